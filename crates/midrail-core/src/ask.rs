@@ -1,0 +1,99 @@
+//! Asks one guardrail. Whatever it does (err, panic, lack a fact), an answer comes back.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::context::{Context, World};
+use crate::decision::{Decision, Said};
+use crate::definition::fits;
+use crate::effect::Effect;
+use crate::guardrail::Fault;
+use crate::policy::Entry;
+use crate::session::Changes;
+use crate::verdict::Verdict;
+
+/// A verdict, and the failure that it stands for where `on_error` or `on_missing` spoke.
+pub(crate) struct Answer {
+    pub(crate) verdict: Verdict,
+    pub(crate) error: Option<String>,
+}
+
+/// Asks for a verdict. `None`: it has nothing to do with this event.
+pub(crate) fn ask(entry: &Entry, world: &World<'_>) -> Option<Answer> {
+    let context = Context::new(world, &entry.spec);
+    match guarded(
+        || if applies(entry, &context) { entry.guardrail.check(&context).map(Some) } else { Ok(None) },
+    ) {
+        Ok(None) => None,
+        Ok(Some(verdict)) => Some(Answer { verdict: dressed(entry, verdict), error: None }),
+        Err(fault) => {
+            let id = &entry.spec.id;
+            let (on_fault, reason) = match &fault {
+                Fault::Missing(missing) => {
+                    (entry.spec.on_missing, format!("`{id}` could not be checked: {missing}"))
+                }
+                Fault::Failed(why) => (entry.spec.on_error, format!("`{id}` failed: {why}")),
+            };
+            Some(Answer { verdict: Verdict::new(on_fault.effect(), reason), error: Some(fault.to_string()) })
+        }
+    }
+}
+
+/// Lets a guardrail learn from a decided event. A failure is recorded, and changes nothing.
+pub(crate) fn observe(entry: &Entry, world: &World<'_>, decision: &mut Decision) {
+    let context = Context::new(world, &entry.spec);
+    let mut changes = Changes::default();
+    let effect = decision.effect;
+    let outcome = guarded(|| {
+        if applies(entry, &context) {
+            entry.guardrail.observe(&context, effect, &mut changes)
+        } else {
+            Ok(())
+        }
+    });
+    match outcome {
+        Ok(()) => decision.changes.0.extend(changes.0),
+        Err(fault) => decision.verdicts.push(Said {
+            guardrail: entry.spec.id.clone(),
+            error: Some(format!("could not learn from this event: {fault}")),
+            ..Said::default()
+        }),
+    }
+}
+
+/// Whether a guardrail applies. What is not known counts as true.
+fn applies(entry: &Entry, context: &Context<'_>) -> bool {
+    let spec = &entry.spec;
+    let event = context.event;
+    fits(&spec.agents, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))
+        && fits(&spec.tasks, event.task.as_ref().and_then(|task| task.id.as_deref()))
+        && spec.when.as_ref().is_none_or(|when| when.holds(context).unwrap_or(true))
+}
+
+/// The verdict with what the spec replaces in it.
+fn dressed(entry: &Entry, mut verdict: Verdict) -> Verdict {
+    if verdict.effect == Effect::Allow {
+        return verdict;
+    }
+    let spec = &entry.spec;
+    if let Some(effect) = spec.effect {
+        verdict.effect = effect;
+    }
+    if let Some(reason) = &spec.reason {
+        verdict.reason.clone_from(reason);
+    }
+    if spec.advice.is_some() {
+        verdict.advice.clone_from(&spec.advice);
+    }
+    verdict
+}
+
+fn guarded<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let why = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no message".to_owned());
+        Err(Fault::Failed(format!("it panicked: {why}")))
+    })
+}

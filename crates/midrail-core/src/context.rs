@@ -1,0 +1,155 @@
+//! What a guardrail sees when it is asked: one event, and whatever is known. Reading what is not known yet records
+//! a need, so that what a guardrail asks for and what is fetched for it cannot drift apart.
+
+use std::cell::RefCell;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::action::Action;
+use crate::definition::Definition;
+use crate::event::{Event, Task};
+use crate::facts::{Fact, FactKey, Facts, FileState, Finding, Needs};
+use crate::guardrail::Spec;
+use crate::path::{self, Place};
+use crate::policy::Policy;
+use crate::session::Session;
+
+/// Something that a guardrail needs to know and that is not known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Missing(pub String);
+
+/// The world of one decision: what is known, and what turned out to be lacking.
+pub(crate) struct World<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) session: &'a Session,
+    pub(crate) facts: &'a Facts,
+    pub(crate) event: &'a Event,
+    pub(crate) needs: RefCell<Needs>,
+}
+
+impl<'a> World<'a> {
+    pub(crate) fn slice(&self, key: &str) -> Result<Option<&'a Value>, Missing> {
+        self.session.get(key).ok_or_else(|| {
+            self.needs.borrow_mut().slices.insert(key.to_owned());
+            Missing(format!("the session's `{key}` was not loaded"))
+        })
+    }
+
+    pub(crate) fn fact(&self, key: FactKey) -> Result<&'a Fact, Missing> {
+        match self.facts.get(&key) {
+            Some(Fact::Unavailable(why)) => Err(Missing(format!("`{key}` is not known: {why}"))),
+            Some(fact) => Ok(fact),
+            None => {
+                let missing = Missing(format!("`{key}` was not looked up"));
+                self.needs.borrow_mut().facts.insert(key);
+                Err(missing)
+            }
+        }
+    }
+}
+
+/// What one guardrail sees.
+pub struct Context<'a> {
+    /// The event.
+    pub event: &'a Event,
+    /// The guardrail's own spec.
+    pub spec: &'a Spec,
+    world: &'a World<'a>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(world: &'a World<'a>, spec: &'a Spec) -> Self {
+        Context { event: world.event, spec, world }
+    }
+
+    /// The key of a slice that belongs to this guardrail (and, where set, to the prompt).
+    pub fn key(&self, name: &str) -> String {
+        match &self.event.prompt {
+            Some(prompt) if self.spec.per_prompt => format!("{}@{prompt}/{name}", self.spec.id),
+            _ => format!("{}/{name}", self.spec.id),
+        }
+    }
+
+    /// A slice of this guardrail's own state.
+    pub fn state(&self, name: &str) -> Result<Option<&'a Value>, Missing> {
+        self.world.slice(&self.key(name))
+    }
+
+    /// Any slice of the session, by its whole key.
+    pub fn slice(&self, key: &str) -> Result<Option<&'a Value>, Missing> {
+        self.world.slice(key)
+    }
+
+    /// A variable that the host set on the session.
+    pub fn variable(&self, name: &str) -> Result<Option<&'a Value>, Missing> {
+        self.world.slice(&variable_key(name))
+    }
+
+    /// What the event does.
+    pub fn action(&self) -> Result<&'a Action, Missing> {
+        match self.world.fact(FactKey::Action)? {
+            Fact::Action(action) => Ok(action),
+            _ => Err(Missing("`action` is not an action".to_owned())),
+        }
+    }
+
+    /// The secrets in the event's texts.
+    pub fn secrets(&self) -> Result<&'a [Finding], Missing> {
+        match self.world.fact(FactKey::Secrets)? {
+            Fact::Secrets(findings) => Ok(findings),
+            _ => Err(Missing("`secrets` is not a list of findings".to_owned())),
+        }
+    }
+
+    /// The state of a file, by its [`Place`].
+    pub fn file(&self, place: &Place) -> Result<&'a FileState, Missing> {
+        match self.world.fact(FactKey::File(place.key.clone()))? {
+            Fact::File(state) => Ok(state),
+            _ => Err(Missing(format!("`file:{}` is not the state of a file", place.key))),
+        }
+    }
+
+    /// A probe's answer, by the probe's own name for it.
+    pub fn answer(&self, name: &str) -> Result<&'a Value, Missing> {
+        match self.world.fact(FactKey::Answer(name.to_owned()))? {
+            Fact::Answer(value) => Ok(value),
+            _ => Err(Missing(format!("`answer:{name}` is not an answer"))),
+        }
+    }
+
+    /// Where a path of this event leads. `mount` is the prefix under which the agent sees the root.
+    pub fn place(&self, path: &str, mount: Option<&str>) -> Place {
+        path::place(path, self.event.cwd.as_deref(), self.world.facts.root.as_deref(), mount)
+    }
+
+    /// The time of the event.
+    pub fn now(&self) -> Result<Timestamp, Missing> {
+        self.event.time.ok_or_else(|| Missing("the event tells no time".to_owned()))
+    }
+
+    /// The definitions of the policy that this event falls under: those of its agent and of its task.
+    pub fn definitions(&self) -> impl Iterator<Item = &'a Definition> {
+        let event = self.event;
+        self.world.policy.definitions().iter().filter(move |definition| definition.concerns(event))
+    }
+
+    /// The event's own task and those of the definitions. Every limit in any of them holds.
+    pub fn tasks(&self) -> impl Iterator<Item = &'a Task> {
+        let own = self.event.task.as_ref();
+        own.into_iter().chain(self.definitions().map(|definition| &definition.task))
+    }
+
+    /// Every list of allowed tools that holds for this event: the host's and those of the definitions.
+    pub fn allowed_tools(&self) -> impl Iterator<Item = &'a [String]> {
+        let own = self.event.agent.as_ref().and_then(|agent| agent.allowed_tools.as_deref());
+        own.into_iter()
+            .chain(self.definitions().filter_map(|definition| definition.agent.allowed_tools.as_deref()))
+    }
+}
+
+/// The key of the slice that holds a session variable.
+pub fn variable_key(name: &str) -> String {
+    format!("var/{name}")
+}

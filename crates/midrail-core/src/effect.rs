@@ -1,0 +1,111 @@
+//! The ladder of effects. What a guardrail may ask for, weakest first.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One step of the ladder. A decision is the highest step that any guardrail asked for.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Go on. May carry a note for the log or feedback for the agent.
+    #[default]
+    Allow,
+    /// Go on, and tell the agent. Counted per guardrail and task.
+    Warn,
+    /// Go on with parts of the text replaced.
+    Redact,
+    /// Do not take this as it is: the agent gets guidance and tries again.
+    Retry,
+    /// Hold until a person or supervisor decides.
+    Escalate,
+    /// This action does not happen.
+    Block,
+    /// The run ends with a message for the user.
+    Halt,
+}
+
+impl Effect {
+    /// All steps, weakest first.
+    pub const LADDER: [Effect; 7] = [
+        Effect::Allow,
+        Effect::Warn,
+        Effect::Redact,
+        Effect::Retry,
+        Effect::Escalate,
+        Effect::Block,
+        Effect::Halt,
+    ];
+
+    /// The word for this step, as it stands in packs and on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Effect::Allow => "allow",
+            Effect::Warn => "warn",
+            Effect::Redact => "redact",
+            Effect::Retry => "retry",
+            Effect::Escalate => "escalate",
+            Effect::Block => "block",
+            Effect::Halt => "halt",
+        }
+    }
+
+    /// Whether the action goes on, possibly with its text changed.
+    pub fn goes_on(self) -> bool {
+        self <= Effect::Redact
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// A word that names no effect.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown effect `{0}`")]
+pub struct UnknownEffect(pub String);
+
+impl FromStr for Effect {
+    type Err = UnknownEffect;
+
+    /// Takes the ladder's words and those of every dialect (`deny`, `STOP`, `PAUSE`, `pass`, `log`).
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        match word.to_ascii_lowercase().as_str() {
+            "allow" | "pass" | "log" => Ok(Effect::Allow),
+            "warn" => Ok(Effect::Warn),
+            "redact" => Ok(Effect::Redact),
+            "retry" => Ok(Effect::Retry),
+            "escalate" | "pause" => Ok(Effect::Escalate),
+            "block" | "deny" => Ok(Effect::Block),
+            "halt" | "stop" => Ok(Effect::Halt),
+            _ => Err(UnknownEffect(word.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ladder_is_ascending_and_every_word_reads_back() {
+        assert!(Effect::LADDER.is_sorted());
+        for effect in Effect::LADDER {
+            assert_eq!(effect.word().parse(), Ok(effect));
+        }
+    }
+
+    #[test]
+    fn dialect_words_map_to_the_ladder() {
+        assert_eq!("STOP".parse(), Ok(Effect::Halt));
+        assert_eq!("PAUSE".parse(), Ok(Effect::Escalate));
+        assert_eq!("deny".parse(), Ok(Effect::Block));
+        assert_eq!("explode".parse::<Effect>(), Err(UnknownEffect("explode".into())));
+    }
+}

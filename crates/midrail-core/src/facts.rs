@@ -1,0 +1,173 @@
+//! What is known of the world outside: facts that probes fetched, and what a decision still needs to know.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::action::Action;
+
+/// The name of a fact. On the wire it is a text such as `file:src/a.rs`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FactKey {
+    /// What the event does ([`Action`]).
+    Action,
+    /// The secrets in the event's texts.
+    Secrets,
+    /// The state of a file, by its place relative to the root (see [`crate::path`]).
+    File(String),
+    /// Anything else that a probe of the engine answers, by the probe's own name for it.
+    Answer(String),
+}
+
+impl fmt::Display for FactKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FactKey::Action => f.write_str("action"),
+            FactKey::Secrets => f.write_str("secrets"),
+            FactKey::File(path) => write!(f, "file:{path}"),
+            FactKey::Answer(name) => write!(f, "answer:{name}"),
+        }
+    }
+}
+
+/// A text that names no fact.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown fact `{0}`")]
+pub struct UnknownFact(pub String);
+
+impl FromStr for FactKey {
+    type Err = UnknownFact;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once(':') {
+            None if text == "action" => Ok(FactKey::Action),
+            None if text == "secrets" => Ok(FactKey::Secrets),
+            Some(("file", path)) => Ok(FactKey::File(path.to_owned())),
+            Some(("answer", name)) => Ok(FactKey::Answer(name.to_owned())),
+            _ => Err(UnknownFact(text.to_owned())),
+        }
+    }
+}
+
+impl Serialize for FactKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for FactKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Something known of the outside world.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fact {
+    /// What the event does.
+    Action(Action),
+    /// Places of secrets in the event's texts.
+    Secrets(Vec<Finding>),
+    /// The state of a file.
+    File(FileState),
+    /// A probe's answer.
+    Answer(Value),
+    /// It was asked for and could not be had, for this reason.
+    Unavailable(String),
+}
+
+/// The state of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileState {
+    /// There is nothing at this place.
+    Absent {
+        /// The place after resolving symbolic links of its folders, where that differs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        real: Option<String>,
+    },
+    /// A folder, or something else that is no ordinary file.
+    Special,
+    /// An ordinary file.
+    File {
+        /// A digest of the content.
+        checksum: String,
+        /// The place after resolving symbolic links, where that differs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        real: Option<String>,
+    },
+}
+
+/// Something that a detector found in a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What was found: `aws-access-key`.
+    pub kind: String,
+    /// Where in the event, as a JSON pointer to the text.
+    pub at: String,
+    /// First byte in that text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// A keyed fingerprint of what was found, in hexadecimal. Never the thing itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fingerprint: String,
+}
+
+/// All that is known of the outside when a decision is made.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Facts {
+    /// The folder that file facts are read from, and that paths are resolved against. Absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// The facts themselves.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub known: BTreeMap<FactKey, Fact>,
+}
+
+impl Facts {
+    /// Adds a fact, or replaces it.
+    pub fn insert(&mut self, key: FactKey, fact: Fact) {
+        self.known.insert(key, fact);
+    }
+
+    /// The fact of a name, if it was asked for.
+    pub fn get(&self, key: &FactKey) -> Option<&Fact> {
+        self.known.get(key)
+    }
+}
+
+/// What a decision lacks: slices of the session to load and facts to fetch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// Slices of the session, by key.
+    pub slices: BTreeSet<String>,
+    /// Facts of the outside.
+    pub facts: BTreeSet<FactKey>,
+}
+
+impl Needs {
+    /// Whether nothing is lacking.
+    pub fn is_empty(&self) -> bool {
+        self.slices.is_empty() && self.facts.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_survive_the_audit_record() {
+        let mut facts = Facts { root: Some("/repo".into()), ..Facts::default() };
+        facts.insert(FactKey::File("a:b.rs".into()), Fact::File(FileState::Absent { real: None }));
+        facts.insert(FactKey::Action, Fact::Action(Action::default()));
+        facts.insert(FactKey::Answer("tests".into()), Fact::Unavailable("timed out".into()));
+        let text = serde_json::to_string(&facts).unwrap();
+        assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), facts);
+    }
+}

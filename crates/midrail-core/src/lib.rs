@@ -1,0 +1,41 @@
+//! The law of Midrail: what an agent is about to do goes in as an [`Event`], one [`Decision`] comes out.
+//!
+//! Read [`decide`] first. Nothing here touches a file, a clock, the environment, the network or randomness, and
+//! nothing here panics; all that a decision needs from the world arrives as values.
+
+mod action;
+mod ask;
+mod context;
+mod decide;
+mod decision;
+mod definition;
+mod effect;
+mod event;
+mod facts;
+pub mod glob;
+mod guardrail;
+pub mod path;
+mod policy;
+mod record;
+pub mod redact;
+mod session;
+mod tally;
+mod verdict;
+
+pub use action::{Action, ActionType};
+pub use context::{Context, Missing, variable_key};
+pub use decide::{Evaluation, Meter, Unmetered, decide, evaluate};
+pub use decision::{ApprovalKind, ApprovalRequest, Aside, AuditRef, Decision, Mode, Retry, Said};
+pub use definition::Definition;
+pub use effect::{Effect, UnknownEffect};
+pub use event::{
+    Agent, ErrorInfo, Event, EventKind, FileScope, Handoff, Risk, Scope, Task, ToolCall, ToolResult,
+    UnknownKind, Usage,
+};
+pub use facts::{Fact, FactKey, Facts, FileState, Finding, Needs, UnknownFact};
+pub use guardrail::{Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
+pub use policy::{Entry, Policy, hex};
+pub use record::{PolicyDenied, Record};
+pub use session::{Changes, Session, Snapshot};
+pub use tally::{HALTED, approval_key};
+pub use verdict::{Recovery, Redaction, Verdict};

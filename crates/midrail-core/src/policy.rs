@@ -1,0 +1,193 @@
+//! The packs compiled: immutable, indexed by kind of event and tool, with a revision hash.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+
+use sha2::{Digest, Sha256};
+
+use crate::decision::Mode;
+use crate::definition::Definition;
+use crate::effect::Effect;
+use crate::event::{Event, EventKind};
+use crate::guardrail::{Guardrail, Spec, Tools};
+
+/// A guardrail in its place in a policy.
+#[derive(Clone)]
+pub struct Entry {
+    /// Everything around the check.
+    pub spec: Spec,
+    /// The check.
+    pub guardrail: Arc<dyn Guardrail>,
+}
+
+impl Entry {
+    /// Whether it can still raise a decision that stands at `effect`.
+    pub(crate) fn could_raise(&self, effect: Effect) -> bool {
+        let spec = &self.spec;
+        let own = spec.effect.unwrap_or_else(|| self.guardrail.ceiling());
+        let faults = spec.on_error.effect().max(spec.on_missing.effect());
+        own.max(faults) > effect || self.guardrail.has_consequences()
+    }
+
+    fn is_asked(&self, kind: EventKind) -> bool {
+        self.spec.on.contains(&kind)
+    }
+
+    fn concerns(&self, kind: EventKind, tool: Option<&str>) -> Option<Part> {
+        let governs = tool.is_none_or(|tool| self.guardrail.tools().contains(tool));
+        let asked = governs && self.is_asked(kind) && tool.is_none_or(|tool| self.spec.tools.contains(tool));
+        let watches = governs && self.guardrail.watches().contains(&kind);
+        (asked || watches).then_some(Part { asked, watches })
+    }
+}
+
+/// What a guardrail has to do with an event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// It is asked for a verdict.
+    pub(crate) asked: bool,
+    /// It learns from the outcome.
+    pub(crate) watches: bool,
+}
+
+/// A link of a chain: the place of an entry, and its part.
+pub(crate) type Link = (usize, Part);
+
+/// The guardrails in force, in the order of the chain.
+pub struct Policy {
+    entries: Vec<Entry>,
+    definitions: Vec<Definition>,
+    mode: Mode,
+    revision: Arc<str>,
+    /// Chains by kind and tool, filled as they are asked for. A memo of a pure function: it never changes an answer.
+    chains: RwLock<Chains>,
+}
+
+type Chains = BTreeMap<(EventKind, String), Arc<[Link]>>;
+
+/// Agents make up tool names; a memo of all of them must not grow without end.
+const MAX_CHAINS: usize = 4_096;
+
+impl Policy {
+    /// A policy of these guardrails. `source` is whatever they were made of: it becomes part of the revision.
+    ///
+    /// Of two guardrails with one id the first is kept.
+    pub fn new(entries: Vec<Entry>, definitions: Vec<Definition>, source: &[u8]) -> Self {
+        let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+        let mut seen = std::collections::BTreeSet::new();
+        for entry in entries {
+            if seen.insert(entry.spec.id.clone()) {
+                kept.push(entry);
+            }
+        }
+        // A stable sort: what is left to break ties is the order of declaration.
+        kept.sort_by_key(|entry| (entry.spec.priority, entry.spec.category));
+        let mode = if !kept.is_empty() && kept.iter().all(|entry| entry.spec.mode == Mode::Shadow) {
+            Mode::Shadow
+        } else {
+            Mode::Enforce
+        };
+        let revision = revision(&kept, source);
+        Policy { entries: kept, definitions, mode, revision, chains: RwLock::default() }
+    }
+
+    /// The guardrails, in the order of the chain.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The guardrail of an id.
+    pub fn get(&self, id: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| &*entry.spec.id == id)
+    }
+
+    /// The definitions of agents and tasks.
+    pub fn definitions(&self) -> &[Definition] {
+        &self.definitions
+    }
+
+    /// A hash of what the policy is made of.
+    pub fn revision(&self) -> &Arc<str> {
+        &self.revision
+    }
+
+    /// Shadow where every guardrail is in shadow mode.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The guardrails that have to do with calls of a tool.
+    pub fn policies_for(&self, tool: &str) -> Vec<&Entry> {
+        self.entries
+            .iter()
+            .filter(|entry| {
+                entry.concerns(EventKind::BeforeTool, Some(tool)).is_some()
+                    || entry.concerns(EventKind::AfterTool, Some(tool)).is_some()
+            })
+            .collect()
+    }
+
+    /// The same policy with one more guardrail, or with the one of the same id replaced.
+    pub fn with(&self, entry: Entry) -> Policy {
+        let mut entries: Vec<Entry> =
+            self.entries.iter().filter(|other| other.spec.id != entry.spec.id).cloned().collect();
+        entries.push(entry);
+        Policy::new(entries, self.definitions.clone(), self.revision.as_bytes())
+    }
+
+    /// The same policy without a guardrail. `None`: there is none of that id.
+    pub fn without(&self, id: &str) -> Option<Policy> {
+        self.get(id)?;
+        let entries = self.entries.iter().filter(|entry| &*entry.spec.id != id).cloned().collect();
+        Some(Policy::new(entries, self.definitions.clone(), self.revision.as_bytes()))
+    }
+
+    /// The chain for an event.
+    pub(crate) fn chain(&self, event: &Event) -> Arc<[Link]> {
+        let tool = event.tool_name();
+        let key = (event.kind, tool.unwrap_or_default().to_owned());
+        if let Ok(chains) = self.chains.read()
+            && let Some(chain) = chains.get(&key)
+        {
+            return chain.clone();
+        }
+        let chain: Arc<[Link]> = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter_map(|(at, entry)| Some((at, entry.concerns(event.kind, tool)?)))
+            .collect();
+        if let Ok(mut chains) = self.chains.write()
+            && chains.len() < MAX_CHAINS
+        {
+            chains.insert(key, chain.clone());
+        }
+        chain
+    }
+}
+
+fn revision(entries: &[Entry], source: &[u8]) -> Arc<str> {
+    let mut hash = Sha256::new();
+    hash.update(source);
+    for Entry { spec, .. } in entries {
+        let mode = match spec.mode {
+            Mode::Enforce => "enforce",
+            Mode::Shadow => "shadow",
+        };
+        hash.update(format!("\n{} {} {} {mode}", spec.id, spec.priority, spec.category.word()));
+        if let Tools::Only(names) = &spec.tools {
+            hash.update(names.join(" "));
+        }
+    }
+    format!("sha256:{}", hex(&hash.finalize())).into()
+}
+
+/// Bytes in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}

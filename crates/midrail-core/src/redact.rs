@@ -1,0 +1,76 @@
+//! Replaces parts of a text. Overlapping parts are joined, so that no middle leaks.
+
+use crate::verdict::Redaction;
+
+/// The text with all redactions applied. Spans past the end, reversed, or inside a character are widened to
+/// the nearest whole characters: more is hidden, never less.
+pub fn apply(text: &str, redactions: &[Redaction]) -> String {
+    let mut parts: Vec<(usize, usize, &str)> = redactions
+        .iter()
+        .map(|part| {
+            let (start, end) = (part.start.min(part.end), part.start.max(part.end));
+            (floor(text, start), ceil(text, end), part.replacement.as_str())
+        })
+        .filter(|(start, end, _)| start < end)
+        .collect();
+    parts.sort_by_key(|&(start, end, _)| (start, std::cmp::Reverse(end)));
+
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (start, end, replacement) in parts {
+        if start < done {
+            // Overlaps the part before: what it still covers disappears under that part's replacement.
+            done = done.max(end);
+            continue;
+        }
+        out.push_str(text.get(done..start).unwrap_or_default());
+        out.push_str(replacement);
+        done = end;
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    out
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn ceil(text: &str, mut at: usize) -> usize {
+    at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(start: usize, end: usize, replacement: &str) -> Redaction {
+        Redaction { start, end, replacement: replacement.into() }
+    }
+
+    #[test]
+    fn separate_parts_are_replaced_in_any_order() {
+        let parts = [part(4, 7, "[b]"), part(0, 3, "[a]")];
+        assert_eq!(apply("one two three", &parts), "[a] [b] three");
+    }
+
+    #[test]
+    fn overlapping_parts_leave_no_middle() {
+        let parts = [part(0, 5, "[a]"), part(3, 9, "[b]"), part(8, 11, "[c]")];
+        assert_eq!(apply("0123456789abc", &parts), "[a]bc");
+    }
+
+    #[test]
+    fn a_span_inside_a_character_hides_the_whole_character() {
+        assert_eq!(apply("aéb", &[part(2, 3, "*")]), "a*b");
+        assert_eq!(apply("ab", &[part(1, 99, "*")]), "a*");
+        assert_eq!(apply("ab", &[part(2, 1, "*")]), "a*");
+    }
+}

@@ -1,0 +1,70 @@
+//! The fold of past events, in keyed slices. Only what was loaded can be read; nothing is fetched from here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The slices of one session that were loaded for a decision.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Session {
+    /// The session's name.
+    pub id: String,
+    /// What was loaded. `None`: looked for, and there is none.
+    pub slices: BTreeMap<String, Option<Value>>,
+}
+
+impl Session {
+    /// A session of which nothing is loaded yet.
+    pub fn new(id: impl Into<String>) -> Self {
+        Session { id: id.into(), slices: BTreeMap::new() }
+    }
+
+    /// A slice, if it was loaded: `Some(None)` where it was looked for and there is none.
+    pub fn get(&self, key: &str) -> Option<Option<&Value>> {
+        self.slices.get(key).map(Option::as_ref)
+    }
+
+    /// Puts a slice in place as loaded.
+    pub fn load(&mut self, key: impl Into<String>, value: Option<Value>) {
+        self.slices.insert(key.into(), value);
+    }
+
+    /// Plays changes onto the loaded slices.
+    pub fn apply(&mut self, changes: &Changes) {
+        for (key, value) in &changes.0 {
+            self.slices.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+/// What a decision changes in the session. `None` removes a slice.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Changes(pub BTreeMap<String, Option<Value>>);
+
+impl Changes {
+    /// Sets a slice.
+    pub fn set(&mut self, key: impl Into<String>, value: impl Into<Value>) {
+        self.0.insert(key.into(), Some(value.into()));
+    }
+
+    /// Removes a slice.
+    pub fn remove(&mut self, key: impl Into<String>) {
+        self.0.insert(key.into(), None);
+    }
+
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A whole session as one value, to be kept and put back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The session it was taken of.
+    pub session: String,
+    /// Every slice.
+    pub slices: BTreeMap<String, Value>,
+}

@@ -1,0 +1,376 @@
+//! What verdicts lead to: the highest effect, and the law's own state (warnings, tries, approvals, a halted run).
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::ask::Answer;
+use crate::context::World;
+use crate::decision::{ApprovalKind, ApprovalRequest, Aside, Decision, Mode, Retry, Said};
+use crate::effect::Effect;
+use crate::event::EventKind;
+use crate::guardrail::Spec;
+use crate::policy::{Entry, hex};
+use crate::redact;
+use crate::session::Changes;
+use crate::verdict::{Redaction, Verdict};
+
+/// The slice that says that a run was halted.
+pub const HALTED: &str = "halted";
+
+/// Speaks where no guardrail does: a halted run, a session that could not be read.
+const LAW: &str = "midrail";
+
+pub(crate) struct Tally<'a> {
+    world: &'a World<'a>,
+    /// The highest effect that has consequences.
+    effect: Effect,
+    /// The highest effect, shadow mode counted in.
+    would: Effect,
+    deciding: Option<(Arc<str>, Verdict)>,
+    decision: Decision,
+    retries: Vec<Retry>,
+    redactions: Vec<Redaction>,
+    /// State to write only where the action goes on: warnings, used approvals.
+    if_it_goes_on: Changes,
+    /// State to write only where the decision is a retry.
+    if_retry: Changes,
+    /// State to write only where the decision is an escalation.
+    if_escalate: Changes,
+}
+
+impl<'a> Tally<'a> {
+    pub(crate) fn new(world: &'a World<'a>) -> Self {
+        let decision = Decision {
+            policy: world.policy.revision().clone(),
+            mode: world.policy.mode(),
+            ..Decision::default()
+        };
+        let mut tally = Tally {
+            world,
+            effect: Effect::Allow,
+            would: Effect::Allow,
+            deciding: None,
+            decision,
+            retries: Vec::new(),
+            redactions: Vec::new(),
+            if_it_goes_on: Changes::default(),
+            if_retry: Changes::default(),
+            if_escalate: Changes::default(),
+        };
+        tally.start_from_halted();
+        tally
+    }
+
+    /// A halted run answers halt to every later event.
+    fn start_from_halted(&mut self) {
+        let verdict = match self.world.slice(HALTED) {
+            Ok(None) => return,
+            Ok(Some(halted)) => {
+                let text = |key: &str| halted.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+                let mut verdict = Verdict::new(
+                    Effect::Halt,
+                    format!("this run was halted by `{}`: {}", text("by"), text("reason")),
+                );
+                verdict.user_message = Some(text("user_message")).filter(|message| !message.is_empty());
+                verdict
+            }
+            Err(missing) => Verdict::block(missing.to_string()),
+        };
+        self.raise(LAW.into(), verdict);
+    }
+
+    /// Whether asking a guardrail could not change the outcome.
+    pub(crate) fn is_settled_for(&self, entry: &Entry) -> bool {
+        let highest = match entry.spec.mode {
+            Mode::Enforce => self.effect,
+            Mode::Shadow => self.would,
+        };
+        highest >= Effect::Block && self.world.event.kind != EventKind::OnError && !entry.could_raise(highest)
+    }
+
+    pub(crate) fn skip(&mut self, entry: &Entry) {
+        self.decision.verdicts.push(Said {
+            guardrail: entry.spec.id.clone(),
+            skipped: true,
+            shadow: entry.spec.mode == Mode::Shadow,
+            ..Said::default()
+        });
+    }
+
+    /// Takes a verdict in, with what the law makes of it.
+    pub(crate) fn count(&mut self, entry: &Entry, Answer { verdict, error }: Answer, took: Option<u64>) {
+        let spec = &entry.spec;
+        let shadow = spec.mode == Mode::Shadow;
+        let mut verdict = self.after_warnings(spec, verdict);
+        verdict = self.after_tries(entry, verdict);
+        verdict = self.after_approval(spec, verdict);
+        verdict.effect = verdict.effect.min(strongest_on(self.world.event.kind));
+
+        self.decision.verdicts.push(Said {
+            guardrail: spec.id.clone(),
+            effect: Some(verdict.effect),
+            reason: verdict.reason.clone(),
+            skipped: false,
+            shadow,
+            error,
+            duration_us: Aside(took),
+        });
+        self.would = self.would.max(verdict.effect);
+        if shadow {
+            return;
+        }
+        self.redactions.append(&mut verdict.redactions);
+        if let Some(replacement) = verdict.replacement.take() {
+            self.decision.content = Some(replacement);
+        }
+        self.decision.feedback.extend(verdict.feedback.take());
+        for effect in &verdict.effects {
+            if !self.decision.effects.contains(effect) {
+                self.decision.effects.push(effect.clone());
+            }
+        }
+        self.decision.recovery = self.decision.recovery.max(verdict.recovery);
+        self.raise(spec.id.clone(), verdict);
+    }
+
+    fn raise(&mut self, id: Arc<str>, verdict: Verdict) {
+        self.would = self.would.max(verdict.effect);
+        if verdict.effect > self.effect {
+            self.effect = verdict.effect;
+            self.deciding = Some((id, verdict));
+        }
+    }
+
+    /// The warning that reaches the limit of its task becomes an escalation.
+    fn after_warnings(&mut self, spec: &Spec, verdict: Verdict) -> Verdict {
+        if verdict.effect != Effect::Warn || spec.warn_limit == 0 {
+            return verdict;
+        }
+        let key = self.state_key(spec, "warn", self.world.event.task_id());
+        let Ok(slice) = self.world.slice(&key) else { return verdict };
+        let count = slice.and_then(Value::as_u64).unwrap_or(0) + 1;
+        if count >= u64::from(spec.warn_limit) {
+            let reason = format!("{} (warning {count} of this guardrail in this task)", verdict.reason);
+            return Verdict { effect: Effect::Escalate, reason, ..verdict };
+        }
+        self.if_it_goes_on.set(key, count);
+        verdict
+    }
+
+    /// A retry is counted; when its tries are used up, `on_exhausted` follows.
+    fn after_tries(&mut self, entry: &Entry, verdict: Verdict) -> Verdict {
+        let spec = &entry.spec;
+        let can_retry = spec.effect.unwrap_or_else(|| entry.guardrail.ceiling()) == Effect::Retry;
+        if verdict.effect != Effect::Retry && !can_retry {
+            return verdict;
+        }
+        let key = self.state_key(spec, "retry", self.world.event.tool_name().unwrap_or_default());
+        let Ok(slice) = self.world.slice(&key) else { return verdict };
+        let attempt = slice.and_then(Value::as_u64).unwrap_or(0) + 1;
+        if verdict.effect != Effect::Retry {
+            if slice.is_some() {
+                self.if_it_goes_on.remove(key);
+            }
+            return verdict;
+        }
+        let attempt = u32::try_from(attempt).unwrap_or(u32::MAX);
+        if attempt > spec.max_attempts {
+            let tries = spec.max_attempts;
+            let reason = format!("{} (its {tries} tries are used up)", verdict.reason);
+            let effect = match (spec.on_exhausted.effect(), self.world.event.kind) {
+                (_, EventKind::BeforeStop) | (Effect::Allow, _) => Effect::Warn,
+                (effect, _) => effect,
+            };
+            return Verdict { effect, reason, ..verdict };
+        }
+        self.if_retry.set(key, attempt);
+        if spec.mode == Mode::Enforce {
+            let message = verdict.retry_message.clone().unwrap_or_else(|| verdict.reason.clone());
+            self.retries.push(Retry { message, attempt, max_attempts: spec.max_attempts });
+        }
+        verdict
+    }
+
+    /// An escalation looks for a person's answer to exactly this action; without one it asks.
+    fn after_approval(&mut self, spec: &Spec, verdict: Verdict) -> Verdict {
+        if verdict.effect != Effect::Escalate || spec.mode == Mode::Shadow {
+            return verdict;
+        }
+        let action = action_digest(self.world);
+        let key = approval_key(&spec.id, &action);
+        let Ok(slice) = self.world.slice(&key) else { return verdict };
+        let now = self.world.event.time;
+        if let Some(held) = slice {
+            let text = |name: &str| held.get(name).and_then(Value::as_str).unwrap_or_default();
+            let expires = text("expires").parse().ok();
+            let is_over = matches!((now, expires), (Some(now), Some(expires)) if now >= expires);
+            match text("state") {
+                "approved" if !is_over => {
+                    self.if_it_goes_on.remove(key);
+                    let note = format!("approved by {} ({}): {}", text("by"), text("id"), verdict.reason);
+                    return Verdict { effect: Effect::Allow, reason: note, ..verdict };
+                }
+                "denied" => {
+                    let reason = format!("denied by {} ({}): {}", text("by"), text("id"), verdict.reason);
+                    return Verdict { effect: Effect::Block, reason, ..verdict };
+                }
+                _ if is_over => {
+                    // The next try asks anew.
+                    self.decision.changes.remove(key);
+                    let reason =
+                        format!("the approval {} timed out with no answer: {}", text("id"), verdict.reason);
+                    return Verdict { effect: Effect::Block, reason, ..verdict };
+                }
+                _ => {
+                    let request = request(spec, action, text("id").to_owned(), expires);
+                    self.decision.requests.push(request);
+                    return verdict;
+                }
+            }
+        }
+        let expires = now.and_then(|now| {
+            now.checked_add(jiff::SignedDuration::from_secs(i64::from(spec.approval_timeout_s))).ok()
+        });
+        let id = approval_id(self.world, &spec.id, &action);
+        let held = json!({"id": id, "state": "pending", "expires": expires.map(|time| time.to_string())});
+        self.if_escalate.set(key, held);
+        self.decision.requests.push(request(spec, action, id, expires));
+        verdict
+    }
+
+    /// The decision, once every guardrail has been heard.
+    pub(crate) fn conclude(self) -> Decision {
+        let mut decision = self.decision;
+        decision.effect = self.effect;
+        if self.would > self.effect {
+            decision.would = Some(self.would);
+        }
+        for changes in [
+            self.effect.goes_on().then_some(self.if_it_goes_on),
+            (self.effect == Effect::Retry).then_some(self.if_retry),
+            (self.effect == Effect::Escalate).then_some(self.if_escalate),
+        ] {
+            decision.changes.0.extend(changes.unwrap_or_default().0);
+        }
+        if self.effect != Effect::Escalate {
+            decision.requests.clear();
+        }
+        if self.effect == Effect::Retry {
+            decision.retry = joined(self.retries);
+        }
+        let content = decision.content.take();
+        decision.content = passing_text(self.world, content, &self.redactions, self.effect);
+        decision.rollback_requested =
+            self.world.event.kind == EventKind::AfterTool && self.effect >= Effect::Block;
+
+        let Some((by, verdict)) = self.deciding else { return decision };
+        if self.effect == Effect::Halt && &*by != LAW {
+            let user_message = verdict.user_message.clone().unwrap_or_default();
+            decision
+                .changes
+                .set(HALTED, json!({"by": by, "reason": verdict.reason, "user_message": user_message}));
+        }
+        decision.approval = decision.requests.iter().find(|request| request.guardrail == by).cloned();
+        decision.by = Some(by);
+        decision.reason = verdict.reason;
+        decision.advice = verdict.advice;
+        decision.metadata = verdict.metadata;
+        decision.user_message = verdict.user_message;
+        decision
+    }
+
+    /// The key of a slice that comes from verdicts. Shadow mode has its own, so that it never alters what is enforced.
+    fn state_key(&self, spec: &Spec, what: &str, of: &str) -> String {
+        let shadow = if spec.mode == Mode::Shadow { "shadow/" } else { "" };
+        format!("{shadow}{what}/{}/{of}", spec.id)
+    }
+}
+
+/// The strongest effect that a kind of event knows. Nothing can be stopped once a hand-off is done.
+fn strongest_on(kind: EventKind) -> Effect {
+    match kind {
+        EventKind::AfterHandoff => Effect::Warn,
+        EventKind::SessionStart
+        | EventKind::SessionEnd
+        | EventKind::BeforeModel
+        | EventKind::ModelChunk
+        | EventKind::AfterModel
+        | EventKind::BeforeTool
+        | EventKind::AfterTool
+        | EventKind::BeforeHandoff
+        | EventKind::OnError
+        | EventKind::BeforeStop
+        | EventKind::ApprovalDecided
+        | EventKind::Restored => Effect::Halt,
+    }
+}
+
+/// Retries of several guardrails become one: messages joined, the fewest tries left.
+fn joined(retries: Vec<Retry>) -> Option<Retry> {
+    retries.into_iter().reduce(|one, other| {
+        let left = |retry: &Retry| retry.max_attempts.saturating_sub(retry.attempt);
+        let (attempt, max_attempts) = if left(&one) <= left(&other) {
+            (one.attempt, one.max_attempts)
+        } else {
+            (other.attempt, other.max_attempts)
+        };
+        Retry { message: format!("{}\n\n{}", one.message, other.message), attempt, max_attempts }
+    })
+}
+
+/// The text that passes on, where it differs from the event's: a replacement first, then redactions on it.
+fn passing_text(
+    world: &World<'_>,
+    replacement: Option<String>,
+    redactions: &[Redaction],
+    effect: Effect,
+) -> Option<String> {
+    if effect >= Effect::Escalate || (replacement.is_none() && redactions.is_empty()) {
+        return None;
+    }
+    let event = world.event;
+    let text =
+        match (&replacement, &event.text, event.result.as_ref().and_then(|result| result.content.as_ref())) {
+            (Some(replacement), ..) => replacement.clone(),
+            (None, Some(text), _) => text.clone(),
+            (None, None, Some(Value::String(content))) => content.clone(),
+            (None, None, Some(content)) => content.to_string(),
+            (None, None, None) => return None,
+        };
+    Some(redact::apply(&text, redactions))
+}
+
+/// The slice that holds a person's answer for one guardrail and one action.
+pub fn approval_key(guardrail: &str, action: &str) -> String {
+    format!("approval/{guardrail}/{action}")
+}
+
+/// A digest of the exact action: tool, arguments, session and task. Changed arguments are another action.
+fn action_digest(world: &World<'_>) -> String {
+    let event = world.event;
+    let tool = event.tool.as_ref().map(|tool| json!({"name": tool.name, "args": tool.args}));
+    let action = json!({
+        "kind": event.kind, "tool": tool, "text": event.text, "handoff": event.handoff,
+        "session": world.session.id, "task": event.task_id(),
+    });
+    hex(&Sha256::digest(action.to_string().as_bytes()))
+}
+
+fn approval_id(world: &World<'_>, guardrail: &str, action: &str) -> String {
+    let time = world.event.time.map(|time| time.to_string()).unwrap_or_default();
+    let whole = hex(&Sha256::digest(format!("{guardrail}\n{action}\n{time}").as_bytes()));
+    whole.get(..16).unwrap_or_default().to_owned()
+}
+
+fn request(spec: &Spec, action: String, id: String, expires: Option<jiff::Timestamp>) -> ApprovalRequest {
+    ApprovalRequest {
+        id,
+        kind: ApprovalKind::Escalation,
+        approver: spec.approver.clone(),
+        expires,
+        guardrail: spec.id.clone(),
+        action,
+    }
+}

@@ -1,0 +1,95 @@
+//! What one guardrail says of one event.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::effect::Effect;
+
+/// What one guardrail says. Built up from an effect: `Verdict::block("…").advise("…")`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Verdict {
+    /// The step of the ladder that it asks for.
+    pub effect: Effect,
+    /// What was stopped and why, for the agent and for people.
+    pub reason: String,
+    /// What to do instead.
+    pub advice: Option<String>,
+    /// The denial in parts that a program can read.
+    pub metadata: Map<String, Value>,
+    /// Parts of the text to replace.
+    pub redactions: Vec<Redaction>,
+    /// A text in place of the whole result.
+    pub replacement: Option<String>,
+    /// Guidance for the next try (`retry`).
+    pub retry_message: Option<String>,
+    /// What the user is told (`halt`).
+    pub user_message: Option<String>,
+    /// A note to the agent that comes with the answer.
+    pub feedback: Option<String>,
+    /// Consequences beyond the verdict: `flag_trajectory`, `increment_strike`, `emit_alert`.
+    pub effects: Vec<String>,
+    /// How to go on after an error (`on_error`).
+    pub recovery: Option<Recovery>,
+    /// How sure the guardrail is, from 0 to 1.
+    pub confidence: Option<f64>,
+}
+
+impl Verdict {
+    /// Nothing to object to.
+    pub fn allow() -> Self {
+        Verdict::default()
+    }
+
+    /// An effect with its reason.
+    pub fn new(effect: Effect, reason: impl Into<String>) -> Self {
+        Verdict { effect, reason: reason.into(), ..Verdict::default() }
+    }
+
+    /// This action may not happen.
+    pub fn block(reason: impl Into<String>) -> Self {
+        Verdict::new(Effect::Block, reason)
+    }
+
+    /// This action may happen, and the agent is told.
+    pub fn warn(reason: impl Into<String>) -> Self {
+        Verdict::new(Effect::Warn, reason)
+    }
+
+    /// Adds what to do instead.
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    /// Adds a part that a program can read.
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+}
+
+/// A part of the text to replace: bytes `start..end`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Redaction {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// What stands there instead.
+    pub replacement: String,
+}
+
+/// How to go on after an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Recovery {
+    /// Try the failed action again.
+    Retry,
+    /// Undo partial changes.
+    Rollback,
+    /// Hand it to a supervisor or person.
+    Escalate,
+    /// Keep the agent from further work.
+    Quarantine,
+}

@@ -1,0 +1,397 @@
+//! Problems in a text that a user wrote, with their place and advice; finding them happens elsewhere.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+use serde::Serialize;
+
+/// A byte range into a source text.
+pub type Span = Range<usize>;
+
+/// Lines longer than this are shown as a window around the problem.
+const LONG_LINE: usize = 400;
+/// How much of a long line is shown on each side of the problem, in bytes.
+const WINDOW: usize = 100;
+/// Problems past this number are counted in a rendered report, not shown.
+const SHOWN: usize = 100;
+
+/// One thing wrong at one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong: lowercase, no full stop, the user's text in backticks.
+    pub message: String,
+    /// Where it is wrong.
+    pub span: Span,
+    /// A word or two beside the carets.
+    pub label: Option<String>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem without label or help.
+    pub fn new(message: impl Into<String>, span: Span) -> Problem {
+        Problem { message: message.into(), span, label: None, help: None }
+    }
+
+    /// The same problem with a label beside the carets.
+    #[must_use]
+    pub fn with_label(mut self, label: impl Into<String>) -> Problem {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// The same problem with advice.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Problem {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Line and column of the start, both from 1, the column in characters.
+    pub fn position(&self, source: &str) -> (usize, usize) {
+        Lines::new(source).position(source, self.span.start)
+    }
+}
+
+/// All problems of one file, with the text that they point into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The file as the user named it.
+    pub path: String,
+    /// The whole text of the file.
+    pub source: String,
+    /// What is wrong with it, in any order.
+    pub problems: Vec<Problem>,
+}
+
+/// A problem in the form that `--json` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlainProblem {
+    /// The file as the user named it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+impl Report {
+    /// A report on the file at `path` with text `source`.
+    pub fn new(path: impl Into<String>, source: impl Into<String>, problems: Vec<Problem>) -> Report {
+        Report { path: path.into(), source: source.into(), problems }
+    }
+
+    /// Every problem as rustc would show it, sorted by position, ending in a line break.
+    ///
+    /// Control characters of the source, the path and the messages never reach the result raw.
+    pub fn render(&self, color: bool) -> String {
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        let lines = Lines::new(&self.source);
+        let path = visible(&self.path);
+        let mut out = String::new();
+        for problem in self.sorted().into_iter().take(SHOWN) {
+            if !out.is_empty() {
+                out.push('\n');
+            }
+            out.push_str(&render_one(problem, &renderer, &self.source, &lines, &path));
+            out.push('\n');
+        }
+        if let Some(more) = self.problems.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            out.push_str(&format!("\n{more} more problems are not shown\n"));
+        }
+        out
+    }
+
+    /// The problems as plain values, sorted by position.
+    pub fn plain(&self) -> Vec<PlainProblem> {
+        let lines = Lines::new(&self.source);
+        let plain = |problem: &Problem| {
+            let (line, column) = lines.position(&self.source, problem.span.start);
+            PlainProblem {
+                file: self.path.clone(),
+                line,
+                column,
+                message: problem.message.clone(),
+                help: problem.help.clone(),
+            }
+        };
+        self.sorted().into_iter().map(plain).collect()
+    }
+
+    fn sorted(&self) -> Vec<&Problem> {
+        let mut problems: Vec<&Problem> = self.problems.iter().collect();
+        problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+        problems
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.render(false).trim_end())
+    }
+}
+
+impl std::error::Error for Report {}
+
+/// The candidate nearest to a misspelt word, where one is near enough to be meant.
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let word: Vec<char> = word.chars().take(64).flat_map(char::to_lowercase).collect();
+    let allowed = (word.len() / 3).clamp(1, 3);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let letters: Vec<char> = candidate.chars().take(64).flat_map(char::to_lowercase).collect();
+        if letters.len().abs_diff(word.len()) > allowed {
+            continue;
+        }
+        let distance = edit_distance(&word, &letters);
+        // A word of which nothing is left is not a misspelling.
+        if distance <= allowed && distance < letters.len() && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// Text that is safe to print on one line of a terminal.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(picture).collect())
+}
+
+fn render_one(problem: &Problem, renderer: &Renderer, source: &str, lines: &Lines, path: &str) -> String {
+    let start = source.floor_char_boundary(problem.span.start.min(source.len()));
+    let (line, column) = lines.position(source, start);
+    let Range { start: line_start, end: line_end } = lines.range(source, start);
+    let end = source.floor_char_boundary(problem.span.end.min(line_end)).max(start.min(line_end));
+    let start = start.min(end);
+
+    let long = line_end - line_start > LONG_LINE;
+    let (from, to) = if long {
+        let from = source.floor_char_boundary(start.saturating_sub(WINDOW)).max(line_start);
+        let to = source.floor_char_boundary(end.min(start + WINDOW) + WINDOW).min(line_end);
+        (from, to)
+    } else {
+        (line_start, line_end)
+    };
+    let excerpt = same_length(source.get(from..to).unwrap_or_default());
+    let shown = start - from..end.min(to) - from;
+
+    let message = visible(&problem.message);
+    let label = problem.label.as_deref().map(visible);
+    let help = problem.help.as_deref().map(visible);
+    let snippet = Snippet::source(excerpt.as_str())
+        .line_start(line)
+        .annotation(AnnotationKind::Primary.span(shown).label(label.as_deref()));
+    let title = Level::ERROR.primary_title(message.as_ref());
+    let mut group = if long {
+        title.element(Origin::path(path).line(line).char_column(column)).element(snippet)
+    } else {
+        title.element(snippet.path(path))
+    };
+    if let Some(help) = &help {
+        group = group.element(Level::HELP.message(help.as_ref()));
+    }
+    renderer.render(&[group])
+}
+
+/// Where the lines of a text start.
+struct Lines {
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    fn new(source: &str) -> Lines {
+        let after_breaks = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Lines { starts: std::iter::once(0).chain(after_breaks).collect() }
+    }
+
+    /// Index from 0 of the line that holds `offset`.
+    fn index(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
+    }
+
+    fn start(&self, index: usize) -> Option<usize> {
+        self.starts.get(index).copied()
+    }
+
+    fn position(&self, source: &str, offset: usize) -> (usize, usize) {
+        let offset = source.floor_char_boundary(offset.min(source.len()));
+        let index = self.index(offset);
+        let start = self.start(index).unwrap_or(0);
+        let before = source.get(start..offset).unwrap_or_default();
+        (index + 1, before.chars().count() + 1)
+    }
+
+    /// The line around `offset` without its line break.
+    fn range(&self, source: &str, offset: usize) -> Span {
+        let index = self.index(offset);
+        let start = self.start(index).unwrap_or(0);
+        let end = self.start(index + 1).unwrap_or(source.len());
+        let line = source.get(start..end).unwrap_or_default();
+        start..start + line.trim_end_matches(['\n', '\r']).len()
+    }
+}
+
+/// Replaces what could drive a terminal by characters of the same byte length, so that spans hold.
+fn same_length(line: &str) -> String {
+    let replace = |c: char| match (is_hidden(c), c.len_utf8()) {
+        // The renderer draws tabs as spaces and other one-byte controls as their pictures.
+        (false, _) | (true, 1) => c,
+        (true, 2) => '·',
+        (true, _) => '\u{fffd}',
+    };
+    line.chars().map(replace).collect()
+}
+
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+fn picture(c: char) -> char {
+    match c {
+        '\u{7f}' => '\u{2421}',
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        _ if is_hidden(c) => '\u{fffd}',
+        _ => c,
+    }
+}
+
+/// Levenshtein's distance, with a swap of neighbours as one step.
+fn edit_distance(left: &[char], right: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=right.len()).collect();
+    let mut left_previous = None;
+    for (row, l) in left.iter().enumerate() {
+        let mut current = vec![row + 1];
+        let mut right_previous = None;
+        for (column, r) in right.iter().enumerate() {
+            let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
+            let mut cost = (at(&above, column) + usize::from(l != r))
+                .min(at(&above, column + 1) + 1)
+                .min(at(&current, column) + 1);
+            if column > 0 && left_previous == Some(r) && right_previous == Some(l) {
+                cost = cost.min(at(&before, column - 1) + 1);
+            }
+            current.push(cost);
+            right_previous = Some(r);
+        }
+        before = std::mem::replace(&mut above, current);
+        left_previous = Some(l);
+    }
+    above.last().copied().unwrap_or(left.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACK: &str = "version: 1\nguardrails:\n  - id: a\n    prioritty: 5\n";
+
+    fn report(source: &str, problems: Vec<Problem>) -> Report {
+        Report::new("pack.yaml", source, problems)
+    }
+
+    #[test]
+    fn report_looks_like_rustc() {
+        let at = PACK.find("prioritty").unwrap();
+        let problem = Problem::new("unknown key `prioritty`", at..at + 9)
+            .with_label("not a key of a guardrail")
+            .with_help("did you mean `priority`?");
+        let expected = "\
+error: unknown key `prioritty`
+ --> pack.yaml:4:5
+  |
+4 |     prioritty: 5
+  |     ^^^^^^^^^ not a key of a guardrail
+  |
+  = help: did you mean `priority`?
+";
+        assert_eq!(report(PACK, vec![problem]).render(false), expected);
+    }
+
+    #[test]
+    fn problems_are_sorted_by_position_and_all_shown() {
+        let problems = vec![Problem::new("second", 20..21), Problem::new("first", 0..7)];
+        let report = report(PACK, problems);
+        let text = report.render(false);
+        assert!(text.find("error: first").unwrap() < text.find("error: second").unwrap(), "{text}");
+        let plain = report.plain();
+        assert_eq!((plain[0].line, plain[0].column), (1, 1));
+        assert_eq!(plain[1].message, "second");
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let source = "é: 'ü' x\n";
+        let at = source.find('x').unwrap();
+        assert_eq!(Problem::new("m", at..at + 1).position(source), (1, 8));
+    }
+
+    #[test]
+    fn control_characters_never_come_out_raw() {
+        let source = "a: \u{1b}[31mred\u{9b}31m \u{202e}x\r\u{7}\n";
+        let problem = Problem::new("bad `\u{1b}[0m`\n", 3..source.len()).with_label("\u{9b}").with_help("\u{1b}]0;x");
+        let text = Report::new("p\u{1b}.yaml", source, vec![problem]).render(false);
+        assert!(!text.chars().any(|c| c != '\n' && is_hidden(c)), "{text:?}");
+    }
+
+    #[test]
+    fn spans_outside_of_the_source_are_clamped() {
+        for source in ["", "a", "é\n", "a\r\nb"] {
+            for span in [0..0, 1..1, 5..9, 1..200] {
+                let text = report(source, vec![Problem::new("m", span)]).render(false);
+                assert!(text.starts_with("error: m\n --> pack.yaml:"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_lines_are_shown_around_the_problem() {
+        let source = format!("{}HERE{}", "é".repeat(5000), "y".repeat(5000));
+        let at = source.find("HERE").unwrap();
+        let text = report(&source, vec![Problem::new("m", at..at + 4)]).render(false);
+        assert!(text.contains("--> pack.yaml:1:5001"), "{text}");
+        assert!(text.contains("HERE") && text.contains("^^^^") && text.len() < 2000, "{text}");
+    }
+
+    #[test]
+    fn many_problems_are_counted() {
+        let problems = (0..150).map(|_| Problem::new("m", 0..1)).collect();
+        assert!(report(PACK, problems).render(false).contains("50 more problems are not shown"));
+    }
+
+    #[test]
+    fn nearest_finds_misspellings_only() {
+        let words = ["priority", "id", "name", "on_error", "agent.role"];
+        let cases = [
+            ("prioritty", Some("priority")),
+            ("Priority", Some("priority")),
+            ("nmae", Some("name")),
+            ("agent.rol", Some("agent.role")),
+            ("on-error", Some("on_error")),
+            ("category", None),
+            ("xy", None),
+            ("", None),
+        ];
+        for (word, expected) in cases {
+            assert_eq!(nearest(word, words), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn plain_form_serialises() {
+        let json = serde_json::to_value(report(PACK, vec![Problem::new("m", 12..13)]).plain()).unwrap();
+        assert_eq!(json, serde_json::json!([{"file": "pack.yaml", "line": 2, "column": 2, "message": "m"}]));
+    }
+}
