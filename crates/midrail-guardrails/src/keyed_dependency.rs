@@ -1,0 +1,197 @@
+//! A tool needs any one of its prerequisites to have succeeded first with the same key.
+
+use std::fmt;
+use std::sync::Arc;
+
+use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Tools, Verdict, glob};
+use serde_json::{Value, json};
+
+/// Keyed rules, one a gated tool.
+#[derive(Debug, Clone, Default)]
+pub struct KeyedDependency {
+    /// The rules.
+    pub rules: Vec<KeyedRule>,
+}
+
+/// One rule: `tool` with a key needs one of `prerequisites` with the same key.
+#[derive(Debug, Clone)]
+pub struct KeyedRule {
+    /// The gated tool: a name or glob pattern.
+    pub tool: String,
+    /// The tools of which one is needed: names or glob patterns.
+    pub prerequisites: Vec<String>,
+    /// Where the key comes from.
+    pub key: Key,
+}
+
+/// Where the key of a call comes from. A call without a key is not governed.
+#[derive(Clone)]
+pub enum Key {
+    /// The first of these arguments that the call has.
+    Args(Vec<String>),
+    /// Computed: an expression of a pack, or a closure.
+    Computed(Arc<ComputeKey>),
+}
+
+/// Computes the key of a call. `Ok(None)`: it has none.
+pub type ComputeKey = dyn Fn(&Context<'_>) -> Result<Option<String>, Missing> + Send + Sync;
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Key::Args(names) => f.debug_tuple("Args").field(names).finish(),
+            Key::Computed(_) => f.write_str("Computed"),
+        }
+    }
+}
+
+impl Key {
+    fn of(&self, context: &Context<'_>) -> Result<Option<String>, Missing> {
+        match self {
+            Key::Args(names) => {
+                let args = context.event.tool.as_ref().map(|tool| &tool.args);
+                Ok(args.and_then(|args| names.iter().find_map(|name| text(args.get(name)?))))
+            }
+            Key::Computed(compute) => compute(context),
+        }
+    }
+}
+
+/// A value as a key. Nothing is no key.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+impl Guardrail for KeyedDependency {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        let Some(tool) = context.event.tool_name() else { return Ok(Verdict::allow()) };
+        for rule in self.rules.iter().filter(|rule| glob::name_matches(&rule.tool, tool)) {
+            let Some(key) = rule.key.of(context)? else { continue };
+            if !is_satisfied(context, rule, &key)? {
+                let mut prerequisites = rule.prerequisites.clone();
+                prerequisites.sort_unstable();
+                let list = prerequisites.join(", ");
+                return Ok(Verdict::block(format!(
+                    "Tool '{tool}' with key '{key}' requires prior invocation of one of: {list} with the same key."
+                ))
+                .advise(format!("Call {list} for '{key}' first, and {tool} again once it has succeeded."))
+                .with("tool", tool)
+                .with("key", key)
+                .with("prerequisites", json!(prerequisites)));
+            }
+        }
+        Ok(Verdict::allow())
+    }
+
+    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        let Some(tool) = context.event.tool_name() else { return Ok(()) };
+        if !(context.event.is_success() && effect.goes_on()) {
+            return Ok(());
+        }
+        for rule in &self.rules {
+            let matching = rule.prerequisites.iter().filter(|pattern| glob::name_matches(pattern, tool));
+            for prerequisite in matching {
+                if let Some(key) = rule.key.of(context)? {
+                    changes.set(context.key(&done(prerequisite, &key)), true);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn watches(&self) -> &[EventKind] {
+        &[EventKind::AfterTool]
+    }
+
+    fn tools(&self) -> Tools {
+        Tools::only(
+            self.rules
+                .iter()
+                .flat_map(|rule| std::iter::once(&rule.tool).chain(&rule.prerequisites))
+                .cloned(),
+        )
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Block
+    }
+
+    fn summary(&self) -> Option<String> {
+        let rules: Vec<String> = self
+            .rules
+            .iter()
+            .map(|KeyedRule { tool, prerequisites, key }| {
+                let key = match key {
+                    Key::Args(names) => names.join(" or "),
+                    Key::Computed(_) => "key".to_owned(),
+                };
+                let list = prerequisites.join(", ");
+                format!(
+                    "Before you call {tool}, one of these must have succeeded for the same {key}: {list}."
+                )
+            })
+            .collect();
+        Some(rules.join(" "))
+    }
+}
+
+fn is_satisfied(context: &Context<'_>, rule: &KeyedRule, key: &str) -> Result<bool, Missing> {
+    let mut unknown = None;
+    for prerequisite in &rule.prerequisites {
+        match context.state(&done(prerequisite, key)) {
+            Ok(Some(_)) => return Ok(true),
+            Ok(None) => {}
+            Err(error) => unknown = Some(error),
+        }
+    }
+    unknown.map_or(Ok(false), Err)
+}
+
+fn done(prerequisite: &str, key: &str) -> String {
+    format!("key/{prerequisite}/{key}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Run;
+
+    fn commits() -> KeyedDependency {
+        let rule = KeyedRule {
+            tool: "commit".into(),
+            prerequisites: vec!["test".into(), "lint".into()],
+            key: Key::Args(vec!["repo".into(), "repository".into()]),
+        };
+        KeyedDependency { rules: vec![rule] }
+    }
+
+    #[test]
+    fn any_prerequisite_with_the_same_key_suffices() {
+        let mut run = Run::of(commits());
+        let decision = run.before("commit", json!({"repo": "x"}));
+        assert_eq!(
+            decision.reason,
+            "Tool 'commit' with key 'x' requires prior invocation of one of: lint, test with the same key."
+        );
+        assert_eq!(decision.metadata["prerequisites"], json!(["lint", "test"]));
+        run.succeed("test", json!({"repository": "x"}));
+        assert_eq!(run.before("commit", json!({"repo": "x"})).effect, Effect::Allow);
+        assert_eq!(run.before("commit", json!({"repo": "y"})).effect, Effect::Block);
+    }
+
+    #[test]
+    fn a_call_without_the_key_is_not_governed() {
+        assert_eq!(Run::of(commits()).before("commit", json!({"branch": "x"})).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn numbers_are_keys_too() {
+        let mut run = Run::of(commits());
+        run.succeed("lint", json!({"repo": 7}));
+        assert_eq!(run.before("commit", json!({"repo": "7"})).effect, Effect::Allow);
+    }
+}

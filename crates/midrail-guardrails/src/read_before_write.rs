@@ -1,0 +1,381 @@
+//! A file that exists must be read before it is changed, and read again when it changed on disk since.
+
+use midrail_core::path::Place;
+use midrail_core::{
+    Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Tools, Verdict, glob,
+};
+use midrail_detect::action::bare_name;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The settings of read-before-write.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadBeforeWrite {
+    /// Tools that read a file: names or glob patterns. Empty: those of every known host.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub read_tools: Vec<String>,
+    /// Tools that change a file: names or glob patterns. Empty: those of every known host.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub write_tools: Vec<String>,
+    /// Whether a file that does not exist yet may be written.
+    pub new_files: NewFiles,
+    /// Whether a read grows stale when the file changes.
+    pub freshness: Freshness,
+    /// Whether what the agent wrote itself counts as read.
+    pub own_writes: OwnWrites,
+    /// The prefix under which the agent sees the root, such as `/workspace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mount: Option<String>,
+    /// Arguments that hold the path. Empty: those of every known host, and the files of a patch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub key: Vec<String>,
+}
+
+/// Whether a file that does not exist yet may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NewFiles {
+    /// Freely.
+    #[default]
+    Allow,
+    /// Only after a read of that path.
+    RequireRead,
+}
+
+/// Whether a read grows stale when the file changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Freshness {
+    /// It does: the content must be what was read.
+    #[default]
+    Checksum,
+    /// It does not: having read it once is enough.
+    Read,
+}
+
+/// Whether what the agent wrote itself counts as read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OwnWrites {
+    /// At the content that it wrote.
+    #[default]
+    Count,
+    /// It has to be read again.
+    Reread,
+}
+
+/// The reading and the changing tools of one host, so that a reason names tools that the agent has.
+struct Host {
+    reads: &'static [&'static str],
+    writes: &'static [&'static str],
+}
+
+/// The seeds' default names come first: where a name is common to several hosts, these are the ones named.
+const HOSTS: &[Host] = &[
+    Host {
+        reads: &["read_file", "vfs_read_file"],
+        writes: &["write_file", "edit_file", "vfs_write_file", "vfs_edit_file"],
+    },
+    Host { reads: &["Read"], writes: &["Write", "Edit", "MultiEdit", "NotebookEdit"] },
+    Host { reads: &["read_file", "read_many_files"], writes: &["replace"] },
+    Host { reads: &["view"], writes: &["create", "str_replace", "insert"] },
+    Host { reads: &["read"], writes: &["write", "edit", "multiedit"] },
+    Host { reads: &["read_file"], writes: &["search_replace", "edit_lines", "patch"] },
+    Host { reads: &["read_text_file"], writes: &[] },
+    Host { reads: &[], writes: &["apply_patch"] },
+];
+
+impl ReadBeforeWrite {
+    fn is_read(&self, tool: &str) -> bool {
+        if self.read_tools.is_empty() {
+            HOSTS.iter().any(|host| host.reads.contains(&bare_name(tool)))
+        } else {
+            self.read_tools.iter().any(|pattern| glob::name_matches(pattern, tool))
+        }
+    }
+
+    fn is_write(&self, tool: &str) -> bool {
+        if self.write_tools.is_empty() {
+            HOSTS.iter().any(|host| host.writes.contains(&bare_name(tool)))
+        } else {
+            self.write_tools.iter().any(|pattern| glob::name_matches(pattern, tool))
+        }
+    }
+
+    /// How the agent that called `tool` can read: the tools of its host.
+    fn how_to_read(&self, tool: &str) -> String {
+        let host = || HOSTS.iter().find(|host| host.writes.contains(&bare_name(tool)));
+        let mut names: Vec<&str> = match (self.read_tools.is_empty(), host()) {
+            (false, _) => self.read_tools.iter().map(String::as_str).collect(),
+            (true, Some(host)) => host.reads.to_vec(),
+            (true, None) => HOSTS.first().map(|host| host.reads.to_vec()).unwrap_or_default(),
+        };
+        if names.is_empty() {
+            return "Read it first.".to_owned();
+        }
+        names.sort_unstable();
+        format!("Use one of: {} first.", names.join(", "))
+    }
+
+    fn paths<'a>(&self, context: &Context<'a>) -> Result<Vec<&'a str>, Missing> {
+        if self.key.is_empty() {
+            let files = context.action()?.target_files.as_deref().unwrap_or_default();
+            return Ok(files.iter().map(String::as_str).collect());
+        }
+        let args = context.event.tool.as_ref().map(|tool| &tool.args);
+        Ok(self.key.iter().filter_map(|name| args?.get(name)?.as_str()).collect())
+    }
+
+    /// Whether the disk has no say: then no file system is needed at all.
+    fn is_lexical(&self) -> bool {
+        self.new_files == NewFiles::RequireRead && self.freshness == Freshness::Read
+    }
+
+    /// What stands in the way of changing one file.
+    fn objection(&self, context: &Context<'_>, path: &str) -> Result<Option<Objection>, Missing> {
+        let place = context.place(path, self.mount.as_deref());
+        if self.is_lexical() {
+            let is_read = context.state(&read_key(&place.key))?.is_some();
+            return Ok((!is_read).then_some(Objection::Unread));
+        }
+        match context.file(&place)? {
+            FileState::Special => Ok(None),
+            FileState::Absent { real } => {
+                let inside = place.inside && real.as_deref().is_none_or(is_relative);
+                if inside && self.new_files == NewFiles::Allow {
+                    return Ok(None);
+                }
+                let key = real.as_deref().unwrap_or(&place.key);
+                let is_read = context.state(&read_key(key))?.is_some();
+                Ok((!is_read).then_some(if inside { Objection::Unread } else { Objection::Outside }))
+            }
+            FileState::File { checksum, real } => {
+                let key = real.as_deref().unwrap_or(&place.key);
+                Ok(match context.state(&read_key(key))? {
+                    None => Some(Objection::Unread),
+                    Some(Value::String(read))
+                        if self.freshness == Freshness::Checksum && read != checksum =>
+                    {
+                        Some(Objection::Stale)
+                    }
+                    Some(_) => None,
+                })
+            }
+        }
+    }
+
+    /// What is remembered of a file that was read or written: its place and its content.
+    fn seen(&self, context: &Context<'_>, path: &str) -> Result<Option<(String, Value)>, Missing> {
+        let place: Place = context.place(path, self.mount.as_deref());
+        if self.is_lexical() {
+            return Ok(Some((place.key, json!(""))));
+        }
+        Ok(match context.file(&place)? {
+            FileState::File { checksum, real } => Some((real.clone().unwrap_or(place.key), json!(checksum))),
+            FileState::Absent { .. } | FileState::Special => None,
+        })
+    }
+}
+
+enum Objection {
+    Unread,
+    Stale,
+    Outside,
+}
+
+impl Guardrail for ReadBeforeWrite {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        let Some(tool) = context.event.tool_name().filter(|tool| self.is_write(tool)) else {
+            return Ok(Verdict::allow());
+        };
+        let paths = self.paths(context)?;
+        // Every file is asked about before giving up, so that all facts are fetched in one go.
+        let outcomes: Vec<_> = paths.iter().map(|path| (path, self.objection(context, path))).collect();
+        for (path, outcome) in outcomes {
+            let how = self.how_to_read(tool);
+            let reason = match outcome? {
+                None => continue,
+                Some(Objection::Unread) => format!("File '{path}' must be read before writing. {how}"),
+                Some(Objection::Stale) => {
+                    format!(
+                        "File '{path}' changed on disk since it was read, and must be read again before writing. {how}"
+                    )
+                }
+                Some(Objection::Outside) => format!(
+                    "File '{path}' lies outside the sandbox root, so it does not count as a new file, and must be read \
+                     before writing. {how}"
+                ),
+            };
+            return Ok(Verdict::block(reason).with("path", *path));
+        }
+        Ok(Verdict::allow())
+    }
+
+    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        let Some(tool) = context.event.tool_name() else { return Ok(()) };
+        let counts = self.is_read(tool) || (self.is_write(tool) && self.own_writes == OwnWrites::Count);
+        if !(counts && context.event.is_success() && effect.goes_on()) {
+            return Ok(());
+        }
+        let seen: Vec<_> = self.paths(context)?.into_iter().map(|path| self.seen(context, path)).collect();
+        for outcome in seen {
+            if let Some((key, content)) = outcome? {
+                changes.set(context.key(&read_key(&key)), content);
+            }
+        }
+        Ok(())
+    }
+
+    fn watches(&self) -> &[EventKind] {
+        &[EventKind::AfterTool]
+    }
+
+    fn tools(&self) -> Tools {
+        if self.read_tools.is_empty() || self.write_tools.is_empty() {
+            let known = HOSTS.iter().flat_map(|host| host.reads.iter().chain(host.writes));
+            let names = known.flat_map(|name| [(*name).to_owned(), format!("mcp__*__{name}")]);
+            return Tools::only(names.chain(self.read_tools.iter().chain(&self.write_tools).cloned()));
+        }
+        Tools::only(self.read_tools.iter().chain(&self.write_tools).cloned())
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Block
+    }
+
+    fn summary(&self) -> Option<String> {
+        let again = match self.freshness {
+            Freshness::Checksum => ", and read it again when it changed since",
+            Freshness::Read => "",
+        };
+        let new = match self.new_files {
+            NewFiles::Allow => " New files can be created freely.",
+            NewFiles::RequireRead => "",
+        };
+        Some(format!("Read a file before you change it{again}.{new}"))
+    }
+}
+
+fn read_key(place: &str) -> String {
+    format!("read/{place}")
+}
+
+fn is_relative(place: &str) -> bool {
+    !place.starts_with('/') && !place.starts_with("../")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Run;
+
+    fn run(settings: Value) -> Run {
+        Run::of(serde_json::from_value::<ReadBeforeWrite>(settings).unwrap()).with_file("existing.txt", "v1")
+    }
+
+    #[test]
+    fn an_unread_file_blocks_a_write_in_the_callers_spelling() {
+        let decision = run(json!({})).before("write_file", json!({"path": "./existing.txt"}));
+        assert_eq!(decision.effect, Effect::Block);
+        assert_eq!(
+            decision.reason,
+            "File './existing.txt' must be read before writing. Use one of: read_file, vfs_read_file first."
+        );
+        assert_eq!(decision.metadata["path"], json!("./existing.txt"));
+    }
+
+    #[test]
+    fn hosts_read_with_their_own_tools() {
+        let mut run = run(json!({}));
+        let decision = run.before("Edit", json!({"file_path": "existing.txt"}));
+        assert!(decision.reason.ends_with("Use one of: Read first."), "{}", decision.reason);
+        run.succeed("Read", json!({"file_path": "existing.txt"}));
+        assert_eq!(run.before("Edit", json!({"file_path": "existing.txt"})).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn every_spelling_of_a_path_is_the_same_file() {
+        let mut run = run(json!({}));
+        run.succeed("read_file", json!({"path": "existing.txt"}));
+        for path in ["/existing.txt", "./existing.txt", "a/../existing.txt", ".//existing.txt"] {
+            assert_eq!(run.before("write_file", json!({"path": path})).effect, Effect::Allow, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_symbolic_link_is_the_file_it_points_to() {
+        let mut run = run(json!({})).with_link("link.txt", "existing.txt", "v1");
+        run.succeed("read_file", json!({"path": "link.txt"}));
+        assert_eq!(run.before("write_file", json!({"path": "existing.txt"})).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn a_new_file_is_free_unless_it_lies_outside() {
+        let mut run = run(json!({}));
+        assert_eq!(run.before("write_file", json!({"path": "new.txt"})).effect, Effect::Allow);
+        let decision = run.before("write_file", json!({"path": "../../etc/new"}));
+        assert_eq!(decision.effect, Effect::Block);
+        assert!(decision.reason.contains("outside the sandbox root"), "{}", decision.reason);
+    }
+
+    #[test]
+    fn a_file_that_changed_must_be_read_again() {
+        let mut run = run(json!({}));
+        run.succeed("read_file", json!({"path": "existing.txt"}));
+        let mut run = run.with_file("existing.txt", "v2");
+        assert!(run.before("write_file", json!({"path": "existing.txt"})).reason.contains("changed on disk"));
+        run.succeed("read_file", json!({"path": "existing.txt"}));
+        assert_eq!(run.before("write_file", json!({"path": "existing.txt"})).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn own_writes_count_unless_set_otherwise() {
+        for (own_writes, expected) in [("count", Effect::Allow), ("reread", Effect::Block)] {
+            let mut run = run(json!({"own_writes": own_writes}));
+            run.succeed("read_file", json!({"path": "existing.txt"}));
+            let mut run = run.with_file("existing.txt", "mine");
+            run.succeed("write_file", json!({"path": "existing.txt"}));
+            assert_eq!(
+                run.before("write_file", json!({"path": "existing.txt"})).effect,
+                expected,
+                "{own_writes}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_a_file_system_it_fails_closed_unless_the_disk_has_no_say() {
+        let event = json!({"path": "a"});
+        assert_eq!(run(json!({})).without_files().before("write_file", event.clone()).effect, Effect::Block);
+        let mut lexical = run(json!({"new_files": "require_read", "freshness": "read"})).without_files();
+        assert_eq!(lexical.before("write_file", event.clone()).effect, Effect::Block);
+        lexical.succeed("read_file", event.clone());
+        assert_eq!(lexical.before("write_file", event).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn a_call_without_a_path_is_not_governed() {
+        assert_eq!(run(json!({})).before("write_file", json!({"content": "x"})).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn every_file_of_a_patch_counts() {
+        let mut run = run(json!({})).with_file("b.txt", "b");
+        run.succeed("read_file", json!({"path": "existing.txt"}));
+        let diff = "--- a/existing.txt\n+++ b/existing.txt\n@@ -1 +1 @@\n-a\n+b\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n";
+        let decision = run.before("patch", json!({"unified_diff": diff}));
+        assert_eq!(decision.metadata["path"], json!("b.txt"));
+    }
+
+    #[test]
+    fn the_mount_prefix_is_the_root() {
+        let mut run = run(json!({"mount": "/workspace"}));
+        run.succeed("read_file", json!({"path": "existing.txt"}));
+        assert_eq!(
+            run.before("write_file", json!({"path": "/workspace/existing.txt"})).effect,
+            Effect::Allow
+        );
+    }
+}

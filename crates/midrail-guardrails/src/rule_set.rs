@@ -1,0 +1,82 @@
+//! Several tool policies under one name, in order: the first that denies speaks for all.
+
+use std::sync::Arc;
+
+use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Tools, Verdict};
+
+/// A policy made of rules.
+#[derive(Clone, Default)]
+pub struct RuleSet {
+    /// The rules, in order.
+    pub rules: Vec<Arc<dyn Guardrail>>,
+}
+
+impl Guardrail for RuleSet {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        let mut strongest = Verdict::allow();
+        let mut fault = None;
+        for rule in &self.rules {
+            match rule.check(context) {
+                Ok(verdict) if verdict.effect > strongest.effect => strongest = verdict,
+                Ok(_) => {}
+                Err(error) => fault = fault.or(Some(error)),
+            }
+        }
+        // A denial stands whatever else is unknown.
+        match fault {
+            Some(fault) if strongest.effect == Effect::Allow => Err(fault),
+            _ => Ok(strongest),
+        }
+    }
+
+    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        let outcomes: Vec<_> = self.rules.iter().map(|rule| rule.observe(context, effect, changes)).collect();
+        outcomes.into_iter().collect()
+    }
+
+    fn watches(&self) -> &[EventKind] {
+        &[EventKind::AfterTool]
+    }
+
+    fn tools(&self) -> Tools {
+        let mut names = Vec::new();
+        for rule in &self.rules {
+            match rule.tools() {
+                Tools::All => return Tools::All,
+                Tools::Only(more) => names.extend(more),
+            }
+        }
+        Tools::Only(names)
+    }
+
+    fn ceiling(&self) -> Effect {
+        self.rules.iter().map(|rule| rule.ceiling()).max().unwrap_or_default()
+    }
+
+    fn summary(&self) -> Option<String> {
+        let rules: Vec<String> = self.rules.iter().filter_map(|rule| rule.summary()).collect();
+        (!rules.is_empty()).then(|| rules.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SequentialDependency;
+    use crate::testing::Run;
+    use serde_json::json;
+
+    #[test]
+    fn the_first_rule_that_denies_speaks() {
+        let rules: Vec<Arc<dyn Guardrail>> = vec![
+            Arc::new(SequentialDependency::new("deploy", ["build"])),
+            Arc::new(SequentialDependency::new("deploy", ["test"])),
+        ];
+        let mut run = Run::of(RuleSet { rules });
+        assert!(run.before("deploy", json!({})).reason.ends_with("build"));
+        run.succeed("build", json!({}));
+        assert!(run.before("deploy", json!({})).reason.ends_with("test"));
+        run.succeed("test", json!({}));
+        assert_eq!(run.before("deploy", json!({})).effect, Effect::Allow);
+    }
+}
