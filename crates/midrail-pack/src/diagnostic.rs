@@ -168,6 +168,16 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(picture).collect())
 }
 
+/// The user's text as a message quotes it: safe to print, and short.
+pub fn excerpt(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut quoted: String = text.chars().take(LONGEST).map(picture).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        quoted.push('…');
+    }
+    quoted
+}
+
 fn render_one(problem: &Problem, renderer: &Renderer, source: &str, lines: &Lines, path: &str) -> String {
     let start = source.floor_char_boundary(problem.span.start.min(source.len()));
     let (line, column) = lines.position(source, start);
@@ -211,7 +221,8 @@ struct Lines {
 
 impl Lines {
     fn new(source: &str) -> Lines {
-        let after_breaks = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        let after_breaks =
+            source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Lines { starts: std::iter::once(0).chain(after_breaks).collect() }
     }
 
@@ -341,7 +352,8 @@ error: unknown key `prioritty`
     #[test]
     fn control_characters_never_come_out_raw() {
         let source = "a: \u{1b}[31mred\u{9b}31m \u{202e}x\r\u{7}\n";
-        let problem = Problem::new("bad `\u{1b}[0m`\n", 3..source.len()).with_label("\u{9b}").with_help("\u{1b}]0;x");
+        let problem =
+            Problem::new("bad `\u{1b}[0m`\n", 3..source.len()).with_label("\u{9b}").with_help("\u{1b}]0;x");
         let text = Report::new("p\u{1b}.yaml", source, vec![problem]).render(false);
         assert!(!text.chars().any(|c| c != '\n' && is_hidden(c)), "{text:?}");
     }
@@ -387,6 +399,12 @@ error: unknown key `prioritty`
         for (word, expected) in cases {
             assert_eq!(nearest(word, words), expected, "{word}");
         }
+    }
+
+    #[test]
+    fn excerpts_are_short_and_visible() {
+        assert_eq!(excerpt("a\n\u{1b}b"), "a␊␛b");
+        assert_eq!(excerpt(&"é".repeat(100)).chars().count(), 61);
     }
 
     #[test]

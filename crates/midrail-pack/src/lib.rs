@@ -1,6 +1,33 @@
-//! Packs: text to spanned trees, expressions and diagnostics; no file, clock or network.
+//! Packs: text becomes a raw [`Pack`], a pack becomes guardrails, and the packs of all layers become one policy.
+//! Expressions, lint and JSON Schema live here too; no file, clock or network does.
 
 #![forbid(unsafe_code)]
 
+pub mod case;
+mod compile;
+mod decode;
 pub mod diagnostic;
+mod dialect;
+mod document;
+pub mod expr;
+mod layers;
+mod names;
+mod overlay;
+pub mod raw;
+mod rule;
+mod scalar;
+pub mod schema;
 pub mod yaml;
+
+pub use decode::decode;
+pub use diagnostic::{Problem, Report, Span};
+pub use dialect::{
+    AppliesTo, Deep, Gateway, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation,
+    PolicyPack, RuleRef, Sync, ToolPolicy,
+};
+pub use document::Document;
+pub use expr::Expression;
+pub use layers::{Layer, LayeredPack, PolicySource, policy};
+pub use names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
+pub use raw::Pack;
+pub use scalar::{Many, Seconds, Text};

@@ -11,7 +11,7 @@ mod scalar;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
 pub use crate::diagnostic::Span;
-use crate::diagnostic::{Problem, visible};
+use crate::diagnostic::{Problem, excerpt};
 use build::{Builder, Scalar, Step, Stop};
 use offset::Offsets;
 
@@ -88,14 +88,18 @@ pub enum TextStyle {
 /// Parses a stream of YAML documents into one node each, or lists what is wrong with it.
 pub fn parse(source: &str, limits: &Limits) -> Result<Vec<Node>, Vec<Problem>> {
     if source.len() > limits.bytes {
-        let message = format!("the text is {} bytes long, more than the limit of {}", source.len(), limits.bytes);
+        let message =
+            format!("the text is {} bytes long, more than the limit of {}", source.len(), limits.bytes);
         return Err(vec![Problem::new(message, 0..0)]);
     }
-    if let Some((at, control)) =
-        source.char_indices().find(|(_, c)| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{7f}'))
+    if let Some((at, control)) = source
+        .char_indices()
+        .find(|(_, c)| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{7f}'))
     {
         let message = format!("control character U+{:04X} is not allowed", u32::from(control));
-        return Err(vec![Problem::new(message, at..at + 1).with_help("write it as an escape in double quotes")]);
+        return Err(vec![
+            Problem::new(message, at..at + 1).with_help("write it as an escape in double quotes"),
+        ]);
     }
     if let Some(outcome) = json::parse(source, limits) {
         return outcome;
@@ -193,18 +197,18 @@ fn read_events(source: &str, builder: &mut Builder<'_>) -> Step {
             Event::Scalar(text, style, anchor, tag) => {
                 let tagged = tag.is_some() || anchor != 0;
                 let style = text_style(style);
+                let tag = core_tag(tag.as_deref(), &tag_span(source, &span), builder)?;
                 let span = scalar_span(source, span, style, tagged);
-                let tag = core_tag(tag.as_deref(), &span, builder)?;
                 builder.scalar(Scalar { text: text.into_owned(), style, span, anchor, tag })?;
             }
             Event::SequenceStart(anchor, tag) => {
+                expect_tag(tag.as_deref(), "seq", &tag_span(source, &span), builder)?;
                 let span = strip_properties(source, span, anchor != 0 || tag.is_some());
-                expect_tag(tag.as_deref(), "seq", &span, builder)?;
                 builder.start_list(span.start, anchor)?;
             }
             Event::MappingStart(anchor, tag) => {
+                expect_tag(tag.as_deref(), "map", &tag_span(source, &span), builder)?;
                 let span = strip_properties(source, span, anchor != 0 || tag.is_some());
-                expect_tag(tag.as_deref(), "map", &span, builder)?;
                 builder.start_map(span.start, anchor)?;
             }
             Event::SequenceEnd | Event::MappingEnd => builder.end(span)?,
@@ -218,15 +222,31 @@ fn syntax_problem(source: &str, offsets: &Offsets, error: &ScanError) -> Problem
     let rest = source.get(at..).unwrap_or_default();
     let info = error.info();
     if info.contains("unknown anchor") {
-        let length = rest.find(|c: char| c.is_whitespace() || matches!(c, ',' | ']' | '}')).unwrap_or(rest.len());
+        let length =
+            rest.find(|c: char| c.is_whitespace() || matches!(c, ',' | ']' | '}')).unwrap_or(rest.len());
         let name = rest.get(1..length).unwrap_or_default();
-        return Problem::new(format!("unknown anchor `{}`", visible(name)), at..at + length)
-            .with_help(format!("define it before its use: `&{} …`", visible(name)));
+        return Problem::new(format!("unknown anchor `{}`", excerpt(name)), at..at + length)
+            .with_help("define it before its use with `&`; a text that starts with `*` needs quotes");
     }
     let length = rest.chars().next().map_or(0, char::len_utf8);
     let problem = Problem::new(format!("invalid YAML: {info}"), at..at + length);
-    if info.contains("tab") { problem.with_help("indent with spaces, not with tabs") } else { problem }
+    match ADVICE.iter().find(|(part, _)| info.contains(part)) {
+        Some((_, help)) => problem.with_help(*help),
+        None => problem,
+    }
 }
+
+/// Advice for the parser's messages, found by a part of their text.
+const ADVICE: [(&str, &str); 8] = [
+    ("found a tab", "indent with spaces, not with tabs"),
+    ("tabs disallowed", "indent with spaces, not with tabs"),
+    ("trailing content", "put the whole value in quotes, or write it as a block after `|`"),
+    ("mapping values are not allowed", "put a value that holds `: ` in quotes, or check the indentation"),
+    ("unexpected character", "put a value that starts with this character in quotes"),
+    ("unknown escape", "write a backslash as `\\\\`, or use single quotes"),
+    ("did not find expected key", "check the indentation"),
+    ("did not find expected '-'", "check the indentation"),
+];
 
 fn text_style(style: ScalarStyle) -> TextStyle {
     match style {
@@ -239,7 +259,11 @@ fn text_style(style: ScalarStyle) -> TextStyle {
 }
 
 /// The suffix of a core tag (`str`, `int`, …); any other tag is a problem.
-fn core_tag<'t>(tag: Option<&'t Tag>, span: &Span, builder: &mut Builder<'_>) -> Result<Option<&'t str>, Stop> {
+fn core_tag<'t>(
+    tag: Option<&'t Tag>,
+    span: &Span,
+    builder: &mut Builder<'_>,
+) -> Result<Option<&'t str>, Stop> {
     let Some(tag) = tag else { return Ok(None) };
     let suffix = if tag.is_yaml_core_schema() {
         Some(tag.suffix.as_str())
@@ -252,8 +276,10 @@ fn core_tag<'t>(tag: Option<&'t Tag>, span: &Span, builder: &mut Builder<'_>) ->
         Some("str" | "int" | "float" | "bool" | "null" | "seq" | "map") => Ok(suffix),
         _ => {
             let name = format!("{}{}", tag.handle, tag.suffix);
-            let help = "only the tags of the core schema are known: `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`";
-            builder.problem(Problem::new(format!("unknown tag `{}`", visible(&name)), span.clone()).with_help(help))?;
+            let help = "known are `!!str`, `!!int`, `!!float`, `!!bool` and `!!null`; a text that starts with `!` needs quotes";
+            builder.problem(
+                Problem::new(format!("unknown tag `{}`", excerpt(&name)), span.clone()).with_help(help),
+            )?;
             Ok(None)
         }
     }
@@ -265,11 +291,20 @@ fn expect_tag(tag: Option<&Tag>, wanted: &str, span: &Span, builder: &mut Builde
         return Ok(());
     }
     match core_tag(tag, span, builder)? {
-        Some(found) if found != wanted => {
-            builder.problem(Problem::new(format!("the tag `!!{found}` does not fit this value"), span.clone()))
-        }
+        Some(found) if found != wanted => builder
+            .problem(Problem::new(format!("the tag `!!{found}` does not fit this value"), span.clone())),
         _ => Ok(()),
     }
+}
+
+/// The place of the tag before a value that has one.
+fn tag_span(source: &str, span: &Span) -> Span {
+    let text = source.get(span.clone()).unwrap_or_default();
+    // An anchor may stand first; it cannot hold a blank.
+    let at = if text.starts_with('!') { 0 } else { text.find(" !").map_or(0, |at| at + 1) };
+    let tag = text.get(at..).unwrap_or_default();
+    let length = tag.find(char::is_whitespace).unwrap_or(tag.len());
+    span.start + at..span.start + at + length
 }
 
 /// The place of a scalar without its anchor, tag, block header and the blank lines after it.
@@ -288,22 +323,21 @@ fn scalar_span(source: &str, span: Span, style: TextStyle, tagged: bool) -> Span
     span.start..span.start + text.trim_end().len()
 }
 
+/// The place of a value without the anchor and tag before it.
 fn strip_properties(source: &str, span: Span, tagged: bool) -> Span {
-    let mut start = span.start;
-    while tagged {
-        let rest = source.get(start..span.end).unwrap_or_default();
-        let skip = match rest.chars().next() {
-            Some('&' | '!' | '#') => {
-                let comment = rest.starts_with('#');
-                let ends = |c: char| if comment { c == '\n' } else { c.is_whitespace() };
-                rest.find(ends).unwrap_or(rest.len())
-            }
-            Some(c) if c.is_whitespace() => rest.len() - rest.trim_start().len(),
-            _ => break,
-        };
-        start += skip;
+    if !tagged {
+        return span;
     }
-    start..span.end.max(start)
+    let mut start = span.start;
+    loop {
+        let rest = source.get(start..span.end).unwrap_or_default();
+        start += match rest.chars().next() {
+            Some('#') => rest.find('\n').unwrap_or(rest.len()),
+            Some('&' | '!') => rest.find(char::is_whitespace).unwrap_or(rest.len()),
+            Some(c) if c.is_whitespace() => rest.len() - rest.trim_start().len(),
+            _ => return start..span.end.max(start),
+        };
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Key, Limits, Node, NodeValue, Span, TextStyle, scalar};
-use crate::diagnostic::{Problem, visible};
+use crate::diagnostic::{Problem, excerpt};
 
 /// After this many problems the rest of the text is not read.
 const MAX_PROBLEMS: usize = 100;
@@ -100,15 +100,16 @@ impl<'a> Builder<'a> {
 
     pub(super) fn scalar(&mut self, scalar: Scalar<'_>) -> Step {
         self.content_end = scalar.span.end;
-        self.grow(Size { nodes: 1, text: scalar.text.len() }, &scalar.span)?;
-        if self.awaits_key() {
+        let is_key = self.awaits_key();
+        self.grow(Size { nodes: usize::from(!is_key), text: scalar.text.len() }, &scalar.span)?;
+        if is_key {
             return self.key(scalar);
         }
         let value = match (scalar.tag, scalar.style) {
             (Some(tag), style) => match scalar::tagged(&scalar.text, style, tag) {
                 Some(value) => value,
                 None => {
-                    let message = format!("`{}` does not fit the tag `!!{tag}`", visible(&scalar.text));
+                    let message = format!("`{}` does not fit the tag `!!{tag}`", excerpt(&scalar.text));
                     self.problem(Problem::new(message, scalar.span.clone()))?;
                     NodeValue::Null
                 }
@@ -152,7 +153,7 @@ impl<'a> Builder<'a> {
 
     pub(super) fn alias(&mut self, anchor: usize, span: Span) -> Step {
         self.content_end = span.end;
-        let name = visible(self.source.get(span.start + 1..span.end).unwrap_or_default()).into_owned();
+        let name = excerpt(self.source.get(span.start + 1..span.end).unwrap_or_default());
         if self.awaits_key() {
             self.problem(Problem::new("a key cannot be an alias", span).with_help("write the key out"))?;
             self.set_slot(Slot::Refused);
@@ -195,7 +196,8 @@ impl<'a> Builder<'a> {
         self.size.nodes = self.size.nodes.saturating_add(size.nodes);
         self.size.text = self.size.text.saturating_add(size.text);
         if self.size.nodes > self.limits.nodes {
-            let message = format!("more than {} values, those that aliases repeat included", self.limits.nodes);
+            let message =
+                format!("more than {} values, those that aliases repeat included", self.limits.nodes);
             return self.stop(Problem::new(message, span.clone()));
         }
         // A text can only outgrow its source by aliases.
@@ -230,8 +232,10 @@ impl<'a> Builder<'a> {
         };
         if let Some(first) = seen.get(&text).copied() {
             *slot = Slot::Refused;
-            let line = self.source.get(..first).unwrap_or_default().bytes().filter(|byte| *byte == b'\n').count() + 1;
-            let problem = Problem::new(format!("duplicate key `{}`", visible(&text)), span);
+            let line =
+                self.source.get(..first).unwrap_or_default().bytes().filter(|byte| *byte == b'\n').count()
+                    + 1;
+            let problem = Problem::new(format!("duplicate key `{}`", excerpt(&text)), span);
             return self.problem(problem.with_help(format!("it is set in line {line} already")));
         }
         seen.insert(text.clone(), span.start);

@@ -1,0 +1,175 @@
+//! Examples of asking a person: escalations, what answers lead to, and when they are used up.
+
+use midrail_core::{Effect, Event, EventKind, Handoff, Mode, Task, Verdict};
+use serde_json::json;
+
+use crate::plan::{Does, Plan, plan, says};
+use crate::world::{Run, minute, once, write};
+
+fn blocks_unless(key: &str) -> Plan {
+    let key = key.to_owned();
+    plan("blocks", Does::Reads { key, present: Verdict::allow(), absent: Verdict::block("not now") })
+}
+
+#[test]
+fn an_escalation_asks_with_name_approver_and_expiry() {
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let decision = run.feed(&write("a.rs"));
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Escalate, Some("a")));
+    let request = decision.approval.unwrap();
+    assert_eq!((request.approver.as_str(), request.expires), ("reviewer", Some(minute(30))));
+    assert!(!request.id.is_empty());
+    let held = run.backing.approvals();
+    assert_eq!(held, [&json!({"id": request.id, "state": "pending", "expires": minute(30).to_string()})]);
+}
+
+#[test]
+fn a_pending_action_keeps_its_name() {
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let first = run.feed(&write("a.rs")).approval.unwrap();
+    let later = Event { time: Some(minute(7)), ..write("a.rs") };
+    assert_eq!(run.feed(&later).approval.unwrap(), first);
+}
+
+#[test]
+fn a_used_approval_is_gone() {
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
+    run.backing.answer("approved");
+    let decision = run.feed(&write("a.rs"));
+    assert_eq!(decision.effect, Effect::Allow);
+    assert!(decision.verdicts[0].reason.contains("approved by ada"));
+    assert!(run.backing.approvals().is_empty());
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
+}
+
+#[test]
+fn an_approval_is_not_used_up_when_another_guardrail_blocks() {
+    let mut run = Run::new(&[says("a", Effect::Escalate), blocks_unless("var/open")]);
+    run.backing.slices.insert("var/open".to_owned(), json!(true));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
+    run.backing.answer("approved");
+    run.backing.slices.remove("var/open");
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
+    assert_eq!(run.backing.approvals().len(), 1);
+    run.backing.slices.insert("var/open".to_owned(), json!(true));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+    assert!(run.backing.approvals().is_empty());
+}
+
+#[test]
+fn changed_arguments_need_a_new_approval() {
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let first = run.feed(&write("a.rs")).approval.unwrap();
+    run.backing.answer("approved");
+    let other = run.feed(&write("b.rs"));
+    assert_eq!(other.effect, Effect::Escalate);
+    let second = other.approval.unwrap();
+    assert_ne!((&first.id, &first.action), (&second.id, &second.action));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+}
+
+#[test]
+fn another_tool_task_session_text_or_receiver_needs_a_new_approval() {
+    let to = |to: &str| Event {
+        handoff: Some(Handoff { to: Some(to.to_owned()), ..Handoff::default() }),
+        ..Event::new(EventKind::BeforeHandoff)
+    };
+    let prompt = |text: &str| Event { text: Some(text.to_owned()), ..Event::new(EventKind::BeforeModel) };
+    let task = Task { id: Some("t-2".to_owned()), ..Task::default() };
+    let args = json!({"file_path": "a.rs"});
+    for (approved, other) in [
+        (write("a.rs"), Event::before_tool("Edit", args)),
+        (write("a.rs"), Event { task: Some(task), ..write("a.rs") }),
+        (to("ada"), to("bob")),
+        (prompt("one"), prompt("two")),
+    ] {
+        let mut run = Run::new(&[says("a", Effect::Escalate)]);
+        run.feed(&approved);
+        run.backing.answer("approved");
+        assert_eq!(run.feed(&other).effect, Effect::Escalate, "{other:?}");
+    }
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    run.feed(&write("a.rs"));
+    run.backing.answer("approved");
+    run.backing.session = "s-2".to_owned();
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
+}
+
+#[test]
+fn the_hosts_name_for_a_call_and_its_time_are_no_part_of_the_action() {
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut event = write("a.rs");
+    run.feed(&event);
+    run.backing.answer("approved");
+    event.time = Some(minute(5));
+    event.tool.as_mut().unwrap().call_id = Some("c-2".to_owned());
+    assert_eq!(run.feed(&event).effect, Effect::Allow);
+}
+
+#[test]
+fn each_guardrail_asks_for_itself() {
+    let mut run = Run::new(&[says("a", Effect::Escalate), says("b", Effect::Escalate)]);
+    let decision = run.feed(&write("a.rs"));
+    assert_eq!(decision.requests.len(), 2);
+    assert_eq!(decision.approval.as_ref(), decision.requests.first());
+    let first = run.backing.slices.values_mut().next().unwrap();
+    first["state"] = json!("approved");
+    let decision = run.feed(&write("a.rs"));
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Escalate, Some("b")));
+    assert_eq!(run.backing.approvals().len(), 2, "an approval that did not help yet is kept");
+    run.backing.answer("approved");
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+    assert!(run.backing.approvals().is_empty());
+}
+
+#[test]
+fn a_denial_blocks() {
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    run.feed(&write("a.rs"));
+    run.backing.answer("denied");
+    let decision = run.feed(&write("a.rs"));
+    assert_eq!(decision.effect, Effect::Block);
+    assert!(decision.reason.starts_with("denied by ada ("), "{}", decision.reason);
+    assert!(decision.reason.ends_with("): a says escalate"), "{}", decision.reason);
+    assert_eq!(run.feed(&write("b.rs")).effect, Effect::Escalate);
+}
+
+#[test]
+fn no_answer_in_time_blocks_once_and_then_asks_anew() {
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let at = |minutes| Event { time: Some(minute(minutes)), ..write("a.rs") };
+    let first = run.feed(&at(0)).approval.unwrap();
+    assert_eq!(run.feed(&at(29)).effect, Effect::Escalate);
+    let decision = run.feed(&at(30));
+    assert_eq!((decision.effect, decision.approval), (Effect::Block, None));
+    assert!(decision.reason.contains("timed out"), "{}", decision.reason);
+    let anew = run.feed(&at(31)).approval.unwrap();
+    assert_ne!(anew.id, first.id);
+    assert_eq!(anew.expires, Some(minute(61)));
+}
+
+#[test]
+fn an_approval_that_timed_out_is_no_approval() {
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    run.feed(&write("a.rs"));
+    run.backing.answer("approved");
+    let late = Event { time: Some(minute(30)), ..write("a.rs") };
+    assert_eq!(run.feed(&late).effect, Effect::Block);
+    assert_eq!(run.feed(&late).effect, Effect::Escalate);
+}
+
+#[test]
+fn nobody_is_asked_where_something_else_blocks() {
+    let mut run = Run::new(&[says("a", Effect::Escalate), says("b", Effect::Block)]);
+    let decision = run.feed(&write("a.rs"));
+    assert_eq!((decision.effect, decision.approval), (Effect::Block, None));
+    assert!(decision.requests.is_empty() && run.backing.approvals().is_empty());
+}
+
+#[test]
+fn shadow_mode_asks_nobody() {
+    let decision = once(&[Plan { mode: Mode::Shadow, ..says("a", Effect::Escalate) }], &write("a.rs"));
+    assert_eq!((decision.effect, decision.would), (Effect::Allow, Some(Effect::Escalate)));
+    assert!(decision.requests.is_empty() && decision.changes.is_empty());
+}

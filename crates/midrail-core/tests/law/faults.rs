@@ -1,0 +1,169 @@
+//! Examples of guardrails that cannot answer: they err, they panic, they lack something. Nobody else suffers.
+
+use midrail_core::{Effect, Event, EventKind, Fact, FactKey, OnFault, Verdict};
+use serde_json::json;
+
+use crate::plan::{Does, Learns, Plan, When, plan, says};
+use crate::world::{Run, once, write};
+
+fn panics(id: &str) -> Plan {
+    plan(id, Does::Panics("index out of bounds".to_owned()))
+}
+
+fn reads_what_cannot_be_loaded(id: &str) -> Plan {
+    let (present, absent) = (Verdict::allow(), Verdict::allow());
+    plan(id, Does::Reads { key: "lost".to_owned(), present, absent })
+}
+
+fn run_without(key: &str, plans: &[Plan]) -> Run {
+    let mut run = Run::new(plans);
+    run.backing.unreadable.insert(key.to_owned());
+    run
+}
+
+#[test]
+fn a_panicking_guardrail_blocks_with_its_message_and_the_others_still_run() {
+    let strikes = Plan { has_consequences: true, ..says("strikes", Effect::Warn) };
+    let decision = once(&[panics("a"), says("halts", Effect::Halt), strikes], &write("a.rs"));
+    let said = &decision.verdicts[0];
+    assert_eq!((&*said.guardrail, said.effect), ("a", Some(Effect::Block)));
+    assert!(
+        said.reason.contains("`a` failed: it panicked: scripted: index out of bounds"),
+        "{}",
+        said.reason
+    );
+    assert!(said.error.as_ref().unwrap().contains("index out of bounds"));
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("halts")));
+    assert_eq!(decision.verdicts[2].effect, Some(Effect::Warn));
+    assert_eq!(once(&[panics("a")], &write("a.rs")).effect, Effect::Block);
+}
+
+#[test]
+fn a_failing_guardrail_answers_what_on_error_says() {
+    for (on_error, expected) in [
+        (OnFault::Block, Effect::Block),
+        (OnFault::Escalate, Effect::Escalate),
+        (OnFault::Allow, Effect::Allow),
+    ] {
+        let fails = plan("a", Does::Fails("disk on fire".to_owned()));
+        for failing in [fails, panics("a")] {
+            let decision = once(&[Plan { on_error, ..failing }], &write("a.rs"));
+            assert_eq!(decision.effect, expected);
+            assert!(decision.verdicts[0].error.is_some());
+        }
+    }
+}
+
+#[test]
+fn a_failure_is_never_above_block_and_not_dressed_up() {
+    let dressed = Plan {
+        effect: Some(Effect::Halt),
+        ceiling: Effect::Halt,
+        reason: Some("house rule".to_owned()),
+        ..panics("a")
+    };
+    let decision = once(&[dressed], &write("a.rs"));
+    assert_eq!(decision.effect, Effect::Block);
+    assert!(decision.reason.starts_with("`a` failed"), "{}", decision.reason);
+}
+
+#[test]
+fn a_missing_slice_is_block_by_default_and_allow_with_on_missing_allow() {
+    let plan = reads_what_cannot_be_loaded("a");
+    let decision = run_without("lost", std::slice::from_ref(&plan)).feed(&write("a.rs"));
+    assert_eq!(decision.effect, Effect::Block);
+    assert_eq!(decision.reason, "`a` could not be checked: the session's `lost` was not loaded");
+    let lenient = Plan { on_missing: OnFault::Allow, ..plan };
+    assert_eq!(run_without("lost", &[lenient]).feed(&write("a.rs")).effect, Effect::Allow);
+}
+
+#[test]
+fn on_error_and_on_missing_are_told_apart() {
+    let plan = Plan { on_error: OnFault::Allow, ..reads_what_cannot_be_loaded("a") };
+    assert_eq!(run_without("lost", &[plan]).feed(&write("a.rs")).effect, Effect::Block);
+    let plan = Plan { on_missing: OnFault::Allow, ..panics("a") };
+    assert_eq!(once(&[plan], &write("a.rs")).effect, Effect::Block);
+}
+
+#[test]
+fn a_fact_that_could_not_be_had_is_missing() {
+    let asks = plan(
+        "a",
+        Does::Asks { name: "tests".to_owned(), yes: Verdict::allow(), no: Verdict::warn("they fail") },
+    );
+    let mut run = Run::new(&[asks]);
+    let mut with = |fact: Option<Fact>| {
+        run.backing.facts =
+            fact.into_iter().map(|fact| (FactKey::Answer("tests".to_owned()), fact)).collect();
+        run.feed(&write("a.rs"))
+    };
+    assert_eq!(with(Some(Fact::Answer(json!(true)))).effect, Effect::Allow);
+    assert_eq!(with(Some(Fact::Answer(json!(false)))).effect, Effect::Warn);
+    let decision = with(Some(Fact::Unavailable("timed out".to_owned())));
+    assert_eq!(decision.reason, "`a` could not be checked: `answer:tests` is not known: timed out");
+    assert_eq!(with(Some(Fact::Secrets(Vec::new()))).effect, Effect::Block);
+    assert_eq!(with(None).effect, Effect::Block);
+}
+
+#[test]
+fn an_unknown_condition_applies() {
+    let when = When::Slice("var/strict".to_owned());
+    let mut run = Run::new(&[Plan { when, ..says("a", Effect::Block) }]);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+    run.backing.slices.insert("var/strict".to_owned(), json!(true));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
+    run.backing.slices.clear();
+    run.backing.unreadable.insert("var/strict".to_owned());
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
+}
+
+#[test]
+fn a_condition_that_does_not_hold_leaves_no_verdict() {
+    let decision = once(&[Plan { when: When::Never, ..says("a", Effect::Block) }], &write("a.rs"));
+    assert!(decision.effect == Effect::Allow && decision.verdicts.is_empty());
+}
+
+#[test]
+fn a_panicking_condition_is_a_failure_of_its_guardrail() {
+    let decision = once(&[Plan { when: When::Panics, ..says("a", Effect::Warn) }], &write("a.rs"));
+    assert_eq!(decision.effect, Effect::Block);
+}
+
+#[test]
+fn an_unnamed_agent_or_task_might_be_any() {
+    let plan =
+        Plan { agents: vec!["impl-*".to_owned()], tasks: vec!["t-1".to_owned()], ..says("a", Effect::Block) };
+    let event: Event = serde_json::from_value(json!({"kind": "before_tool"})).unwrap();
+    assert_eq!(once(std::slice::from_ref(&plan), &event).effect, Effect::Block);
+    for (agent, task, expected) in [
+        ("impl-3", "t-1", Effect::Block),
+        ("impl-3", "t-2", Effect::Allow),
+        ("reviewer", "t-1", Effect::Allow),
+    ] {
+        let event = serde_json::from_value(
+            json!({"kind": "before_tool", "agent": {"id": agent}, "task": {"id": task}}),
+        );
+        assert_eq!(once(std::slice::from_ref(&plan), &event.unwrap()).effect, expected, "{agent} {task}");
+    }
+}
+
+#[test]
+fn a_failing_observer_is_recorded_and_changes_nothing() {
+    for learns in [Learns::Fails, Learns::Panics] {
+        let observer = Plan { learns, watches: EventKind::ALL.to_vec(), ..says("a", Effect::Allow) };
+        let other =
+            Plan { learns: Learns::Counts, watches: EventKind::ALL.to_vec(), ..says("b", Effect::Allow) };
+        let mut run = Run::new(&[observer, other]);
+        let decision = run.feed(&write("a.rs"));
+        assert_eq!(decision.effect, Effect::Allow);
+        assert!(decision.verdicts.iter().any(|said| &*said.guardrail == "a" && said.error.is_some()));
+        assert_eq!(run.backing.slices.len(), 1, "what it had half written is dropped");
+        assert_eq!(run.backing.slices["b/seen"], json!(1));
+    }
+}
+
+#[test]
+fn a_session_that_cannot_be_read_blocks() {
+    let decision = run_without("halted", &[]).feed(&write("a.rs"));
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("midrail")));
+}

@@ -1,0 +1,336 @@
+//! Random policies, sessions, facts and events: small worlds in which things meet often.
+//!
+//! Strategies are boxed: as nested types they would outgrow the stack of a test.
+
+use std::collections::BTreeMap;
+
+use midrail_core::{
+    Agent, Category, Effect, Event, EventKind, Fact, FactKey, HALTED, Handoff, Mode, OnFault, Recovery,
+    Redaction, Task, ToolCall, ToolResult, Verdict,
+};
+use proptest::collection::vec;
+use proptest::option::{of, weighted};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use serde_json::{Value, json};
+
+use crate::plan::{Does, Learns, Plan, When, plan};
+use crate::world::{Backing, minute, names};
+
+/// A policy, and the world that it is in.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) plans: Vec<Plan>,
+    pub(crate) backing: Backing,
+    /// What people answered to guardrails, for whatever event comes first.
+    pub(crate) held: Vec<(String, Value)>,
+}
+
+impl Case {
+    /// The world, with people's answers filed under the action of an event.
+    pub(crate) fn backing(&self, event: &Event) -> Backing {
+        let mut backing = self.backing.clone();
+        for (guardrail, held) in &self.held {
+            let (action, _) = names(guardrail, &backing.session, event);
+            backing.slices.insert(format!("approval/{guardrail}/{action}"), held.clone());
+        }
+        backing
+    }
+}
+
+pub(crate) fn cases(most: usize) -> BoxedStrategy<Case> {
+    prop_oneof![vec(plans(), 0..=4), vec(plans(), 0..=most)]
+        .prop_map(|mut plans| {
+            for (at, plan) in plans.iter_mut().enumerate() {
+                plan.id = format!("g{at}");
+            }
+            plans
+        })
+        .prop_flat_map(|plans| {
+            let held = vec(weighted(0.4, answers()), plans.len());
+            (Just(plans), backings(), held)
+        })
+        .prop_map(|(plans, backing, held)| {
+            let ids = plans.iter().map(|plan| plan.id.clone());
+            let held = ids.zip(held).filter_map(|(id, held)| Some((id, held?))).collect();
+            Case { plans, backing, held }
+        })
+        .boxed()
+}
+
+/// The lower steps more often: among many guardrails the highest would otherwise hide all the others.
+fn effects() -> BoxedStrategy<Effect> {
+    prop_oneof![
+        6 => Just(Effect::Allow),
+        6 => Just(Effect::Warn),
+        4 => Just(Effect::Redact),
+        6 => Just(Effect::Retry),
+        4 => Just(Effect::Escalate),
+        1 => Just(Effect::Block),
+        1 => Just(Effect::Halt),
+    ]
+    .boxed()
+}
+
+fn faults() -> impl Strategy<Value = OnFault> {
+    prop_oneof![1 => Just(OnFault::Block), 1 => Just(OnFault::Escalate), 2 => Just(OnFault::Allow)]
+}
+
+fn kinds() -> impl Strategy<Value = EventKind> {
+    prop_oneof![
+        3 => Just(EventKind::BeforeTool),
+        2 => Just(EventKind::AfterTool),
+        1 => Just(EventKind::AfterModel),
+        5 => select(EventKind::ALL),
+    ]
+}
+
+fn many_kinds() -> impl Strategy<Value = Vec<EventKind>> {
+    prop_oneof![3 => Just(EventKind::ALL.to_vec()), 1 => subsequence(EventKind::ALL, 0..=6)]
+}
+
+fn words(list: &'static [&'static str]) -> impl Strategy<Value = String> {
+    select(list).prop_map(str::to_owned)
+}
+
+fn some_tools() -> impl Strategy<Value = Option<Vec<String>>> {
+    weighted(0.2, vec(words(&["Read", "Write", "W*", "*"]), 0..3))
+}
+
+pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
+    let redaction = (0_usize..24, 0_usize..24, words(&["[a]", "[b]", ""]))
+        .prop_map(|(start, end, replacement)| Redaction { start, end, replacement });
+    let texts = (
+        words(&["r1", "r2", "r3"]),
+        of(words(&["a1", "a2"])),
+        of(words(&["try a", "try b"])),
+        of(words(&["goodbye", ""])),
+        weighted(0.2, words(&["note a", "note b"])),
+        weighted(0.15, words(&["all of it replaced, schön", "x"])),
+    );
+    let rest = (
+        prop_oneof![2 => Just(Vec::new()), 1 => vec(redaction, 1..3)],
+        vec(words(&["increment_strike", "emit_alert"]), 0..2),
+        weighted(0.2, select(&[Recovery::Retry, Recovery::Rollback, Recovery::Quarantine][..])),
+    );
+    (effects(), texts, rest)
+        .prop_map(|(effect, texts, (redactions, effects, recovery))| {
+            let (reason, advice, retry_message, user_message, feedback, replacement) = texts;
+            Verdict {
+                advice,
+                retry_message,
+                user_message,
+                feedback,
+                replacement,
+                redactions,
+                effects,
+                recovery,
+                ..Verdict::new(effect, reason)
+            }
+        })
+        .boxed()
+}
+
+/// Slices that guardrails read by their whole key. The last cannot be loaded.
+const SHARED: &[&str] = &["var/one", "var/two", "g0/seen", "lost"];
+
+fn deeds() -> BoxedStrategy<Does> {
+    prop_oneof![
+        8 => verdicts().prop_map(Does::Says),
+        1 => words(&["disk on fire"]).prop_map(Does::Fails),
+        1 => words(&["oh no"]).prop_map(Does::Panics),
+        2 => (words(SHARED), verdicts(), verdicts())
+            .prop_map(|(key, present, absent)| Does::Reads { key, present, absent }),
+        2 => (words(&["seen", "last", "copy"]), verdicts(), verdicts())
+            .prop_map(|(name, present, absent)| Does::Recalls { name, present, absent }),
+        2 => (words(&["tests", "risk", "lost"]), verdicts(), verdicts())
+            .prop_map(|(name, yes, no)| Does::Asks { name, yes, no }),
+    ]
+    .boxed()
+}
+
+pub(crate) fn plans() -> BoxedStrategy<Plan> {
+    let place = (
+        select(&[1_u32, 50, 100, 100, 200][..]),
+        select(
+            &[Category::Safety, Category::Compliance, Category::Budget, Category::Scope, Category::Quality][..],
+        ),
+        many_kinds(),
+        some_tools(),
+        some_tools(),
+        prop_oneof![3 => Just(vec![]), 1 => vec(words(&["impl*", "rev-1"]), 1..3)],
+        prop_oneof![3 => Just(vec![]), 1 => vec(words(&["t-1", "t*"]), 1..3)],
+        prop_oneof![
+            8 => Just(When::Always),
+            1 => Just(When::Never),
+            2 => words(SHARED).prop_map(When::Slice),
+            1 => Just(When::Panics),
+        ],
+    );
+    let dress = (
+        weighted(0.2, effects()),
+        weighted(0.2, words(&["house rule"])),
+        weighted(0.2, words(&["ask ada"])),
+        prop_oneof![3 => Just(Mode::Enforce), 1 => Just(Mode::Shadow)],
+        faults(),
+        faults(),
+        faults(),
+        0_u32..4,
+        0_u32..4,
+        select(&[60_u32, 1_800][..]),
+        any::<bool>(),
+    );
+    let learns = prop_oneof![
+        2 => Just(Learns::Nothing),
+        2 => Just(Learns::Counts),
+        2 => Just(Learns::Remembers),
+        1 => Just(Learns::Fails),
+        1 => Just(Learns::Panics),
+        1 => words(SHARED).prop_map(Learns::Copies),
+    ];
+    let check = (deeds(), 0_usize..7, weighted(0.2, Just(())), many_kinds(), learns);
+    (place, dress, check)
+        .prop_map(|(place, dress, check)| {
+            let (priority, category, on, tools, governs, agents, tasks, when) = place;
+            let (
+                effect,
+                reason,
+                advice,
+                mode,
+                on_error,
+                on_missing,
+                on_exhausted,
+                warn_limit,
+                max_attempts,
+                approval_timeout_s,
+                per_prompt,
+            ) = dress;
+            let (does, above, consequences, watches, learns) = check;
+            let strongest = Effect::LADDER.iter().position(|effect| *effect == does.strongest()).unwrap();
+            // Half of them claim exactly what they can say, the others something at or above it.
+            let ceiling = Effect::LADDER[if above < 3 { strongest } else { strongest.max(above) }];
+            Plan {
+                priority,
+                category,
+                on,
+                tools,
+                governs,
+                agents,
+                tasks,
+                when,
+                effect,
+                reason,
+                advice,
+                mode,
+                on_error,
+                on_missing,
+                on_exhausted,
+                warn_limit,
+                max_attempts,
+                approval_timeout_s,
+                per_prompt,
+                ceiling,
+                has_consequences: consequences.is_some(),
+                watches,
+                learns,
+                ..plan("", does)
+            }
+        })
+        .boxed()
+}
+
+fn backings() -> BoxedStrategy<Backing> {
+    let count = prop_oneof![9 => (0_u64..4).prop_map(Value::from), 1 => Just(json!("no number"))];
+    let of = words(&["", "t-1", "t-2", "Read", "Write"]);
+    let what = words(&["warn", "retry", "warn", "retry", "shadow/warn", "shadow/retry"]);
+    let counters = vec((what, 0_usize..12, of, count), 0..40);
+    let states = vec((0_usize..12, words(&["seen", "last", "copy", "@p-1/seen"])), 0..8);
+    let shared = subsequence(SHARED, 0..=2);
+    let fact = prop_oneof![
+        Just(Fact::Answer(json!(true))),
+        Just(Fact::Answer(json!(false))),
+        Just(Fact::Unavailable("timed out".to_owned())),
+        Just(Fact::Secrets(Vec::new())),
+    ];
+    let facts = vec((words(&["tests", "risk"]), fact), 0..3);
+    let halted = prop_oneof![
+        30 => Just(None),
+        1 => Just(Some(json!({"by": "g9", "reason": "enough", "user_message": "bye"}))),
+        1 => Just(Some(json!("in no shape"))),
+    ];
+    (counters, states, shared, facts, halted, weighted(0.03, Just(())))
+        .prop_map(|(counters, states, shared, facts, halted, halted_is_lost)| {
+            let mut backing = Backing::new();
+            let mut slices = BTreeMap::new();
+            for (what, at, of, count) in counters {
+                slices.insert(format!("{what}/g{at}/{of}"), count);
+            }
+            for (at, name) in states {
+                let key =
+                    if name.starts_with('@') { format!("g{at}{name}") } else { format!("g{at}/{name}") };
+                slices.insert(key, json!(1));
+            }
+            for key in shared {
+                slices.insert(key.to_owned(), json!(1));
+            }
+            slices.extend(halted.map(|halted| (HALTED.to_owned(), halted)));
+            backing.slices = slices;
+            backing.facts = facts.into_iter().map(|(name, fact)| (FactKey::Answer(name), fact)).collect();
+            backing.unreadable.insert("lost".to_owned());
+            if halted_is_lost.is_some() {
+                backing.unreadable.insert(HALTED.to_owned());
+            }
+            backing
+        })
+        .boxed()
+}
+
+/// What a person may have answered, long ago or not.
+fn answers() -> BoxedStrategy<Value> {
+    let state = words(&["pending", "approved", "approved", "denied", "in no shape"]);
+    let expires = select(&[None, Some(-5), Some(0), Some(1), Some(30)][..]);
+    prop_oneof![
+        12 => (state, expires).prop_map(|(state, expires)| {
+            json!({"id": "a-1", "state": state, "by": "ada", "expires": expires.map(|at| minute(at).to_string())})
+        }),
+        1 => Just(json!(7)),
+    ].boxed()
+}
+
+pub(crate) fn events() -> BoxedStrategy<Event> {
+    let tool = (words(&["Read", "Write", "Bash"]), words(&["a.rs", "b.rs"]))
+        .prop_map(|(name, path)| ToolCall::new(name, json!({"file_path": path, "n": 7})));
+    let content = prop_oneof![
+        words(&["the key is hunter2, mind it", "schöne Grüße", ""]).prop_map(Value::from),
+        Just(json!({"stdout": "the key is hunter2"})),
+    ];
+    let result = (of(any::<bool>()), of(content)).prop_map(|(ok, content)| ToolResult {
+        ok,
+        content,
+        ..ToolResult::default()
+    });
+    let who = (
+        of(words(&["impl-1", "rev-1"])).prop_map(|id| Agent { id, ..Agent::default() }),
+        of(words(&["t-1", "t-2"])).prop_map(|id| Task { id, ..Task::default() }),
+    );
+    let text = words(&["my password is hunter2 é", "hello"]);
+    let time = weighted(0.9, (0_i64..3).prop_map(minute));
+    (kinds(), weighted(0.9, tool), result, of(who), of(text), time, of(words(&["p-1", "p-2"])))
+        .prop_map(|(kind, tool, result, who, text, time, prompt)| {
+            let is_tool = matches!(kind, EventKind::BeforeTool | EventKind::AfterTool);
+            let is_handoff = matches!(kind, EventKind::BeforeHandoff | EventKind::AfterHandoff);
+            let (agent, task) = who.unzip();
+            Event {
+                time,
+                agent,
+                task,
+                prompt,
+                tool: tool.filter(|_| is_tool),
+                result: (kind == EventKind::AfterTool).then_some(result),
+                text: text.filter(|_| !is_tool),
+                handoff: is_handoff.then(|| Handoff { to: Some("rev-1".to_owned()), ..Handoff::default() }),
+                ..Event::new(kind)
+            }
+        })
+        .boxed()
+}

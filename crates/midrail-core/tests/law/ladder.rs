@@ -1,0 +1,287 @@
+//! Examples of the ladder: who decides, in which order the chain runs, and what passes on.
+
+use midrail_core::{
+    Category, Decision, Effect, Event, EventKind, Mode, OnFault, Recovery, Redaction, ToolResult, Verdict,
+};
+use serde_json::json;
+
+use crate::plan::{Does, Plan, plan, says};
+use crate::world::{Run, once, write};
+
+fn heard(decision: &Decision) -> Vec<&str> {
+    decision.verdicts.iter().filter(|said| !said.skipped).map(|said| &*said.guardrail).collect()
+}
+
+fn skipped(decision: &Decision) -> Vec<&str> {
+    decision.verdicts.iter().filter(|said| said.skipped).map(|said| &*said.guardrail).collect()
+}
+
+fn redacts(id: &str, start: usize, end: usize) -> Plan {
+    let redactions = vec![Redaction { start, end, replacement: format!("[{id}]") }];
+    plan(id, Does::Says(Verdict { redactions, ..Verdict::new(Effect::Redact, "a secret") }))
+}
+
+fn result(text: &str) -> Event {
+    Event::after_tool("Read", json!({}), ToolResult::ok(text))
+}
+
+#[test]
+fn nothing_to_object_to_allows_and_names_nobody() {
+    let decision = once(&[says("a", Effect::Allow)], &write("a.rs"));
+    assert_eq!((decision.effect, decision.by, decision.reason.as_str()), (Effect::Allow, None, ""));
+    assert_eq!(once(&[], &write("a.rs")).effect, Effect::Allow);
+}
+
+#[test]
+fn highest_step_wins_and_the_first_at_it_decides() {
+    let plans = [
+        says("warns", Effect::Warn),
+        says("blocks", Effect::Block),
+        Plan { has_consequences: true, ..says("blocks-too", Effect::Block) },
+    ];
+    let decision = once(&plans, &write("a.rs"));
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("blocks")));
+    assert_eq!(decision.reason, "blocks says block");
+}
+
+#[test]
+fn category_breaks_ties() {
+    let at = |id: &str, category| Plan { category, ..says(id, Effect::Warn) };
+    let plans = [
+        at("quality", Category::Quality),
+        at("scope", Category::Scope),
+        at("budget", Category::Budget),
+        at("compliance", Category::Compliance),
+        at("safety", Category::Safety),
+    ];
+    let decision = once(&plans, &write("a.rs"));
+    assert_eq!(heard(&decision), ["safety", "compliance", "budget", "scope", "quality"]);
+    assert_eq!(decision.by.as_deref(), Some("safety"));
+}
+
+#[test]
+fn built_in_runs_before_custom() {
+    let custom = Plan { category: Category::Safety, ..says("custom", Effect::Block) };
+    let built_in = Plan { priority: 99, category: Category::Quality, ..says("built-in", Effect::Block) };
+    let decision = once(&[custom, built_in], &write("a.rs"));
+    assert_eq!(decision.by.as_deref(), Some("built-in"));
+}
+
+#[test]
+fn declaration_is_the_last_to_break_ties() {
+    let decision = once(&[says("b", Effect::Warn), says("a", Effect::Warn)], &write("a.rs"));
+    assert_eq!(decision.by.as_deref(), Some("b"));
+}
+
+#[test]
+fn after_a_block_only_those_that_could_raise_it_or_have_consequences_are_heard() {
+    let plans = [
+        says("blocks", Effect::Block),
+        says("warns", Effect::Warn),
+        says("halts", Effect::Halt),
+        Plan { has_consequences: true, ..says("strikes", Effect::Warn) },
+    ];
+    let decision = once(&plans, &write("a.rs"));
+    assert_eq!(heard(&decision), ["blocks", "halts", "strikes"]);
+    assert_eq!(skipped(&decision), ["warns"]);
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("halts")));
+}
+
+#[test]
+fn below_a_block_everyone_is_heard() {
+    let plans = [says("escalates", Effect::Escalate), says("warns", Effect::Warn)];
+    assert_eq!(heard(&once(&plans, &write("a.rs"))), ["escalates", "warns"]);
+}
+
+#[test]
+fn an_error_is_put_to_everyone_and_the_gravest_recovery_is_taken() {
+    let recovers = |id: &str, recovery| {
+        plan(id, Does::Says(Verdict { recovery: Some(recovery), ..Verdict::block("broken") }))
+    };
+    let plans = [
+        recovers("a", Recovery::Rollback),
+        recovers("b", Recovery::Quarantine),
+        recovers("c", Recovery::Retry),
+    ];
+    let decision = once(&plans, &Event::new(EventKind::OnError));
+    assert_eq!(heard(&decision), ["a", "b", "c"]);
+    assert_eq!(decision.recovery, Some(Recovery::Quarantine));
+}
+
+#[test]
+fn a_spec_replaces_effect_reason_and_advice_of_objections_only() {
+    let dressed = |plan| Plan {
+        effect: Some(Effect::Block),
+        reason: Some("house rule".to_owned()),
+        advice: Some("ask ada".to_owned()),
+        ..plan
+    };
+    let decision = once(&[dressed(says("a", Effect::Warn))], &write("a.rs"));
+    assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Block, "house rule"));
+    assert_eq!(decision.advice.as_deref(), Some("ask ada"));
+    assert_eq!(once(&[dressed(says("a", Effect::Allow))], &write("a.rs")).effect, Effect::Allow);
+}
+
+#[test]
+fn redactions_of_all_guardrails_are_merged() {
+    let decision =
+        once(&[redacts("a", 0, 5), redacts("b", 3, 9), redacts("c", 10, 11)], &result("0123456789abc"));
+    assert_eq!(decision.effect, Effect::Redact);
+    assert_eq!(decision.content.as_deref(), Some("[a]9[c]bc"));
+}
+
+#[test]
+fn redactions_are_applied_even_when_retry_wins() {
+    let decision = once(&[redacts("a", 0, 3), says("again", Effect::Retry)], &result("key in text"));
+    assert_eq!(decision.effect, Effect::Retry);
+    assert_eq!(decision.content.as_deref(), Some("[a] in text"));
+}
+
+#[test]
+fn a_redaction_holds_whatever_its_guardrail_was_lowered_to() {
+    let lowered = Plan { effect: Some(Effect::Warn), ..redacts("a", 0, 3) };
+    let decision = once(&[lowered], &result("key in text"));
+    assert_eq!((decision.effect, decision.content.as_deref()), (Effect::Warn, Some("[a] in text")));
+}
+
+#[test]
+fn no_text_passes_on_where_nothing_passes_on() {
+    for effect in [Effect::Escalate, Effect::Block, Effect::Halt] {
+        let decision = once(&[redacts("a", 0, 3), says("stops", effect)], &result("key in text"));
+        assert_eq!(decision.content, None, "{effect}");
+    }
+}
+
+#[test]
+fn a_stopped_result_is_to_be_rolled_back() {
+    let blocks = [says("a", Effect::Block)];
+    assert!(once(&blocks, &result("text")).rollback_requested);
+    assert!(!once(&blocks, &write("a.rs")).rollback_requested);
+    assert!(!once(&[says("a", Effect::Warn)], &result("text")).rollback_requested);
+}
+
+#[test]
+fn retry_messages_are_joined_and_the_fewest_tries_left_are_told() {
+    let retries = |id: &str, message: &str, max_attempts| {
+        let verdict =
+            Verdict { retry_message: Some(message.to_owned()), ..Verdict::new(Effect::Retry, "no") };
+        Plan { max_attempts, ..plan(id, Does::Says(verdict)) }
+    };
+    let plans = [retries("a", "add tests", 5), retries("b", "add docs", 2), says("c", Effect::Retry)];
+    let mut run = Run::new(&plans);
+    for attempt in 1..=2 {
+        let decision = run.feed(&Event::new(EventKind::BeforeStop));
+        assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Retry, Some("a")));
+        let retry = decision.retry.unwrap();
+        assert_eq!(retry.message, "add tests\n\nadd docs\n\nc says retry");
+        assert_eq!((retry.attempt, retry.max_attempts), (attempt, 2));
+    }
+}
+
+#[test]
+fn of_two_with_as_few_tries_left_the_first_is_told() {
+    let plans = [2, 3]
+        .map(|max_attempts| Plan { max_attempts, ..says(&format!("of-{max_attempts}"), Effect::Retry) });
+    let mut run = Run::new(&plans);
+    run.backing.slices.insert("retry/of-3/Write".to_owned(), json!(1));
+    let retry = run.feed(&write("a.rs")).retry.unwrap();
+    assert_eq!((retry.attempt, retry.max_attempts), (1, 2));
+}
+
+#[test]
+fn used_up_tries_lead_to_what_the_spec_says() {
+    for (on_exhausted, expected) in [
+        (OnFault::Escalate, Effect::Escalate),
+        (OnFault::Block, Effect::Block),
+        (OnFault::Allow, Effect::Warn),
+    ] {
+        let mut run = Run::new(&[Plan { max_attempts: 2, on_exhausted, ..says("a", Effect::Retry) }]);
+        assert_eq!(run.feed(&write("a.rs")).effect, Effect::Retry);
+        assert_eq!(run.feed(&write("a.rs")).effect, Effect::Retry);
+        let decision = run.feed(&write("a.rs"));
+        assert_eq!((decision.effect, decision.retry), (expected, None));
+        assert_eq!(decision.reason, "a says retry (its 2 tries are used up)");
+    }
+}
+
+#[test]
+fn an_agent_whose_tries_are_used_up_may_stop_with_a_warning() {
+    let stubborn = Plan { max_attempts: 1, on_exhausted: OnFault::Block, ..says("a", Effect::Retry) };
+    let mut run = Run::new(&[stubborn]);
+    let stop = Event::new(EventKind::BeforeStop);
+    assert_eq!(run.feed(&stop).effect, Effect::Retry);
+    assert_eq!(run.feed(&stop).effect, Effect::Warn);
+}
+
+#[test]
+fn tries_are_counted_for_each_tool_and_given_back_by_a_success() {
+    let done = Does::Reads {
+        key: "var/done".to_owned(),
+        present: Verdict::allow(),
+        absent: Verdict::new(Effect::Retry, "not yet"),
+    };
+    let mut run = Run::new(&[plan("a", done)]);
+    let attempt = |decision: Decision| decision.retry.map(|retry| retry.attempt);
+    let read = Event::before_tool("Read", json!({}));
+    assert_eq!(attempt(run.feed(&write("a.rs"))), Some(1));
+    assert_eq!(attempt(run.feed(&write("b.rs"))), Some(2));
+    assert_eq!(attempt(run.feed(&read)), Some(1));
+    run.backing.slices.insert("var/done".to_owned(), json!(true));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+    run.backing.slices.remove("var/done");
+    assert_eq!(attempt(run.feed(&write("a.rs"))), Some(1));
+    assert_eq!(attempt(run.feed(&read)), Some(2));
+}
+
+#[test]
+fn a_try_that_another_guardrail_stopped_does_not_count() {
+    let blocks_once = Does::Reads {
+        key: "var/seen".to_owned(),
+        present: Verdict::allow(),
+        absent: Verdict::block("not now"),
+    };
+    let mut run = Run::new(&[says("again", Effect::Retry), plan("blocks", blocks_once)]);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
+    run.backing.slices.insert("var/seen".to_owned(), json!(true));
+    assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, 1);
+}
+
+#[test]
+fn feedback_and_consequences_of_all_come_together() {
+    let notes = |id: &str, effects: &[&str]| {
+        let effects = effects.iter().map(|effect| (*effect).to_owned()).collect();
+        let feedback = Some(format!("note of {id}"));
+        plan(id, Does::Says(Verdict { feedback, effects, ..Verdict::allow() }))
+    };
+    let plans = [notes("a", &["emit_alert"]), notes("b", &["increment_strike", "emit_alert"])];
+    let decision = once(&plans, &write("a.rs"));
+    assert_eq!(decision.effect, Effect::Allow);
+    assert_eq!(decision.feedback, ["note of a", "note of b"]);
+    assert_eq!(decision.effects, ["emit_alert", "increment_strike"]);
+}
+
+#[test]
+fn nothing_stops_a_hand_off_that_is_done() {
+    for effect in Effect::LADDER {
+        let decision = once(&[says("a", effect)], &Event::new(EventKind::AfterHandoff));
+        assert_eq!(decision.effect, effect.min(Effect::Warn));
+    }
+}
+
+#[test]
+fn shadow_mode_allows_and_says_what_it_would_have_done() {
+    let shadow = Plan { mode: Mode::Shadow, ..says("shadow", Effect::Block) };
+    let decision = once(&[shadow.clone(), says("warns", Effect::Warn)], &write("a.rs"));
+    assert_eq!((decision.effect, decision.would), (Effect::Warn, Some(Effect::Block)));
+    assert_eq!((decision.by.as_deref(), decision.mode), (Some("warns"), Mode::Enforce));
+    let said = &decision.verdicts[0];
+    assert!(said.shadow && said.effect == Some(Effect::Block));
+    let decision = once(&[shadow], &write("a.rs"));
+    assert_eq!((decision.effect, decision.mode, decision.by), (Effect::Allow, Mode::Shadow, None));
+}
+
+#[test]
+fn would_is_absent_where_shadow_mode_would_have_changed_nothing() {
+    let shadow = Plan { mode: Mode::Shadow, ..says("shadow", Effect::Warn) };
+    assert_eq!(once(&[shadow, says("blocks", Effect::Block)], &write("a.rs")).would, None);
+}

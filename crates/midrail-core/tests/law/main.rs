@@ -1,0 +1,26 @@
+//! The law held against a naive model of itself, against its properties, and against examples that read as the law does.
+//!
+//! One binary, so that the tests link once. `reference` is the model; `plan` and `world` are what the tests are
+//! written in; `generate` makes random ones of both.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    missing_docs,
+    reason = "a test that cannot go on is to stop, loudly; helpers of tests are not in a #[test] function"
+)]
+
+mod agreement;
+mod approvals;
+mod faults;
+mod findings;
+mod generate;
+mod ladder;
+mod plan;
+mod properties;
+mod reference;
+mod state;
+mod world;

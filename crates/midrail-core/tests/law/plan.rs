@@ -1,0 +1,268 @@
+//! A guardrail as plain data: what it will do is written down, so that the law and the model can both follow it.
+
+use std::sync::{Arc, Once};
+
+use midrail_core::{
+    Category, Changes, Context, Effect, Entry, EventKind, Fault, Guardrail, Missing, Mode, OnFault, Policy,
+    Spec, Tools, Verdict,
+};
+use serde_json::{Value, json};
+
+/// Everything around a check and the check itself, as data.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) id: String,
+    pub(crate) priority: u32,
+    pub(crate) category: Category,
+    pub(crate) on: Vec<EventKind>,
+    /// The tools of the spec. `None`: all.
+    pub(crate) tools: Option<Vec<String>>,
+    /// The tools of the guardrail itself. `None`: all.
+    pub(crate) governs: Option<Vec<String>>,
+    pub(crate) agents: Vec<String>,
+    pub(crate) tasks: Vec<String>,
+    pub(crate) when: When,
+    pub(crate) effect: Option<Effect>,
+    pub(crate) reason: Option<String>,
+    pub(crate) advice: Option<String>,
+    pub(crate) mode: Mode,
+    pub(crate) on_error: OnFault,
+    pub(crate) on_missing: OnFault,
+    pub(crate) warn_limit: u32,
+    pub(crate) max_attempts: u32,
+    pub(crate) on_exhausted: OnFault,
+    pub(crate) approval_timeout_s: u32,
+    pub(crate) per_prompt: bool,
+    pub(crate) does: Does,
+    /// Never below what `does` can say: these guardrails do not lie.
+    pub(crate) ceiling: Effect,
+    pub(crate) has_consequences: bool,
+    pub(crate) watches: Vec<EventKind>,
+    pub(crate) learns: Learns,
+}
+
+/// What a check does.
+#[derive(Debug, Clone)]
+pub(crate) enum Does {
+    Says(Verdict),
+    Fails(String),
+    Panics(String),
+    /// Reads a slice by its whole key.
+    Reads {
+        key: String,
+        present: Verdict,
+        absent: Verdict,
+    },
+    /// Reads a slice of its own.
+    Recalls {
+        name: String,
+        present: Verdict,
+        absent: Verdict,
+    },
+    /// Reads a probe's answer.
+    Asks {
+        name: String,
+        yes: Verdict,
+        no: Verdict,
+    },
+}
+
+/// When a guardrail applies.
+#[derive(Debug, Clone)]
+pub(crate) enum When {
+    Always,
+    Never,
+    /// While a slice is there. Not known while it is not loaded.
+    Slice(String),
+    Panics,
+}
+
+/// What a guardrail does in `observe`.
+#[derive(Debug, Clone)]
+pub(crate) enum Learns {
+    Nothing,
+    /// Counts events in its slice `seen`.
+    Counts,
+    /// Keeps the last effect in its slice `last`.
+    Remembers,
+    Fails,
+    Panics,
+    /// Copies a slice, by its whole key, into its slice `copy`.
+    Copies(String),
+}
+
+/// A custom guardrail that is asked about every kind of event.
+pub(crate) fn plan(id: &str, does: Does) -> Plan {
+    Plan {
+        id: id.to_owned(),
+        priority: 100,
+        category: Category::default(),
+        on: EventKind::ALL.to_vec(),
+        tools: None,
+        governs: None,
+        agents: Vec::new(),
+        tasks: Vec::new(),
+        when: When::Always,
+        effect: None,
+        reason: None,
+        advice: None,
+        mode: Mode::Enforce,
+        on_error: OnFault::Block,
+        on_missing: OnFault::Block,
+        warn_limit: 3,
+        max_attempts: 3,
+        on_exhausted: OnFault::Escalate,
+        approval_timeout_s: 1_800,
+        per_prompt: false,
+        ceiling: does.strongest(),
+        does,
+        has_consequences: false,
+        watches: Vec::new(),
+        learns: Learns::Nothing,
+    }
+}
+
+/// A guardrail that always says the same.
+pub(crate) fn says(id: &str, effect: Effect) -> Plan {
+    plan(id, Does::Says(Verdict::new(effect, format!("{id} says {effect}"))))
+}
+
+pub(crate) fn policy(plans: &[Plan]) -> Policy {
+    Policy::new(plans.iter().map(Plan::entry).collect(), Vec::new(), b"test")
+}
+
+impl Does {
+    /// The strongest effect that it can say.
+    pub(crate) fn strongest(&self) -> Effect {
+        match self {
+            Does::Says(verdict) => verdict.effect,
+            Does::Fails(_) | Does::Panics(_) => Effect::Allow,
+            Does::Reads { present: one, absent: other, .. }
+            | Does::Recalls { present: one, absent: other, .. }
+            | Does::Asks { yes: one, no: other, .. } => one.effect.max(other.effect),
+        }
+    }
+}
+
+impl Plan {
+    pub(crate) fn entry(&self) -> Entry {
+        silence_scripted_panics();
+        let tools = |names: &Option<Vec<String>>| names.as_ref().map_or(Tools::All, Tools::only);
+        let spec = Spec {
+            priority: self.priority,
+            category: self.category,
+            on: self.on.clone(),
+            tools: tools(&self.tools),
+            agents: self.agents.clone(),
+            tasks: self.tasks.clone(),
+            when: self.when.condition(),
+            effect: self.effect,
+            reason: self.reason.clone(),
+            advice: self.advice.clone(),
+            mode: self.mode,
+            on_error: self.on_error,
+            on_missing: self.on_missing,
+            warn_limit: self.warn_limit,
+            max_attempts: self.max_attempts,
+            on_exhausted: self.on_exhausted,
+            approval_timeout_s: self.approval_timeout_s,
+            per_prompt: self.per_prompt,
+            ..Spec::new(self.id.as_str())
+        };
+        Entry { spec, guardrail: Arc::new(Scripted { plan: self.clone(), tools: tools(&self.governs) }) }
+    }
+}
+
+impl When {
+    fn condition(&self) -> Option<Arc<dyn midrail_core::Condition>> {
+        let when = self.clone();
+        match self {
+            When::Always => None,
+            _ => Some(Arc::new(move |context: &Context<'_>| -> Result<bool, Missing> {
+                match &when {
+                    When::Always => Ok(true),
+                    When::Never => Ok(false),
+                    When::Slice(key) => Ok(context.slice(key)?.is_some()),
+                    When::Panics => panic!("{SCRIPTED} condition"),
+                }
+            })),
+        }
+    }
+}
+
+struct Scripted {
+    plan: Plan,
+    tools: Tools,
+}
+
+impl Guardrail for Scripted {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        match &self.plan.does {
+            Does::Says(verdict) => Ok(verdict.clone()),
+            Does::Fails(why) => Err(Fault::Failed(why.clone())),
+            Does::Panics(why) => panic!("{SCRIPTED} {why}"),
+            Does::Reads { key, present, absent } => Ok(pick(context.slice(key)?, present, absent)),
+            Does::Recalls { name, present, absent } => Ok(pick(context.state(name)?, present, absent)),
+            Does::Asks { name, yes, no } => {
+                Ok(if context.answer(name)? == &json!(true) { yes.clone() } else { no.clone() })
+            }
+        }
+    }
+
+    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        match &self.plan.learns {
+            Learns::Nothing => {}
+            Learns::Counts => {
+                let seen = context.state("seen")?.and_then(Value::as_u64).unwrap_or(0);
+                changes.set(context.key("seen"), seen + 1);
+            }
+            Learns::Remembers => changes.set(context.key("last"), effect.word()),
+            Learns::Fails => {
+                changes.set(context.key("last"), "half done");
+                return Err(Fault::Failed("no memory".to_owned()));
+            }
+            Learns::Panics => panic!("{SCRIPTED} observer"),
+            Learns::Copies(key) => match context.slice(key)? {
+                Some(value) => changes.set(context.key("copy"), value.clone()),
+                None => changes.remove(context.key("copy")),
+            },
+        }
+        Ok(())
+    }
+
+    fn watches(&self) -> &[EventKind] {
+        &self.plan.watches
+    }
+
+    fn tools(&self) -> Tools {
+        self.tools.clone()
+    }
+
+    fn ceiling(&self) -> Effect {
+        self.plan.ceiling
+    }
+
+    fn has_consequences(&self) -> bool {
+        self.plan.has_consequences
+    }
+}
+
+fn pick(slice: Option<&Value>, present: &Verdict, absent: &Verdict) -> Verdict {
+    if slice.is_some() { present.clone() } else { absent.clone() }
+}
+
+/// How panics on purpose begin, so that they can be told from failing tests.
+pub(crate) const SCRIPTED: &str = "scripted:";
+
+/// Keeps panics on purpose out of the output of the tests, and no others.
+fn silence_scripted_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !info.payload_as_str().is_some_and(|text| text.starts_with(SCRIPTED)) {
+                usual(info);
+            }
+        }));
+    });
+}

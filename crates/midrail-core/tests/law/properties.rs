@@ -1,0 +1,274 @@
+//! What holds of the law whatever the policy, the session, the facts and the event.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use midrail_core::{
+    Aside, AuditRef, Decision, Effect, Event, EventKind, Facts, HALTED, Meter, Mode, PolicyDenied, Record,
+    Session, Unmetered, decide, evaluate,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::generate::{Case, cases, events, plans};
+use crate::plan::{Does, Learns, Plan, When, policy};
+use crate::world::{Backing, Settled, minute, names};
+
+/// A meter that never says the same twice.
+struct Ticking(Cell<u64>);
+
+impl Meter for Ticking {
+    fn micros(&self) -> Option<u64> {
+        self.0.set(self.0.get() + 17);
+        Some(self.0.get())
+    }
+}
+
+fn settled(plans: &[Plan], backing: &Backing, event: &Event) -> Settled {
+    backing.settle(&policy(plans), event)
+}
+
+/// Everything that any of these guardrails, or the law for it, could read at this event.
+fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
+    let task = event.task_id();
+    let tool = event.tool_name().unwrap_or_default();
+    let mut keys = vec![HALTED.to_owned()];
+    keys.extend(backing.slices.keys().cloned());
+    for Plan { id, does, when, learns, .. } in &case.plans {
+        for shadow in ["", "shadow/"] {
+            keys.extend([format!("{shadow}warn/{id}/{task}"), format!("{shadow}retry/{id}/{tool}")]);
+        }
+        keys.push(format!("approval/{id}/{}", names(id, &backing.session, event).0));
+        for name in ["seen", "last", "copy"] {
+            keys.push(format!("{id}/{name}"));
+            keys.extend(event.prompt.iter().map(|prompt| format!("{id}@{prompt}/{name}")));
+        }
+        if let Does::Reads { key, .. } = does {
+            keys.push(key.clone());
+        }
+        if let When::Slice(key) = when {
+            keys.push(key.clone());
+        }
+        if let Learns::Copies(key) = learns {
+            keys.push(key.clone());
+        }
+    }
+    let mut session = Session::new(backing.session.as_str());
+    for key in keys.into_iter().filter(|key| !backing.unreadable.contains(key)) {
+        let value = backing.slices.get(&key).cloned();
+        session.load(key, value);
+    }
+    session
+}
+
+fn text_on_the_wire(decision: &Decision) -> String {
+    let mut decision = decision.clone();
+    decision.audit = Aside(None);
+    for said in &mut decision.verdicts {
+        said.duration_us = Aside(None);
+    }
+    serde_json::to_string(&decision).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn order_of_declaration_never_changes_the_effect(
+        (case, shuffled) in cases(12).prop_flat_map(|case| {
+            let plans = case.plans.clone();
+            (Just(case), Just(plans).prop_shuffle())
+        }),
+        event in events(),
+    ) {
+        let backing = case.backing(&event);
+        let one = settled(&case.plans, &backing, &event).decision;
+        let other = settled(&shuffled, &backing, &event).decision;
+        prop_assert_eq!(one.effect, other.effect);
+        prop_assert_eq!(one.would, other.would);
+    }
+
+    // This holds of one event on one session, which is what the law can promise. Along a session it does not, and
+    // need not: state depends on what went on. A new guardrail that blocks the first two writes keeps their warnings
+    // from being counted, so the third write warns where it would have escalated; it was stricter before, though.
+    // A guardrail that took another's id would be no addition, so the new one has an id of its own.
+    #[test]
+    fn one_more_guardrail_never_lowers_the_effect(
+        case in cases(10), more in plans(), at in 0_usize..11, event in events(),
+    ) {
+        let backing = case.backing(&event);
+        let mut longer = case.plans.clone();
+        longer.insert(at.min(case.plans.len()), Plan { id: "one-more".to_owned(), ..more.clone() });
+        let without = settled(&case.plans, &backing, &event).decision;
+        let with = settled(&longer, &backing, &event).decision;
+        prop_assert!(with.effect >= without.effect, "{} became {}", without.effect, with.effect);
+        if more.mode == Mode::Shadow {
+            prop_assert_eq!(with.effect, without.effect);
+        }
+    }
+
+    #[test]
+    fn skipping_decides_as_hearing_everyone_does(case in cases(12), event in events()) {
+        let backing = case.backing(&event);
+        let everyone: Vec<Plan> =
+            case.plans.iter().map(|plan| Plan { has_consequences: true, ..plan.clone() }).collect();
+        let some = settled(&case.plans, &backing, &event).decision;
+        let all = settled(&everyone, &backing, &event).decision;
+        prop_assert!(all.verdicts.iter().all(|said| !said.skipped));
+        prop_assert_eq!(some.effect, all.effect);
+        prop_assert_eq!(some.by, all.by);
+        prop_assert_eq!(some.reason, all.reason);
+        prop_assert_eq!(some.would, all.would);
+        prop_assert_eq!(some.retry, all.retry);
+        prop_assert_eq!(some.approval, all.approval);
+        prop_assert_eq!(some.content, all.content);
+    }
+
+    #[test]
+    fn nobody_is_skipped_on_an_error(case in cases(12), event in events()) {
+        let event = Event { kind: EventKind::OnError, ..event };
+        let backing = case.backing(&event);
+        let decision = settled(&case.plans, &backing, &event).decision;
+        prop_assert!(decision.verdicts.iter().all(|said| !said.skipped));
+    }
+
+    #[test]
+    fn the_same_again_gives_the_same_again(case in cases(12), event in events(), others in vec(events(), 0..4)) {
+        let backing = case.backing(&event);
+        let used = policy(&case.plans);
+        let Settled { decision, session, facts, .. } = backing.settle(&used, &event);
+        for other in &others {
+            // Whatever a policy has been asked before leaves no trace.
+            decide(&used, &session, &facts, other);
+        }
+        prop_assert_eq!(&decide(&used, &session, &facts, &event), &decision);
+        let fresh = policy(&case.plans);
+        prop_assert_eq!(fresh.revision(), used.revision());
+        prop_assert_eq!(&decide(&fresh, &session, &facts, &event), &decision);
+        let metered = evaluate(&fresh, &session, &facts, &event, &Ticking(Cell::new(0))).decision;
+        prop_assert_eq!(&metered, &decision);
+    }
+
+    #[test]
+    fn a_record_replays_to_the_decision_that_was_made(case in cases(12), event in events()) {
+        let backing = case.backing(&event);
+        let policy = policy(&case.plans);
+        let Settled { session, facts, .. } = backing.settle(&policy, &event);
+        let mut live = evaluate(&policy, &session, &facts, &event, &Ticking(Cell::new(0))).decision;
+        live.audit = Aside(Some(AuditRef { seq: 7, hash: "sha256:00".to_owned() }));
+        let record = Record {
+            time: minute(0),
+            session: session.id,
+            denied: PolicyDenied::of(&event, &live, "s-1", minute(0), "d-1".to_owned()),
+            event,
+            slices: session.slices,
+            facts,
+            decision: live.clone(),
+        };
+        let text = serde_json::to_string(&record).unwrap();
+        let read: Record = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(&read.event, &record.event);
+        prop_assert_eq!(&read.denied, &record.denied);
+        prop_assert_eq!(serde_json::to_string(&read).unwrap(), text, "a record is read as it was written");
+
+        let replayed = read.replay(&policy);
+        prop_assert_eq!(&replayed, &live, "durations and the place in the log are no part of a decision");
+        prop_assert!(replayed.verdicts.iter().all(|said| said.duration_us.is_empty()));
+        // What was read back knows no changes and requests, since they are not on the wire. The rest is the same.
+        prop_assert_eq!(text_on_the_wire(&replayed), text_on_the_wire(&read.decision));
+    }
+
+    #[test]
+    fn what_is_lacking_is_found_and_then_nothing_lacks(case in cases(12), event in events()) {
+        let mut backing = case.backing(&event);
+        // Everything can be had, if only as a fact that could not be had.
+        backing.unreadable.clear();
+        let mut facts = Facts { known: backing.facts.clone(), ..Facts::default() };
+        for name in ["tests", "risk", "lost"] {
+            let key = midrail_core::FactKey::Answer(name.to_owned());
+            facts.known.entry(key).or_insert(midrail_core::Fact::Unavailable("no probe".to_owned()));
+        }
+        backing.facts.clone_from(&facts.known);
+
+        let policy = policy(&case.plans);
+        let settled = backing.settle(&policy, &event);
+        let end = evaluate(&policy, &settled.session, &settled.facts, &event, &Unmetered);
+        prop_assert!(end.needs.is_empty(), "{:?} are lacking", end.needs);
+        // Each round but the last finds something new, and there is only so much.
+        let loaded = settled.session.slices.len() + settled.facts.known.len();
+        prop_assert!(settled.rounds <= loaded + 1, "{} rounds for {loaded} things", settled.rounds);
+
+        let session = everything(&case, &backing, &event);
+        prop_assert_eq!(&decide(&policy, &session, &facts, &event), &settled.decision);
+    }
+
+    #[test]
+    fn shadow_mode_changes_nothing_that_is_enforced(case in cases(12), event in events()) {
+        let backing = case.backing(&event);
+        let enforced: Vec<Plan> =
+            case.plans.iter().filter(|plan| plan.mode == Mode::Enforce).cloned().collect();
+        let with = settled(&case.plans, &backing, &event).decision;
+        let without = settled(&enforced, &backing, &event).decision;
+        prop_assert_eq!(without.would, None);
+        prop_assert_eq!(
+            (with.effect, &with.by, &with.reason, &with.advice, &with.content, &with.retry),
+            (without.effect, &without.by, &without.reason, &without.advice, &without.content, &without.retry)
+        );
+        prop_assert_eq!(
+            (&with.approval, &with.requests, &with.feedback, &with.effects, with.recovery),
+            (&without.approval, &without.requests, &without.feedback, &without.effects, without.recovery)
+        );
+        // What a shadow guardrail learnt from the event itself is its own, and kept.
+        let is_own = |key: &str| {
+            case.plans.iter().filter(|plan| plan.mode == Mode::Shadow).any(|plan| {
+                key.strip_prefix(&plan.id).is_some_and(|rest| rest.starts_with(['/', '@']))
+            })
+        };
+        let changes: BTreeMap<_, _> = with
+            .changes.0.iter()
+            .filter(|(key, _)| !key.starts_with("shadow/") && !is_own(key))
+            .collect();
+        prop_assert_eq!(changes, without.changes.0.iter().collect::<BTreeMap<_, _>>());
+    }
+
+    #[test]
+    fn a_policy_in_shadow_mode_lets_everything_pass(case in cases(12), event in events()) {
+        let mut backing = case.backing(&event);
+        backing.slices.remove(HALTED);
+        backing.unreadable.remove(HALTED);
+        let shadow: Vec<Plan> =
+            case.plans.iter().map(|plan| Plan { mode: Mode::Shadow, ..plan.clone() }).collect();
+        let decision = settled(&shadow, &backing, &event).decision;
+        prop_assert_eq!(decision.effect, Effect::Allow);
+        prop_assert_eq!((decision.by, decision.content, decision.retry), (None, None, None));
+        prop_assert!(decision.would != Some(Effect::Allow));
+        prop_assert_eq!(decision.mode, if shadow.is_empty() { Mode::Enforce } else { Mode::Shadow });
+    }
+
+    #[test]
+    fn no_state_is_too_broken_to_decide_on(
+        case in cases(6),
+        event in events(),
+        broken in vec(any::<u8>().prop_map(|n| match n % 7 {
+            0 => Value::Null,
+            1 => json!(-1),
+            2 => json!(1.5),
+            3 => json!([1, {"state": 3}]),
+            4 => json!({"state": "approved", "expires": "yesterday", "by": 4}),
+            5 => json!(u32::MAX),
+            _ => json!(""),
+        }), 40),
+        known in any::<u64>(),
+    ) {
+        let backing = case.backing(&event);
+        let mut session = everything(&case, &backing, &event);
+        let mut broken = broken.into_iter().cycle();
+        for (at, value) in session.slices.values_mut().enumerate() {
+            if known >> (at % 64) & 1 == 1 {
+                *value = broken.next();
+            }
+        }
+        let facts = Facts { known: backing.facts.clone(), ..Facts::default() };
+        let decision = decide(&policy(&case.plans), &session, &facts, &event);
+        prop_assert_eq!(decision.by.is_none(), decision.effect == Effect::Allow);
+    }
+}

@@ -1,0 +1,461 @@
+//! The law once more, as plainly as it can be said: everyone is heard, nothing is skipped, and then one thing after
+//! the other is looked up. Written from the design, to be held against `decide`; slow, and not meant to be clever.
+//!
+//! Keys of slices and the wording of reasons are contracts of the law (they are stored and shown), so they stand
+//! here too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use midrail_core::{
+    ApprovalKind, ApprovalRequest, Effect, Event, EventKind, Fact, FactKey, Mode, OnFault, Recovery,
+    Redaction, Retry, Verdict,
+};
+use serde_json::{Value, json};
+
+use crate::plan::{Does, Learns, Plan, SCRIPTED, When};
+use crate::world::{Backing, names};
+
+type Changes = BTreeMap<String, Option<Value>>;
+
+/// What the model answers.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) effect: Effect,
+    pub(crate) by: Option<String>,
+    pub(crate) reason: String,
+    pub(crate) advice: Option<String>,
+    pub(crate) user_message: Option<String>,
+    pub(crate) would: Option<Effect>,
+    pub(crate) retry: Option<Retry>,
+    pub(crate) approval: Option<ApprovalRequest>,
+    /// Every request, the deciding guardrail's or not.
+    pub(crate) requests: Vec<ApprovalRequest>,
+    pub(crate) content: Option<String>,
+    pub(crate) changes: Changes,
+    /// Approvals that timed out and are cleared away, where their guardrail is heard. It need not be.
+    pub(crate) tidied: BTreeSet<String>,
+    /// What comes from all verdicts; complete only where nobody was skipped.
+    pub(crate) feedback: Vec<String>,
+    pub(crate) effects: BTreeSet<String>,
+    pub(crate) recovery: Option<Recovery>,
+    pub(crate) rollback_requested: bool,
+}
+
+/// One voice of the chain, with all that hangs on what is decided in the end.
+struct Voice {
+    id: String,
+    is_shadow: bool,
+    verdict: Verdict,
+    retry: Option<Retry>,
+    request: Option<ApprovalRequest>,
+    if_it_goes_on: Changes,
+    if_retry: Changes,
+    if_escalate: Changes,
+    tidied: BTreeSet<String>,
+}
+
+impl Voice {
+    fn new(id: &str, is_shadow: bool, verdict: Verdict) -> Self {
+        Voice {
+            id: id.to_owned(),
+            is_shadow,
+            verdict,
+            retry: None,
+            request: None,
+            if_it_goes_on: Changes::new(),
+            if_retry: Changes::new(),
+            if_escalate: Changes::new(),
+            tidied: BTreeSet::new(),
+        }
+    }
+}
+
+pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcome {
+    let chain = in_order(plans);
+
+    // Everyone is heard. The law itself speaks first, where the run was halted.
+    let mut voices: Vec<Voice> = Vec::new();
+    voices.extend(voice_of_the_law(backing));
+    for plan in &chain {
+        let is_asked = plan.on.contains(&event.kind) && governs(plan, event) && tool_fits(&plan.tools, event);
+        if is_asked && let Some(verdict) = heard(plan, backing, event) {
+            voices.push(considered(plan, verdict, backing, event));
+        }
+    }
+
+    // The highest enforced step wins; the first at it has decided.
+    let enforced: Vec<&Voice> = voices.iter().filter(|voice| !voice.is_shadow).collect();
+    let effect = enforced.iter().map(|voice| voice.verdict.effect).max().unwrap_or(Effect::Allow);
+    let would = voices.iter().map(|voice| voice.verdict.effect).max().unwrap_or(Effect::Allow);
+    let mut outcome = Outcome { effect, would: (would > effect).then_some(would), ..Outcome::default() };
+    let deciding = enforced.iter().find(|voice| voice.verdict.effect == effect);
+    if effect > Effect::Allow {
+        let deciding = deciding.unwrap();
+        outcome.by = Some(deciding.id.clone());
+        outcome.reason = deciding.verdict.reason.clone();
+        outcome.advice = deciding.verdict.advice.clone();
+        outcome.user_message = deciding.verdict.user_message.clone();
+    }
+
+    // What hangs on the decision.
+    for voice in &voices {
+        if effect <= Effect::Redact {
+            outcome.changes.extend(voice.if_it_goes_on.clone());
+        }
+        if effect == Effect::Retry {
+            outcome.changes.extend(voice.if_retry.clone());
+        }
+        if effect == Effect::Escalate {
+            outcome.changes.extend(voice.if_escalate.clone());
+            outcome.requests.extend(voice.request.clone());
+        }
+        outcome.tidied.extend(voice.tidied.clone());
+    }
+    if effect == Effect::Escalate {
+        outcome.approval = deciding.unwrap().request.clone();
+    }
+    if effect == Effect::Retry {
+        outcome.retry = joined(&enforced);
+    }
+    if effect == Effect::Halt && outcome.by.as_deref() != Some("midrail") {
+        let user_message = outcome.user_message.clone().unwrap_or_default();
+        let halted = json!({"by": outcome.by, "reason": outcome.reason, "user_message": user_message});
+        outcome.changes.insert("halted".to_owned(), Some(halted));
+    }
+    outcome.content = passing_on(&enforced, event, effect);
+    outcome.rollback_requested = event.kind == EventKind::AfterTool && effect >= Effect::Block;
+    for voice in &enforced {
+        outcome.feedback.extend(voice.verdict.feedback.clone());
+        outcome.effects.extend(voice.verdict.effects.clone());
+        outcome.recovery = outcome.recovery.max(voice.verdict.recovery);
+    }
+
+    // Once it is decided, those that watch learn from it.
+    for plan in &chain {
+        if plan.watches.contains(&event.kind)
+            && governs(plan, event)
+            && applies(plan, backing, event) == Ok(true)
+        {
+            outcome.changes.extend(learnt(plan, backing, event, effect));
+        }
+    }
+    outcome
+}
+
+/// By priority, then category, then declaration. Of two with one id the first stays.
+fn in_order(plans: &[Plan]) -> Vec<&Plan> {
+    let mut chain: Vec<(usize, &Plan)> = Vec::new();
+    for (declared, plan) in plans.iter().enumerate() {
+        if chain.iter().all(|(_, other)| other.id != plan.id) {
+            chain.push((declared, plan));
+        }
+    }
+    chain.sort_by_key(|(declared, plan)| {
+        let rank = ["safety", "compliance", "budget", "scope", "quality"]
+            .iter()
+            .position(|word| *word == plan.category.word());
+        (plan.priority, rank.unwrap(), *declared)
+    });
+    chain.into_iter().map(|(_, plan)| plan).collect()
+}
+
+fn voice_of_the_law(backing: &Backing) -> Option<Voice> {
+    let verdict = match slice(backing, "halted") {
+        Ok(None) => return None,
+        Ok(Some(halted)) => {
+            let part = |name: &str| halted[name].as_str().unwrap_or("").to_owned();
+            let mut verdict = Verdict::new(
+                Effect::Halt,
+                format!("this run was halted by `{}`: {}", part("by"), part("reason")),
+            );
+            verdict.user_message = (!part("user_message").is_empty()).then(|| part("user_message"));
+            verdict
+        }
+        Err(missing) => Verdict::block(missing),
+    };
+    Some(Voice::new("midrail", false, verdict))
+}
+
+/// What a guardrail says before the law has made anything of it.
+fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Verdict> {
+    let id = &plan.id;
+    let at_fault = |on_fault: OnFault, reason: String| {
+        let effect = match on_fault {
+            OnFault::Block => Effect::Block,
+            OnFault::Escalate => Effect::Escalate,
+            OnFault::Allow => Effect::Allow,
+        };
+        Some(Verdict::new(effect, reason))
+    };
+    let failed = |why: &str| at_fault(plan.on_error, format!("`{id}` failed: {why}"));
+    let lacking = |what: &str| at_fault(plan.on_missing, format!("`{id}` could not be checked: {what}"));
+
+    match applies(plan, backing, event) {
+        Ok(true) => {}
+        Ok(false) => return None,
+        Err(why) => return failed(&why),
+    }
+    let said = match &plan.does {
+        Does::Says(verdict) => verdict,
+        Does::Fails(why) => return failed(why),
+        Does::Panics(why) => return failed(&format!("it panicked: {SCRIPTED} {why}")),
+        Does::Reads { key, present, absent } => match slice(backing, key) {
+            Ok(Some(_)) => present,
+            Ok(None) => absent,
+            Err(missing) => return lacking(&missing),
+        },
+        Does::Recalls { name, present, absent } => match slice(backing, &own_key(plan, event, name)) {
+            Ok(Some(_)) => present,
+            Ok(None) => absent,
+            Err(missing) => return lacking(&missing),
+        },
+        Does::Asks { name, yes, no } => match backing.facts.get(&FactKey::Answer(name.clone())) {
+            Some(Fact::Answer(Value::Bool(true))) => yes,
+            Some(Fact::Answer(_)) => no,
+            Some(Fact::Unavailable(why)) => return lacking(&format!("`answer:{name}` is not known: {why}")),
+            Some(_) => return lacking(&format!("`answer:{name}` is not an answer")),
+            None => return lacking(&format!("`answer:{name}` was not looked up")),
+        },
+    };
+    let mut said = said.clone();
+    if said.effect != Effect::Allow {
+        said.effect = plan.effect.unwrap_or(said.effect);
+        said.reason = plan.reason.clone().unwrap_or(said.reason);
+        said.advice = plan.advice.clone().or(said.advice);
+    }
+    Some(said)
+}
+
+/// What the law makes of a verdict: repeated warnings, used-up tries, a person's answer, a hand-off that is done.
+fn considered(plan: &Plan, verdict: Verdict, backing: &Backing, event: &Event) -> Voice {
+    let is_shadow = plan.mode == Mode::Shadow;
+    let shadow = if is_shadow { "shadow/" } else { "" };
+    let task = event.task.as_ref().and_then(|task| task.id.clone()).unwrap_or_default();
+    let tool = event.tool.as_ref().map(|tool| tool.name.clone()).unwrap_or_default();
+    let mut voice = Voice::new(&plan.id, is_shadow, verdict);
+
+    // Warnings.
+    if voice.verdict.effect == Effect::Warn && plan.warn_limit > 0 {
+        let key = format!("{shadow}warn/{}/{task}", plan.id);
+        let count = counter(backing, &key).unwrap_or(0) + 1;
+        if count >= u64::from(plan.warn_limit) {
+            voice.verdict.effect = Effect::Escalate;
+            voice.verdict.reason += &format!(" (warning {count} of this guardrail in this task)");
+        } else {
+            voice.if_it_goes_on.insert(key, Some(json!(count)));
+        }
+    }
+
+    // Tries.
+    let key = format!("{shadow}retry/{}/{tool}", plan.id);
+    if voice.verdict.effect == Effect::Retry {
+        let attempt = counter(backing, &key).unwrap_or(0) + 1;
+        if attempt > u64::from(plan.max_attempts) {
+            voice.verdict.reason += &format!(" (its {} tries are used up)", plan.max_attempts);
+            voice.verdict.effect = match plan.on_exhausted {
+                _ if event.kind == EventKind::BeforeStop => Effect::Warn,
+                OnFault::Allow => Effect::Warn,
+                OnFault::Escalate => Effect::Escalate,
+                OnFault::Block => Effect::Block,
+            };
+        } else {
+            let attempt = u32::try_from(attempt).unwrap();
+            voice.if_retry.insert(key, Some(json!(attempt)));
+            let message = voice.verdict.retry_message.clone().unwrap_or_else(|| voice.verdict.reason.clone());
+            voice.retry = Some(Retry { message, attempt, max_attempts: plan.max_attempts });
+        }
+    } else if slice(backing, &key).is_ok_and(|slice| slice.is_some())
+        // DEPARTURE of the code: see `findings::a_success_gives_the_tries_back_whatever_else_a_guardrail_can_say`.
+        && plan.effect.unwrap_or(plan.ceiling) == Effect::Retry
+    {
+        // A success gives the tries back.
+        voice.if_it_goes_on.insert(key, None);
+    }
+
+    // A person's answer. Shadow mode asks nobody.
+    if voice.verdict.effect == Effect::Escalate && !is_shadow {
+        ask_a_person(plan, &mut voice, backing, event);
+    }
+
+    // A hand-off that is done cannot be stopped.
+    if event.kind == EventKind::AfterHandoff {
+        voice.verdict.effect = voice.verdict.effect.min(Effect::Warn);
+    }
+    voice
+}
+
+fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event) {
+    let (action, new_id) = names(&plan.id, &backing.session, event);
+    let key = format!("approval/{}/{action}", plan.id);
+    let reason = voice.verdict.reason.clone();
+    let request = |id: String, expires| ApprovalRequest {
+        id,
+        kind: ApprovalKind::Escalation,
+        approver: "reviewer".to_owned(),
+        expires,
+        guardrail: plan.id.as_str().into(),
+        action: action.clone(),
+    };
+    let Some(held) = slice(backing, &key).unwrap() else {
+        let timeout = jiff::SignedDuration::from_secs(i64::from(plan.approval_timeout_s));
+        let expires = event.time.map(|time| time.checked_add(timeout).unwrap());
+        let text = expires.map(|time: jiff::Timestamp| time.to_string());
+        let pending = json!({"id": new_id, "state": "pending", "expires": text});
+        voice.if_escalate.insert(key, Some(pending));
+        voice.request = Some(request(new_id, expires));
+        return;
+    };
+    let text = |name: &str| held[name].as_str().unwrap_or("").to_owned();
+    let expires: Option<jiff::Timestamp> = text("expires").parse().ok();
+    let is_over = expires.is_some_and(|expires| event.time.is_some_and(|now| now >= expires));
+    if text("state") == "denied" {
+        voice.verdict.effect = Effect::Block;
+        voice.verdict.reason = format!("denied by {} ({}): {reason}", text("by"), text("id"));
+    } else if is_over {
+        voice.verdict.effect = Effect::Block;
+        voice.verdict.reason = format!("the approval {} timed out with no answer: {reason}", text("id"));
+        voice.tidied.insert(key);
+    } else if text("state") == "approved" {
+        voice.verdict.effect = Effect::Allow;
+        voice.if_it_goes_on.insert(key, None);
+    } else {
+        voice.request = Some(request(text("id"), expires));
+    }
+}
+
+/// Retries of several guardrails: all messages, and the numbers of the one that has the fewest tries left.
+fn joined(voices: &[&Voice]) -> Option<Retry> {
+    let retries: Vec<&Retry> = voices.iter().filter_map(|voice| voice.retry.as_ref()).collect();
+    let messages: Vec<&str> = retries.iter().map(|retry| retry.message.as_str()).collect();
+    let scarcest = retries.iter().min_by_key(|retry| retry.max_attempts - retry.attempt)?;
+    Some(Retry { message: messages.join("\n\n"), ..(*scarcest).clone() })
+}
+
+/// The text that passes on, where anyone changed it.
+fn passing_on(voices: &[&Voice], event: &Event, effect: Effect) -> Option<String> {
+    if effect >= Effect::Escalate {
+        return None;
+    }
+    let redactions: Vec<&Redaction> = voices.iter().flat_map(|voice| &voice.verdict.redactions).collect();
+    let replacement = voices.iter().filter_map(|voice| voice.verdict.replacement.clone()).next_back();
+    if redactions.is_empty() && replacement.is_none() {
+        return None;
+    }
+    let result = event.result.as_ref().and_then(|result| result.content.as_ref());
+    let text = replacement.or_else(|| event.text.clone()).or_else(|| match result {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(other) => Some(other.to_string()),
+        None => None,
+    })?;
+    Some(redacted(&text, &redactions))
+}
+
+/// Whole characters, overlaps joined under the replacement of the part that begins first.
+fn redacted(text: &str, redactions: &[&Redaction]) -> String {
+    let mut parts: Vec<(usize, usize, String)> = Vec::new();
+    for redaction in redactions {
+        let (from, to) = (redaction.start.min(redaction.end), redaction.start.max(redaction.end));
+        let covered: Vec<(usize, usize)> = text
+            .char_indices()
+            .map(|(at, c)| (at, at + c.len_utf8()))
+            .filter(|(start, end)| {
+                (*start < to && from < *end) || (from == to && *start < from && from < *end)
+            })
+            .collect();
+        if let (Some(first), Some(last)) = (covered.first(), covered.last()) {
+            parts.push((first.0, last.1, redaction.replacement.clone()));
+        }
+    }
+    // A stable sort by beginning, longest first; then neighbours that overlap are joined until none are left.
+    parts.sort_by_key(|(start, end, _)| (*start, usize::MAX - *end));
+    while let Some(at) = (1..parts.len()).find(|at| parts[*at].0 < parts[*at - 1].1) {
+        let (_, end, _) = parts.remove(at);
+        parts[at - 1].1 = parts[at - 1].1.max(end);
+    }
+    let mut out = text.to_owned();
+    for (start, end, replacement) in parts.iter().rev() {
+        out.replace_range(*start..*end, replacement);
+    }
+    out
+}
+
+/// `Err`: the condition itself broke.
+fn applies(plan: &Plan, backing: &Backing, event: &Event) -> Result<bool, String> {
+    let agent = event.agent.as_ref().and_then(|agent| agent.id.clone());
+    let task = event.task.as_ref().and_then(|task| task.id.clone());
+    // An unknown name might be any.
+    let fits = |patterns: &[String], name: Option<String>| {
+        patterns.is_empty() || name.is_none_or(|name| patterns.iter().any(|pattern| matches(pattern, &name)))
+    };
+    if !fits(&plan.agents, agent) || !fits(&plan.tasks, task) {
+        return Ok(false);
+    }
+    match &plan.when {
+        When::Always => Ok(true),
+        When::Never => Ok(false),
+        // What is not known counts as true.
+        When::Slice(key) => {
+            Ok(slice(backing, key).is_ok_and(|slice| slice.is_some()) || slice(backing, key).is_err())
+        }
+        When::Panics => Err(format!("it panicked: {SCRIPTED} condition")),
+    }
+}
+
+fn learnt(plan: &Plan, backing: &Backing, event: &Event, effect: Effect) -> Changes {
+    let own = |name: &str| own_key(plan, event, name);
+    let mut changes = Changes::new();
+    match &plan.learns {
+        Learns::Nothing | Learns::Fails | Learns::Panics => {}
+        Learns::Counts => {
+            let seen = counter(backing, &own("seen")).unwrap_or(0);
+            changes.insert(own("seen"), Some(json!(seen + 1)));
+        }
+        Learns::Remembers => {
+            changes.insert(own("last"), Some(json!(effect.word())));
+        }
+        Learns::Copies(key) => {
+            if let Ok(value) = slice(backing, key) {
+                changes.insert(own("copy"), value.cloned());
+            }
+        }
+    }
+    changes
+}
+
+fn governs(plan: &Plan, event: &Event) -> bool {
+    tool_fits(&plan.governs, event)
+}
+
+/// An event without a tool concerns everyone.
+fn tool_fits(tools: &Option<Vec<String>>, event: &Event) -> bool {
+    match (tools, &event.tool) {
+        (Some(names), Some(tool)) => names.iter().any(|name| matches(name, &tool.name)),
+        _ => true,
+    }
+}
+
+/// A name, or a beginning of one with a star.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => pattern == name,
+    }
+}
+
+fn own_key(plan: &Plan, event: &Event, name: &str) -> String {
+    match &event.prompt {
+        Some(prompt) if plan.per_prompt => format!("{}@{prompt}/{name}", plan.id),
+        _ => format!("{}/{name}", plan.id),
+    }
+}
+
+fn slice<'a>(backing: &'a Backing, key: &str) -> Result<Option<&'a Value>, String> {
+    if backing.unreadable.contains(key) {
+        return Err(format!("the session's `{key}` was not loaded"));
+    }
+    Ok(backing.slices.get(key))
+}
+
+fn counter(backing: &Backing, key: &str) -> Option<u64> {
+    slice(backing, key).unwrap()?.as_u64()
+}

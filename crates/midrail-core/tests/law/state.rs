@@ -1,0 +1,190 @@
+//! Examples of what is kept between events: warnings, a halted run, and what guardrails learn.
+
+use midrail_core::{Effect, Event, EventKind, HALTED, Mode, Session, Snapshot, Task, ToolResult, Verdict};
+use serde_json::json;
+
+use crate::plan::{Does, Learns, Plan, plan, says};
+use crate::world::{Run, write};
+
+fn of_task(task: &str) -> Event {
+    Event { task: Some(Task { id: Some(task.to_owned()), ..Task::default() }), ..write("a.rs") }
+}
+
+fn watching(id: &str, learns: Learns) -> Plan {
+    Plan { learns, watches: EventKind::ALL.to_vec(), ..says(id, Effect::Allow) }
+}
+
+#[test]
+fn warnings_become_escalations_at_the_third() {
+    let mut run = Run::new(&[says("a", Effect::Warn)]);
+    let effects: Vec<Effect> = (0..4).map(|_| run.feed(&write("a.rs")).effect).collect();
+    assert_eq!(effects, [Effect::Warn, Effect::Warn, Effect::Escalate, Effect::Escalate]);
+    let reason = run.feed(&write("a.rs")).reason;
+    assert_eq!(reason, "a says warn (warning 3 of this guardrail in this task)");
+}
+
+#[test]
+fn warnings_are_counted_for_each_guardrail_and_task() {
+    let mut run = Run::new(&[says("a", Effect::Warn)]);
+    for event in [of_task("t-1"), of_task("t-1"), of_task("t-2"), of_task("t-2"), write("a.rs")] {
+        assert_eq!(run.feed(&event).effect, Effect::Warn);
+    }
+    assert_eq!(run.feed(&of_task("t-1")).effect, Effect::Escalate);
+    run.policy = crate::plan::policy(&[says("b", Effect::Warn)]);
+    assert_eq!(run.feed(&of_task("t-1")).effect, Effect::Warn);
+}
+
+#[test]
+fn a_warning_counts_only_where_the_action_went_on() {
+    let key = "var/open".to_owned();
+    let (present, absent) = (Verdict::allow(), Verdict::block("not now"));
+    let mut run = Run::new(&[says("a", Effect::Warn), plan("b", Does::Reads { key, present, absent })]);
+    for _ in 0..5 {
+        assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
+    }
+    run.backing.slices.insert("var/open".to_owned(), json!(true));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
+}
+
+#[test]
+fn without_a_limit_warnings_stay_warnings() {
+    let mut run = Run::new(&[Plan { warn_limit: 0, ..says("a", Effect::Warn) }]);
+    assert!((0..9).all(|_| run.feed(&write("a.rs")).effect == Effect::Warn));
+}
+
+#[test]
+fn an_approved_third_warning_goes_on_and_the_next_asks_again() {
+    let mut run = Run::new(&[says("a", Effect::Warn)]);
+    for _ in 0..3 {
+        run.feed(&write("a.rs"));
+    }
+    run.backing.answer("approved");
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
+}
+
+#[test]
+fn warnings_of_shadow_mode_are_counted_apart() {
+    let mut run = Run::new(&[Plan { mode: Mode::Shadow, ..says("a", Effect::Warn) }]);
+    let would: Vec<_> = (0..3).map(|_| run.feed(&write("a.rs")).would.unwrap()).collect();
+    assert_eq!(would, [Effect::Warn, Effect::Warn, Effect::Escalate]);
+    run.policy = crate::plan::policy(&[says("a", Effect::Warn)]);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
+}
+
+#[test]
+fn a_halted_run_answers_halt_to_every_later_event() {
+    let verdict =
+        Verdict { user_message: Some("call ada".to_owned()), ..Verdict::new(Effect::Halt, "enough") };
+    let halts = Plan { on: vec![EventKind::BeforeTool], ..plan("a", Does::Says(verdict)) };
+    let mut run = Run::new(&[halts, says("b", Effect::Warn)]);
+    let decision = run.feed(&write("a.rs"));
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("a")));
+    assert_eq!(decision.user_message.as_deref(), Some("call ada"));
+    assert_eq!(run.backing.slices[HALTED]["by"], json!("a"));
+    for kind in EventKind::ALL {
+        let decision = run.feed(&Event::new(*kind));
+        assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("midrail")), "{kind}");
+        assert_eq!(decision.reason, "this run was halted by `a`: enough");
+        assert_eq!(decision.user_message.as_deref(), Some("call ada"));
+        assert_eq!(run.backing.slices[HALTED]["by"], json!("a"));
+    }
+}
+
+#[test]
+fn a_halt_in_shadow_mode_halts_nothing() {
+    let mut run = Run::new(&[Plan { mode: Mode::Shadow, ..says("a", Effect::Halt) }]);
+    assert_eq!(run.feed(&write("a.rs")).would, Some(Effect::Halt));
+    assert!(!run.backing.slices.contains_key(HALTED));
+}
+
+#[test]
+fn observe_is_not_called_for_tools_that_it_does_not_govern() {
+    let governs = Some(vec!["Read".to_owned()]);
+    let mut run = Run::new(&[Plan { governs, ..watching("a", Learns::Counts) }]);
+    run.feed(&write("a.rs"));
+    assert!(run.backing.slices.is_empty());
+    run.feed(&Event::after_tool("Read", json!({}), ToolResult::ok("text")));
+    assert_eq!(run.backing.slices["a/seen"], json!(1));
+    run.feed(&Event::new(EventKind::BeforeStop));
+    assert_eq!(run.backing.slices["a/seen"], json!(2), "an event without a tool concerns everyone");
+}
+
+#[test]
+fn observe_is_called_for_tools_that_it_is_not_asked_about() {
+    // Read-before-write is asked about writes and learns from reads.
+    let tools = Some(vec!["Write".to_owned()]);
+    let mut run = Run::new(&[Plan { tools, ..watching("a", Learns::Counts) }]);
+    let decision = run.feed(&Event::after_tool("Read", json!({}), ToolResult::ok("text")));
+    assert!(decision.verdicts.is_empty());
+    assert_eq!(run.backing.slices["a/seen"], json!(1));
+}
+
+#[test]
+fn observe_is_called_even_when_skipped_and_learns_the_effect() {
+    let mut run = Run::new(&[says("blocks", Effect::Block), watching("a", Learns::Remembers)]);
+    let decision = run.feed(&write("a.rs"));
+    assert!(decision.verdicts.iter().any(|said| &*said.guardrail == "a" && said.skipped));
+    assert_eq!(run.backing.slices["a/last"], json!("block"));
+}
+
+#[test]
+fn observe_is_called_for_the_kinds_that_it_watches_only() {
+    let watches = vec![EventKind::AfterTool];
+    let mut run = Run::new(&[Plan { watches, ..watching("a", Learns::Counts) }]);
+    run.feed(&write("a.rs"));
+    assert!(run.backing.slices.is_empty());
+}
+
+#[test]
+fn a_shadow_guardrail_learns_from_events_and_of_the_enforced_effect() {
+    let shadow = Plan { mode: Mode::Shadow, ..says("a", Effect::Block) };
+    let mut run = Run::new(&[Plan { mode: Mode::Shadow, ..watching("b", Learns::Remembers) }, shadow]);
+    run.feed(&write("a.rs"));
+    assert_eq!(run.backing.slices["b/last"], json!("allow"));
+}
+
+#[test]
+fn state_of_prompts_is_apart_with_per_prompt() {
+    let of = |prompt: &str| Event { prompt: Some(prompt.to_owned()), ..write("a.rs") };
+    let apart = Plan { per_prompt: true, ..watching("apart", Learns::Counts) };
+    let mut run = Run::new(&[apart, watching("shared", Learns::Counts)]);
+    for event in [of("p-1"), of("p-1"), of("p-2"), write("a.rs")] {
+        run.feed(&event);
+    }
+    let seen = |key: &str| run.backing.slices[key].clone();
+    assert_eq!((seen("apart@p-1/seen"), seen("apart@p-2/seen")), (json!(2), json!(1)));
+    assert_eq!((seen("apart/seen"), seen("shared/seen")), (json!(1), json!(4)));
+}
+
+#[test]
+fn a_snapshot_is_a_value_that_serialises() {
+    let mut run = Run::new(&[says("a", Effect::Warn), watching("b", Learns::Counts)]);
+    run.feed(&of_task("t-1"));
+    let snapshot = Snapshot { session: "s-1".to_owned(), slices: run.backing.slices.clone() };
+    let text = serde_json::to_string(&snapshot).unwrap();
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+        json!({"session": "s-1", "slices": {"b/seen": 1, "warn/a/t-1": 1}})
+    );
+    let read: Snapshot = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, snapshot);
+
+    // Put back, the session goes on where it was.
+    run.feed(&of_task("t-1"));
+    assert_eq!(run.feed(&of_task("t-1")).effect, Effect::Escalate);
+    run.backing.slices = read.slices;
+    assert_eq!(run.feed(&of_task("t-1")).effect, Effect::Warn);
+}
+
+#[test]
+fn changes_played_onto_a_session_are_loaded_slices() {
+    let mut run = Run::new(&[says("a", Effect::Warn)]);
+    let changes = run.feed(&write("a.rs")).changes;
+    let mut session = Session::new("s-1");
+    session.apply(&changes);
+    assert_eq!(session.get("warn/a/"), Some(Some(&json!(1))));
+    assert_eq!(session.get("warn/b/"), None);
+}

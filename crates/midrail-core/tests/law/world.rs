@@ -1,0 +1,139 @@
+//! The world around a decision: what a store and probes would hold, and the loop that fetches what is lacking.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use midrail_core::{
+    Changes, Decision, Effect, Event, EventKind, Fact, FactKey, Facts, HALTED, Needs, Policy, Session,
+    Unmetered, evaluate,
+};
+use serde_json::{Value, json};
+
+use crate::plan::{Plan, policy, says};
+
+/// What could be known of one session and of the outside.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Backing {
+    pub(crate) session: String,
+    pub(crate) slices: BTreeMap<String, Value>,
+    pub(crate) facts: BTreeMap<FactKey, Fact>,
+    /// Slices that nobody can load.
+    pub(crate) unreadable: BTreeSet<String>,
+}
+
+/// A decision with all that it was made from.
+pub(crate) struct Settled {
+    pub(crate) decision: Decision,
+    pub(crate) session: Session,
+    pub(crate) facts: Facts,
+    pub(crate) rounds: usize,
+}
+
+impl Backing {
+    pub(crate) fn new() -> Self {
+        Backing { session: "s-1".to_owned(), ..Backing::default() }
+    }
+
+    /// Loads what is needed as far as it can be had. `false`: there was nothing to load.
+    fn fetch(&self, needs: &Needs, session: &mut Session, facts: &mut Facts) -> bool {
+        let mut is_new = false;
+        for key in needs.slices.iter().filter(|key| !self.unreadable.contains(*key)) {
+            session.load(key.clone(), self.slices.get(key).cloned());
+            is_new = true;
+        }
+        for key in &needs.facts {
+            if let Some(fact) = self.facts.get(key) {
+                facts.insert(key.clone(), fact.clone());
+                is_new = true;
+            }
+        }
+        is_new
+    }
+
+    /// Decides as the engine does: from nothing, fetching what turns out to be lacking, until nothing more comes.
+    pub(crate) fn settle(&self, policy: &Policy, event: &Event) -> Settled {
+        let mut session = Session::new(self.session.as_str());
+        let mut facts = Facts::default();
+        for rounds in 1..1_000 {
+            let evaluation = evaluate(policy, &session, &facts, event, &Unmetered);
+            if !self.fetch(&evaluation.needs, &mut session, &mut facts) {
+                return Settled { decision: evaluation.decision, session, facts, rounds };
+            }
+        }
+        panic!("the needs of {event:?} have no end");
+    }
+
+    pub(crate) fn apply(&mut self, changes: &Changes) {
+        for (key, value) in &changes.0 {
+            match value {
+                Some(value) => self.slices.insert(key.clone(), value.clone()),
+                None => self.slices.remove(key),
+            };
+        }
+    }
+
+    /// A person answers everything that is pending.
+    pub(crate) fn answer(&mut self, state: &str) {
+        for (key, held) in &mut self.slices {
+            if key.starts_with("approval/") && held["state"] == json!("pending") {
+                held["state"] = json!(state);
+                held["by"] = json!("ada");
+            }
+        }
+    }
+
+    pub(crate) fn approvals(&self) -> Vec<&Value> {
+        self.slices.iter().filter(|(key, _)| key.starts_with("approval/")).map(|(_, held)| held).collect()
+    }
+}
+
+/// A session under way: each event is decided, and its changes are kept.
+pub(crate) struct Run {
+    pub(crate) policy: Policy,
+    pub(crate) backing: Backing,
+}
+
+impl Run {
+    pub(crate) fn new(plans: &[Plan]) -> Self {
+        Run { policy: policy(plans), backing: Backing::new() }
+    }
+
+    pub(crate) fn feed(&mut self, event: &Event) -> Decision {
+        let decision = self.backing.settle(&self.policy, event).decision;
+        self.backing.apply(&decision.changes);
+        decision
+    }
+}
+
+/// One event on a fresh session.
+pub(crate) fn once(plans: &[Plan], event: &Event) -> Decision {
+    Run::new(plans).feed(event)
+}
+
+/// Minutes after the beginning of these tests' time.
+pub(crate) fn minute(minutes: i64) -> Timestamp {
+    let begin: Timestamp = "2026-11-15T10:00:00Z".parse().unwrap();
+    begin.checked_add(jiff::SignedDuration::from_mins(minutes)).unwrap()
+}
+
+/// A call of `Write` in the first minute.
+pub(crate) fn write(path: &str) -> Event {
+    Event { time: Some(minute(0)), ..Event::before_tool("Write", json!({"file_path": path})) }
+}
+
+/// How the law names an action, asked of the law itself: the digest of the action, and the id of a new request.
+/// What a digest must tell apart is tested elsewhere; the model takes it as given.
+pub(crate) fn names(guardrail: &str, session: &str, event: &Event) -> (String, String) {
+    let policy = policy(&[says(guardrail, Effect::Escalate)]);
+    let mut loaded = Session::new(session);
+    loaded.load(HALTED, None);
+    let needs = evaluate(&policy, &loaded, &Facts::default(), event, &Unmetered).needs;
+    let prefix = format!("approval/{guardrail}/");
+    let key = needs.slices.iter().find(|key| key.starts_with(&prefix)).unwrap();
+    loaded.load(key.clone(), None);
+    let decision = evaluate(&policy, &loaded, &Facts::default(), event, &Unmetered).decision;
+    // Nothing is asked for after a hand-off, so there is no id either.
+    let id = decision.requests.first().map(|request| request.id.clone()).unwrap_or_default();
+    assert!(!id.is_empty() || event.kind == EventKind::AfterHandoff);
+    (key[prefix.len()..].to_owned(), id)
+}

@@ -1,0 +1,287 @@
+//! Cases: a world, a sequence of events, and what has to come of each. Packs carry them as `tests`, the corpus is
+//! made of them, and pages of guardrails show them. Running them is the engine's work.
+
+use std::collections::BTreeMap;
+
+use midrail_core::{Effect, EventKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::raw::{AgentDefinition, Guard, TaskDefinition};
+use crate::scalar::Many;
+
+/// A file of cases: the corpus, or a block of a page.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaseFile {
+    /// What the cases are about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The cases.
+    pub cases: Vec<Case>,
+}
+
+/// One case. In a pack's `tests` it is decided by that pack; in a case file by what it brings itself.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Its name.
+    pub id: String,
+    /// Where it comes from, or what it shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Guardrails of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::scalar::guards")]
+    pub guardrails: Vec<Guard>,
+    /// Definitions of agents of its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, AgentDefinition>,
+    /// Definitions of tasks of its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tasks: BTreeMap<String, TaskDefinition>,
+    /// A pack document of its own, in any dialect, as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
+    /// Packs, relative to the case's file, or names of shipped packs.
+    #[serde(default, skip_serializing_if = "Many::is_empty")]
+    pub packs: Many,
+    /// The problems that loading has to report, as parts of their text. Then there are no events.
+    #[serde(default, skip_serializing_if = "Many::is_empty")]
+    pub problems: Many,
+    /// The files of its world: path to content. A list makes them with empty content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Files>,
+    /// `unavailable`: there is no file system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filesystem: Option<FileSystem>,
+    /// Variables of the session.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub session: BTreeMap<String, Value>,
+    /// What happens, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Step>,
+}
+
+/// The files of a case's world.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Files {
+    /// With their content.
+    Content(BTreeMap<String, String>),
+    /// Empty ones.
+    Names(Vec<String>),
+}
+
+/// What is at hand of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FileSystem {
+    /// None.
+    Unavailable,
+}
+
+/// One thing that happens: an event, or a change of the world.
+///
+/// An event is its kind with the tool's name (or the text) behind it, and the fields of the wire beside it:
+/// `{before_tool: Write, args: {file_path: a}, expect: block}`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[schemars(with = "BTreeMap<String, Value>")]
+pub struct Step {
+    /// What happens.
+    pub what: What,
+    /// What has to come of it.
+    pub expect: Option<Expect>,
+}
+
+/// What happens in a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum What {
+    /// An event, as it stands on the wire.
+    Event(Value),
+    /// Time passes.
+    Advance(f64),
+    /// Files are written.
+    Write(BTreeMap<String, String>),
+    /// A file is removed.
+    Remove(String),
+    /// Session variables are set.
+    Set(BTreeMap<String, Value>),
+    /// The session is kept under a name.
+    Snapshot(String),
+    /// The session is put back.
+    Restore(String),
+    /// A person answers the approval that was asked for last.
+    Answer {
+        /// Yes or no.
+        approve: bool,
+        /// Who.
+        by: String,
+    },
+}
+
+impl Default for What {
+    fn default() -> Self {
+        What::Advance(0.0)
+    }
+}
+
+/// What has to come of an event. A bare effect is the same as `{effect: …}`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expect {
+    /// The effect.
+    #[serde(deserialize_with = "crate::scalar::effect")]
+    pub effect: Option<Effect>,
+    /// The guardrail that decided.
+    pub by: Option<String>,
+    /// Parts of the reason.
+    pub reason: Many,
+    /// Parts of the advice.
+    pub advice: Many,
+    /// Parts that the content has to have.
+    pub content: Many,
+    /// Parts of the feedback.
+    pub feedback: Many,
+    /// Entries that the metadata has to have.
+    pub metadata: Map<String, Value>,
+    /// The guardrails that were asked (not skipped), the always-on built-ins left out.
+    pub evaluated: Option<Vec<String>>,
+    /// The guardrails that failed.
+    pub errors: Option<Vec<String>>,
+    /// What shadow mode would have done.
+    #[serde(deserialize_with = "crate::scalar::effect")]
+    pub would: Option<Effect>,
+    /// Consequences beyond the effect.
+    pub effects: Option<Vec<String>>,
+    /// The denial as it stands in the audit record: policy and tool.
+    pub denied: Option<Denied>,
+}
+
+/// The PolicyDenied event of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Denied {
+    /// The guardrail.
+    pub policy: String,
+    /// The tool.
+    pub tool: String,
+}
+
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut map = Map::deserialize(deserializer)?;
+        let expect = map.remove("expect").map(expectation).transpose().map_err(serde::de::Error::custom)?;
+        let what = what_happens(map).map_err(serde::de::Error::custom)?;
+        Ok(Step { what, expect })
+    }
+}
+
+fn expectation(value: Value) -> Result<Expect, String> {
+    match value {
+        Value::String(word) => {
+            let effect = word.parse().map_err(|error: midrail_core::UnknownEffect| error.to_string())?;
+            Ok(Expect { effect: Some(effect), ..Expect::default() })
+        }
+        map => serde_json::from_value(map).map_err(|error| format!("`expect`: {error}")),
+    }
+}
+
+fn what_happens(mut map: Map<String, Value>) -> Result<What, String> {
+    fn only<T: serde::de::DeserializeOwned>(
+        map: &mut Map<String, Value>,
+        key: &str,
+    ) -> Option<Result<T, String>> {
+        let value = map.remove(key)?;
+        if let Some(other) = map.keys().next() {
+            return Some(Err(format!("`{other}` does not belong beside `{key}`")));
+        }
+        Some(serde_json::from_value(value).map_err(|error| format!("`{key}`: {error}")))
+    }
+    if map.contains_key("kind") {
+        return Ok(What::Event(Value::Object(map)));
+    }
+    let directive = only(&mut map, "advance")
+        .map(|seconds| seconds.map(What::Advance))
+        .or_else(|| only(&mut map, "write").map(|files| files.map(What::Write)))
+        .or_else(|| only(&mut map, "remove").map(|path| path.map(What::Remove)))
+        .or_else(|| only(&mut map, "set").map(|set| set.map(What::Set)))
+        .or_else(|| only(&mut map, "snapshot").map(|name| name.map(What::Snapshot)))
+        .or_else(|| only(&mut map, "restore").map(|name| name.map(What::Restore)))
+        .or_else(|| only(&mut map, "approve").map(|by| by.map(|by| What::Answer { approve: true, by })))
+        .or_else(|| only(&mut map, "deny").map(|by| by.map(|by| What::Answer { approve: false, by })));
+    match directive {
+        Some(what) => what,
+        None => event(map).map(What::Event),
+    }
+}
+
+/// The short form of an event becomes the long one.
+fn event(mut map: Map<String, Value>) -> Result<Value, String> {
+    let kinds = || map.keys().filter(|key| key.parse::<EventKind>().is_ok());
+    let (Some(word), None) = (kinds().next().cloned(), kinds().nth(1)) else {
+        return Err("a step is one kind of event, such as `before_tool: NAME`, or one of `advance`, `write`, `remove`, \
+                    `set`, `snapshot`, `restore`, `approve`, `deny`"
+            .to_owned());
+    };
+    let subject = map.remove(&word).unwrap_or_default();
+    let kind: EventKind = word.parse().map_err(|error: midrail_core::UnknownKind| error.to_string())?;
+    map.insert("kind".to_owned(), Value::from(kind.word()));
+    match kind {
+        EventKind::BeforeTool | EventKind::AfterTool => {
+            let mut tool = Map::from_iter([("name".to_owned(), subject)]);
+            tool.extend(map.remove("args").map(|args| ("args".to_owned(), args)));
+            tool.extend(map.remove("call_id").map(|id| ("call_id".to_owned(), id)));
+            map.insert("tool".to_owned(), Value::Object(tool));
+            let result: Map<String, Value> = ["ok", "content", "exit_code"]
+                .iter()
+                .filter_map(|key| Some(((*key).to_owned(), map.remove(*key)?)))
+                .collect();
+            if !result.is_empty() {
+                map.insert("result".to_owned(), Value::Object(result));
+            }
+        }
+        EventKind::BeforeModel | EventKind::ModelChunk | EventKind::AfterModel => {
+            map.insert("text".to_owned(), subject);
+        }
+        EventKind::BeforeHandoff | EventKind::AfterHandoff => {
+            map.insert("handoff".to_owned(), subject);
+        }
+        EventKind::OnError => {
+            map.insert("error".to_owned(), subject);
+        }
+        EventKind::BeforeStop => {
+            map.insert("output".to_owned(), subject);
+        }
+        EventKind::SessionStart
+        | EventKind::SessionEnd
+        | EventKind::ApprovalDecided
+        | EventKind::Restored => {}
+    }
+    Ok(Value::Object(map))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_short_form_is_the_wire() {
+        let step: Step = serde_json::from_value(json!({
+            "after_tool": "Read", "args": {"file_path": "a"}, "ok": true, "cwd": "/r", "expect": "allow",
+        }))
+        .unwrap();
+        let expected = json!({
+            "kind": "after_tool", "tool": {"name": "Read", "args": {"file_path": "a"}}, "result": {"ok": true}, "cwd": "/r",
+        });
+        assert_eq!(step.what, What::Event(expected));
+        assert_eq!(step.expect.unwrap().effect, Some(Effect::Allow));
+    }
+
+    #[test]
+    fn a_step_that_is_nothing_says_what_it_could_be() {
+        let error = serde_json::from_value::<Step>(json!({"befor_tool": "x"})).unwrap_err().to_string();
+        assert!(error.contains("`before_tool: NAME`"), "{error}");
+    }
+}

@@ -1,0 +1,249 @@
+//! From a spanned tree to a raw type, with every problem listed and not only the first.
+//!
+//! serde stops at the first error. So the tree is decoded again and again, each time without the part that was wrong,
+//! until nothing is wrong with the rest. Only a pack with problems pays for it.
+
+use serde::de::DeserializeOwned;
+
+use crate::diagnostic::{Problem, Span, nearest};
+use crate::yaml::{Node, NodeValue, to_json};
+
+/// Problems beyond this are not looked for.
+const MAX_PROBLEMS: usize = 64;
+
+/// The tree as a raw type, or everything that is wrong with it.
+pub fn decode<T: DeserializeOwned>(node: &Node) -> Result<T, Vec<Problem>> {
+    let mut problems: Vec<Problem> = Vec::new();
+    let mut rest = node.clone();
+    let mut cut: Vec<(Span, String)> = Vec::new();
+    loop {
+        let error = match serde_path_to_error::deserialize::<_, T>(to_json(&rest)) {
+            Ok(value) if problems.is_empty() => return Ok(value),
+            Ok(_) => return Err(problems),
+            Err(error) => error,
+        };
+        let path: Vec<Step> = error.path().iter().filter_map(Step::of).collect();
+        let fault = Fault::of(&error.into_inner().to_string());
+        let place = place(&rest, &path, fault.field());
+        let is_echo = matches!(&fault, Fault::MissingField(field) if cut.contains(&(place.span.clone(), field.clone())));
+        if !is_echo {
+            problems.push(fault.problem(&place));
+        }
+        let removed = remove(&mut rest, &place.path);
+        match removed {
+            Some(what) if problems.len() < MAX_PROBLEMS => cut.extend(what),
+            _ => return Err(problems),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl Step {
+    fn of(segment: &serde_path_to_error::Segment) -> Option<Step> {
+        match segment {
+            serde_path_to_error::Segment::Seq { index } => Some(Step::Index(*index)),
+            serde_path_to_error::Segment::Map { key } => Some(Step::Key(key.clone())),
+            serde_path_to_error::Segment::Enum { .. } | serde_path_to_error::Segment::Unknown => None,
+        }
+    }
+}
+
+/// Where a fault is: the path to cut, and the bytes to point at.
+struct Place {
+    path: Vec<Step>,
+    span: Span,
+    found: &'static str,
+}
+
+/// Follows a path as far as it goes; with a field, on to that key of the map at its end (or of the map around it).
+fn place(root: &Node, path: &[Step], field: Option<&str>) -> Place {
+    let mut node = root;
+    let mut whole = Vec::new();
+    let mut span = root.span.clone();
+    for step in path {
+        let next = match (step, &node.value) {
+            (Step::Index(index), NodeValue::List(items)) => items.get(*index).map(|item| (item, &item.span)),
+            (Step::Key(name), NodeValue::Map(map)) => {
+                let found = map.iter().find(|(key, _)| key.text == *name);
+                found.map(|(key, item)| (item, if field == Some(name) { &key.span } else { &item.span }))
+            }
+            _ => None,
+        };
+        let Some((next, at)) = next else { break };
+        node = next;
+        span = at.clone();
+        whole.push(step.clone());
+    }
+    if let Some(field) = field
+        && whole.last() != Some(&Step::Key(field.to_owned()))
+        && let Some((key, _)) = node.as_map().and_then(|map| map.iter().find(|(key, _)| key.text == field))
+    {
+        whole.push(Step::Key(field.to_owned()));
+        span = key.span.clone();
+    }
+    Place { path: whole, span, found: node.kind() }
+}
+
+/// Cuts out what is at a path. What was cut is told as (span of the map it was in, key), where it was in a map.
+fn remove(root: &mut Node, path: &[Step]) -> Option<Option<(Span, String)>> {
+    let (last, parents) = path.split_last()?;
+    let mut node = root;
+    for step in parents {
+        node = match (step, &mut node.value) {
+            (Step::Index(index), NodeValue::List(items)) => items.get_mut(*index)?,
+            (Step::Key(key), NodeValue::Map(map)) => {
+                map.iter_mut().find(|(name, _)| name.text == *key).map(|(_, node)| node)?
+            }
+            _ => return None,
+        };
+    }
+    let span = node.span.clone();
+    match (last, &mut node.value) {
+        (Step::Index(index), NodeValue::List(items)) if *index < items.len() => {
+            items.remove(*index);
+            Some(None)
+        }
+        (Step::Key(key), NodeValue::Map(map)) => {
+            map.retain(|(name, _)| name.text != *key);
+            Some(Some((span, key.clone())))
+        }
+        _ => None,
+    }
+}
+
+/// serde's messages, taken apart.
+enum Fault {
+    UnknownField(String, Vec<String>),
+    MissingField(String),
+    UnknownValue(String, Vec<String>),
+    WrongType { expected: String },
+    Other(String),
+}
+
+impl Fault {
+    fn of(message: &str) -> Fault {
+        let quoted = || message.split('`').skip(1).step_by(2).map(str::to_owned);
+        let first = quoted().next().unwrap_or_default();
+        if message.starts_with("unknown field") {
+            Fault::UnknownField(first, quoted().skip(1).collect())
+        } else if message.starts_with("missing field") {
+            Fault::MissingField(first)
+        } else if message.starts_with("unknown variant") {
+            Fault::UnknownValue(first, quoted().skip(1).collect())
+        } else if let Some((_, expected)) = message
+            .strip_prefix("invalid type: ")
+            .or_else(|| message.strip_prefix("invalid value: "))
+            .and_then(|rest| rest.split_once(", expected "))
+        {
+            Fault::WrongType { expected: in_words(expected) }
+        } else {
+            Fault::Other(message.to_owned())
+        }
+    }
+
+    fn field(&self) -> Option<&str> {
+        match self {
+            Fault::UnknownField(field, _) => Some(field),
+            Fault::MissingField(_) | Fault::UnknownValue(..) | Fault::WrongType { .. } | Fault::Other(_) => {
+                None
+            }
+        }
+    }
+
+    fn problem(&self, place: &Place) -> Problem {
+        let suggestion = |word: &str, known: &[String]| match nearest(word, known.iter().map(String::as_str))
+        {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("use one of `{}`", known.join("`, `")),
+        };
+        match self {
+            Fault::UnknownField(field, known) => {
+                let problem = Problem::new(format!("unknown key `{field}`"), place.span.clone());
+                if known.is_empty() { problem } else { problem.with_help(suggestion(field, known)) }
+            }
+            Fault::MissingField(field) => {
+                Problem::new(format!("`{field}` is missing"), first_line(&place.span))
+                    .with_help(format!("add `{field}:` here"))
+            }
+            Fault::UnknownValue(value, known) => {
+                Problem::new(format!("unknown value `{value}`"), place.span.clone())
+                    .with_help(suggestion(value, known))
+            }
+            Fault::WrongType { expected } => {
+                Problem::new(format!("expected {expected}, found {}", place.found), place.span.clone())
+            }
+            Fault::Other(message) => Problem::new(message.clone(), place.span.clone()),
+        }
+    }
+}
+
+/// A map is pointed at by its beginning.
+fn first_line(span: &Span) -> Span {
+    span.start..span.start.saturating_add(1).min(span.end)
+}
+
+/// serde's and Rust's names of types, in words.
+fn in_words(expected: &str) -> String {
+    match expected {
+        "a string" => "a text",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
+        "i32" | "i64" => "a whole number",
+        "f32" | "f64" => "a number",
+        "unit" => "nothing",
+        other if other.starts_with("struct ") || other.starts_with("a map") => "a map",
+        other if other.starts_with("tuple ") || other.starts_with("an array") => "a list",
+        other => other,
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::Pack;
+    use crate::yaml::{Limits, parse};
+
+    fn problems(source: &str) -> Vec<String> {
+        let nodes = parse(source, &Limits::default()).unwrap();
+        let problems = decode::<Pack>(&nodes[0]).unwrap_err();
+        problems
+            .iter()
+            .map(|problem| {
+                let (line, column) = problem.position(source);
+                format!("{line}:{column} {} / {}", problem.message, problem.help.clone().unwrap_or_default())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_problem_is_listed_with_its_place() {
+        let source = "pack: p\nmode: enforced\nguardrails:\n  - id: a\n    prioritty: 5\n    on: befor_tool\n    priority: high\n  - {check: 5, enabled: maybe}\nlimits: 1\n";
+        let mut found = problems(source);
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                "2:7 unknown value `enforced` / did you mean `enforce`?",
+                "5:5 unknown key `prioritty` / did you mean `priority`?",
+                "6:9 unknown kind of event `befor_tool` / ",
+                "7:15 expected a whole number of 0 or more, found a text / ",
+                "8:13 expected a text, found a number / ",
+                "8:25 expected true or false, found a text / ",
+                "9:1 unknown key `limits` / use one of `pack`, `version`, `description`, `mode`, `lock`, `extends`, `env`, `defaults`, `agents`, `tasks`, `guardrails`, `tool_risks`, `risk_router`, `tests`",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_missing_key_is_told_once() {
+        assert_eq!(problems("version: 1\n"), ["1:1 `pack` is missing / add `pack:` here"]);
+        assert_eq!(problems("pack: [1]\n"), ["1:7 expected a text, found a list / "]);
+    }
+}

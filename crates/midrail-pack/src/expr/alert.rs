@@ -1,0 +1,166 @@
+//! The windows and groups of alerts, such as `over 10 minute window` and `per agent per hour`.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::ast::{Ast, AstKind, Comparison};
+use super::check::Checker;
+use super::lex::{Kind, Unit};
+use super::parse::Parser;
+use super::vocabulary::Name;
+use super::{Expected, ExprProblem};
+use crate::diagnostic::{Span, excerpt, nearest};
+
+/// A comparison of a metric with a number over a time, for each member of a group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alert {
+    /// What is measured.
+    pub metric: Name,
+    /// How it is compared.
+    pub op: Comparison,
+    /// With what.
+    pub threshold: f64,
+    /// Over what time, where one is given.
+    pub window_seconds: Option<u64>,
+    /// For each of what, where a group is given.
+    pub group_by: Option<String>,
+}
+
+impl Alert {
+    pub(super) fn print_window(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(seconds) = self.window_seconds {
+            write!(f, " over {seconds}s")?;
+        }
+        if let Some(group) = &self.group_by {
+            write!(f, " per {group}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What was written after the expression.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    seconds: Option<(u64, Span)>,
+    group: Option<(String, Span)>,
+}
+
+/// Reads `over N unit [window]` and `per NAME [per UNIT]`, where they follow.
+pub(super) fn window(parser: &mut Parser<'_>) -> Result<Window, ExprProblem> {
+    let mut window = Window::default();
+    loop {
+        let start = parser.span().start;
+        if parser.eat_word(&["over"]) {
+            let seconds = duration(parser)?;
+            parser.eat_word(&["window", "windows"]);
+            window.set_seconds(seconds, start..parser.last_end())?;
+        } else if parser.eat_word(&["per"]) {
+            let Some(Kind::Word(word)) = parser.peek() else {
+                return Err(parser.unexpected("a group or a unit of time after `per`"));
+            };
+            let word = *word;
+            parser.advance();
+            let span = start..parser.last_end();
+            match unit_seconds(word) {
+                Some(seconds) => window.set_seconds(seconds, span)?,
+                None if window.group.is_some() => return Err(ExprProblem::new("a second group", span)),
+                None => window.group = Some((word.to_owned(), span)),
+            }
+        } else {
+            return Ok(window);
+        }
+    }
+}
+
+impl Window {
+    fn set_seconds(&mut self, seconds: u64, span: Span) -> Result<(), ExprProblem> {
+        if self.seconds.is_some() {
+            return Err(ExprProblem::new("a second window", span));
+        }
+        self.seconds = Some((seconds, span));
+        Ok(())
+    }
+}
+
+/// Makes an alert of an expression, where one is expected; elsewhere a window is a problem.
+pub(super) fn check(
+    ast: &Ast,
+    window: &Window,
+    expected: Expected,
+    checker: &mut Checker<'_>,
+) -> Option<Alert> {
+    let Expected::Alert { groups } = expected else {
+        let spans =
+            [window.seconds.as_ref().map(|(_, span)| span), window.group.as_ref().map(|(_, span)| span)];
+        for span in spans.into_iter().flatten() {
+            checker.problem(ExprProblem::new("only an alert has a window or a group", span.clone()));
+        }
+        return None;
+    };
+    if let Some((group, span)) = &window.group
+        && !groups.contains(&group.as_str())
+    {
+        let problem = ExprProblem::new(format!("unknown group `{}`", excerpt(group)), span.clone());
+        let help = match nearest(group, groups.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known groups are {}", groups.join(", ")),
+        };
+        checker.problem(problem.with_help(help));
+    }
+    let parts = match &ast.kind {
+        AstKind::Compare(op, left, right) => match (checker.metric(left), checker.constant(right)) {
+            (Some(metric), Some(threshold)) => Some((metric, *op, threshold)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some((metric, op, threshold)) = parts else {
+        if !checker.has_problems() {
+            let problem = ExprProblem::new("an alert compares one metric with a number", ast.span.clone());
+            checker.problem(problem.with_help("for example `block_rate > 30% over 10 minute window`"));
+        }
+        return None;
+    };
+    let window_seconds = window.seconds.as_ref().map(|(seconds, _)| *seconds);
+    let group_by = window.group.as_ref().map(|(group, _)| group.clone());
+    Some(Alert { metric, op, threshold, window_seconds, group_by })
+}
+
+/// `10 minutes` or `10m`.
+fn duration(parser: &mut Parser<'_>) -> Result<u64, ExprProblem> {
+    let span = parser.span();
+    let Some(Kind::Number(value, unit)) = parser.peek() else { return Err(parser.unexpected("a duration")) };
+    let (value, unit) = (*value, *unit);
+    parser.advance();
+    let seconds = match (unit, parser.peek()) {
+        (Unit::Duration, _) => value,
+        (Unit::None, Some(Kind::Word(word))) => match unit_seconds(word) {
+            Some(seconds) => {
+                parser.advance();
+                // A unit is at most a week, which a float holds exactly.
+                value * Duration::from_secs(seconds).as_secs_f64()
+            }
+            None => {
+                return Err(parser
+                    .unexpected("a unit of time")
+                    .with_help("for example `10 minutes` or `10m`"));
+            }
+        },
+        _ => return Err(parser.unexpected("a unit of time").with_help("for example `10 minutes` or `10m`")),
+    };
+    match Duration::try_from_secs_f64(seconds).map(|duration| duration.as_secs()) {
+        Ok(seconds) if seconds > 0 => Ok(seconds),
+        _ => Err(ExprProblem::new("a window lasts one second or longer", span)),
+    }
+}
+
+fn unit_seconds(word: &str) -> Option<u64> {
+    match word.to_ascii_lowercase().as_str() {
+        "s" | "sec" | "secs" | "second" | "seconds" => Some(1),
+        "m" | "min" | "mins" | "minute" | "minutes" => Some(60),
+        "h" | "hr" | "hrs" | "hour" | "hours" => Some(3600),
+        "d" | "day" | "days" => Some(86_400),
+        "w" | "week" | "weeks" => Some(604_800),
+        _ => None,
+    }
+}

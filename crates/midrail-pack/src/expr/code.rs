@@ -1,0 +1,141 @@
+//! The checked form of an expression, which evaluation, printing and folding walk over.
+
+use std::fmt;
+
+use super::ast::{Arithmetic, Comparison, Function, Quantifier, TextTest};
+
+/// A compiled glob: whether it matches a text.
+pub type Glob = Box<dyn Fn(&str) -> bool + Send + Sync>;
+/// Compiles the pattern of a literal, or says in a few words what is wrong with it.
+pub type CompileGlob = fn(&str) -> Result<Glob, String>;
+/// Matches a pattern that is known at run time only (first) against a text (second).
+pub type MatchGlob = fn(&str, &str) -> bool;
+
+/// How patterns are matched.
+#[derive(Debug, Clone, Copy)]
+pub struct Globs {
+    /// For patterns in the expression itself.
+    pub compile: CompileGlob,
+    /// For patterns that names stand for.
+    pub matches: MatchGlob,
+}
+
+/// A part of an expression whose names and types are known to fit.
+#[derive(Debug, PartialEq)]
+pub(super) enum Code {
+    Null,
+    Bool(bool),
+    Number(f64),
+    Text(String),
+    /// An index into the expression's names.
+    Name(usize),
+    All(Vec<Code>),
+    Any(Vec<Code>),
+    Not(Box<Code>),
+    Negate(Box<Code>),
+    Arithmetic(Arithmetic, Box<Code>, Box<Code>),
+    Compare(Comparison, Box<Code>, Box<Code>),
+    /// Whether one of the items is equal.
+    OneOf {
+        item: Box<Code>,
+        items: Vec<Code>,
+        negated: bool,
+    },
+    /// Whether a text, list or value holds an item. `reversed` where it was written with `in`.
+    Holds {
+        container: Box<Code>,
+        item: Box<Code>,
+        holds: Holds,
+        negated: bool,
+        reversed: bool,
+    },
+    /// `StartsWith` and `EndsWith`; `Contains` is a `Holds`.
+    TextTest {
+        test: TextTest,
+        left: Box<Code>,
+        right: Box<Code>,
+        negated: bool,
+    },
+    Match {
+        quantifier: Quantifier,
+        left: Box<Code>,
+        patterns: Vec<Pattern>,
+        all: bool,
+    },
+    Known(Box<Code>, bool),
+    Call(Function, Box<Code>),
+}
+
+/// What it means to hold an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// The item is a part of the text.
+    Part,
+    /// The item is a member of the list.
+    Member,
+    /// Either, as the value at run time is.
+    Either,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Pattern {
+    Literal(Literal),
+    /// A text or list of patterns.
+    Value(Code),
+}
+
+/// A pattern that was compiled with the expression.
+pub(super) struct Literal {
+    pub(super) pattern: String,
+    pub(super) glob: Glob,
+}
+
+impl fmt::Debug for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pattern.fmt(f)
+    }
+}
+
+impl PartialEq for Literal {
+    fn eq(&self, other: &Literal) -> bool {
+        self.pattern == other.pattern
+    }
+}
+
+impl Code {
+    /// Calls `visit` with the index of every name in this part.
+    pub(super) fn each_name(&self, visit: &mut dyn FnMut(usize)) {
+        match self {
+            Code::Null | Code::Bool(_) | Code::Number(_) | Code::Text(_) => {}
+            Code::Name(index) => visit(*index),
+            Code::All(parts) | Code::Any(parts) => parts.iter().for_each(|part| part.each_name(visit)),
+            Code::Not(part) | Code::Negate(part) | Code::Known(part, _) | Code::Call(_, part) => {
+                part.each_name(visit);
+            }
+            Code::Arithmetic(_, left, right) | Code::Compare(_, left, right) => {
+                left.each_name(visit);
+                right.each_name(visit);
+            }
+            Code::OneOf { item, items, .. } => {
+                item.each_name(visit);
+                items.iter().for_each(|item| item.each_name(visit));
+            }
+            Code::Holds { container, item, .. } => {
+                container.each_name(visit);
+                item.each_name(visit);
+            }
+            Code::TextTest { left, right, .. } => {
+                left.each_name(visit);
+                right.each_name(visit);
+            }
+            Code::Match { left, patterns, .. } => {
+                left.each_name(visit);
+                for pattern in patterns {
+                    if let Pattern::Value(code) = pattern {
+                        code.each_name(visit);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The names that expressions may use, and the names that one does use.
+
+use std::fmt;
+
+use super::value::Value;
+use crate::diagnostic::{excerpt, nearest};
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    /// True or false.
+    Bool,
+    /// A number.
+    Number,
+    /// One text.
+    Text,
+    /// A text that stands for several where an action has several, such as a target file.
+    Texts,
+    /// A list of texts.
+    List,
+    /// A list of globs.
+    Patterns,
+    /// Whatever JSON holds, known at run time only.
+    Any,
+}
+
+impl Type {
+    /// The type in words: "a text".
+    pub fn noun(self) -> &'static str {
+        match self {
+            Type::Bool => "true or false",
+            Type::Number => "a number",
+            Type::Text | Type::Texts => "a text",
+            Type::List => "a list",
+            Type::Patterns => "a list of patterns",
+            Type::Any => "a value",
+        }
+    }
+}
+
+/// One entry of a vocabulary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Term {
+    /// The dotted name. One that ends in `.*` stands for every name below it.
+    pub name: &'static str,
+    /// What it stands for.
+    pub kind: Type,
+    /// One line for the reference.
+    pub doc: &'static str,
+}
+
+impl Term {
+    /// An entry; `const`, so that a vocabulary can be a plain slice.
+    pub const fn new(name: &'static str, kind: Type, doc: &'static str) -> Term {
+        Term { name, kind, doc }
+    }
+
+    fn prefix(&self) -> Option<&'static str> {
+        self.name.strip_suffix(".*")
+    }
+}
+
+/// The names that expressions may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Vocabulary {
+    terms: &'static [Term],
+}
+
+impl Vocabulary {
+    /// A vocabulary; the place of a term in the slice is its id.
+    pub const fn new(terms: &'static [Term]) -> Vocabulary {
+        Vocabulary { terms }
+    }
+
+    /// The terms in order of their ids.
+    pub fn terms(&self) -> &'static [Term] {
+        self.terms
+    }
+
+    /// The name that a path means: a term itself, else the longest `.*` term above the path.
+    pub(super) fn resolve(&self, segments: &[Segment]) -> Option<Name> {
+        let mut best: Option<Name> = None;
+        for (id, term) in self.terms.iter().enumerate() {
+            let path = term.prefix().unwrap_or(term.name);
+            let fixed = path.split('.').count();
+            let starts = path
+                .split('.')
+                .zip(segments)
+                .all(|(wanted, segment)| segment.key().is_some_and(|key| key == wanted));
+            let fits = match term.prefix() {
+                Some(_) => segments.len() > fixed,
+                None => segments.len() == fixed,
+            };
+            let exact = term.prefix().is_none();
+            let better = best.as_ref().is_none_or(|best| exact || (best.is_dynamic() && best.fixed < fixed));
+            if starts && fits && better {
+                let segments = segments.to_vec();
+                best = Some(Name { id, term: term.name, kind: term.kind, segments, fixed });
+            }
+        }
+        best
+    }
+
+    /// The term that a path goes on below of although it has no parts.
+    pub(super) fn above(&self, segments: &[Segment]) -> Option<&'static Term> {
+        (1..segments.len()).rev().find_map(|length| {
+            let name = self.resolve(segments.get(..length)?)?;
+            self.terms.get(name.id).filter(|_| !name.is_dynamic())
+        })
+    }
+
+    /// Advice for a name that is not known.
+    pub(super) fn suggest(&self, segments: &[Segment]) -> Option<String> {
+        let path = path_text(segments);
+        let fixed = self.terms.iter().filter(|term| term.prefix().is_none()).map(|term| term.name);
+        if let Some(name) = nearest(&path, fixed) {
+            return Some(format!("did you mean `{name}`?"));
+        }
+        for prefix in self.terms.iter().filter_map(Term::prefix) {
+            let (head, tail) = segments.split_at(prefix.split('.').count().min(segments.len()));
+            if !tail.is_empty() && nearest(&path_text(head), [prefix]).is_some() {
+                return Some(format!("did you mean `{prefix}{}`?", excerpt(&tail_text(tail))));
+            }
+        }
+        let first = segments.first()?.key()?;
+        let below = |term: &&Term| term.name.strip_prefix(first).is_some_and(|rest| rest.starts_with('.'));
+        let siblings: Vec<String> =
+            self.terms.iter().filter(below).take(12).map(|term| format!("`{}`", term.name)).collect();
+        if !siblings.is_empty() {
+            return Some(format!("known are {}", siblings.join(", ")));
+        }
+        match segments {
+            [Segment::Key(word)] => Some(format!("a text is written in quotes: `'{}'`", excerpt(word))),
+            _ => None,
+        }
+    }
+}
+
+/// One step of a dotted name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// `.key` or `['key']`.
+    Key(String),
+    /// `[0]`.
+    Index(usize),
+}
+
+impl Segment {
+    /// The key, where the step is one.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Segment::Key(key) => Some(key),
+            Segment::Index(_) => None,
+        }
+    }
+}
+
+/// A name as an expression uses it, resolved to the vocabulary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    id: usize,
+    term: &'static str,
+    kind: Type,
+    segments: Vec<Segment>,
+    fixed: usize,
+}
+
+impl Name {
+    /// The place of its term in the vocabulary.
+    pub fn id(&self) -> usize {
+        self.id
+    }
+
+    /// The name of its term: `agent.role`, or `tool.args.*`.
+    pub fn term(&self) -> &'static str {
+        self.term
+    }
+
+    /// What it stands for.
+    pub fn kind(&self) -> Type {
+        self.kind
+    }
+
+    /// The whole path.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// The part of the path that stands for the `*` of its term; empty for other terms.
+    pub fn tail(&self) -> &[Segment] {
+        self.segments.get(self.fixed..).unwrap_or_default()
+    }
+
+    /// Whether its term ends in `.*`.
+    pub fn is_dynamic(&self) -> bool {
+        self.segments.len() > self.fixed
+    }
+
+    /// Follows the tail from the JSON value that the term's prefix stands for; a missing key is unknown.
+    pub fn walk<'s>(&self, root: &'s serde_json::Value) -> Value<'s> {
+        let mut value = root;
+        for segment in self.tail() {
+            let next = match segment {
+                Segment::Key(key) => value.get(key),
+                Segment::Index(index) => value.get(index),
+            };
+            let Some(next) = next else { return Value::Unknown };
+            value = next;
+        }
+        Value::Json(value)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&path_text(&self.segments))
+    }
+}
+
+pub(super) fn path_text(segments: &[Segment]) -> String {
+    let text = tail_text(segments);
+    text.strip_prefix('.').map(str::to_owned).unwrap_or(text)
+}
+
+fn tail_text(segments: &[Segment]) -> String {
+    let step = |segment: &Segment| match segment {
+        Segment::Key(key) if is_word(key) => format!(".{key}"),
+        Segment::Key(key) => format!("[{}]", super::print::quoted(key)),
+        Segment::Index(index) => format!("[{index}]"),
+    };
+    segments.iter().map(step).collect()
+}
+
+fn is_word(key: &str) -> bool {
+    key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

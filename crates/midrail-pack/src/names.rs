@@ -1,0 +1,274 @@
+//! The names that expressions know, and what they stand for in an event.
+
+use std::cell::OnceCell;
+
+use midrail_core::{Context, glob};
+use serde_json::Value as Json;
+
+use crate::expr::{Glob, Globs, Name, Scope, Term, Type, Value, Vocabulary};
+
+/// The names of conditions, checks and keys.
+pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
+    Term::new("action.type", Type::Text, "file_read, file_write, command, network or other"),
+    Term::new("action.tool_name", Type::Text, "the tool's name"),
+    Term::new("action.target_file", Type::Texts, "the file it touches; with several, each of them"),
+    Term::new("action.target_files", Type::List, "the files it touches, relative to the root"),
+    Term::new("action.command", Type::Text, "the command line"),
+    Term::new("agent.id", Type::Text, "the agent's name"),
+    Term::new("agent.role", Type::Text, "the agent's role"),
+    Term::new("agent.capabilities", Type::List, "what the agent can do"),
+    Term::new(
+        "agent.allowed_tools",
+        Type::Patterns,
+        "the tools that the agent may call; all, where no list is set",
+    ),
+    Term::new("agent.autonomy_level", Type::Any, "how much the agent may decide by itself"),
+    Term::new("task.id", Type::Text, "the task's name"),
+    Term::new("task.goal", Type::Text, "what is to be reached"),
+    Term::new("task.risk", Type::Text, "low, medium, high or critical"),
+    Term::new("task.token_budget", Type::Number, "tokens that may be spent; without end, where none is set"),
+    Term::new("task.time_budget", Type::Number, "seconds that may be spent; without end, where none is set"),
+    Term::new("task.time_budget_s", Type::Number, "the same"),
+    Term::new("task.api_call_budget", Type::Number, "calls to the outside; without end, where none is set"),
+    Term::new("task.cost_budget", Type::Number, "money; without end, where none is set"),
+    Term::new("task.additional_tools", Type::Patterns, "tools that the task adds"),
+    Term::new("task.scope.files.read", Type::Patterns, "files that may be read; all, where no list is set"),
+    Term::new(
+        "task.scope.files.write",
+        Type::Patterns,
+        "files that may be changed; all, where no list is set",
+    ),
+    Term::new("task.scope.files.deny", Type::Patterns, "files that may not be touched"),
+    Term::new("current_tokens", Type::Number, "tokens used so far"),
+    Term::new("estimated_action_tokens", Type::Number, "tokens that this action is expected to use"),
+    Term::new("current_elapsed", Type::Number, "seconds since the task began"),
+    Term::new("estimated_action_duration", Type::Number, "seconds that this action is expected to take"),
+    Term::new("usage.tokens", Type::Number, "tokens used so far, as the host reports them"),
+    Term::new("usage.elapsed_s", Type::Number, "seconds so far, as the host reports them"),
+    Term::new("usage.api_calls", Type::Number, "calls to the outside so far"),
+    Term::new("usage.cost", Type::Number, "money spent so far"),
+    Term::new("tool.name", Type::Text, "the tool's name"),
+    Term::new("tool.call_id", Type::Text, "the host's name for this call"),
+    Term::new("tool.args.*", Type::Any, "an argument of the call"),
+    Term::new("result.ok", Type::Bool, "whether the call went well"),
+    Term::new("result.content", Type::Any, "what the tool answered"),
+    Term::new("result.content.*", Type::Any, "a part of what the tool answered"),
+    Term::new("result.exit_code", Type::Number, "the exit code of the program that ran"),
+    Term::new("text", Type::Text, "the text for or from the model"),
+    Term::new("event.kind", Type::Text, "the kind of event"),
+    Term::new("session.*", Type::Any, "a variable of the session"),
+    Term::new("session_id", Type::Text, "the session's name"),
+    Term::new("prompt", Type::Text, "the prompt's name"),
+    Term::new("parent", Type::Text, "who started this sub-agent"),
+    Term::new("cwd", Type::Text, "the folder that the agent works in"),
+    Term::new("handoff.to", Type::Text, "the agent that takes over"),
+    Term::new("handoff.rationale", Type::Text, "why it takes over"),
+    Term::new("handoff.context.*", Type::Any, "what it is told"),
+    Term::new("error.message", Type::Text, "what the error says"),
+    Term::new("error.kind", Type::Text, "the class of the error"),
+    Term::new("error.attempt", Type::Number, "how many times the action has been tried"),
+    Term::new("output", Type::Any, "what the agent wants to end with"),
+    Term::new("output.*", Type::Any, "a part of it"),
+    Term::new("stop_reason", Type::Text, "why the agent wants to stop"),
+    Term::new("last_assistant", Type::Text, "the assistant's last message"),
+    Term::new("available_tools", Type::List, "the tools that the model can choose from"),
+]);
+
+/// The names of alert conditions.
+pub const ALERT_NAMES: Vocabulary = Vocabulary::new(&[
+    Term::new("block_rate", Type::Number, "the share of decisions that block"),
+    Term::new("bypass_requests", Type::Number, "requests to lift a guardrail"),
+    Term::new("avg_duration_ms", Type::Number, "milliseconds that a guardrail takes, on average"),
+]);
+
+/// The words that may follow `per` in an alert condition.
+pub const ALERT_GROUPS: &[&str] = &["agent", "guardrail", "session", "task"];
+
+/// How patterns in expressions are matched.
+pub const GLOBS: Globs = Globs { compile: compile_glob, matches: glob::path_matches };
+
+fn compile_glob(pattern: &str) -> Result<Glob, String> {
+    glob::check(pattern)?;
+    let pattern = pattern.to_owned();
+    Ok(Box::new(move |text| glob::path_matches(&pattern, text)))
+}
+
+/// What the names stand for in one event.
+pub(crate) struct EventScope<'a> {
+    context: &'a Context<'a>,
+    places: OnceCell<Option<Vec<String>>>,
+}
+
+impl<'a> EventScope<'a> {
+    pub(crate) fn new(context: &'a Context<'a>) -> Self {
+        EventScope { context, places: OnceCell::new() }
+    }
+
+    /// The target files as places, so that `src/../.env` is `.env`.
+    fn places(&self) -> Value<'_> {
+        let places = self.places.get_or_init(|| {
+            let files = self.context.action().ok()?.target_files.as_ref()?;
+            Some(files.iter().map(|file| self.context.place(file, None).key).collect())
+        });
+        places.as_deref().map_or(Value::Unknown, Value::list)
+    }
+
+    /// A limit of the event's task or of the definitions: the tightest. None set: no limit.
+    fn limit(&self, of: impl Fn(&'a midrail_core::Task) -> Option<f64>) -> Value<'_> {
+        Value::Number(self.context.tasks().filter_map(of).fold(f64::INFINITY, f64::min))
+    }
+
+    /// A list of the event's task or of the first definition that has it.
+    fn list(
+        &self,
+        of: impl Fn(&'a midrail_core::Task) -> Option<&'a [String]>,
+        absent: &'static [&'static str],
+    ) -> Value<'_> {
+        match self.context.tasks().find_map(of) {
+            Some(list) => Value::list(list),
+            None => Value::List(crate::expr::Texts::Slices(absent)),
+        }
+    }
+}
+
+/// A list that was not set sets no limit.
+const EVERYTHING: &[&str] = &["**"];
+const NOTHING: &[&str] = &[];
+
+impl Scope for EventScope<'_> {
+    fn lookup<'s>(&'s self, name: &Name) -> Value<'s> {
+        let context = self.context;
+        let event = context.event;
+        let text = |text: Option<&'s str>| text.map_or(Value::Unknown, Value::text);
+        let number = |number: Option<f64>| number.map_or(Value::Unknown, Value::Number);
+        let count = |count: Option<u64>| number(count.map(as_number));
+        let (agent, task, tool, usage) = (&event.agent, &event.task, &event.tool, event.usage.as_ref());
+        match name.term() {
+            "action.type" => text(context.action().ok().map(|action| action.kind.word())),
+            "action.tool_name" | "tool.name" => text(event.tool_name()),
+            "action.target_file" | "action.target_files" => self.places(),
+            "action.command" => text(context.action().ok().and_then(|action| action.command.as_deref())),
+            "agent.id" => text(agent.as_ref().and_then(|agent| agent.id.as_deref())),
+            "agent.role" => text(agent.as_ref().and_then(|agent| agent.role.as_deref())),
+            "agent.capabilities" => agent
+                .as_ref()
+                .and_then(|agent| agent.capabilities.as_deref())
+                .map_or(Value::Unknown, Value::list),
+            "agent.allowed_tools" => match context.allowed_tools().next() {
+                Some(list) => Value::list(list),
+                None => Value::List(crate::expr::Texts::Slices(EVERYTHING)),
+            },
+            "agent.autonomy_level" => json(agent.as_ref().and_then(|agent| agent.autonomy_level.as_ref())),
+            "task.id" => text(task.as_ref().and_then(|task| task.id.as_deref())),
+            "task.goal" => text(task.as_ref().and_then(|task| task.goal.as_deref())),
+            "task.risk" => text(context.tasks().filter_map(|task| task.risk).max().map(|risk| risk.word())),
+            "task.token_budget" => self.limit(|task| task.token_budget.map(as_number)),
+            "task.time_budget" | "task.time_budget_s" => self.limit(|task| task.time_budget_s),
+            "task.api_call_budget" => self.limit(|task| task.api_call_budget.map(as_number)),
+            "task.cost_budget" => self.limit(|task| task.cost_budget),
+            "task.additional_tools" => self.list(|task| task.additional_tools.as_deref(), NOTHING),
+            "task.scope.files.read" => {
+                self.list(|task| task.scope.as_ref()?.files.read.as_deref(), EVERYTHING)
+            }
+            "task.scope.files.write" => {
+                self.list(|task| task.scope.as_ref()?.files.write.as_deref(), EVERYTHING)
+            }
+            "task.scope.files.deny" => self.list(|task| task.scope.as_ref()?.files.deny.as_deref(), NOTHING),
+            "current_tokens" => count(usage.map_or(Some(0), |usage| usage.tokens.or(Some(0)))),
+            "estimated_action_tokens" => {
+                count(usage.map_or(Some(0), |usage| usage.estimated_tokens.or(Some(0))))
+            }
+            "current_elapsed" => number(usage.map_or(Some(0.0), |usage| usage.elapsed_s.or(Some(0.0)))),
+            "estimated_action_duration" => {
+                number(usage.map_or(Some(0.0), |usage| usage.estimated_s.or(Some(0.0))))
+            }
+            "usage.tokens" => count(usage.and_then(|usage| usage.tokens)),
+            "usage.elapsed_s" => number(usage.and_then(|usage| usage.elapsed_s)),
+            "usage.api_calls" => count(usage.and_then(|usage| usage.api_calls)),
+            "usage.cost" => number(usage.and_then(|usage| usage.cost)),
+            "tool.call_id" => text(tool.as_ref().and_then(|tool| tool.call_id.as_deref())),
+            "tool.args.*" => walk_args(tool.as_ref().map(|tool| &tool.args), name),
+            "result.ok" => {
+                event.result.as_ref().and_then(|result| result.ok).map_or(Value::Unknown, Value::Bool)
+            }
+            "result.content" => json(event.result.as_ref().and_then(|result| result.content.as_ref())),
+            "result.content.*" => event
+                .result
+                .as_ref()
+                .and_then(|result| result.content.as_ref())
+                .map_or(Value::Unknown, |content| name.walk(content)),
+            "result.exit_code" => {
+                let code = event.result.as_ref().and_then(|result| result.exit_code);
+                number(code.and_then(|code| i32::try_from(code).ok()).map(f64::from))
+            }
+            "text" => text(event.text.as_deref()),
+            "event.kind" => text(Some(event.kind.word())),
+            "session.*" => self.session_variable(name),
+            "session_id" => text(event.session.as_deref()),
+            "prompt" => text(event.prompt.as_deref()),
+            "parent" => text(event.parent.as_deref()),
+            "cwd" => text(event.cwd.as_deref()),
+            "handoff.to" => text(event.handoff.as_ref().and_then(|handoff| handoff.to.as_deref())),
+            "handoff.rationale" => {
+                text(event.handoff.as_ref().and_then(|handoff| handoff.rationale.as_deref()))
+            }
+            "handoff.context.*" => event
+                .handoff
+                .as_ref()
+                .and_then(|handoff| handoff.context.as_ref())
+                .map_or(Value::Unknown, |context| name.walk(context)),
+            "error.message" => text(event.error.as_ref().and_then(|error| error.message.as_deref())),
+            "error.kind" => text(event.error.as_ref().and_then(|error| error.kind.as_deref())),
+            "error.attempt" => number(event.error.as_ref().and_then(|error| error.attempt).map(f64::from)),
+            "output" => json(event.output.as_ref()),
+            "output.*" => event.output.as_ref().map_or(Value::Unknown, |output| name.walk(output)),
+            "stop_reason" => text(event.stop_reason.as_deref()),
+            "last_assistant" => text(event.last_assistant.as_deref()),
+            "available_tools" => event.available_tools.as_deref().map_or(Value::Unknown, Value::list),
+            // A name of the vocabulary without a line here would be unknown, which fails closed; a test forbids it.
+            _ => Value::Unknown,
+        }
+    }
+}
+
+impl EventScope<'_> {
+    fn session_variable(&self, name: &Name) -> Value<'_> {
+        let Some((first, rest)) = name.tail().split_first() else { return Value::Unknown };
+        let Some(variable) = first.key() else { return Value::Unknown };
+        let Ok(Some(mut value)) = self.context.variable(variable) else { return Value::Unknown };
+        for segment in rest {
+            let next = match segment {
+                crate::expr::Segment::Key(key) => value.get(key),
+                crate::expr::Segment::Index(index) => value.get(index),
+            };
+            let Some(next) = next else { return Value::Unknown };
+            value = next;
+        }
+        json(Some(value))
+    }
+}
+
+fn walk_args<'s>(args: Option<&'s serde_json::Map<String, Json>>, name: &Name) -> Value<'s> {
+    let Some((first, rest)) = name.tail().split_first() else { return Value::Unknown };
+    let Some(mut value) = first.key().and_then(|key| args?.get(key)) else { return Value::Unknown };
+    for segment in rest {
+        let next = match segment {
+            crate::expr::Segment::Key(key) => value.get(key),
+            crate::expr::Segment::Index(index) => value.get(index),
+        };
+        let Some(next) = next else { return Value::Unknown };
+        value = next;
+    }
+    json(Some(value))
+}
+
+fn json(value: Option<&Json>) -> Value<'_> {
+    value.map_or(Value::Unknown, Value::Json)
+}
+
+/// Counts beyond 2^53 are compared as the nearest number.
+fn as_number(count: u64) -> f64 {
+    let (high, low) = (count >> 32, count & 0xffff_ffff);
+    f64::from(u32::try_from(high).unwrap_or(u32::MAX)) * 4_294_967_296.0
+        + f64::from(u32::try_from(low).unwrap_or(0))
+}

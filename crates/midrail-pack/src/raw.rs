@@ -1,0 +1,399 @@
+//! The native pack as it is written: raw types that mirror the text. What they mean is settled in `compile`.
+
+use std::collections::BTreeMap;
+
+use midrail_core::{Category, Effect, EventKind, Mode, OnFault, Risk, Scope};
+use midrail_guardrails::{Freshness, NewFiles, OwnWrites, ReadBeforeWrite};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::case::Case;
+use crate::scalar::{Many, Seconds, Text, guards, present};
+
+/// A pack: a versioned file of guardrails and settings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pack {
+    /// The pack's name.
+    pub pack: String,
+    /// Its version, in words of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Text>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `shadow`: verdicts are recorded and have no consequences.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// No lower layer may loosen its guardrails.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lock: bool,
+    /// Packs that this one builds on: files relative to it, or names of shipped packs.
+    #[serde(default, skip_serializing_if = "Many::is_empty")]
+    pub extends: Many,
+    /// Overlays by environment: a deep merge onto the pack. Lists of things with an `id` are merged by id, other
+    /// lists are replaced.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, Value>,
+    /// Settings for all guardrails of the pack that do not say otherwise.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub defaults: Defaults,
+    /// Definitions of agents: who they are, what they may touch and spend.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, AgentDefinition>,
+    /// Definitions of tasks: their scope and budgets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tasks: BTreeMap<String, TaskDefinition>,
+    /// The guardrails.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "guards")]
+    pub guardrails: Vec<Guard>,
+    /// How much can go wrong with a tool, by name or glob pattern.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tool_risks: BTreeMap<String, Risk>,
+    /// How long deep guardrails are waited for.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub risk_router: RiskRouter,
+    /// Cases that the pack has to decide as they say: `midrail test`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<Case>,
+}
+
+/// Settings for all guardrails of a pack that do not say otherwise.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Defaults {
+    /// What a guardrail that fails asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_error: Option<OnFault>,
+    /// What a guardrail that lacks a fact asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_missing: Option<OnFault>,
+    /// The warning of one task that becomes an escalation. 0: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_limit: Option<u32>,
+    /// Tries before `on_exhausted`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+    /// What follows when the tries are used up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_exhausted: Option<OnFault>,
+    /// The role that decides escalations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approver: Option<String>,
+    /// How long an escalation waits before it becomes a block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_timeout: Option<Seconds>,
+}
+
+/// The definition that an agent is run with.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentDefinition {
+    /// Ids of the agents that it holds for: names or glob patterns.
+    #[serde(default, skip_serializing_if = "Many::is_empty")]
+    pub id: Many,
+    /// The role that it holds for. Without `id` and `role`, it is the definition's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Ids of the tasks that it holds for: names or glob patterns.
+    #[serde(default, skip_serializing_if = "Many::is_empty")]
+    pub task_ids: Many,
+    /// What the agent can do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Vec<String>>,
+    /// The tools it may call. Absent: no limit. Empty: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_tools: Option<Vec<String>>,
+    /// Tools that are added to those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additional_tools: Option<Vec<String>>,
+    /// How much it may decide by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autonomy_level: Option<Value>,
+    /// What is to be reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// How much can go wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+    /// Which files it may touch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// Tokens it may spend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_budget: Option<u64>,
+    /// Time it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_budget: Option<Seconds>,
+    /// Calls to the outside it may make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_call_budget: Option<u64>,
+    /// Money it may spend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_budget: Option<f64>,
+    /// Guardrails for this agent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "guards")]
+    pub guardrails: Vec<Guard>,
+    /// Parts of the definition with tools and guardrails of their own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sections: BTreeMap<String, Section>,
+}
+
+/// A part of a definition: its guardrails govern its tools, and learn from the results of all tools.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Section {
+    /// The section's tools: names or glob patterns.
+    pub tools: Many,
+    /// Its guardrails.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "guards")]
+    pub guardrails: Vec<Guard>,
+}
+
+/// The definition of a task.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskDefinition {
+    /// Ids of the tasks that it holds for: names or glob patterns. Without any, it is the definition's name.
+    #[serde(default, skip_serializing_if = "Many::is_empty")]
+    pub id: Many,
+    /// What is to be reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// How much can go wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+    /// Which files may be touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// Tokens that may be spent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_budget: Option<u64>,
+    /// Time that may be taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_budget: Option<Seconds>,
+    /// Calls to the outside that may be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_call_budget: Option<u64>,
+    /// Money that may be spent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_budget: Option<f64>,
+    /// Tools that the task adds to those of its agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additional_tools: Option<Vec<String>>,
+}
+
+/// A guardrail: what it checks (one of `use`, `check`, `read_before_write`, `require_before`, `sequential`, `keyed`,
+/// `rules`), when it applies, and what its objection leads to. One that checks nothing objects whenever it applies.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(transform = crate::scalar::or_text)]
+pub struct Guard {
+    /// Its id, unique in the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Its name in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it protects against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Off with `false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+
+    /// A built-in guardrail, by id or name.
+    #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
+    pub uses: Option<String>,
+    /// An expression that has to hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// Files must be read before they are changed.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schemars(with = "Option<ReadBeforeWrite>")]
+    pub read_before_write: Option<ReadBeforeWrite>,
+    /// A tool needs others to have succeeded first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub require_before: Option<RequireBefore>,
+    /// Several tools need others first: tool to prerequisites, all of which are needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequential: Option<BTreeMap<String, Many>>,
+    /// Several tools need any one of others first, with the same key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keyed: Option<Vec<RequireBefore>>,
+    /// Several rules under one id; the first that denies speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Vec<Rule>>,
+
+    /// The kinds of event that it is asked about.
+    #[serde(skip_serializing_if = "Many::is_empty")]
+    pub on: Many<EventKind>,
+    /// The tools that it is asked about: names or glob patterns.
+    #[serde(skip_serializing_if = "Many::is_empty")]
+    pub tools: Many,
+    /// The agents that it is asked about, by id: names or glob patterns.
+    #[serde(skip_serializing_if = "Many::is_empty")]
+    pub agents: Many,
+    /// The tasks that it is asked about, by id: names or glob patterns.
+    #[serde(skip_serializing_if = "Many::is_empty")]
+    pub tasks: Many,
+    /// An expression: the guardrail applies while it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// Lower runs first. Custom guardrails have 100 and above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
+    /// Breaks ties of priority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<Category>,
+
+    /// What its objection leads to.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::scalar::effect")]
+    #[schemars(with = "Option<Effect>")]
+    pub effect: Option<Effect>,
+    /// What the agent is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the agent should do instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+    /// What the user is told (`halt`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_message: Option<String>,
+    /// What the agent is told for its next try (`retry`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrective_message: Option<String>,
+    /// `shadow`: its verdicts are recorded and have no consequences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// No lower layer may loosen it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock: Option<bool>,
+    /// What it asks for when it fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_error: Option<OnFault>,
+    /// What it asks for when it lacks a fact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_missing: Option<OnFault>,
+    /// The warning of one task that becomes an escalation. 0: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warn_limit: Option<u32>,
+    /// Tries before `on_exhausted`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+    /// What follows when the tries are used up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_exhausted: Option<OnFault>,
+    /// The role that decides its escalations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approver: Option<String>,
+    /// How long its escalations wait before they become a block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_timeout: Option<Seconds>,
+    /// Whether its state is kept for the session or for each prompt apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<StateScope>,
+    /// Whether and by whom it can be lifted for one action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bypass: Option<Bypass>,
+}
+
+/// What state is kept for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StateScope {
+    /// The session.
+    #[default]
+    Session,
+    /// Each prompt of a session apart.
+    Prompt,
+}
+
+/// Whether and by whom a guardrail can be lifted for one action.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bypass {
+    /// Whether it can be lifted.
+    #[serde(default)]
+    pub allowed: bool,
+    /// The role that decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requires_approval: Option<String>,
+    /// Always true: every bypass is audited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit_required: Option<bool>,
+}
+
+/// One rule of a rule set.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// A tool needs others to have succeeded first.
+    pub require_before: RequireBefore,
+}
+
+/// A tool needs others to have succeeded first: all of `requires`, or with a `key` any of them with the same key, or
+/// with `reads` the file itself to have been read.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequireBefore {
+    /// The gated tools: names or glob patterns.
+    pub tool: Many,
+    /// The prerequisites: names or glob patterns.
+    #[serde(default, skip_serializing_if = "Many::is_empty", alias = "any_of")]
+    pub requires: Many,
+    /// The reading tools: read-before-write for this tool.
+    #[serde(default, skip_serializing_if = "Many::is_empty")]
+    pub reads: Many,
+    /// Where the key comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeySource>,
+    /// With `reads`: whether a file that does not exist yet may be written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_files: Option<NewFiles>,
+    /// With `reads`: whether a read grows stale when the file changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freshness: Option<Freshness>,
+    /// With `reads`: whether what the agent wrote itself counts as read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_writes: Option<OwnWrites>,
+    /// With `reads`: the prefix under which the agent sees the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mount: Option<String>,
+}
+
+/// Where a key comes from: an argument, the first present of several, or an expression.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum KeySource {
+    /// Arguments, of which the first present one counts.
+    Args(Many),
+    /// An expression.
+    Expression {
+        /// The expression; its value is the key.
+        expression: String,
+    },
+}
+
+/// How long deep guardrails are waited for, by the risk of the tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RiskRouter {
+    /// Milliseconds for tools of low risk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_risk_wait_ms: Option<u64>,
+    /// Milliseconds for tools of medium risk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub medium_risk_wait_ms: Option<u64>,
+    /// Milliseconds for tools of high risk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_risk_wait_ms: Option<u64>,
+    /// Milliseconds for tools of critical risk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical_risk_wait_ms: Option<u64>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

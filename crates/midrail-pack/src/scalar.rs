@@ -1,0 +1,293 @@
+//! Small forms that packs are written in: one or many, durations, a bare name in place of a map.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use midrail_core::Effect;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::raw::{Guard, KeySource};
+
+/// One value or a list of them. `"*"` alone is the same as nothing said: all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Many<T = String>(pub Vec<T>);
+
+impl<T> Many<T> {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<T> Default for Many<T> {
+    fn default() -> Self {
+        Many(Vec::new())
+    }
+}
+
+impl<T> Deref for Many<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.0
+    }
+}
+
+impl<T: Serialize> Serialize for Many<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMany<T> {
+            type Value = Many<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or a list of texts")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                T::deserialize(serde::de::value::StrDeserializer::new(text)).map(|one| Many(vec![one]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut many = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    many.push(item);
+                }
+                Ok(Many(many))
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMany(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Many<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("OneOrMany_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<T>();
+        json_schema!({"anyOf": [one, {"type": "array", "items": one}]})
+    }
+}
+
+/// A duration: a number of seconds, or a text such as `90s`, `15m`, `2h`, `1d`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[serde(transparent)]
+pub struct Seconds(pub f64);
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Duration;
+
+        impl Visitor<'_> for Duration {
+            type Value = Seconds;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`")
+            }
+
+            fn visit_u64<E: Error>(self, seconds: u64) -> Result<Seconds, E> {
+                self.visit_f64(
+                    u32::try_from(seconds)
+                        .map_err(|_| E::custom("a duration of more than 136 years"))?
+                        .into(),
+                )
+            }
+
+            fn visit_i64<E: Error>(self, seconds: i64) -> Result<Seconds, E> {
+                self.visit_u64(
+                    u64::try_from(seconds).map_err(|_| E::custom("a duration cannot be negative"))?,
+                )
+            }
+
+            fn visit_f64<E: Error>(self, seconds: f64) -> Result<Seconds, E> {
+                if seconds >= 0.0 {
+                    Ok(Seconds(seconds))
+                } else {
+                    Err(E::custom("a duration cannot be negative"))
+                }
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Seconds, E> {
+                let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+                let (number, unit) = text.split_at(split);
+                let factor = match unit.trim() {
+                    "" | "s" | "sec" | "second" | "seconds" => 1.0,
+                    "ms" => 0.001,
+                    "m" | "min" | "minute" | "minutes" => 60.0,
+                    "h" | "hour" | "hours" => 3_600.0,
+                    "d" | "day" | "days" => 86_400.0,
+                    _ => return Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                };
+                let number: f64 = number
+                    .trim()
+                    .parse()
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))?;
+                self.visit_f64(number * factor)
+            }
+        }
+
+        deserializer.deserialize_any(Duration)
+    }
+}
+
+impl JsonSchema for Seconds {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`.",
+            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^[0-9.]+ *[a-z]+$"}]
+        })
+    }
+}
+
+/// A text, also where it was written as a number: `version: 1.0`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
+pub struct Text(pub String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyScalar;
+
+        impl Visitor<'_> for AnyScalar {
+            type Value = Text;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or a number")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
+                Ok(Text(text.to_owned()))
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Text, E> {
+                Ok(Text(number.to_string()))
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Text, E> {
+                // `1.0` is written with its point.
+                Ok(Text(format!("{number:?}")))
+            }
+        }
+
+        deserializer.deserialize_any(AnyScalar)
+    }
+}
+
+impl JsonSchema for Text {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TextOrNumber".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["string", "number"]})
+    }
+}
+
+/// A key that is there counts, also with nothing behind it: `read_before_write:` alone means its defaults.
+pub(crate) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Some(Option::<T>::deserialize(deserializer)?.unwrap_or_default()))
+}
+
+/// An effect in the words of the ladder or of any dialect.
+pub(crate) fn effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Effect>, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    word.parse().map(Some).map_err(|_| {
+        let words: Vec<&str> = Effect::LADDER.iter().map(|effect| effect.word()).collect();
+        D::Error::custom(format!("unknown variant `{word}`, expected one of `{}`", words.join("`, `")))
+    })
+}
+
+/// Guardrails as maps or bare names.
+pub(crate) fn guards<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Guard>, D::Error> {
+    struct Item(Guard);
+
+    impl<'de> Deserialize<'de> for Item {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct NameOrMap;
+
+            impl<'de> Visitor<'de> for NameOrMap {
+                type Value = Item;
+
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("the name of a guardrail or a map that describes one")
+                }
+
+                fn visit_str<E: Error>(self, name: &str) -> Result<Item, E> {
+                    Ok(Item(Guard { uses: Some(name.to_owned()), ..Guard::default() }))
+                }
+
+                fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Item, A::Error> {
+                    Guard::deserialize(MapAccessDeserializer::new(map)).map(Item)
+                }
+            }
+
+            deserializer.deserialize_any(NameOrMap)
+        }
+    }
+
+    let items = Vec::<Item>::deserialize(deserializer)?;
+    Ok(items.into_iter().map(|Item(guard)| guard).collect())
+}
+
+/// The schema of a guardrail also takes a bare name.
+pub(crate) fn or_text(schema: &mut Schema) {
+    let map = std::mem::take(schema);
+    *schema = json_schema!({"anyOf": [{"type": "string", "description": "The name of a built-in guardrail."}, map]});
+}
+
+impl<'de> Deserialize<'de> for KeySource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Computed {
+            expression: String,
+        }
+
+        struct Source;
+
+        impl<'de> Visitor<'de> for Source {
+            type Value = KeySource;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of an argument, a list of names, or `{expression: …}`")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<KeySource, E> {
+                Ok(KeySource::Args(Many(vec![name.to_owned()])))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<KeySource, A::Error> {
+                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(seq))
+                    .map(|names| KeySource::Args(Many(names)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<KeySource, A::Error> {
+                let Computed { expression } = Computed::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(KeySource::Expression { expression })
+            }
+        }
+
+        deserializer.deserialize_any(Source)
+    }
+}

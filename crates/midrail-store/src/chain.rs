@@ -1,0 +1,80 @@
+//! How the records of the audit log hang together, precisely enough to check an export with another program.
+//!
+//! Records are numbered `seq` = 1, 2, 3, … without gaps. Each has a body (the record as JSON, UTF-8, on one line)
+//! and two hashes, written as 64 lowercase hexadecimal digits:
+//!
+//! ```text
+//! prev(1) = 64 zeros
+//! prev(n) = hash(n-1)
+//! hash(n) = sha256("midrail-audit-v1\n" ‖ n ‖ "\n" ‖ prev(n) ‖ "\n" ‖ hex(sha256(body(n))) ‖ "\n")
+//! ```
+//!
+//! `n` is in decimal. Only the body's hash goes into the chain, so a record can be left out of an export (its body's
+//! hash stands in for it) and the chain still verifies.
+//!
+//! Whenever `n` is a multiple of [`CHECKPOINT_EVERY`], and on demand, the head is signed: an ed25519 signature
+//! (RFC 8032), as 128 lowercase hexadecimal digits, over
+//!
+//! ```text
+//! "midrail-checkpoint-v1\n" ‖ n ‖ "\n" ‖ hash(n) ‖ "\n" ‖ time ‖ "\n" ‖ key ‖ "\n"
+//! ```
+//!
+//! `time` is the checkpoint's RFC 3339 time as it is written in the checkpoint, and `key` is the name of the signing
+//! key: the first 16 digits of `hex(sha256(public key))`.
+//!
+//! # Limits
+//! A chain shows that something was changed; it cannot keep anyone from changing it. Who can write the store and
+//! read its key can write a new history. Records after the last checkpoint can be cut off unseen. Both are closed by
+//! a note kept elsewhere (the head's `seq` and hash, the names of the keys): see [`Expect`](crate::Expect).
+
+use midrail_core::hex;
+use sha2::{Digest, Sha256};
+
+/// A record whose `seq` is a multiple of this has a signed checkpoint.
+pub const CHECKPOINT_EVERY: u64 = 64;
+
+/// What stands before the first record.
+pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// The hash of a body.
+pub fn body_hash(body: &str) -> String {
+    hex(&Sha256::digest(body.as_bytes()))
+}
+
+/// The hash of a record.
+pub fn link_hash(seq: u64, prev: &str, body_hash: &str) -> String {
+    let text = format!("midrail-audit-v1\n{seq}\n{prev}\n{body_hash}\n");
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// Bytes from hexadecimal digits.
+pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut out = [0; N];
+    if text.len() != N * 2 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    for (at, byte) in out.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()?;
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_hash_is_the_documented_one() {
+        // printf 'midrail-audit-v1\n1\n%064d\n%s\n' 0 "$(printf '{}' | sha256sum | cut -c1-64)" | sha256sum
+        let expected = "08095745f71441e6f5ce5dfea7f27154e8d0cd8c49ee33e5d1155c67ea7e3f2d";
+        assert_eq!(link_hash(1, GENESIS, &body_hash("{}")), expected);
+    }
+
+    #[test]
+    fn hexadecimal_is_lowercase_and_of_exact_length() {
+        assert_eq!(unhex::<2>("00ff"), Some([0, 255]));
+        for wrong in ["00FF", "00f", "00ff0", "zz00", "+1+1", "é0"] {
+            assert_eq!(unhex::<2>(wrong), None, "{wrong}");
+        }
+    }
+}

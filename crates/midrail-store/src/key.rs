@@ -1,0 +1,85 @@
+//! The secret of a store, and the two keys that come from it: one signs checkpoints, one makes fingerprints.
+
+use ed25519_dalek::{Signer, SigningKey};
+use hmac::{Hmac, KeyInit, Mac};
+use jiff::Timestamp;
+use midrail_core::hex;
+use sha2::Sha256;
+
+use crate::chain::unhex;
+use crate::checkpoint::{Checkpoint, PublicKey};
+use crate::error::{Result, StoreError};
+
+const HEADER: &str = "midrail-key-v1";
+
+/// A 32-byte seed. It is the ed25519 secret key as it stands; the fingerprint key is
+/// `HMAC-SHA256(seed, "midrail-fingerprint-v1")`.
+pub(crate) struct StoreKey {
+    signing: SigningKey,
+    public: PublicKey,
+}
+
+impl StoreKey {
+    pub(crate) fn random() -> Result<Self> {
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| StoreError::Random(error.to_string()))?;
+        Ok(StoreKey::from_seed(&seed))
+    }
+
+    pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
+        let signing = SigningKey::from_bytes(seed);
+        let public = PublicKey::new(&signing.verifying_key());
+        StoreKey { signing, public }
+    }
+
+    /// The key file's text: a header line, then the seed in hexadecimal.
+    pub(crate) fn to_text(&self) -> String {
+        format!("{HEADER}\n{}\n", hex(self.signing.as_bytes()))
+    }
+
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        let seed = text.strip_prefix(HEADER)?.strip_prefix('\n')?.trim_end();
+        Some(StoreKey::from_seed(&unhex(seed)?))
+    }
+
+    pub(crate) fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    pub(crate) fn fingerprint_key(&self) -> [u8; 32] {
+        let Ok(mac) = Hmac::<Sha256>::new_from_slice(self.signing.as_bytes()) else {
+            // HMAC takes keys of any length.
+            return [0; 32];
+        };
+        mac.chain_update(b"midrail-fingerprint-v1").finalize().into_bytes().into()
+    }
+
+    pub(crate) fn sign(&self, seq: u64, hash: &str, time: Timestamp) -> Checkpoint {
+        let mut checkpoint = Checkpoint {
+            seq,
+            hash: hash.to_owned(),
+            time: time.to_string(),
+            key: self.public.id.clone(),
+            signature: String::new(),
+        };
+        checkpoint.signature = hex(&self.signing.sign(checkpoint.message().as_bytes()).to_bytes());
+        checkpoint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_file_reads_back_and_a_damaged_one_does_not() {
+        let key = StoreKey::from_seed(&[7; 32]);
+        let again = StoreKey::from_text(&key.to_text()).unwrap();
+        assert_eq!(again.public(), key.public());
+        assert_eq!(again.fingerprint_key(), key.fingerprint_key());
+        assert_ne!(again.fingerprint_key(), StoreKey::from_seed(&[8; 32]).fingerprint_key());
+        for wrong in ["", "midrail-key-v1", "midrail-key-v1\n00\n", "midrail-key-v2\n"] {
+            assert!(StoreKey::from_text(wrong).is_none());
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The store in memory: for tests, replays and agents whose state ends with the process. The chain is a real one.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use midrail_core::AuditRef;
+use serde_json::Value;
+
+use crate::approval::{Approval, ApprovalFilter};
+use crate::chain::{CHECKPOINT_EVERY, GENESIS};
+use crate::checkpoint::{Checkpoint, PublicKey};
+use crate::draft::{Draft, conflict_in_approval, conflict_in_slice};
+use crate::entry::Entry;
+use crate::error::Result;
+use crate::filter::Filter;
+use crate::key::StoreKey;
+use crate::store::{Approvals, AuditLog, Commit, Keys, Policies, SessionInfo, Slice, Slices, Store};
+
+/// A store that lives as long as the process.
+pub struct MemoryStore {
+    key: StoreKey,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    sessions: BTreeMap<String, BTreeMap<String, (Value, u64)>>,
+    log: Vec<Entry>,
+    checkpoints: BTreeMap<u64, Checkpoint>,
+    approvals: BTreeMap<String, Approval>,
+    policies: BTreeMap<String, String>,
+}
+
+impl MemoryStore {
+    /// An empty store with a random key.
+    pub fn new() -> Result<Self> {
+        Ok(MemoryStore { key: StoreKey::random()?, state: Mutex::default() })
+    }
+
+    /// An empty store whose keys come from a seed, so that its fingerprints and signatures can be repeated.
+    pub fn with_seed(seed: &[u8; 32]) -> Self {
+        MemoryStore { key: StoreKey::from_seed(seed), state: Mutex::default() }
+    }
+
+    // INVARIANT: `commit` checks everything before it changes anything, so a poisoned lock guards whole state.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn head(&self) -> Option<AuditRef> {
+        self.log.last().map(|entry| AuditRef { seq: entry.seq, hash: entry.hash.clone() })
+    }
+}
+
+impl Store for MemoryStore {
+    fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
+        let draft = Draft::new(commit.record)?;
+        let session = &commit.record.session;
+        let mut state = self.state();
+        for (key, version) in &commit.read {
+            let slice = state.sessions.get(session).and_then(|slices| slices.get(key));
+            conflict_in_slice(key, *version, slice.map_or(0, |(_, version)| *version))?;
+        }
+        for change in &commit.approvals {
+            conflict_in_approval(change, state.approvals.get(&change.now.id).map(|row| row.state))?;
+        }
+
+        let head = state.head();
+        let (seq, prev) = head.map_or((0, GENESIS.to_owned()), |head| (head.seq, head.hash));
+        let entry = draft.entry(seq + 1, prev);
+        let slices = state.sessions.entry(session.clone()).or_default();
+        if let Some(all) = &commit.replace_all {
+            *slices = all.iter().map(|(key, value)| (key.clone(), (value.clone(), entry.seq))).collect();
+        }
+        for (key, value) in &commit.changes.0 {
+            match value {
+                Some(value) => drop(slices.insert(key.clone(), (value.clone(), entry.seq))),
+                None => drop(slices.remove(key)),
+            }
+        }
+        for change in &commit.approvals {
+            state.approvals.insert(change.now.id.clone(), change.now.clone());
+        }
+        if entry.seq.is_multiple_of(CHECKPOINT_EVERY) {
+            let checkpoint = self.key.sign(entry.seq, &entry.hash, commit.record.time);
+            state.checkpoints.insert(entry.seq, checkpoint);
+        }
+        let place = AuditRef { seq: entry.seq, hash: entry.hash.clone() };
+        state.log.push(entry);
+        Ok(place)
+    }
+}
+
+impl Slices for MemoryStore {
+    fn load(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>> {
+        let state = self.state();
+        let slices = state.sessions.get(session);
+        let find = |key: &&str| {
+            let found = slices.and_then(|slices| slices.get(*key));
+            found.map_or_else(Slice::default, |(value, version)| Slice {
+                value: Some(value.clone()),
+                version: *version,
+            })
+        };
+        Ok(keys.iter().map(find).collect())
+    }
+
+    fn load_prefix(&self, session: &str, prefix: &str) -> Result<BTreeMap<String, Value>> {
+        let state = self.state();
+        let Some(slices) = state.sessions.get(session) else { return Ok(BTreeMap::new()) };
+        let from = slices.range(prefix.to_owned()..).take_while(|(key, _)| key.starts_with(prefix));
+        Ok(from.map(|(key, (value, _))| (key.clone(), value.clone())).collect())
+    }
+
+    fn sessions(&self) -> Result<Vec<SessionInfo>> {
+        let state = self.state();
+        let mut sessions: BTreeMap<&str, SessionInfo> = BTreeMap::new();
+        for entry in &state.log {
+            let name = entry.labels.session.as_str();
+            let slices = state.sessions.get(name).map_or(0, BTreeMap::len);
+            let info = sessions.entry(name).or_insert_with(|| SessionInfo {
+                session: name.to_owned(),
+                records: 0,
+                slices: u64::try_from(slices).unwrap_or(u64::MAX),
+                last_seq: 0,
+                last_active: entry.labels.time,
+            });
+            info.records += 1;
+            info.last_seq = entry.seq;
+            info.last_active = entry.labels.time;
+        }
+        let mut sessions: Vec<_> = sessions.into_values().collect();
+        sessions.sort_by_key(|info| std::cmp::Reverse(info.last_seq));
+        Ok(sessions)
+    }
+}
+
+impl AuditLog for MemoryStore {
+    fn entry(&self, seq: u64) -> Result<Option<Entry>> {
+        let at = seq.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+        Ok(at.and_then(|at| self.state().log.get(at).cloned()))
+    }
+
+    fn entries(&self, filter: &Filter) -> Result<Vec<Entry>> {
+        let state = self.state();
+        let after = filter.after_seq.and_then(|seq| usize::try_from(seq).ok());
+        let entries: Vec<Entry> = if filter.newest_first {
+            let end = after.map_or(state.log.len(), |after| after.saturating_sub(1).min(state.log.len()));
+            let before = state.log.get(..end).unwrap_or_default().iter().rev();
+            before.filter(|entry| filter.fits(&entry.labels)).take(filter.page()).cloned().collect()
+        } else {
+            let rest = state.log.iter().skip(after.unwrap_or(0));
+            rest.filter(|entry| filter.fits(&entry.labels)).take(filter.page()).cloned().collect()
+        };
+        Ok(entries)
+    }
+
+    fn head(&self) -> Result<Option<AuditRef>> {
+        Ok(self.state().head())
+    }
+
+    fn checkpoints(&self, after_seq: u64, limit: usize) -> Result<Vec<Checkpoint>> {
+        let state = self.state();
+        let after = state.checkpoints.range(after_seq.saturating_add(1)..);
+        Ok(after.take(limit).map(|(_, checkpoint)| checkpoint.clone()).collect())
+    }
+
+    fn last_checkpoint(&self) -> Result<Option<Checkpoint>> {
+        Ok(self.state().checkpoints.values().next_back().cloned())
+    }
+
+    fn public_keys(&self) -> Result<Vec<PublicKey>> {
+        Ok(vec![self.key.public().clone()])
+    }
+
+    fn checkpoint_now(&self, time: Timestamp) -> Result<Option<Checkpoint>> {
+        let mut state = self.state();
+        let Some(head) = state.head() else { return Ok(None) };
+        let sign = || self.key.sign(head.seq, &head.hash, time);
+        Ok(Some(state.checkpoints.entry(head.seq).or_insert_with(sign).clone()))
+    }
+}
+
+impl Approvals for MemoryStore {
+    fn approval(&self, id: &str) -> Result<Option<Approval>> {
+        Ok(self.state().approvals.get(id).cloned())
+    }
+
+    fn approvals(&self, filter: &ApprovalFilter) -> Result<Vec<Approval>> {
+        let state = self.state();
+        let mut found: Vec<_> = state.approvals.values().filter(|row| filter.fits(row)).collect();
+        found.sort_by(|one, other| (other.created, &other.id).cmp(&(one.created, &one.id)));
+        Ok(found.into_iter().take(filter.page()).cloned().collect())
+    }
+}
+
+impl Policies for MemoryStore {
+    fn save_policy(&self, revision: &str, body: &str) -> Result<()> {
+        self.state().policies.entry(revision.to_owned()).or_insert_with(|| body.to_owned());
+        Ok(())
+    }
+
+    fn policy(&self, revision: &str) -> Result<Option<String>> {
+        Ok(self.state().policies.get(revision).cloned())
+    }
+}
+
+impl Keys for MemoryStore {
+    fn fingerprint_key(&self) -> Result<[u8; 32]> {
+        Ok(self.key.fingerprint_key())
+    }
+
+    fn public_key(&self) -> Result<PublicKey> {
+        Ok(self.key.public().clone())
+    }
+}

@@ -1,0 +1,125 @@
+//! The files of a store on disk: who may read them, and the key that lies beside the database.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Result, StoreError};
+use crate::key::StoreKey;
+
+/// Makes sure that there is a file, and that its owner alone may use it. New folders are the owner's alone, too.
+pub(super) fn make_private(path: &Path) -> Result<()> {
+    let fail = |source| StoreError::io(path, source);
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Err(fail(io::ErrorKind::IsADirectory.into())),
+        Ok(metadata) => narrow(path, &metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if let Some(folder) = path.parent() {
+                private_folders().create(folder).map_err(|source| StoreError::io(folder, source))?;
+            }
+            // Another process may be as quick: then its file is the one.
+            private(OpenOptions::new().write(true).create(true).truncate(false)).open(path).map_err(fail)?;
+            sync_folder(path);
+            Ok(())
+        }
+        Err(error) => Err(fail(error)),
+    }
+}
+
+/// The key file of a store.
+pub(super) fn key_path(store: &Path) -> PathBuf {
+    beside(store, ".key")
+}
+
+/// A file whose name is the store's with something added.
+pub(super) fn beside(store: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(store);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// The key of a store, if it has one.
+pub(super) fn read_key(store: &Path) -> Result<Option<StoreKey>> {
+    let path = key_path(store);
+    let fail = |source| StoreError::io(&path, source);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(fail(error)),
+    };
+    narrow(&path, &fs::metadata(&path).map_err(fail)?)?;
+    let key = std::str::from_utf8(&bytes).ok().and_then(StoreKey::from_text);
+    let what = "it is no key of a store; without it a new key is made, and what is signed stays valid";
+    key.map(Some).ok_or_else(|| StoreError::Corrupt { path, what: what.to_owned() })
+}
+
+/// Keeps a new key. The caller holds the store's write lock, so that only one process does this at a time; the key
+/// appears under its name complete or not at all.
+pub(super) fn write_key(store: &Path, key: &StoreKey) -> Result<()> {
+    let path = key_path(store);
+    let draft = beside(store, ".key.new");
+    let write = || {
+        match fs::remove_file(&draft) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = private(OpenOptions::new().write(true).create_new(true)).open(&draft)?;
+        file.write_all(key.to_text().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&draft, &path)
+    };
+    write().map_err(|source| StoreError::io(&path, source))?;
+    sync_folder(&path);
+    Ok(())
+}
+
+/// Takes away what the group and others may do.
+#[cfg(unix)]
+fn narrow(path: &Path, metadata: &fs::Metadata) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    if metadata.permissions().mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let narrow = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o600));
+    narrow(path).map_err(|source| StoreError::io(path, source))?;
+    for suffix in ["-wal", "-shm"] {
+        let side = beside(path, suffix);
+        match narrow(&side) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::io(&side, error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn narrow(_: &Path, _: &fs::Metadata) -> Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.mode(0o600)
+}
+
+#[cfg(not(unix))]
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+fn private_folders() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Makes a new name durable. Where a file system has no such thing, the name is as durable as it can be.
+fn sync_folder(path: &Path) {
+    let _ = path.parent().and_then(|folder| File::open(folder).ok()).map(|folder| folder.sync_all());
+}

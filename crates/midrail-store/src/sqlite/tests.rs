@@ -1,0 +1,70 @@
+//! A full disk, played by SQLite's own limit of pages, which holds for one connection and so is set from inside.
+
+use jiff::Timestamp;
+use midrail_core::{Decision, Event, EventKind, Facts, Record};
+use serde_json::json;
+
+use crate::error::StoreError;
+use crate::sqlite::SqliteStore;
+use crate::store::{AuditLog, Commit, Slices, Store};
+use crate::verify::Expect;
+
+fn record(bytes: usize) -> Record {
+    let mut event = Event::new(EventKind::BeforeModel);
+    event.text = Some("x".repeat(bytes));
+    Record {
+        time: Timestamp::UNIX_EPOCH,
+        session: "s".to_owned(),
+        event,
+        slices: [].into(),
+        facts: Facts::default(),
+        decision: Decision::default(),
+        denied: None,
+    }
+}
+
+fn limit_pages(store: &SqliteStore, pages: i64) {
+    store.connection().pragma_update(None, "max_page_count", pages).unwrap();
+}
+
+#[test]
+fn full_disk_leaves_nothing_half_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let small = record(10);
+    for _ in 0..60 {
+        store.commit(&Commit::new(&small)).unwrap();
+    }
+    let used: i64 = store.connection().pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+
+    // Each limit stops the commit at another place: in the record, in a slice, in the checkpoint.
+    let large = record(20_000);
+    let mut commit = Commit::new(&large);
+    commit.changes.set("a", "y".repeat(20_000));
+    let mut failures = 0;
+    for pages in used..used + 40 {
+        limit_pages(&store, pages);
+        let before = store.head().unwrap();
+        match store.commit(&commit) {
+            Ok(_) => break,
+            Err(error) => {
+                failures += 1;
+                assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
+                assert_eq!(error.to_string(), format!("no space left for `{}`", path.display()));
+                assert_eq!(error.help().unwrap(), "free some space, then try again: nothing was half written");
+            }
+        }
+        assert_eq!(store.head().unwrap(), before);
+        assert_eq!(store.load("s", &["a"]).unwrap()[0].value, None);
+    }
+    assert!(failures > 5, "the limit was hit {failures} times only");
+
+    limit_pages(&store, i64::from(u32::MAX));
+    for seq in 62..=64 {
+        assert_eq!(store.commit(&commit).unwrap().seq, seq);
+    }
+    assert_eq!(store.load("s", &["a"]).unwrap()[0].value, Some(json!("y".repeat(20_000))));
+    let found = store.verify(&Expect::default(), &mut |_, _| ()).unwrap();
+    assert_eq!((found.misfit, found.records, found.checkpoints), (None, 64, 1));
+}
