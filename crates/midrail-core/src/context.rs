@@ -13,7 +13,7 @@ use crate::facts::{Fact, FactKey, Facts, FileState, Finding, Needs};
 use crate::guardrail::Spec;
 use crate::path::{self, Place};
 use crate::policy::Policy;
-use crate::session::Session;
+use crate::session::{Session, key_part};
 
 /// Something that a guardrail needs to know and that is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,9 +66,10 @@ impl<'a> Context<'a> {
 
     /// The key of a slice that belongs to this guardrail (and, where set, to the prompt).
     pub fn key(&self, name: &str) -> String {
+        let id = key_part(&self.spec.id);
         match &self.event.prompt {
-            Some(prompt) if self.spec.per_prompt => format!("{}@{prompt}/{name}", self.spec.id),
-            _ => format!("{}/{name}", self.spec.id),
+            Some(prompt) if self.spec.per_prompt => format!("{id}@{}/{name}", key_part(prompt)),
+            _ => format!("{id}/{name}"),
         }
     }
 

@@ -145,6 +145,9 @@ impl Event {
             && self.result.as_ref().is_some_and(|result| result.ok == Some(true))
     }
 
+    /// How deep an event may be nested. A record holds the event two levels deeper, and has to be read back.
+    pub const MAX_DEPTH: usize = 100;
+
     /// The task's id, or an empty text where the host names no task.
     pub fn task_id(&self) -> &str {
         self.task.as_ref().and_then(|task| task.id.as_deref()).unwrap_or("")

@@ -124,6 +124,9 @@ pub struct Facts {
     /// The folder that file facts are read from, and that paths are resolved against. Absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
+    /// A digest of the exact action, where the record does not show the event as it was. Approvals are bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_digest: Option<String>,
     /// The facts themselves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known: BTreeMap<FactKey, Fact>,

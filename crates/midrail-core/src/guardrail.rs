@@ -46,6 +46,11 @@ pub trait Guardrail: Send + Sync {
         false
     }
 
+    /// Whether it can ask for a retry, so that a success gives its tries back.
+    fn may_retry(&self) -> bool {
+        matches!(self.ceiling(), Effect::Retry | Effect::Halt)
+    }
+
     /// Says what it enforces, to an agent that will run under it.
     fn summary(&self) -> Option<String> {
         None

@@ -63,7 +63,7 @@ pub struct Policy {
     chains: RwLock<Chains>,
 }
 
-type Chains = BTreeMap<(EventKind, String), Arc<[Link]>>;
+type Chains = BTreeMap<(EventKind, Option<String>), Arc<[Link]>>;
 
 /// Agents make up tool names; a memo of all of them must not grow without end.
 const MAX_CHAINS: usize = 4_096;
@@ -145,7 +145,7 @@ impl Policy {
     /// The chain for an event.
     pub(crate) fn chain(&self, event: &Event) -> Arc<[Link]> {
         let tool = event.tool_name();
-        let key = (event.kind, tool.unwrap_or_default().to_owned());
+        let key = (event.kind, tool.map(str::to_owned));
         if let Ok(chains) = self.chains.read()
             && let Some(chain) = chains.get(&key)
         {
@@ -174,7 +174,10 @@ fn revision(entries: &[Entry], source: &[u8]) -> Arc<str> {
             Mode::Enforce => "enforce",
             Mode::Shadow => "shadow",
         };
+        let effect = spec.effect.map_or("own", Effect::word);
+        let (on_error, on_missing) = (spec.on_error.effect(), spec.on_missing.effect());
         hash.update(format!("\n{} {} {} {mode}", spec.id, spec.priority, spec.category.word()));
+        hash.update(format!(" {effect} {on_error} {on_missing} {} {}", spec.warn_limit, spec.max_attempts));
         if let Tools::Only(names) = &spec.tools {
             hash.update(names.join(" "));
         }

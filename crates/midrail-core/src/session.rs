@@ -1,5 +1,6 @@
 //! The fold of past events, in keyed slices. Only what was loaded can be read; nothing is fetched from here.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -20,9 +21,10 @@ impl Session {
         Session { id: id.into(), slices: BTreeMap::new() }
     }
 
-    /// A slice, if it was loaded: `Some(None)` where it was looked for and there is none.
+    /// A slice, if it was loaded: `Some(None)` where it was looked for and there is none. Null is none, as it is in a
+    /// record.
     pub fn get(&self, key: &str) -> Option<Option<&Value>> {
-        self.slices.get(key).map(Option::as_ref)
+        self.slices.get(key).map(|slice| slice.as_ref().filter(|value| !value.is_null()))
     }
 
     /// Puts a slice in place as loaded.
@@ -57,6 +59,18 @@ impl Changes {
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// A guardrail's id as a part of a key: without the separators of keys, and apart from the law's own.
+pub(crate) fn key_part(id: &str) -> Cow<'_, str> {
+    const OF_THE_LAW: &[&str] = &["approval", "halted", "retry", "shadow", "var", "warn"];
+    if OF_THE_LAW.contains(&id) {
+        Cow::Owned(format!("%{id}"))
+    } else if id.contains(['%', '/', '@']) {
+        Cow::Owned(id.replace('%', "%25").replace('/', "%2F").replace('@', "%40"))
+    } else {
+        Cow::Borrowed(id)
     }
 }
 

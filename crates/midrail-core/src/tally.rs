@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::ask::Answer;
-use crate::context::World;
+use crate::context::{Missing, World};
 use crate::decision::{ApprovalKind, ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
 use crate::event::EventKind;
 use crate::guardrail::Spec;
 use crate::policy::{Entry, hex};
 use crate::redact;
-use crate::session::Changes;
+use crate::session::{Changes, key_part};
 use crate::verdict::{Redaction, Verdict};
 
 /// The slice that says that a run was halted.
@@ -28,16 +28,26 @@ pub(crate) struct Tally<'a> {
     effect: Effect,
     /// The highest effect, shadow mode counted in.
     would: Effect,
-    deciding: Option<(Arc<str>, Verdict)>,
+    deciding: Option<Deciding>,
     decision: Decision,
     retries: Vec<Retry>,
     redactions: Vec<Redaction>,
+    /// Escalations of a kind of event that cannot be held: a person is asked all the same.
+    queued: Vec<ApprovalRequest>,
     /// State to write only where the action goes on: warnings, used approvals.
     if_it_goes_on: Changes,
     /// State to write only where the decision is a retry.
     if_retry: Changes,
     /// State to write only where the decision is an escalation.
     if_escalate: Changes,
+}
+
+/// Who is at the highest step.
+struct Deciding {
+    by: Arc<str>,
+    verdict: Verdict,
+    /// It is the law itself, and no guardrail.
+    is_law: bool,
 }
 
 impl<'a> Tally<'a> {
@@ -55,6 +65,7 @@ impl<'a> Tally<'a> {
             decision,
             retries: Vec::new(),
             redactions: Vec::new(),
+            queued: Vec::new(),
             if_it_goes_on: Changes::default(),
             if_retry: Changes::default(),
             if_escalate: Changes::default(),
@@ -78,16 +89,16 @@ impl<'a> Tally<'a> {
             }
             Err(missing) => Verdict::block(missing.to_string()),
         };
-        self.raise(LAW.into(), verdict);
+        self.raise(Deciding { by: LAW.into(), verdict, is_law: true });
     }
 
-    /// Whether asking a guardrail could not change the outcome.
+    /// Whether asking a guardrail could not change the outcome. As long as something is lacking nothing is settled:
+    /// everyone is asked, so that all needs become known at once.
     pub(crate) fn is_settled_for(&self, entry: &Entry) -> bool {
-        let highest = match entry.spec.mode {
-            Mode::Enforce => self.effect,
-            Mode::Shadow => self.would,
-        };
-        highest >= Effect::Block && self.world.event.kind != EventKind::OnError && !entry.could_raise(highest)
+        self.effect >= Effect::Block
+            && self.world.event.kind != EventKind::OnError
+            && self.world.needs.borrow().is_empty()
+            && !entry.could_raise(self.effect)
     }
 
     pub(crate) fn skip(&mut self, entry: &Entry) {
@@ -104,9 +115,15 @@ impl<'a> Tally<'a> {
         let spec = &entry.spec;
         let shadow = spec.mode == Mode::Shadow;
         let mut verdict = self.after_warnings(spec, verdict);
-        verdict = self.after_tries(entry, verdict);
+        if error.is_none() {
+            verdict = self.after_tries(entry, verdict);
+        }
         verdict = self.after_approval(spec, verdict);
-        verdict.effect = verdict.effect.min(strongest_on(self.world.event.kind));
+        let strongest = strongest_on(self.world.event.kind);
+        if verdict.effect == Effect::Escalate && strongest < Effect::Escalate {
+            self.queued.extend(self.decision.requests.pop());
+        }
+        verdict.effect = verdict.effect.min(strongest);
 
         self.decision.verdicts.push(Said {
             guardrail: spec.id.clone(),
@@ -132,14 +149,15 @@ impl<'a> Tally<'a> {
             }
         }
         self.decision.recovery = self.decision.recovery.max(verdict.recovery);
-        self.raise(spec.id.clone(), verdict);
+        self.raise(Deciding { by: spec.id.clone(), verdict, is_law: false });
     }
 
-    fn raise(&mut self, id: Arc<str>, verdict: Verdict) {
-        self.would = self.would.max(verdict.effect);
-        if verdict.effect > self.effect {
-            self.effect = verdict.effect;
-            self.deciding = Some((id, verdict));
+    fn raise(&mut self, deciding: Deciding) {
+        let effect = deciding.verdict.effect;
+        self.would = self.would.max(effect);
+        if effect > self.effect {
+            self.effect = effect;
+            self.deciding = Some(deciding);
         }
     }
 
@@ -149,8 +167,11 @@ impl<'a> Tally<'a> {
             return verdict;
         }
         let key = self.state_key(spec, "warn", self.world.event.task_id());
-        let Ok(slice) = self.world.slice(&key) else { return verdict };
-        let count = slice.and_then(Value::as_u64).unwrap_or(0) + 1;
+        let slice = match self.world.slice(&key) {
+            Ok(slice) => slice,
+            Err(missing) => return unknown(spec, verdict, &missing),
+        };
+        let count = slice.and_then(Value::as_u64).unwrap_or(0).saturating_add(1);
         if count >= u64::from(spec.warn_limit) {
             let reason = format!("{} (warning {count} of this guardrail in this task)", verdict.reason);
             return Verdict { effect: Effect::Escalate, reason, ..verdict };
@@ -162,13 +183,19 @@ impl<'a> Tally<'a> {
     /// A retry is counted; when its tries are used up, `on_exhausted` follows.
     fn after_tries(&mut self, entry: &Entry, verdict: Verdict) -> Verdict {
         let spec = &entry.spec;
-        let can_retry = spec.effect.unwrap_or_else(|| entry.guardrail.ceiling()) == Effect::Retry;
+        let can_retry = match spec.effect {
+            Some(effect) => effect == Effect::Retry,
+            None => entry.guardrail.may_retry(),
+        };
         if verdict.effect != Effect::Retry && !can_retry {
             return verdict;
         }
         let key = self.state_key(spec, "retry", self.world.event.tool_name().unwrap_or_default());
-        let Ok(slice) = self.world.slice(&key) else { return verdict };
-        let attempt = slice.and_then(Value::as_u64).unwrap_or(0) + 1;
+        let slice = match self.world.slice(&key) {
+            Ok(slice) => slice,
+            Err(missing) => return unknown(spec, verdict, &missing),
+        };
+        let attempt = slice.and_then(Value::as_u64).unwrap_or(0).saturating_add(1);
         if verdict.effect != Effect::Retry {
             if slice.is_some() {
                 self.if_it_goes_on.remove(key);
@@ -185,8 +212,10 @@ impl<'a> Tally<'a> {
             };
             return Verdict { effect, reason, ..verdict };
         }
-        self.if_retry.set(key, attempt);
-        if spec.mode == Mode::Enforce {
+        if spec.mode == Mode::Shadow {
+            self.decision.changes.set(key, attempt);
+        } else {
+            self.if_retry.set(key, attempt);
             let message = verdict.retry_message.clone().unwrap_or_else(|| verdict.reason.clone());
             self.retries.push(Retry { message, attempt, max_attempts: spec.max_attempts });
         }
@@ -198,9 +227,12 @@ impl<'a> Tally<'a> {
         if verdict.effect != Effect::Escalate || spec.mode == Mode::Shadow {
             return verdict;
         }
-        let action = action_digest(self.world);
+        let action = self.world.facts.action_digest.clone().unwrap_or_else(|| action_digest(self.world));
         let key = approval_key(&spec.id, &action);
-        let Ok(slice) = self.world.slice(&key) else { return verdict };
+        let slice = match self.world.slice(&key) {
+            Ok(slice) => slice,
+            Err(missing) => return unknown(spec, verdict, &missing),
+        };
         let now = self.world.event.time;
         if let Some(held) = slice {
             let text = |name: &str| held.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -219,8 +251,11 @@ impl<'a> Tally<'a> {
                 _ if is_over => {
                     // The next try asks anew.
                     self.decision.changes.remove(key);
-                    let reason =
-                        format!("the approval {} timed out with no answer: {}", text("id"), verdict.reason);
+                    let reason = {
+                        let how =
+                            if text("state") == "approved" { "before it was used" } else { "with no answer" };
+                        format!("the approval {} timed out {how}: {}", text("id"), verdict.reason)
+                    };
                     return Verdict { effect: Effect::Block, reason, ..verdict };
                 }
                 _ => {
@@ -235,7 +270,11 @@ impl<'a> Tally<'a> {
         });
         let id = approval_id(self.world, &spec.id, &action);
         let held = json!({"id": id, "state": "pending", "expires": expires.map(|time| time.to_string())});
-        self.if_escalate.set(key, held);
+        if strongest_on(self.world.event.kind) < Effect::Escalate {
+            self.decision.changes.set(key, held);
+        } else {
+            self.if_escalate.set(key, held);
+        }
         self.decision.requests.push(request(spec, action, id, expires));
         verdict
     }
@@ -255,7 +294,7 @@ impl<'a> Tally<'a> {
             decision.changes.0.extend(changes.unwrap_or_default().0);
         }
         if self.effect != Effect::Escalate {
-            decision.requests.clear();
+            decision.requests = self.queued;
         }
         if self.effect == Effect::Retry {
             decision.retry = joined(self.retries);
@@ -265,8 +304,8 @@ impl<'a> Tally<'a> {
         decision.rollback_requested =
             self.world.event.kind == EventKind::AfterTool && self.effect >= Effect::Block;
 
-        let Some((by, verdict)) = self.deciding else { return decision };
-        if self.effect == Effect::Halt && &*by != LAW {
+        let Some(Deciding { by, verdict, is_law }) = self.deciding else { return decision };
+        if self.effect == Effect::Halt && !is_law {
             let user_message = verdict.user_message.clone().unwrap_or_default();
             decision
                 .changes
@@ -284,8 +323,15 @@ impl<'a> Tally<'a> {
     /// The key of a slice that comes from verdicts. Shadow mode has its own, so that it never alters what is enforced.
     fn state_key(&self, spec: &Spec, what: &str, of: &str) -> String {
         let shadow = if spec.mode == Mode::Shadow { "shadow/" } else { "" };
-        format!("{shadow}{what}/{}/{of}", spec.id)
+        format!("{shadow}{what}/{}/{of}", key_part(&spec.id))
     }
+}
+
+/// What the law keeps of a guardrail is not known: its `on_missing` speaks, never weaker than what it said itself.
+fn unknown(spec: &Spec, verdict: Verdict, missing: &Missing) -> Verdict {
+    let effect = verdict.effect.max(spec.on_missing.effect());
+    let reason = format!("{} ({missing})", verdict.reason);
+    Verdict { effect, reason, ..verdict }
 }
 
 /// The strongest effect that a kind of event knows. Nothing can be stopped once a hand-off is done.
@@ -331,20 +377,23 @@ fn passing_text(
         return None;
     }
     let event = world.event;
-    let text =
-        match (&replacement, &event.text, event.result.as_ref().and_then(|result| result.content.as_ref())) {
-            (Some(replacement), ..) => replacement.clone(),
-            (None, Some(text), _) => text.clone(),
-            (None, None, Some(Value::String(content))) => content.clone(),
-            (None, None, Some(content)) => content.to_string(),
-            (None, None, None) => return None,
-        };
-    Some(redact::apply(&text, redactions))
+    let own = match (&event.text, event.result.as_ref().and_then(|result| result.content.as_ref())) {
+        (Some(text), _) => text.clone(),
+        (None, Some(Value::String(content))) => content.clone(),
+        (None, Some(content)) => content.to_string(),
+        (None, None) => String::new(),
+    };
+    let Some(replacement) = replacement else { return Some(redact::apply(&own, redactions)) };
+    // Guardrails saw the event's own text. What they hide there is hidden in the replacement wherever it stands.
+    let hidden = redactions.iter().filter_map(|part| {
+        own.get(part.start..part.end).filter(|text| !text.is_empty()).map(|text| (text, &part.replacement))
+    });
+    Some(hidden.fold(replacement, |text, (hidden, tag)| text.replace(hidden, tag)))
 }
 
 /// The slice that holds a person's answer for one guardrail and one action.
 pub fn approval_key(guardrail: &str, action: &str) -> String {
-    format!("approval/{guardrail}/{action}")
+    format!("approval/{}/{action}", key_part(guardrail))
 }
 
 /// A digest of the exact action: tool, arguments, session and task. Changed arguments are another action.
@@ -353,6 +402,7 @@ fn action_digest(world: &World<'_>) -> String {
     let tool = event.tool.as_ref().map(|tool| json!({"name": tool.name, "args": tool.args}));
     let action = json!({
         "kind": event.kind, "tool": tool, "text": event.text, "handoff": event.handoff,
+        "result": event.result, "output": event.output, "error": event.error,
         "session": world.session.id, "task": event.task_id(),
     });
     hex(&Sha256::digest(action.to_string().as_bytes()))

@@ -24,6 +24,10 @@ impl Guardrail for InjectionPatterns {
     fn has_consequences(&self) -> bool {
         true
     }
+
+    fn may_retry(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -87,6 +87,10 @@ where
         self.inner.has_consequences()
     }
 
+    fn may_retry(&self) -> bool {
+        self.ceiling == Some(Effect::Retry) || self.inner.may_retry()
+    }
+
     fn summary(&self) -> Option<String> {
         self.inner.summary()
     }

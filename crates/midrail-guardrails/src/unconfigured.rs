@@ -10,4 +10,8 @@ impl Guardrail for Unconfigured {
     fn check(&self, _: &Context<'_>) -> Result<Verdict, Fault> {
         Err(Fault::Failed("no classifier is configured for it".to_owned()))
     }
+
+    fn ceiling(&self) -> midrail_core::Effect {
+        midrail_core::Effect::Allow
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use midrail_core::{Effect, EventKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::raw::{AgentDefinition, Guard, TaskDefinition};
 use crate::scalar::Many;
@@ -73,6 +73,16 @@ pub enum Files {
     Names(Vec<String>),
 }
 
+impl Files {
+    /// Path to content.
+    pub fn into_map(self) -> BTreeMap<String, String> {
+        match self {
+            Files::Content(files) => files,
+            Files::Names(names) => names.into_iter().map(|name| (name, String::new())).collect(),
+        }
+    }
+}
+
 /// What is at hand of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -85,7 +95,7 @@ pub enum FileSystem {
 ///
 /// An event is its kind with the tool's name (or the text) behind it, and the fields of the wire beside it:
 /// `{before_tool: Write, args: {file_path: a}, expect: block}`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, JsonSchema)]
 #[schemars(with = "BTreeMap<String, Value>")]
 pub struct Step {
     /// What happens.
@@ -95,7 +105,7 @@ pub struct Step {
 }
 
 /// What happens in a step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum What {
     /// An event, as it stands on the wire.
     Event(Value),
@@ -131,7 +141,8 @@ impl Default for What {
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
     /// The effect.
-    #[serde(deserialize_with = "crate::scalar::effect")]
+    #[serde(deserialize_with = "crate::scalar::effect", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::scalar::EffectWord>")]
     pub effect: Option<Effect>,
     /// The guardrail that decided.
     pub by: Option<String>,
@@ -150,7 +161,8 @@ pub struct Expect {
     /// The guardrails that failed.
     pub errors: Option<Vec<String>>,
     /// What shadow mode would have done.
-    #[serde(deserialize_with = "crate::scalar::effect")]
+    #[serde(deserialize_with = "crate::scalar::effect", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::scalar::EffectWord>")]
     pub would: Option<Effect>,
     /// Consequences beyond the effect.
     pub effects: Option<Vec<String>>,
@@ -174,6 +186,28 @@ impl<'de> Deserialize<'de> for Step {
         let expect = map.remove("expect").map(expectation).transpose().map_err(serde::de::Error::custom)?;
         let what = what_happens(map).map_err(serde::de::Error::custom)?;
         Ok(Step { what, expect })
+    }
+}
+
+/// As it is read: an event in the long form of the wire, anything else as its directive.
+impl Serialize for Step {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut step = match &self.what {
+            What::Event(event) => event.clone(),
+            What::Advance(seconds) => json!({"advance": seconds}),
+            What::Write(files) => json!({"write": files}),
+            What::Remove(path) => json!({"remove": path}),
+            What::Set(variables) => json!({"set": variables}),
+            What::Snapshot(name) => json!({"snapshot": name}),
+            What::Restore(name) => json!({"restore": name}),
+            What::Answer { approve: true, by } => json!({"approve": by}),
+            What::Answer { approve: false, by } => json!({"deny": by}),
+        };
+        if let (Some(expect), Value::Object(step)) = (&self.expect, &mut step) {
+            let expect = serde_json::to_value(expect).map_err(serde::ser::Error::custom)?;
+            step.insert("expect".to_owned(), expect);
+        }
+        step.serialize(serializer)
     }
 }
 
@@ -264,7 +298,6 @@ fn event(mut map: Map<String, Value>) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn the_short_form_is_the_wire() {

@@ -3,38 +3,87 @@
 //! serde stops at the first error. So the tree is decoded again and again, each time without the part that was wrong,
 //! until nothing is wrong with the rest. Only a pack with problems pays for it.
 
+use midrail_core::EventKind;
 use serde::de::DeserializeOwned;
 
 use crate::diagnostic::{Problem, Span, nearest};
-use crate::yaml::{Node, NodeValue, to_json};
+use crate::yaml::{Key, Node, NodeValue, TextStyle, to_json};
 
 /// Problems beyond this are not looked for.
 const MAX_PROBLEMS: usize = 64;
 
 /// The tree as a raw type, or everything that is wrong with it.
 pub fn decode<T: DeserializeOwned>(node: &Node) -> Result<T, Vec<Problem>> {
+    match read(node) {
+        Decoded { value: Some(value), problems, .. } if problems.is_empty() => Ok(value),
+        Decoded { problems, .. } => Err(problems),
+    }
+}
+
+/// What could be read of a tree, so that the rest can be checked too.
+pub(crate) struct Decoded<T> {
+    pub(crate) value: Option<T>,
+    /// The tree without the parts that were wrong, from which the value is.
+    pub(crate) rest: Node,
+    pub(crate) problems: Vec<Problem>,
+    /// Places of the maps that lost a key, and of the values that were put in for a missing one. What is wrong there
+    /// later is an echo.
+    pub(crate) echoes: Vec<Span>,
+}
+
+/// Reads what can be read.
+pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
     let mut problems: Vec<Problem> = Vec::new();
     let mut rest = node.clone();
     let mut cut: Vec<(Span, String)> = Vec::new();
+    let mut echoes: Vec<Span> = Vec::new();
     loop {
         let error = match serde_path_to_error::deserialize::<_, T>(to_json(&rest)) {
-            Ok(value) if problems.is_empty() => return Ok(value),
-            Ok(_) => return Err(problems),
+            Ok(value) => return Decoded { value: Some(value), rest, problems, echoes },
             Err(error) => error,
         };
         let path: Vec<Step> = error.path().iter().filter_map(Step::of).collect();
         let fault = Fault::of(&error.into_inner().to_string());
         let place = place(&rest, &path, fault.field());
-        let is_echo = matches!(&fault, Fault::MissingField(field) if cut.contains(&(place.span.clone(), field.clone())));
+        let is_echo = match &fault {
+            Fault::MissingField(field) => cut.contains(&(place.span.clone(), field.clone())),
+            _ => echoes.contains(&place.span),
+        };
         if !is_echo {
             problems.push(fault.problem(&place));
         }
-        let removed = remove(&mut rest, &place.path);
-        match removed {
-            Some(what) if problems.len() < MAX_PROBLEMS => cut.extend(what),
-            _ => return Err(problems),
+        let goes_on = problems.len() < MAX_PROBLEMS
+            && match &fault {
+                Fault::MissingField(field) => fill(&mut rest, &place, field, &mut echoes),
+                _ if is_echo => false,
+                _ => match remove(&mut rest, &place.path) {
+                    Some(Some((span, key))) => {
+                        echoes.push(span.clone());
+                        cut.push((span, key));
+                        true
+                    }
+                    Some(None) => true,
+                    None => false,
+                },
+            };
+        if !goes_on {
+            return Decoded { value: None, rest, problems, echoes };
         }
     }
+}
+
+/// Puts an empty text in for a key that is missing, so that the rest can be read. An empty place marks it.
+fn fill(root: &mut Node, place: &Place, field: &str, echoes: &mut Vec<Span>) -> bool {
+    let Some(node) = descend(root, &place.path) else { return false };
+    let span = node.span.start..node.span.start;
+    let NodeValue::Map(map) = &mut node.value else { return false };
+    if map.iter().any(|(key, _)| key.text == field) {
+        return false;
+    }
+    let value = NodeValue::Text(String::new(), TextStyle::Plain);
+    map.push((Key { text: field.to_owned(), span: span.clone() }, Node { span: span.clone(), value }));
+    echoes.push(span);
+    true
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,16 +141,7 @@ fn place(root: &Node, path: &[Step], field: Option<&str>) -> Place {
 /// Cuts out what is at a path. What was cut is told as (span of the map it was in, key), where it was in a map.
 fn remove(root: &mut Node, path: &[Step]) -> Option<Option<(Span, String)>> {
     let (last, parents) = path.split_last()?;
-    let mut node = root;
-    for step in parents {
-        node = match (step, &mut node.value) {
-            (Step::Index(index), NodeValue::List(items)) => items.get_mut(*index)?,
-            (Step::Key(key), NodeValue::Map(map)) => {
-                map.iter_mut().find(|(name, _)| name.text == *key).map(|(_, node)| node)?
-            }
-            _ => return None,
-        };
-    }
+    let node = descend(root, parents)?;
     let span = node.span.clone();
     match (last, &mut node.value) {
         (Step::Index(index), NodeValue::List(items)) if *index < items.len() => {
@@ -116,12 +156,23 @@ fn remove(root: &mut Node, path: &[Step]) -> Option<Option<(Span, String)>> {
     }
 }
 
+fn descend<'n>(root: &'n mut Node, path: &[Step]) -> Option<&'n mut Node> {
+    path.iter().try_fold(root, |node, step| match (step, &mut node.value) {
+        (Step::Index(index), NodeValue::List(items)) => items.get_mut(*index),
+        (Step::Key(key), NodeValue::Map(map)) => {
+            map.iter_mut().find(|(name, _)| name.text == *key).map(|(_, node)| node)
+        }
+        _ => None,
+    })
+}
+
 /// serde's messages, taken apart.
 enum Fault {
     UnknownField(String, Vec<String>),
     MissingField(String),
     UnknownValue(String, Vec<String>),
     WrongType { expected: String },
+    UnknownKind(String),
     Other(String),
 }
 
@@ -135,6 +186,8 @@ impl Fault {
             Fault::MissingField(first)
         } else if message.starts_with("unknown variant") {
             Fault::UnknownValue(first, quoted().skip(1).collect())
+        } else if message.starts_with("unknown kind of event") {
+            Fault::UnknownKind(first)
         } else if let Some((_, expected)) = message
             .strip_prefix("invalid type: ")
             .or_else(|| message.strip_prefix("invalid value: "))
@@ -149,9 +202,11 @@ impl Fault {
     fn field(&self) -> Option<&str> {
         match self {
             Fault::UnknownField(field, _) => Some(field),
-            Fault::MissingField(_) | Fault::UnknownValue(..) | Fault::WrongType { .. } | Fault::Other(_) => {
-                None
-            }
+            Fault::MissingField(_)
+            | Fault::UnknownValue(..)
+            | Fault::WrongType { .. }
+            | Fault::UnknownKind(_)
+            | Fault::Other(_) => None,
         }
     }
 
@@ -176,6 +231,11 @@ impl Fault {
             }
             Fault::WrongType { expected } => {
                 Problem::new(format!("expected {expected}, found {}", place.found), place.span.clone())
+            }
+            Fault::UnknownKind(word) => {
+                let kinds: Vec<String> = EventKind::ALL.iter().map(ToString::to_string).collect();
+                Problem::new(format!("unknown kind of event `{word}`"), place.span.clone())
+                    .with_help(suggestion(word, &kinds))
             }
             Fault::Other(message) => Problem::new(message.clone(), place.span.clone()),
         }
@@ -232,7 +292,7 @@ mod tests {
             [
                 "2:7 unknown value `enforced` / did you mean `enforce`?",
                 "5:5 unknown key `prioritty` / did you mean `priority`?",
-                "6:9 unknown kind of event `befor_tool` / ",
+                "6:9 unknown kind of event `befor_tool` / did you mean `before_tool`?",
                 "7:15 expected a whole number of 0 or more, found a text / ",
                 "8:13 expected a text, found a number / ",
                 "8:25 expected true or false, found a text / ",

@@ -17,9 +17,34 @@ const WINDOW: usize = 100;
 /// Problems past this number are counted in a rendered report, not shown.
 const SHOWN: usize = 100;
 
+/// How much is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing, but it is worth knowing.
+    Note,
+    /// Something that is hardly meant so.
+    Warning,
+    /// Something that cannot be meant so.
+    #[default]
+    Error,
+}
+
+impl Severity {
+    fn level(self) -> Level<'static> {
+        match self {
+            Severity::Note => Level::NOTE,
+            Severity::Warning => Level::WARNING,
+            Severity::Error => Level::ERROR,
+        }
+    }
+}
+
 /// One thing wrong at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
+    /// How much is wrong.
+    pub severity: Severity,
     /// What is wrong: lowercase, no full stop, the user's text in backticks.
     pub message: String,
     /// Where it is wrong.
@@ -33,7 +58,14 @@ pub struct Problem {
 impl Problem {
     /// A problem without label or help.
     pub fn new(message: impl Into<String>, span: Span) -> Problem {
-        Problem { message: message.into(), span, label: None, help: None }
+        Problem { severity: Severity::Error, message: message.into(), span, label: None, help: None }
+    }
+
+    /// The same problem, taken less or more seriously.
+    #[must_use]
+    pub fn with_severity(mut self, severity: Severity) -> Problem {
+        self.severity = severity;
+        self
     }
 
     /// The same problem with a label beside the carets.
@@ -202,7 +234,7 @@ fn render_one(problem: &Problem, renderer: &Renderer, source: &str, lines: &Line
     let snippet = Snippet::source(excerpt.as_str())
         .line_start(line)
         .annotation(AnnotationKind::Primary.span(shown).label(label.as_deref()));
-    let title = Level::ERROR.primary_title(message.as_ref());
+    let title = problem.severity.level().primary_title(message.as_ref());
     let mut group = if long {
         title.element(Origin::path(path).line(line).char_column(column)).element(snippet)
     } else {

@@ -5,20 +5,26 @@ use std::collections::BTreeMap;
 
 use midrail_core::{Category, Effect, EventKind, Mode, OnFault, Risk};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::case::Case;
-use crate::decode::decode;
-use crate::diagnostic::Problem;
+use crate::decode::{Decoded, read};
+use crate::diagnostic::{Problem, Span};
 use crate::raw::{Bypass, Guard, Pack, RiskRouter, Rule};
 use crate::scalar::{Many, Text};
 use crate::yaml::Node;
 
-/// A pack, and where the parts of it that were renamed stand in the text.
+/// A pack as far as it could be read, and where the parts of it that were renamed stand in the text.
 pub(crate) struct Translated {
-    pub(crate) pack: Pack,
+    pub(crate) pack: Option<Pack>,
     pub(crate) origin: Origin,
+    /// The tree without the parts that are wrong.
+    pub(crate) node: Node,
+    pub(crate) problems: Vec<Problem>,
+    /// Places where a further problem is an echo of one of these.
+    pub(crate) echoes: Vec<Span>,
 }
 
 /// Pairs of a native place and the place in the text, as JSON pointers. The longest native prefix counts.
@@ -38,27 +44,39 @@ impl Origin {
     }
 }
 
-/// Reads a document in whichever dialect it is written.
-pub(crate) fn translate(node: &Node) -> Result<Translated, Vec<Problem>> {
-    let has = |key: &str| node.get(key).is_some();
+/// Reads a document in whichever dialect it is written. One that calls itself a `pack` is a native one.
+pub(crate) fn translate(node: &Node) -> Translated {
+    let has = |keys: &[&str]| keys.iter().any(|key| node.get(key).is_some());
     if node.as_map().is_none() {
-        return Err(vec![
-            Problem::new(format!("expected a pack, found {}", node.kind()), node.span.clone())
-                .with_help("a pack is a map that starts with `pack: NAME`"),
-        ]);
+        let problem = Problem::new(format!("expected a pack, found {}", node.kind()), node.span.clone())
+            .with_help("a pack is a map that starts with `pack: NAME`");
+        let (origin, node) = (Origin::default(), node.clone());
+        return Translated { pack: None, origin, node, problems: vec![problem], echoes: Vec::new() };
     }
-    if has("custom_guardrail") || has("guardrail") {
-        decode(node).map(hook)
-    } else if has("policy_pack") || has("sync_rules") || has("gateway") {
-        decode(node).map(policy_pack)
-    } else if has("policy") || has("rules") {
-        decode(node).map(tool_policy)
+    if has(&["pack"]) {
+        into_pack(node, native)
+    } else if has(&["custom_guardrail", "guardrail"]) {
+        into_pack(node, hook)
+    } else if has(&["policy_pack", "sync_rules", "async_rules", "gateway"]) {
+        into_pack(node, policy_pack)
+    } else if has(&["policy", "rules"]) {
+        into_pack(node, tool_policy)
     } else {
-        Ok(Translated { pack: decode(node)?, origin: Origin::default() })
+        into_pack(node, native)
     }
 }
 
-/// A document of validation hooks: one guardrail.
+fn into_pack<T: DeserializeOwned>(node: &Node, of: fn(T) -> (Pack, Origin)) -> Translated {
+    let Decoded { value, rest, problems, echoes } = read(node);
+    let (pack, origin) = value.map(of).unzip();
+    Translated { pack, origin: origin.unwrap_or_default(), node: rest, problems, echoes }
+}
+
+fn native(pack: Pack) -> (Pack, Origin) {
+    (pack, Origin::default())
+}
+
+/// A document of validation hooks: a guardrail, or one of each kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookDocument {
@@ -159,17 +177,47 @@ pub struct HookValidation {
     pub threshold: Option<f64>,
     /// What its objection leads to.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::scalar::effect")]
-    #[schemars(with = "Option<Effect>")]
+    #[schemars(with = "Option<crate::scalar::EffectWord>")]
     pub action_on_fail: Option<Effect>,
 }
 
-fn hook(document: HookDocument) -> Translated {
-    let (key, hook) = match (document.custom_guardrail, document.guardrail) {
-        (Some(hook), _) => ("custom_guardrail", hook),
-        (None, hook) => ("guardrail", hook.unwrap_or_default()),
-    };
+fn hook(document: HookDocument) -> (Pack, Origin) {
+    let hooks = [("guardrail", document.guardrail), ("custom_guardrail", document.custom_guardrail)];
+    let mut pack = Pack { tests: document.tests, ..Pack::default() };
+    let mut origin = Vec::new();
+    for (key, hook) in hooks.into_iter().filter_map(|(key, hook)| Some((key, hook?))) {
+        let native = format!("/guardrails/{}", pack.guardrails.len());
+        origin.extend(
+            [
+                ("", ""),
+                ("/on", "/type"),
+                ("/when", "/condition/expression"),
+                ("/tools", "/condition/applies_to/tools"),
+                ("/agents", "/condition/applies_to/agents"),
+                ("/tasks", "/condition/applies_to/tasks"),
+                ("/check", "/validation/check"),
+                ("/effect", "/validation/action_on_fail"),
+                ("/use", "/id"),
+            ]
+            .map(|(from, to)| (format!("{native}{from}"), format!("/{key}{to}"))),
+        );
+        if pack.pack.is_empty() {
+            pack.pack.clone_from(&hook.id);
+            origin.push(("/pack".to_owned(), format!("/{key}/id")));
+        }
+        pack.guardrails.push(hook_guard(hook));
+    }
+    (pack, Origin(origin))
+}
+
+fn hook_guard(hook: HookGuardrail) -> Guard {
     // A built-in is bound by its id, and its check text is its description.
-    let built_in = midrail_guardrails::page(&hook.id).is_some();
+    let page = midrail_guardrails::page(&hook.id);
+    // The budgets of the seeds say `escalate` beside thresholds of their own, which stay.
+    let effect = hook
+        .validation
+        .action_on_fail
+        .filter(|effect| *effect != Effect::Escalate || page.is_none_or(|page| !page.always_on));
     let on = match hook.kind {
         HookType::PreExecution => EventKind::BeforeTool,
         HookType::PostExecution => EventKind::AfterTool,
@@ -177,10 +225,10 @@ fn hook(document: HookDocument) -> Translated {
         HookType::PostHandoff => EventKind::AfterHandoff,
         HookType::OnError => EventKind::OnError,
     };
-    let guard = Guard {
-        uses: built_in.then(|| hook.id.clone()),
-        check: (!built_in).then_some(hook.validation.check),
-        id: Some(hook.id.clone()),
+    Guard {
+        uses: page.map(|page| page.id.to_owned()),
+        check: page.is_none().then_some(hook.validation.check),
+        id: Some(page.map_or(hook.id, |page| page.id.to_owned())),
         name: hook.name,
         description: hook.description,
         enabled: hook.enabled,
@@ -191,24 +239,10 @@ fn hook(document: HookDocument) -> Translated {
         when: hook.condition.expression,
         priority: hook.priority,
         category: hook.category,
-        effect: hook.validation.action_on_fail,
+        effect,
         bypass: hook.bypass,
         ..Guard::default()
-    };
-    let pack = Pack { pack: hook.id, guardrails: vec![guard], tests: document.tests, ..Pack::default() };
-    let origin = [
-        ("", ""),
-        ("/on", "/type"),
-        ("/when", "/condition/expression"),
-        ("/tools", "/condition/applies_to/tools"),
-        ("/agents", "/condition/applies_to/agents"),
-        ("/tasks", "/condition/applies_to/tasks"),
-        ("/check", "/validation/check"),
-        ("/effect", "/validation/action_on_fail"),
-        ("/use", "/id"),
-    ]
-    .map(|(native, text)| (format!("/guardrails/0{native}"), format!("/{key}{text}")));
-    Translated { pack, origin: Origin(origin.into()) }
+    }
 }
 
 /// A policy pack of a gateway.
@@ -293,19 +327,23 @@ pub struct RuleRef {
     pub enabled: Option<bool>,
 }
 
-fn policy_pack(document: PolicyPack) -> Translated {
-    let mut origin = Vec::new();
+fn policy_pack(document: PolicyPack) -> (Pack, Origin) {
+    let mut origin = vec![
+        ("/pack".to_owned(), "/policy_pack".to_owned()),
+        ("/mode".to_owned(), "/gateway/mode".to_owned()),
+    ];
     let mut guardrails = Vec::new();
     let sync = if document.gateway.sync.fail_open { OnFault::Allow } else { OnFault::Block };
     let deep = if document.gateway.deep.fail_open { OnFault::Allow } else { OnFault::Escalate };
-    for (list, rules, on_error, runs) in [
-        ("sync_rules", document.sync_rules, sync, true),
-        ("async_rules", document.async_rules, deep, document.gateway.deep.enabled),
+    for (list, mode, rules, on_error, runs) in [
+        ("sync_rules", "sync", document.sync_rules, sync, true),
+        ("async_rules", "async", document.async_rules, deep, document.gateway.deep.enabled),
     ] {
         for (at, rule) in rules.into_iter().enumerate() {
             let native = format!("/guardrails/{}", guardrails.len());
             origin.push((native.clone(), format!("/{list}/{at}")));
             origin.push((format!("{native}/use"), format!("/{list}/{at}/id")));
+            origin.push((format!("{native}/on_error"), format!("/gateway/{mode}/fail_open")));
             guardrails.push(Guard {
                 uses: Some(rule.id),
                 enabled: Some(runs && rule.enabled != Some(false)),
@@ -325,7 +363,7 @@ fn policy_pack(document: PolicyPack) -> Translated {
         tests: document.tests,
         ..Pack::default()
     };
-    Translated { pack, origin: Origin(origin) }
+    (pack, Origin(origin))
 }
 
 /// A tool policy made of rules.
@@ -347,7 +385,7 @@ pub struct ToolPolicy {
     pub tests: Vec<Case>,
 }
 
-fn tool_policy(document: ToolPolicy) -> Translated {
+fn tool_policy(document: ToolPolicy) -> (Pack, Origin) {
     let guard = Guard {
         id: Some(document.policy.clone()),
         description: document.description.clone(),
@@ -362,7 +400,12 @@ fn tool_policy(document: ToolPolicy) -> Translated {
         tests: document.tests,
         ..Pack::default()
     };
-    let origin = [("/guardrails/0/rules", "/rules"), ("/guardrails/0/id", "/policy"), ("/guardrails/0", "")]
-        .map(|(native, text)| (native.to_owned(), text.to_owned()));
-    Translated { pack, origin: Origin(origin.into()) }
+    let origin = [
+        ("/pack", "/policy"),
+        ("/guardrails/0/id", "/policy"),
+        ("/guardrails/0/rules", "/rules"),
+        ("/guardrails/0", ""),
+    ]
+    .map(|(native, text)| (native.to_owned(), text.to_owned()));
+    (pack, Origin(origin.into()))
 }

@@ -3,7 +3,7 @@
 
 use crate::compile::{self, Issue};
 use crate::diagnostic::{Problem, Report};
-use crate::dialect::{Origin, translate};
+use crate::dialect::{Origin, Translated, translate};
 use crate::overlay;
 use crate::raw::Pack;
 use crate::yaml::{self, Limits, Node, NodeValue};
@@ -17,8 +17,12 @@ pub struct Document {
     pub source: String,
     /// The pack.
     pub pack: Pack,
-    node: Node,
+    /// The file of the pack that `extends` this one, where it was read for that. Set by whoever reads files.
+    pub base_of: Option<String>,
+    pub(crate) node: Node,
     origin: Origin,
+    /// Environments whose overlay changes nothing.
+    pub(crate) idle_overlays: Vec<String>,
 }
 
 impl Document {
@@ -52,43 +56,62 @@ impl Document {
         documents.pop().ok_or_else(|| Report::new(name, source, Vec::new()))
     }
 
+    /// The same document as a base of the pack in another file.
+    #[must_use]
+    pub fn as_base_of(mut self, path: impl Into<String>) -> Document {
+        self.base_of = Some(path.into());
+        self
+    }
+
+    /// The pack and each of its overlays are checked, whichever is in force.
     fn of_node(path: &str, source: &str, node: Node, env: Option<&str>) -> Result<Document, Vec<Problem>> {
-        // The whole pack is checked first, so that every overlay is, whichever is in force.
-        let overlays = overlay::names(&node);
-        let node_in_force = match env {
-            Some(env) => overlay::apply(&node, env),
-            None => node.clone(),
+        let (base, mut problems) = match Self::check(path, source, node.clone()) {
+            Ok(base) => (Some(base), Vec::new()),
+            Err(problems) => (None, problems),
         };
-        let mut problems = Vec::new();
-        for name in overlays.iter().filter(|name| env != Some(name.as_str())) {
-            let overlaid = overlay::apply(&node, name);
-            if let Err(found) = Self::check(path, source, overlaid) {
-                problems.extend(found);
+        let mut idle_overlays = Vec::new();
+        let mut in_force = None;
+        for name in overlay::names(&node) {
+            match Self::check(path, source, overlay::apply(&node, &name)) {
+                Ok(document) => {
+                    let is_chosen = env == Some(name.as_str());
+                    if base.as_ref().is_some_and(|base| base.pack == document.pack) {
+                        idle_overlays.push(name);
+                    }
+                    if is_chosen {
+                        in_force = Some(document);
+                    }
+                }
+                Err(found) => problems.extend(found),
             }
         }
-        match Self::check(path, source, node_in_force) {
-            Ok(document) if problems.is_empty() => Ok(document),
-            Ok(_) => Err(deduplicated(problems)),
-            Err(found) => {
-                problems.extend(found);
-                Err(deduplicated(problems))
-            }
+        match in_force.or(base) {
+            Some(document) if problems.is_empty() => Ok(Document { idle_overlays, ..document }),
+            _ => Err(deduplicated(problems)),
         }
     }
 
     fn check(path: &str, source: &str, node: Node) -> Result<Document, Vec<Problem>> {
-        let translated = translate(&node)?;
+        let Translated { pack, origin, node, mut problems, echoes } = translate(&node);
+        let Some(pack) = pack else { return Err(problems) };
         let document = Document {
             path: path.to_owned(),
             source: source.to_owned(),
-            pack: translated.pack,
+            pack,
+            base_of: None,
             node,
-            origin: translated.origin,
+            origin,
+            idle_overlays: Vec::new(),
         };
-        match compile::compile(&document.pack) {
-            Ok(_) => Ok(document),
-            Err(issues) => Err(issues.into_iter().map(|issue| document.locate(issue)).collect()),
+        if let Err(issues) = compile::compile(&document.pack) {
+            // What a part that was wrong left behind is not told again.
+            let is_echo = |issue: &Issue| {
+                let (node, _) = document.find(&document.origin.of(&issue.at));
+                echoes.contains(&node.span)
+            };
+            problems.extend(issues.into_iter().filter(|issue| !is_echo(issue)).map(|issue| document.locate(issue)));
         }
+        if problems.is_empty() { Ok(document) } else { Err(problems) }
     }
 
     /// An issue with the pack, as a problem at a place of the text.
@@ -102,7 +125,7 @@ impl Document {
             }
             None => span,
         };
-        Problem { message: issue.message, span, label: None, help: issue.help }
+        Problem { help: issue.help, ..Problem::new(issue.message, span) }
     }
 
     /// A report that holds one issue.

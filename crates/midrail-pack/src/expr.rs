@@ -77,7 +77,11 @@ impl ExprProblem {
     pub fn locate(self, node: &Node, source: &str) -> Problem {
         let start = node.source_offset(source, self.span.start);
         let end = node.source_offset(source, self.span.end).max(start);
-        Problem { message: self.message, span: start..end, label: None, help: self.help }
+        let problem = Problem::new(self.message, start..end);
+        match self.help {
+            Some(help) => problem.with_help(help),
+            None => problem,
+        }
     }
 }
 

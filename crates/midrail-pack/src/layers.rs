@@ -39,27 +39,33 @@ pub struct LayeredPack {
     pub layer: Layer,
     /// The file it was read from.
     pub path: String,
-    /// The pack, without its tests.
+    /// The file of the pack that it is a base of, where it was read because that one `extends` it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_of: Option<String>,
+    /// The pack, without its tests and overlays.
     pub pack: Pack,
 }
 
-/// What a policy is made of. Serialised, it is what the revision is the hash of.
+/// What a policy is made of.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PolicySource(pub Vec<LayeredPack>);
 
 impl PolicySource {
-    /// The packs of documents that were read, in order.
+    /// The packs of documents that were read, highest layer first, else in order.
     pub fn of(documents: &[(Layer, Document)]) -> Self {
         let packs = documents.iter().map(|(layer, document)| LayeredPack {
             layer: *layer,
             path: document.path.clone(),
+            base_of: document.base_of.clone(),
             pack: Pack { tests: Vec::new(), env: Default::default(), ..document.pack.clone() },
         });
-        PolicySource(packs.collect())
+        let mut packs: Vec<LayeredPack> = packs.collect();
+        packs.sort_by_key(|pack| pack.layer);
+        PolicySource(packs)
     }
 
-    /// The text that the revision is the hash of.
+    /// The text to keep, from which the same policy can be made again.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -67,122 +73,217 @@ impl PolicySource {
     /// The policy. Packs that were read have been checked; one that does not compile after all is an error.
     pub fn compile(&self) -> Result<Policy, String> {
         let mut merged = Merged::default();
-        for (at, pack) in self.0.iter().enumerate() {
-            let conflicts = merged.add(at, pack).map_err(|issues| in_words(&pack.path, &issues))?;
-            if !conflicts.is_empty() {
-                return Err(in_words(&pack.path, &conflicts));
-            }
-        }
-        Ok(merged.policy(&self.to_json()))
+        let problems: Vec<String> = merged
+            .add_all(self.members())
+            .into_iter()
+            .map(|(at, issue)| {
+                let path = self.0.get(at).map(|pack| pack.path.as_str()).unwrap_or_default();
+                format!("{path}: {} ({})", issue.message, issue.at)
+            })
+            .collect();
+        if problems.is_empty() { Ok(merged.policy(&self.identity())) } else { Err(problems.join("\n")) }
     }
-}
 
-fn in_words(path: &str, issues: &[Issue]) -> String {
-    let lines: Vec<String> =
-        issues.iter().map(|issue| format!("{path}: {} ({})", issue.message, issue.at)).collect();
-    lines.join("\n")
+    fn members(&self) -> impl Iterator<Item = Member<'_>> {
+        self.0.iter().map(|LayeredPack { layer, path, base_of, pack }| Member {
+            layer: *layer,
+            path,
+            base_of: base_of.as_deref(),
+            pack,
+        })
+    }
+
+    /// What the revision is the hash of: the packs and how they relate, and not the folder that they lie in.
+    fn identity(&self) -> String {
+        let place = |path: &String| self.0.iter().position(|pack| pack.path == *path);
+        let packs = self.0.iter().map(|pack| (pack.layer, pack.base_of.as_ref().map(place), &pack.pack));
+        serde_json::to_string(&packs.collect::<Vec<_>>()).unwrap_or_default()
+    }
 }
 
 /// The policy of documents, or everything that does not fit between them.
 pub fn policy(documents: &[(Layer, Document)]) -> Result<(Policy, PolicySource), Vec<Report>> {
-    let source = PolicySource::of(documents);
     let mut merged = Merged::default();
-    let mut reports = Vec::new();
-    for (at, (pack, (_, document))) in source.0.iter().zip(documents).enumerate() {
-        let issues = match merged.add(at, pack) {
-            Ok(conflicts) => conflicts,
-            Err(issues) => issues,
-        };
-        reports.extend(issues.into_iter().map(|issue| document.report(issue)));
+    let issues = merged.add_all(members(documents));
+    if issues.is_empty() {
+        let source = PolicySource::of(documents);
+        let policy = merged.policy(&source.identity());
+        return Ok((policy, source));
     }
-    if reports.is_empty() { Ok((merged.policy(&source.to_json()), source)) } else { Err(reports) }
+    let report = |(at, issue): (usize, Issue)| {
+        let (_, document) = documents.get(at)?;
+        Some(document.report(issue))
+    };
+    Err(issues.into_iter().filter_map(report).collect())
 }
 
+pub(crate) fn members(documents: &[(Layer, Document)]) -> impl Iterator<Item = Member<'_>> {
+    documents.iter().map(|(layer, document)| Member {
+        layer: *layer,
+        path: &document.path,
+        base_of: document.base_of.as_deref(),
+        pack: &document.pack,
+    })
+}
+
+/// A pack among others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member<'p> {
+    pub(crate) layer: Layer,
+    pub(crate) path: &'p str,
+    pub(crate) base_of: Option<&'p str>,
+    pub(crate) pack: &'p Pack,
+}
+
+/// The guardrails and definitions of several packs as one.
 #[derive(Default)]
-struct Merged {
-    guards: Vec<Placed>,
+pub(crate) struct Merged<'p> {
+    members: Vec<Member<'p>>,
+    pub(crate) guards: Vec<Placed<'p>>,
     definitions: Vec<Definition>,
 }
 
-struct Placed {
-    guard: CompiledGuard,
-    layer: Layer,
-    pack: usize,
-    name: String,
-    /// The raw text of it, to see whether two are the same.
-    raw: String,
+/// A guardrail and the pack that it is from.
+pub(crate) struct Placed<'p> {
+    pub(crate) guard: CompiledGuard<'p>,
+    /// The place of its pack among those that were given.
+    pub(crate) member: usize,
+    /// Its id in its pack, whatever it is called in the policy.
+    id: String,
 }
 
-impl Merged {
-    /// Adds a pack. `Ok` tells where it tries to loosen what is locked.
-    fn add(
-        &mut self,
-        at: usize,
-        LayeredPack { layer, pack, .. }: &LayeredPack,
-    ) -> Result<Vec<Issue>, Vec<Issue>> {
-        let compiled = compile(pack)?;
-        let mut conflicts = Vec::new();
-        for guard in compiled.entries {
-            let raw = raw_text(pack, &guard.at);
-            let placed = Placed { guard, layer: *layer, pack: at, name: pack.pack.clone(), raw };
-            if let Err(issue) = self.place(placed) {
-                conflicts.push(issue);
+impl<'p> Merged<'p> {
+    /// Adds packs, highest layer first. What does not compile or loosens what is locked is told with the place of its
+    /// pack among those given.
+    pub(crate) fn add_all(&mut self, members: impl Iterator<Item = Member<'p>>) -> Vec<(usize, Issue)> {
+        self.members = members.collect();
+        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        order.sort_by_key(|at| self.members.get(*at).map(|member| member.layer));
+        let mut issues = Vec::new();
+        for at in order {
+            let Some(Member { pack, .. }) = self.members.get(at).copied() else { continue };
+            let compiled = match compile(pack) {
+                Ok(compiled) => compiled,
+                Err(found) => {
+                    issues.extend(found.into_iter().map(|issue| (at, issue)));
+                    continue;
+                }
+            };
+            for guard in compiled.entries {
+                let id = guard.entry.spec.id.to_string();
+                if let Err(issue) = self.place(Placed { guard, member: at, id }) {
+                    issues.push((at, issue));
+                }
             }
+            self.definitions.extend(compiled.definitions);
         }
-        self.definitions.extend(compiled.definitions);
-        Ok(conflicts)
+        issues
     }
 
-    fn place(&mut self, mut placed: Placed) -> Result<(), Issue> {
-        let id = placed.guard.entry.spec.id.clone();
-        let same_id = |other: &&mut Placed| other.guard.entry.spec.id == id && other.pack != placed.pack;
-        let Some(other) = self.guards.iter_mut().find(same_id) else {
-            self.guards.push(placed);
-            return Ok(());
-        };
-        if other.raw == placed.raw {
-            return Ok(());
-        }
-        let is_lower = placed.layer > other.layer;
-        if is_lower && other.guard.locked {
-            let loosens = !placed.guard.enabled || placed.guard.entry.spec.mode == Mode::Shadow;
-            if loosens {
-                let message = format!("`{id}` is locked by the {} pack `{}`", other.layer.word(), other.name);
-                return Err(Issue::new(&placed.guard.at, message)
-                    .help("a lower layer can add to it and tighten it, not switch it off; ask whoever keeps that pack"));
+    fn place(&mut self, mut placed: Placed<'p>) -> Result<(), Issue> {
+        let is_other = |other: &Placed<'_>| other.id == placed.id && other.member != placed.member;
+        let mut replaced = Vec::new();
+        for (at, other) in self.guards.iter().enumerate().filter(|(_, other)| is_other(other)) {
+            if self.is_same(other, &placed) {
+                return Ok(());
             }
-            // Both apply: adding never weakens.
-            placed.guard.entry.spec.id = format!("{id}@{}", placed.name).into();
-            self.guards.push(placed);
-            return Ok(());
+            match (self.is_above(other.member, placed.member), other.guard.locked) {
+                (true, true) if loosens(&placed.guard) => return Err(self.locked(other, &placed)),
+                (true, false) => replaced.push(at),
+                // Both apply: adding never weakens.
+                (true, true) | (false, _) => {}
+            }
         }
-        if is_lower {
-            *other = placed;
-            return Ok(());
+        let at = replaced.first().copied().unwrap_or(self.guards.len());
+        for gone in replaced.into_iter().rev() {
+            self.guards.remove(gone);
         }
-        // Two packs of one layer, or a base and the pack that extends it: both apply, unless this one replaces it.
-        placed.guard.entry.spec.id = format!("{id}@{}", placed.name).into();
-        self.guards.push(placed);
+        placed.guard.entry.spec.id = self.free_id(&placed).into();
+        self.guards.insert(at.min(self.guards.len()), placed);
         Ok(())
     }
 
-    fn policy(self, source: &str) -> Policy {
+    /// Whether two say the same in every respect, so that one of them is enough.
+    pub(crate) fn is_same(&self, other: &Placed<'_>, placed: &Placed<'_>) -> bool {
+        let defaults = |at: usize| self.members.get(at).map(|member| &member.pack.defaults);
+        let (left, right) = (&other.guard, &placed.guard);
+        left.guard == right.guard
+            && left.agent == right.agent
+            && left.section == right.section
+            && left.entry.spec.mode == right.entry.spec.mode
+            && (left.locked || !right.locked)
+            && defaults(other.member) == defaults(placed.member)
+    }
+
+    /// Whether a pack has its say before another and can be replaced by it: of a higher layer, or a base of it.
+    pub(crate) fn is_above(&self, upper: usize, lower: usize) -> bool {
+        let (Some(mut base), Some(lower)) = (self.members.get(upper), self.members.get(lower)) else {
+            return false;
+        };
+        if base.layer < lower.layer {
+            return true;
+        }
+        // A base can have a base. As many steps as there are packs are enough, also where they go round in a circle.
+        for _ in &self.members {
+            let Some(path) = base.base_of else { return false };
+            let extends = |member: &&Member<'_>| {
+                member.path == path && member.layer == base.layer && !member.pack.extends.is_empty()
+            };
+            let Some(next) = self.members.iter().find(extends) else { return false };
+            if next.path == lower.path && !lower.pack.extends.is_empty() {
+                return true;
+            }
+            base = next;
+        }
+        false
+    }
+
+    fn locked(&self, other: &Placed<'_>, placed: &Placed<'_>) -> Issue {
+        let (layer, name) = self
+            .members
+            .get(other.member)
+            .map(|member| (member.layer.word(), member.pack.pack.as_str()))
+            .unwrap_or_default();
+        let key = if placed.guard.guard.enabled == Some(false) { "enabled" } else { "mode" };
+        Issue::new(
+            format!("{}/{key}", placed.guard.at),
+            format!("`{}` is locked by the {layer} pack `{name}`", placed.id),
+        )
+        .help("a lower layer can add to it and tighten it, not switch it off; ask whoever keeps that pack")
+    }
+
+    /// An id that no other guardrail has: its own, or with the name of its pack.
+    fn free_id(&self, placed: &Placed<'_>) -> String {
+        let is_free = |id: &str| !self.guards.iter().any(|other| *other.guard.entry.spec.id == *id);
+        if is_free(&placed.id) {
+            return placed.id.clone();
+        }
+        let clean = |c: char| if c.is_whitespace() || c.is_control() || c == '/' { '-' } else { c };
+        let name = self.members.get(placed.member).map(|member| member.pack.pack.as_str());
+        let name: String = name.unwrap_or_default().chars().map(clean).collect();
+        let named = format!("{}@{name}", placed.id);
+        // One more candidate than there are guardrails, so one is free.
+        let numbered = (2..self.guards.len() + 3).map(|number| format!("{named}-{number}"));
+        std::iter::once(named.clone()).chain(numbered).find(|id| is_free(id)).unwrap_or(named)
+    }
+
+    pub(crate) fn policy(self, identity: &str) -> Policy {
         let mut entries: Vec<Entry> = self
             .guards
             .into_iter()
             .filter(|placed| placed.guard.enabled)
             .map(|placed| placed.guard.entry)
             .collect();
+        // INVARIANT: an entry with the id of an always-on built-in is that built-in, and no looser (see `compile`).
         for entry in always_on() {
             if !entries.iter().any(|known| known.spec.id == entry.spec.id) {
                 entries.push(entry);
             }
         }
-        Policy::new(entries, self.definitions, source.as_bytes())
+        Policy::new(entries, self.definitions, identity.as_bytes())
     }
 }
 
-fn raw_text(pack: &Pack, at: &str) -> String {
-    let value = serde_json::to_value(pack).unwrap_or_default();
-    value.pointer(at).map(ToString::to_string).unwrap_or_default()
+fn loosens(guard: &CompiledGuard<'_>) -> bool {
+    !guard.enabled || guard.entry.spec.mode == Mode::Shadow
 }

@@ -13,6 +13,7 @@ pub mod expr;
 mod layers;
 mod names;
 mod overlay;
+mod pattern;
 pub mod raw;
 mod rule;
 mod scalar;

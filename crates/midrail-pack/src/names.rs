@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use midrail_core::{Context, glob};
 use serde_json::Value as Json;
 
-use crate::expr::{Glob, Globs, Name, Scope, Term, Type, Value, Vocabulary};
+use crate::expr::{Glob, Globs, Name, Scope, Segment, Term, Texts, Type, Value, Vocabulary};
 
 /// The names of conditions, checks and keys.
 pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
@@ -118,22 +118,23 @@ impl<'a> EventScope<'a> {
         Value::Number(self.context.tasks().filter_map(of).fold(f64::INFINITY, f64::min))
     }
 
-    /// A list of the event's task or of the first definition that has it.
-    fn list(
-        &self,
-        of: impl Fn(&'a midrail_core::Task) -> Option<&'a [String]>,
-        absent: &'static [&'static str],
-    ) -> Value<'_> {
+    /// A list that limits: that of the event's task, or of the first definition that has one. Where several hold, the
+    /// built-ins hold to all of them.
+    fn limits(&self, of: impl Fn(&'a midrail_core::Task) -> Option<&'a [String]>) -> Value<'_> {
         match self.context.tasks().find_map(of) {
             Some(list) => Value::list(list),
-            None => Value::List(crate::expr::Texts::Slices(absent)),
+            None => Value::List(Texts::Slices(EVERYTHING)),
         }
+    }
+
+    /// A list that adds: those of the event's task and of all definitions together.
+    fn union(&self, of: impl Fn(&'a midrail_core::Task) -> Option<&'a [String]>) -> Value<'_> {
+        self.context.tasks().filter_map(of).flatten().map(String::as_str).collect::<Vec<_>>().into()
     }
 }
 
 /// A list that was not set sets no limit.
 const EVERYTHING: &[&str] = &["**"];
-const NOTHING: &[&str] = &[];
 
 impl Scope for EventScope<'_> {
     fn lookup<'s>(&'s self, name: &Name) -> Value<'s> {
@@ -156,7 +157,7 @@ impl Scope for EventScope<'_> {
                 .map_or(Value::Unknown, Value::list),
             "agent.allowed_tools" => match context.allowed_tools().next() {
                 Some(list) => Value::list(list),
-                None => Value::List(crate::expr::Texts::Slices(EVERYTHING)),
+                None => Value::List(Texts::Slices(EVERYTHING)),
             },
             "agent.autonomy_level" => json(agent.as_ref().and_then(|agent| agent.autonomy_level.as_ref())),
             "task.id" => text(task.as_ref().and_then(|task| task.id.as_deref())),
@@ -166,14 +167,14 @@ impl Scope for EventScope<'_> {
             "task.time_budget" | "task.time_budget_s" => self.limit(|task| task.time_budget_s),
             "task.api_call_budget" => self.limit(|task| task.api_call_budget.map(as_number)),
             "task.cost_budget" => self.limit(|task| task.cost_budget),
-            "task.additional_tools" => self.list(|task| task.additional_tools.as_deref(), NOTHING),
+            "task.additional_tools" => self.union(|task| task.additional_tools.as_deref()),
             "task.scope.files.read" => {
-                self.list(|task| task.scope.as_ref()?.files.read.as_deref(), EVERYTHING)
+                self.limits(|task| task.scope.as_ref()?.files.read.as_deref())
             }
             "task.scope.files.write" => {
-                self.list(|task| task.scope.as_ref()?.files.write.as_deref(), EVERYTHING)
+                self.limits(|task| task.scope.as_ref()?.files.write.as_deref())
             }
-            "task.scope.files.deny" => self.list(|task| task.scope.as_ref()?.files.deny.as_deref(), NOTHING),
+            "task.scope.files.deny" => self.union(|task| task.scope.as_ref()?.files.deny.as_deref()),
             "current_tokens" => count(usage.map_or(Some(0), |usage| usage.tokens.or(Some(0)))),
             "estimated_action_tokens" => {
                 count(usage.map_or(Some(0), |usage| usage.estimated_tokens.or(Some(0))))
@@ -238,8 +239,8 @@ impl EventScope<'_> {
         let Ok(Some(mut value)) = self.context.variable(variable) else { return Value::Unknown };
         for segment in rest {
             let next = match segment {
-                crate::expr::Segment::Key(key) => value.get(key),
-                crate::expr::Segment::Index(index) => value.get(index),
+                Segment::Key(key) => value.get(key),
+                Segment::Index(index) => value.get(index),
             };
             let Some(next) = next else { return Value::Unknown };
             value = next;
@@ -253,8 +254,8 @@ fn walk_args<'s>(args: Option<&'s serde_json::Map<String, Json>>, name: &Name) -
     let Some(mut value) = first.key().and_then(|key| args?.get(key)) else { return Value::Unknown };
     for segment in rest {
         let next = match segment {
-            crate::expr::Segment::Key(key) => value.get(key),
-            crate::expr::Segment::Index(index) => value.get(index),
+            Segment::Key(key) => value.get(key),
+            Segment::Index(index) => value.get(index),
         };
         let Some(next) = next else { return Value::Unknown };
         value = next;

@@ -19,6 +19,8 @@ pub(crate) fn apply(pack: &Node, env: &str) -> Node {
     }
 }
 
+/// What comes of both has the place of the base, so that what the base lacks is told there; what the overlay says has
+/// its own.
 fn merged(base: &Node, overlay: &Node) -> Node {
     let value = match (&base.value, &overlay.value) {
         (NodeValue::Map(base), NodeValue::Map(overlay)) => {
@@ -43,9 +45,9 @@ fn merged(base: &Node, overlay: &Node) -> Node {
             }
             NodeValue::List(list)
         }
-        (_, value) => value.clone(),
+        _ => return overlay.clone(),
     };
-    Node { span: overlay.span.clone(), value }
+    Node { span: base.span.clone(), value }
 }
 
 fn has_id(item: &Node) -> bool {

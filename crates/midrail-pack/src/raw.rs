@@ -118,7 +118,8 @@ pub struct AgentDefinition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
     /// Which files it may touch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::scalar::scope")]
+    #[schemars(with = "Option<crate::scalar::StrictScope>")]
     pub scope: Option<Scope>,
     /// Tokens it may spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,6 +139,13 @@ pub struct AgentDefinition {
     /// Parts of the definition with tools and guardrails of their own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sections: BTreeMap<String, Section>,
+}
+
+impl AgentDefinition {
+    /// The role that it holds for, where it is called `name`.
+    pub fn role_or<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        self.role.as_deref().or_else(|| self.id.is_empty().then_some(name))
+    }
 }
 
 /// A part of a definition: its guardrails govern its tools, and learn from the results of all tools.
@@ -165,7 +173,8 @@ pub struct TaskDefinition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
     /// Which files may be touched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::scalar::scope")]
+    #[schemars(with = "Option<crate::scalar::StrictScope>")]
     pub scope: Option<Scope>,
     /// Tokens that may be spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,6 +237,7 @@ pub struct Guard {
 
     /// The kinds of event that it is asked about.
     #[serde(skip_serializing_if = "Many::is_empty")]
+    #[schemars(with = "Many<crate::scalar::KindWord>")]
     pub on: Many<EventKind>,
     /// The tools that it is asked about: names or glob patterns.
     #[serde(skip_serializing_if = "Many::is_empty")]
@@ -250,7 +260,7 @@ pub struct Guard {
 
     /// What its objection leads to.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::scalar::effect")]
-    #[schemars(with = "Option<Effect>")]
+    #[schemars(with = "Option<crate::scalar::EffectWord>")]
     pub effect: Option<Effect>,
     /// What the agent is told.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use midrail_core::{Condition, Context, Effect, Fault, Guardrail, Missing, Tools, Verdict};
+use midrail_core::{
+    Changes, Condition, Context, Effect, EventKind, Fault, Guardrail, Missing, Tools, Verdict,
+};
 
 use crate::expr::{Expression, Truth, Value};
 use crate::names::EventScope;
@@ -42,8 +44,58 @@ impl Guardrail for CustomCheck {
         self.effect
     }
 
+    fn may_retry(&self) -> bool {
+        self.effect == Effect::Retry
+    }
+
     fn summary(&self) -> Option<String> {
         Some(self.reason.clone())
+    }
+}
+
+/// A built-in whose objection goes with words of the pack's own.
+pub(crate) struct Worded {
+    pub(crate) inner: Arc<dyn Guardrail>,
+    pub(crate) user_message: Option<String>,
+    pub(crate) corrective_message: Option<String>,
+}
+
+impl Guardrail for Worded {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        let mut verdict = self.inner.check(context)?;
+        if verdict.effect > Effect::Allow {
+            verdict.user_message = self.user_message.clone().or(verdict.user_message);
+            verdict.retry_message = self.corrective_message.clone().or(verdict.retry_message);
+        }
+        Ok(verdict)
+    }
+
+    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        self.inner.observe(context, effect, changes)
+    }
+
+    fn watches(&self) -> &[EventKind] {
+        self.inner.watches()
+    }
+
+    fn tools(&self) -> Tools {
+        self.inner.tools()
+    }
+
+    fn ceiling(&self) -> Effect {
+        self.inner.ceiling()
+    }
+
+    fn has_consequences(&self) -> bool {
+        self.inner.has_consequences()
+    }
+
+    fn may_retry(&self) -> bool {
+        self.inner.may_retry()
+    }
+
+    fn summary(&self) -> Option<String> {
+        self.inner.summary()
     }
 }
 

@@ -1,1 +1,56 @@
-//! In the making.
+//! Guardrails for AI agents: one engine between an agent and what it does.
+//!
+//! Every event of an agent goes in as an [`Event`], and comes back as one [`Decision`]. Read [`Engine`] and
+//! [`SessionHandle`] first.
+//!
+//! ```
+//! use midrail::{Engine, Load, Effect};
+//! use serde_json::json;
+//! use std::sync::Arc;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let loaded = Load { packs: vec!["midrail:default".into()], ..Load::default() }.load()?;
+//! let engine = Arc::new(Engine::builder(loaded.policy, &loaded.source).build()?);
+//! let session = engine.session("s-1").cwd("/repo");
+//! let decision = session.check("Read", json!({"file_path": "/repo/.env"}));
+//! assert_eq!(decision.effect, Effect::Block);
+//! # Ok(())
+//! # }
+//! ```
+
+mod approvals;
+mod asynchronous;
+pub mod cases;
+mod clock;
+mod engine;
+mod files;
+mod load;
+mod permit;
+pub mod places;
+pub mod replay;
+mod session;
+pub mod shipped;
+pub mod summary;
+
+pub use asynchronous::Deciding;
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use engine::{Engine, EngineBuilder, EngineError, Listener};
+pub use files::Files;
+pub use load::{Load, LoadError, Loaded};
+pub use midrail_core::{
+    Action, ActionType, Agent, ApprovalKind, ApprovalRequest, Aside, AuditRef, Category, Changes, Condition,
+    Context, Decision, Definition, Effect, Entry, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault,
+    FileScope, FileState, Finding, Guardrail, Handoff, Meter, Missing, Mode, OnFault, Policy, PolicyDenied,
+    Record, Recovery, Redaction, Retry, Risk, Said, Scope, Session, Snapshot, Spec, Task, ToolCall,
+    ToolResult, Tools, Usage, Verdict, decide,
+};
+pub use midrail_guardrails::{
+    CATALOGUE, Freshness, Inspect, Key, KeyedDependency, KeyedRule, Middleware, NewFiles, OwnWrites, Page,
+    ReadBeforeWrite, Recast, RuleSet, SequentialDependency, page,
+};
+pub use midrail_pack::{self as pack, Document, Layer, PolicySource, Report};
+pub use midrail_store::{
+    self as store, Approval, ApprovalState, MemoryStore, SqliteStore, Store, StoreError,
+};
+pub use permit::{CallError, Permit};
+pub use session::SessionHandle;

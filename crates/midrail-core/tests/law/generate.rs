@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    Agent, Category, Effect, Event, EventKind, Fact, FactKey, HALTED, Handoff, Mode, OnFault, Recovery,
+    Agent, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, HALTED, Handoff, Mode, OnFault, Recovery,
     Redaction, Task, ToolCall, ToolResult, Verdict,
 };
 use proptest::collection::vec;
@@ -15,24 +15,36 @@ use proptest::sample::{select, subsequence};
 use serde_json::{Value, json};
 
 use crate::plan::{Does, Learns, Plan, When, plan};
-use crate::world::{Backing, minute, names};
+use crate::world::{Backing, key_part, minute};
 
 /// A policy, and the world that it is in.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) plans: Vec<Plan>,
     pub(crate) backing: Backing,
-    /// What people answered to guardrails, for whatever event comes first.
-    pub(crate) held: Vec<(String, Value)>,
+    /// What people answered to guardrails, for whatever event comes first. `None`: it cannot be loaded.
+    pub(crate) held: Vec<(String, Option<Value>)>,
 }
+
+/// Ids, some of which look like something else.
+const IDS: [&str; 12] =
+    ["g0", "g1", "g/2", "g", "g@p-1", "g%2F2", "warn", "midrail", "halted", "", "retry/g1", "schön"];
 
 impl Case {
     /// The world, with people's answers filed under the action of an event.
     pub(crate) fn backing(&self, event: &Event) -> Backing {
         let mut backing = self.backing.clone();
         for (guardrail, held) in &self.held {
-            let (action, _) = names(guardrail, &backing.session, event);
-            backing.slices.insert(format!("approval/{guardrail}/{action}"), held.clone());
+            let (action, _) = backing.names(guardrail, event);
+            let key = format!("approval/{}/{action}", key_part(guardrail));
+            match held {
+                Some(held) => {
+                    backing.slices.insert(key, held.clone());
+                }
+                None => {
+                    backing.unreadable.insert(key);
+                }
+            }
         }
         backing
     }
@@ -41,8 +53,8 @@ impl Case {
 pub(crate) fn cases(most: usize) -> BoxedStrategy<Case> {
     prop_oneof![vec(plans(), 0..=4), vec(plans(), 0..=most)]
         .prop_map(|mut plans| {
-            for (at, plan) in plans.iter_mut().enumerate() {
-                plan.id = format!("g{at}");
+            for (plan, id) in plans.iter_mut().zip(IDS) {
+                plan.id = id.to_owned();
             }
             plans
         })
@@ -240,11 +252,21 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
 }
 
 fn backings() -> BoxedStrategy<Backing> {
-    let count = prop_oneof![9 => (0_u64..4).prop_map(Value::from), 1 => Just(json!("no number"))];
+    let count = prop_oneof![
+        18 => (0_u64..4).prop_map(Value::from),
+        1 => Just(json!(u64::MAX)),
+        1 => Just(json!("no number")),
+        1 => Just(Value::Null),
+    ];
     let of = words(&["", "t-1", "t-2", "Read", "Write"]);
     let what = words(&["warn", "retry", "warn", "retry", "shadow/warn", "shadow/retry"]);
-    let counters = vec((what, 0_usize..12, of, count), 0..40);
-    let states = vec((0_usize..12, words(&["seen", "last", "copy", "@p-1/seen"])), 0..8);
+    let key = (what, select(&IDS[..]), of)
+        .prop_map(|(what, id, of)| format!("{what}/{}/{of}", key_part(id)))
+        .boxed();
+    let lost = prop_oneof![3 => Just(Vec::new()), 1 => vec(key.clone(), 1..12)];
+    let counters = vec((key, count), 0..40);
+    let one = prop_oneof![4 => Just(json!(1)), 1 => Just(Value::Null)];
+    let states = vec((select(&IDS[..]), words(&["/seen", "/last", "/copy", "@p-1/seen"]), one), 0..8);
     let shared = subsequence(SHARED, 0..=2);
     let fact = prop_oneof![
         Just(Fact::Answer(json!(true))),
@@ -257,18 +279,15 @@ fn backings() -> BoxedStrategy<Backing> {
         30 => Just(None),
         1 => Just(Some(json!({"by": "g9", "reason": "enough", "user_message": "bye"}))),
         1 => Just(Some(json!("in no shape"))),
+        1 => Just(Some(Value::Null)),
     ];
-    (counters, states, shared, facts, halted, weighted(0.03, Just(())))
-        .prop_map(|(counters, states, shared, facts, halted, halted_is_lost)| {
-            let mut backing = Backing::new();
-            let mut slices = BTreeMap::new();
-            for (what, at, of, count) in counters {
-                slices.insert(format!("{what}/g{at}/{of}"), count);
-            }
-            for (at, name) in states {
-                let key =
-                    if name.starts_with('@') { format!("g{at}{name}") } else { format!("g{at}/{name}") };
-                slices.insert(key, json!(1));
+    let digest = weighted(0.1, Just("d-1".to_owned()));
+    (counters, states, shared, facts, halted, weighted(0.03, Just(())), lost, digest)
+        .prop_map(|(counters, states, shared, facts, halted, halted_is_lost, lost, action_digest)| {
+            let mut backing = Backing { action_digest, ..Backing::new() };
+            let mut slices: BTreeMap<String, Value> = counters.into_iter().collect();
+            for (id, name, one) in states {
+                slices.insert(format!("{}{name}", key_part(id)), one);
             }
             for key in shared {
                 slices.insert(key.to_owned(), json!(1));
@@ -276,6 +295,7 @@ fn backings() -> BoxedStrategy<Backing> {
             slices.extend(halted.map(|halted| (HALTED.to_owned(), halted)));
             backing.slices = slices;
             backing.facts = facts.into_iter().map(|(name, fact)| (FactKey::Answer(name), fact)).collect();
+            backing.unreadable.extend(lost);
             backing.unreadable.insert("lost".to_owned());
             if halted_is_lost.is_some() {
                 backing.unreadable.insert(HALTED.to_owned());
@@ -286,19 +306,23 @@ fn backings() -> BoxedStrategy<Backing> {
 }
 
 /// What a person may have answered, long ago or not.
-fn answers() -> BoxedStrategy<Value> {
+fn answers() -> BoxedStrategy<Option<Value>> {
     let state = words(&["pending", "approved", "approved", "denied", "in no shape"]);
     let expires = select(&[None, Some(-5), Some(0), Some(1), Some(30)][..]);
     prop_oneof![
         12 => (state, expires).prop_map(|(state, expires)| {
-            json!({"id": "a-1", "state": state, "by": "ada", "expires": expires.map(|at| minute(at).to_string())})
+            let expires = expires.map(|at| minute(at).to_string());
+            Some(json!({"id": "a-1", "state": state, "by": "ada", "expires": expires}))
         }),
-        1 => Just(json!(7)),
-    ].boxed()
+        1 => Just(Some(json!(7))),
+        1 => Just(Some(Value::Null)),
+        1 => Just(None),
+    ]
+    .boxed()
 }
 
 pub(crate) fn events() -> BoxedStrategy<Event> {
-    let tool = (words(&["Read", "Write", "Bash"]), words(&["a.rs", "b.rs"]))
+    let tool = (words(&["Read", "Write", "Bash", ""]), words(&["a.rs", "b.rs"]))
         .prop_map(|(name, path)| ToolCall::new(name, json!({"file_path": path, "n": 7})));
     let content = prop_oneof![
         words(&["the key is hunter2, mind it", "schöne Grüße", ""]).prop_map(Value::from),
@@ -328,6 +352,9 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
                 tool: tool.filter(|_| is_tool),
                 result: (kind == EventKind::AfterTool).then_some(result),
                 text: text.filter(|_| !is_tool),
+                output: (kind == EventKind::BeforeStop).then(|| json!("done")),
+                error: (kind == EventKind::OnError)
+                    .then(|| ErrorInfo { message: Some("disk full".to_owned()), ..ErrorInfo::default() }),
                 handoff: is_handoff.then(|| Handoff { to: Some("rev-1".to_owned()), ..Handoff::default() }),
                 ..Event::new(kind)
             }

@@ -16,7 +16,6 @@
 mod agreement;
 mod approvals;
 mod faults;
-mod findings;
 mod generate;
 mod ladder;
 mod plan;

@@ -132,15 +132,24 @@ pub(crate) fn policy(plans: &[Plan]) -> Policy {
 }
 
 impl Does {
-    /// The strongest effect that it can say.
-    pub(crate) fn strongest(&self) -> Effect {
+    /// Every effect that it can say.
+    fn effects(&self) -> Vec<Effect> {
         match self {
-            Does::Says(verdict) => verdict.effect,
-            Does::Fails(_) | Does::Panics(_) => Effect::Allow,
+            Does::Says(verdict) => vec![verdict.effect],
+            Does::Fails(_) | Does::Panics(_) => Vec::new(),
             Does::Reads { present: one, absent: other, .. }
             | Does::Recalls { present: one, absent: other, .. }
-            | Does::Asks { yes: one, no: other, .. } => one.effect.max(other.effect),
+            | Does::Asks { yes: one, no: other, .. } => vec![one.effect, other.effect],
         }
+    }
+
+    /// The strongest effect that it can say.
+    pub(crate) fn strongest(&self) -> Effect {
+        self.effects().into_iter().max().unwrap_or(Effect::Allow)
+    }
+
+    pub(crate) fn may_retry(&self) -> bool {
+        self.effects().contains(&Effect::Retry)
     }
 }
 
@@ -244,6 +253,10 @@ impl Guardrail for Scripted {
 
     fn has_consequences(&self) -> bool {
         self.plan.has_consequences
+    }
+
+    fn may_retry(&self) -> bool {
+        self.plan.does.may_retry()
     }
 }
 

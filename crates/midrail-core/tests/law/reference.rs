@@ -13,7 +13,7 @@ use midrail_core::{
 use serde_json::{Value, json};
 
 use crate::plan::{Does, Learns, Plan, SCRIPTED, When};
-use crate::world::{Backing, names};
+use crate::world::{Backing, key_part};
 
 type Changes = BTreeMap<String, Option<Value>>;
 
@@ -44,10 +44,13 @@ pub(crate) struct Outcome {
 /// One voice of the chain, with all that hangs on what is decided in the end.
 struct Voice {
     id: String,
+    /// It is the law's own, and no guardrail's.
+    is_law: bool,
     is_shadow: bool,
     verdict: Verdict,
     retry: Option<Retry>,
     request: Option<ApprovalRequest>,
+    always: Changes,
     if_it_goes_on: Changes,
     if_retry: Changes,
     if_escalate: Changes,
@@ -58,10 +61,12 @@ impl Voice {
     fn new(id: &str, is_shadow: bool, verdict: Verdict) -> Self {
         Voice {
             id: id.to_owned(),
+            is_law: false,
             is_shadow,
             verdict,
             retry: None,
             request: None,
+            always: Changes::new(),
             if_it_goes_on: Changes::new(),
             if_retry: Changes::new(),
             if_escalate: Changes::new(),
@@ -78,8 +83,8 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
     voices.extend(voice_of_the_law(backing));
     for plan in &chain {
         let is_asked = plan.on.contains(&event.kind) && governs(plan, event) && tool_fits(&plan.tools, event);
-        if is_asked && let Some(verdict) = heard(plan, backing, event) {
-            voices.push(considered(plan, verdict, backing, event));
+        if is_asked && let Some(said) = heard(plan, backing, event) {
+            voices.push(considered(plan, said, backing, event));
         }
     }
 
@@ -99,6 +104,7 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
 
     // What hangs on the decision.
     for voice in &voices {
+        outcome.changes.extend(voice.always.clone());
         if effect <= Effect::Redact {
             outcome.changes.extend(voice.if_it_goes_on.clone());
         }
@@ -107,17 +113,22 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         }
         if effect == Effect::Escalate {
             outcome.changes.extend(voice.if_escalate.clone());
+        }
+        // A hand-off that is done waits for nobody, and a person is asked all the same.
+        if effect == Effect::Escalate || event.kind == EventKind::AfterHandoff {
             outcome.requests.extend(voice.request.clone());
         }
         outcome.tidied.extend(voice.tidied.clone());
     }
-    if effect == Effect::Escalate {
-        outcome.approval = deciding.unwrap().request.clone();
-    }
+    outcome.approval = outcome
+        .requests
+        .iter()
+        .find(|request| outcome.by.as_deref() == Some(&*request.guardrail))
+        .cloned();
     if effect == Effect::Retry {
         outcome.retry = joined(&enforced);
     }
-    if effect == Effect::Halt && outcome.by.as_deref() != Some("midrail") {
+    if effect == Effect::Halt && !deciding.unwrap().is_law {
         let user_message = outcome.user_message.clone().unwrap_or_default();
         let halted = json!({"by": outcome.by, "reason": outcome.reason, "user_message": user_message});
         outcome.changes.insert("halted".to_owned(), Some(halted));
@@ -173,19 +184,28 @@ fn voice_of_the_law(backing: &Backing) -> Option<Voice> {
         }
         Err(missing) => Verdict::block(missing),
     };
-    Some(Voice::new("midrail", false, verdict))
+    Some(Voice { is_law: true, ..Voice::new("midrail", false, verdict) })
+}
+
+/// What a guardrail said, or what is said in its place.
+struct Heard {
+    verdict: Verdict,
+    is_fault: bool,
+}
+
+fn step(on_fault: OnFault) -> Effect {
+    match on_fault {
+        OnFault::Block => Effect::Block,
+        OnFault::Escalate => Effect::Escalate,
+        OnFault::Allow => Effect::Allow,
+    }
 }
 
 /// What a guardrail says before the law has made anything of it.
-fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Verdict> {
+fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
     let id = &plan.id;
     let at_fault = |on_fault: OnFault, reason: String| {
-        let effect = match on_fault {
-            OnFault::Block => Effect::Block,
-            OnFault::Escalate => Effect::Escalate,
-            OnFault::Allow => Effect::Allow,
-        };
-        Some(Verdict::new(effect, reason))
+        Some(Heard { verdict: Verdict::new(step(on_fault), reason), is_fault: true })
     };
     let failed = |why: &str| at_fault(plan.on_error, format!("`{id}` failed: {why}"));
     let lacking = |what: &str| at_fault(plan.on_missing, format!("`{id}` could not be checked: {what}"));
@@ -223,53 +243,51 @@ fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Verdict> {
         said.reason = plan.reason.clone().unwrap_or(said.reason);
         said.advice = plan.advice.clone().or(said.advice);
     }
-    Some(said)
+    Some(Heard { verdict: said, is_fault: false })
 }
 
 /// What the law makes of a verdict: repeated warnings, used-up tries, a person's answer, a hand-off that is done.
-fn considered(plan: &Plan, verdict: Verdict, backing: &Backing, event: &Event) -> Voice {
+fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voice {
+    let id = key_part(&plan.id);
     let is_shadow = plan.mode == Mode::Shadow;
     let shadow = if is_shadow { "shadow/" } else { "" };
     let task = event.task.as_ref().and_then(|task| task.id.clone()).unwrap_or_default();
     let tool = event.tool.as_ref().map(|tool| tool.name.clone()).unwrap_or_default();
-    let mut voice = Voice::new(&plan.id, is_shadow, verdict);
+    let mut voice = Voice::new(&plan.id, is_shadow, said.verdict);
 
     // Warnings.
     if voice.verdict.effect == Effect::Warn && plan.warn_limit > 0 {
-        let key = format!("{shadow}warn/{}/{task}", plan.id);
-        let count = counter(backing, &key).unwrap_or(0) + 1;
-        if count >= u64::from(plan.warn_limit) {
-            voice.verdict.effect = Effect::Escalate;
-            voice.verdict.reason += &format!(" (warning {count} of this guardrail in this task)");
-        } else {
-            voice.if_it_goes_on.insert(key, Some(json!(count)));
+        let key = format!("{shadow}warn/{id}/{task}");
+        match counter(backing, &key) {
+            Err(missing) => not_known(plan, &mut voice.verdict, &missing),
+            Ok(so_far) => {
+                let count = so_far.unwrap_or(0).saturating_add(1);
+                if count >= u64::from(plan.warn_limit) {
+                    voice.verdict.effect = Effect::Escalate;
+                    voice.verdict.reason += &format!(" (warning {count} of this guardrail in this task)");
+                } else {
+                    voice.if_it_goes_on.insert(key, Some(json!(count)));
+                }
+            }
         }
     }
 
-    // Tries.
-    let key = format!("{shadow}retry/{}/{tool}", plan.id);
-    if voice.verdict.effect == Effect::Retry {
-        let attempt = counter(backing, &key).unwrap_or(0) + 1;
-        if attempt > u64::from(plan.max_attempts) {
-            voice.verdict.reason += &format!(" (its {} tries are used up)", plan.max_attempts);
-            voice.verdict.effect = match plan.on_exhausted {
-                _ if event.kind == EventKind::BeforeStop => Effect::Warn,
-                OnFault::Allow => Effect::Warn,
-                OnFault::Escalate => Effect::Escalate,
-                OnFault::Block => Effect::Block,
-            };
-        } else {
-            let attempt = u32::try_from(attempt).unwrap();
-            voice.if_retry.insert(key, Some(json!(attempt)));
-            let message = voice.verdict.retry_message.clone().unwrap_or_else(|| voice.verdict.reason.clone());
-            voice.retry = Some(Retry { message, attempt, max_attempts: plan.max_attempts });
+    // Tries. A fault is neither a try nor a success.
+    let can_retry = plan.effect.map_or(plan.does.may_retry(), |effect| effect == Effect::Retry);
+    if !said.is_fault && (can_retry || voice.verdict.effect == Effect::Retry) {
+        let key = format!("{shadow}retry/{id}/{tool}");
+        match slice(backing, &key) {
+            Err(missing) => not_known(plan, &mut voice.verdict, &missing),
+            Ok(so_far) if voice.verdict.effect == Effect::Retry => {
+                let so_far = so_far.and_then(Value::as_u64).unwrap_or(0);
+                count_a_try(plan, &mut voice, key, so_far, event);
+            }
+            // A success gives the tries back.
+            Ok(Some(_)) => {
+                voice.if_it_goes_on.insert(key, None);
+            }
+            Ok(None) => {}
         }
-    } else if slice(backing, &key).is_ok_and(|slice| slice.is_some())
-        // DEPARTURE of the code: see `findings::a_success_gives_the_tries_back_whatever_else_a_guardrail_can_say`.
-        && plan.effect.unwrap_or(plan.ceiling) == Effect::Retry
-    {
-        // A success gives the tries back.
-        voice.if_it_goes_on.insert(key, None);
     }
 
     // A person's answer. Shadow mode asks nobody.
@@ -284,9 +302,34 @@ fn considered(plan: &Plan, verdict: Verdict, backing: &Backing, event: &Event) -
     voice
 }
 
+/// What the law keeps of a guardrail cannot be had: `on_missing` speaks, unless the guardrail was stricter itself.
+fn not_known(plan: &Plan, verdict: &mut Verdict, missing: &str) {
+    verdict.effect = verdict.effect.max(step(plan.on_missing));
+    verdict.reason += &format!(" ({missing})");
+}
+
+fn count_a_try(plan: &Plan, voice: &mut Voice, key: String, so_far: u64, event: &Event) {
+    if so_far >= u64::from(plan.max_attempts) {
+        voice.verdict.reason += &format!(" (its {} tries are used up)", plan.max_attempts);
+        voice.verdict.effect = match plan.on_exhausted {
+            _ if event.kind == EventKind::BeforeStop => Effect::Warn,
+            OnFault::Allow => Effect::Warn,
+            OnFault::Escalate => Effect::Escalate,
+            OnFault::Block => Effect::Block,
+        };
+        return;
+    }
+    let attempt = u32::try_from(so_far + 1).unwrap();
+    // Nobody follows a shadow's guidance, so its count does not wait for the decision.
+    let changes = if voice.is_shadow { &mut voice.always } else { &mut voice.if_retry };
+    changes.insert(key, Some(json!(attempt)));
+    let message = voice.verdict.retry_message.clone().unwrap_or_else(|| voice.verdict.reason.clone());
+    voice.retry = Some(Retry { message, attempt, max_attempts: plan.max_attempts });
+}
+
 fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event) {
-    let (action, new_id) = names(&plan.id, &backing.session, event);
-    let key = format!("approval/{}/{action}", plan.id);
+    let (action, new_id) = backing.names(&plan.id, event);
+    let key = format!("approval/{}/{action}", key_part(&plan.id));
     let reason = voice.verdict.reason.clone();
     let request = |id: String, expires| ApprovalRequest {
         id,
@@ -296,12 +339,18 @@ fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event
         guardrail: plan.id.as_str().into(),
         action: action.clone(),
     };
-    let Some(held) = slice(backing, &key).unwrap() else {
+    let held = match slice(backing, &key) {
+        Ok(held) => held,
+        Err(missing) => return not_known(plan, &mut voice.verdict, &missing),
+    };
+    let Some(held) = held else {
         let timeout = jiff::SignedDuration::from_secs(i64::from(plan.approval_timeout_s));
         let expires = event.time.map(|time| time.checked_add(timeout).unwrap());
         let text = expires.map(|time: jiff::Timestamp| time.to_string());
         let pending = json!({"id": new_id, "state": "pending", "expires": text});
-        voice.if_escalate.insert(key, Some(pending));
+        let is_done = event.kind == EventKind::AfterHandoff;
+        let changes = if is_done { &mut voice.always } else { &mut voice.if_escalate };
+        changes.insert(key, Some(pending));
         voice.request = Some(request(new_id, expires));
         return;
     };
@@ -313,7 +362,8 @@ fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event
         voice.verdict.reason = format!("denied by {} ({}): {reason}", text("by"), text("id"));
     } else if is_over {
         voice.verdict.effect = Effect::Block;
-        voice.verdict.reason = format!("the approval {} timed out with no answer: {reason}", text("id"));
+        let how = if text("state") == "approved" { "before it was used" } else { "with no answer" };
+        voice.verdict.reason = format!("the approval {} timed out {how}: {reason}", text("id"));
         voice.tidied.insert(key);
     } else if text("state") == "approved" {
         voice.verdict.effect = Effect::Allow;
@@ -342,12 +392,21 @@ fn passing_on(voices: &[&Voice], event: &Event, effect: Effect) -> Option<String
         return None;
     }
     let result = event.result.as_ref().and_then(|result| result.content.as_ref());
-    let text = replacement.or_else(|| event.text.clone()).or_else(|| match result {
+    let own = event.text.clone().or_else(|| match result {
         Some(Value::String(text)) => Some(text.clone()),
         Some(other) => Some(other.to_string()),
         None => None,
-    })?;
-    Some(redacted(&text, &redactions))
+    });
+    // DEPARTURE of the code: see `ladder::an_event_without_text_passes_none_on`.
+    let own = own.unwrap_or_default();
+    let Some(mut text) = replacement else { return Some(redacted(&own, &redactions)) };
+    // What is hidden in the event's own text is hidden in the replacement too, wherever it stands.
+    for Redaction { start, end, replacement } in redactions {
+        if let Some(hidden) = own.get(*start..*end).filter(|hidden| !hidden.is_empty()) {
+            text = text.replace(hidden, replacement);
+        }
+    }
+    Some(text)
 }
 
 /// Whole characters, overlaps joined under the replacement of the part that begins first.
@@ -407,8 +466,9 @@ fn learnt(plan: &Plan, backing: &Backing, event: &Event, effect: Effect) -> Chan
     match &plan.learns {
         Learns::Nothing | Learns::Fails | Learns::Panics => {}
         Learns::Counts => {
-            let seen = counter(backing, &own("seen")).unwrap_or(0);
-            changes.insert(own("seen"), Some(json!(seen + 1)));
+            if let Ok(seen) = counter(backing, &own("seen")) {
+                changes.insert(own("seen"), Some(json!(seen.unwrap_or(0) + 1)));
+            }
         }
         Learns::Remembers => {
             changes.insert(own("last"), Some(json!(effect.word())));
@@ -444,8 +504,8 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 fn own_key(plan: &Plan, event: &Event, name: &str) -> String {
     match &event.prompt {
-        Some(prompt) if plan.per_prompt => format!("{}@{prompt}/{name}", plan.id),
-        _ => format!("{}/{name}", plan.id),
+        Some(prompt) if plan.per_prompt => format!("{}@{}/{name}", key_part(&plan.id), key_part(prompt)),
+        _ => format!("{}/{name}", key_part(&plan.id)),
     }
 }
 
@@ -453,9 +513,10 @@ fn slice<'a>(backing: &'a Backing, key: &str) -> Result<Option<&'a Value>, Strin
     if backing.unreadable.contains(key) {
         return Err(format!("the session's `{key}` was not loaded"));
     }
-    Ok(backing.slices.get(key))
+    // Null is none.
+    Ok(backing.slices.get(key).filter(|value| **value != Value::Null))
 }
 
-fn counter(backing: &Backing, key: &str) -> Option<u64> {
-    slice(backing, key).unwrap()?.as_u64()
+fn counter(backing: &Backing, key: &str) -> Result<Option<u64>, String> {
+    Ok(slice(backing, key)?.and_then(Value::as_u64))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::{
-    Changes, Decision, Effect, Event, EventKind, Fact, FactKey, Facts, HALTED, Needs, Policy, Session,
+    Changes, Decision, Effect, Event, Fact, FactKey, Facts, HALTED, Needs, Policy, Session,
     Unmetered, evaluate,
 };
 use serde_json::{Value, json};
@@ -19,6 +19,8 @@ pub(crate) struct Backing {
     pub(crate) facts: BTreeMap<FactKey, Fact>,
     /// Slices that nobody can load.
     pub(crate) unreadable: BTreeSet<String>,
+    /// What the engine calls every action, where it does so.
+    pub(crate) action_digest: Option<String>,
 }
 
 /// A decision with all that it was made from.
@@ -53,7 +55,7 @@ impl Backing {
     /// Decides as the engine does: from nothing, fetching what turns out to be lacking, until nothing more comes.
     pub(crate) fn settle(&self, policy: &Policy, event: &Event) -> Settled {
         let mut session = Session::new(self.session.as_str());
-        let mut facts = Facts::default();
+        let mut facts = Facts { action_digest: self.action_digest.clone(), ..Facts::default() };
         for rounds in 1..1_000 {
             let evaluation = evaluate(policy, &session, &facts, event, &Unmetered);
             if !self.fetch(&evaluation.needs, &mut session, &mut facts) {
@@ -61,6 +63,25 @@ impl Backing {
             }
         }
         panic!("the needs of {event:?} have no end");
+    }
+
+    /// All facts that there are.
+    pub(crate) fn facts(&self) -> Facts {
+        Facts { action_digest: self.action_digest.clone(), known: self.facts.clone(), ..Facts::default() }
+    }
+
+    /// How the law names an action, asked of the law itself: the digest of the action, and the id of a new request.
+    /// What a digest must tell apart is tested elsewhere; the model takes it as given.
+    pub(crate) fn names(&self, guardrail: &str, event: &Event) -> (String, String) {
+        let policy = policy(&[says(guardrail, Effect::Escalate)]);
+        let mut session = Session::new(self.session.as_str());
+        session.load(HALTED, None);
+        let needs = evaluate(&policy, &session, &self.facts(), event, &Unmetered).needs;
+        let prefix = format!("approval/{}/", key_part(guardrail));
+        let key = needs.slices.iter().find(|key| key.starts_with(&prefix)).unwrap();
+        session.load(key.clone(), None);
+        let decision = evaluate(&policy, &session, &self.facts(), event, &Unmetered).decision;
+        (key[prefix.len()..].to_owned(), decision.requests[0].id.clone())
     }
 
     pub(crate) fn apply(&mut self, changes: &Changes) {
@@ -121,19 +142,17 @@ pub(crate) fn write(path: &str) -> Event {
     Event { time: Some(minute(0)), ..Event::before_tool("Write", json!({"file_path": path})) }
 }
 
-/// How the law names an action, asked of the law itself: the digest of the action, and the id of a new request.
-/// What a digest must tell apart is tested elsewhere; the model takes it as given.
-pub(crate) fn names(guardrail: &str, session: &str, event: &Event) -> (String, String) {
-    let policy = policy(&[says(guardrail, Effect::Escalate)]);
-    let mut loaded = Session::new(session);
-    loaded.load(HALTED, None);
-    let needs = evaluate(&policy, &loaded, &Facts::default(), event, &Unmetered).needs;
-    let prefix = format!("approval/{guardrail}/");
-    let key = needs.slices.iter().find(|key| key.starts_with(&prefix)).unwrap();
-    loaded.load(key.clone(), None);
-    let decision = evaluate(&policy, &loaded, &Facts::default(), event, &Unmetered).decision;
-    // Nothing is asked for after a hand-off, so there is no id either.
-    let id = decision.requests.first().map(|request| request.id.clone()).unwrap_or_default();
-    assert!(!id.is_empty() || event.kind == EventKind::AfterHandoff);
-    (key[prefix.len()..].to_owned(), id)
+/// An id as a part of a key: without the separators of keys, and apart from the law's own words.
+pub(crate) fn key_part(id: &str) -> String {
+    if ["approval", "halted", "retry", "shadow", "var", "warn"].contains(&id) {
+        return format!("%{id}");
+    }
+    id.chars()
+        .map(|c| match c {
+            '%' => "%25".to_owned(),
+            '/' => "%2F".to_owned(),
+            '@' => "%40".to_owned(),
+            other => other.to_string(),
+        })
+        .collect()
 }

@@ -117,18 +117,27 @@ impl<'s> Evaluator<'s> {
             Code::Number(value) => Value::Number(*value),
             Code::Text(text) => Value::Text(Cow::Borrowed(text)),
             Code::Name(index) => match self.names.get(*index).map(|name| self.scope.lookup(name).plain()) {
-                Some(Value::Number(value)) => finite(value),
+                Some(Value::Number(value)) if value.is_nan() => Value::Unknown,
                 Some(value) => value,
                 None => Value::Unknown,
             },
             Code::Negate(part) => self.number(part).map_or(Value::Unknown, |value| Value::Number(-value)),
             Code::Arithmetic(operator, left, right) => match (self.number(left), self.number(right)) {
-                (Some(left), Some(right)) => finite(match operator {
-                    Arithmetic::Add => left + right,
-                    Arithmetic::Subtract => left - right,
-                    Arithmetic::Multiply => left * right,
-                    Arithmetic::Divide => left / right,
-                }),
+                (Some(left), Some(right)) => {
+                    let result = match operator {
+                        Arithmetic::Add => left + right,
+                        Arithmetic::Subtract => left - right,
+                        Arithmetic::Multiply => left * right,
+                        Arithmetic::Divide => left / right,
+                    };
+                    // A limit without end stays one; a division by nothing or an overflow is no number.
+                    let endless = left.is_infinite() || right.is_infinite();
+                    if result.is_finite() || (endless && !result.is_nan()) {
+                        Value::Number(result)
+                    } else {
+                        Value::Unknown
+                    }
+                }
                 _ => Value::Unknown,
             },
             Code::Call(function, part) => call(*function, self.value(part)),
@@ -282,10 +291,6 @@ fn text_test(test: TextTest, left: &Value<'_>, right: &Value<'_>) -> Option<bool
         TextTest::StartsWith => left.starts_with(right.as_ref()),
         TextTest::EndsWith => left.ends_with(right.as_ref()),
     })
-}
-
-fn finite<'s>(value: f64) -> Value<'s> {
-    if value.is_finite() { Value::Number(value) } else { Value::Unknown }
 }
 
 fn call(function: Function, value: Value<'_>) -> Value<'_> {

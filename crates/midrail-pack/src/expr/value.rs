@@ -21,7 +21,7 @@ pub enum Value<'a> {
     Null,
     /// True or false.
     Bool(bool),
-    /// A number; one that is not finite counts as unknown.
+    /// A number; infinity stands for no limit, and what is no number counts as unknown.
     Number(f64),
     /// A text.
     Text(Cow<'a, str>),

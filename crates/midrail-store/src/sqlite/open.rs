@@ -20,21 +20,23 @@ const MIGRATIONS: &[&str] = &[include_str!("001.sql")];
 
 const APPLICATION: i64 = 0x4d44_524c;
 
-/// After so many pages the write-ahead log is written back. The log is left in place when a process ends, and read by
-/// the next one to start, so it is kept short.
-const LOG_PAGES: i64 = 256;
+/// A write-ahead log that is longer is written back by the next process that opens the store. Short processes leave
+/// the log behind (writing it back at the end of each would cost more than all else), and whoever finds no other
+/// process at work has to read it through, so it is kept short.
+const LONG_LOG: u64 = 256 << 10;
 
 pub(super) fn for_writing(path: &Path) -> Result<Connection> {
     files::make_private(path)?;
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let fail = |error| failure(path, error);
     if version(&connection, path)? < known() {
         migrate(&connection, path)?;
     }
     connection.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
-    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).map_err(fail)?;
-    // Writing the log back at the end of every short process would cost more than all else.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
+    if log_length(path) > LONG_LOG {
+        write_back(&mut connection).map_err(fail)?;
+    }
     Ok(connection)
 }
 
@@ -46,7 +48,7 @@ pub(super) fn for_reading(path: &Path) -> Result<Connection> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let (connection, found) = match version(&connection, path) {
         Ok(found) => (connection, found),
-        Err(StoreError::ReadOnly { .. } | StoreError::Sqlite { .. }) if has_no_log(path) => {
+        Err(StoreError::ReadOnly { .. } | StoreError::Sqlite { .. }) if log_length(path) == 0 => {
             // The folder cannot be written, so there is no room for the log's index; and there is no log to read.
             let connection = connect_immutable(path)?;
             let found = version(&connection, path)?;
@@ -171,7 +173,13 @@ pub(super) fn begin(connection: &Connection) -> rusqlite::Result<rusqlite::Trans
     patiently(|| rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate))
 }
 
-/// Whether nothing waits to be written back.
-fn has_no_log(path: &Path) -> bool {
-    files::beside(path, "-wal").metadata().map_or(true, |metadata| metadata.len() == 0)
+/// Writes the log back, unless others are at work: then they, or the next one, will.
+fn write_back(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    connection.busy_handler(Some(wait))
+}
+
+fn log_length(path: &Path) -> u64 {
+    files::beside(path, "-wal").metadata().map_or(0, |metadata| metadata.len())
 }

@@ -1,0 +1,161 @@
+//! Midrail's own wire, version 1: one JSON object an event, one a decision. Bytes come in with limits; whatever does
+//! not fit is an error that says where and what.
+
+use std::io::{self, Read};
+
+use midrail::{Decision, Event, EventKind};
+
+/// The largest event that is read.
+pub const MAX_EVENT: u64 = 32 << 20;
+
+/// Why bytes are no event.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// They could not be read.
+    #[error("could not read the event: {0}")]
+    Io(#[source] io::Error),
+    /// There are too many.
+    #[error("the event is larger than {MAX_EVENT} bytes")]
+    TooLarge,
+    /// There are none.
+    #[error("there is no event: the input is empty")]
+    Empty,
+    /// They are no text.
+    #[error("the event is not UTF-8: byte {at} does not belong there")]
+    NotUtf8 {
+        /// The first byte that does not fit.
+        at: usize,
+    },
+    /// The text is no JSON.
+    #[error("the event is not JSON: line {line}, column {column}: {what}")]
+    NotJson {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// The JSON is no event.
+    #[error("this is no event: {what} (line {line}, column {column})")]
+    NoEvent {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// It is nested deeper than can be recorded.
+    #[error("the event is nested more than {} levels deep", Event::MAX_DEPTH)]
+    TooDeep,
+}
+
+impl WireError {
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            WireError::Empty => Some("give a JSON object such as {\"kind\":\"before_tool\",\"tool\":{\"name\":\"Write\"}}".into()),
+            WireError::NoEvent { what, .. } if what.contains("kind") => {
+                let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.word()).collect();
+                Some(format!("the kinds of event are {}", kinds.join(", ")))
+            }
+            WireError::TooLarge => Some("cut large contents short before they are sent".into()),
+            _ => None,
+        }
+    }
+}
+
+/// Reads one event.
+pub fn read_event(input: &mut dyn Read) -> Result<Event, WireError> {
+    let mut bytes = Vec::new();
+    input.take(MAX_EVENT + 1).read_to_end(&mut bytes).map_err(WireError::Io)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_EVENT {
+        return Err(WireError::TooLarge);
+    }
+    decode(&bytes)
+}
+
+/// One event from its bytes.
+pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| WireError::NotUtf8 { at: error.valid_up_to() })?;
+    if text.trim().is_empty() {
+        return Err(WireError::Empty);
+    }
+    if depth(text) > Event::MAX_DEPTH {
+        return Err(WireError::TooDeep);
+    }
+    serde_json::from_str(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        // serde puts the place behind its message; here it stands in a place of its own.
+        let whole = error.to_string();
+        let what = whole.split(" at line ").next().unwrap_or(&whole).to_owned();
+        match error.classify() {
+            serde_json::error::Category::Data => WireError::NoEvent { line, column, what },
+            _ => WireError::NotJson { line, column, what },
+        }
+    })
+}
+
+/// One decision as one line.
+pub fn encode(decision: &Decision) -> String {
+    // A decision holds nothing that JSON cannot: maps with text keys, texts, numbers.
+    serde_json::to_string(decision).unwrap_or_else(|_| r#"{"effect":"block","by":"midrail","mode":"enforce"}"#.to_owned())
+}
+
+/// How deep brackets are nested, outside of strings. Cheap, and before anything recursive sees the text.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0_usize);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn message(bytes: &[u8]) -> String {
+        decode(bytes).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn bad_input_says_where_and_what() {
+        assert_eq!(message(b""), "there is no event: the input is empty");
+        assert_eq!(message(b"\xff\xfe"), "the event is not UTF-8: byte 0 does not belong there");
+        assert_eq!(message(b"{\"kind\": \n nope}"), "the event is not JSON: line 2, column 3: expected ident");
+        assert!(message(br#"{"kind":"explode"}"#).contains("unknown kind of event `explode`"));
+        assert!(message(br#"{"tool":{"name":"x"}}"#).contains("missing field `kind`"));
+        assert!(message(br#"{"kind":"before_tool","tool":"x"}"#).contains("this is no event"));
+        assert!(message(b"[]").contains("this is no event"));
+        let deep = format!("{{\"kind\":\"before_tool\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+        assert_eq!(message(deep.as_bytes()), "the event is nested more than 100 levels deep");
+    }
+
+    #[test]
+    fn a_flood_is_cut_off() {
+        let error = read_event(&mut io::repeat(b' ')).unwrap_err();
+        assert!(matches!(error, WireError::TooLarge), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The check of a guardrail: exactly one kind, or none.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use midrail_core::{Context, Effect, Guardrail, Spec};
+use midrail_guardrails::{
+    Key, KeyedDependency, KeyedRule, Page, ReadBeforeWrite, RuleSet, SequentialDependency,
+};
+
+use super::{Compiler, Issue, built_in, key as pointer};
+use crate::expr::Expected;
+use crate::raw::{Guard, KeySource, RequireBefore};
+use crate::rule::{CustomCheck, Worded, key};
+use crate::scalar::Many;
+
+type Check = Option<Arc<dyn Guardrail>>;
+
+impl Compiler<'_> {
+    /// The check itself, with the words that the pack puts in its mouth.
+    pub(super) fn check(&mut self, at: &str, guard: &Guard, page: Option<&Page>, spec: &Spec) -> Check {
+        let kinds: Vec<&str> = [
+            ("use", guard.uses.is_some()),
+            ("check", guard.check.is_some()),
+            ("read_before_write", guard.read_before_write.is_some()),
+            ("require_before", guard.require_before.is_some()),
+            ("sequential", guard.sequential.is_some()),
+            ("keyed", guard.keyed.is_some()),
+            ("rules", guard.rules.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(name, is_there)| is_there.then_some(name))
+        .collect();
+        if let [first, others @ ..] = kinds.as_slice()
+            && !others.is_empty()
+        {
+            for other in others {
+                let message = format!("`{other}` does not go with `{first}`");
+                self.issues
+                    .push(Issue::new(format!("{at}/{other}"), message).help("make it a guardrail of its own"));
+            }
+            return None;
+        }
+        let inner = match page {
+            Some(page) => self.built_in(at, guard, page)?,
+            None => return self.custom(at, guard, spec),
+        };
+        if guard.user_message.is_none() && guard.corrective_message.is_none() {
+            return Some(inner);
+        }
+        Some(Arc::new(Worded {
+            inner,
+            user_message: guard.user_message.clone(),
+            corrective_message: guard.corrective_message.clone(),
+        }))
+    }
+
+    fn built_in(&mut self, at: &str, guard: &Guard, page: &Page) -> Check {
+        if let Some(settings) = &guard.read_before_write {
+            return self.read_before_write(&format!("{at}/read_before_write"), settings);
+        }
+        if let Some(rule) = &guard.require_before {
+            return self.require_before(&format!("{at}/require_before"), rule);
+        }
+        if let Some(rules) = &guard.sequential {
+            return self.sequential(&format!("{at}/sequential"), rules);
+        }
+        if let Some(rules) = &guard.keyed {
+            let rules = rules.iter().enumerate().map(|(i, rule)| (format!("{at}/keyed/{i}"), rule));
+            return self.keyed(&format!("{at}/keyed"), rules.collect());
+        }
+        if let Some(rules) = &guard.rules {
+            let rules = rules.iter().enumerate();
+            let rules =
+                rules.map(|(i, rule)| (format!("{at}/rules/{i}/require_before"), &rule.require_before));
+            return self.rule_set(&format!("{at}/rules"), rules.collect());
+        }
+        Some(built_in(page))
+    }
+
+    fn custom(&mut self, at: &str, guard: &Guard, spec: &Spec) -> Check {
+        let check = match &guard.check {
+            Some(check) => Some(self.expression(&format!("{at}/check"), check, Expected::Bool)?),
+            None => None,
+        };
+        let reason = match (&guard.reason, &check) {
+            (Some(reason), _) => reason.clone(),
+            (None, _) if !spec.description.is_empty() => spec.description.clone(),
+            (None, Some(check)) => format!("`{}` requires: {}", spec.id, check.source().trim()),
+            (None, None) => format!("`{}` forbids this", spec.id),
+        };
+        Some(Arc::new(CustomCheck {
+            check,
+            effect: guard.effect.unwrap_or(Effect::Block),
+            reason,
+            user_message: guard.user_message.clone(),
+            corrective_message: guard.corrective_message.clone(),
+        }))
+    }
+
+    fn read_before_write(&mut self, at: &str, settings: &ReadBeforeWrite) -> Check {
+        self.patterns(&format!("{at}/read_tools"), &settings.read_tools);
+        self.patterns(&format!("{at}/write_tools"), &settings.write_tools);
+        Some(Arc::new(settings.clone()))
+    }
+
+    fn require_before(&mut self, at: &str, rule: &RequireBefore) -> Check {
+        for (name, patterns) in [("tool", &rule.tool), ("requires", &rule.requires), ("reads", &rule.reads)] {
+            self.patterns(&format!("{at}/{name}"), patterns);
+        }
+        if rule.tool.is_empty() {
+            self.issues.push(Issue::new(format!("{at}/tool"), "name at least one tool"));
+        }
+        match (rule.requires.is_empty(), rule.reads.is_empty()) {
+            (true, true) => {
+                let issue = Issue::new(at, "it does not say what has to come before");
+                self.issues.push(issue.help("add `requires: TOOL` or `reads: TOOL`"));
+                None
+            }
+            (false, false) => {
+                let issue = Issue::new(format!("{at}/reads"), "`reads` does not go with `requires`");
+                self.issues.push(issue.help("make them two rules"));
+                None
+            }
+            (true, false) => self.reads(at, rule),
+            (false, true) => self.requires(at, rule),
+        }
+    }
+
+    fn reads(&mut self, at: &str, rule: &RequireBefore) -> Check {
+        let key = match &rule.key {
+            None => Vec::new(),
+            Some(KeySource::Args(names)) => names.0.clone(),
+            Some(KeySource::Expression { .. }) => {
+                let issue = Issue::new(format!("{at}/key"), "with `reads`, the key is a path");
+                self.issues.push(issue.help("name the argument that holds the path"));
+                return None;
+            }
+        };
+        Some(Arc::new(ReadBeforeWrite {
+            read_tools: rule.reads.0.clone(),
+            write_tools: rule.tool.0.clone(),
+            new_files: rule.new_files.unwrap_or_default(),
+            freshness: rule.freshness.unwrap_or_default(),
+            own_writes: rule.own_writes.unwrap_or_default(),
+            mount: rule.mount.clone(),
+            key,
+        }))
+    }
+
+    fn requires(&mut self, at: &str, rule: &RequireBefore) -> Check {
+        for (name, is_there) in [
+            ("new_files", rule.new_files.is_some()),
+            ("freshness", rule.freshness.is_some()),
+            ("own_writes", rule.own_writes.is_some()),
+            ("mount", rule.mount.is_some()),
+        ] {
+            if is_there {
+                let issue = Issue::new(format!("{at}/{name}"), format!("`{name}` goes with `reads` only"));
+                self.issues.push(issue.help("leave it out"));
+            }
+        }
+        let key = match &rule.key {
+            None => {
+                let dependencies =
+                    rule.tool.iter().map(|tool| (tool.clone(), rule.requires.0.clone())).collect();
+                return Some(Arc::new(SequentialDependency { dependencies }));
+            }
+            Some(KeySource::Args(names)) if names.is_empty() => {
+                let issue = Issue::new(format!("{at}/key"), "a key needs the name of an argument");
+                self.issues.push(issue.help("leave `key` out for a rule without one"));
+                return None;
+            }
+            Some(KeySource::Args(names)) => Key::Args(names.0.clone()),
+            Some(KeySource::Expression { expression }) => {
+                let expression =
+                    self.expression(&format!("{at}/key/expression"), expression, Expected::Any)?;
+                Key::Computed(Arc::new(move |context: &Context<'_>| Ok(key(&expression, context))))
+            }
+        };
+        let rules = rule.tool.iter().map(|tool| KeyedRule {
+            tool: tool.clone(),
+            prerequisites: rule.requires.0.clone(),
+            key: key.clone(),
+        });
+        Some(Arc::new(KeyedDependency { rules: rules.collect() }))
+    }
+
+    fn sequential(&mut self, at: &str, rules: &BTreeMap<String, Many>) -> Check {
+        for (tool, requires) in rules {
+            let place = format!("{at}/{}", pointer(tool));
+            self.patterns(&place, std::slice::from_ref(tool));
+            self.patterns(&place, requires);
+            if requires.is_empty() {
+                let issue = Issue::new(place, format!("`{tool}` does not say what has to come before"));
+                self.issues.push(issue.help("name the tools that it needs first"));
+            }
+        }
+        let dependencies = rules.iter().map(|(tool, requires)| (tool.clone(), requires.0.clone())).collect();
+        Some(Arc::new(SequentialDependency { dependencies }))
+    }
+
+    /// Rules of `keyed`, each of which needs a key.
+    fn keyed(&mut self, at: &str, rules: Vec<(String, &RequireBefore)>) -> Check {
+        for (at, _) in rules.iter().filter(|(_, rule)| rule.key.is_none() && !rule.requires.is_empty()) {
+            let issue = Issue::new(at, "a rule of `keyed` needs a `key`");
+            self.issues.push(issue.help("add `key: ARGUMENT`, or use `require_before` for a rule without one"));
+        }
+        self.rule_set(at, rules)
+    }
+
+    fn rule_set(&mut self, at: &str, rules: Vec<(String, &RequireBefore)>) -> Check {
+        if rules.is_empty() {
+            self.issues.push(Issue::new(at, "there is no rule in it").help("add a rule, or leave it out"));
+        }
+        let rules = rules.into_iter().filter_map(|(at, rule)| self.require_before(&at, rule)).collect();
+        Some(Arc::new(RuleSet { rules }))
+    }
+}

@@ -1,0 +1,95 @@
+//! Definitions of agents and tasks, and the guardrails that are bound to them.
+
+use std::sync::Arc;
+
+use midrail_core::{Agent, Definition, Scope, Task};
+
+use super::{Bound, Compiler, Issue, key};
+use crate::raw::{AgentDefinition, TaskDefinition};
+
+impl<'p> Compiler<'p> {
+    pub(super) fn agent(&mut self, name: &'p str, agent: &'p AgentDefinition) -> Definition {
+        let at = format!("/agents/{}", key(name));
+        self.patterns(&format!("{at}/id"), &agent.id);
+        self.patterns(&format!("{at}/task_ids"), &agent.task_ids);
+        self.patterns(&format!("{at}/allowed_tools"), agent.allowed_tools.as_deref().unwrap_or_default());
+        self.patterns(
+            &format!("{at}/additional_tools"),
+            agent.additional_tools.as_deref().unwrap_or_default(),
+        );
+        self.scope(&at, agent.scope.as_ref());
+        let definition = Definition {
+            name: name.to_owned(),
+            agents: agent.id.0.clone(),
+            tasks: agent.task_ids.0.clone(),
+            agent: Agent {
+                role: agent.role_or(name).map(str::to_owned),
+                capabilities: agent.capabilities.clone(),
+                allowed_tools: agent.allowed_tools.clone(),
+                autonomy_level: agent.autonomy_level.clone(),
+                ..Agent::default()
+            },
+            task: Task {
+                goal: agent.goal.clone(),
+                risk: agent.risk,
+                scope: agent.scope.clone(),
+                token_budget: agent.token_budget,
+                time_budget_s: agent.time_budget.map(|time| time.0),
+                api_call_budget: agent.api_call_budget,
+                cost_budget: agent.cost_budget,
+                additional_tools: agent.additional_tools.clone(),
+                ..Task::default()
+            },
+        };
+        let whole = Bound { definition: Some(Arc::new(definition.clone())), agent: Some((name, agent)), tools: None };
+        for (i, guard) in agent.guardrails.iter().enumerate() {
+            self.guard(&format!("{at}/guardrails/{i}"), guard, &whole);
+        }
+        for (section_name, section) in &agent.sections {
+            let at = format!("{at}/sections/{}", key(section_name));
+            self.patterns(&format!("{at}/tools"), &section.tools);
+            if section.tools.is_empty() {
+                let issue = Issue::new(format!("{at}/tools"), "a section needs tools");
+                self.issues.push(issue.help("name them, or move its guardrails to the definition"));
+            }
+            let part = Bound { tools: Some(&section.tools), ..whole.clone() };
+            for (i, guard) in section.guardrails.iter().enumerate() {
+                self.guard(&format!("{at}/guardrails/{i}"), guard, &part);
+            }
+        }
+        definition
+    }
+
+    pub(super) fn task(&mut self, name: &str, task: &TaskDefinition) -> Definition {
+        let at = format!("/tasks/{}", key(name));
+        self.patterns(&format!("{at}/id"), &task.id);
+        self.patterns(
+            &format!("{at}/additional_tools"),
+            task.additional_tools.as_deref().unwrap_or_default(),
+        );
+        self.scope(&at, task.scope.as_ref());
+        Definition {
+            name: name.to_owned(),
+            tasks: if task.id.is_empty() { vec![name.to_owned()] } else { task.id.0.clone() },
+            task: Task {
+                goal: task.goal.clone(),
+                risk: task.risk,
+                scope: task.scope.clone(),
+                token_budget: task.token_budget,
+                time_budget_s: task.time_budget.map(|time| time.0),
+                api_call_budget: task.api_call_budget,
+                cost_budget: task.cost_budget,
+                additional_tools: task.additional_tools.clone(),
+                ..Task::default()
+            },
+            ..Definition::default()
+        }
+    }
+
+    fn scope(&mut self, at: &str, scope: Option<&Scope>) {
+        let Some(files) = scope.map(|scope| &scope.files) else { return };
+        for (name, patterns) in [("read", &files.read), ("write", &files.write), ("deny", &files.deny)] {
+            self.patterns(&format!("{at}/scope/files/{name}"), patterns.as_deref().unwrap_or_default());
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Everything around a guardrail's check: when it is asked, and what its answer leads to.
+
+use std::sync::Arc;
+
+use midrail_core::{Condition, Context, Effect, Missing, Mode, OnFault, Spec, Tools};
+use midrail_guardrails::Page;
+
+use super::{Bound, Compiler, Issue};
+use crate::expr::Expected;
+use crate::pattern::{is_everything, within};
+use crate::raw::{Guard, StateScope};
+use crate::rule::{All, When};
+
+impl Compiler<'_> {
+    /// Fills in what a guardrail says of itself, then what its pack says for all.
+    pub(super) fn fill(
+        &mut self,
+        at: &str,
+        spec: &mut Spec,
+        guard: &Guard,
+        page: Option<&Page>,
+        bound: &Bound<'_>,
+    ) {
+        let always_on = page.filter(|page| page.always_on && *spec.id == *page.id);
+        if let Some(page) = always_on {
+            self.stays_on(at, page, guard, bound);
+        }
+        // INVARIANT: what a pack says for all of its guardrails never loosens one that is always on.
+        let pack = self.pack;
+        let defaults = &pack.defaults;
+        let for_all = |on_fault: Option<OnFault>| on_fault.filter(|_| always_on.is_none());
+        let deep = page.is_some_and(|page| page.id == super::CLASSIFIER);
+        let fault = if deep { OnFault::Escalate } else { OnFault::Block };
+        spec.mode = guard.mode.or(pack.mode.filter(|_| always_on.is_none())).unwrap_or_default();
+        spec.on_error = guard.on_error.or(for_all(defaults.on_error)).unwrap_or(fault);
+        spec.on_missing = guard.on_missing.or(for_all(defaults.on_missing)).unwrap_or(spec.on_error);
+        spec.warn_limit = guard.warn_limit.or(defaults.warn_limit).unwrap_or(spec.warn_limit);
+        spec.max_attempts = guard.max_attempts.or(defaults.max_attempts).unwrap_or(spec.max_attempts);
+        spec.on_exhausted = guard.on_exhausted.or(defaults.on_exhausted).unwrap_or(spec.on_exhausted);
+        if let Some(approver) = guard.approver.as_ref().or(defaults.approver.as_ref()) {
+            spec.approver.clone_from(approver);
+        }
+        if let Some(timeout) = guard.approval_timeout.or(defaults.approval_timeout) {
+            spec.approval_timeout_s = timeout.whole();
+        }
+        spec.description = guard.description.clone().or_else(|| guard.name.clone()).unwrap_or_default();
+        spec.category = guard.category.unwrap_or(spec.category);
+        spec.reason.clone_from(&guard.reason);
+        spec.advice.clone_from(&guard.advice);
+        spec.per_prompt = guard.scope == Some(StateScope::Prompt);
+        if !guard.on.is_empty() {
+            spec.on.clone_from(&guard.on);
+        }
+        self.priority(at, spec, guard, page);
+        self.patterns(&format!("{at}/agents"), &guard.agents);
+        self.patterns(&format!("{at}/tasks"), &guard.tasks);
+        spec.agents.clone_from(&guard.agents);
+        spec.tasks.clone_from(&guard.tasks);
+        self.tools(at, spec, guard, bound);
+        if page.is_some() {
+            spec.effect = guard.effect;
+        }
+        if guard.effect == Some(Effect::Redact) && page.is_none_or(|page| page.id != "secret-redaction") {
+            let issue = Issue::new(format!("{at}/effect"), "this guardrail cannot say what to replace");
+            self.issues.push(issue.help("use `warn`, `retry`, `escalate`, `block` or `halt`"));
+        }
+        self.condition(at, spec, guard, bound);
+    }
+
+    /// Nothing in a pack may take a built-in that is always on out of force.
+    fn stays_on(&mut self, at: &str, page: &Page, guard: &Guard, bound: &Bound<'_>) {
+        let narrows =
+            |patterns: &[String]| !patterns.is_empty() && !patterns.iter().any(|it| is_everything(it));
+        let kinds = |guard: &Guard| !guard.on.is_empty() && !page.on.iter().all(|kind| guard.on.contains(kind));
+        let loosening = [
+            ("enabled", guard.enabled == Some(false)),
+            ("mode", guard.mode == Some(Mode::Shadow)),
+            ("on", kinds(guard)),
+            ("tools", narrows(&guard.tools)),
+            ("agents", narrows(&guard.agents)),
+            ("tasks", narrows(&guard.tasks)),
+            ("when", guard.when.is_some()),
+            ("effect", guard.effect.is_some_and(|effect| effect < Effect::Block)),
+            ("on_error", guard.on_error == Some(OnFault::Allow)),
+            ("on_missing", guard.on_missing == Some(OnFault::Allow)),
+        ];
+        let help = "it can only be lifted for one action, by an emergency override; a copy with an `id` of its own may \
+                    differ";
+        for (name, _) in loosening.into_iter().filter(|(_, loosens)| *loosens) {
+            let message = format!("`{}` is always on, and `{name}` would loosen it", page.id);
+            self.issues.push(Issue::new(format!("{at}/{name}"), message).help(help));
+        }
+        if let Some((agent, _)) = bound.agent {
+            let message = format!("`{}` is always on, for all agents and not for `{agent}` alone", page.id);
+            self.issues.push(Issue::new(at, message).help(help));
+        }
+    }
+
+    fn priority(&mut self, at: &str, spec: &mut Spec, guard: &Guard, page: Option<&Page>) {
+        let Some(priority) = guard.priority else { return };
+        if page.is_none() && priority < 100 {
+            let message = format!("priority must be >= 100 for custom rules, and is {priority}");
+            self.issues
+                .push(Issue::new(format!("{at}/priority"), message).help("1 to 99 belong to the built-ins"));
+        }
+        spec.priority = priority;
+    }
+
+    /// The tools that it governs. Within a section, its own list narrows the section's.
+    fn tools(&mut self, at: &str, spec: &mut Spec, guard: &Guard, bound: &Bound<'_>) {
+        self.patterns(&format!("{at}/tools"), &guard.tools);
+        spec.tools = match (guard.tools.is_empty(), bound.tools) {
+            (true, None) => Tools::All,
+            (false, None) => Tools::Only(guard.tools.0.clone()),
+            (true, Some(section)) => Tools::Only(section.to_vec()),
+            (false, Some(section)) => {
+                let (inside, strangers) = within(&guard.tools, section);
+                for stranger in strangers {
+                    let message = format!("`{stranger}` is not among the tools of this section");
+                    self.issues.push(
+                        Issue::new(format!("{at}/tools"), message)
+                            .help(format!("the section's tools are {}", section.join(", "))),
+                    );
+                }
+                Tools::Only(inside)
+            }
+        };
+    }
+
+    fn condition(&mut self, at: &str, spec: &mut Spec, guard: &Guard, bound: &Bound<'_>) {
+        let mut conditions: Vec<Arc<dyn Condition>> = Vec::new();
+        if let Some(definition) = bound.definition.clone() {
+            conditions.push(Arc::new(move |context: &Context<'_>| -> Result<bool, Missing> {
+                Ok(definition.concerns(context.event))
+            }));
+        }
+        if let Some(when) = &guard.when
+            && let Some(when) = self.expression(&format!("{at}/when"), when, Expected::Bool)
+        {
+            conditions.push(Arc::new(When(when)));
+        }
+        spec.when = match conditions.len() {
+            0 => None,
+            1 => conditions.pop(),
+            _ => Some(Arc::new(All(conditions))),
+        };
+    }
+}

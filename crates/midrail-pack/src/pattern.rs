@@ -1,0 +1,106 @@
+//! What can be said of two name patterns without trying every name.
+
+use midrail_core::glob;
+
+/// Stands for the texts that a `*` can match: none, one character, and more than any `?` is likely to ask for.
+const RUNS: [&str; 3] = ["", "\u{1}", "\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}"];
+
+/// Whether every name that `narrow` matches is matched by `wide`. Says no where it cannot tell.
+pub(crate) fn covers(wide: &str, narrow: &str) -> bool {
+    if wide == narrow || is_everything(wide) {
+        return true;
+    }
+    if !glob::is_pattern(narrow) {
+        return glob::name_matches(wide, narrow);
+    }
+    // Classes and alternatives of the narrow one are not taken apart.
+    if narrow.contains(['[', '{', '\\']) {
+        return false;
+    }
+    RUNS.iter().all(|run| glob::name_matches(wide, &narrow.replace('*', run).replace('?', "\u{1}")))
+}
+
+/// Whether one of several patterns covers another.
+pub(crate) fn any_covers(wide: &[String], narrow: &str) -> bool {
+    wide.iter().any(|wide| covers(wide, narrow))
+}
+
+/// Whether some name could be matched by both. Says yes where it cannot tell.
+pub(crate) fn could_meet(left: &str, right: &str) -> bool {
+    match (glob::is_pattern(left), glob::is_pattern(right)) {
+        (false, _) => glob::name_matches(right, left),
+        (true, false) => glob::name_matches(left, right),
+        (true, true) => {
+            let start = |pattern: &str| pattern.split(['*', '?', '[', '{', '\\']).next().map(str::to_owned);
+            let (left, right) = (start(left).unwrap_or_default(), start(right).unwrap_or_default());
+            left.starts_with(&right) || right.starts_with(&left)
+        }
+    }
+}
+
+/// Whether a pattern matches every name.
+pub(crate) fn is_everything(pattern: &str) -> bool {
+    !pattern.is_empty() && pattern.chars().all(|c| c == '*')
+}
+
+/// The patterns of `own` that lie within `outer`, narrowed to it; those that cannot be narrowed come second.
+pub(crate) fn within(own: &[String], outer: &[String]) -> (Vec<String>, Vec<String>) {
+    let mut inside = Vec::new();
+    let mut strangers = Vec::new();
+    for pattern in own {
+        let before = inside.len();
+        if any_covers(outer, pattern) {
+            inside.push(pattern.clone());
+        } else {
+            inside.extend(outer.iter().filter(|outer| covers(pattern, outer)).cloned());
+        }
+        if inside.len() == before {
+            strangers.push(pattern.clone());
+        }
+    }
+    (inside, strangers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covering_is_told_only_where_it_is_certain() {
+        for (wide, narrow, expected) in [
+            ("*", "anything", true),
+            ("mcp__*", "mcp__fs__read", true),
+            ("mcp__*", "mcp__fs__*", true),
+            ("mcp__fs__*", "mcp__*", false),
+            ("a?", "a*", false),
+            ("a*", "a?", true),
+            ("{read,write}", "write", true),
+            ("a*", "{ab,ac}", false),
+            ("read", "read", true),
+            ("read", "write", false),
+        ] {
+            assert_eq!(covers(wide, narrow), expected, "{wide} over {narrow}");
+        }
+    }
+
+    #[test]
+    fn meeting_is_denied_only_where_it_is_certain() {
+        for (left, right, expected) in [
+            ("implementer-*", "implementer-3", true),
+            ("implementer-*", "tester-*", false),
+            ("*-3", "implementer-*", true),
+            ("a", "b", false),
+        ] {
+            assert_eq!(could_meet(left, right), expected, "{left} and {right}");
+            assert_eq!(could_meet(right, left), expected, "{right} and {left}");
+        }
+    }
+
+    #[test]
+    fn what_lies_within_is_narrowed() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let (inside, strangers) = within(&texts(&["fs_*", "git", "x"]), &texts(&["fs_read", "fs_write", "x"]));
+        assert_eq!(inside, ["fs_read", "fs_write", "x"]);
+        assert_eq!(strangers, ["git"]);
+    }
+}

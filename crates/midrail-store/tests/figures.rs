@@ -1,0 +1,98 @@
+//! Figures, not checks: `cargo test --release -p midrail-store --test figures -- --ignored --nocapture --test-threads 1`.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{blocked, record, verify};
+use midrail_core::{Effect, Record};
+use midrail_store::{AuditLog, Commit, Filter, Policies, Slices, SqliteStore, Store};
+
+const KEYS: [&str; 5] = ["halted", "calls", "read/src/a.rs", "warn/scope-001/t-9", "var/phase"];
+
+/// A record of about two kilobytes.
+fn typical(session: &str, seconds: i64) -> Record {
+    let mut record = if seconds % 50 == 0 { blocked(session, seconds, "safety-001") } else { record(session, seconds) };
+    record.event.text = Some("x".repeat(1500));
+    record
+}
+
+fn decide(store: &SqliteStore, record: &Record) {
+    let slices = store.load(&record.session, &KEYS).unwrap();
+    let mut commit = Commit::new(record);
+    commit.read = KEYS.iter().zip(&slices).map(|(key, slice)| ((*key).to_owned(), slice.version)).collect();
+    commit.changes.set("calls", slices[1].value.as_ref().and_then(|value| value.as_u64()).unwrap_or(0) + 1);
+    commit.changes.set("read/src/a.rs", "0123456789abcdef");
+    store.commit(&commit).unwrap();
+}
+
+fn times(name: &str, rounds: i64, mut work: impl FnMut(i64)) {
+    let mut all: Vec<Duration> = (0..rounds)
+        .map(|round| {
+            let started = Instant::now();
+            work(round);
+            started.elapsed()
+        })
+        .collect();
+    let total: Duration = all.iter().sum();
+    all.sort();
+    let part = |share: usize| all[(all.len() - 1) * share / 100];
+    let rate = 1.0 / (total / u32::try_from(rounds).unwrap()).as_secs_f64();
+    println!("{name:<44} median {:>9.1?}  p99 {:>9.1?}  max {:>9.1?}  {rate:>8.0}/s", part(50), part(99), part(100));
+}
+
+#[test]
+#[ignore = "prints figures"]
+fn short_process_and_long_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    times("make a store", 20, |round| drop(SqliteStore::open(folder.path().join(round.to_string())).unwrap()));
+    SqliteStore::open(&path).unwrap().save_policy("sha256:1", "{}").unwrap();
+    times("open, load 5, commit, close", 2000, |round| {
+        let store = SqliteStore::open(&path).unwrap();
+        store.save_policy("sha256:1", "{}").unwrap();
+        decide(&store, &typical("s", round));
+    });
+    times("open, close", 2000, |_| drop(SqliteStore::open(&path).unwrap()));
+    let store = SqliteStore::open(&path).unwrap();
+    times("load 5", 20_000, |_| drop(store.load("s", &KEYS).unwrap()));
+    times("load 5, commit", 5000, |round| decide(&store, &typical("s", round)));
+}
+
+#[test]
+#[ignore = "prints figures"]
+fn cost_stays_flat_as_the_log_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    for thousands in 0..20 {
+        let name = format!("load 5, commit from record {}", thousands * 10_000);
+        times(&name, 10_000, |round| {
+            decide(&store, &typical(&format!("s{}", round % 100), thousands * 10_000 + round));
+        });
+    }
+    let size = std::fs::metadata(store.path()).unwrap().len();
+    println!("{} bytes a record", size / store.head().unwrap().unwrap().seq);
+    let started = Instant::now();
+    let found = verify(&store);
+    let rate = f64::from(u32::try_from(found.records).unwrap()) / started.elapsed().as_secs_f64();
+    println!("verify: {rate:.0} records/s, sound: {}", found.is_sound());
+    let page = Filter { limit: Some(50), newest_first: true, ..Filter::default() };
+    let text = |text: &str| Some(text.to_owned());
+    times("page of 50", 20, |_| drop(store.entries(&page).unwrap()));
+    let filter = Filter { session: text("s7"), ..page.clone() };
+    times("page of a session", 20, |_| drop(store.entries(&filter).unwrap()));
+    let filter = Filter { guardrail: text("safety-001"), ..page.clone() };
+    times("page of a guardrail", 20, |_| drop(store.entries(&filter).unwrap()));
+    let filter = Filter { guardrail: text("none"), ..page.clone() };
+    times("page of a guardrail that never spoke", 20, |_| drop(store.entries(&filter).unwrap()));
+    let filter = Filter { effect: Some(Effect::Block), ..page.clone() };
+    times("page of an effect", 20, |_| drop(store.entries(&filter).unwrap()));
+    let filter = Filter { until: Some(common::at(1000)), ..page.clone() };
+    times("page of the first 1000 seconds", 20, |_| drop(store.entries(&filter).unwrap()));
+    let filter = Filter { since: Some(common::at(1000)), ..page.clone() };
+    times("page since the first 1000 seconds", 20, |_| drop(store.entries(&filter).unwrap()));
+    let filter = Filter { tool: text("none"), ..page };
+    times("page of a tool that was never called", 5, |_| drop(store.entries(&filter).unwrap()));
+    times("sessions", 5, |_| drop(store.sessions().unwrap()));
+}

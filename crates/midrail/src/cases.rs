@@ -1,0 +1,404 @@
+//! Runs cases: builds a small world for each, plays its events through the real engine, and holds what comes out
+//! against what has to.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use midrail_core::{Decision, Effect, Event, Snapshot};
+use midrail_pack::case::{Case, CaseFile, Expect, FileSystem, Step, What};
+use midrail_pack::raw::Pack;
+use midrail_pack::yaml::{self, Limits};
+use midrail_pack::{Document, Layer, Report};
+use serde::Serialize;
+
+use crate::clock::ManualClock;
+use crate::engine::Engine;
+use crate::files::Files;
+use crate::load::{Load, LoadError};
+
+/// What came of one expectation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Let pass, as it should be.
+    Validated,
+    /// Stopped or changed, as it should be.
+    Reported,
+    /// Let pass, and should have been stopped.
+    Missing,
+    /// Stopped, and should have been let pass.
+    Noisy,
+    /// Decided, but not as it should be.
+    Wrong,
+}
+
+impl Outcome {
+    /// Whether it is as it should be.
+    pub fn is_good(self) -> bool {
+        matches!(self, Outcome::Validated | Outcome::Reported)
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Validated => "Validated",
+            Outcome::Reported => "Reported",
+            Outcome::Missing => "Missing",
+            Outcome::Noisy => "Noisy",
+            Outcome::Wrong => "Wrong",
+        }
+    }
+}
+
+/// What came of one case.
+#[derive(Debug, Clone, Serialize)]
+pub struct CaseResult {
+    /// The case.
+    pub id: String,
+    /// One for each expectation, in order.
+    pub checks: Vec<Checked>,
+}
+
+impl CaseResult {
+    /// Whether everything is as it should be. A case that expects nothing has not shown anything.
+    pub fn is_good(&self) -> bool {
+        !self.checks.is_empty() && self.checks.iter().all(|checked| checked.outcome.is_good())
+    }
+}
+
+/// What came of one expectation.
+#[derive(Debug, Clone, Serialize)]
+pub struct Checked {
+    /// The step, counted from 1. 0: the case as a whole.
+    pub step: usize,
+    /// What it was about, in a few words.
+    pub what: String,
+    /// How it came out.
+    pub outcome: Outcome,
+    /// Where it differs: what was expected, and what came.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
+}
+
+/// One difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The field.
+    pub field: String,
+    /// What was expected.
+    pub expected: String,
+    /// What came.
+    pub found: String,
+}
+
+/// Cases that were read from a file.
+#[derive(Debug)]
+pub struct CaseSet {
+    /// The file.
+    pub path: PathBuf,
+    /// The cases.
+    pub cases: Vec<Case>,
+    /// The pack that they are the tests of, if they are.
+    pack: Option<Document>,
+}
+
+/// Reads the cases of a file: a pack's `tests`, a case file, or the `yaml` blocks with `cases:` of a Markdown page.
+pub fn read(path: &Path, text: &str) -> Result<Vec<CaseSet>, Report> {
+    let name = path.display().to_string();
+    if path.extension().is_some_and(|ending| ending == "md") {
+        let blocks = markdown_blocks(text).filter(|block| block.starts_with("cases:"));
+        return blocks.map(|block| case_file(path, block)).collect();
+    }
+    let is_case_file = yaml::parse(text, &Limits::default())
+        .ok()
+        .and_then(|nodes| nodes.first().map(|node| node.get("cases").is_some()))
+        .unwrap_or(false);
+    if is_case_file {
+        return Ok(vec![case_file(path, text)?]);
+    }
+    let documents = Document::read(&name, text, None)?;
+    let sets = documents.into_iter().map(|document| CaseSet {
+        path: path.to_owned(),
+        cases: document.pack.tests.clone(),
+        pack: Some(document),
+    });
+    Ok(sets.collect())
+}
+
+fn case_file(path: &Path, text: &str) -> Result<CaseSet, Report> {
+    let report = |problems| Report::new(path.display().to_string(), text, problems);
+    let nodes = yaml::parse(text, &Limits::default()).map_err(report)?;
+    let mut cases = Vec::new();
+    for node in &nodes {
+        cases.extend(midrail_pack::decode::<CaseFile>(node).map_err(report)?.cases);
+    }
+    Ok(CaseSet { path: path.to_owned(), cases, pack: None })
+}
+
+/// The fenced blocks of a page that are marked as YAML.
+pub fn markdown_blocks(text: &str) -> impl Iterator<Item = &str> {
+    text.split("\n```yaml\n").skip(1).filter_map(|rest| rest.split("\n```").next())
+}
+
+impl CaseSet {
+    /// Runs every case.
+    pub fn run(&self) -> Vec<CaseResult> {
+        self.cases.iter().map(|case| self.run_case(case)).collect()
+    }
+
+    fn run_case(&self, case: &Case) -> CaseResult {
+        let mut checks = Vec::new();
+        match self.engine(case) {
+            Err(problem) if case.problems.is_empty() => {
+                checks.push(whole(Outcome::Wrong, "a policy", &problem))
+            }
+            Err(problem) => {
+                for part in case.problems.iter() {
+                    let outcome = if problem.contains(part) { Outcome::Reported } else { Outcome::Missing };
+                    checks.push(whole(outcome, part, &problem));
+                }
+            }
+            Ok(_) if !case.problems.is_empty() => {
+                checks.extend(case.problems.iter().map(|part| whole(Outcome::Missing, part, "no problem")));
+            }
+            Ok((engine, clock)) => {
+                let mut player = Player { engine, clock, snapshots: BTreeMap::new(), last_approval: None };
+                for (at, step) in case.events.iter().enumerate() {
+                    player.play(at + 1, step, &mut checks);
+                }
+            }
+        }
+        CaseResult { id: case.id.clone(), checks }
+    }
+
+    /// The engine of a case: its packs, its own guardrails, its world.
+    fn engine(&self, case: &Case) -> Result<(Arc<Engine>, Arc<ManualClock>), String> {
+        let in_words = |report: Report| report.to_string();
+        let mut documents: Vec<(Layer, Document)> = Vec::new();
+        documents.extend(self.pack.clone().map(|pack| (Layer::Project, pack)));
+        if !case.packs.is_empty() {
+            let folder = self.path.parent().unwrap_or(Path::new("."));
+            let packs = case.packs.iter().map(|name| match folder.join(name) {
+                path if path.exists() => path,
+                _ => PathBuf::from(name),
+            });
+            let load = Load { packs: packs.collect(), ..Load::default() };
+            documents.extend(load.documents().map_err(|error: LoadError| error.to_string())?.documents);
+        }
+        if let Some(text) = &case.document {
+            let read = Document::read(&case.id, text, None).map_err(in_words)?;
+            documents.extend(read.into_iter().map(|document| (Layer::Project, document)));
+        }
+        let own = Pack {
+            pack: "case".to_owned(),
+            guardrails: case.guardrails.clone(),
+            agents: case.agents.clone(),
+            tasks: case.tasks.clone(),
+            ..Pack::default()
+        };
+        documents.push((Layer::Project, Document::of_pack(&case.id, own).map_err(in_words)?));
+        let (policy, source) = midrail_pack::policy(&documents)
+            .map_err(|reports| reports.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+
+        let files = match (case.filesystem, &case.files) {
+            (Some(FileSystem::Unavailable), _) => Files::Unavailable,
+            (None, None) => Files::world(BTreeMap::new()),
+            (None, Some(files)) => Files::world(files.clone().into_map()),
+        };
+        // A case has a time of its own, so that it comes out the same on every day.
+        let clock = Arc::new(ManualClock::at(start_of_cases()));
+        let engine = Engine::builder(policy, &source)
+            .files(Arc::new(files))
+            .clock(clock.clone())
+            .build()
+            .map_err(|error| error.to_string())?;
+        let engine = Arc::new(engine);
+        for (name, value) in &case.session {
+            engine.session(SESSION).set(name, value.clone()).map_err(|error| error.to_string())?;
+        }
+        Ok((engine, clock))
+    }
+}
+
+const SESSION: &str = "case";
+
+fn start_of_cases() -> Timestamp {
+    Timestamp::from_second(1_800_000_000).unwrap_or_default()
+}
+
+fn whole(outcome: Outcome, expected: &str, found: &str) -> Checked {
+    let difference =
+        Difference { field: "problems".to_owned(), expected: expected.to_owned(), found: found.to_owned() };
+    let differences = if outcome.is_good() { Vec::new() } else { vec![difference] };
+    Checked { step: 0, what: "loading".to_owned(), outcome, differences }
+}
+
+struct Player<'c> {
+    engine: Arc<Engine>,
+    clock: Arc<ManualClock>,
+    snapshots: BTreeMap<&'c str, Snapshot>,
+    last_approval: Option<String>,
+}
+
+impl<'c> Player<'c> {
+    fn play(&mut self, number: usize, step: &'c Step, checks: &mut Vec<Checked>) {
+        let session = self.engine.session(SESSION);
+        let done = match &step.what {
+            What::Event(value) => return self.decide(number, value, step.expect.as_ref(), checks),
+            What::Advance(seconds) => {
+                self.clock.advance(*seconds);
+                Ok(())
+            }
+            What::Write(files) => files.iter().try_for_each(|(path, content)| {
+                self.engine.files().write(None, path, content).map_err(|error| error.to_string())
+            }),
+            What::Remove(path) => self.engine.files().remove(None, path).map_err(|error| error.to_string()),
+            What::Set(values) => values.iter().try_for_each(|(name, value)| {
+                session.set(name, value.clone()).map_err(|error| error.to_string())
+            }),
+            What::Snapshot(name) => session.snapshot().map_err(|error| error.to_string()).map(|snapshot| {
+                self.snapshots.insert(name, snapshot);
+            }),
+            What::Restore(name) => match self.snapshots.get(name.as_str()) {
+                Some(snapshot) => session.restore(snapshot).map(|_| ()).map_err(|error| error.to_string()),
+                None => Err(format!("there is no snapshot `{name}`")),
+            },
+            What::Answer { approve, by } => match &self.last_approval {
+                Some(id) => {
+                    self.engine.answer(id, *approve, by, None).map(|_| ()).map_err(|error| error.to_string())
+                }
+                None => Err("no approval was asked for".to_owned()),
+            },
+        };
+        if let Err(why) = done {
+            checks.push(Checked { step: number, ..whole(Outcome::Wrong, "a step that can be taken", &why) });
+        }
+    }
+
+    fn decide(
+        &mut self,
+        number: usize,
+        value: &serde_json::Value,
+        expect: Option<&Expect>,
+        checks: &mut Vec<Checked>,
+    ) {
+        let event: Event = match serde_json::from_value(value.clone()) {
+            Ok(event) => event,
+            Err(error) => {
+                checks
+                    .push(Checked { step: number, ..whole(Outcome::Wrong, "an event", &error.to_string()) });
+                return;
+            }
+        };
+        let what = in_short(&event);
+        let session = event.session.clone().unwrap_or_else(|| SESSION.to_owned());
+        let decision = self.engine.session(session).decide(event);
+        self.last_approval =
+            decision.approval.as_ref().map(|approval| approval.id.clone()).or(self.last_approval.take());
+        let Some(expect) = expect else { return };
+        let differences = self.differences(expect, &decision);
+        let outcome = outcome(expect, &decision, differences.is_empty());
+        checks.push(Checked { step: number, what, outcome, differences });
+    }
+
+    fn differences(&self, expect: &Expect, decision: &Decision) -> Vec<Difference> {
+        let mut differences = Vec::new();
+        let mut differ = |field: &str, expected: String, found: String, is_same: bool| {
+            if !is_same {
+                differences.push(Difference { field: field.to_owned(), expected, found });
+            }
+        };
+        if let Some(effect) = expect.effect {
+            differ(
+                "effect",
+                effect.to_string(),
+                format!("{} ({})", decision.effect, decision.reason),
+                effect == decision.effect,
+            );
+        }
+        if let Some(by) = &expect.by {
+            let found = decision.by.as_deref().unwrap_or("nobody");
+            differ("by", by.clone(), found.to_owned(), by == found);
+        }
+        if let Some(would) = expect.would {
+            let found = decision.would.map_or("nothing else".to_owned(), |would| would.to_string());
+            differ("would", would.to_string(), found, decision.would == Some(would));
+        }
+        let feedback = decision.feedback.join("\n\n");
+        for (field, parts, found) in [
+            ("reason", &expect.reason, decision.reason.as_str()),
+            ("advice", &expect.advice, decision.advice.as_deref().unwrap_or_default()),
+            ("content", &expect.content, decision.content.as_deref().unwrap_or_default()),
+            ("feedback", &expect.feedback, feedback.as_str()),
+        ] {
+            for part in parts.iter() {
+                differ(field, format!("… {part} …"), found.to_owned(), found.contains(part));
+            }
+        }
+        for (key, value) in &expect.metadata {
+            let found = decision.metadata.get(key);
+            let text = found.map_or("nothing".to_owned(), ToString::to_string);
+            differ(&format!("metadata.{key}"), value.to_string(), text, found == Some(value));
+        }
+        let built_in = |id: &str| midrail_guardrails::page(id).is_some_and(|page| page.always_on);
+        if let Some(evaluated) = &expect.evaluated {
+            let asked =
+                decision.verdicts.iter().filter(|said| said.effect.is_some() && !built_in(&said.guardrail));
+            let asked: Vec<&str> = asked.map(|said| &*said.guardrail).collect();
+            differ("evaluated", evaluated.join(", "), asked.join(", "), *evaluated == asked);
+        }
+        if let Some(errors) = &expect.errors {
+            let failed: Vec<&str> = decision
+                .verdicts
+                .iter()
+                .filter(|said| said.error.is_some())
+                .map(|said| &*said.guardrail)
+                .collect();
+            differ("errors", errors.join(", "), failed.join(", "), *errors == failed);
+        }
+        if let Some(effects) = &expect.effects {
+            differ("effects", effects.join(", "), decision.effects.join(", "), *effects == decision.effects);
+        }
+        if let Some(denied) = &expect.denied {
+            let record =
+                decision.audit.0.as_ref().and_then(|place| self.engine.store().entry(place.seq).ok()?);
+            let found = record.and_then(|entry| entry.record().ok()?.denied);
+            let pair = found.map(|found| (found.policy_name, found.tool_name));
+            let text = pair
+                .as_ref()
+                .map_or("nothing".to_owned(), |(policy, tool)| format!("{policy} denied {tool}"));
+            let is_same = pair == Some((denied.policy.clone(), denied.tool.clone()));
+            differ("denied", format!("{} denied {}", denied.policy, denied.tool), text, is_same);
+        }
+        differences
+    }
+}
+
+fn outcome(expect: &Expect, decision: &Decision, is_same: bool) -> Outcome {
+    let wants_pass = expect.effect.unwrap_or(decision.effect) == Effect::Allow;
+    let passes = decision.effect == Effect::Allow;
+    match (is_same, wants_pass, passes) {
+        (true, true, _) => Outcome::Validated,
+        (true, false, _) => Outcome::Reported,
+        (false, false, true) => Outcome::Missing,
+        (false, true, false) => Outcome::Noisy,
+        (false, ..) => Outcome::Wrong,
+    }
+}
+
+/// An event in a few words.
+pub fn in_short(event: &Event) -> String {
+    let subject = event.tool_name().or(event.text.as_deref()).unwrap_or_default();
+    let target = event.tool.as_ref().and_then(|tool| {
+        let args = midrail_detect::action::PATH_ARGS.iter().chain(&["command", "url", "query", "pattern"]);
+        args.filter_map(|name| tool.args.get(*name)?.as_str()).next()
+    });
+    let mut text = format!("{} {subject}", event.kind);
+    if let Some(target) = target {
+        text.push(' ');
+        text.push_str(target);
+    }
+    text.chars().take(120).collect::<String>().trim_end().to_owned()
+}

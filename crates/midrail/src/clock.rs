@@ -1,0 +1,71 @@
+//! The time, as a value that can be moved in replays and tests.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use jiff::{SignedDuration, Timestamp};
+use midrail_core::Meter;
+
+/// Tells the time.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// The clock of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+/// A clock that is moved by hand.
+#[derive(Debug)]
+pub struct ManualClock(Mutex<Timestamp>);
+
+impl ManualClock {
+    /// A clock that stands at a time.
+    pub fn at(time: Timestamp) -> Self {
+        ManualClock(Mutex::new(time))
+    }
+
+    /// Moves it on. A time beyond the calendar leaves it where it is.
+    pub fn advance(&self, seconds: f64) {
+        let mut now = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Ok(step) = SignedDuration::try_from_secs_f64(seconds)
+            && let Ok(later) = now.checked_add(step)
+        {
+            *now = later;
+        }
+    }
+
+    /// Moves it to a time, unless it is already later.
+    pub fn advance_to(&self, time: Timestamp) {
+        let mut now = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *now = time.max(*now);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Measures how long guardrails take. No verdict reads it.
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Stopwatch(Instant::now())
+    }
+}
+
+impl Meter for Stopwatch {
+    fn micros(&self) -> Option<u64> {
+        u64::try_from(self.0.elapsed().as_micros()).ok()
+    }
+}

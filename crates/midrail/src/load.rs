@@ -1,0 +1,314 @@
+//! Finds and reads packs: those that are named, or the layers that a folder stands under.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use midrail_core::{Policy, hex};
+use midrail_pack::{Document, Layer, PolicySource, Report};
+use sha2::{Digest, Sha256};
+
+use crate::places;
+use crate::shipped;
+
+/// Which packs to read.
+#[derive(Debug, Clone, Default)]
+pub struct Load {
+    /// Files and folders that are named. They replace the layers; the always-on built-ins stay.
+    pub packs: Vec<PathBuf>,
+    /// The environment whose overlay is applied.
+    pub env: Option<String>,
+    /// The folder whose layers are read where no pack is named.
+    pub folder: Option<PathBuf>,
+    /// Where compiled packs are kept between processes. `None`: nowhere.
+    pub cache: Option<PathBuf>,
+}
+
+/// A policy, and what it was made of.
+pub struct Loaded {
+    /// The policy.
+    pub policy: Policy,
+    /// What its packs say.
+    pub source: PolicySource,
+    /// The packs with their texts. Empty where the policy came from the cache.
+    pub documents: Vec<(Layer, Document)>,
+}
+
+/// Why packs could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// A file could not be read.
+    #[error("could not read `{path}`: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A file is no text.
+    #[error("`{path}` is not UTF-8: byte {at} does not belong there", path = path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that does not fit.
+        at: usize,
+    },
+    /// A file is larger than a pack can be.
+    #[error("`{path}` is larger than {limit} bytes", path = path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        limit: u64,
+    },
+    /// A file has an ending that no pack has.
+    #[error("`{path}` is no pack: a pack ends in `.yaml`, `.yml` or `.json`", path = path.display())]
+    NoPack {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder holds no pack.
+    #[error("there is no pack in `{path}`", path = path.display())]
+    Empty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Packs build on each other in a circle.
+    #[error("packs extend each other in a circle: {0}")]
+    Cycle(String),
+    /// A pack builds on one that is not there.
+    #[error("`{by}` extends `{name}`, and there is no such file and no shipped pack of that name")]
+    NoBase {
+        /// The pack that builds on it.
+        by: String,
+        /// What it builds on.
+        name: String,
+    },
+    /// Packs have problems, each at its place.
+    #[error("{}", joined(.0))]
+    Problems(Vec<Report>),
+    /// No pack has an overlay for the environment that was named.
+    #[error("no pack has an overlay for the environment `{0}`")]
+    UnknownEnv(String),
+}
+
+/// The largest file that is read as a pack.
+const MAX_PACK: u64 = 1 << 20;
+
+fn joined(reports: &[Report]) -> String {
+    let texts: Vec<String> = reports.iter().map(ToString::to_string).collect();
+    texts.join("\n\n")
+}
+
+impl Load {
+    /// Reads the packs and makes the policy.
+    pub fn load(&self) -> Result<Loaded, LoadError> {
+        let files = self.files()?;
+        let key = self.cache_key(&files);
+        if let Some(cached) = self.cached(&key) {
+            return Ok(cached);
+        }
+        let loaded = self.read(files)?;
+        self.keep(&key, &loaded.source);
+        Ok(loaded)
+    }
+
+    /// Reads the packs with their texts, whatever is cached.
+    pub fn documents(&self) -> Result<Loaded, LoadError> {
+        self.read(self.files()?)
+    }
+
+    fn read(&self, files: Vec<PackFile>) -> Result<Loaded, LoadError> {
+        let mut reader =
+            Reader { env: self.env.as_deref(), documents: Vec::new(), reports: Vec::new(), has_env: false };
+        for file in files {
+            reader.add(&file, &mut Vec::new())?;
+        }
+        if !reader.reports.is_empty() {
+            return Err(LoadError::Problems(reader.reports));
+        }
+        if let Some(env) = &self.env
+            && !reader.has_env
+        {
+            return Err(LoadError::UnknownEnv(env.clone()));
+        }
+        let (policy, source) = midrail_pack::policy(&reader.documents).map_err(LoadError::Problems)?;
+        Ok(Loaded { policy, source, documents: reader.documents })
+    }
+
+    /// The files of the policy, with their texts, highest layer first. What they extend is not among them.
+    fn files(&self) -> Result<Vec<PackFile>, LoadError> {
+        if !self.packs.is_empty() {
+            let mut files = Vec::new();
+            for path in &self.packs {
+                match shipped::pack(&path.to_string_lossy()) {
+                    Some((name, text)) if !path.exists() => files.push(PackFile::shipped(name, text)),
+                    _ => files.extend(pack_files(path, Layer::Project, true)?),
+                }
+            }
+            return Ok(files);
+        }
+        let mut files = Vec::new();
+        for (layer, folder) in places::layers(self.folder.as_deref()) {
+            if folder.is_dir() {
+                files.extend(pack_files(&folder, layer, false)?);
+            }
+        }
+        if files.is_empty() {
+            files.push(PackFile::shipped(shipped::DEFAULT.0, shipped::DEFAULT.1));
+        }
+        Ok(files)
+    }
+
+    /// A digest of everything that the policy depends on. Packs that extend others are not cached: what they build
+    /// on is only known once they are read.
+    fn cache_key(&self, files: &[PackFile]) -> Option<String> {
+        self.cache.as_ref()?;
+        let mut hash = Sha256::new();
+        hash.update(concat!("midrail ", env!("CARGO_PKG_VERSION"), "\n"));
+        hash.update(self.env.as_deref().unwrap_or_default());
+        for file in files {
+            if file.text.contains("extends") {
+                return None;
+            }
+            hash.update(format!("\n{} {} {}\n", file.layer.word(), file.path.display(), file.text.len()));
+            hash.update(&file.text);
+        }
+        Some(hex(&hash.finalize()))
+    }
+
+    fn cached(&self, key: &Option<String>) -> Option<Loaded> {
+        let path = self.cache.as_ref()?.join(format!("{}.json", key.as_ref()?));
+        let text = std::fs::read_to_string(path).ok()?;
+        let source: PolicySource = serde_json::from_str(&text).ok()?;
+        let policy = source.compile().ok()?;
+        Some(Loaded { policy, source, documents: Vec::new() })
+    }
+
+    /// A cache that cannot be written costs time and nothing else.
+    fn keep(&self, key: &Option<String>, source: &PolicySource) {
+        let (Some(folder), Some(key)) = (&self.cache, key) else { return };
+        if let Err(error) =
+            places::write_private(&folder.join(format!("{key}.json")), source.to_json().as_bytes())
+        {
+            log::debug!("the compiled packs could not be kept: {error}");
+        }
+    }
+}
+
+struct PackFile {
+    layer: Layer,
+    path: PathBuf,
+    text: String,
+}
+
+impl PackFile {
+    fn shipped(name: &str, text: &str) -> Self {
+        PackFile {
+            layer: Layer::Project,
+            path: PathBuf::from(format!("midrail:{name}")),
+            text: text.to_owned(),
+        }
+    }
+
+    fn read(path: &Path, layer: Layer) -> Result<Self, LoadError> {
+        let io = |source| LoadError::Io { path: path.to_owned(), source };
+        let mut bytes = Vec::new();
+        File::open(path).map_err(io)?.take(MAX_PACK + 1).read_to_end(&mut bytes).map_err(io)?;
+        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_PACK {
+            return Err(LoadError::TooLarge { path: path.to_owned(), limit: MAX_PACK });
+        }
+        let text = String::from_utf8(bytes).map_err(|error| LoadError::NotUtf8 {
+            path: path.to_owned(),
+            at: error.utf8_error().valid_up_to(),
+        })?;
+        Ok(PackFile { layer, path: path.to_owned(), text })
+    }
+}
+
+/// The packs at a path: the file itself, or every pack file of a folder, by name.
+fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>, LoadError> {
+    if !path.is_dir() {
+        if !is_pack(path) {
+            // A file that is not there is told as that, whatever its ending.
+            let is_there = path.symlink_metadata().is_ok();
+            return if is_there {
+                Err(LoadError::NoPack { path: path.to_owned() })
+            } else {
+                Ok(vec![PackFile::read(path, layer)?])
+            };
+        }
+        return Ok(vec![PackFile::read(path, layer)?]);
+    }
+    let io = |source| LoadError::Io { path: path.to_owned(), source };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        if path.is_file() && is_pack(&path) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    if paths.is_empty() && is_named {
+        return Err(LoadError::Empty { path: path.to_owned() });
+    }
+    paths.iter().map(|path| PackFile::read(path, layer)).collect()
+}
+
+fn is_pack(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml" || ending == "json")
+}
+
+struct Reader<'l> {
+    env: Option<&'l str>,
+    documents: Vec<(Layer, Document)>,
+    reports: Vec<Report>,
+    has_env: bool,
+}
+
+impl Reader<'_> {
+    /// Adds a file, after the ones that it builds on.
+    fn add(&mut self, file: &PackFile, above: &mut Vec<PathBuf>) -> Result<(), LoadError> {
+        let identity = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
+        if above.contains(&identity) {
+            above.push(identity);
+            let names: Vec<String> = above.iter().map(|path| path.display().to_string()).collect();
+            return Err(LoadError::Cycle(names.join(" -> ")));
+        }
+        above.push(identity);
+        let documents = match Document::read(&file.path.display().to_string(), &file.text, self.env) {
+            Ok(documents) => documents,
+            Err(report) => {
+                self.reports.push(report);
+                above.pop();
+                return Ok(());
+            }
+        };
+        for document in documents {
+            for name in document.pack.extends.iter() {
+                let base = self.base(file, name)?;
+                if !self.documents.iter().any(|(_, known)| known.path == base.path.display().to_string()) {
+                    self.add(&base, above)?;
+                }
+            }
+            self.has_env |= self.env.is_some_and(|env| document.pack.env.contains_key(env));
+            self.documents.push((file.layer, document));
+        }
+        above.pop();
+        Ok(())
+    }
+
+    /// What a pack builds on: a file relative to it, or a shipped pack.
+    fn base(&self, file: &PackFile, name: &str) -> Result<PackFile, LoadError> {
+        let folder = file.path.parent().unwrap_or(Path::new("."));
+        let path = folder.join(name);
+        if path.is_file() {
+            return PackFile::read(&path, file.layer);
+        }
+        match shipped::pack(name) {
+            Some((name, text)) => Ok(PackFile { layer: file.layer, ..PackFile::shipped(name, text) }),
+            None => Err(LoadError::NoBase { by: file.path.display().to_string(), name: name.to_owned() }),
+        }
+    }
+}

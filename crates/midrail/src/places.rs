@@ -1,0 +1,58 @@
+//! Where things are: the layers of packs, the store and the cache, by the conventions of the system.
+
+use std::env;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use midrail_pack::Layer;
+
+/// The folder of a project's packs.
+pub const PROJECT_FOLDER: &str = ".midrail";
+
+/// The folders of packs, highest layer first: `/etc/midrail`, the user's configuration, and the nearest `.midrail` at
+/// or above a folder.
+pub fn layers(folder: Option<&Path>) -> Vec<(Layer, PathBuf)> {
+    let mut layers = vec![(Layer::Organisation, PathBuf::from("/etc/midrail"))];
+    layers.extend(in_home("XDG_CONFIG_HOME", ".config").map(|folder| (Layer::User, folder)));
+    layers.extend(folder.and_then(project).map(|project| (Layer::Project, project.join(PROJECT_FOLDER))));
+    layers
+}
+
+/// The project that a folder is in: the nearest one at or above it with a `.midrail`.
+pub fn project(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    folder.ancestors().find(|folder| folder.join(PROJECT_FOLDER).is_dir()).map(Path::to_owned)
+}
+
+/// The store that is used where none is named.
+pub fn default_store() -> Option<PathBuf> {
+    in_home("XDG_STATE_HOME", ".local/state").map(|folder| folder.join("midrail.db"))
+}
+
+/// The folder of compiled packs.
+pub fn default_cache() -> Option<PathBuf> {
+    in_home("XDG_STATE_HOME", ".local/state").map(|folder| folder.join("policies"))
+}
+
+fn in_home(variable: &str, otherwise: &str) -> Option<PathBuf> {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base =
+        set(variable).filter(|path| path.is_absolute()).or_else(|| Some(set("HOME")?.join(otherwise)))?;
+    Some(base.join("midrail"))
+}
+
+/// Writes a file that only its owner can read, in one step: readers see all of it or none.
+pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
+    let mut file =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+    let written = file.write_all(content).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        drop(fs::remove_file(&temporary));
+    }
+    written
+}

@@ -1,0 +1,203 @@
+//! A session in the hands of a program: events of one agent run, its variables, snapshots, and guarded tool calls.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use midrail_core::{
+    Agent, Decision, Effect, Event, EventKind, Record, Snapshot, Task, ToolResult, Usage, variable_key,
+};
+use midrail_store::Commit;
+use serde_json::{Value, json};
+
+use crate::asynchronous::Deciding;
+use crate::engine::{Engine, EngineError};
+use crate::permit::{CallError, Permit};
+
+/// One session of an engine. Cheap to clone; what is set on a clone holds for that clone.
+#[derive(Clone)]
+pub struct SessionHandle {
+    engine: Arc<Engine>,
+    id: String,
+    agent: Option<Agent>,
+    task: Option<Task>,
+    cwd: Option<String>,
+    prompt: Option<String>,
+    parent: Option<String>,
+    usage: Option<Usage>,
+}
+
+impl SessionHandle {
+    pub(crate) fn new(engine: Arc<Engine>, id: String) -> Self {
+        SessionHandle {
+            engine,
+            id,
+            agent: None,
+            task: None,
+            cwd: None,
+            prompt: None,
+            parent: None,
+            usage: None,
+        }
+    }
+
+    /// The session's name.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Who acts.
+    pub fn agent(mut self, agent: Agent) -> Self {
+        self.agent = Some(agent);
+        self
+    }
+
+    /// What the agent was asked to do.
+    pub fn task(mut self, task: Task) -> Self {
+        self.task = Some(task);
+        self
+    }
+
+    /// The folder that the agent works in.
+    pub fn cwd(mut self, cwd: impl Into<String>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// The prompt that the agent runs under.
+    pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
+        self.prompt = Some(prompt.into());
+        self
+    }
+
+    /// Who started this sub-agent. It shares the session, and with it all that was read and done.
+    pub fn sub_agent(mut self, parent: impl Into<String>) -> Self {
+        self.parent = Some(parent.into());
+        self
+    }
+
+    /// What has been used up so far.
+    pub fn usage(mut self, usage: Usage) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    /// Decides an event of this session. What the event does not say is filled in from the session.
+    pub fn decide(&self, event: Event) -> Decision {
+        self.engine.decide(self.filled(event))
+    }
+
+    /// The same, without blocking the caller's thread.
+    pub fn decide_async(&self, event: Event) -> Deciding {
+        Deciding::start(self.engine.clone(), self.filled(event))
+    }
+
+    /// Asks whether a tool may be called.
+    pub fn check(&self, tool: &str, args: Value) -> Decision {
+        self.decide(Event::before_tool(tool, args))
+    }
+
+    /// Tells what came of a call.
+    pub fn notify_result(&self, tool: &str, args: Value, result: ToolResult) -> Decision {
+        self.decide(Event::after_tool(tool, args, result))
+    }
+
+    /// Calls a tool under guard: asked before, run with a [`Permit`], told afterwards. What comes back is what the
+    /// agent may see: the tool's answer, with secrets replaced.
+    pub fn call<F>(&self, tool: &str, args: Value, run: F) -> Result<Value, CallError>
+    where
+        F: FnOnce(Permit<'_>) -> Result<Value, String>,
+    {
+        let event = self.filled(Event::before_tool(tool, args));
+        let before = self.engine.decide(event.clone());
+        let Some(permit) = Permit::of(&before, &event) else {
+            return Err(CallError::Denied(Box::new(before)));
+        };
+        let outcome = run(permit);
+        let result = match &outcome {
+            Ok(content) => ToolResult::ok(content.clone()),
+            Err(message) => ToolResult::failed(message.clone()),
+        };
+        let after = self.engine.decide(Event {
+            kind: EventKind::AfterTool,
+            time: None,
+            result: Some(result),
+            ..event
+        });
+        if !after.effect.goes_on() {
+            return Err(CallError::Withheld(Box::new(after)));
+        }
+        match (outcome, after.content) {
+            (Ok(content @ (Value::Object(_) | Value::Array(_))), Some(text)) => {
+                Ok(serde_json::from_str(&text)
+                    .unwrap_or_else(|_| if after.effect == Effect::Redact { text.into() } else { content }))
+            }
+            (Ok(_), Some(text)) => Ok(Value::String(text)),
+            (Ok(content), None) => Ok(content),
+            (Err(_), Some(text)) => Err(CallError::Failed(text)),
+            (Err(message), None) => Err(CallError::Failed(message)),
+        }
+    }
+
+    /// Sets a variable of the session, which expressions know as `session.NAME`.
+    pub fn set(&self, name: &str, value: impl Into<Value>) -> Result<(), EngineError> {
+        let value = value.into();
+        let mut event = self.filled(Event::new(EventKind::SessionStart));
+        let now = self.engine.now();
+        event.time = Some(now);
+        event.extra.insert("set".to_owned(), json!({name: value}));
+        let mut decision =
+            Decision { policy: self.engine.policy().revision().clone(), ..Decision::default() };
+        decision.changes.set(variable_key(name), value);
+        let record = Record {
+            time: now,
+            session: self.id.clone(),
+            event,
+            slices: BTreeMap::new(),
+            facts: Default::default(),
+            decision,
+            denied: None,
+        };
+        let commit = Commit { changes: record.decision.changes.clone(), ..Commit::new(&record) };
+        self.engine.store().commit(&commit)?;
+        Ok(())
+    }
+
+    /// A variable of the session.
+    pub fn get(&self, name: &str) -> Result<Option<Value>, EngineError> {
+        let slices = self.engine.store().load(&self.id, &[&variable_key(name)])?;
+        Ok(slices.into_iter().next().and_then(|slice| slice.value))
+    }
+
+    /// The state of one guardrail, by its id: for read-before-write `read/…` for each file that was read, for
+    /// required tools `ok/…` for each that succeeded.
+    pub fn state_of(&self, guardrail: &str) -> Result<BTreeMap<String, Value>, EngineError> {
+        let prefix = format!("{guardrail}/");
+        let slices = self.engine.store().load_prefix(&self.id, &prefix)?;
+        Ok(slices
+            .into_iter()
+            .map(|(key, value)| (key.get(prefix.len()..).unwrap_or_default().to_owned(), value))
+            .collect())
+    }
+
+    /// The whole session as one value.
+    pub fn snapshot(&self) -> Result<Snapshot, EngineError> {
+        Ok(Snapshot { session: self.id.clone(), slices: self.engine.store().load_prefix(&self.id, "")? })
+    }
+
+    /// Puts a snapshot back. Guardrails are told by an event `restored`, which is recorded.
+    pub fn restore(&self, snapshot: &Snapshot) -> Result<Decision, EngineError> {
+        let event = self.filled(Event::new(EventKind::Restored));
+        self.engine.decide_with(event, Some(snapshot.slices.clone()))
+    }
+
+    fn filled(&self, mut event: Event) -> Event {
+        event.session = Some(self.id.clone());
+        event.agent = event.agent.or_else(|| self.agent.clone());
+        event.task = event.task.or_else(|| self.task.clone());
+        event.cwd = event.cwd.or_else(|| self.cwd.clone());
+        event.prompt = event.prompt.or_else(|| self.prompt.clone());
+        event.parent = event.parent.or_else(|| self.parent.clone());
+        event.usage = event.usage.or_else(|| self.usage.clone());
+        event
+    }
+}
