@@ -131,10 +131,10 @@ impl StoreError {
             }
             StoreError::Io { .. } => Some("check that the path is right and that you may use it"),
             StoreError::Decode { .. } => Some("run `midrail audit verify` to see what was changed"),
-            StoreError::Sqlite { .. }
-            | StoreError::Encode { .. }
-            | StoreError::Export(_)
-            | StoreError::Random(_) => None,
+            StoreError::Sqlite { .. } => {
+                Some("check the disk and the folder: SQLite keeps `-wal` and `-shm` files beside the store")
+            }
+            StoreError::Encode { .. } | StoreError::Export(_) | StoreError::Random(_) => None,
         }
     }
 

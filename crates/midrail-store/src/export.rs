@@ -15,6 +15,7 @@
 
 use std::io::Write;
 
+use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -29,7 +30,7 @@ pub(crate) const VERSION: u64 = 1;
 const PAGE: usize = 256;
 
 /// What was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Exported {
     /// Records with their content.
     pub shown: u64,
@@ -40,6 +41,8 @@ pub struct Exported {
 }
 
 pub(crate) fn write<L: AuditLog + ?Sized>(log: &L, filter: &Filter, out: &mut dyn Write) -> Result<Exported> {
+    // INVARIANT: a checkpoint is written together with its record, so a head that is read later is not before it.
+    let last_checkpoint = log.last_checkpoint()?;
     let end = log.head()?.map_or(0, |head| head.seq);
     line(out, &json!({"format": FORMAT, "version": VERSION, "keys": log.public_keys()?}).to_string())?;
     let mut done = Exported { shown: 0, withheld: 0, checkpoints: 0 };
@@ -62,6 +65,11 @@ pub(crate) fn write<L: AuditLog + ?Sized>(log: &L, filter: &Filter, out: &mut dy
             Some(last) if last.seq < end => page.after_seq = Some(last.seq),
             _ => break,
         }
+    }
+    if let Some(checkpoint) = last_checkpoint.filter(|checkpoint| checkpoint.seq > end) {
+        // The log was cut. The export must not look sound.
+        line(out, &json!({"checkpoint": checkpoint}).to_string())?;
+        done.checkpoints += 1;
     }
     let records = done.shown + done.withheld;
     line(out, &json!({"end": {"records": records, "head": head}}).to_string())?;

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use jiff::Timestamp;
 use midrail_core::{AuditRef, Changes, Record};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::approval::{Approval, ApprovalChange, ApprovalFilter};
@@ -75,7 +76,7 @@ pub struct Slice {
 }
 
 /// A session in short.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionInfo {
     /// Its name.
     pub session: String,
@@ -94,7 +95,8 @@ pub trait AuditLog: Send + Sync {
     /// One record.
     fn entry(&self, seq: u64) -> Result<Option<Entry>>;
 
-    /// A page of records, in the order of `seq`.
+    /// A page of records, in the order of `seq`. A page of large records is shorter than its limit: the last page is
+    /// the one that is empty.
     fn entries(&self, filter: &Filter) -> Result<Vec<Entry>>;
 
     /// The last record. `None`: the log is empty.

@@ -51,9 +51,16 @@ impl<'a> Verifier<'a> {
     /// Whether the next record fits. After one that does not, only its better description is looked for.
     pub(crate) fn link(&mut self, link: &Link<'_>) -> bool {
         if let Some(misfit) = &mut self.found.misfit {
-            if misfit.kind == MisfitKind::Missing && misfit.seq == link.seq {
-                misfit.kind = MisfitKind::Reordered;
-                misfit.detail = format!("record {} comes after a later one", link.seq);
+            match misfit.kind {
+                MisfitKind::Missing if misfit.seq == link.seq => {
+                    misfit.kind = MisfitKind::Reordered;
+                    misfit.detail = format!("record {} comes after a later one", link.seq);
+                }
+                MisfitKind::Truncated if misfit.seq < link.seq => {
+                    misfit.kind = MisfitKind::Missing;
+                    misfit.detail = format!("record {} is missing, and there are later ones", misfit.seq);
+                }
+                _ => {}
             }
             return false;
         }
@@ -116,17 +123,12 @@ impl<'a> Verifier<'a> {
         self.found.withheld += 1;
     }
 
-    /// Whether a checkpoint of the record that was just seen fits.
+    /// Whether a checkpoint fits the record that was just seen.
     pub(crate) fn checkpoint(&mut self, checkpoint: &Checkpoint) -> bool {
         if self.found.misfit.is_some() {
             return false;
         }
         let seq = checkpoint.seq;
-        if seq > self.seq {
-            let missing = self.seq.saturating_add(1);
-            let detail = format!("record {missing} is missing: a checkpoint shows that there were {seq}");
-            return self.misfit(missing, MisfitKind::Missing, detail);
-        }
         if seq < self.seq {
             let detail = format!("the checkpoint of record {seq} stands after record {}", self.seq);
             return self.misfit(seq, MisfitKind::Checkpoint, detail);
@@ -143,6 +145,9 @@ impl<'a> Verifier<'a> {
         if let Err(why) = checkpoint.check(&self.keys) {
             let detail = format!("the checkpoint of record {seq} is not good: {why}");
             return self.misfit(seq, MisfitKind::Signature, detail);
+        }
+        if seq > self.seq {
+            return self.ends_too_early(seq, "a checkpoint");
         }
         if checkpoint.hash != self.hash {
             let first = self.found.last_checkpoint.unwrap_or(0).saturating_add(1);
@@ -166,19 +171,15 @@ impl<'a> Verifier<'a> {
         self.misfit(next, MisfitKind::Unreadable, detail);
     }
 
-    /// What was found, given that there are no more records. `known` is a record that is known to have been there.
-    pub(crate) fn finish(mut self, known: Option<u64>) -> Verification {
+    /// What was found, given that there are no more records. `known` is how many the
+    /// export says it has, and 0 where nothing says so.
+    pub(crate) fn finish(mut self, known: u64) -> Verification {
         if self.found.misfit.is_none() && self.has_due_checkpoint() {
-            let noted = self.expect.head.as_ref().map(|(seq, _)| *seq);
-            let next = self.seq.saturating_add(1);
-            for (known, by) in [(known, "the log itself"), (noted, "what was noted down")] {
-                if let Some(known) = known.filter(|known| *known > self.seq) {
-                    let detail = format!(
-                        "the log ends with record {}, and {by} shows that there were {known}",
-                        self.seq
-                    );
-                    self.misfit(next, MisfitKind::Truncated, detail);
-                }
+            let noted = self.expect.head.as_ref().map_or(0, |(seq, _)| *seq);
+            if known > self.seq {
+                self.ends_too_early(known, "its end");
+            } else if noted > self.seq {
+                self.ends_too_early(noted, "what was noted down");
             }
         }
         let mut found = self.found;
@@ -196,6 +197,12 @@ impl<'a> Verifier<'a> {
             return self.misfit(seq, MisfitKind::NoCheckpoint, detail);
         }
         true
+    }
+
+    fn ends_too_early(&mut self, known: u64, by: &str) -> bool {
+        let last = self.seq;
+        let detail = format!("the log ends with record {last}, and {by} shows that there were {known}");
+        self.misfit(last.saturating_add(1), MisfitKind::Truncated, detail)
     }
 
     fn misfit(&mut self, seq: u64, kind: MisfitKind, detail: String) -> bool {

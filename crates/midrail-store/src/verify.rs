@@ -100,7 +100,8 @@ pub(crate) fn log<L: AuditLog + ?Sized>(
 ) -> Result<Verification> {
     let mut verifier = Verifier::new(expect, log.public_keys()?);
     // INVARIANT: a checkpoint is written together with its record, so a head that is read later is not before it.
-    let last_checkpoint = log.last_checkpoint()?.map_or(0, |checkpoint| checkpoint.seq);
+    let last = log.last_checkpoint()?;
+    let last_checkpoint = last.as_ref().map_or(0, |checkpoint| checkpoint.seq);
     let end = log.head()?.map_or(0, |head| head.seq);
     let mut checkpoints = Vec::new().into_iter().peekable();
     let mut after_checkpoint = 0;
@@ -129,7 +130,10 @@ pub(crate) fn log<L: AuditLog + ?Sized>(
             _ => break,
         }
     }
-    Ok(verifier.finish((last_checkpoint > end).then_some(last_checkpoint)))
+    if let Some(last) = last.filter(|last| last.seq > end) {
+        verifier.checkpoint(&last);
+    }
+    Ok(verifier.finish(0))
 }
 
 fn link(entry: &Entry) -> Link<'_> {

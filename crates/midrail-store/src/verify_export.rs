@@ -38,12 +38,12 @@ pub fn verify_export(reader: &mut dyn BufRead, expect: &Expect) -> io::Result<Ve
         };
         if let Err(why) = outcome {
             verifier.unreadable(format!("line {number} cannot be read: {why}"));
-            return Ok(verifier.finish(None));
+            return Ok(verifier.finish(0));
         }
     }
     let Some(end) = end else {
         verifier.unreadable(format!("the export breaks off after line {number}"));
-        return Ok(verifier.finish(None));
+        return Ok(verifier.finish(0));
     };
     if end.records == verifier.records() && end.head != verifier.hash() {
         verifier.unreadable("the end names another head".to_owned());
@@ -51,7 +51,7 @@ pub fn verify_export(reader: &mut dyn BufRead, expect: &Expect) -> io::Result<Ve
     if end.records < verifier.records() {
         verifier.unreadable(format!("the end names {} records, and there are more", end.records));
     }
-    Ok(verifier.finish(Some(end.records)))
+    Ok(verifier.finish(end.records))
 }
 
 /// The first line: the public keys.

@@ -213,8 +213,10 @@ fn sessions_are_listed_by_last_activity(store: &dyn Store) {
     store.commit(&Commit::new(&third)).unwrap();
     set(store, "old", "a", 2);
     let sessions = store.sessions().unwrap();
-    let short: Vec<_> =
-        sessions.iter().map(|info| (info.session.as_str(), info.records, info.slices, info.last_seq)).collect();
+    let short: Vec<_> = sessions
+        .iter()
+        .map(|info| (info.session.as_str(), info.records, info.slices, info.last_seq))
+        .collect();
     assert_eq!(short, [("old", 2, 1, 5), ("quiet", 1, 0, 4), ("busy", 2, 2, 3)]);
     assert_eq!(sessions[1].last_active, at(9));
 }
@@ -371,7 +373,10 @@ fn checkpoints_are_signed_and_the_log_verifies(store: &dyn Store) {
     let mut heard = Vec::new();
     let found = store.verify(&Expect::default(), &mut |done, all| heard.push((done, all))).unwrap();
     assert_eq!(found.misfit, None);
-    assert_eq!((found.records, found.checkpoints, found.last_checkpoint, found.unsigned), (133, 3, Some(130), 3));
+    assert_eq!(
+        (found.records, found.checkpoints, found.last_checkpoint, found.unsigned),
+        (133, 3, Some(130), 3)
+    );
     assert_eq!(found.head, store.head().unwrap());
     assert_eq!(found.keys, [store.public_key().unwrap().id]);
     assert_eq!(heard.last(), Some(&(133, 133)));
@@ -406,7 +411,11 @@ fn exported(store: &dyn Store, filter: &Filter) -> String {
 }
 
 fn export_verifies_by_itself(store: &dyn Store) {
-    assert!(verify_export(&mut exported(store, &Filter::default()).as_bytes(), &Expect::default()).unwrap().is_sound());
+    assert!(
+        verify_export(&mut exported(store, &Filter::default()).as_bytes(), &Expect::default())
+            .unwrap()
+            .is_sound()
+    );
     fill(store, 600);
     let text = exported(store, &Filter::default());
     let found = verify_export(&mut text.as_bytes(), &Expect::default()).unwrap();

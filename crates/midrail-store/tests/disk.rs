@@ -8,9 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use common::{fill, record, verify};
-use midrail_store::{
-    AuditLog, Commit, Filter, Keys, Policies, Slices, SqliteStore, Store, StoreError,
-};
+use midrail_store::{AuditLog, Commit, Filter, Keys, Policies, Slices, SqliteStore, Store, StoreError};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -58,7 +56,8 @@ fn wider_permissions_are_narrowed() {
 fn state_is_there_after_opening_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    let (record, fingerprint) = (record("s", 1), SqliteStore::open(&path).unwrap().fingerprint_key().unwrap());
+    let (record, fingerprint) =
+        (record("s", 1), SqliteStore::open(&path).unwrap().fingerprint_key().unwrap());
     for round in 1..=200 {
         let store = SqliteStore::open(&path).unwrap();
         let mut commit = Commit::new(&record);
@@ -142,6 +141,16 @@ fn path_that_cannot_be_made_is_a_clear_error() {
 }
 
 #[test]
+fn device_is_refused_and_left_alone() {
+    let device = Path::new("/dev/null");
+    let before = mode(device);
+    for failed in [error(SqliteStore::open(device)), error(SqliteStore::open_read_only(device))] {
+        assert_eq!(failed.to_string(), "`/dev/null` cannot be used: it is no regular file");
+    }
+    assert_eq!(mode(device), before);
+}
+
+#[test]
 fn newer_store_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
@@ -159,12 +168,14 @@ fn file_that_is_no_store_is_refused_and_left_alone() {
     let path = folder.path().join("notes.txt");
     for content in ["short".to_owned(), "no database at all\n".repeat(1000)] {
         fs::write(&path, &content).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         for failed in [error(SqliteStore::open(&path)), error(SqliteStore::open_read_only(&path))] {
             assert!(matches!(failed, StoreError::Corrupt { .. }), "{failed:?}");
             let text = format!("`{}` cannot be used: it is no SQLite database", path.display());
             assert_eq!(failed.to_string(), text);
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        assert_eq!(mode(&path), 0o644);
     }
 }
 

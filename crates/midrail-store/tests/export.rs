@@ -39,16 +39,25 @@ fn every_line_counts() {
     assert_eq!(changed(|lines| drop(lines.remove(10))), Some((10, MisfitKind::Missing)));
     assert_eq!(changed(|lines| lines.swap(10, 11)), Some((10, MisfitKind::Reordered)));
     assert_eq!(changed(|lines| lines[10] = lines[9].clone()), Some((10, MisfitKind::Reordered)));
-    assert_eq!(changed(|lines| lines[10] = lines[10].replace("Read", "Raed")), Some((10, MisfitKind::Changed)));
+    assert_eq!(
+        changed(|lines| lines[10] = lines[10].replace("Read", "Raed")),
+        Some((10, MisfitKind::Changed))
+    );
     assert_eq!(changed(|lines| drop(lines.remove(65))), Some((64, MisfitKind::NoCheckpoint)));
     assert_eq!(changed(|lines| lines.swap(65, 66)), Some((64, MisfitKind::NoCheckpoint)));
-    assert_eq!(changed(|lines| lines[65] = lines[65].replace("2026", "2025")), Some((64, MisfitKind::Signature)));
+    assert_eq!(
+        changed(|lines| lines[65] = lines[65].replace("2026", "2025")),
+        Some((64, MisfitKind::Signature))
+    );
     assert_eq!(changed(|lines| drop(lines.remove(0))), Some((1, MisfitKind::Unreadable)));
     assert_eq!(changed(|lines| drop(lines.pop())), Some((71, MisfitKind::Unreadable)));
     assert_eq!(changed(|lines| drop(lines.remove(71))), Some((70, MisfitKind::Truncated)));
     assert_eq!(changed(|lines| lines.push(String::new())), Some((71, MisfitKind::Unreadable)));
     assert_eq!(changed(|lines| lines.insert(5, "{}".to_owned())), Some((5, MisfitKind::Unreadable)));
-    assert_eq!(changed(|lines| lines[0] = lines[0].replace("\"version\":1", "\"version\":2")), Some((1, MisfitKind::Unreadable)));
+    assert_eq!(
+        changed(|lines| lines[0] = lines[0].replace("\"version\":1", "\"version\":2")),
+        Some((1, MisfitKind::Unreadable))
+    );
 }
 
 #[test]
@@ -62,7 +71,8 @@ fn nothing_is_not_an_export() {
     for bytes in [&b""[..], b"\n", b"{}\n", b"\xff\n", b"[[[[", "[".repeat(100_000).as_bytes()] {
         assert!(!check(bytes).is_sound());
     }
-    let deep = format!("{}\n{{\"seq\":1,\"prev\":\"\",\"hash\":\"\",\"body\":{}", LINES[0], "[".repeat(1_000_000));
+    let deep =
+        format!("{}\n{{\"seq\":1,\"prev\":\"\",\"hash\":\"\",\"body\":{}", LINES[0], "[".repeat(1_000_000));
     assert!(!check(deep.as_bytes()).is_sound());
 }
 

@@ -13,7 +13,8 @@ const KEYS: [&str; 5] = ["halted", "calls", "read/src/a.rs", "warn/scope-001/t-9
 
 /// A record of about two kilobytes.
 fn typical(session: &str, seconds: i64) -> Record {
-    let mut record = if seconds % 50 == 0 { blocked(session, seconds, "safety-001") } else { record(session, seconds) };
+    let mut record =
+        if seconds % 50 == 0 { blocked(session, seconds, "safety-001") } else { record(session, seconds) };
     record.event.text = Some("x".repeat(1500));
     record
 }
@@ -39,7 +40,12 @@ fn times(name: &str, rounds: i64, mut work: impl FnMut(i64)) {
     all.sort();
     let part = |share: usize| all[(all.len() - 1) * share / 100];
     let rate = 1.0 / (total / u32::try_from(rounds).unwrap()).as_secs_f64();
-    println!("{name:<44} median {:>9.1?}  p99 {:>9.1?}  max {:>9.1?}  {rate:>8.0}/s", part(50), part(99), part(100));
+    println!(
+        "{name:<44} median {:>9.1?}  p99 {:>9.1?}  max {:>9.1?}  {rate:>8.0}/s",
+        part(50),
+        part(99),
+        part(100)
+    );
 }
 
 #[test]
@@ -47,7 +53,9 @@ fn times(name: &str, rounds: i64, mut work: impl FnMut(i64)) {
 fn short_process_and_long_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    times("make a store", 20, |round| drop(SqliteStore::open(folder.path().join(round.to_string())).unwrap()));
+    times("make a store", 20, |round| {
+        drop(SqliteStore::open(folder.path().join(round.to_string())).unwrap())
+    });
     SqliteStore::open(&path).unwrap().save_policy("sha256:1", "{}").unwrap();
     times("open, load 5, commit, close", 2000, |round| {
         let store = SqliteStore::open(&path).unwrap();

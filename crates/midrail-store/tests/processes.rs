@@ -85,7 +85,8 @@ fn sixteen(role: &str) {
         let output = child.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
-        fingerprints.extend(text.lines().filter_map(|line| line.strip_prefix("fingerprint ")).map(str::to_owned));
+        fingerprints
+            .extend(text.lines().filter_map(|line| line.strip_prefix("fingerprint ")).map(str::to_owned));
     }
     assert!(fingerprints.len() <= 1, "the processes have made several keys");
     let store = SqliteStore::open(&file).unwrap();
@@ -164,7 +165,9 @@ fn acks(stdout: impl Read) -> Vec<(u64, String)> {
     let mut acks = Vec::new();
     let mut line = String::new();
     while reader.read_line(&mut line).unwrap() > 0 {
-        if let Some((seq, hash)) = line.strip_suffix('\n').and_then(|line| line.strip_prefix("ack ")?.split_once(' ')) {
+        if let Some((seq, hash)) =
+            line.strip_suffix('\n').and_then(|line| line.strip_prefix("ack ")?.split_once(' '))
+        {
             acks.push((seq.parse().unwrap(), hash.to_owned()));
         }
         line.clear();

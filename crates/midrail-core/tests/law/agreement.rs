@@ -55,6 +55,12 @@ fn agrees(real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// More cases than usual, and as many as `PROPTEST_CASES` asks for.
+fn at_least(cases: u32) -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases.max(cases), ..usual }
+}
+
 /// A step of a session.
 #[derive(Debug, Clone)]
 enum Step {
@@ -83,7 +89,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_500))]
+    #![proptest_config(at_least(1_500))]
 
     #[test]
     fn one_event_is_decided_as_the_model_does(case in cases(12), event in events()) {
@@ -94,7 +100,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(at_least(300))]
 
     #[test]
     fn a_session_goes_as_the_model_does(case in cases(8), steps in steps()) {

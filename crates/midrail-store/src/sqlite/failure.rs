@@ -31,8 +31,5 @@ pub(super) fn failure(path: &Path, source: Error) -> StoreError {
 
 /// Whether waiting may help.
 pub(super) fn is_busy(error: &Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed)
-    )
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::FileLockingProtocolFailed))
 }

@@ -8,13 +8,11 @@ use std::path::{Path, PathBuf};
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
 
-/// Makes sure that there is a file, and that its owner alone may use it. New folders are the owner's alone, too.
-pub(super) fn make_private(path: &Path) -> Result<()> {
+/// Makes sure that there is a file. A new one is its owner's alone, and so are new folders.
+pub(super) fn make(path: &Path) -> Result<()> {
     let fail = |source| StoreError::io(path, source);
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Err(fail(io::ErrorKind::IsADirectory.into())),
-        Ok(metadata) => narrow(path, &metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+    match is_file(path) {
+        Err(StoreError::NotFound { .. }) => {
             if let Some(folder) = path.parent() {
                 private_folders().create(folder).map_err(|source| StoreError::io(folder, source))?;
             }
@@ -23,8 +21,33 @@ pub(super) fn make_private(path: &Path) -> Result<()> {
             sync_folder(path);
             Ok(())
         }
-        Err(error) => Err(fail(error)),
+        outcome => outcome.map(|_| ()),
     }
+}
+
+/// Looks at a file, which must not be a folder or a device.
+pub(super) fn is_file(path: &Path) -> Result<fs::Metadata> {
+    let metadata = fs::metadata(path).map_err(|source| StoreError::io(path, source))?;
+    if metadata.is_file() {
+        return Ok(metadata);
+    }
+    let what = if metadata.is_dir() { "it is a directory" } else { "it is no regular file" };
+    Err(StoreError::Corrupt { path: path.to_owned(), what: what.to_owned() })
+}
+
+/// Makes sure that a file, and what SQLite keeps beside it, are their owner's alone.
+pub(super) fn keep_private(path: &Path) -> Result<()> {
+    if !narrow(path, &is_file(path)?)? {
+        return Ok(());
+    }
+    for suffix in ["-wal", "-shm"] {
+        let side = beside(path, suffix);
+        match is_file(&side) {
+            Err(StoreError::NotFound { .. }) => {}
+            outcome => drop(narrow(&side, &outcome?)?),
+        }
+    }
+    Ok(())
 }
 
 /// The key file of a store.
@@ -48,7 +71,7 @@ pub(super) fn read_key(store: &Path) -> Result<Option<StoreKey>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(fail(error)),
     };
-    narrow(&path, &fs::metadata(&path).map_err(fail)?)?;
+    keep_private(&path)?;
     let key = std::str::from_utf8(&bytes).ok().and_then(StoreKey::from_text);
     let what = "it is no key of a store; without it a new key is made, and what is signed stays valid";
     key.map(Some).ok_or_else(|| StoreError::Corrupt { path, what: what.to_owned() })
@@ -74,30 +97,21 @@ pub(super) fn write_key(store: &Path, key: &StoreKey) -> Result<()> {
     Ok(())
 }
 
-/// Takes away what the group and others may do.
+/// Takes away what the group and others may do, and tells whether there was something to take.
 #[cfg(unix)]
-fn narrow(path: &Path, metadata: &fs::Metadata) -> Result<()> {
+fn narrow(path: &Path, metadata: &fs::Metadata) -> Result<bool> {
     use std::os::unix::fs::PermissionsExt;
     if metadata.permissions().mode() & 0o077 == 0 {
-        return Ok(());
+        return Ok(false);
     }
-    let narrow = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o600));
-    narrow(path).map_err(|source| StoreError::io(path, source))?;
-    for suffix in ["-wal", "-shm"] {
-        let side = beside(path, suffix);
-        match narrow(&side) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(StoreError::io(&side, error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+        .map_err(|source| StoreError::io(path, source))?;
+    Ok(true)
 }
 
 #[cfg(not(unix))]
-fn narrow(_: &Path, _: &fs::Metadata) -> Result<()> {
-    Ok(())
+fn narrow(_: &Path, _: &fs::Metadata) -> Result<bool> {
+    Ok(false)
 }
 
 #[cfg(unix)]

@@ -15,6 +15,9 @@ use crate::store::AuditLog;
 
 const COLUMNS: &str = "seq, time, session, kind, tool, effect, guardrails, prev, hash, body";
 
+/// A page ends early with the record that makes it larger than this.
+const PAGE_BYTES: usize = 16 << 20;
+
 impl AuditLog for SqliteStore {
     fn entry(&self, seq: u64) -> Result<Option<Entry>> {
         let select = format!("SELECT {COLUMNS} FROM audit WHERE seq = ?1");
@@ -25,8 +28,17 @@ impl AuditLog for SqliteStore {
         self.read(|connection| {
             let Some((select, cells)) = query(connection, filter)? else { return Ok(Vec::new()) };
             let mut statement = connection.prepare_cached(&select)?;
-            let rows = statement.query_map(params_from_iter(cells), entry)?;
-            rows.collect()
+            let mut bytes = 0;
+            let mut page = Vec::new();
+            for entry in statement.query_map(params_from_iter(cells), entry)? {
+                let entry = entry?;
+                bytes += entry.body.len();
+                page.push(entry);
+                if bytes > PAGE_BYTES {
+                    break;
+                }
+            }
+            Ok(page)
         })
     }
 

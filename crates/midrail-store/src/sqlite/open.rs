@@ -26,12 +26,14 @@ const APPLICATION: i64 = 0x4d44_524c;
 const LONG_LOG: u64 = 256 << 10;
 
 pub(super) fn for_writing(path: &Path) -> Result<Connection> {
-    files::make_private(path)?;
+    files::make(path)?;
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let fail = |error| failure(path, error);
     if version(&connection, path)? < known() {
         migrate(&connection, path)?;
     }
+    // Not before it is known to be a store.
+    files::keep_private(path)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
     if log_length(path) > LONG_LOG {
@@ -41,10 +43,7 @@ pub(super) fn for_writing(path: &Path) -> Result<Connection> {
 }
 
 pub(super) fn for_reading(path: &Path) -> Result<Connection> {
-    let metadata = path.metadata().map_err(|source| StoreError::io(path, source))?;
-    if metadata.is_dir() {
-        return Err(StoreError::io(path, std::io::ErrorKind::IsADirectory.into()));
-    }
+    files::is_file(path)?;
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let (connection, found) = match version(&connection, path) {
         Ok(found) => (connection, found),

@@ -52,7 +52,10 @@ fn full_disk_leaves_nothing_half_written() {
                 failures += 1;
                 assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
                 assert_eq!(error.to_string(), format!("no space left for `{}`", path.display()));
-                assert_eq!(error.help().unwrap(), "free some space, then try again: nothing was half written");
+                assert_eq!(
+                    error.help().unwrap(),
+                    "free some space, then try again: nothing was half written"
+                );
             }
         }
         assert_eq!(store.head().unwrap(), before);

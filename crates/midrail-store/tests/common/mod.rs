@@ -19,7 +19,10 @@ pub(crate) fn record(session: &str, seconds: i64) -> Record {
     Record {
         time: at(seconds),
         session: session.to_owned(),
-        event: Event::before_tool("Read", json!({"file_path": format!("src/ü{seconds}.rs"), "nested": {"b": 1, "a": "x\ny"}})),
+        event: Event::before_tool(
+            "Read",
+            json!({"file_path": format!("src/ü{seconds}.rs"), "nested": {"b": 1, "a": "x\ny"}}),
+        ),
         slices: [("calls".to_owned(), Some(json!(seconds)))].into(),
         facts: Facts::default(),
         decision: Decision { policy: Arc::from("sha256:1"), ..Decision::default() },
@@ -34,7 +37,8 @@ pub(crate) fn blocked(session: &str, seconds: i64, by: &str) -> Record {
     record.event = Event::before_tool("Write", json!({"file_path": "src/a.rs"}));
     record.decision.effect = Effect::Block;
     record.decision.by = Some(Arc::from(by));
-    record.decision.verdicts = vec![said("quiet", Effect::Allow), said(by, Effect::Block), said("loud", Effect::Warn)];
+    record.decision.verdicts =
+        vec![said("quiet", Effect::Allow), said(by, Effect::Block), said("loud", Effect::Warn)];
     record
 }
 

@@ -1,0 +1,63 @@
+//! The corpus, the pages of the guardrails and the shipped packs decide as they say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use midrail::cases::{CaseSet, read};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(repository().join(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|found| found == ending))
+        .collect();
+    files.sort();
+    files
+}
+
+fn run(path: &Path) -> usize {
+    let text = fs::read_to_string(path).unwrap();
+    let sets: Vec<CaseSet> = read(path, &text).unwrap_or_else(|report| panic!("{report}"));
+    let mut count = 0;
+    let mut misses = Vec::new();
+    for result in sets.iter().flat_map(CaseSet::run) {
+        count += 1;
+        if !result.is_good() {
+            misses.push(format!("{}: {}: {:#?}", path.display(), result.id, result.checks));
+        }
+    }
+    assert!(misses.is_empty(), "{}", misses.join("\n"));
+    count
+}
+
+#[test]
+fn the_corpus_passes() {
+    let count: usize = files("corpus", "yaml").iter().map(|path| run(path)).sum();
+    assert!(count >= 40, "only {count} cases were found");
+}
+
+#[test]
+fn every_guardrails_page_passes() {
+    for path in files("crates/midrail-guardrails/src", "md") {
+        assert!(run(&path) >= 2, "{} shows too little", path.display());
+    }
+}
+
+#[test]
+fn every_shipped_pack_passes_its_tests() {
+    for path in files("packs", "yaml") {
+        assert!(run(&path) >= 3, "{} has too few tests", path.display());
+    }
+}
+
+#[test]
+fn every_pack_file_is_shipped() {
+    let names: Vec<String> =
+        files("packs", "yaml").iter().map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    let shipped: Vec<&str> = midrail::shipped::PACKS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, shipped);
+}

@@ -1,0 +1,11 @@
+//! The engine as its users see it: cases, sessions, failures, many threads.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "tests may fail loudly"
+)]
+
+mod cases;
