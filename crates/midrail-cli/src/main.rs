@@ -1,1 +1,49 @@
-fn main() {}
+//! The program `midrail`: reads the command line and hands it to a verb. What verbs do lives in the libraries.
+
+mod cli;
+mod decision;
+mod exit;
+mod failure;
+mod input;
+mod logger;
+mod output;
+mod table;
+mod verbs;
+mod when;
+
+use std::panic;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    exit::announce_panics();
+    // INVARIANT: an internal error ends with the code of a block, so that it is never taken for an allow.
+    panic::catch_unwind(run).unwrap_or(Exit::Stopped).into()
+}
+
+fn run() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nothing is left to tell anyone if the terminal is gone.
+            let _ = error.print();
+            let is_asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            return if is_asked_for { Exit::Good } else { Exit::Failed };
+        }
+    };
+    logger::start(cli.global.verbose);
+    let mut output = Output::new(&cli.global);
+    match cli.verb.run(&mut output) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            output.failure(&failure);
+            Exit::Failed
+        }
+    }
+}

@@ -133,23 +133,30 @@ pub fn scan_json(value: &Value, key: &[u8]) -> Vec<Finding> {
     findings
 }
 
-/// Replaces each finding in a JSON value by its tag. Keys of objects are left alone.
-pub fn mask(value: &mut Value, findings: &[Finding]) {
+/// Replaces each finding in a JSON value by its tag, and tells where the tags stand. Keys of objects are left alone.
+///
+/// A record holds the masked event with these findings: what is found in it is what was found in the original, so that
+/// it replays to the same decision.
+pub fn mask(value: &mut Value, findings: &[Finding]) -> Vec<Finding> {
+    let mut tags: Vec<Finding> = findings.to_vec();
     let mut places: Vec<&str> = findings.iter().map(|finding| finding.at.as_str()).collect();
     places.dedup();
     for at in places {
         let Some(Value::String(text)) = value.pointer_mut(at) else { continue };
-        let parts: Vec<_> = findings
-            .iter()
-            .filter(|finding| finding.at == at)
-            .map(|finding| midrail_core::Redaction {
-                start: finding.start,
-                end: finding.end,
-                replacement: tag(finding),
-            })
-            .collect();
-        *text = midrail_core::redact::apply(text, &parts);
+        // INVARIANT: `scan` tells secrets in order and without overlap, so one pass with a cursor is enough.
+        let mut masked = String::with_capacity(text.len());
+        let mut done = 0;
+        for finding in tags.iter_mut().filter(|finding| finding.at == at) {
+            masked.push_str(text.get(done..finding.start).unwrap_or_default());
+            done = finding.end;
+            finding.start = masked.len();
+            masked.push_str(&tag(finding));
+            finding.end = masked.len();
+        }
+        masked.push_str(text.get(done..).unwrap_or_default());
+        *text = masked;
     }
+    tags
 }
 
 /// What stands in place of a secret: `[redacted:aws-access-key#3f9a]`.
@@ -245,7 +252,9 @@ mod tests {
         let mut value = json!({"args": {"a/b": ["export KEY=AKIAABCDEFGHIJKLMNOP"]}});
         let findings = scan_json(&value, b"store key");
         assert_eq!(findings[0].at, "/args/a~1b/0");
-        mask(&mut value, &findings);
+        let tags = mask(&mut value, &findings);
+        let masked = value.pointer(&tags[0].at).unwrap().as_str().unwrap();
+        assert_eq!(&masked[tags[0].start..tags[0].end], tag(&findings[0]));
         let text = value.to_string();
         assert!(!text.contains("AKIA"), "{text}");
         assert!(

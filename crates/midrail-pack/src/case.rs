@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{Effect, EventKind};
+use midrail_core::{Effect, Event, EventKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -292,8 +292,40 @@ fn event(mut map: Map<String, Value>) -> Result<Value, String> {
         | EventKind::ApprovalDecided
         | EventKind::Restored => {}
     }
-    Ok(Value::Object(map))
+    let event = Value::Object(map);
+    let read: Event =
+        serde_json::from_value(event.clone()).map_err(|error| format!("this is no event: {error}"))?;
+    match read.extra.keys().next() {
+        // Hosts may send what they like; in a case, what is not known is a slip.
+        Some(key) => Err(format!("unknown field `{key}`, expected one of `{}`", BESIDE_A_KIND.join("`, `"))),
+        None => Ok(event),
+    }
 }
+
+/// The keys that may stand beside the kind in the short form of an event.
+const BESIDE_A_KIND: &[&str] = &[
+    "args",
+    "call_id",
+    "ok",
+    "content",
+    "exit_code",
+    "expect",
+    "agent",
+    "task",
+    "usage",
+    "cwd",
+    "session",
+    "time",
+    "prompt",
+    "deadline",
+    "parent",
+    "stream",
+    "last",
+    "stop_reason",
+    "history",
+    "last_assistant",
+    "available_tools",
+];
 
 #[cfg(test)]
 mod tests {
@@ -310,6 +342,27 @@ mod tests {
         });
         assert_eq!(step.what, What::Event(expected));
         assert_eq!(step.expect.unwrap().effect, Some(Effect::Allow));
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for step in [
+            json!({"before_tool": "Write", "args": {"file_path": "a"}, "expect": {"effect": "block", "reason": "read"}}),
+            json!({"after_model": "text", "expect": "allow"}),
+            json!({"advance": 5.0}),
+            json!({"write": {"a": "b"}}),
+            json!({"deny": "ann"}),
+        ] {
+            let step: Step = serde_json::from_value(step).unwrap();
+            let written = serde_json::to_value(&step).unwrap();
+            assert_eq!(serde_json::from_value::<Step>(written).unwrap(), step);
+        }
+    }
+
+    #[test]
+    fn a_slip_in_a_step_is_told() {
+        let error = serde_json::from_value::<Step>(json!({"before_tool": "x", "argss": {}})).unwrap_err();
+        assert!(error.to_string().starts_with("unknown field `argss`, expected one of `args`"), "{error}");
     }
 
     #[test]

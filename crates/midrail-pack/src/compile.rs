@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use midrail_core::{Definition, Entry, Guardrail, Spec, glob};
 use midrail_guardrails::{
-    CATALOGUE, InjectionPatterns, Page, ReadBeforeWrite, ScopeBoundary, SecretRedaction, TimeBudget, TokenBudget,
-    ToolAllowlist, Unconfigured,
+    CATALOGUE, InjectionPatterns, Page, ReadBeforeWrite, ScopeBoundary, SecretRedaction, TimeBudget,
+    TokenBudget, ToolAllowlist, Unconfigured,
 };
 
 use crate::diagnostic::{Span, excerpt, nearest};
@@ -157,7 +157,8 @@ impl<'p> Compiler<'p> {
             Some(page) if guard.uses.is_none() || page.id != RULES => Some(page),
             found => {
                 let usable = || CATALOGUE.iter().filter(|page| page.id != RULES);
-                let names = usable().flat_map(|page| page.aliases.iter().chain([&page.id, &page.name]).copied());
+                let names =
+                    usable().flat_map(|page| page.aliases.iter().chain([&page.id, &page.name]).copied());
                 let help = match (found, nearest(name, names)) {
                     (Some(_), _) => "write `require_before: {tool: …, requires: …}`".to_owned(),
                     (None, Some(near)) => format!("did you mean `{near}`?"),
@@ -220,7 +221,9 @@ impl<'p> Compiler<'p> {
         for pattern in patterns {
             if let Err(why) = glob::check(pattern) {
                 let message = format!("the pattern `{}` {why}", excerpt(pattern));
-                self.issues.push(Issue::new(at, message).help("write `\\` before a character that stands for itself"));
+                self.issues.push(
+                    Issue::new(at, message).help("write `\\` before a character that stands for itself"),
+                );
             }
         }
     }

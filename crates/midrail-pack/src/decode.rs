@@ -52,11 +52,15 @@ pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
         if !is_echo {
             problems.push(fault.problem(&place));
         }
+        // No text can stand in for what is missing there, so what lacks it is left out.
+        let wrong = match place.path.split_last() {
+            Some((_, parent)) if is_echo && place.span.is_empty() => parent,
+            _ => &place.path,
+        };
         let goes_on = problems.len() < MAX_PROBLEMS
             && match &fault {
                 Fault::MissingField(field) => fill(&mut rest, &place, field, &mut echoes),
-                _ if is_echo => false,
-                _ => match remove(&mut rest, &place.path) {
+                _ => match remove(&mut rest, wrong) {
                     Some(Some((span, key))) => {
                         echoes.push(span.clone());
                         cut.push((span, key));

@@ -109,7 +109,9 @@ impl Document {
                 let (node, _) = document.find(&document.origin.of(&issue.at));
                 echoes.contains(&node.span)
             };
-            problems.extend(issues.into_iter().filter(|issue| !is_echo(issue)).map(|issue| document.locate(issue)));
+            problems.extend(
+                issues.into_iter().filter(|issue| !is_echo(issue)).map(|issue| document.locate(issue)),
+            );
         }
         if problems.is_empty() { Ok(document) } else { Err(problems) }
     }

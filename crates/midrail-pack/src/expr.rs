@@ -136,6 +136,17 @@ impl Expression {
         &self.0.names
     }
 
+    /// The texts that the name of a term is compared with for equality, also by `in [...]`, in order of appearance.
+    pub fn equalities(&self, term: &str) -> Vec<&str> {
+        let mut texts = Vec::new();
+        self.0.root.each_equality(&mut |index, text| {
+            if self.0.names.get(index).is_some_and(|name| name.term() == term) {
+                texts.push(text);
+            }
+        });
+        texts
+    }
+
     /// The answer, where it does not depend on what the names stand for.
     ///
     /// `Some(false)` says that no known values make the expression true, `Some(true)` that none make

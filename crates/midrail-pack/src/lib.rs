@@ -11,7 +11,9 @@ mod dialect;
 mod document;
 pub mod expr;
 mod layers;
+mod lint;
 mod names;
+mod outline;
 mod overlay;
 mod pattern;
 pub mod raw;
@@ -21,7 +23,7 @@ pub mod schema;
 pub mod yaml;
 
 pub use decode::decode;
-pub use diagnostic::{Problem, Report, Span};
+pub use diagnostic::{Problem, Report, Severity, Span};
 pub use dialect::{
     AppliesTo, Deep, Gateway, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation,
     PolicyPack, RuleRef, Sync, ToolPolicy,
@@ -29,6 +31,8 @@ pub use dialect::{
 pub use document::Document;
 pub use expr::Expression;
 pub use layers::{Layer, LayeredPack, PolicySource, policy};
+pub use lint::{Lint, lint};
 pub use names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
+pub use outline::{Placement, outline};
 pub use raw::Pack;
 pub use scalar::{Many, Seconds, Text};

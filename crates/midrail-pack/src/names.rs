@@ -168,12 +168,8 @@ impl Scope for EventScope<'_> {
             "task.api_call_budget" => self.limit(|task| task.api_call_budget.map(as_number)),
             "task.cost_budget" => self.limit(|task| task.cost_budget),
             "task.additional_tools" => self.union(|task| task.additional_tools.as_deref()),
-            "task.scope.files.read" => {
-                self.limits(|task| task.scope.as_ref()?.files.read.as_deref())
-            }
-            "task.scope.files.write" => {
-                self.limits(|task| task.scope.as_ref()?.files.write.as_deref())
-            }
+            "task.scope.files.read" => self.limits(|task| task.scope.as_ref()?.files.read.as_deref()),
+            "task.scope.files.write" => self.limits(|task| task.scope.as_ref()?.files.write.as_deref()),
             "task.scope.files.deny" => self.union(|task| task.scope.as_ref()?.files.deny.as_deref()),
             "current_tokens" => count(usage.map_or(Some(0), |usage| usage.tokens.or(Some(0)))),
             "estimated_action_tokens" => {

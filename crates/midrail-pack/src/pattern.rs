@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn what_lies_within_is_narrowed() {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let (inside, strangers) = within(&texts(&["fs_*", "git", "x"]), &texts(&["fs_read", "fs_write", "x"]));
+        let (inside, strangers) =
+            within(&texts(&["fs_*", "git", "x"]), &texts(&["fs_read", "fs_write", "x"]));
         assert_eq!(inside, ["fs_read", "fs_write", "x"]);
         assert_eq!(strangers, ["git"]);
     }

@@ -228,7 +228,7 @@ where
 
 /// An effect in the words of the ladder or of any dialect.
 pub(crate) fn effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Effect>, D::Error> {
-    let word = String::deserialize(deserializer)?;
+    let Some(word) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     word.parse().map(Some).map_err(|_| {
         let words: Vec<&str> = Effect::LADDER.iter().map(|effect| effect.word()).collect();
         D::Error::custom(format!("unknown variant `{word}`, expected one of `{}`", words.join("`, `")))

@@ -187,6 +187,10 @@ fn read_events(source: &str, builder: &mut Builder<'_>) -> Step {
     while let Some(event) = parser.next_event() {
         let (event, span) = match event {
             Ok(event) => event,
+            Err(error) if error.info().contains("recursion limit") => {
+                let at = offsets.byte(source, error.marker().index());
+                return builder.stop(builder.too_deep(at..at + 1));
+            }
             Err(error) => return builder.stop(syntax_problem(source, &offsets, &error)),
         };
         let span = offsets.byte(source, span.start.index())..offsets.byte(source, span.end.index());

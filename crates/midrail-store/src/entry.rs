@@ -81,6 +81,9 @@ impl Labels {
 
     /// The first label in which two differ, with both its values.
     pub(crate) fn difference(&self, other: &Labels) -> Option<(&'static str, String, String)> {
+        if self == other {
+            return None;
+        }
         let list = |labels: &Labels| labels.guardrails.join(", ");
         let tool = |labels: &Labels| labels.tool.clone().unwrap_or_default();
         [

@@ -17,7 +17,7 @@ pub(crate) struct Link<'a> {
 }
 
 /// How far around a misplaced record its own place is looked for.
-const NEIGHBOURHOOD: u64 = 100_000;
+const NEIGHBOURHOOD: u64 = 10_000;
 
 pub(crate) struct Verifier<'a> {
     expect: &'a Expect,

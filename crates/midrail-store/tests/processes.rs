@@ -151,7 +151,7 @@ fn killed_processes_take_no_acknowledged_record_with_them() {
     let found = verify(&store);
     assert_eq!(found.misfit, None);
     println!("{kills} kills, {} records acknowledged, {} in the log", acknowledged.len(), found.records);
-    assert!(acknowledged.len() > 100, "the children were killed before they did anything");
+    assert!(acknowledged.len() > 10, "the children were killed before they did anything");
     for (seq, hash) in acknowledged {
         assert_eq!(store.entry(seq).unwrap().map(|entry| entry.hash), Some(hash), "record {seq}");
     }

@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::fs;
+use std::sync::LazyLock;
+
 use common::{blocked, fill, verify};
 use midrail_store::chain::{body_hash, link_hash};
 use midrail_store::{
@@ -15,15 +18,24 @@ const TRIGGERS: &str = "DROP TRIGGER audit_next; DROP TRIGGER audit_kept; DROP T
     DROP TRIGGER checkpoints_new; DROP TRIGGER checkpoints_kept; DROP TRIGGER checkpoints_stay;
     DROP TRIGGER keys_new; DROP TRIGGER keys_kept; DROP TRIGGER keys_stay;";
 
-/// A store with 150 records, of which record 100 is a block.
-fn store() -> (TempDir, SqliteStore) {
+/// A folder with a store of 150 records, of which record 100 is a block. Every test works on a copy.
+static WHOLE: LazyLock<TempDir> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
     fill(&store, 99);
     store.commit(&Commit::new(&blocked("s", 100, "safety-001"))).unwrap();
     fill(&store, 150);
     store.save_policy("sha256:1", "{}").unwrap();
-    assert!(verify(&store).is_sound());
+    folder
+});
+
+fn store() -> (TempDir, SqliteStore) {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["store.db", "store.db-wal", "store.db.key"] {
+        fs::copy(WHOLE.path().join(name), folder.path().join(name)).unwrap();
+    }
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    assert_eq!(verify(&store).records, 150);
     (folder, store)
 }
 
@@ -241,7 +253,7 @@ fn lost_key_is_made_anew_and_old_checkpoints_still_verify() {
     let old = store.public_key().unwrap();
     let path = store.path().to_owned();
     drop(store);
-    std::fs::remove_file(folder.path().join("store.db.key")).unwrap();
+    fs::remove_file(folder.path().join("store.db.key")).unwrap();
     let store = SqliteStore::open(&path).unwrap();
     let new = store.public_key().unwrap();
     assert_ne!(new, old);

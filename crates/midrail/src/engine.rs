@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
 use midrail_core::{
     Aside, Decision, Effect, Entry, Event, Fact, FactKey, Facts, HALTED, Needs, Policy, PolicyDenied, Record,
@@ -14,7 +13,6 @@ use midrail_detect::{action, secrets};
 use midrail_pack::PolicySource;
 use midrail_store::{Commit, MemoryStore, Store, StoreError};
 use serde_json::Value;
-use sha2::Sha256;
 
 use crate::approvals;
 use crate::clock::{Clock, Stopwatch, SystemClock};
@@ -226,13 +224,14 @@ impl Engine {
             return Err(EngineError::TooDeep);
         }
         let findings = secrets::scan_json(&value, &self.fingerprint_key);
+        let mut tags = Vec::new();
         let masked = if findings.is_empty() {
             event.clone()
         } else {
-            secrets::mask(&mut value, &findings);
-            serde_json::from_value(value.clone())?
+            tags = secrets::mask(&mut value, &findings);
+            serde_json::from_value(value)?
         };
-        let mut facts = self.first_facts(&event, &value, !findings.is_empty());
+        let mut facts = self.first_facts(&event, !findings.is_empty());
 
         for _ in 0..MAX_TRIES {
             let mut session = Session::new(&*session_id);
@@ -254,7 +253,7 @@ impl Engine {
                 session: session_id.clone(),
                 event: masked.clone(),
                 slices,
-                facts: facts.clone(),
+                facts: as_recorded(&facts, &tags),
                 decision,
                 denied,
             };
@@ -324,32 +323,30 @@ impl Engine {
     }
 
     /// What is cheap to know and nearly always asked for.
-    fn first_facts(&self, event: &Event, masked: &Value, has_secrets: bool) -> Facts {
+    fn first_facts(&self, event: &Event, has_secrets: bool) -> Facts {
         let root =
             self.root.as_ref().map(|root| root.to_string_lossy().into_owned()).or_else(|| event.cwd.clone());
         let mut facts = Facts { root, ..Facts::default() };
         if has_secrets {
             // A record shows arguments without their secrets, so the exact action is kept as a keyed digest.
-            facts.action_digest = Some(self.keyed_digest(event, masked));
+            facts.action_digest = Some(self.keyed_digest(event));
         }
         facts
     }
 
-    fn keyed_digest(&self, event: &Event, masked: &Value) -> String {
-        let text = serde_json::to_string(&event.tool).unwrap_or_default();
-        match Hmac::<Sha256>::new_from_slice(&self.fingerprint_key) {
-            Ok(mut mac) => {
-                for part in
-                    [event.kind.word(), &text, event.text.as_deref().unwrap_or_default(), event.task_id()]
-                {
-                    mac.update(part.as_bytes());
-                    mac.update(b"\n");
-                }
-                hex(&mac.finalize().into_bytes())
-            }
-            // HMAC takes keys of every length.
-            Err(_) => masked.to_string(),
-        }
+    fn keyed_digest(&self, event: &Event) -> String {
+        let action = serde_json::json!([
+            event.kind,
+            event.tool,
+            event.text,
+            event.handoff,
+            event.result,
+            event.output,
+            event.error,
+            event.session,
+            event.task_id(),
+        ]);
+        secrets::fingerprint(&action.to_string(), &self.fingerprint_key)
     }
 
     fn fetch(
@@ -416,6 +413,15 @@ impl Engine {
             ..Decision::default()
         }
     }
+}
+
+/// The facts for a record: what was found stands where the tags of the masked event do.
+fn as_recorded(facts: &Facts, tags: &[midrail_core::Finding]) -> Facts {
+    let mut facts = facts.clone();
+    if let Some(Fact::Secrets(findings)) = facts.known.get_mut(&FactKey::Secrets) {
+        *findings = tags.to_vec();
+    }
+    facts
 }
 
 fn depth(value: &Value) -> usize {

@@ -27,6 +27,7 @@ mod files;
 mod load;
 mod permit;
 pub mod places;
+pub mod redecide;
 pub mod replay;
 mod session;
 pub mod shipped;

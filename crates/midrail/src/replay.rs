@@ -98,23 +98,25 @@ impl Replay {
     }
 }
 
-/// Reads one line of at most [`MAX_LINE`] bytes. `None`: there is none left.
+/// Reads one line of at most [`MAX_LINE`] bytes. `None`: there is none left. A longer one is passed over as a whole.
 pub fn next_line(input: &mut dyn BufRead, line: usize) -> Result<Option<Vec<u8>>, ReplayError> {
     let mut text = Vec::new();
+    let mut is_too_long = false;
     loop {
         let chunk = input.fill_buf().map_err(|source| ReplayError::Io { line, source })?;
-        if chunk.is_empty() {
-            return Ok((!text.is_empty()).then_some(text));
-        }
         let end = chunk.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(chunk.len(), |end| end + 1);
-        text.extend_from_slice(chunk.get(..taken).unwrap_or_default());
+        let is_last = end.is_some() || taken == 0;
+        is_too_long |= text.len() + taken > MAX_LINE;
+        if !is_too_long {
+            text.extend_from_slice(chunk.get(..taken).unwrap_or_default());
+        }
         input.consume(taken);
-        if text.len() > MAX_LINE {
+        if is_last && is_too_long {
             return Err(ReplayError::TooLong { line });
         }
-        if end.is_some() {
-            return Ok(Some(text));
+        if is_last {
+            return Ok((!text.is_empty()).then_some(text));
         }
     }
 }

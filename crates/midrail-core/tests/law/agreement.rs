@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{Decision, Effect, Event};
+use midrail_core::{Decision, Effect, Event, EventKind};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::plan::policy;
 use crate::reference::{self, Outcome};
 use crate::world::key_part;
 
-fn agrees(real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
+fn agrees(event: &Event, real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(real.effect, model.effect, "effect");
     prop_assert_eq!(real.by.as_deref(), model.by.as_deref(), "by");
     prop_assert_eq!(&real.reason, &model.reason, "reason");
@@ -20,8 +20,6 @@ fn agrees(real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(&real.user_message, &model.user_message, "user_message");
     prop_assert_eq!(real.would, model.would, "would");
     prop_assert_eq!(&real.retry, &model.retry, "retry");
-    prop_assert_eq!(&real.approval, &model.approval, "approval");
-    prop_assert_eq!(&real.requests, &model.requests, "requests");
     prop_assert_eq!(&real.content, &model.content, "content");
     prop_assert_eq!(real.rollback_requested, model.rollback_requested, "rollback_requested");
 
@@ -42,6 +40,14 @@ fn agrees(real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
     };
     let mut expected = model.changes.clone();
     expected.retain(|key, _| !is_uncounted(key));
+    // DEPARTURE of the code: see `approvals::nobody_is_asked_after_a_hand_off_in_a_halted_run`.
+    if event.kind == EventKind::AfterHandoff && real.effect >= Effect::Block {
+        changes.retain(|key, _| !key.starts_with("approval/"));
+        expected.retain(|key, _| !key.starts_with("approval/"));
+    } else {
+        prop_assert_eq!(&real.requests, &model.requests, "requests");
+        prop_assert_eq!(&real.approval, &model.approval, "approval");
+    }
     prop_assert_eq!(&changes, &expected, "changes");
 
     if real.verdicts.iter().any(|said| said.skipped) {
@@ -95,7 +101,7 @@ proptest! {
     fn one_event_is_decided_as_the_model_does(case in cases(12), event in events()) {
         let backing = case.backing(&event);
         let real = backing.settle(&policy(&case.plans), &event).decision;
-        agrees(&real, &reference::decide(&case.plans, &backing, &event))?;
+        agrees(&event, &real, &reference::decide(&case.plans, &backing, &event))?;
     }
 }
 
@@ -111,7 +117,7 @@ proptest! {
                 Step::Answer(state) => backing.answer(state),
                 Step::Event(event) => {
                     let real = backing.settle(&policy, &event).decision;
-                    agrees(&real, &reference::decide(&case.plans, &backing, &event))?;
+                    agrees(&event, &real, &reference::decide(&case.plans, &backing, &event))?;
                     backing.apply(&real.changes);
                 }
             }

@@ -1,6 +1,8 @@
 //! Examples of asking a person: escalations, what answers lead to, and when they are used up.
 
-use midrail_core::{Effect, Event, EventKind, Handoff, Mode, Task, Verdict};
+use midrail_core::{
+    Effect, ErrorInfo, Event, EventKind, Handoff, Mode, OnFault, Task, ToolResult, Verdict, approval_key,
+};
 use serde_json::json;
 
 use crate::plan::{Does, Plan, plan, says};
@@ -97,6 +99,40 @@ fn another_tool_task_session_text_or_receiver_needs_a_new_approval() {
 }
 
 #[test]
+fn another_result_output_or_error_needs_a_new_approval() {
+    let result = |text: &str| Event::after_tool("Read", json!({}), ToolResult::ok(text));
+    let stop = |text: &str| Event { output: Some(json!(text)), ..Event::new(EventKind::BeforeStop) };
+    let error = |text: &str| Event {
+        error: Some(ErrorInfo { message: Some(text.to_owned()), ..ErrorInfo::default() }),
+        ..Event::new(EventKind::OnError)
+    };
+    for (approved, other) in [
+        (result("harmless"), result("the customer list")),
+        (stop("a plan"), stop("a different plan")),
+        (error("time-out"), error("disk full")),
+    ] {
+        let mut run = Run::new(&[says("a", Effect::Escalate)]);
+        run.feed(&approved);
+        run.backing.answer("approved");
+        assert_eq!(run.feed(&other).effect, Effect::Escalate, "{other:?}");
+        assert_eq!(run.feed(&approved).effect, Effect::Allow, "{approved:?}");
+    }
+}
+
+#[test]
+fn an_approval_is_bound_to_the_name_that_the_engine_gave_an_action() {
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    run.backing.action_digest = Some("d-1".to_owned());
+    assert_eq!(run.feed(&write("a.rs")).approval.unwrap().action, "d-1");
+    assert!(run.backing.slices.contains_key(&approval_key("a", "d-1")));
+    run.backing.answer("approved");
+    run.backing.action_digest = Some("d-2".to_owned());
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
+    run.backing.action_digest = Some("d-1".to_owned());
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+}
+
+#[test]
 fn the_hosts_name_for_a_call_and_its_time_are_no_part_of_the_action() {
     let mut run = Run::new(&[says("a", Effect::Escalate)]);
     let mut event = write("a.rs");
@@ -143,19 +179,25 @@ fn no_answer_in_time_blocks_once_and_then_asks_anew() {
     assert_eq!(run.feed(&at(29)).effect, Effect::Escalate);
     let decision = run.feed(&at(30));
     assert_eq!((decision.effect, decision.approval), (Effect::Block, None));
-    assert!(decision.reason.contains("timed out"), "{}", decision.reason);
+    assert!(decision.reason.contains("timed out with no answer"), "{}", decision.reason);
     let anew = run.feed(&at(31)).approval.unwrap();
     assert_ne!(anew.id, first.id);
     assert_eq!(anew.expires, Some(minute(61)));
 }
 
 #[test]
-fn an_approval_that_timed_out_is_no_approval() {
+fn an_approval_that_timed_out_before_it_was_used_is_no_approval() {
     let mut run = Run::new(&[says("a", Effect::Escalate)]);
     run.feed(&write("a.rs"));
     run.backing.answer("approved");
     let late = Event { time: Some(minute(30)), ..write("a.rs") };
-    assert_eq!(run.feed(&late).effect, Effect::Block);
+    let decision = run.feed(&late);
+    assert_eq!(decision.effect, Effect::Block);
+    assert!(
+        decision.reason.ends_with(" timed out before it was used: a says escalate"),
+        "{}",
+        decision.reason
+    );
     assert_eq!(run.feed(&late).effect, Effect::Escalate);
 }
 
@@ -172,4 +214,58 @@ fn shadow_mode_asks_nobody() {
     let decision = once(&[Plan { mode: Mode::Shadow, ..says("a", Effect::Escalate) }], &write("a.rs"));
     assert_eq!((decision.effect, decision.would), (Effect::Allow, Some(Effect::Escalate)));
     assert!(decision.requests.is_empty() && decision.changes.is_empty());
+}
+
+fn handed_off() -> Event {
+    Event { time: Some(minute(0)), ..Event::new(EventKind::AfterHandoff) }
+}
+
+#[test]
+fn an_escalation_after_a_hand_off_is_queued() {
+    let mut run = Run::new(&[says("a", Effect::Escalate), says("b", Effect::Escalate)]);
+    let decision = run.feed(&handed_off());
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Warn, Some("a")));
+    let asking: Vec<&str> = decision.requests.iter().map(|request| &*request.guardrail).collect();
+    assert_eq!(asking, ["a", "b"]);
+    assert!(run.backing.approvals().iter().all(|held| held["state"] == json!("pending")));
+    assert_eq!(run.backing.approvals().len(), 2);
+    assert_eq!(run.feed(&handed_off()).requests, decision.requests, "it keeps its name until it is decided");
+
+    run.backing.answer("approved");
+    let decision = run.feed(&handed_off());
+    assert!(decision.effect == Effect::Allow && decision.requests.is_empty());
+    assert!(run.backing.approvals().is_empty());
+}
+
+#[test]
+fn a_denial_after_a_hand_off_is_a_warning() {
+    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    run.feed(&handed_off());
+    run.backing.answer("denied");
+    let decision = run.feed(&handed_off());
+    assert_eq!(decision.effect, Effect::Warn);
+    assert!(decision.reason.starts_with("denied by ada"), "{}", decision.reason);
+}
+
+#[test]
+#[ignore = "the law does not do this yet: it asks where the guardrail has consequences, and so is not skipped"]
+fn nobody_is_asked_after_a_hand_off_in_a_halted_run() {
+    for has_consequences in [false, true] {
+        let mut run = Run::new(&[Plan { has_consequences, ..says("a", Effect::Escalate) }]);
+        run.backing.slices.insert("halted".to_owned(), json!({"by": "b", "reason": "enough"}));
+        let decision = run.feed(&handed_off());
+        assert_eq!(decision.effect, Effect::Halt);
+        assert!(decision.requests.is_empty() && run.backing.approvals().is_empty(), "{has_consequences}");
+    }
+}
+
+#[test]
+#[ignore = "the law does not do this yet: the escalation stands, and nobody is asked"]
+fn an_escalation_whose_answer_cannot_be_looked_up_still_asks() {
+    let plan = Plan { on_missing: OnFault::Allow, ..says("a", Effect::Escalate) };
+    let mut run = Run::new(&[plan]);
+    let (action, _) = run.backing.names("a", &write("a.rs"));
+    run.backing.unreadable.insert(approval_key("a", &action));
+    let decision = run.feed(&write("a.rs"));
+    assert!(decision.effect != Effect::Escalate || decision.approval.is_some());
 }

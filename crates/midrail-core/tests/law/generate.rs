@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    Agent, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, HALTED, Handoff, Mode, OnFault, Recovery,
-    Redaction, Task, ToolCall, ToolResult, Verdict,
+    Agent, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, HALTED, Handoff, Mode, OnFault,
+    Recovery, Redaction, Task, ToolCall, ToolResult, Verdict,
 };
 use proptest::collection::vec;
 use proptest::option::{of, weighted};

@@ -1,7 +1,8 @@
 //! Examples of the ladder: who decides, in which order the chain runs, and what passes on.
 
 use midrail_core::{
-    Category, Decision, Effect, Event, EventKind, Mode, OnFault, Recovery, Redaction, ToolResult, Verdict,
+    Category, Context, Decision, Effect, Event, EventKind, Fault, Guardrail, Mode, OnFault, Recovery,
+    Redaction, ToolResult, Verdict,
 };
 use serde_json::json;
 
@@ -88,6 +89,30 @@ fn after_a_block_only_those_that_could_raise_it_or_have_consequences_are_heard()
 }
 
 #[test]
+fn what_shadow_mode_would_have_blocked_is_put_to_everyone() {
+    let shadow = |plan| Plan { mode: Mode::Shadow, ..plan };
+    let plans = [shadow(says("blocks", Effect::Block)), says("warns", Effect::Warn)];
+    assert_eq!(heard(&once(&plans, &write("a.rs"))), ["blocks", "warns"]);
+    let plans = [shadow(says("blocks", Effect::Block)), shadow(says("warns", Effect::Warn))];
+    assert_eq!(heard(&once(&plans, &write("a.rs"))), ["blocks", "warns"]);
+    let plans = [says("blocks", Effect::Block), shadow(says("warns", Effect::Warn))];
+    assert_eq!(skipped(&once(&plans, &write("a.rs"))), ["warns"]);
+}
+
+#[test]
+#[ignore = "the law does not do this yet: what a shadow guardrail lacks keeps others from being skipped"]
+fn what_a_shadow_guardrail_lacks_changes_nothing_that_is_enforced() {
+    let (present, absent) = (Verdict::allow(), Verdict::allow());
+    let lacks = plan("lacks", Does::Reads { key: "lost".to_owned(), present, absent });
+    let lacks = Plan { mode: Mode::Shadow, ..lacks };
+    let notes = Verdict { feedback: Some("a note".to_owned()), ..Verdict::allow() };
+    let (blocks, notes) = (says("blocks", Effect::Block), plan("notes", Does::Says(notes)));
+    let mut with = Run::new(&[lacks, blocks.clone(), notes.clone()]);
+    with.backing.unreadable.insert("lost".to_owned());
+    assert_eq!(with.feed(&write("a.rs")).feedback, once(&[blocks, notes], &write("a.rs")).feedback);
+}
+
+#[test]
 fn below_a_block_everyone_is_heard() {
     let plans = [says("escalates", Effect::Escalate), says("warns", Effect::Warn)];
     assert_eq!(heard(&once(&plans, &write("a.rs"))), ["escalates", "warns"]);
@@ -142,6 +167,53 @@ fn a_redaction_holds_whatever_its_guardrail_was_lowered_to() {
     let lowered = Plan { effect: Some(Effect::Warn), ..redacts("a", 0, 3) };
     let decision = once(&[lowered], &result("key in text"));
     assert_eq!((decision.effect, decision.content.as_deref()), (Effect::Warn, Some("[a] in text")));
+}
+
+fn replaces(id: &str, text: &str) -> Plan {
+    plan(id, Does::Says(Verdict { replacement: Some(text.to_owned()), ..Verdict::allow() }))
+}
+
+#[test]
+fn what_is_hidden_in_the_text_is_hidden_in_its_replacement() {
+    let text = "the password is hunter2";
+    let hides = redacts("secret", 16, 23);
+    for plans in [
+        [replaces("r", "hunter2, hunter2 of the door"), hides.clone()],
+        [hides, replaces("r", "hunter2, hunter2 of the door")],
+    ] {
+        let decision = once(&plans, &result(text));
+        assert_eq!(decision.content.as_deref(), Some("[secret], [secret] of the door"));
+    }
+    // Places in the text are not places in the replacement.
+    let decision = once(&[replaces("r", "all is well"), redacts("a", 0, 3)], &result(text));
+    assert_eq!(decision.content.as_deref(), Some("all is well"));
+}
+
+#[test]
+#[ignore = "the law does not do this yet: the first part breaks up the next, and the rest of it stays"]
+fn overlapping_parts_leave_no_middle_in_a_replacement() {
+    for parts in [[(16, 22), (16, 23)], [(12, 20), (18, 23)]] {
+        let [a, b] = parts.map(|(start, end)| redacts(&format!("{start}-{end}"), start, end));
+        let text = "the password is hunter2";
+        let content = once(&[replaces("r", text), a, b], &result(text)).content.unwrap();
+        assert!(!content.ends_with(|last: char| last.is_alphanumeric()), "{content}");
+    }
+}
+
+#[test]
+#[ignore = "the law does not do this yet: a part that is not exactly within the text hides nothing"]
+fn a_part_past_the_end_reversed_or_inside_a_character_is_hidden_in_a_replacement() {
+    let text = "the password is hunterü";
+    for (start, end) in [(16, 99), (24, 16), (16, 23)] {
+        let plans = [replaces("r", "hunterü"), redacts("a", start, end)];
+        assert_eq!(once(&plans, &result(text)).content.as_deref(), Some("[a]"), "{start}..{end}");
+    }
+}
+
+#[test]
+#[ignore = "the law does not do this yet: an empty text passes on"]
+fn an_event_without_text_passes_none_on() {
+    assert_eq!(once(&[redacts("a", 0, 3)], &write("a.rs")).content, None);
 }
 
 #[test]
@@ -231,6 +303,59 @@ fn tries_are_counted_for_each_tool_and_given_back_by_a_success() {
     run.backing.slices.remove("var/done");
     assert_eq!(attempt(run.feed(&write("a.rs"))), Some(1));
     assert_eq!(attempt(run.feed(&read)), Some(2));
+}
+
+#[test]
+fn a_success_gives_the_tries_back_whatever_else_a_guardrail_can_say() {
+    let key = "var/done".to_owned();
+    let (present, absent) = (Verdict::allow(), Verdict::new(Effect::Retry, "not yet"));
+    let does = Does::Reads { key: key.clone(), present, absent };
+    for ceiling in [Effect::Retry, Effect::Block, Effect::Halt] {
+        let mut run = Run::new(&[Plan { ceiling, ..plan("a", does.clone()) }]);
+        assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, 1);
+        run.backing.slices.insert(key.clone(), json!(true));
+        assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+        run.backing.slices.remove(&key);
+        assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, 1, "{ceiling}");
+    }
+}
+
+#[test]
+fn the_effect_of_a_spec_says_whether_there_are_tries() {
+    let key = "var/done".to_owned();
+    let (present, absent) = (Verdict::allow(), Verdict::warn("not yet"));
+    let does = Does::Reads { key: key.clone(), present, absent };
+    let mut run = Run::new(&[Plan { effect: Some(Effect::Retry), ..plan("a", does) }]);
+    assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, 1);
+    run.backing.slices.insert(key, json!(true));
+    run.feed(&write("a.rs"));
+    assert!(!run.backing.slices.contains_key("retry/a/Write"));
+
+    let mut run = Run::new(&[Plan { effect: Some(Effect::Warn), ..says("a", Effect::Retry) }]);
+    run.backing.slices.insert("retry/a/Write".to_owned(), json!(1));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
+    assert_eq!(run.backing.slices["retry/a/Write"], json!(1));
+}
+
+/// Says nothing of retries, and leaves it to the law what it may ask for.
+struct Quiet(Effect);
+
+impl Guardrail for Quiet {
+    fn check(&self, _: &Context<'_>) -> Result<Verdict, Fault> {
+        Ok(Verdict::allow())
+    }
+
+    fn ceiling(&self) -> Effect {
+        self.0
+    }
+}
+
+#[test]
+fn a_guardrail_that_does_not_say_may_retry_where_that_is_its_most_or_all_is() {
+    for effect in Effect::LADDER {
+        let expected = matches!(effect, Effect::Retry | Effect::Halt);
+        assert_eq!(Quiet(effect).may_retry(), expected, "{effect}");
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    Aside, AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, HALTED, Meter, Mode, PolicyDenied, Record,
-    Session, Unmetered, decide, evaluate,
+    Aside, AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, HALTED, Meter, Mode, PolicyDenied,
+    Record, Session, Unmetered, decide, evaluate,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -120,11 +120,8 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         }
         outcome.tidied.extend(voice.tidied.clone());
     }
-    outcome.approval = outcome
-        .requests
-        .iter()
-        .find(|request| outcome.by.as_deref() == Some(&*request.guardrail))
-        .cloned();
+    outcome.approval =
+        outcome.requests.iter().find(|request| outcome.by.as_deref() == Some(&*request.guardrail)).cloned();
     if effect == Effect::Retry {
         outcome.retry = joined(&enforced);
     }
@@ -283,6 +280,7 @@ fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voi
                 count_a_try(plan, &mut voice, key, so_far, event);
             }
             // A success gives the tries back.
+            // DEPARTURE of the code: see `state::an_objection_of_shadow_mode_is_no_success`.
             Ok(Some(_)) => {
                 voice.if_it_goes_on.insert(key, None);
             }
@@ -303,6 +301,10 @@ fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voi
 }
 
 /// What the law keeps of a guardrail cannot be had: `on_missing` speaks, unless the guardrail was stricter itself.
+///
+/// DEPARTURE of the code: a retry or an escalation that stands comes with no guidance and no request. See
+/// `faults::a_retry_whose_tries_cannot_be_loaded_still_says_what_to_do` and
+/// `approvals::an_escalation_whose_answer_cannot_be_looked_up_still_asks`.
 fn not_known(plan: &Plan, verdict: &mut Verdict, missing: &str) {
     verdict.effect = verdict.effect.max(step(plan.on_missing));
     verdict.reason += &format!(" ({missing})");
@@ -401,6 +403,9 @@ fn passing_on(voices: &[&Voice], event: &Event, effect: Effect) -> Option<String
     let own = own.unwrap_or_default();
     let Some(mut text) = replacement else { return Some(redacted(&own, &redactions)) };
     // What is hidden in the event's own text is hidden in the replacement too, wherever it stands.
+    // DEPARTURE of the code: parts are neither joined nor widened. See
+    // `ladder::overlapping_parts_leave_no_middle_in_a_replacement`
+    // and `ladder::a_part_past_the_end_reversed_or_inside_a_character_is_hidden_in_a_replacement`.
     for Redaction { start, end, replacement } in redactions {
         if let Some(hidden) = own.get(*start..*end).filter(|hidden| !hidden.is_empty()) {
             text = text.replace(hidden, replacement);

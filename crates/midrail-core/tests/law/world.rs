@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::{
-    Changes, Decision, Effect, Event, Fact, FactKey, Facts, HALTED, Needs, Policy, Session,
-    Unmetered, evaluate,
+    Changes, Decision, Effect, Event, Fact, FactKey, Facts, HALTED, Needs, Policy, Session, Unmetered,
+    evaluate,
 };
 use serde_json::{Value, json};
 

@@ -36,8 +36,9 @@ impl Compiler<'_> {
         {
             for other in others {
                 let message = format!("`{other}` does not go with `{first}`");
-                self.issues
-                    .push(Issue::new(format!("{at}/{other}"), message).help("make it a guardrail of its own"));
+                self.issues.push(
+                    Issue::new(format!("{at}/{other}"), message).help("make it a guardrail of its own"),
+                );
             }
             return None;
         }
@@ -204,7 +205,8 @@ impl Compiler<'_> {
     fn keyed(&mut self, at: &str, rules: Vec<(String, &RequireBefore)>) -> Check {
         for (at, _) in rules.iter().filter(|(_, rule)| rule.key.is_none() && !rule.requires.is_empty()) {
             let issue = Issue::new(at, "a rule of `keyed` needs a `key`");
-            self.issues.push(issue.help("add `key: ARGUMENT`, or use `require_before` for a rule without one"));
+            self.issues
+                .push(issue.help("add `key: ARGUMENT`, or use `require_before` for a rule without one"));
         }
         self.rule_set(at, rules)
     }

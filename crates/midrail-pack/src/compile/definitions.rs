@@ -41,7 +41,8 @@ impl<'p> Compiler<'p> {
                 ..Task::default()
             },
         };
-        let whole = Bound { definition: Some(Arc::new(definition.clone())), agent: Some((name, agent)), tools: None };
+        let whole =
+            Bound { definition: Some(Arc::new(definition.clone())), agent: Some((name, agent)), tools: None };
         for (i, guard) in agent.guardrails.iter().enumerate() {
             self.guard(&format!("{at}/guardrails/{i}"), guard, &whole);
         }

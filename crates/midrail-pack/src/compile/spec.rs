@@ -71,7 +71,8 @@ impl Compiler<'_> {
     fn stays_on(&mut self, at: &str, page: &Page, guard: &Guard, bound: &Bound<'_>) {
         let narrows =
             |patterns: &[String]| !patterns.is_empty() && !patterns.iter().any(|it| is_everything(it));
-        let kinds = |guard: &Guard| !guard.on.is_empty() && !page.on.iter().all(|kind| guard.on.contains(kind));
+        let kinds =
+            |guard: &Guard| !guard.on.is_empty() && !page.on.iter().all(|kind| guard.on.contains(kind));
         let loosening = [
             ("enabled", guard.enabled == Some(false)),
             ("mode", guard.mode == Some(Mode::Shadow)),

@@ -103,39 +103,68 @@ impl PartialEq for Literal {
 }
 
 impl Code {
-    /// Calls `visit` with the index of every name in this part.
-    pub(super) fn each_name(&self, visit: &mut dyn FnMut(usize)) {
+    /// Calls `visit` with this part and every part of it.
+    pub(super) fn each_part<'c>(&'c self, visit: &mut dyn FnMut(&'c Code)) {
+        visit(self);
         match self {
-            Code::Null | Code::Bool(_) | Code::Number(_) | Code::Text(_) => {}
-            Code::Name(index) => visit(*index),
-            Code::All(parts) | Code::Any(parts) => parts.iter().for_each(|part| part.each_name(visit)),
+            Code::Null | Code::Bool(_) | Code::Number(_) | Code::Text(_) | Code::Name(_) => {}
+            Code::All(parts) | Code::Any(parts) => parts.iter().for_each(|part| part.each_part(visit)),
             Code::Not(part) | Code::Negate(part) | Code::Known(part, _) | Code::Call(_, part) => {
-                part.each_name(visit);
+                part.each_part(visit);
             }
-            Code::Arithmetic(_, left, right) | Code::Compare(_, left, right) => {
-                left.each_name(visit);
-                right.each_name(visit);
+            Code::Arithmetic(_, left, right)
+            | Code::Compare(_, left, right)
+            | Code::TextTest { left, right, .. } => {
+                left.each_part(visit);
+                right.each_part(visit);
             }
             Code::OneOf { item, items, .. } => {
-                item.each_name(visit);
-                items.iter().for_each(|item| item.each_name(visit));
+                item.each_part(visit);
+                items.iter().for_each(|item| item.each_part(visit));
             }
             Code::Holds { container, item, .. } => {
-                container.each_name(visit);
-                item.each_name(visit);
-            }
-            Code::TextTest { left, right, .. } => {
-                left.each_name(visit);
-                right.each_name(visit);
+                container.each_part(visit);
+                item.each_part(visit);
             }
             Code::Match { left, patterns, .. } => {
-                left.each_name(visit);
+                left.each_part(visit);
                 for pattern in patterns {
                     if let Pattern::Value(code) = pattern {
-                        code.each_name(visit);
+                        code.each_part(visit);
                     }
                 }
             }
         }
+    }
+
+    /// Calls `visit` with the index of every name in this part.
+    pub(super) fn each_name(&self, visit: &mut dyn FnMut(usize)) {
+        self.each_part(&mut |part| {
+            if let Code::Name(index) = part {
+                visit(*index);
+            }
+        });
+    }
+
+    /// Calls `visit` with the index of every name that is compared with a text for equality, and that text.
+    pub(super) fn each_equality<'c>(&'c self, visit: &mut dyn FnMut(usize, &'c str)) {
+        self.each_part(&mut |part| match part {
+            Code::Compare(operator, left, right) if operator.is_equality() => {
+                if let (Code::Name(index), Code::Text(text)) | (Code::Text(text), Code::Name(index)) =
+                    (left.as_ref(), right.as_ref())
+                {
+                    visit(*index, text);
+                }
+            }
+            Code::OneOf { item, items, .. } => {
+                let Code::Name(index) = item.as_ref() else { return };
+                for item in items {
+                    if let Code::Text(text) = item {
+                        visit(*index, text);
+                    }
+                }
+            }
+            _ => {}
+        });
     }
 }

@@ -188,7 +188,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn too_deep(&self, span: Span) -> Problem {
+    pub(super) fn too_deep(&self, span: Span) -> Problem {
         Problem::new(format!("nested more than {} levels deep", self.limits.depth), span)
     }
 

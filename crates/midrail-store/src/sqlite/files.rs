@@ -4,24 +4,43 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
 
 /// Makes sure that there is a file. A new one is its owner's alone, and so are new folders.
 pub(super) fn make(path: &Path) -> Result<()> {
-    let fail = |source| StoreError::io(path, source);
+    // Closing a file gives up all locks that this process has on it. So while one thread makes the file, no other
+    // may come to open it as a database.
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     match is_file(path) {
         Err(StoreError::NotFound { .. }) => {
             if let Some(folder) = path.parent() {
                 private_folders().create(folder).map_err(|source| StoreError::io(folder, source))?;
             }
-            // Another process may be as quick: then its file is the one.
-            private(OpenOptions::new().write(true).create(true).truncate(false)).open(path).map_err(fail)?;
-            sync_folder(path);
+            match private(OpenOptions::new().write(true).create_new(true)).open(path) {
+                Ok(_) => sync_folder(path),
+                // Another process was as quick, and its file is the one.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(StoreError::io(path, error)),
+            }
             Ok(())
         }
         outcome => outcome.map(|_| ()),
+    }
+}
+
+/// Why SQLite could not make the files that it needs beside a store, if it can be found out by trying.
+pub(super) fn why_not(path: &Path) -> Option<StoreError> {
+    let probe = beside(path, ".probe");
+    match OpenOptions::new().write(true).create_new(true).open(&probe) {
+        Ok(_) => {
+            let _ = fs::remove_file(&probe);
+            None
+        }
+        Err(error) => Some(StoreError::io(path, error)),
     }
 }
 

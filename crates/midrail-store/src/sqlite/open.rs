@@ -29,7 +29,11 @@ pub(super) fn for_writing(path: &Path) -> Result<Connection> {
     files::make(path)?;
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let fail = |error| failure(path, error);
-    if version(&connection, path)? < known() {
+    let found = version(&connection, path).map_err(|error| match error {
+        StoreError::Sqlite { .. } => files::why_not(path).unwrap_or(error),
+        error => error,
+    })?;
+    if found < known() {
         migrate(&connection, path)?;
     }
     // Not before it is known to be a store.

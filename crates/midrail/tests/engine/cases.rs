@@ -56,8 +56,10 @@ fn every_shipped_pack_passes_its_tests() {
 
 #[test]
 fn every_pack_file_is_shipped() {
-    let names: Vec<String> =
-        files("packs", "yaml").iter().map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    let names: Vec<String> = files("packs", "yaml")
+        .iter()
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
     let shipped: Vec<&str> = midrail::shipped::PACKS.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, shipped);
 }

@@ -5,7 +5,12 @@
     clippy::panic,
     clippy::indexing_slicing,
     missing_docs,
+    unreachable_pub,
     reason = "tests may fail loudly"
 )]
 
 mod cases;
+mod examples;
+mod failures;
+mod sessions;
+mod threads;

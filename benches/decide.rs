@@ -1,0 +1,242 @@
+//! What a decision costs: the law alone, the engine in memory and on disk, a large policy, a long session, and the
+//! whole process beside a program that does the bare minimum. Everything is measured in one run.
+//!
+//! Run it: `cargo bench -p midrail-cli --bench decide`. No figure is asserted: machines are noisy, ratios tell.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::as_conversions, missing_docs, reason = "a benchmark")]
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use midrail::pack::Document;
+use midrail::{
+    Effect, Engine, Event, Facts, Files, Layer, Load, Loaded, MemoryStore, Policy, PolicySource, Session, SqliteStore,
+    Store, ToolResult, decide,
+};
+use serde_json::json;
+
+fn main() {
+    if std::env::args().any(|arg| arg == "--baseline") {
+        return baseline(Path::new(&std::env::args().next_back().unwrap()));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    println!("machine: {} cores\n", std::thread::available_parallelism().map_or(0, usize::from));
+    one_decision(folder.path());
+    large_policy();
+    long_session(folder.path());
+    whole_process(folder.path());
+}
+
+/// A typical call: an edit of a file that was read, by an agent with a task.
+fn typical_event() -> Event {
+    let mut event = Event::before_tool("Edit", json!({
+        "file_path": "src/main.rs", "old_string": "fn main() {}", "new_string": "fn main() { println!(\"hello\"); }",
+    }));
+    event.session = Some("s-1".into());
+    event.cwd = Some("/repo".into());
+    event.time = Some("2026-11-15T10:00:00Z".parse().unwrap());
+    event.agent = serde_json::from_value(json!({"id": "implementer-3", "role": "implementer"})).unwrap();
+    event.task = serde_json::from_value(json!({"id": "t-9", "token_budget": 100_000})).unwrap();
+    event.usage = serde_json::from_value(json!({"tokens": 41_200, "estimated_tokens": 900})).unwrap();
+    event
+}
+
+fn default_pack() -> Loaded {
+    Load { packs: vec!["midrail:default".into()], ..Load::default() }.documents().unwrap()
+}
+
+fn world() -> Arc<Files> {
+    Arc::new(Files::world(BTreeMap::from([("src/main.rs".to_owned(), "fn main() {}".to_owned())])))
+}
+
+fn engine(policy: Policy, source: &PolicySource, store: Arc<dyn Store>) -> Arc<Engine> {
+    let engine = Arc::new(Engine::builder(policy, source).store(store).files(world()).build().unwrap());
+    let read = Event::after_tool("Read", json!({"file_path": "src/main.rs"}), ToolResult::ok("fn main() {}"));
+    engine.decide(Event { cwd: Some("/repo".into()), ..read.in_session("s-1") });
+    engine
+}
+
+fn one_decision(folder: &Path) {
+    println!("one decision, default pack, an edit of a file that was read");
+    let Loaded { policy, source, .. } = default_pack();
+    let (session, facts) = what_it_needs(&policy);
+    let event = typical_event();
+    report("  the law alone", measure(20_000, || {
+        assert_eq!(decide(&policy, &session, &facts, &event).effect, Effect::Allow);
+    }));
+    let memory = engine(default_pack().policy, &source, Arc::new(MemoryStore::new().unwrap()));
+    report("  the engine, in memory, with its record", measure(5_000, || {
+        assert_eq!(memory.decide(typical_event()).effect, Effect::Allow);
+    }));
+    let store = Arc::new(SqliteStore::open(folder.join("one.db")).unwrap());
+    let disk = engine(default_pack().policy, &source, store);
+    report("  the engine, on disk, durable", measure(2_000, || {
+        assert_eq!(disk.decide(typical_event()).effect, Effect::Allow);
+    }));
+    println!();
+}
+
+/// The slices and facts of the typical event, as a record holds them.
+fn what_it_needs(policy: &Policy) -> (Session, Facts) {
+    let engine = engine(default_pack().policy, &PolicySource::default(), Arc::new(MemoryStore::new().unwrap()));
+    let seq = engine.decide(typical_event()).audit.0.unwrap().seq;
+    let record = engine.store().entry(seq).unwrap().unwrap().record().unwrap();
+    assert_eq!(record.replay(policy).effect, Effect::Allow);
+    (Session { id: record.session, slices: record.slices }, record.facts)
+}
+
+fn large_policy() {
+    println!("a policy of 1,000 guardrails of which 10 apply, against the 10 alone");
+    let pack = |count: usize| {
+        let mut text = "pack: large\nguardrails:\n".to_owned();
+        for number in 0..count {
+            // The first ten concern the tool, the others as many other tools.
+            let tool = if number < 10 { "Edit".to_owned() } else { format!("tool_{number}_*") };
+            text += &format!(
+                "  - {{id: g{number}, tools: \"{tool}\", check: \"action.target_files none match ['secret/{number}/**']\"}}\n"
+            );
+        }
+        let documents = Document::read("large.yaml", &text, None).unwrap();
+        let layered: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();
+        midrail::pack::policy(&layered).unwrap()
+    };
+    let mut medians = Vec::new();
+    for count in [10, 1_000] {
+        let (policy, _) = pack(count);
+        let (session, facts) = {
+            let (policy, source) = pack(count);
+            let engine = Arc::new(Engine::builder(policy, &source).files(world()).build().unwrap());
+            let seq = engine.decide(typical_event()).audit.0.unwrap().seq;
+            let record = engine.store().entry(seq).unwrap().unwrap().record().unwrap();
+            (Session { id: record.session, slices: record.slices }, record.facts)
+        };
+        let event = typical_event();
+        let times = measure(10_000, || {
+            assert_eq!(decide(&policy, &session, &facts, &event).effect, Effect::Allow);
+        });
+        medians.push(times.median);
+        report(&format!("  {count:>5} guardrails"), times);
+    }
+    println!("  ratio {:.2} (at most 3 is aimed for)\n", medians[1].as_secs_f64() / medians[0].as_secs_f64());
+}
+
+fn long_session(folder: &Path) {
+    println!("one session on disk, durable: its 100th and its 100,000th call");
+    let Loaded { policy, source, .. } = default_pack();
+    let store = Arc::new(SqliteStore::open(folder.join("long.db")).unwrap());
+    let engine = engine(policy, &source, store);
+    let mut early = Vec::new();
+    let mut late = Vec::new();
+    for call in 1..=100_000_u32 {
+        // Each call reads another file now and then, so that the session's state grows as a real one's does.
+        let event = if call % 10 == 0 {
+            let path = format!("src/file_{call}.rs");
+            let event = Event::after_tool("Read", json!({"file_path": path}), ToolResult::ok("text"));
+            Event { cwd: Some("/repo".into()), ..event.in_session("s-1") }
+        } else {
+            Event { time: None, ..typical_event() }
+        };
+        let is_typical = call % 10 != 0;
+        let started = Instant::now();
+        engine.decide(event);
+        let took = started.elapsed();
+        match call {
+            1..=1_000 if is_typical => early.push(took),
+            99_001.. if is_typical => late.push(took),
+            _ => {}
+        }
+    }
+    let (early, late) = (Times::of(early), Times::of(late));
+    let ratio = late.median.as_secs_f64() / early.median.as_secs_f64();
+    report("  around the 100th call (calls 1 to 1,000)", early);
+    report("  around the 100,000th call (the last 1,000)", late);
+    println!("  ratio of medians {ratio:.2} (at most 1.3 is aimed for)\n");
+}
+
+fn whole_process(folder: &Path) {
+    println!("a whole process with a durable record: `midrail check` against a program that parses the same JSON and");
+    println!("commits one row to SQLite, taken in turn");
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_midrail"));
+    let own = std::env::current_exe().unwrap();
+    let event = serde_json::to_vec(&typical_event()).unwrap();
+    let home = folder.join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    let midrail = || {
+        let mut command = Command::new(&program);
+        command.args(["check", "--json", "-"]).env("HOME", &home).env_remove("XDG_STATE_HOME");
+        command.env_remove("XDG_CONFIG_HOME").current_dir(folder);
+        run(command, &event)
+    };
+    let baseline = || {
+        let mut command = Command::new(&own);
+        command.arg("--baseline").arg(folder.join("baseline.db"));
+        run(command, &event)
+    };
+    for _ in 0..5 {
+        midrail();
+        baseline();
+    }
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..200 {
+        ours.push(midrail());
+        bare.push(baseline());
+    }
+    let (ours, bare) = (Times::of(ours), Times::of(bare));
+    let ratio = ours.median.as_secs_f64() / bare.median.as_secs_f64();
+    report("  midrail check", ours);
+    report("  the bare minimum", bare);
+    println!("  ratio of medians {ratio:.2} (at most 3 is aimed for)");
+}
+
+fn run(mut command: Command, input: &[u8]) -> Duration {
+    let started = Instant::now();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait().unwrap();
+    started.elapsed()
+}
+
+/// The bare minimum: parse the event, commit one row.
+fn baseline(path: &Path) {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).unwrap();
+    let event: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection.execute_batch("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS t (body TEXT)").unwrap();
+    connection.execute("INSERT INTO t VALUES (?1)", [event.to_string()]).unwrap();
+    println!("{{}}");
+}
+
+struct Times {
+    median: Duration,
+    p99: Duration,
+}
+
+impl Times {
+    fn of(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Times { median: times[times.len() / 2], p99: times[times.len() * 99 / 100] }
+    }
+}
+
+fn measure(count: usize, mut work: impl FnMut()) -> Times {
+    for _ in 0..count / 10 {
+        work();
+    }
+    let times = (0..count)
+        .map(|_| {
+            let started = Instant::now();
+            work();
+            started.elapsed()
+        })
+        .collect();
+    Times::of(times)
+}
+
+fn report(what: &str, Times { median, p99 }: Times) {
+    println!("{what:<46} median {:>10.1?}   p99 {:>10.1?}", median, p99);
+}

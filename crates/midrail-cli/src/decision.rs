@@ -1,0 +1,266 @@
+//! Decisions on the screen: one as a block, many as a timeline. Whatever comes from agents is made safe to print.
+
+use jiff::Timestamp;
+use midrail::cases::in_short;
+use midrail::{ApprovalKind, Decision, Effect, Event, EventKind, Mode};
+use serde_json::Value;
+
+use crate::output::{Output, Paint, Style, effect_style, short, wrap};
+use crate::table::{Table, cell, styled};
+use crate::when;
+
+/// Lines of a text that passes on, unless more is asked for.
+const MAX_CONTENT_LINES: usize = 6;
+
+/// What an event is about, in a few words.
+pub(crate) fn subject(event: &Event) -> String {
+    let quoted = |text: &str| format!("“{}”", short(text, 60));
+    let text = match event.kind {
+        _ if event.tool.is_some() => {
+            let whole = in_short(event);
+            let about = whole.strip_prefix(event.kind.word()).unwrap_or(&whole);
+            short(about.trim_start(), 80).into_owned()
+        }
+        _ if event.extra.contains_key("set") => {
+            let names = event.extra.get("set").and_then(Value::as_object);
+            let names: Vec<&str> = names.into_iter().flat_map(|names| names.keys()).map(String::as_str).collect();
+            format!("sets {}", short(&names.join(", "), 60))
+        }
+        EventKind::BeforeHandoff | EventKind::AfterHandoff => {
+            let to = event.handoff.as_ref().and_then(|handoff| handoff.to.as_deref());
+            to.map(|to| format!("to {}", short(to, 60))).unwrap_or_default()
+        }
+        EventKind::OnError => {
+            event.error.as_ref().and_then(|error| error.message.as_deref()).map(quoted).unwrap_or_default()
+        }
+        EventKind::ApprovalDecided => {
+            let part = |name: &str| event.extra.get("approval")?.get(name)?.as_str();
+            let (state, by) = (part("state").unwrap_or("decided"), part("decided_by").unwrap_or("someone"));
+            format!("{} by {}", short(state, 20), short(by, 40))
+        }
+        _ => event.text.as_deref().map(quoted).unwrap_or_default(),
+    };
+    let result = event.result.as_ref().filter(|_| event.kind == EventKind::AfterTool);
+    match result.and_then(|result| result.ok) {
+        Some(false) => format!("{text} (failed)"),
+        _ => text,
+    }
+}
+
+/// One decision as a block of lines.
+pub(crate) fn block(event: &Event, decision: &Decision, output: &Output) -> Vec<String> {
+    let paint = output.paint();
+    let head = format!("{} {}", event.kind, subject(event));
+    let mut lines =
+        vec![format!("{}  {}", paint.effect(decision.effect), paint.style(Style::Strong, head.trim_end()))];
+    for (name, text) in fields(decision, output.is_verbose()) {
+        lines.extend(field(&name, &text, paint, output.width()));
+    }
+    if output.is_verbose() {
+        let table = verdicts(decision);
+        if !table.is_empty() {
+            lines.push(String::new());
+            lines.extend(table.lines(paint, 2, output.width()));
+        }
+    }
+    lines
+}
+
+/// A named text at an indent.
+pub(crate) fn field(name: &str, text: &str, paint: Paint, width: usize) -> Vec<String> {
+    const NAME: usize = 10;
+    let room = width.saturating_sub(NAME + 4).max(20);
+    let mut names = std::iter::once(name).chain(std::iter::repeat(""));
+    let line = |text: String| {
+        let name = names.next().unwrap_or_default();
+        format!("  {}  {text}", paint.style(Style::Dim, format!("{name:<NAME$}")))
+    };
+    wrap(text, room).into_iter().map(line).collect()
+}
+
+/// What a decision says beyond its effect.
+fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
+    let mut fields = Vec::new();
+    let mut add = |name: &str, text: String| {
+        if !text.is_empty() {
+            fields.push((name.to_owned(), text));
+        }
+    };
+    add("by", decision.by.as_deref().unwrap_or_default().to_owned());
+    add("reason", decision.reason.clone());
+    add("advice", decision.advice.clone().unwrap_or_default());
+    if let Some(retry) = &decision.retry {
+        add("try again", format!("{} (try {} of {})", retry.message, retry.attempt, retry.max_attempts));
+    }
+    if let Some(approval) = &decision.approval {
+        let kind = match approval.kind {
+            ApprovalKind::Escalation => "escalation",
+            ApprovalKind::Bypass => "bypass",
+        };
+        let until = approval.expires.map(|time| format!(" until {}", when::full(time))).unwrap_or_default();
+        add("approval", format!("{} ({kind}): waits for `{}`{until}", approval.id, approval.approver));
+        add("", "Once it is approved, the very same action goes on, once.".to_owned());
+    }
+    if let Some(content) = &decision.content {
+        add("passes on", cut(content, whole));
+    }
+    add("feedback", decision.feedback.join("\n"));
+    add("effects", decision.effects.join(", "));
+    if let Some(recovery) = decision.recovery {
+        add("recovery", serde_json::to_value(recovery).ok().and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default());
+    }
+    if decision.rollback_requested {
+        add("rollback", "the result is withheld, and the action should be undone".to_owned());
+    }
+    add("user", decision.user_message.clone().unwrap_or_default());
+    if let Some(would) = decision.would {
+        add("shadow", format!("would be {would} if it were enforced"));
+    } else if decision.mode == Mode::Shadow {
+        add("shadow", "nothing is enforced".to_owned());
+    }
+    if let Some(place) = &decision.audit.0 {
+        add("record", place.seq.to_string());
+    }
+    fields
+}
+
+fn cut(content: &str, whole: bool) -> String {
+    let lines = content.lines().count();
+    if whole || lines <= MAX_CONTENT_LINES {
+        return content.to_owned();
+    }
+    let kept: Vec<&str> = content.lines().take(MAX_CONTENT_LINES).collect();
+    format!("{}\n… and {} lines more", kept.join("\n"), lines - MAX_CONTENT_LINES)
+}
+
+/// What each guardrail of the chain said.
+pub(crate) fn verdicts(decision: &Decision) -> Table {
+    let mut table = Table::new(&["guardrail", "effect", "took", "reason"]);
+    for said in &decision.verdicts {
+        let mut effect = match said.effect {
+            Some(effect) => styled(effect.word(), effect_style(effect)),
+            None => styled("skipped", Style::Dim),
+        };
+        if said.shadow {
+            effect.0.push_str(" (shadow)");
+        }
+        let reason = match &said.error {
+            Some(error) => format!("failed: {error}; {}", said.reason),
+            None if said.skipped => "could not have changed the outcome".to_owned(),
+            None => said.reason.clone(),
+        };
+        table.row(vec![
+            cell(short(&said.guardrail, 40)),
+            effect,
+            cell(said.duration_us.0.map(when::micros).unwrap_or_default()),
+            cell(short(reason.trim_end_matches("; "), 200)),
+        ]);
+    }
+    table
+}
+
+/// Decisions below each other, in the order in which they were made.
+pub(crate) struct Timeline {
+    day: Option<String>,
+    session: Option<String>,
+    counts: [u64; Effect::LADDER.len()],
+}
+
+impl Timeline {
+    /// A timeline without anything.
+    pub(crate) fn new() -> Self {
+        Timeline { day: None, session: None, counts: [0; Effect::LADDER.len()] }
+    }
+
+    /// The lines of one more decision.
+    pub(crate) fn add(
+        &mut self,
+        time: Timestamp,
+        event: &Event,
+        decision: &Decision,
+        output: &Output,
+    ) -> Vec<String> {
+        const INDENT: usize = 22;
+        self.count(decision.effect);
+        let paint = output.paint();
+        let mut lines = self.headings(time, event, paint);
+        lines.push(format!(
+            "{}  {}  {} {}",
+            paint.style(Style::Dim, when::clock(time)),
+            paint.effect_column(decision.effect),
+            paint.style(Style::Dim, format!("{:<11}", event.kind)),
+            paint.style(Style::Strong, subject(event)),
+        ));
+        let room = output.width().saturating_sub(INDENT).max(20);
+        let mut add = |text: String, style: Option<Style>| {
+            for line in wrap(&text, room) {
+                let line = style.map_or(line.clone(), |style| paint.style(style, &line));
+                lines.push(format!("{:INDENT$}{line}", ""));
+            }
+        };
+        if decision.effect > Effect::Allow || decision.would.is_some() {
+            let by = decision.by.as_deref().unwrap_or("midrail");
+            match (&decision.reason, &decision.content) {
+                (reason, _) if !reason.is_empty() => add(format!("{by}: {reason}"), None),
+                (_, Some(content)) => add(format!("{by}: passes on “{}”", short(content, 120)), None),
+                _ => add(by.to_owned(), None),
+            }
+        }
+        if let Some(advice) = &decision.advice {
+            add(format!("→ {advice}"), Some(Style::Note));
+        }
+        if let Some(retry) = &decision.retry {
+            add(format!("→ {} (try {} of {})", retry.message, retry.attempt, retry.max_attempts), Some(Style::Note));
+        }
+        if let Some(content) = decision.content.as_ref().filter(|_| !decision.reason.is_empty()) {
+            add(format!("passes on: {}", short(content, 160)), Some(Style::Dim));
+        }
+        if let Some(approval) = &decision.approval {
+            add(format!("waits for `{}` as approval {}", approval.approver, approval.id), Some(Style::Dim));
+        }
+        if let Some(would) = decision.would {
+            add(format!("in shadow mode; enforced it would be {would}"), Some(Style::Dim));
+        }
+        for feedback in &decision.feedback {
+            add(feedback.clone(), Some(Style::Dim));
+        }
+        lines
+    }
+
+    /// Counts a decision that is not shown.
+    pub(crate) fn count(&mut self, effect: Effect) {
+        let place = Effect::LADDER.iter().position(|step| *step == effect).unwrap_or(0);
+        if let Some(count) = self.counts.get_mut(place) {
+            *count += 1;
+        }
+    }
+
+    /// The day and the session, where they are others than before.
+    fn headings(&mut self, time: Timestamp, event: &Event, paint: Paint) -> Vec<String> {
+        let mut parts = Vec::new();
+        let day = when::day(time);
+        if self.day.as_ref() != Some(&day) {
+            parts.push(day.clone());
+            self.day = Some(day);
+        }
+        let session = event.session.as_deref().unwrap_or("default");
+        if self.session.as_deref() != Some(session) {
+            parts.push(format!("session {}", short(session, 60)));
+            self.session = Some(session.to_owned());
+        }
+        if parts.is_empty() { Vec::new() } else { vec![paint.style(Style::Dim, format!("── {} ──", parts.join(" · ")))] }
+    }
+
+    /// How many decisions there were of each effect.
+    pub(crate) fn summary(&self, paint: Paint) -> String {
+        let all: u64 = self.counts.iter().sum();
+        let parts = Effect::LADDER.iter().zip(self.counts).filter(|(_, count)| *count > 0);
+        let parts: Vec<String> =
+            parts.map(|(effect, count)| paint.style(effect_style(*effect), format!("{count} {effect}"))).collect();
+        match all {
+            0 => "no decisions".to_owned(),
+            1 => format!("1 decision: {}", parts.join(", ")),
+            _ => format!("{all} decisions: {}", parts.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The exit codes, and what happens on an internal error.
+
+use std::io::{self, Write};
+use std::panic;
+use std::process::ExitCode;
+
+use midrail::Effect;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: done, and nothing to object to.
+    Good,
+    /// 1: an error, or something was found.
+    Failed,
+    /// 2: the action must not go on.
+    Stopped,
+}
+
+impl Exit {
+    /// The exit code of a decision.
+    pub(crate) fn of(effect: Effect) -> Self {
+        if effect.goes_on() { Exit::Good } else { Exit::Stopped }
+    }
+
+    /// 0, or 1 where something was found.
+    pub(crate) fn good_if(is_good: bool) -> Self {
+        if is_good { Exit::Good } else { Exit::Failed }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Good => ExitCode::SUCCESS,
+            Exit::Failed => ExitCode::from(1),
+            Exit::Stopped => ExitCode::from(2),
+        }
+    }
+}
+
+/// Exit codes of the whole program, for its help.
+pub(crate) const OF_ALL: &str = "\
+Exit codes:
+  0  done; check: allow, warn or redact
+  1  an error; test, lint, audit verify, audit replay: something was found
+  2  check: block, halt, escalate or retry; also after an internal error, so that none is taken for an allow";
+
+/// Exit codes of `check`.
+pub(crate) const OF_CHECK: &str = "\
+Exit codes:
+  0  allow, warn, redact: the action may go on
+  1  an error: no decision could be made, and the action must not go on
+  2  block, halt, escalate, retry: the action must not go on; also where the store failed, and after an internal error";
+
+/// Exit codes of `replay`.
+pub(crate) const OF_REPLAY: &str = "\
+Exit codes:
+  0  every event could be decided, whatever was decided
+  1  an error, or a line that could not be decided";
+
+/// Exit codes of `test`.
+pub(crate) const OF_TEST: &str = "\
+Exit codes:
+  0  every case passed
+  1  a case failed, a file could not be read, or an error";
+
+/// Exit codes of `lint`.
+pub(crate) const OF_LINT: &str = "\
+Exit codes:
+  0  nothing was found, or warnings only
+  1  errors were found; with --strict: warnings, too";
+
+/// Exit codes of `audit verify`.
+pub(crate) const OF_VERIFY: &str = "\
+Exit codes:
+  0  the log fits together
+  1  a record does not fit, or an error";
+
+/// Exit codes of `audit replay`.
+pub(crate) const OF_AUDIT_REPLAY: &str = "\
+Exit codes:
+  0  every decision came out as it is recorded
+  1  a decision came out otherwise, could not be made again, or an error";
+
+/// Tells of an internal error in one line, in place of a backtrace.
+pub(crate) fn announce_panics() {
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
+        let what = info.payload_as_str().unwrap_or("no message");
+        // Nothing is left to tell anyone if the terminal is gone.
+        let _ = writeln!(
+            io::stderr(),
+            "error: internal error{}: {what}\nhelp: this is a defect of midrail; please report it",
+            place.unwrap_or_default()
+        );
+    }));
+}

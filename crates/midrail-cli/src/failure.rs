@@ -1,0 +1,182 @@
+//! An error as the program tells it: what, why, what to do about it, and the places in files that it is about.
+
+use std::error::Error;
+use std::fmt::Display;
+use std::io;
+
+use midrail::pack::diagnostic::visible;
+use midrail::{EngineError, LoadError, Report, StoreError};
+use midrail_doors::wire::WireError;
+use serde_json::{Value, json};
+
+use crate::output::{Paint, Style};
+
+/// Why a verb could not do its work.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    causes: Vec<String>,
+    help: Option<String>,
+    reports: Vec<Report>,
+    /// The reader of our output has gone away: there is no one to tell.
+    is_quiet: bool,
+}
+
+impl Failure {
+    /// An error in words.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Failure {
+            message: message.into(),
+            causes: Vec::new(),
+            help: None,
+            reports: Vec::new(),
+            is_quiet: false,
+        }
+    }
+
+    /// An error of a library, with its causes.
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> Self {
+        let mut failure = Failure::new(error.to_string());
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let text = cause.to_string();
+            // Many errors tell their cause in their own words already.
+            if !failure.message.contains(&text) && !failure.causes.iter().any(|known| known.contains(&text)) {
+                failure.causes.push(text);
+            }
+            source = cause.source();
+        }
+        failure
+    }
+
+    /// The same, with what to do about it.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same, said of something.
+    pub(crate) fn about(mut self, what: impl Display) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
+    /// Problems in files.
+    pub(crate) fn problems(reports: Vec<Report>) -> Self {
+        let problems: usize = reports.iter().map(|report| report.problems.len()).sum();
+        let mut files: Vec<&str> = reports.iter().map(|report| report.path.as_str()).collect();
+        files.sort_unstable();
+        files.dedup();
+        let message = format!("{} in {}", count(problems, "problem"), count(files.len(), "file"));
+        Failure { reports, ..Failure::new(message) }
+    }
+
+    /// What went wrong.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    pub(crate) fn advice(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// Whether there is no one to tell.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
+    /// For people.
+    pub(crate) fn render(&self, paint: Paint) -> String {
+        let mut out = String::new();
+        for report in &self.reports {
+            out.push_str(&report.render(paint.is_on()));
+            out.push('\n');
+        }
+        let line = |style: Style, word: &str, text: &str| {
+            let text: Vec<_> = text.lines().map(visible).collect();
+            format!("{} {}\n", paint.style(style, word), text.join("\n  "))
+        };
+        out.push_str(&line(Style::Bad, "error:", &self.message));
+        for cause in &self.causes {
+            out.push_str(&line(Style::Dim, "cause:", cause));
+        }
+        if let Some(help) = &self.help {
+            out.push_str(&line(Style::Note, "help:", help));
+        }
+        out
+    }
+
+    /// For programs.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut error = json!({"message": self.message});
+        let mut set = |key: &str, value: Value| {
+            if let Value::Object(fields) = &mut error {
+                fields.insert(key.to_owned(), value);
+            }
+        };
+        if !self.causes.is_empty() {
+            set("causes", json!(self.causes));
+        }
+        if let Some(help) = &self.help {
+            set("help", json!(help));
+        }
+        let problems: Vec<_> = self.reports.iter().flat_map(Report::plain).collect();
+        if !problems.is_empty() {
+            set("problems", json!(problems));
+        }
+        json!({"error": error})
+    }
+}
+
+/// `1 problem`, `2 problems`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let help = error.help();
+        let failure = Failure::of(&error);
+        match help {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Store(error) => error.into(),
+            error => Failure::of(&error),
+        }
+    }
+}
+
+impl From<WireError> for Failure {
+    fn from(error: WireError) -> Self {
+        let failure = Failure::of(&error);
+        match error.help() {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Problems(reports) => Failure::problems(reports),
+            error => Failure::of(&error),
+        }
+    }
+}
+
+/// An error of writing to standard output. Everything else that can fail is told with its path.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        let is_quiet = error.kind() == io::ErrorKind::BrokenPipe;
+        Failure { is_quiet, ..Failure::new(format!("the output could not be written: {error}")) }
+    }
+}

@@ -1,0 +1,306 @@
+//! Where output goes and what it looks like: colour on a terminal only, and text of others made safe to print.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+
+use midrail::Effect;
+use midrail::pack::diagnostic::visible;
+use serde::Serialize;
+
+use crate::cli::{Global, When};
+use crate::failure::Failure;
+
+/// The widest that text is set, however wide the terminal is.
+const WIDEST: usize = 110;
+
+/// Standard output and error of a verb.
+pub(crate) struct Output {
+    json: bool,
+    verbose: u8,
+    paint: Paint,
+    error_paint: Paint,
+    width: usize,
+    is_terminal: bool,
+    out: BufWriter<Stdout>,
+}
+
+impl Output {
+    /// Output as the command line and the environment ask for it.
+    pub(crate) fn new(global: &Global) -> Self {
+        let stdout = io::stdout();
+        let is_terminal = stdout.is_terminal();
+        let columns = is_terminal.then(terminal_size::terminal_size).flatten();
+        let width = match columns {
+            Some((terminal_size::Width(columns), _)) => usize::from(columns).clamp(40, WIDEST),
+            // What is read by programs is not cut into lines.
+            None => usize::MAX,
+        };
+        Output {
+            json: global.json,
+            verbose: global.verbose,
+            paint: Paint(is_coloured(global.color, is_terminal)),
+            error_paint: Paint(is_coloured(global.color, io::stderr().is_terminal())),
+            width,
+            is_terminal,
+            out: BufWriter::new(stdout),
+        }
+    }
+
+    /// Whether programs read this.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// How much detail is asked for.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose > 0
+    }
+
+    /// Whether a person looks at this.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Colours of standard output.
+    pub(crate) fn paint(&self) -> Paint {
+        self.paint
+    }
+
+    /// How many columns there are.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Prints a line. Its text has been made safe.
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+        Ok(writeln!(self.out, "{text}")?)
+    }
+
+    /// Prints text that ends by itself.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        Ok(self.out.write_all(text.as_bytes())?)
+    }
+
+    /// Prints a value as one line of JSON.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string(value).map_err(|error| Failure::of(&error))?;
+        self.line(text)
+    }
+
+    /// Standard output itself.
+    pub(crate) fn writer(&mut self) -> &mut dyn Write {
+        &mut self.out
+    }
+
+    /// Sends what was printed on its way.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.out.flush()?)
+    }
+
+    /// A remark beside the output.
+    pub(crate) fn note(&mut self, text: &str) {
+        let _ = self.out.flush();
+        let word = self.error_paint.style(Style::Note, "note:");
+        let _ = writeln!(io::stderr(), "{word} {}", visible(text));
+    }
+
+    /// Tells of an error: to people always, and to programs where they read this.
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        // Nothing is left to tell anyone if both are gone.
+        if !failure.is_quiet() {
+            if self.json {
+                let _ = writeln!(self.out, "{}", failure.to_json());
+            }
+            let _ = self.out.flush();
+            let _ = io::stderr().write_all(failure.render(self.error_paint).as_bytes());
+        }
+    }
+
+    /// Tells people of an error beside the output, which goes on.
+    pub(crate) fn remark(&mut self, failure: &Failure) {
+        let _ = self.out.flush();
+        let _ = io::stderr().write_all(failure.render(self.error_paint).as_bytes());
+    }
+
+    /// A line on standard error that shows how far long work has come, if a person can see it.
+    pub(crate) fn progress(&self, what: &'static str) -> Progress {
+        Progress { what, is_shown: io::stderr().is_terminal(), last: 0 }
+    }
+}
+
+fn is_coloured(when: When, is_terminal: bool) -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_on = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto if is_set("NO_COLOR") => false,
+        When::Auto if is_on("CLICOLOR_FORCE") => true,
+        When::Auto => is_terminal && !is_dumb,
+    }
+}
+
+/// How far long work has come.
+pub(crate) struct Progress {
+    what: &'static str,
+    is_shown: bool,
+    last: u64,
+}
+
+impl Progress {
+    /// Shows how much is done, in whole percents.
+    pub(crate) fn show(&mut self, done: u64, all: u64) {
+        let percent = done.saturating_mul(100).checked_div(all).unwrap_or(100);
+        if self.is_shown && percent != self.last {
+            self.last = percent;
+            let _ = write!(io::stderr(), "\r\x1b[K{} {done} of {all} ({percent}%)", self.what);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.is_shown && self.last > 0 {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// Puts colours on text, or does not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint(bool);
+
+/// What a piece of text is, from which its colour follows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Style {
+    /// A heading, or what a line is about.
+    Strong,
+    /// What can be passed over.
+    Dim,
+    /// All is well.
+    Good,
+    /// Something to look at.
+    Caution,
+    /// Something was stopped, or is wrong.
+    Bad,
+    /// The run is over.
+    Over,
+    /// Something was changed.
+    Changed,
+    /// A remark.
+    Note,
+}
+
+impl Paint {
+    /// No colours.
+    #[cfg(test)]
+    pub(crate) const PLAIN: Paint = Paint(false);
+
+    /// Whether there are colours.
+    pub(crate) fn is_on(self) -> bool {
+        self.0
+    }
+
+    /// Text in a style. It is padded by the caller, before.
+    pub(crate) fn style(self, style: Style, text: impl Display) -> String {
+        if !self.0 {
+            return text.to_string();
+        }
+        let code = match style {
+            Style::Strong => "1",
+            Style::Dim => "2",
+            Style::Good => "32",
+            Style::Caution => "33",
+            Style::Bad => "1;31",
+            Style::Over => "1;37;41",
+            Style::Changed => "35",
+            Style::Note => "36",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+
+    /// The mark and the word of an effect.
+    pub(crate) fn effect(self, effect: Effect) -> String {
+        self.style(effect_style(effect), format!("{} {effect}", mark(effect)))
+    }
+
+    /// The same, in a column.
+    pub(crate) fn effect_column(self, effect: Effect) -> String {
+        self.style(effect_style(effect), format!("{} {effect:<8}", mark(effect)))
+    }
+}
+
+/// The style of an effect.
+pub(crate) fn effect_style(effect: Effect) -> Style {
+    match effect {
+        Effect::Allow => Style::Good,
+        Effect::Warn => Style::Caution,
+        Effect::Redact => Style::Changed,
+        Effect::Retry | Effect::Escalate => Style::Caution,
+        Effect::Block => Style::Bad,
+        Effect::Halt => Style::Over,
+    }
+}
+
+fn mark(effect: Effect) -> char {
+    match effect {
+        Effect::Allow => '✓',
+        Effect::Warn => '!',
+        Effect::Redact => '~',
+        Effect::Retry => '↻',
+        Effect::Escalate => '?',
+        Effect::Block => '✗',
+        Effect::Halt => '■',
+    }
+}
+
+/// Text of others on one line, safe to print and no longer than a number of characters.
+pub(crate) fn short(text: &str, longest: usize) -> Cow<'_, str> {
+    let safe = visible(text);
+    if safe.chars().count() <= longest {
+        return safe;
+    }
+    let mut cut: String = safe.chars().take(longest.saturating_sub(1)).collect();
+    cut.push('…');
+    Cow::Owned(cut)
+}
+
+/// Text of others, safe to print, in lines of at most `width` characters.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let safe = visible(paragraph);
+        let mut line = String::new();
+        let mut used = 0;
+        for word in safe.split(' ') {
+            let length = word.chars().count();
+            if used > 0 && used + 1 + length > width {
+                lines.push(std::mem::take(&mut line));
+                used = 0;
+            } else if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.push_str(word);
+            used += length;
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_between_words_and_made_safe() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("  indented\nnext", 80), ["  indented", "next"]);
+        assert_eq!(wrap("\u{1b}[31mred\u{7}", 80), ["␛[31mred␇"]);
+        assert_eq!(short("a\nb", 10), "a␊b");
+        assert_eq!(short("abcdef", 4), "abc…");
+    }
+}

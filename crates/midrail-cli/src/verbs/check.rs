@@ -1,0 +1,98 @@
+//! `midrail check`: decides one event.
+
+use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use midrail::{Decision, Effect, Engine, Event, Load, Loaded, SqliteStore, places};
+use midrail_doors::wire::{self, WireError};
+
+use crate::decision;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::input::{self, Packs, StoreFile};
+use crate::output::Output;
+
+/// Decide one event, and record the decision.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::OF_CHECK)]
+pub(crate) struct Args {
+    /// The event as a JSON object; `-` or nothing: standard input
+    #[arg(value_name = "EVENT.json")]
+    event: Option<PathBuf>,
+    #[command(flatten)]
+    packs: Packs,
+    #[command(flatten)]
+    store: StoreFile,
+    /// The folder that paths are resolved against [default: the event's cwd, else this folder]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, Failure> {
+    let mut event = read(&args)?;
+    let here = env::current_dir().ok();
+    let of_event = event.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_dir());
+    let folder = of_event.or_else(|| here.clone());
+    let loaded = Load { cache: places::default_cache(), ..args.packs.of_folder(folder) }.load()?;
+    if event.cwd.is_none() && args.root.is_none() {
+        event.cwd = here.map(|here| here.to_string_lossy().into_owned());
+    }
+    let revision = loaded.policy.revision().clone();
+    let decision = match decide(&args, loaded, event.clone()) {
+        Ok(decision) => decision,
+        // INVARIANT: no record, no allow.
+        Err(failure) => {
+            let decision = Decision { policy: revision, ..refusal(&failure) };
+            print(&event, &decision, output)?;
+            output.remark(&failure);
+            return Ok(Exit::of(decision.effect));
+        }
+    };
+    print(&event, &decision, output)?;
+    Ok(Exit::of(decision.effect))
+}
+
+fn read(args: &Args) -> Result<Event, Failure> {
+    let path = args.event.as_deref();
+    let event = wire::read_event(&mut *input::open(path)?);
+    event.map_err(|error| match (&error, path) {
+        (WireError::Io(cause), Some(path)) => {
+            Failure::new(format!("could not read {}: {cause}", input::quoted(path)))
+        }
+        (_, Some(path)) if path.as_os_str() != "-" => Failure::from(error).about(input::quoted(path)),
+        _ => error.into(),
+    })
+}
+
+fn decide(args: &Args, loaded: Loaded, event: Event) -> Result<Decision, Failure> {
+    let store = SqliteStore::open(args.store.path()?)?;
+    let mut engine = Engine::builder(loaded.policy, &loaded.source).store(Arc::new(store));
+    if let Some(root) = &args.root {
+        engine = engine.root(root);
+    }
+    Ok(engine.build()?.try_decide(event)?)
+}
+
+fn refusal(failure: &Failure) -> Decision {
+    Decision {
+        effect: Effect::Block,
+        by: Some("midrail".into()),
+        reason: format!(
+            "the decision could not be made and recorded, so this does not happen: {}",
+            failure.message()
+        ),
+        advice: failure.advice().map(str::to_owned),
+        ..Decision::default()
+    }
+}
+
+fn print(event: &Event, decision: &Decision, output: &mut Output) -> Result<(), Failure> {
+    if output.is_json() {
+        return output.line(wire::encode(decision));
+    }
+    for line in decision::block(event, decision, output) {
+        output.line(line)?;
+    }
+    Ok(())
+}

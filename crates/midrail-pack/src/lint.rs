@@ -1,0 +1,121 @@
+//! What is allowed in packs and hardly meant: found when asked for, and never a reason to refuse a pack.
+
+mod locks;
+mod needs;
+mod prerequisites;
+mod reach;
+mod settings;
+mod unused;
+
+use serde::Serialize;
+
+use crate::compile::{CompiledGuard, Issue, compile};
+use crate::diagnostic::{Problem, Severity};
+use crate::document::Document;
+use crate::layers::{Layer, Merged, members};
+
+/// Something that is hardly meant so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Lint {
+    /// What was found, as one word that stays the same.
+    pub code: &'static str,
+    /// How much is wrong.
+    pub severity: Severity,
+    /// The file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What was found, in words.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// The same for a [`Report`](crate::Report) of the file.
+    #[serde(skip)]
+    pub problem: Problem,
+}
+
+/// Everything in these packs that is hardly meant so, by file and place.
+pub fn lint(documents: &[(Layer, Document)]) -> Vec<Lint> {
+    // Packs that do not go together are told when their policy is made; what fits is looked at all the same.
+    let mut merged = Merged::default();
+    let _ = merged.add_all(members(documents));
+    let guards = documents.iter().enumerate().flat_map(|(at, (_, document))| {
+        let compiled = compile(&document.pack).map(|compiled| compiled.entries).unwrap_or_default();
+        compiled.into_iter().map(move |guard| Found { document: at, guard })
+    });
+    let mut linter = Linter { documents, guards: guards.collect(), lints: Vec::new() };
+    let needs = needs::of(&merged);
+    prerequisites::cycles(&mut linter, &needs);
+    prerequisites::not_allowed(&mut linter, &needs);
+    reach::shadowed(&mut linter, &merged);
+    reach::duplicates(&mut linter, &merged);
+    unused::names(&mut linter);
+    unused::parts(&mut linter);
+    locks::overlapping(&mut linter);
+    settings::expressions(&mut linter);
+    settings::failing_open(&mut linter);
+    settings::without_effect(&mut linter);
+    let mut lints = linter.lints;
+    lints.sort_by(|left, right| {
+        let place = |lint: &Lint| (lint.line, lint.column);
+        left.path.cmp(&right.path).then(place(left).cmp(&place(right))).then(left.code.cmp(right.code))
+    });
+    lints
+}
+
+/// A guardrail as its pack says it, whatever became of it among the others.
+struct Found<'d> {
+    /// The place of its document.
+    document: usize,
+    guard: CompiledGuard<'d>,
+}
+
+impl Found<'_> {
+    fn id(&self) -> &str {
+        &self.guard.entry.spec.id
+    }
+}
+
+struct Linter<'d> {
+    documents: &'d [(Layer, Document)],
+    guards: Vec<Found<'d>>,
+    lints: Vec<Lint>,
+}
+
+impl<'d> Linter<'d> {
+    fn found(&mut self, code: &'static str, severity: Severity, document: usize, issue: Issue) {
+        let Some((_, document)) = self.documents.get(document) else { return };
+        let problem = document.locate(issue).with_severity(severity);
+        let (line, column) = problem.position(&document.source);
+        self.lints.push(Lint {
+            code,
+            severity,
+            path: document.path.clone(),
+            line,
+            column,
+            message: problem.message.clone(),
+            help: problem.help.clone(),
+            problem,
+        });
+    }
+
+    /// A finding about each guardrail for which there is one.
+    fn each_guard(
+        &mut self,
+        code: &'static str,
+        severity: Severity,
+        issue: impl Fn(&Found<'d>) -> Option<Issue>,
+    ) {
+        let issues: Vec<_> = self.guards.iter().filter_map(|it| Some((it.document, issue(it)?))).collect();
+        for (document, issue) in issues {
+            self.found(code, severity, document, issue);
+        }
+    }
+
+    fn packs(&self) -> impl Iterator<Item = (usize, &'d Document)> + use<'d> {
+        self.documents.iter().map(|(_, document)| document).enumerate()
+    }
+}

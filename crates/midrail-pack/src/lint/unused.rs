@@ -1,0 +1,103 @@
+//! Names that fit nothing, and parts of packs that do nothing.
+
+use std::collections::BTreeSet;
+
+use super::{Issue, Linter, Severity};
+use crate::compile::key;
+use crate::diagnostic::nearest;
+use crate::expr::{Expected, Expression};
+use crate::names::{EVENT_NAMES, GLOBS};
+use crate::pattern::could_meet;
+use crate::raw::Defaults;
+
+/// Agents and roles that no definition knows.
+pub(super) fn names(linter: &mut Linter<'_>) {
+    let definitions: Vec<_> = linter.packs().flat_map(|(_, document)| &document.pack.agents).collect();
+    agents(linter, &definitions.iter().map(|(_, agent)| agent.id.as_slice()).collect::<Vec<_>>());
+    let roles: Vec<Option<&str>> = definitions.iter().map(|(name, agent)| agent.role_or(name)).collect();
+    self::roles(linter, &roles);
+}
+
+/// Patterns of agents that fit no definition. A definition without ids could be that of any agent.
+fn agents(linter: &mut Linter<'_>, ids: &[&[String]]) {
+    if ids.is_empty() || ids.iter().any(|ids| ids.is_empty()) {
+        return;
+    }
+    let known: BTreeSet<&str> = ids.iter().flat_map(|ids| ids.iter()).map(String::as_str).collect();
+    let unknown = |pattern: &&String| !known.iter().any(|id| could_meet(pattern, id));
+    let mut found = Vec::new();
+    for it in &linter.guards {
+        for pattern in it.guard.guard.agents.iter().filter(unknown) {
+            let message = format!("no definition is for an agent `{pattern}`");
+            let help = match nearest(pattern, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!(
+                    "the definitions are for {}",
+                    known.iter().copied().collect::<Vec<_>>().join(", ")
+                ),
+            };
+            found.push((it.document, Issue::new(format!("{}/agents", it.guard.at), message).help(help)));
+        }
+    }
+    for (document, issue) in found {
+        linter.found("unknown-agent", Severity::Warning, document, issue);
+    }
+}
+
+/// Roles in expressions that no definition declares. Where some declare none, only what looks like a slip is told.
+fn roles(linter: &mut Linter<'_>, declared: &[Option<&str>]) {
+    let known: BTreeSet<&str> = declared.iter().copied().flatten().collect();
+    if known.is_empty() {
+        return;
+    }
+    let all_declare = declared.iter().all(Option::is_some);
+    let mut found = Vec::new();
+    for it in &linter.guards {
+        for (part, source) in [("when", &it.guard.guard.when), ("check", &it.guard.guard.check)] {
+            let Some(source) = source else { continue };
+            let Ok(expression) = Expression::parse(source, &EVENT_NAMES, Expected::Bool, GLOBS) else {
+                continue;
+            };
+            for role in expression.equalities("agent.role") {
+                let near = nearest(role, known.iter().copied());
+                if known.contains(role) || !(all_declare || near.is_some()) {
+                    continue;
+                }
+                let help = match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("the roles are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+                };
+                let issue = Issue::new(
+                    format!("{}/{part}", it.guard.at),
+                    format!("no definition declares the role `{role}`"),
+                );
+                let span = source.find(role).map(|start| start..start + role.len());
+                found.push((it.document, Issue { span, ..issue.help(help) }));
+            }
+        }
+    }
+    for (document, issue) in found {
+        linter.found("unknown-role", Severity::Warning, document, issue);
+    }
+}
+
+/// Parts of packs that change nothing.
+pub(super) fn parts(linter: &mut Linter<'_>) {
+    for (at, document) in linter.packs() {
+        for env in &document.idle_overlays {
+            let issue =
+                Issue::new(format!("/env/{}", key(env)), format!("the overlay `{env}` changes nothing"));
+            linter.found("idle-overlay", Severity::Warning, at, issue.help("leave it out"));
+        }
+        let has_guardrails = linter.guards.iter().any(|it| it.document == at);
+        if document.pack.defaults != Defaults::default() && !has_guardrails {
+            let issue = Issue::new("/defaults", "these defaults are for no guardrail")
+                .help("defaults hold for the guardrails of their own pack");
+            linter.found("idle-defaults", Severity::Warning, at, issue);
+        }
+    }
+    linter.each_guard("disabled", Severity::Note, |it| {
+        let issue = Issue::new(format!("{}/enabled", it.guard.at), format!("`{}` is switched off", it.id()));
+        (!it.guard.enabled).then_some(issue)
+    });
+}

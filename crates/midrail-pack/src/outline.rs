@@ -1,0 +1,68 @@
+//! Where the guardrails of a policy come from: which pack says each of them, at which place, and how.
+
+use crate::document::Document;
+use crate::layers::{Layer, Merged, members};
+use crate::raw::Guard;
+
+/// A guardrail of a policy, and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placement {
+    /// Its id in the policy.
+    pub id: String,
+    /// The place of its document among those given.
+    pub document: usize,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// As it is written.
+    pub guard: Guard,
+    /// The definition that it is bound to.
+    pub agent: Option<String>,
+    /// No lower layer may loosen it.
+    pub locked: bool,
+    /// It is in force.
+    pub enabled: bool,
+}
+
+/// The guardrails that packs come to together, with their places. Always-on built-ins that no pack names are not
+/// among them, and neither is what a pack replaces.
+pub fn outline(documents: &[(Layer, Document)]) -> Vec<Placement> {
+    let mut merged = Merged::default();
+    // Packs that do not go together are told when their policy is made.
+    let _ = merged.add_all(members(documents));
+    let placements = merged.guards.iter().filter_map(|placed| {
+        let (_, document) = documents.get(placed.member)?;
+        let (line, column) = document.position(&placed.guard.at);
+        Some(Placement {
+            id: placed.guard.entry.spec.id.to_string(),
+            document: placed.member,
+            line,
+            column,
+            guard: placed.guard.guard.clone(),
+            agent: placed.guard.agent.map(|(name, _)| name.to_owned()),
+            locked: placed.guard.locked,
+            enabled: placed.guard.enabled,
+        })
+    });
+    placements.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_guardrail_is_told_with_its_place() {
+        let text = "pack: a\nlock: true\nguardrails:\n  - read_before_write\n  - id: mine\n    enabled: false\n    tools: x\n";
+        let documents = Document::read("a.yaml", text, None).unwrap();
+        let documents: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();
+        let found: Vec<_> = outline(&documents)
+            .into_iter()
+            .map(|it| (it.id, it.line, it.column, it.locked, it.enabled))
+            .collect();
+        let expected =
+            [("read_before_write".to_owned(), 4, 5, true, true), ("mine".to_owned(), 5, 5, true, false)];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,141 @@
+//! Definitions of agents and tasks: what they limit, and the guardrails that are bound to them or to a section.
+
+use midrail_core::{Effect, Event};
+use serde_json::{Value, json};
+
+use crate::world::{World, call_by, refused};
+
+fn event(value: Value) -> Event {
+    serde_json::from_value(value).unwrap()
+}
+
+#[test]
+fn a_guardrail_of_a_definition_is_for_that_agent() {
+    let mut world = World::of(
+        "pack: p\nagents:\n  tester:\n    guardrails:\n      - {id: no-deploy, tools: deploy}\n  by-id:\n    id: [bot-*]\n    guardrails:\n      - {id: no-merge, tools: merge}\n",
+    );
+    for (id, role, tool, expected) in [
+        ("x", "tester", "deploy", Effect::Block),
+        ("x", "implementer", "deploy", Effect::Allow),
+        ("bot-1", "any", "merge", Effect::Block),
+        ("human", "any", "merge", Effect::Allow),
+    ] {
+        assert_eq!(world.decide(&call_by(id, role, tool, json!({}))).effect, expected, "{id} {role} {tool}");
+    }
+    // An agent that is not named might be any.
+    assert_eq!(world.effect("deploy", json!({})), Effect::Block);
+}
+
+const SECTIONS: &str = "pack: p
+agents:
+  dev:
+    sections:
+      files:
+        tools: [fs_write, fs_read]
+        guardrails:
+          - {id: files-first, sequential: {'*': plan}}
+";
+
+#[test]
+fn a_section_governs_its_tools_only_and_results_of_any_tool_count() {
+    let mut world = World::of(SECTIONS);
+    assert_eq!(world.effect("fs_write", json!({})), Effect::Block);
+    assert_eq!(world.effect("git_commit", json!({})), Effect::Allow);
+    // `plan` is no tool of the section, and satisfies it all the same.
+    assert_eq!(world.effect("plan", json!({})), Effect::Allow);
+    world.succeed("plan", json!({}));
+    assert_eq!(world.effect("fs_write", json!({})), Effect::Allow);
+}
+
+#[test]
+fn within_a_section_a_list_of_tools_narrows() {
+    let with =
+        |tools: &str| SECTIONS.replace("{id: files-first,", &format!("{{id: files-first, tools: {tools},"));
+    let mut world = World::of(&with("'*_write'"));
+    assert_eq!(world.effect("fs_read", json!({})), Effect::Allow);
+    assert_eq!(world.effect("fs_write", json!({})), Effect::Block);
+    assert_eq!(world.effect("db_write", json!({})), Effect::Allow);
+    let report = refused(&with("[git_commit]"));
+    assert!(report.contains("`git_commit` is not among the tools of this section"), "{report}");
+    assert!(report.contains("the section's tools are fs_write, fs_read"), "{report}");
+    let report = refused(
+        "pack: p\nagents:\n  dev:\n    sections:\n      s: {tools: [], guardrails: [read_before_write]}\n",
+    );
+    assert!(report.contains("a section needs tools"), "{report}");
+}
+
+#[test]
+fn allowed_tools_of_a_definition_hold_beside_those_of_the_host() {
+    let mut world = World::of(
+        "pack: p\nagents:\n  tester: {allowed_tools: [Read, 'mcp__*'], additional_tools: [lint]}\n  idle: {allowed_tools: []}\n",
+    );
+    for (role, tool, expected) in [
+        ("tester", "Read", Effect::Allow),
+        ("tester", "mcp__db__query", Effect::Allow),
+        ("tester", "lint", Effect::Allow),
+        ("tester", "Write", Effect::Block),
+        ("idle", "Read", Effect::Block),
+        ("other", "Write", Effect::Allow),
+    ] {
+        assert_eq!(world.decide(&call_by("a", role, tool, json!({}))).effect, expected, "{role} {tool}");
+    }
+    let host = event(json!({
+        "kind": "before_tool", "tool": {"name": "Read"}, "agent": {"role": "tester", "allowed_tools": ["Write"]},
+    }));
+    assert_eq!(world.decide(&host).effect, Effect::Block);
+}
+
+#[test]
+fn the_tightest_budget_counts() {
+    let mut world = World::of(
+        "pack: p\nagents:\n  tester: {token_budget: 1000, time_budget: 10m}\ntasks:\n  t-1: {token_budget: 100}\n  nightly: {id: 'n-*', token_budget: 50}\n",
+    );
+    let mut effect = |role: &str, task: &str, budget: u64, tokens: u64| {
+        world
+            .decide(&event(json!({
+                "kind": "before_tool", "tool": {"name": "t"}, "agent": {"role": role},
+                "task": {"id": task, "token_budget": budget}, "usage": {"tokens": tokens, "elapsed_s": 1.0},
+            })))
+            .effect
+    };
+    assert_eq!(effect("other", "t-2", 10_000, 5_000), Effect::Allow);
+    assert_eq!(effect("tester", "t-2", 10_000, 5_000), Effect::Block);
+    assert_eq!(effect("other", "t-1", 10_000, 100), Effect::Block);
+    assert_eq!(effect("tester", "t-1", 10, 10), Effect::Block);
+    assert_eq!(effect("other", "n-7", 10_000, 50), Effect::Block);
+    assert_eq!(effect("tester", "t-2", 10_000, 799), Effect::Allow);
+    let late = event(json!({
+        "kind": "before_tool", "tool": {"name": "t"}, "agent": {"role": "tester"}, "usage": {"elapsed_s": 600.0},
+    }));
+    assert_eq!(world.decide(&late).by.as_deref(), Some("builtin-002"));
+}
+
+#[test]
+fn scopes_of_agent_and_task_both_hold() {
+    let mut world = World::of(
+        "pack: p\nagents:\n  dev: {scope: {files: {write: ['src/**', 'docs/**']}}}\ntasks:\n  t: {scope: {files: {write: 'src/**', deny: ['**/.env']}}}\nguardrails:\n  - {id: same, effect: warn, check: action.target_files none match task.scope.files.deny patterns}\n",
+    );
+    let mut write = |path: &str| {
+        let call = event(json!({
+            "kind": "before_tool", "tool": {"name": "Write", "args": {"file_path": path}},
+            "agent": {"role": "dev"}, "task": {"id": "t", "scope": {"files": {"deny": ["**/*.key"]}}},
+        }));
+        world.decide(&call)
+    };
+    assert_eq!(write("src/a.rs").effect, Effect::Allow);
+    assert_eq!(write("docs/a.md").effect, Effect::Block);
+    // An expression sees the deny lists of the event and of the definitions as one.
+    for path in ["src/.env", "src/a.key"] {
+        let decision = write(path);
+        assert_eq!(decision.by.as_deref(), Some("builtin-003"), "{path}");
+    }
+}
+
+#[test]
+fn slips_in_definitions_are_told_at_their_place() {
+    let report = refused(
+        "pack: p\nagents:\n  dev:\n    task_ids: ['t-[']\n    allowed_tools: ['{a']\n    scope: {files: {writes: [x]}}\n",
+    );
+    assert!(report.contains("unknown key `writes`") && report.contains("did you mean `write`?"), "{report}");
+    assert!(report.contains("pack.yaml:4:15") && report.contains("pack.yaml:5:20"), "{report}");
+}

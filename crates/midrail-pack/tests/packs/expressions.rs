@@ -1,0 +1,163 @@
+//! The names that expressions know: each stands for something, and what is absent is unknown unless it is a limit.
+
+use midrail_core::{Effect, Event};
+use midrail_pack::expr::{Expected, Expression};
+use midrail_pack::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
+use serde_json::json;
+
+use crate::world::World;
+
+#[test]
+fn every_expression_of_the_seeds_is_read() {
+    for source in [
+        "agent.role == 'implementer' AND action.type == 'file_write'",
+        "action.target_file does not match '**/test_*' AND '**/*_test.*'",
+        "current_tokens + estimated_action_tokens <= task.token_budget",
+        "current_elapsed + estimated_action_duration <= task.time_budget",
+        "action.target_files all match task.scope.files.write patterns\nAND action.target_files none match task.scope.files.deny patterns",
+        "action.tool_name in agent.allowed_tools\nOR action.tool_name in task.additional_tools",
+    ] {
+        let parsed = Expression::parse(source, &EVENT_NAMES, Expected::Bool, GLOBS);
+        let expression = parsed.unwrap_or_else(|problems| panic!("{source}: {problems:?}"));
+        assert_eq!(expression.always(), None, "{source}");
+    }
+    for (source, metric, threshold, window, group) in [
+        ("block_rate > 30% over 10 minute window", "block_rate", 0.3, Some(600), None),
+        ("bypass_requests > 5 per agent per hour", "bypass_requests", 5.0, Some(3600), Some("agent")),
+        ("avg_duration_ms > 500", "avg_duration_ms", 500.0, None, None),
+    ] {
+        let expected = Expected::Alert { groups: ALERT_GROUPS };
+        let expression = Expression::parse(source, &ALERT_NAMES, expected, GLOBS).unwrap();
+        let alert = expression.alert().unwrap();
+        assert_eq!(alert.metric.to_string(), metric);
+        assert_eq!((alert.threshold, alert.window_seconds), (threshold, window), "{source}");
+        assert_eq!(alert.group_by.as_deref(), group);
+    }
+}
+
+/// An event in which everything is told. `session.x` is a variable of the session.
+fn whole_event() -> Event {
+    serde_json::from_value(json!({
+        "kind": "before_tool", "session": "s-1", "time": "2026-11-15T10:00:00Z", "cwd": "/repo",
+        "agent": {"id": "a-1", "role": "implementer", "capabilities": ["code"], "allowed_tools": ["*"], "autonomy_level": 2},
+        "task": {"id": "t-9", "goal": "g", "risk": "medium",
+                 "scope": {"files": {"read": ["**"], "write": ["**"], "deny": ["**/.env"]}},
+                 "token_budget": 100000, "time_budget_s": 3600, "api_call_budget": 50, "cost_budget": 5.0,
+                 "additional_tools": ["lint"]},
+        "usage": {"tokens": 1, "estimated_tokens": 1, "elapsed_s": 1.0, "estimated_s": 1.0, "api_calls": 1, "cost": 0.1,
+                  "estimated_cost": 0.1},
+        "tool": {"name": "Bash", "call_id": "c", "args": {"x": 1, "command": "cat a.txt"}},
+        "result": {"ok": true, "content": {"x": 1}, "exit_code": 0},
+        "text": "t", "prompt": "p", "parent": "q",
+        "handoff": {"to": "b", "context": {"x": 1}, "rationale": "r"},
+        "error": {"message": "m", "kind": "k", "attempt": 1},
+        "output": {"x": 1}, "stop_reason": "done", "last_assistant": "l", "available_tools": ["Bash"],
+    }))
+    .unwrap()
+}
+
+/// The names that are unknown in an event, found by asking for each whether it is known.
+fn unknown_names(event: &Event) -> Vec<&'static str> {
+    let is_unknown = |name: &str| {
+        let source = format!(
+            "pack: p\nguardrails:\n  - {{id: g, check: \"{} is known\"}}\n",
+            name.replace(".*", ".x")
+        );
+        let mut world = World::of(&source);
+        world.set("x", 1);
+        world.decide(event).effect == Effect::Block
+    };
+    EVENT_NAMES.terms().iter().map(|term| term.name).filter(|name| is_unknown(name)).collect()
+}
+
+#[test]
+fn every_name_stands_for_something() {
+    assert_eq!(unknown_names(&whole_event()), Vec::<&str>::new());
+}
+
+#[test]
+fn what_is_absent_is_unknown_unless_it_is_a_limit_or_a_count() {
+    let bare = Event::before_tool("Bash", json!({}));
+    let known: Vec<&str> = {
+        let unknown = unknown_names(&bare);
+        EVENT_NAMES.terms().iter().map(|term| term.name).filter(|name| !unknown.contains(name)).collect()
+    };
+    assert_eq!(
+        known,
+        [
+            "action.type",
+            "action.tool_name",
+            "action.target_file",
+            "action.target_files",
+            "agent.allowed_tools",
+            "task.token_budget",
+            "task.time_budget",
+            "task.time_budget_s",
+            "task.api_call_budget",
+            "task.cost_budget",
+            "task.additional_tools",
+            "task.scope.files.read",
+            "task.scope.files.write",
+            "task.scope.files.deny",
+            "current_tokens",
+            "estimated_action_tokens",
+            "current_elapsed",
+            "estimated_action_duration",
+            "tool.name",
+            "event.kind",
+            "session.*",
+        ]
+    );
+}
+
+#[test]
+fn an_absent_limit_is_no_limit() {
+    for check in [
+        "current_tokens + estimated_action_tokens <= task.token_budget",
+        "current_tokens < 0.8 * task.token_budget",
+        "task.token_budget - current_tokens > 1000",
+        "current_elapsed + estimated_action_duration <= task.time_budget",
+        "usage.cost is unknown OR usage.cost < task.cost_budget",
+        "action.target_files all match task.scope.files.write patterns AND action.target_files none match task.scope.files.deny patterns",
+        "action.tool_name in agent.allowed_tools OR action.tool_name in task.additional_tools",
+    ] {
+        let source = format!("pack: p\nguardrails:\n  - {{id: g, check: \"{check}\"}}\n");
+        let decision = World::of(&source).before("Write", json!({"file_path": "src/a.rs"}));
+        assert_eq!(decision.effect, Effect::Allow, "{check}: {}", decision.reason);
+    }
+}
+
+#[test]
+fn an_unknown_in_a_check_takes_on_missing_and_in_a_condition_counts_as_true() {
+    let pack =
+        |more: &str| format!("pack: p\nguardrails:\n  - {{id: g, check: \"agent.role == 'x'\"{more}}}\n");
+    let decision = World::of(&pack("")).before("t", json!({}));
+    assert_eq!(
+        (decision.effect, decision.reason.as_str()),
+        (Effect::Block, "`g` could not be checked: `agent.role` is not known")
+    );
+    assert_eq!(World::of(&pack(", on_missing: escalate")).effect("t", json!({})), Effect::Escalate);
+    assert_eq!(World::of(&pack(", on_missing: allow")).effect("t", json!({})), Effect::Allow);
+    let condition = "pack: p\nguardrails:\n  - {id: g, when: \"agent.role == 'x'\", effect: warn}\n";
+    assert_eq!(World::of(condition).effect("t", json!({})), Effect::Warn);
+}
+
+#[test]
+fn a_condition_can_follow_the_session() {
+    let source = "pack: p\nguardrails:\n  - {id: g, when: session.strict == true, tools: deploy}\n";
+    let mut world = World::of(source);
+    world.set("strict", false);
+    assert_eq!(world.effect("deploy", json!({})), Effect::Allow);
+    world.set("strict", true);
+    assert_eq!(world.effect("deploy", json!({})), Effect::Block);
+    assert_eq!(world.effect("build", json!({})), Effect::Allow);
+}
+
+#[test]
+fn keys_can_be_computed() {
+    let source = "pack: p\nguardrails:\n  - require_before: {tool: merge, requires: review, key: {expression: lower(tool.args.pr)}}\n";
+    let mut world = World::of(source);
+    world.succeed("review", json!({"pr": "ABC"}));
+    assert_eq!(world.effect("merge", json!({"pr": "abc"})), Effect::Allow);
+    assert_eq!(world.effect("merge", json!({"pr": "abd"})), Effect::Block);
+}

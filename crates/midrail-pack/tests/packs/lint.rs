@@ -1,0 +1,470 @@
+//! Lint: each finding with a pack that shows it, and a near miss that stays silent.
+
+use midrail_pack::{Layer, Lint, Report, Severity, lint};
+
+use crate::world::{in_layers, project};
+
+const ORG: Layer = Layer::Organisation;
+
+fn found(packs: &[(Layer, &str, &str)]) -> Vec<Lint> {
+    lint(&in_layers(packs))
+}
+
+fn codes(source: &str) -> Vec<&'static str> {
+    lint(&project(source)).iter().map(|lint| lint.code).collect()
+}
+
+/// The first pack shows exactly this finding, at a place and with words; the second shows nothing.
+fn shows(code: &str, severity: Severity, at: (usize, usize), words: &str, shows: &str, near_miss: &str) {
+    let lints = lint(&project(shows));
+    let [only] = lints.as_slice() else { panic!("{code}: {lints:#?}\n{shows}") };
+    assert_eq!(
+        (only.code, only.severity, (only.line, only.column)),
+        (code, severity, at),
+        "{only:#?}\n{shows}"
+    );
+    assert!(only.message.contains(words), "{only:#?}");
+    assert_eq!(codes(near_miss), Vec::<&str>::new(), "{near_miss}");
+}
+
+#[test]
+fn tools_that_wait_for_one_another() {
+    let two = "pack: p\nguardrails:\n  - require_before: {tool: a, requires: b}\n  - require_before: {tool: b, requires: a}\n";
+    shows(
+        "prerequisite-cycle",
+        Severity::Error,
+        (3, 21),
+        "`a` can never be called: `a` needs `b`, `b` needs `a`",
+        two,
+        &two.replace("tool: b, requires: a", "tool: b, requires: c"),
+    );
+    shows(
+        "prerequisite-cycle",
+        Severity::Error,
+        (3, 21),
+        "`a` can never be called: it needs itself first",
+        "pack: p\nguardrails:\n  - require_before: {tool: a, requires: a}\n",
+        "pack: p\nguardrails:\n  - require_before: {tool: a, requires: aa}\n",
+    );
+    // Longer, over several kinds of rules.
+    shows(
+        "prerequisite-cycle",
+        Severity::Error,
+        (3, 22),
+        "`a` needs `b`, `b` needs `c`, `c` needs `d`, `d` needs `a`",
+        "pack: p\nguardrails:\n  - {sequential: {a: [x, b], b: [c]}}\n  - {id: r, rules: [{require_before: {tool: c, requires: [d]}}]}\n  - {keyed: [{tool: d, requires: [a], key: k}]}\n",
+        "pack: p\nguardrails:\n  - {sequential: {a: [x, b], b: [c]}}\n  - {id: r, rules: [{require_before: {tool: c, requires: [d]}}]}\n  - {keyed: [{tool: d, requires: [y], key: k}]}\n",
+    );
+    // Of several alternatives, all have to be in the circle.
+    shows(
+        "prerequisite-cycle",
+        Severity::Error,
+        (3, 14),
+        "`a` needs `b` or `c`",
+        "pack: p\nguardrails:\n  - {keyed: [{tool: a, requires: [b, c], key: k}]}\n  - {sequential: {b: a, c: a}}\n",
+        "pack: p\nguardrails:\n  - {keyed: [{tool: a, requires: [b, c], key: k}]}\n  - {sequential: {b: a, c: x}}\n",
+    );
+    // Patterns: every tool of the pattern waits, or only some do.
+    shows(
+        "prerequisite-cycle",
+        Severity::Error,
+        (3, 26),
+        "can never be called",
+        "pack: p\nguardrails:\n  - {sequential: {'db_*': check, check: 'db_*'}}\n"
+            .replace("{'db_*': check, check: 'db_*'}", "{check: 'db_*', 'db_*': check}")
+            .as_str(),
+        "pack: p\nguardrails:\n  - {sequential: {check: 'db_*', db_write: check}}\n",
+    );
+}
+
+#[test]
+fn a_circle_that_cannot_close_is_none() {
+    let circle = |one: &str, other: &str| {
+        format!(
+            "pack: p\nguardrails:\n  - {{require_before: {{tool: a, requires: b}}{one}}}\n  - {{require_before: {{tool: b, requires: a}}{other}}}\n"
+        )
+    };
+    let when = |role: &str| format!(", when: \"agent.role == '{role}'\"");
+    assert_eq!(codes(&circle("", "")), ["prerequisite-cycle"]);
+    assert_eq!(codes(&circle(&when("x"), &when("x"))), ["prerequisite-cycle"]);
+    assert_eq!(codes(&circle(&when("x"), "")), ["prerequisite-cycle"]);
+    assert_eq!(codes(&circle(&when("x"), &when("y"))), Vec::<&str>::new());
+    assert_eq!(codes(&circle("", ", effect: warn")), Vec::<&str>::new());
+    assert_eq!(codes(&circle("", ", mode: shadow")), Vec::<&str>::new());
+    assert_eq!(codes(&circle("", ", tools: c")), Vec::<&str>::new());
+    // A new file needs no read, unless the rule says so.
+    let reads = |more: &str| {
+        format!(
+            "pack: p\nguardrails:\n  - require_before: {{tool: w, reads: r{more}}}\n  - require_before: {{tool: r, requires: w}}\n"
+        )
+    };
+    assert_eq!(codes(&reads("")), Vec::<&str>::new());
+    assert_eq!(codes(&reads(", new_files: require_read")), ["prerequisite-cycle"]);
+}
+
+#[test]
+fn a_circle_over_two_packs_is_told_once() {
+    let lints = found(&[
+        (ORG, "org.yaml", "pack: org\nguardrails:\n  - require_before: {tool: a, requires: b}\n"),
+        (
+            Layer::Project,
+            "mine.yaml",
+            "pack: mine\nguardrails:\n  - require_before: {tool: b, requires: a}\n",
+        ),
+    ]);
+    assert_eq!(lints.len(), 1, "{lints:#?}");
+    assert_eq!((lints[0].path.as_str(), lints[0].code), ("org.yaml", "prerequisite-cycle"));
+}
+
+#[test]
+fn tools_that_no_agent_may_call() {
+    let pack = |agents: &str, rule: &str| format!("pack: p\nagents:\n{agents}guardrails:\n  - {rule}\n");
+    let agents = "  dev: {allowed_tools: [deploy, 'fs_*']}\n  ops: {allowed_tools: [merge], additional_tools: [review]}\n";
+    shows(
+        "tool-not-allowed",
+        Severity::Error,
+        (6, 21),
+        "`deploy` can never be called: no agent may call `test`, which it needs",
+        &pack(agents, "require_before: {tool: deploy, requires: test}"),
+        &pack(agents, "require_before: {tool: deploy, requires: fs_read}"),
+    );
+    shows(
+        "tool-not-allowed",
+        Severity::Warning,
+        (6, 21),
+        "no agent may call `release`, so this rule never comes to bear",
+        &pack(agents, "require_before: {tool: release, requires: merge}"),
+        &pack(&format!("{agents}  any: {{}}\n"), "require_before: {tool: release, requires: merge}"),
+    );
+    // Added tools count, and one alternative is enough.
+    assert_eq!(codes(&pack(agents, "require_before: {tool: merge, requires: review}")), Vec::<&str>::new());
+    assert_eq!(
+        codes(&pack(agents, "require_before: {tool: merge, requires: [x, fs_read], key: k}")),
+        Vec::<&str>::new()
+    );
+    assert_eq!(
+        codes(&pack(agents, "require_before: {tool: merge, requires: [x, fs_read]}")),
+        ["tool-not-allowed"]
+    );
+    let task = format!(
+        "{}tasks: {{t: {{additional_tools: [test]}}}}\n",
+        pack(agents, "require_before: {tool: deploy, requires: test}")
+    );
+    assert_eq!(codes(&task), Vec::<&str>::new());
+}
+
+#[test]
+fn guardrails_that_never_have_a_say() {
+    let pack = |wall: &str, later: &str| format!("pack: p\nguardrails:\n  - {wall}\n  - {later}\n");
+    let later = "{id: later, tools: [deploy], check: \"tool.args.x == 1\"}";
+    shows(
+        "unreachable-guardrail",
+        Severity::Warning,
+        (4, 5),
+        "`later` never has a say: `wall` stops everything that it is asked about",
+        &pack("{id: wall, tools: ['dep*']}", later),
+        &pack("{id: wall, tools: ['dep*'], when: \"agent.role == 'x'\"}", later),
+    );
+    for wall in [
+        "{id: wall, tools: build}",
+        "{id: wall, effect: escalate}",
+        "{id: wall, mode: shadow}",
+        "{id: wall, priority: 200}",
+        "{id: wall, agents: x}",
+        "{id: wall, tasks: x}",
+        "{id: wall, check: \"tool.args.y == 1\"}",
+        "{id: wall, on: after_tool}",
+    ] {
+        assert_eq!(codes(&pack(wall, later)), Vec::<&str>::new(), "{wall}");
+    }
+    assert_eq!(codes(&pack("{id: wall, effect: halt}", later)), ["unreachable-guardrail"]);
+    assert_eq!(codes(&pack("{id: wall, enabled: false}", later)), ["disabled"]);
+    // A halt is more than a block, and is still asked for.
+    assert_eq!(
+        codes(&pack("{id: wall}", "{id: later, effect: halt, check: \"tool.args.x == 1\"}")),
+        Vec::<&str>::new()
+    );
+    // The order is that of the chain, not that of the file; built-ins are first in it.
+    assert_eq!(codes(&pack(later, "{id: wall, priority: 100, category: safety}")), ["unreachable-guardrail"]);
+    assert_eq!(codes(&pack("{id: wall}", "{require_before: {tool: a, requires: b}}")), Vec::<&str>::new());
+    assert_eq!(
+        codes(&pack("{id: wall}", "{require_before: {tool: a, requires: b}, priority: 150}")),
+        ["unreachable-guardrail"]
+    );
+}
+
+#[test]
+fn guardrails_that_say_the_same() {
+    let one = "pack: p\nguardrails:\n  - {id: one, tools: x, check: \"tool.args.n<5\", reason: small}\n";
+    let other = |other: &str| format!("{one}  - {other}\n");
+    shows(
+        "duplicate-guardrail",
+        Severity::Warning,
+        (4, 5),
+        "`two` checks the same as `one`",
+        &other("{id: two, tools: [x], check: tool.args.n < 5, effect: warn}"),
+        &other("{id: two, tools: [x], check: tool.args.n < 6}"),
+    );
+    for different in [
+        "{id: two, tools: y, check: tool.args.n < 5}",
+        "{id: two, tools: x, check: tool.args.n < 5, when: \"agent.role == 'x'\"}",
+        "{id: two, tools: x, check: tool.args.n < 5, mode: shadow}",
+        "{id: two, tools: x, check: tool.args.n < 5, on: after_tool}",
+    ] {
+        assert_eq!(codes(&other(different)), Vec::<&str>::new(), "{different}");
+    }
+    assert_eq!(
+        codes("pack: p\nguardrails:\n  - secret-redaction\n  - {id: mine, use: secret_redaction}\n"),
+        ["duplicate-guardrail"]
+    );
+    assert_eq!(
+        codes(
+            "pack: p\nagents:\n  a: {guardrails: [{id: x, tools: t}]}\n  b: {guardrails: [{id: y, tools: t}]}\n"
+        ),
+        Vec::<&str>::new()
+    );
+}
+
+#[test]
+fn expressions_that_are_settled() {
+    let pack = |guard: &str| format!("pack: p\nguardrails:\n  - {{id: g, {guard}}}\n");
+    let near = pack("check: \"tool.args.n < 5\", when: \"agent.role == 'a' OR agent.role == 'b'\"");
+    shows(
+        "never-applies",
+        Severity::Error,
+        (3, 19),
+        "`when` can never be true, so `g` never applies",
+        &pack("when: \"agent.role == 'a' AND agent.role == 'b'\""),
+        &near,
+    );
+    shows(
+        "always-applies",
+        Severity::Warning,
+        (3, 19),
+        "`when` is always true",
+        &pack("when: \"1 < 2\""),
+        &near,
+    );
+    shows(
+        "never-objects",
+        Severity::Error,
+        (3, 20),
+        "`check` always holds, so `g` never objects",
+        &pack("check: \"agent.role != 'a' OR agent.role != 'b'\""),
+        &near,
+    );
+    shows(
+        "always-objects",
+        Severity::Warning,
+        (3, 20),
+        "`check` can never hold, so `g` objects whenever it applies",
+        &pack("check: \"usage.cost > 5 AND usage.cost < 3\""),
+        &near,
+    );
+}
+
+#[test]
+fn names_that_fit_nothing() {
+    let agents = |agents: &str, pattern: &str| {
+        format!("pack: p\nagents:\n{agents}guardrails:\n  - {{id: g, tools: t, agents: {pattern}}}\n")
+    };
+    let with_ids = "  dev: {id: ['dev-*']}\n  ops: {id: ops-1}\n";
+    shows(
+        "unknown-agent",
+        Severity::Warning,
+        (6, 31),
+        "no definition is for an agent `tester-*`",
+        &agents(with_ids, "['tester-*']"),
+        &agents(with_ids, "[dev-7, 'o*']"),
+    );
+    assert_eq!(
+        codes(&agents("  dev: {id: ['dev-*']}\n  any: {role: any}\n", "['tester-*']")),
+        Vec::<&str>::new()
+    );
+    assert_eq!(
+        codes("pack: p\nguardrails:\n  - {id: g, tools: t, agents: 'tester-*'}\n"),
+        Vec::<&str>::new()
+    );
+
+    let role = |agents: &str, role: &str| {
+        format!(
+            "pack: p\nagents:\n{agents}guardrails:\n  - {{id: g, tools: t, when: \"agent.role == '{role}'\"}}\n"
+        )
+    };
+    let roles = "  implementer: {}\n  dev: {id: x, role: reviewer}\n";
+    shows(
+        "unknown-role",
+        Severity::Warning,
+        (6, 46),
+        "no definition declares the role `implementor`",
+        &role(roles, "implementor"),
+        &role(roles, "reviewer"),
+    );
+    assert_eq!(
+        lint(&project(&role(roles, "implementor")))[0].help.as_deref(),
+        Some("did you mean `implementer`?")
+    );
+    assert_eq!(codes(&role(roles, "operator")), ["unknown-role"]);
+    // Where a definition declares none, only what looks like a slip is told.
+    assert_eq!(codes(&role("  implementer: {}\n  dev: {id: x}\n", "operator")), Vec::<&str>::new());
+    assert_eq!(codes(&role("  implementer: {}\n  dev: {id: x}\n", "implementor")), ["unknown-role"]);
+    let listed = "pack: p\nagents: {tester: {}}\nguardrails:\n  - {id: g, check: \"agent.role in ['tester', 'auditor']\"}\n";
+    assert_eq!(codes(listed), ["unknown-role"]);
+}
+
+#[test]
+fn parts_that_do_nothing() {
+    shows(
+        "idle-overlay",
+        Severity::Warning,
+        (4, 9),
+        "the overlay `prod` changes nothing",
+        "pack: p\nmode: enforce\nenv:\n  prod: {mode: enforce}\n",
+        "pack: p\nmode: enforce\nenv:\n  prod: {mode: shadow}\n",
+    );
+    shows(
+        "idle-defaults",
+        Severity::Warning,
+        (2, 11),
+        "these defaults are for no guardrail",
+        "pack: p\ndefaults: {on_error: escalate}\nagents: {a: {}}\n",
+        "pack: p\ndefaults: {on_error: escalate}\nagents: {a: {guardrails: [read_before_write]}}\n",
+    );
+    shows(
+        "disabled",
+        Severity::Note,
+        (3, 22),
+        "`a` is switched off",
+        "pack: p\nguardrails:\n  - {id: a, enabled: false}\n",
+        "pack: p\nguardrails:\n  - {id: a, enabled: true}\n",
+    );
+}
+
+#[test]
+fn locks_that_overlap() {
+    let org = "pack: org\nguardrails:\n  - {id: a, tools: x, lock: true}\n";
+    let codes = |mine: &str| -> Vec<(&str, usize)> {
+        let lints = found(&[(ORG, "org.yaml", org), (Layer::Project, "mine.yaml", mine)]);
+        assert!(lints.iter().all(|lint| lint.path == "mine.yaml"));
+        lints.iter().map(|lint| (lint.code, lint.line)).collect()
+    };
+    assert_eq!(
+        codes("pack: mine\nlock: true\nguardrails:\n  - {id: a, tools: y}\n"),
+        [("overlapping-lock", 4)]
+    );
+    assert_eq!(
+        codes("pack: mine\nguardrails:\n  - {id: a, tools: x, lock: true}\n"),
+        [("repeats-locked", 3)]
+    );
+    assert_eq!(codes("pack: mine\nguardrails:\n  - {id: a, tools: y}\n"), []);
+    assert_eq!(codes("pack: mine\nlock: true\nguardrails:\n  - {id: b, tools: y}\n"), []);
+}
+
+#[test]
+fn guardrails_that_fail_open() {
+    for (more, words) in [
+        ("", "waits for a person (`on_error: escalate`)"),
+        (", on_error: allow", "is allowed (`on_error: allow`)"),
+        (", on_error: block", "is blocked (`on_error: block`)"),
+    ] {
+        shows(
+            "unconfigured",
+            Severity::Warning,
+            (3, 5),
+            words,
+            &format!("pack: p\nguardrails:\n  - {{use: scope-classifier{more}}}\n"),
+            "pack: p\nguardrails:\n  - {use: injection-patterns}\n",
+        );
+    }
+    let pack = |more: &str| format!("pack: p\nguardrails:\n  - {{use: injection-patterns{more}}}\n");
+    shows(
+        "fails-open",
+        Severity::Warning,
+        (3, 41),
+        "`injection-patterns` guards safety and allows everything when it fails",
+        &pack(", on_error: allow"),
+        &pack(", on_error: escalate"),
+    );
+    assert_eq!(codes(&pack(", on_missing: allow")), ["fails-open"]);
+    assert_eq!(
+        codes("pack: p\nguardrails:\n  - {id: a, tools: x, category: quality, on_error: allow}\n"),
+        Vec::<&str>::new()
+    );
+    // In the words of a gateway, the setting is pointed at.
+    let gateway =
+        "policy_pack: p\ngateway:\n  sync: {fail_open: true}\nsync_rules:\n  - {id: injection-patterns}\n";
+    let lints = lint(&project(gateway));
+    assert_eq!((lints[0].code, lints[0].line, lints[0].column), ("fails-open", 3, 21));
+}
+
+#[test]
+fn settings_that_do_not_do_what_they_seem_to() {
+    shows(
+        "locked-shadow",
+        Severity::Warning,
+        (3, 7),
+        "what it locks stops nothing",
+        "pack: p\nlock: true\nmode: shadow\n",
+        "pack: p\nlock: true\nmode: enforce\n",
+    );
+    let hook = |more: &str, audit: bool| {
+        format!(
+            "guardrail:\n  id: g\n  type: pre_execution\n  validation: {{check: \"tool.args.n < 5\"{more}}}\n  bypass: {{allowed: true, audit_required: {audit}}}\n"
+        )
+    };
+    shows(
+        "always-audited",
+        Severity::Warning,
+        (5, 43),
+        "every bypass is audited",
+        &hook("", false),
+        &hook("", true),
+    );
+    shows(
+        "unused-threshold",
+        Severity::Warning,
+        (4, 23),
+        "`threshold` is not used",
+        &hook(", threshold: 0.9", true),
+        &hook("", true),
+    );
+}
+
+#[test]
+fn lints_are_in_order_and_can_be_shown() {
+    let source = "pack: p\nguardrails:\n  - {id: b, enabled: false}\n  - {id: a, when: \"1 < 2\", tools: x}\ndefaults: {}\n";
+    let documents = project(source);
+    let lints = lint(&documents);
+    assert_eq!(lints.iter().map(|lint| lint.code).collect::<Vec<_>>(), ["disabled", "always-applies"]);
+    let problems = lints.iter().map(|lint| lint.problem.clone()).collect();
+    let expected = "\
+note: `b` is switched off
+ --> pack.yaml:3:22
+  |
+3 |   - {id: b, enabled: false}
+  |                      ^^^^^
+
+warning: `when` is always true
+ --> pack.yaml:4:19
+  |
+4 |   - {id: a, when: \"1 < 2\", tools: x}
+  |                   ^^^^^^^
+  |
+  = help: leave it out
+";
+    assert_eq!(Report::new("pack.yaml", source, problems).render(false), expected);
+    let json = serde_json::to_value(&lints[1]).unwrap();
+    assert_eq!(
+        json,
+        serde_json::json!({
+            "code": "always-applies", "severity": "warning", "path": "pack.yaml", "line": 4, "column": 19,
+            "message": "`when` is always true", "help": "leave it out",
+        })
+    );
+}
+
+#[test]
+fn sound_packs_are_left_in_peace() {
+    let source = "pack: p\nlock: true\ndefaults: {on_error: escalate}\nguardrails:\n  - read_before_write\n  - secret-redaction\n  - injection-patterns\n  - require_before: {tool: deploy, requires: [test, build]}\n  - {id: fridays, tools: deploy, when: \"session.friday == true\"}\nagents:\n  tester: {allowed_tools: [test, Read]}\n  dev: {allowed_tools: ['*']}\nenv:\n  prod: {mode: enforce}\n";
+    assert_eq!(codes(source), Vec::<&str>::new());
+}

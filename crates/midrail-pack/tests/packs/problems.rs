@@ -1,0 +1,233 @@
+//! What is wrong with a pack is told at its place, all of it at once, with advice.
+
+use midrail_pack::Document;
+
+use crate::world::{World, read, refused};
+
+const TEN_MISTAKES: &str = "pack: ten
+mode: enforced
+guardrails:
+  - id: a
+    prioritty: 5
+    on: befor_tool
+    check: agent.roll == 'x'
+  - {id: b, priority: 7, check: 'len(tool.name) > \"x\"'}
+  - {id: a, tools: ['x[']}
+  - use: secret-redactoin
+  - {id: c, effect: explode}
+  - {id: d, enabled: maybe}
+";
+
+#[test]
+fn ten_mistakes_are_ten_problems() {
+    let expected = "\
+error: unknown value `enforced`
+ --> pack.yaml:2:7
+  |
+2 | mode: enforced
+  |       ^^^^^^^^
+  |
+  = help: did you mean `enforce`?
+
+error: unknown key `prioritty`
+ --> pack.yaml:5:5
+  |
+5 |     prioritty: 5
+  |     ^^^^^^^^^
+  |
+  = help: did you mean `priority`?
+
+error: unknown kind of event `befor_tool`
+ --> pack.yaml:6:9
+  |
+6 |     on: befor_tool
+  |         ^^^^^^^^^^
+  |
+  = help: did you mean `before_tool`?
+
+error: unknown name `agent.roll`
+ --> pack.yaml:7:12
+  |
+7 |     check: agent.roll == 'x'
+  |            ^^^^^^^^^^
+  |
+  = help: did you mean `agent.role`?
+
+error: priority must be >= 100 for custom rules, and is 7
+ --> pack.yaml:8:23
+  |
+8 |   - {id: b, priority: 7, check: 'len(tool.name) > \"x\"'}
+  |                       ^
+  |
+  = help: 1 to 99 belong to the built-ins
+
+error: `\"x\"` is a text, where a number is needed
+ --> pack.yaml:8:51
+";
+    let report = refused(TEN_MISTAKES);
+    let (first, rest) = report.split_at(expected.len().min(report.len()));
+    assert_eq!(first, expected);
+    for place in [
+        "pack.yaml:9:10\n",
+        "pack.yaml:9:18\n",
+        "pack.yaml:10:10\n",
+        "pack.yaml:11:19\n",
+        "pack.yaml:12:22\n",
+    ] {
+        assert!(rest.contains(place), "{place} is not in\n{rest}");
+    }
+    assert_eq!(report.matches("error:").count(), 11);
+}
+
+#[test]
+fn a_missing_name_does_not_hide_the_rest() {
+    let report = refused("guardrails:\n  - {id: a, check: agent.roll == 'x'}\n");
+    assert_eq!(report.matches("error:").count(), 2, "{report}");
+    assert!(report.contains("`pack` is missing") && report.contains("pack.yaml:2:20"), "{report}");
+}
+
+#[test]
+fn what_a_mistake_leaves_behind_is_not_told_again() {
+    let report = refused(
+        "pack: p\nguardrails:\n  - id: 5\n    check: [1]\n  - require_before: {tool: 5, requires: a}\n",
+    );
+    assert_eq!(report.matches("error:").count(), 3, "{report}");
+}
+
+#[test]
+fn problems_speak_the_words_of_packs() {
+    for (source, message, help) in [
+        ("- a\n- b\n", "expected a pack, found a list", "a pack is a map that starts with `pack: NAME`"),
+        ("pack", "expected a pack, found a text", "a pack is a map"),
+        ("pack: ''\n", "a pack needs a name", "write `pack: NAME`"),
+        (
+            "pack: p\nguardrails:\n  - {check: 'true'}\n",
+            "a guardrail of your own needs an `id`",
+            "add `id: NAME`",
+        ),
+        (
+            "pack: p\nguardrails: [sequential_dependency]\n",
+            "`sequential_dependency` needs its rules",
+            "write `require_before:",
+        ),
+        (
+            "pack: p\nguardrails: [nothing]\n",
+            "unknown guardrail `nothing`",
+            "the built-in guardrails are builtin-001,",
+        ),
+        ("pack: p\nguardrails:\n  - {id: a b}\n", "`a b` cannot be an id", "no blank"),
+        ("pack: p\nguardrails:\n  - {id: halted}\n", "the id `halted` is reserved", "choose another one"),
+        ("pack: p\nguardrails:\n  - {id: a, effect: redact}\n", "cannot say what to replace", "use `warn`"),
+        (
+            "pack: p\nguardrails:\n  - {id: a, check: 'true', use: builtin-001}\n",
+            "`check` does not go with `use`",
+            "of its own",
+        ),
+        (
+            "pack: p\nguardrails:\n  - require_before: {tool: a}\n",
+            "does not say what has to come before",
+            "add `requires: TOOL`",
+        ),
+        (
+            "pack: p\nguardrails:\n  - require_before: {tool: a, requires: b, reads: c}\n",
+            "`reads` does not go with `requires`",
+            "two rules",
+        ),
+        (
+            "pack: p\nguardrails:\n  - require_before: {tool: a, requires: b, mount: /w}\n",
+            "`mount` goes with `reads` only",
+            "leave it out",
+        ),
+        (
+            "pack: p\nguardrails:\n  - {keyed: [{tool: a, requires: b}]}\n",
+            "a rule of `keyed` needs a `key`",
+            "add `key: ARGUMENT`",
+        ),
+        (
+            "pack: p\nguardrails:\n  - {sequential: {a: []}}\n",
+            "`a` does not say what has to come before",
+            "name the tools",
+        ),
+        ("policy: p\nrules: []\n", "there is no rule in it", "add a rule"),
+        ("pack: p\nguardrails:\n  - {id: a, approval_timeout: soon}\n", "expected a number of seconds", ""),
+        ("pack: p\nagents: {a: {time_budget: -5}}\n", "a duration cannot be negative", ""),
+        (
+            "pack: p\nagents: {a: {risk: huge}}\n",
+            "unknown value `huge`",
+            "use one of `low`, `medium`, `high`, `critical`",
+        ),
+        (
+            "pack: p\ntests:\n  - id: t\n    events: [{before_tool: x, argz: {}}]\n",
+            "unknown key `argz`",
+            "did you mean `args`?",
+        ),
+        ("pack: p\nrules: []\n", "unknown key `rules`", "use one of `pack`"),
+    ] {
+        let report = refused(source);
+        assert!(report.contains(message) && report.contains(help), "{source}\n{report}");
+        assert_eq!(report.matches("error:").count(), 1, "{source}\n{report}");
+    }
+}
+
+#[test]
+fn json_is_read_as_well() {
+    let source = r#"{"pack": "p", "guardrails": [{"id": "a", "tools": ["x"]}, "secret-redaction"]}"#;
+    assert_eq!(World::of(source).effect("x", serde_json::json!({})), midrail_core::Effect::Block);
+    let report = refused("{\"pack\": \"p\",\n \"guardrails\": [{\"id\": \"a\", \"chekc\": \"true\"}]}");
+    assert!(report.contains("pack.yaml:2:29") && report.contains("did you mean `check`?"), "{report}");
+}
+
+#[test]
+fn a_file_can_hold_several_packs() {
+    let source = "# First.\npack: one\nguardrails: [secret-redaction]\n---\n---\npolicy: two\nrules:\n  - require_before: {tool: a, requires: b}\n";
+    let names: Vec<String> = read("p.yaml", source).into_iter().map(|document| document.pack.pack).collect();
+    assert_eq!(names, ["one", "two"]);
+    let report = refused("pack: one\nmodes: x\n---\npack: two\nlocks: true\n");
+    assert!(report.contains("pack.yaml:2:1") && report.contains("pack.yaml:5:1"), "{report}");
+}
+
+#[test]
+fn a_file_without_a_pack_says_so() {
+    for source in ["", "\n\n", "# Nothing here.\n", "---\n---\n", "null\n"] {
+        assert!(refused(source).contains("there is no pack in this file"), "{source:?}");
+    }
+}
+
+#[test]
+fn hostile_files_end_in_a_problem() {
+    let bomb: String = std::iter::once("a0: &a0 [x, x]\n".to_owned())
+        .chain((1..40).map(|i| format!("a{i}: &a{i} [*a{}, *a{}]\n", i - 1, i - 1)))
+        .collect();
+    let cases = [
+        ("pack: a\0b\n".to_owned(), "control character U+0000"),
+        (format!("pack: {}", "[".repeat(10_000)), "nested more than 64 levels deep"),
+        (format!("{{\"pack\": {}", "[".repeat(10_000)), "nested more than 64 levels deep"),
+        (
+            format!(
+                "pack: p\nguardrails:\n  - {{id: a, check: '{}true{}'}}\n",
+                "(".repeat(5_000),
+                ")".repeat(5_000)
+            ),
+            "levels deep",
+        ),
+        (bomb, "values, those that aliases repeat included"),
+        ("x".repeat(2 << 20), "bytes long"),
+        ("pack: p\nguardrails: &a [*a]\n".to_owned(), "contains itself"),
+        ("pack: p\npack: q\n".to_owned(), "pack"),
+        ("pack: \"unclosed\n".to_owned(), "invalid YAML"),
+    ];
+    for (source, message) in cases {
+        let report = refused(&source);
+        assert!(report.contains(message), "{message} is not in {}", &report[..report.len().min(600)]);
+        assert!(report.len() < 20_000, "{message}");
+    }
+}
+
+#[test]
+fn a_pack_of_a_thousand_guardrails_is_read() {
+    let guards: String = (0..1_000)
+        .map(|i| format!("  - {{id: g{i}, tools: t{i}, check: \"tool.args.x == {i}\"}}\n"))
+        .collect();
+    let documents = Document::read("p.yaml", &format!("pack: p\nguardrails:\n{guards}"), None).unwrap();
+    assert_eq!(documents[0].pack.guardrails.len(), 1_000);
+}

@@ -1,0 +1,46 @@
+//! What every store must do, held against the one in memory and the one in SQLite.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod log;
+mod sessions;
+
+macro_rules! contract {
+    ($($module:ident::$name:ident)*) => {
+        mod memory {
+            $(#[test] fn $name() { super::$module::$name(&midrail_store::MemoryStore::new().unwrap()); })*
+        }
+        mod sqlite {
+            $(#[test] fn $name() {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("new/store.db");
+                super::$module::$name(&midrail_store::SqliteStore::open(path).unwrap());
+            })*
+        }
+    };
+}
+
+contract! {
+    sessions::empty_store_has_nothing
+    sessions::slices_come_back_in_the_order_of_the_keys
+    sessions::version_of_a_slice_that_comes_back_is_new
+    sessions::stale_read_is_a_conflict_and_writes_nothing
+    sessions::slice_that_appeared_is_a_conflict
+    sessions::prefix_loads_its_slices_alone
+    sessions::restore_replaces_the_whole_session
+    sessions::threads_lose_no_update
+    sessions::sessions_are_listed_by_last_activity
+    sessions::of_two_deciders_one_wins
+    sessions::approvals_are_listed_by_state_and_session
+    sessions::policies_are_kept_as_first_saved
+    log::filters_find_their_records
+    log::pages_go_through_the_log_both_ways
+    log::records_come_back_as_written
+    log::checkpoints_are_signed_and_the_log_verifies
+    log::head_that_was_noted_down_must_be_there
+    log::keys_that_are_trusted_must_have_signed
+    log::export_verifies_by_itself
+    log::filtered_export_verifies_and_shows_no_other_content
+    sessions::keys_stay_the_same
+}

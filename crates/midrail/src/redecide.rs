@@ -1,0 +1,198 @@
+//! Decides recorded events again: with the policy that decided them, to see that they come out the same; or with
+//! another one, to see what it would have done.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use midrail_core::{
+    Decision, EventKind, Fact, FactKey, Facts, HALTED, Policy, Record, Session, Unmetered, approval_key,
+    evaluate, variable_key,
+};
+use midrail_detect::action;
+use midrail_pack::PolicySource;
+use midrail_store::{Approval, Store, StoreError};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Rounds of giving what a decision asks for.
+const MAX_ROUNDS: usize = 8;
+
+/// A part of a decision that came out otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// The field.
+    pub field: &'static str,
+    /// As it is recorded.
+    pub recorded: String,
+    /// As it came out now.
+    pub now: String,
+}
+
+/// Where a decision differs from a recorded one, in what a record keeps of it.
+pub fn changes(recorded: &Decision, now: &Decision) -> Vec<Change> {
+    let word = |effect: Option<midrail_core::Effect>| effect.map(|effect| effect.to_string()).unwrap_or_default();
+    let by = |decision: &Decision| decision.by.as_deref().unwrap_or_default().to_owned();
+    let pairs = [
+        ("effect", recorded.effect.to_string(), now.effect.to_string()),
+        ("by", by(recorded), by(now)),
+        ("reason", recorded.reason.clone(), now.reason.clone()),
+        ("would", word(recorded.would), word(now.would)),
+    ];
+    let changed = pairs.into_iter().filter(|(_, recorded, now)| recorded != now);
+    changed.map(|(field, recorded, now)| Change { field, recorded, now }).collect()
+}
+
+/// Makes decisions again with the policies that made them.
+pub struct Reproduction<'s> {
+    store: &'s dyn Store,
+    policies: BTreeMap<Arc<str>, Result<Policy, String>>,
+}
+
+/// What came of making a decision again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reproduced {
+    /// It came out as it is recorded.
+    Same,
+    /// It came out otherwise.
+    Differs(Vec<Change>),
+    /// It cannot be made again, for this reason.
+    Unknown(String),
+}
+
+impl<'s> Reproduction<'s> {
+    /// Takes the policies from a store.
+    pub fn new(store: &'s dyn Store) -> Self {
+        Reproduction { store, policies: BTreeMap::new() }
+    }
+
+    /// Makes a decision again.
+    pub fn again(&mut self, record: &Record) -> Result<Reproduced, StoreError> {
+        let revision = &record.decision.policy;
+        if !self.policies.contains_key(revision) {
+            let policy = self.compile(revision)?;
+            self.policies.insert(revision.clone(), policy);
+        }
+        Ok(match self.policies.get(revision) {
+            Some(Ok(policy)) => match changes(&record.decision, &record.replay(policy)) {
+                changes if changes.is_empty() => Reproduced::Same,
+                changes => Reproduced::Differs(changes),
+            },
+            Some(Err(why)) => Reproduced::Unknown(why.clone()),
+            None => Reproduced::Unknown("its policy is not known".to_owned()),
+        })
+    }
+
+    fn compile(&self, revision: &str) -> Result<Result<Policy, String>, StoreError> {
+        let Some(text) = self.store.policy(revision)? else {
+            return Ok(Err(format!("the policy {revision} is not in the store")));
+        };
+        let source = match serde_json::from_str::<PolicySource>(&text) {
+            Ok(source) => source,
+            Err(error) => return Ok(Err(format!("the policy {revision} cannot be read: {error}"))),
+        };
+        Ok(match source.compile() {
+            Ok(policy) if **policy.revision() == *revision => Ok(policy),
+            Ok(_) => Err(format!(
+                "the policy {revision} does not follow from its packs: a program registered guardrails of its own, \
+                 or another version of midrail made it"
+            )),
+            Err(why) => Err(format!("the policy {revision} no longer compiles: {why}")),
+        })
+    }
+}
+
+/// Plays recorded events under another policy, which keeps a state of its own along the way. Records have to come in
+/// the order of the log, from its first on.
+///
+/// # Limits
+/// Events are those that happened: one that the other policy would have stopped is still followed by its result. Facts
+/// that were not recorded are not known. A session that was set back keeps the state that it had.
+pub struct WhatIf {
+    policy: Policy,
+    sessions: BTreeMap<String, BTreeMap<String, Value>>,
+}
+
+/// What another policy would have decided.
+#[derive(Debug, Clone)]
+pub struct Projection {
+    /// The decision.
+    pub decision: Decision,
+    /// Facts that it asked for and that were not recorded.
+    pub unknown: Vec<FactKey>,
+}
+
+impl WhatIf {
+    /// A start from nothing.
+    pub fn new(policy: Policy) -> Self {
+        WhatIf { policy, sessions: BTreeMap::new() }
+    }
+
+    /// What the policy would have decided in place of this record. `None`: there was nothing to decide.
+    pub fn next(&mut self, record: &Record) -> Option<Projection> {
+        let slices = self.sessions.entry(record.session.clone()).or_default();
+        if record.event.kind == EventKind::ApprovalDecided {
+            answer(slices, record);
+            return None;
+        }
+        if let Some(Value::Object(variables)) = record.event.extra.get("set")
+            && record.decision.verdicts.is_empty()
+        {
+            slices.extend(variables.iter().map(|(name, value)| (variable_key(name), value.clone())));
+            return None;
+        }
+        let mut session = Session::new(&*record.session);
+        session.load(HALTED, slices.get(HALTED).cloned());
+        let mut facts =
+            Facts { root: record.facts.root.clone(), action_digest: record.facts.action_digest.clone(), ..Facts::default() };
+        let mut unknown = Vec::new();
+        let mut evaluation = evaluate(&self.policy, &session, &facts, &record.event, &Unmetered);
+        for _ in 0..MAX_ROUNDS {
+            if evaluation.needs.is_empty() {
+                break;
+            }
+            for key in std::mem::take(&mut evaluation.needs.slices) {
+                let value = slices.get(&key).cloned();
+                session.load(key, value);
+            }
+            for key in std::mem::take(&mut evaluation.needs.facts) {
+                let fact = fact(&key, record).unwrap_or_else(|| {
+                    unknown.push(key.clone());
+                    Fact::Unavailable("it was not recorded".to_owned())
+                });
+                facts.insert(key, fact);
+            }
+            evaluation = evaluate(&self.policy, &session, &facts, &record.event, &Unmetered);
+        }
+        for (key, value) in &evaluation.decision.changes.0 {
+            match value {
+                Some(value) => slices.insert(key.clone(), value.clone()),
+                None => slices.remove(key),
+            };
+        }
+        Some(Projection { decision: evaluation.decision, unknown })
+    }
+}
+
+/// A fact as it was when the record was made, if that is known.
+fn fact(key: &FactKey, record: &Record) -> Option<Fact> {
+    let recorded = record.facts.get(key).cloned();
+    recorded.or_else(|| match key {
+        FactKey::Action => Some(Fact::Action(action::of(&record.event))),
+        // An event with secrets has a digest of its own, because its record does not show it as it was.
+        FactKey::Secrets if record.facts.action_digest.is_none() => Some(Fact::Secrets(Vec::new())),
+        FactKey::Secrets | FactKey::File(_) | FactKey::Answer(_) => None,
+    })
+}
+
+/// A person's answer holds for the same guardrail and action, whichever policy asks.
+fn answer(slices: &mut BTreeMap<String, Value>, record: &Record) {
+    let approval = record.event.extra.get("approval").cloned();
+    let Some(Ok(approval)) = approval.map(serde_json::from_value::<Approval>) else { return };
+    slices.insert(
+        approval_key(&approval.guardrail, &approval.action),
+        json!({
+            "id": approval.id, "state": approval.state, "by": approval.decided_by,
+            "expires": approval.expires.map(|time| time.to_string()),
+        }),
+    );
+}

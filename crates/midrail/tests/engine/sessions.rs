@@ -1,0 +1,228 @@
+//! Sessions, snapshots, approvals, permits, registration and records, through the library.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use midrail::pack::Document;
+use midrail::{
+    CallError, Effect, Engine, Entry, Event, EventKind, Files, Inspect, Layer, ManualClock, Middleware,
+    Policy, PolicySource, SequentialDependency, Spec, SqliteStore, ToolResult,
+};
+use serde_json::json;
+
+pub(crate) fn policy(pack: &str) -> (Policy, PolicySource) {
+    let documents = Document::read("test.yaml", pack, None).unwrap_or_else(|report| panic!("{report}"));
+    let layered: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();
+    midrail::pack::policy(&layered).unwrap()
+}
+
+pub(crate) fn engine(pack: &str) -> Arc<Engine> {
+    let (policy, source) = policy(pack);
+    let files = Arc::new(Files::world([("a.txt".to_owned(), "v1".to_owned())].into()));
+    Arc::new(Engine::builder(policy, &source).files(files).build().unwrap())
+}
+
+const RULES: &str = "pack: t\nguardrails:\n  - read_before_write\n  - sequential: {deploy: [build]}\n";
+
+#[test]
+fn a_snapshot_is_one_value_and_policies_are_told_of_a_restore() {
+    struct Counts(Arc<AtomicUsize>);
+    impl midrail::Guardrail for Counts {
+        fn check(&self, _: &midrail::Context<'_>) -> Result<midrail::Verdict, midrail::Fault> {
+            Ok(midrail::Verdict::allow())
+        }
+        fn observe(
+            &self,
+            context: &midrail::Context<'_>,
+            _: Effect,
+            changes: &mut midrail::Changes,
+        ) -> Result<(), midrail::Fault> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            changes.set(context.key("restored"), true);
+            Ok(())
+        }
+        fn watches(&self) -> &[EventKind] {
+            &[EventKind::Restored]
+        }
+    }
+    let engine = engine(RULES);
+    let restores = Arc::new(AtomicUsize::new(0));
+    engine.register(Entry { spec: Spec::new("counts"), guardrail: Arc::new(Counts(restores.clone())) });
+    let session = engine.session("s");
+    let before = session.snapshot().unwrap();
+    session.notify_result("build", json!({}), ToolResult::ok(""));
+    assert_eq!(session.check("deploy", json!({})).effect, Effect::Allow);
+
+    let text = serde_json::to_string(&before).unwrap();
+    session.restore(&serde_json::from_str(&text).unwrap()).unwrap();
+    assert_eq!(session.check("deploy", json!({})).effect, Effect::Block);
+    assert!(restores.load(Ordering::SeqCst) >= 1);
+    assert_eq!(session.state_of("counts").unwrap()["restored"], json!(true));
+    let last = engine.store().entries(&Default::default()).unwrap();
+    assert!(last.iter().any(|entry| entry.labels.kind == "restored"));
+}
+
+#[test]
+fn handlers_can_ask_what_was_read_and_what_succeeded() {
+    let engine = engine(RULES);
+    let session = engine.session("s");
+    session.notify_result("read_file", json!({"path": "./a.txt"}), ToolResult::ok("v1"));
+    session.notify_result("build", json!({}), ToolResult::ok(""));
+    assert_eq!(session.state_of("read_before_write").unwrap().keys().collect::<Vec<_>>(), ["read/a.txt"]);
+    assert_eq!(session.state_of("sequential_dependency").unwrap().keys().collect::<Vec<_>>(), ["ok/build"]);
+    let governing: Vec<String> =
+        engine.policy().policies_for("deploy").iter().map(|entry| entry.spec.id.to_string()).collect();
+    assert!(governing.contains(&"sequential_dependency".to_owned()), "{governing:?}");
+    assert!(!governing.contains(&"read_before_write".to_owned()), "{governing:?}");
+}
+
+#[test]
+fn a_tool_is_reached_only_with_a_permit() {
+    let engine = engine(RULES);
+    let session = engine.session("s");
+    let runs = AtomicUsize::new(0);
+    let denied = session.call("write_file", json!({"path": "a.txt"}), |_| {
+        runs.fetch_add(1, Ordering::SeqCst);
+        Ok(json!("written"))
+    });
+    assert!(matches!(denied, Err(CallError::Denied(_))));
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    session.call("read_file", json!({"path": "a.txt"}), |_| Ok(json!("v1"))).unwrap();
+    let args = session
+        .call("write_file", json!({"path": "a.txt"}), |permit| Ok(json!(permit.text("path"))))
+        .unwrap();
+    assert_eq!(args, json!("a.txt"));
+    let failed = session.call("build", json!({}), |_| Err("it broke".to_owned()));
+    assert!(matches!(failed, Err(CallError::Failed(why)) if why == "it broke"));
+    assert_eq!(session.check("deploy", json!({})).effect, Effect::Block);
+}
+
+#[test]
+fn what_a_guarded_call_returns_is_what_the_agent_may_see() {
+    let engine = engine(
+        "pack: t\nguardrails:\n  - secret-redaction\n  - {id: withhold, on: after_tool, tools: leak}\n",
+    );
+    let session = engine.session("s");
+    let text = session.call("env", json!({}), |_| Ok(json!("key AKIAABCDEFGHIJKLMNOP"))).unwrap();
+    assert!(text.as_str().unwrap().starts_with("key [redacted:aws-access-key#"), "{text}");
+    let parts = session.call("env", json!({}), |_| Ok(json!({"out": ["AKIAABCDEFGHIJKLMNOP", 7]}))).unwrap();
+    assert_eq!(parts["out"][1], json!(7));
+    assert!(!parts.to_string().contains("AKIA"), "{parts}");
+    let withheld = session.call("leak", json!({}), |_| Ok(json!("everything")));
+    assert!(matches!(withheld, Err(CallError::Withheld(decision)) if decision.rollback_requested));
+}
+
+#[test]
+fn an_approval_passes_one_call_and_leaves_a_trail() {
+    let (policy, source) =
+        policy("pack: t\nguardrails:\n  - {id: ask, tools: deploy, effect: escalate, approver: architect}\n");
+    let clock = Arc::new(ManualClock::at("2026-11-15T10:00:00Z".parse().unwrap()));
+    let engine = Arc::new(Engine::builder(policy, &source).clock(clock.clone()).build().unwrap());
+    let agent = midrail::Agent { id: Some("coder".into()), ..Default::default() };
+    let session = engine.session("s").agent(agent);
+    let decision = session.check("deploy", json!({"to": "prod"}));
+    let request = decision.approval.unwrap();
+    assert_eq!(request.approver, "architect");
+    assert_eq!(session.check("deploy", json!({"to": "prod"})).approval.unwrap().id, request.id);
+
+    let own = engine.answer(&request.id, true, "coder", None).unwrap_err();
+    assert!(own.to_string().contains("cannot answer it"), "{own}");
+    engine.answer(&request.id, true, "ada", Some("go")).unwrap();
+    assert!(engine.answer(&request.id, false, "bob", None).is_err());
+    assert_eq!(session.check("deploy", json!({"to": "prod"})).effect, Effect::Allow);
+    assert_eq!(session.check("deploy", json!({"to": "prod"})).effect, Effect::Escalate);
+    let kept = engine.store().approval(&request.id).unwrap().unwrap();
+    assert_eq!(kept.state, midrail::ApprovalState::Used);
+    assert_eq!(kept.decided_by.as_deref(), Some("ada"));
+
+    clock.advance(31.0 * 60.0);
+    let late = session.check("deploy", json!({"to": "prod"}));
+    assert_eq!(late.effect, Effect::Block);
+    assert!(late.reason.contains("timed out"), "{}", late.reason);
+    assert!(engine.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_sound());
+}
+
+#[test]
+fn middleware_listeners_and_registration_work_at_run_time() {
+    let engine = engine("pack: t\nguardrails: []\n");
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = seen.clone();
+    engine.on_denied(move |denied| log.lock().unwrap().push(denied.clone()));
+    let looked = Arc::new(AtomicUsize::new(0));
+    let count = looked.clone();
+    let inspect = Inspect::new(move |_, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    let guardrail = inspect.wrap(Arc::new(SequentialDependency::new("deploy", ["build"])));
+    engine.register(Entry { spec: Spec::new("seq"), guardrail });
+    assert_eq!(engine.session("s").check("deploy", json!({})).effect, Effect::Block);
+    assert!(looked.load(Ordering::SeqCst) >= 1);
+    let denied = seen.lock().unwrap().pop().unwrap();
+    assert_eq!((denied.policy_name.as_str(), denied.tool_name.as_str()), ("seq", "deploy"));
+    assert_eq!(denied.event_id.len(), 36);
+    assert!(engine.unregister("seq"));
+    assert!(!engine.unregister("seq"));
+    assert_eq!(engine.session("s").check("deploy", json!({})).effect, Effect::Allow);
+}
+
+#[test]
+fn a_record_holds_no_secret_and_replays_to_the_same_decision() {
+    let folder = tempfile::tempdir().unwrap();
+    let (policy, source) = policy(
+        "pack: t\nguardrails:\n  - secret-redaction\n  - {id: ask, tools: send, effect: escalate}\n  - sequential: {deploy: [build]}\n",
+    );
+    let store = Arc::new(SqliteStore::open(folder.path().join("s.db")).unwrap());
+    let engine = Arc::new(Engine::builder(policy, &source).store(store.clone()).build().unwrap());
+    let session = engine.session("s").cwd("/repo");
+    let secret = "AKIAABCDEFGHIJKLMNOP";
+    session.notify_result("env", json!({"note": secret}), ToolResult::ok(format!("key {secret}")));
+    let asked = session.check("send", json!({"body": secret}));
+    engine.answer(&asked.approval.unwrap().id, true, "ada", None).unwrap();
+    assert_eq!(session.check("send", json!({"body": "something else"})).effect, Effect::Escalate);
+    assert_eq!(session.check("send", json!({"body": secret})).effect, Effect::Allow);
+    session.check("deploy", json!({}));
+
+    use midrail::store::AuditLog;
+    let entries = store.entries(&Default::default()).unwrap();
+    assert!(entries.len() >= 6);
+    for entry in &entries {
+        assert!(!entry.body.contains(secret), "{}", entry.body);
+        let record = entry.record().unwrap();
+        if record.event.kind == EventKind::ApprovalDecided {
+            continue;
+        }
+        let replayed = record.replay(&engine.policy());
+        assert_eq!(replayed.effect, record.decision.effect, "record {}", entry.seq);
+        assert_eq!(replayed.reason, record.decision.reason);
+        assert_eq!(replayed.by, record.decision.by);
+        assert_eq!(replayed.content, record.decision.content);
+    }
+    let bytes = std::fs::read(folder.path().join("s.db")).unwrap();
+    let wal = std::fs::read(folder.path().join("s.db-wal")).unwrap_or_default();
+    for file in [bytes, wal] {
+        assert!(!file.windows(secret.len()).any(|window| window == secret.as_bytes()));
+    }
+}
+
+#[test]
+fn deciding_can_be_awaited() {
+    use std::future::Future;
+    use std::task::{Context, Poll, Wake, Waker};
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let engine = engine(RULES);
+    let mut deciding = std::pin::pin!(engine.decide_async(Event::before_tool("deploy", json!({}))));
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let decision = loop {
+        match deciding.as_mut().poll(&mut context) {
+            Poll::Ready(decision) => break decision,
+            Poll::Pending => std::thread::park_timeout(std::time::Duration::from_secs(5)),
+        }
+    };
+    assert_eq!(decision.effect, Effect::Block);
+}
