@@ -1,7 +1,7 @@
 //! What a guardrail sees when it is asked: one event, and whatever is known. Reading what is not known yet records
 //! a need, so that what a guardrail asks for and what is fetched for it cannot drift apart.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -27,11 +27,19 @@ pub(crate) struct World<'a> {
     pub(crate) facts: &'a Facts,
     pub(crate) event: &'a Event,
     pub(crate) needs: RefCell<Needs>,
+    /// A guardrail that is enforced, or the law itself, lacks something.
+    pub(crate) lacks: Cell<bool>,
+    /// What is lacking now is lacking in shadow mode only.
+    pub(crate) in_shadow: Cell<bool>,
 }
 
 impl<'a> World<'a> {
+    fn note_lack(&self) {
+        self.lacks.set(self.lacks.get() || !self.in_shadow.get());
+    }
     pub(crate) fn slice(&self, key: &str) -> Result<Option<&'a Value>, Missing> {
         self.session.get(key).ok_or_else(|| {
+            self.note_lack();
             self.needs.borrow_mut().slices.insert(key.to_owned());
             Missing(format!("the session's `{key}` was not loaded"))
         })
@@ -43,6 +51,7 @@ impl<'a> World<'a> {
             Some(fact) => Ok(fact),
             None => {
                 let missing = Missing(format!("`{key}` was not looked up"));
+                self.note_lack();
                 self.needs.borrow_mut().facts.insert(key);
                 Err(missing)
             }

@@ -3,11 +3,11 @@
 //! The chain is asked in order, what each guardrail says is tallied, and the highest step of the ladder wins.
 //! How one guardrail is asked is in `ask`; what its verdict leads to is in `tally`.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use crate::ask::{ask, observe};
 use crate::context::World;
-use crate::decision::Decision;
+use crate::decision::{Decision, Mode};
 use crate::event::Event;
 use crate::facts::{Facts, Needs};
 use crate::policy::Policy;
@@ -37,7 +37,15 @@ pub fn evaluate(
     event: &Event,
     meter: &dyn Meter,
 ) -> Evaluation {
-    let world = World { policy, session, facts, event, needs: RefCell::default() };
+    let world = World {
+        policy,
+        session,
+        facts,
+        event,
+        needs: RefCell::default(),
+        lacks: Cell::new(false),
+        in_shadow: Cell::new(false),
+    };
     let chain = policy.chain(event);
     let links = || chain.iter().filter_map(|(at, part)| Some((policy.entries().get(*at)?, part)));
 
@@ -47,6 +55,7 @@ pub fn evaluate(
             tally.skip(entry);
             continue;
         }
+        world.in_shadow.set(entry.spec.mode == Mode::Shadow);
         let started = meter.micros();
         let answer = ask(entry, &world);
         let took = meter.micros().zip(started).map(|(now, started)| now.saturating_sub(started));

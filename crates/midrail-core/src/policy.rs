@@ -9,7 +9,7 @@ use crate::decision::Mode;
 use crate::definition::Definition;
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
-use crate::guardrail::{Guardrail, Spec, Tools};
+use crate::guardrail::{Guardrail, Spec};
 
 /// A guardrail in its place in a policy.
 #[derive(Clone)]
@@ -170,17 +170,26 @@ fn revision(entries: &[Entry], source: &[u8]) -> Arc<str> {
     let mut hash = Sha256::new();
     hash.update(source);
     for Entry { spec, .. } in entries {
-        let mode = match spec.mode {
-            Mode::Enforce => "enforce",
-            Mode::Shadow => "shadow",
-        };
-        let effect = spec.effect.map_or("own", Effect::word);
-        let (on_error, on_missing) = (spec.on_error.effect(), spec.on_missing.effect());
-        hash.update(format!("\n{} {} {} {mode}", spec.id, spec.priority, spec.category.word()));
-        hash.update(format!(" {effect} {on_error} {on_missing} {} {}", spec.warn_limit, spec.max_attempts));
-        if let Tools::Only(names) = &spec.tools {
-            hash.update(names.join(" "));
-        }
+        // Debug texts quote and delimit, so that no two settings look alike.
+        hash.update(format!(
+            "\n{:?}",
+            (&*spec.id, spec.priority, spec.category, &spec.on, &spec.tools, &spec.agents, &spec.tasks)
+        ));
+        hash.update(format!(
+            "{:?}",
+            (spec.effect, &spec.reason, &spec.advice, spec.mode, spec.on_error, spec.on_missing)
+        ));
+        hash.update(format!(
+            "{:?}",
+            (
+                spec.warn_limit,
+                spec.max_attempts,
+                spec.on_exhausted,
+                &spec.approver,
+                spec.approval_timeout_s,
+                spec.per_prompt
+            )
+        ));
     }
     format!("sha256:{}", hex(&hash.finalize())).into()
 }

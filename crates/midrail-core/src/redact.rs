@@ -5,14 +5,7 @@ use crate::verdict::Redaction;
 /// The text with all redactions applied. Spans past the end, reversed, or inside a character are widened to
 /// the nearest whole characters: more is hidden, never less.
 pub fn apply(text: &str, redactions: &[Redaction]) -> String {
-    let mut parts: Vec<(usize, usize, &str)> = redactions
-        .iter()
-        .map(|part| {
-            let (start, end) = (part.start.min(part.end), part.start.max(part.end));
-            (floor(text, start), ceil(text, end), part.replacement.as_str())
-        })
-        .filter(|(start, end, _)| start < end)
-        .collect();
+    let mut parts: Vec<(usize, usize, &str)> = widened(text, redactions).collect();
     parts.sort_by_key(|&(start, end, _)| (start, std::cmp::Reverse(end)));
 
     let mut out = String::with_capacity(text.len());
@@ -29,6 +22,37 @@ pub fn apply(text: &str, redactions: &[Redaction]) -> String {
     }
     out.push_str(text.get(done..).unwrap_or_default());
     out
+}
+
+/// Another text in which everything is hidden that the redactions hide in `own`, wherever it stands.
+pub fn apply_elsewhere(own: &str, redactions: &[Redaction], other: &str) -> String {
+    let texts = widened(own, redactions)
+        .filter_map(|(start, end, replacement)| Some((own.get(start..end)?, replacement)));
+    let mut hidden: Vec<(&str, &str)> = texts.collect();
+    // The longest first, so that no part of it is left over.
+    hidden.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    let parts: Vec<Redaction> = hidden
+        .iter()
+        .flat_map(|(text, replacement)| {
+            other.match_indices(text).map(|(start, found)| Redaction {
+                start,
+                end: start + found.len(),
+                replacement: (*replacement).to_owned(),
+            })
+        })
+        .collect();
+    apply(other, &parts)
+}
+
+/// The parts as whole characters within the text. Empty ones are left out.
+fn widened<'r>(text: &str, redactions: &'r [Redaction]) -> impl Iterator<Item = (usize, usize, &'r str)> {
+    redactions
+        .iter()
+        .map(|part| {
+            let (start, end) = (part.start.min(part.end), part.start.max(part.end));
+            (floor(text, start), ceil(text, end), part.replacement.as_str())
+        })
+        .filter(|(start, end, _)| start < end)
 }
 
 fn floor(text: &str, mut at: usize) -> usize {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::ask::Answer;
-use crate::context::{Missing, World};
+use crate::context::World;
 use crate::decision::{ApprovalKind, ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
 use crate::event::EventKind;
@@ -97,7 +97,7 @@ impl<'a> Tally<'a> {
     pub(crate) fn is_settled_for(&self, entry: &Entry) -> bool {
         self.effect >= Effect::Block
             && self.world.event.kind != EventKind::OnError
-            && self.world.needs.borrow().is_empty()
+            && !self.world.lacks.get()
             && !entry.could_raise(self.effect)
     }
 
@@ -114,11 +114,13 @@ impl<'a> Tally<'a> {
     pub(crate) fn count(&mut self, entry: &Entry, Answer { verdict, error }: Answer, took: Option<u64>) {
         let spec = &entry.spec;
         let shadow = spec.mode == Mode::Shadow;
-        let mut verdict = self.after_warnings(spec, verdict);
-        if error.is_none() {
-            verdict = self.after_tries(entry, verdict);
+        let failed = error.is_some();
+        let mut error = error;
+        let mut verdict = self.after_warnings(spec, verdict, &mut error);
+        if !failed {
+            verdict = self.after_tries(entry, verdict, &mut error);
         }
-        verdict = self.after_approval(spec, verdict);
+        verdict = self.after_approval(spec, verdict, &mut error);
         let strongest = strongest_on(self.world.event.kind);
         if verdict.effect == Effect::Escalate && strongest < Effect::Escalate {
             self.queued.extend(self.decision.requests.pop());
@@ -162,14 +164,14 @@ impl<'a> Tally<'a> {
     }
 
     /// The warning that reaches the limit of its task becomes an escalation.
-    fn after_warnings(&mut self, spec: &Spec, verdict: Verdict) -> Verdict {
+    fn after_warnings(&mut self, spec: &Spec, verdict: Verdict, error: &mut Option<String>) -> Verdict {
         if verdict.effect != Effect::Warn || spec.warn_limit == 0 {
             return verdict;
         }
         let key = self.state_key(spec, "warn", self.world.event.task_id());
-        let slice = match self.world.slice(&key) {
+        let slice = match self.kept(spec, &verdict, &key, error) {
             Ok(slice) => slice,
-            Err(missing) => return unknown(spec, verdict, &missing),
+            Err(verdict) => return *verdict,
         };
         let count = slice.and_then(Value::as_u64).unwrap_or(0).saturating_add(1);
         if count >= u64::from(spec.warn_limit) {
@@ -181,7 +183,7 @@ impl<'a> Tally<'a> {
     }
 
     /// A retry is counted; when its tries are used up, `on_exhausted` follows.
-    fn after_tries(&mut self, entry: &Entry, verdict: Verdict) -> Verdict {
+    fn after_tries(&mut self, entry: &Entry, verdict: Verdict, error: &mut Option<String>) -> Verdict {
         let spec = &entry.spec;
         let can_retry = match spec.effect {
             Some(effect) => effect == Effect::Retry,
@@ -191,17 +193,19 @@ impl<'a> Tally<'a> {
             return verdict;
         }
         let key = self.state_key(spec, "retry", self.world.event.tool_name().unwrap_or_default());
-        let slice = match self.world.slice(&key) {
-            Ok(slice) => slice,
-            Err(missing) => return unknown(spec, verdict, &missing),
-        };
-        let attempt = slice.and_then(Value::as_u64).unwrap_or(0).saturating_add(1);
         if verdict.effect != Effect::Retry {
-            if slice.is_some() {
+            // A success gives the tries back.
+            if verdict.effect.goes_on() && matches!(self.world.slice(&key), Ok(Some(_))) {
                 self.if_it_goes_on.remove(key);
             }
             return verdict;
         }
+        let slice = match self.kept(spec, &verdict, &key, error) {
+            Ok(slice) => slice,
+            Err(verdict) => return *verdict,
+        };
+        let attempt = slice.and_then(Value::as_u64).unwrap_or(0).saturating_add(1);
+
         let attempt = u32::try_from(attempt).unwrap_or(u32::MAX);
         if attempt > spec.max_attempts {
             let tries = spec.max_attempts;
@@ -223,15 +227,15 @@ impl<'a> Tally<'a> {
     }
 
     /// An escalation looks for a person's answer to exactly this action; without one it asks.
-    fn after_approval(&mut self, spec: &Spec, verdict: Verdict) -> Verdict {
+    fn after_approval(&mut self, spec: &Spec, verdict: Verdict, error: &mut Option<String>) -> Verdict {
         if verdict.effect != Effect::Escalate || spec.mode == Mode::Shadow {
             return verdict;
         }
         let action = self.world.facts.action_digest.clone().unwrap_or_else(|| action_digest(self.world));
         let key = approval_key(&spec.id, &action);
-        let slice = match self.world.slice(&key) {
+        let slice = match self.kept(spec, &verdict, &key, error) {
             Ok(slice) => slice,
-            Err(missing) => return unknown(spec, verdict, &missing),
+            Err(verdict) => return *verdict,
         };
         let now = self.world.event.time;
         if let Some(held) = slice {
@@ -271,7 +275,7 @@ impl<'a> Tally<'a> {
         let id = approval_id(self.world, &spec.id, &action);
         let held = json!({"id": id, "state": "pending", "expires": expires.map(|time| time.to_string())});
         if strongest_on(self.world.event.kind) < Effect::Escalate {
-            self.decision.changes.set(key, held);
+            self.if_it_goes_on.set(key, held);
         } else {
             self.if_escalate.set(key, held);
         }
@@ -294,7 +298,7 @@ impl<'a> Tally<'a> {
             decision.changes.0.extend(changes.unwrap_or_default().0);
         }
         if self.effect != Effect::Escalate {
-            decision.requests = self.queued;
+            decision.requests = if self.effect.goes_on() { self.queued } else { Vec::new() };
         }
         if self.effect == Effect::Retry {
             decision.retry = joined(self.retries);
@@ -320,18 +324,33 @@ impl<'a> Tally<'a> {
         decision
     }
 
+    /// What the law keeps of a guardrail. Where that is not known, its `on_missing` speaks if it is stronger than what
+    /// the guardrail said itself; else it is taken for nothing.
+    fn kept(
+        &self,
+        spec: &Spec,
+        verdict: &Verdict,
+        key: &str,
+        error: &mut Option<String>,
+    ) -> Result<Option<&'a Value>, Box<Verdict>> {
+        let missing = match self.world.slice(key) {
+            Ok(slice) => return Ok(slice),
+            Err(missing) => missing,
+        };
+        let effect = spec.on_missing.effect();
+        if effect <= verdict.effect {
+            return Ok(None);
+        }
+        *error = Some(missing.to_string());
+        let reason = format!("`{}` could not be checked: {missing}", spec.id);
+        Err(Box::new(Verdict { effect, reason, ..verdict.clone() }))
+    }
+
     /// The key of a slice that comes from verdicts. Shadow mode has its own, so that it never alters what is enforced.
     fn state_key(&self, spec: &Spec, what: &str, of: &str) -> String {
         let shadow = if spec.mode == Mode::Shadow { "shadow/" } else { "" };
         format!("{shadow}{what}/{}/{of}", key_part(&spec.id))
     }
-}
-
-/// What the law keeps of a guardrail is not known: its `on_missing` speaks, never weaker than what it said itself.
-fn unknown(spec: &Spec, verdict: Verdict, missing: &Missing) -> Verdict {
-    let effect = verdict.effect.max(spec.on_missing.effect());
-    let reason = format!("{} ({missing})", verdict.reason);
-    Verdict { effect, reason, ..verdict }
 }
 
 /// The strongest effect that a kind of event knows. Nothing can be stopped once a hand-off is done.
@@ -378,17 +397,17 @@ fn passing_text(
     }
     let event = world.event;
     let own = match (&event.text, event.result.as_ref().and_then(|result| result.content.as_ref())) {
-        (Some(text), _) => text.clone(),
-        (None, Some(Value::String(content))) => content.clone(),
-        (None, Some(content)) => content.to_string(),
-        (None, None) => String::new(),
+        (Some(text), _) => Some(text.clone()),
+        (None, Some(Value::String(content))) => Some(content.clone()),
+        (None, Some(content)) => Some(content.to_string()),
+        (None, None) => None,
     };
-    let Some(replacement) = replacement else { return Some(redact::apply(&own, redactions)) };
-    // Guardrails saw the event's own text. What they hide there is hidden in the replacement wherever it stands.
-    let hidden = redactions.iter().filter_map(|part| {
-        own.get(part.start..part.end).filter(|text| !text.is_empty()).map(|text| (text, &part.replacement))
-    });
-    Some(hidden.fold(replacement, |text, (hidden, tag)| text.replace(hidden, tag)))
+    match (own, replacement) {
+        (Some(own), None) => Some(redact::apply(&own, redactions)),
+        // Guardrails saw the event's own text. What they hide there is hidden in the replacement wherever it stands.
+        (Some(own), Some(replacement)) => Some(redact::apply_elsewhere(&own, redactions, &replacement)),
+        (None, replacement) => replacement,
+    }
 }
 
 /// The slice that holds a person's answer for one guardrail and one action.
@@ -400,9 +419,18 @@ pub fn approval_key(guardrail: &str, action: &str) -> String {
 fn action_digest(world: &World<'_>) -> String {
     let event = world.event;
     let tool = event.tool.as_ref().map(|tool| json!({"name": tool.name, "args": tool.args}));
+    // Null and nothing are the same on the wire, and so they are here.
+    let result = event.result.as_ref().map(|result| {
+        json!([
+            result.ok,
+            result.content.as_ref().filter(|content| !content.is_null()),
+            result.exit_code,
+            result.extra
+        ])
+    });
     let action = json!({
         "kind": event.kind, "tool": tool, "text": event.text, "handoff": event.handoff,
-        "result": event.result, "output": event.output, "error": event.error,
+        "result": result, "output": event.output, "error": event.error,
         "session": world.session.id, "task": event.task_id(),
     });
     hex(&Sha256::digest(action.to_string().as_bytes()))

@@ -87,7 +87,7 @@ pub(crate) fn compile(pack: &Pack) -> Result<Compiled<'_>, Vec<Issue>> {
         definitions.push(compiler.task(name, task));
     }
     for pattern in pack.tool_risks.keys() {
-        compiler.patterns(&format!("/tool_risks/{}", key(pattern)), std::slice::from_ref(pattern));
+        compiler.pattern(&format!("/tool_risks/{}", key(pattern)), pattern);
     }
     if compiler.issues.is_empty() {
         Ok(Compiled { entries: compiler.entries, definitions })
@@ -217,14 +217,18 @@ impl<'p> Compiler<'p> {
         Some(id)
     }
 
+    /// Checks the patterns of a list, or of a single text in its place.
     fn patterns(&mut self, at: &str, patterns: &[String]) {
-        for pattern in patterns {
-            if let Err(why) = glob::check(pattern) {
-                let message = format!("the pattern `{}` {why}", excerpt(pattern));
-                self.issues.push(
-                    Issue::new(at, message).help("write `\\` before a character that stands for itself"),
-                );
-            }
+        for (i, pattern) in patterns.iter().enumerate() {
+            self.pattern(&format!("{at}/{i}"), pattern);
+        }
+    }
+
+    fn pattern(&mut self, at: &str, pattern: &str) {
+        if let Err(why) = glob::check(pattern) {
+            let message = format!("the pattern `{}` {why}", excerpt(pattern));
+            self.issues
+                .push(Issue::new(at, message).help("write `\\` before a character that stands for itself"));
         }
     }
 

@@ -43,11 +43,12 @@ pub(crate) fn is_everything(pattern: &str) -> bool {
     !pattern.is_empty() && pattern.chars().all(|c| c == '*')
 }
 
-/// The patterns of `own` that lie within `outer`, narrowed to it; those that cannot be narrowed come second.
-pub(crate) fn within(own: &[String], outer: &[String]) -> (Vec<String>, Vec<String>) {
+/// The patterns of `own` that lie within `outer`, narrowed to it; those that cannot be narrowed come second, with their
+/// places.
+pub(crate) fn within<'o>(own: &'o [String], outer: &[String]) -> (Vec<String>, Vec<(usize, &'o str)>) {
     let mut inside = Vec::new();
     let mut strangers = Vec::new();
-    for pattern in own {
+    for (at, pattern) in own.iter().enumerate() {
         let before = inside.len();
         if any_covers(outer, pattern) {
             inside.push(pattern.clone());
@@ -55,7 +56,7 @@ pub(crate) fn within(own: &[String], outer: &[String]) -> (Vec<String>, Vec<Stri
             inside.extend(outer.iter().filter(|outer| covers(pattern, outer)).cloned());
         }
         if inside.len() == before {
-            strangers.push(pattern.clone());
+            strangers.push((at, pattern.as_str()));
         }
     }
     (inside, strangers)
@@ -99,9 +100,9 @@ mod tests {
     #[test]
     fn what_lies_within_is_narrowed() {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let (inside, strangers) =
-            within(&texts(&["fs_*", "git", "x"]), &texts(&["fs_read", "fs_write", "x"]));
+        let own = texts(&["fs_*", "git", "x"]);
+        let (inside, strangers) = within(&own, &texts(&["fs_read", "fs_write", "x"]));
         assert_eq!(inside, ["fs_read", "fs_write", "x"]);
-        assert_eq!(strangers, ["git"]);
+        assert_eq!(strangers, [(1, "git")]);
     }
 }

@@ -327,6 +327,9 @@ impl Engine {
         let root =
             self.root.as_ref().map(|root| root.to_string_lossy().into_owned()).or_else(|| event.cwd.clone());
         let mut facts = Facts { root, ..Facts::default() };
+        if event.tool.is_some() {
+            facts.insert(FactKey::Action, Fact::Action(action::of(event)));
+        }
         if has_secrets {
             // A record shows arguments without their secrets, so the exact action is kept as a keyed digest.
             facts.action_digest = Some(self.keyed_digest(event));

@@ -30,7 +30,8 @@ pub struct Change {
 
 /// Where a decision differs from a recorded one, in what a record keeps of it.
 pub fn changes(recorded: &Decision, now: &Decision) -> Vec<Change> {
-    let word = |effect: Option<midrail_core::Effect>| effect.map(|effect| effect.to_string()).unwrap_or_default();
+    let word =
+        |effect: Option<midrail_core::Effect>| effect.map(|effect| effect.to_string()).unwrap_or_default();
     let by = |decision: &Decision| decision.by.as_deref().unwrap_or_default().to_owned();
     let pairs = [
         ("effect", recorded.effect.to_string(), now.effect.to_string()),
@@ -142,8 +143,11 @@ impl WhatIf {
         }
         let mut session = Session::new(&*record.session);
         session.load(HALTED, slices.get(HALTED).cloned());
-        let mut facts =
-            Facts { root: record.facts.root.clone(), action_digest: record.facts.action_digest.clone(), ..Facts::default() };
+        let mut facts = Facts {
+            root: record.facts.root.clone(),
+            action_digest: record.facts.action_digest.clone(),
+            ..Facts::default()
+        };
         let mut unknown = Vec::new();
         let mut evaluation = evaluate(&self.policy, &session, &facts, &record.event, &Unmetered);
         for _ in 0..MAX_ROUNDS {

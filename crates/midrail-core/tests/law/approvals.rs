@@ -248,7 +248,6 @@ fn a_denial_after_a_hand_off_is_a_warning() {
 }
 
 #[test]
-#[ignore = "the law does not do this yet: it asks where the guardrail has consequences, and so is not skipped"]
 fn nobody_is_asked_after_a_hand_off_in_a_halted_run() {
     for has_consequences in [false, true] {
         let mut run = Run::new(&[Plan { has_consequences, ..says("a", Effect::Escalate) }]);
@@ -260,7 +259,6 @@ fn nobody_is_asked_after_a_hand_off_in_a_halted_run() {
 }
 
 #[test]
-#[ignore = "the law does not do this yet: the escalation stands, and nobody is asked"]
 fn an_escalation_whose_answer_cannot_be_looked_up_still_asks() {
     let plan = Plan { on_missing: OnFault::Allow, ..says("a", Effect::Escalate) };
     let mut run = Run::new(&[plan]);

@@ -199,7 +199,6 @@ fn tries_that_cannot_be_loaded_take_on_missing() {
 }
 
 #[test]
-#[ignore = "the law does not do this yet: the retry stands, and says nothing"]
 fn a_retry_whose_tries_cannot_be_loaded_still_says_what_to_do() {
     let retries = Plan { on_missing: OnFault::Allow, ..says("a", Effect::Retry) };
     let decision = run_without("retry/a/Write", &[retries]).feed(&write("a.rs"));
@@ -227,7 +226,6 @@ fn on_missing_never_weakens_what_a_guardrail_said_itself() {
 }
 
 #[test]
-#[ignore = "the law does not do this yet: an empty reason begins with a blank, and the record shows no error"]
 fn a_verdict_that_on_missing_replaced_reads_as_one() {
     let verdicts = (Verdict::new(Effect::Retry, "again"), Verdict::allow());
     let done = Does::Reads { key: "var/x".to_owned(), present: verdicts.0, absent: verdicts.1 };

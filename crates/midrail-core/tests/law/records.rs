@@ -45,7 +45,6 @@ fn an_approved_action_with_a_float_is_the_same_action_in_a_replay() {
 }
 
 #[test]
-#[ignore = "the law does not do this yet: the digest tells null from nothing, and a record does not"]
 fn an_approved_result_of_null_is_the_same_action_in_a_replay() {
     let event = Event::after_tool("Read", json!({}), ToolResult::ok(Value::Null));
     let (policy, record) = approved(event);

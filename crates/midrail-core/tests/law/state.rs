@@ -136,7 +136,6 @@ fn tries_of_shadow_mode_are_counted_whatever_is_decided() {
 }
 
 #[test]
-#[ignore = "the law does not do this yet: what shadow mode would have stopped gives its tries back"]
 fn an_objection_of_shadow_mode_is_no_success() {
     let key = "var/x".to_owned();
     let (present, absent) = (Verdict::block("no"), Verdict::new(Effect::Retry, "not yet"));

@@ -190,7 +190,7 @@ impl Compiler<'_> {
     fn sequential(&mut self, at: &str, rules: &BTreeMap<String, Many>) -> Check {
         for (tool, requires) in rules {
             let place = format!("{at}/{}", pointer(tool));
-            self.patterns(&place, std::slice::from_ref(tool));
+            self.pattern(&place, tool);
             self.patterns(&place, requires);
             if requires.is_empty() {
                 let issue = Issue::new(place, format!("`{tool}` does not say what has to come before"));

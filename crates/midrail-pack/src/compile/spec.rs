@@ -116,10 +116,10 @@ impl Compiler<'_> {
             (true, Some(section)) => Tools::Only(section.to_vec()),
             (false, Some(section)) => {
                 let (inside, strangers) = within(&guard.tools, section);
-                for stranger in strangers {
+                for (i, stranger) in strangers {
                     let message = format!("`{stranger}` is not among the tools of this section");
                     self.issues.push(
-                        Issue::new(format!("{at}/tools"), message)
+                        Issue::new(format!("{at}/tools/{i}"), message)
                             .help(format!("the section's tools are {}", section.join(", "))),
                     );
                 }

@@ -11,7 +11,8 @@ use crate::pattern::covers;
 /// Tools that wait for one another.
 pub(super) fn cycles(linter: &mut Linter<'_>, needs: &[Need]) {
     let conditions: BTreeSet<Option<&str>> = needs.iter().map(|need| need.condition.as_deref()).collect();
-    let mut told: BTreeSet<Vec<String>> = BTreeSet::new();
+    // Circles that share a tool are one knot, and told as one.
+    let mut told: BTreeSet<&str> = BTreeSet::new();
     for condition in conditions {
         // Rules under two different conditions need not hold at one time.
         let holds = |need: &&Need| need.condition.is_none() || need.condition.as_deref() == condition;
@@ -19,12 +20,14 @@ pub(super) fn cycles(linter: &mut Linter<'_>, needs: &[Need]) {
         let tools = reachable(&needs);
         for (tool, _) in tools.iter().filter(|(_, can_be_called)| !can_be_called) {
             let Some(circle) = circle(tool, &needs, &tools) else { continue };
-            let mut tools: Vec<String> = circle.iter().map(|need| need.tool.clone()).collect();
+            let first = circle.iter().min_by_key(|need| (need.document, &need.at));
+            let (Some(first), false) = (first, circle.iter().any(|need| told.contains(need.tool.as_str())))
+            else {
+                continue;
+            };
+            told.extend(circle.iter().map(|need| need.tool.as_str()));
             let steps: Vec<String> =
                 circle.iter().map(|need| format!("`{}` needs {}", need.tool, one_of(&need.any_of))).collect();
-            tools.sort();
-            let first = circle.iter().min_by_key(|need| (need.document, &need.at));
-            let (Some(first), true) = (first, told.insert(tools)) else { continue };
             let message = match circle.as_slice() {
                 [only] => format!("`{}` can never be called: it needs itself first", only.tool),
                 _ => format!("`{}` can never be called: {}", first.tool, steps.join(", ")),

@@ -24,10 +24,10 @@ fn agents(linter: &mut Linter<'_>, ids: &[&[String]]) {
         return;
     }
     let known: BTreeSet<&str> = ids.iter().flat_map(|ids| ids.iter()).map(String::as_str).collect();
-    let unknown = |pattern: &&String| !known.iter().any(|id| could_meet(pattern, id));
+    let unknown = |(_, pattern): &(usize, &String)| !known.iter().any(|id| could_meet(pattern, id));
     let mut found = Vec::new();
     for it in &linter.guards {
-        for pattern in it.guard.guard.agents.iter().filter(unknown) {
+        for (i, pattern) in it.guard.guard.agents.iter().enumerate().filter(unknown) {
             let message = format!("no definition is for an agent `{pattern}`");
             let help = match nearest(pattern, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
@@ -36,7 +36,7 @@ fn agents(linter: &mut Linter<'_>, ids: &[&[String]]) {
                     known.iter().copied().collect::<Vec<_>>().join(", ")
                 ),
             };
-            found.push((it.document, Issue::new(format!("{}/agents", it.guard.at), message).help(help)));
+            found.push((it.document, Issue::new(format!("{}/agents/{i}", it.guard.at), message).help(help)));
         }
     }
     for (document, issue) in found {

@@ -137,5 +137,5 @@ fn slips_in_definitions_are_told_at_their_place() {
         "pack: p\nagents:\n  dev:\n    task_ids: ['t-[']\n    allowed_tools: ['{a']\n    scope: {files: {writes: [x]}}\n",
     );
     assert!(report.contains("unknown key `writes`") && report.contains("did you mean `write`?"), "{report}");
-    assert!(report.contains("pack.yaml:4:15") && report.contains("pack.yaml:5:20"), "{report}");
+    assert!(report.contains("pack.yaml:4:16") && report.contains("pack.yaml:5:21"), "{report}");
 }

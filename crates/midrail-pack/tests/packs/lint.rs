@@ -272,7 +272,7 @@ fn names_that_fit_nothing() {
     shows(
         "unknown-agent",
         Severity::Warning,
-        (6, 31),
+        (6, 32),
         "no definition is for an agent `tester-*`",
         &agents(with_ids, "['tester-*']"),
         &agents(with_ids, "[dev-7, 'o*']"),

@@ -69,9 +69,9 @@ error: `\"x\"` is a text, where a number is needed
     assert_eq!(first, expected);
     for place in [
         "pack.yaml:9:10\n",
-        "pack.yaml:9:18\n",
+        "pack.yaml:9:21\n",
         "pack.yaml:10:10\n",
-        "pack.yaml:11:19\n",
+        "pack.yaml:11:21\n",
         "pack.yaml:12:22\n",
     ] {
         assert!(rest.contains(place), "{place} is not in\n{rest}");
