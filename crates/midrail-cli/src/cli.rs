@@ -44,6 +44,14 @@ pub(crate) enum Verb {
     Check(verbs::check::Args),
     Replay(verbs::replay::Args),
     Test(verbs::test::Args),
+    Explain(verbs::explain::Args),
+    Lint(verbs::lint::Args),
+    Policy(verbs::policy::Args),
+    Audit(verbs::audit::Args),
+    Schema(verbs::schema::Args),
+    Completions(verbs::completions::Args),
+    Man(verbs::man::Args),
+    Demo(verbs::demo::Args),
 }
 
 impl Verb {
@@ -53,6 +61,14 @@ impl Verb {
             Verb::Check(args) => verbs::check::run(args, output),
             Verb::Replay(args) => verbs::replay::run(&args, output),
             Verb::Test(args) => verbs::test::run(&args, output),
+            Verb::Explain(args) => verbs::explain::run(&args, output),
+            Verb::Lint(args) => verbs::lint::run(&args, output),
+            Verb::Policy(args) => verbs::policy::run(&args, output),
+            Verb::Audit(args) => verbs::audit::run(&args, output),
+            Verb::Schema(args) => verbs::schema::run(&args, output),
+            Verb::Completions(args) => verbs::completions::run(&args, output),
+            Verb::Man(args) => verbs::man::run(&args, output),
+            Verb::Demo(args) => verbs::demo::run(&args, output),
         }?;
         output.flush()?;
         Ok(exit)

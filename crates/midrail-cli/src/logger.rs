@@ -23,12 +23,11 @@ impl Log for Logger {
     fn flush(&self) {}
 }
 
-/// Starts the log. `MIDRAIL_LOG` says how much is told; else `-v` tells warnings and `-vv` every check.
+/// Starts the log. `MIDRAIL_LOG` says how much is told; else `-vv` tells every check.
 pub(crate) fn start(verbose: u8) {
     let named = std::env::var("MIDRAIL_LOG").ok().and_then(|word| word.trim().parse::<LevelFilter>().ok());
     let level = named.unwrap_or(match verbose {
-        0 => LevelFilter::Off,
-        1 => LevelFilter::Warn,
+        0 | 1 => LevelFilter::Off,
         _ => LevelFilter::Debug,
     });
     if level != LevelFilter::Off && log::set_logger(&Logger).is_ok() {

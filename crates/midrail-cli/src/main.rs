@@ -6,10 +6,12 @@ mod exit;
 mod failure;
 mod input;
 mod logger;
+mod markdown;
 mod output;
 mod table;
 mod verbs;
 mod when;
+mod yaml;
 
 use std::panic;
 use std::process::ExitCode;

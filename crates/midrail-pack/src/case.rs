@@ -141,8 +141,8 @@ impl Default for What {
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
     /// The effect.
-    #[serde(deserialize_with = "crate::scalar::effect", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::scalar::EffectWord>")]
+    #[serde(deserialize_with = "crate::words::effect", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::words::EffectWord>")]
     pub effect: Option<Effect>,
     /// The guardrail that decided.
     pub by: Option<String>,
@@ -161,8 +161,8 @@ pub struct Expect {
     /// The guardrails that failed.
     pub errors: Option<Vec<String>>,
     /// What shadow mode would have done.
-    #[serde(deserialize_with = "crate::scalar::effect", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::scalar::EffectWord>")]
+    #[serde(deserialize_with = "crate::words::effect", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::words::EffectWord>")]
     pub would: Option<Effect>,
     /// Consequences beyond the effect.
     pub effects: Option<Vec<String>>,

@@ -20,6 +20,7 @@ pub mod raw;
 mod rule;
 mod scalar;
 pub mod schema;
+mod words;
 pub mod yaml;
 
 pub use decode::decode;

@@ -1,7 +1,8 @@
 //! Overlays by environment: a deep merge of trees.
 //!
-//! Maps are merged key by key. Lists of maps with an `id` are merged by that id, and new ones are added at the end.
-//! Every other list, and every scalar, is replaced.
+//! Maps are merged key by key. Lists of maps with an `id` are merged by that id, and new ones are added at the end; so
+//! are guardrails and rules, by the id that they go by where they give none. Every other list, and every scalar, is
+//! replaced.
 
 use crate::yaml::{Node, NodeValue};
 
@@ -27,36 +28,54 @@ fn merged(base: &Node, overlay: &Node) -> Node {
             let mut map = base.clone();
             for (key, value) in overlay {
                 match map.iter_mut().find(|(known, _)| known.text == key.text) {
-                    Some((_, known)) => *known = merged(known, value),
+                    Some((_, known)) => *known = merged_under(&key.text, known, value),
                     None => map.push((key.clone(), value.clone())),
                 }
             }
             NodeValue::Map(map)
-        }
-        (NodeValue::List(base), NodeValue::List(overlay))
-            if !overlay.is_empty() && overlay.iter().all(has_id) =>
-        {
-            let mut list = base.clone();
-            for item in overlay {
-                match list.iter_mut().find(|known| id(known) == id(item)) {
-                    Some(known) => *known = merged(known, item),
-                    None => list.push(item.clone()),
-                }
-            }
-            NodeValue::List(list)
         }
         _ => return overlay.clone(),
     };
     Node { span: base.span.clone(), value }
 }
 
-fn has_id(item: &Node) -> bool {
-    item.as_map().is_some() && id(item).is_some()
+fn merged_under(key: &str, base: &Node, overlay: &Node) -> Node {
+    let (NodeValue::List(known), NodeValue::List(new)) = (&base.value, &overlay.value) else {
+        return merged(base, overlay);
+    };
+    // Only in a list of guardrails is a bare name a thing of its own.
+    let has_id = |item: &Node| id(item).is_some() && (item.as_map().is_some() || key == "guardrails");
+    if new.is_empty() || !new.iter().all(has_id) {
+        return overlay.clone();
+    }
+    let mut list = known.clone();
+    for item in new {
+        match list.iter_mut().find(|known| id(known) == id(item)) {
+            // A bare name says nothing new of a guardrail that is there.
+            Some(_) if item.as_text().is_some() => {}
+            Some(known) => *known = merged(known, item),
+            None => list.push(item.clone()),
+        }
+    }
+    Node { span: base.span.clone(), value: NodeValue::List(list) }
 }
 
-/// The id of a list's item: its `id`, or the built-in that it uses, or itself where it is a bare name.
-fn id(item: &Node) -> Option<&str> {
-    item.get("id").or_else(|| item.get("use")).unwrap_or(item).as_text()
+/// The id that a list's item goes by: its `id`, the built-in that it uses, itself where it is a bare name, or the kind
+/// of rule that it is (as `compile` names guardrails).
+fn id(item: &Node) -> Option<String> {
+    if let Some(id) = item.get("id").or_else(|| item.get("use")).unwrap_or(item).as_text() {
+        return Some(id.to_owned());
+    }
+    if let Some(rule) = item.get("require_before") {
+        let tool = rule.get("tool")?;
+        let tools = match tool.as_list() {
+            Some(tools) => tools.iter().filter_map(Node::as_text).collect::<Vec<_>>().join("+"),
+            None => tool.as_text()?.to_owned(),
+        };
+        return Some(format!("require_before:{tools}"));
+    }
+    let kinds = ["read_before_write", "sequential", "keyed"];
+    kinds.iter().find(|kind| item.get(kind).is_some()).map(|kind| (*kind).to_owned())
 }
 
 #[cfg(test)]
@@ -76,5 +95,20 @@ mod tests {
         );
         assert_eq!(value["mode"], json!("enforce"));
         assert_eq!(to_json(&apply(&node, "dev"))["mode"], json!(null));
+    }
+
+    #[test]
+    fn guardrails_without_an_id_are_merged_by_the_one_they_go_by() {
+        let source = "guardrails:\n  - read_before_write\n  - {use: secret-redaction, mode: shadow}\n  - require_before: {tool: deploy, requires: test}\nenv:\n  prod:\n    guardrails:\n      - read_before_write: {new_files: require_read}\n      - secret-redaction\n      - {require_before: {tool: deploy, requires: [test, build]}}\n      - injection-patterns\n";
+        let node = parse(source, &Limits::default()).unwrap().remove(0);
+        assert_eq!(
+            to_json(&apply(&node, "prod"))["guardrails"],
+            json!([
+                {"read_before_write": {"new_files": "require_read"}},
+                {"use": "secret-redaction", "mode": "shadow"},
+                {"require_before": {"tool": "deploy", "requires": ["test", "build"]}},
+                "injection-patterns",
+            ])
+        );
     }
 }

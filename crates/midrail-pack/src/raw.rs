@@ -32,8 +32,8 @@ pub struct Pack {
     /// Packs that this one builds on: files relative to it, or names of shipped packs.
     #[serde(default, skip_serializing_if = "Many::is_empty")]
     pub extends: Many,
-    /// Overlays by environment: a deep merge onto the pack. Lists of things with an `id` are merged by id, other
-    /// lists are replaced.
+    /// Overlays by environment: a deep merge onto the pack. Guardrails and other things with an `id` are merged by
+    /// id, other lists are replaced.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, Value>,
     /// Settings for all guardrails of the pack that do not say otherwise.
@@ -118,8 +118,8 @@ pub struct AgentDefinition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
     /// Which files it may touch.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::scalar::scope")]
-    #[schemars(with = "Option<crate::scalar::StrictScope>")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::words::scope")]
+    #[schemars(with = "Option<crate::words::StrictScope>")]
     pub scope: Option<Scope>,
     /// Tokens it may spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,8 +173,8 @@ pub struct TaskDefinition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
     /// Which files may be touched.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::scalar::scope")]
-    #[schemars(with = "Option<crate::scalar::StrictScope>")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::words::scope")]
+    #[schemars(with = "Option<crate::words::StrictScope>")]
     pub scope: Option<Scope>,
     /// Tokens that may be spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -237,7 +237,7 @@ pub struct Guard {
 
     /// The kinds of event that it is asked about.
     #[serde(skip_serializing_if = "Many::is_empty")]
-    #[schemars(with = "Many<crate::scalar::KindWord>")]
+    #[schemars(with = "Many<crate::words::KindWord>")]
     pub on: Many<EventKind>,
     /// The tools that it is asked about: names or glob patterns.
     #[serde(skip_serializing_if = "Many::is_empty")]
@@ -259,8 +259,8 @@ pub struct Guard {
     pub category: Option<Category>,
 
     /// What its objection leads to.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::scalar::effect")]
-    #[schemars(with = "Option<crate::scalar::EffectWord>")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::words::effect")]
+    #[schemars(with = "Option<crate::words::EffectWord>")]
     pub effect: Option<Effect>,
     /// What the agent is told.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -260,10 +260,13 @@ fn nobody_is_asked_after_a_hand_off_in_a_halted_run() {
 
 #[test]
 fn an_escalation_whose_answer_cannot_be_looked_up_still_asks() {
-    let plan = Plan { on_missing: OnFault::Allow, ..says("a", Effect::Escalate) };
-    let mut run = Run::new(&[plan]);
-    let (action, _) = run.backing.names("a", &write("a.rs"));
-    run.backing.unreadable.insert(approval_key("a", &action));
-    let decision = run.feed(&write("a.rs"));
-    assert!(decision.effect != Effect::Escalate || decision.approval.is_some());
+    for on_missing in [OnFault::Allow, OnFault::Escalate] {
+        let mut run = Run::new(&[Plan { on_missing, ..says("a", Effect::Escalate) }]);
+        let (action, id) = run.backing.names("a", &write("a.rs"));
+        run.backing.unreadable.insert(approval_key("a", &action));
+        let decision = run.feed(&write("a.rs"));
+        assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Escalate, "a says escalate"));
+        assert_eq!(decision.approval.unwrap().id, id);
+        assert_eq!(run.backing.approvals()[0]["state"], json!("pending"));
+    }
 }

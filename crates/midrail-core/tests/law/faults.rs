@@ -21,6 +21,12 @@ fn run_without(key: &str, plans: &[Plan]) -> Run {
     run
 }
 
+/// `on_missing` spoke for the guardrail `a`, and says so.
+fn could_not_be_checked(decision: &Decision, missing: &str) {
+    assert_eq!(decision.reason, format!("`a` could not be checked: {missing}"));
+    assert_eq!(decision.verdicts[0].error.as_deref(), Some(missing));
+}
+
 #[test]
 fn a_panicking_guardrail_blocks_with_its_message_and_the_others_still_run() {
     let strikes = Plan { has_consequences: true, ..says("strikes", Effect::Warn) };
@@ -179,8 +185,13 @@ fn a_count_of_warnings_that_cannot_be_loaded_takes_on_missing() {
         run.backing.slices.insert("warn/a/".to_owned(), json!(2));
         let decision = run.feed(&write("a.rs"));
         assert_eq!(decision.effect, expected);
-        assert_eq!(decision.reason, "a says warn (the session's `warn/a/` was not loaded)");
-        assert_eq!(run.backing.slices["warn/a/"], json!(2), "what is not known is not counted");
+        if on_missing == OnFault::Allow {
+            assert_eq!((decision.reason.as_str(), &decision.verdicts[0].error), ("a says warn", &None));
+            assert_eq!(run.backing.slices["warn/a/"], json!(1), "it counts from nothing");
+        } else {
+            could_not_be_checked(&decision, "the session's `warn/a/` was not loaded");
+            assert_eq!(run.backing.slices["warn/a/"], json!(2), "it was no warning");
+        }
     }
 }
 
@@ -194,7 +205,13 @@ fn tries_that_cannot_be_loaded_take_on_missing() {
         let retries = Plan { on_missing, ..says("a", Effect::Retry) };
         let decision = run_without("retry/a/Write", &[retries]).feed(&write("a.rs"));
         assert_eq!(decision.effect, expected);
-        assert_eq!(decision.reason, "a says retry (the session's `retry/a/Write` was not loaded)");
+        if on_missing == OnFault::Allow {
+            assert_eq!((decision.reason.as_str(), &decision.verdicts[0].error), ("a says retry", &None));
+            assert_eq!(decision.retry.unwrap().attempt, 1);
+        } else {
+            could_not_be_checked(&decision, "the session's `retry/a/Write` was not loaded");
+            assert_eq!(decision.retry, None);
+        }
     }
 }
 
@@ -202,7 +219,8 @@ fn tries_that_cannot_be_loaded_take_on_missing() {
 fn a_retry_whose_tries_cannot_be_loaded_still_says_what_to_do() {
     let retries = Plan { on_missing: OnFault::Allow, ..says("a", Effect::Retry) };
     let decision = run_without("retry/a/Write", &[retries]).feed(&write("a.rs"));
-    assert!(decision.effect != Effect::Retry || decision.retry.is_some());
+    let retry = decision.retry.unwrap();
+    assert_eq!((retry.message.as_str(), retry.attempt), ("a says retry", 1));
 }
 
 #[test]
@@ -212,8 +230,8 @@ fn an_answer_of_a_person_that_cannot_be_loaded_takes_on_missing() {
     let key = approval_key("a", &action);
     run.backing.unreadable.insert(key.clone());
     let decision = run.feed(&write("a.rs"));
+    could_not_be_checked(&decision, &format!("the session's `{key}` was not loaded"));
     assert_eq!((decision.effect, decision.approval), (Effect::Block, None));
-    assert_eq!(decision.reason, format!("a says escalate (the session's `{key}` was not loaded)"));
 }
 
 #[test]
@@ -226,13 +244,20 @@ fn on_missing_never_weakens_what_a_guardrail_said_itself() {
 }
 
 #[test]
-fn a_verdict_that_on_missing_replaced_reads_as_one() {
-    let verdicts = (Verdict::new(Effect::Retry, "again"), Verdict::allow());
-    let done = Does::Reads { key: "var/x".to_owned(), present: verdicts.0, absent: verdicts.1 };
-    let decision = run_without("retry/a/Write", &[plan("a", done)]).feed(&write("a.rs"));
-    assert_eq!(decision.effect, Effect::Block);
-    assert_eq!(decision.reason.trim(), decision.reason);
-    assert!(decision.verdicts[0].error.is_some(), "`on_missing` spoke for it");
+fn a_verdict_that_needs_no_tries_does_not_fail_for_want_of_them() {
+    for effect in [Effect::Allow, Effect::Warn, Effect::Redact] {
+        let (present, absent) = (Verdict::new(Effect::Retry, "again"), Verdict::new(effect, "fine"));
+        let done = Does::Reads { key: "var/x".to_owned(), present, absent };
+        let mut run = run_without("retry/a/Write", &[plan("a", done)]);
+        run.backing.slices.insert("retry/a/Write".to_owned(), json!(2));
+        let decision = run.feed(&write("a.rs"));
+        assert_eq!((decision.effect, &decision.verdicts[0].error), (effect, &None));
+        assert_eq!(
+            run.backing.slices["retry/a/Write"],
+            json!(2),
+            "tries that are not seen are not given back"
+        );
+    }
 }
 
 #[test]

@@ -118,7 +118,7 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
         of(words(&["try a", "try b"])),
         of(words(&["goodbye", ""])),
         weighted(0.2, words(&["note a", "note b"])),
-        weighted(0.15, words(&["all of it replaced, schön", "x"])),
+        weighted(0.15, words(&["all of it replaced, schön", "x", "hunter2: my word is hunter2 é"])),
     );
     let rest = (
         prop_oneof![2 => Just(Vec::new()), 1 => vec(redaction, 1..3)],

@@ -210,6 +210,8 @@ fn a_part_past_the_end_reversed_or_inside_a_character_is_hidden_in_a_replacement
 #[test]
 fn an_event_without_text_passes_none_on() {
     assert_eq!(once(&[redacts("a", 0, 3)], &write("a.rs")).content, None);
+    let plans = [redacts("a", 0, 3), replaces("r", "all is well")];
+    assert_eq!(once(&plans, &write("a.rs")).content.as_deref(), Some("all is well"));
 }
 
 #[test]

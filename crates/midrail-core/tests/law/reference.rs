@@ -39,6 +39,17 @@ pub(crate) struct Outcome {
     pub(crate) effects: BTreeSet<String>,
     pub(crate) recovery: Option<Recovery>,
     pub(crate) rollback_requested: bool,
+    /// What each guardrail said, by its id, whether or not it had to be heard.
+    pub(crate) said: BTreeMap<String, Said>,
+}
+
+/// What is recorded of one guardrail.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Said {
+    pub(crate) effect: Effect,
+    pub(crate) reason: String,
+    pub(crate) is_shadow: bool,
+    pub(crate) error: Option<String>,
 }
 
 /// One voice of the chain, with all that hangs on what is decided in the end.
@@ -48,6 +59,8 @@ struct Voice {
     is_law: bool,
     is_shadow: bool,
     verdict: Verdict,
+    /// Why `on_error` or `on_missing` spoke for it.
+    error: Option<String>,
     retry: Option<Retry>,
     request: Option<ApprovalRequest>,
     always: Changes,
@@ -64,6 +77,7 @@ impl Voice {
             is_law: false,
             is_shadow,
             verdict,
+            error: None,
             retry: None,
             request: None,
             always: Changes::new(),
@@ -114,11 +128,20 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         if effect == Effect::Escalate {
             outcome.changes.extend(voice.if_escalate.clone());
         }
-        // A hand-off that is done waits for nobody, and a person is asked all the same.
-        if effect == Effect::Escalate || event.kind == EventKind::AfterHandoff {
+        // A hand-off that is done waits for nobody, and a person is asked all the same; but not in a run that stopped.
+        if effect == Effect::Escalate || (event.kind == EventKind::AfterHandoff && effect <= Effect::Redact) {
             outcome.requests.extend(voice.request.clone());
         }
         outcome.tidied.extend(voice.tidied.clone());
+        if !voice.is_law {
+            let said = Said {
+                effect: voice.verdict.effect,
+                reason: voice.verdict.reason.clone(),
+                is_shadow: voice.is_shadow,
+                error: voice.error.clone(),
+            };
+            outcome.said.insert(voice.id.clone(), said);
+        }
     }
     outcome.approval =
         outcome.requests.iter().find(|request| outcome.by.as_deref() == Some(&*request.guardrail)).cloned();
@@ -187,7 +210,7 @@ fn voice_of_the_law(backing: &Backing) -> Option<Voice> {
 /// What a guardrail said, or what is said in its place.
 struct Heard {
     verdict: Verdict,
-    is_fault: bool,
+    fault: Option<String>,
 }
 
 fn step(on_fault: OnFault) -> Effect {
@@ -201,11 +224,12 @@ fn step(on_fault: OnFault) -> Effect {
 /// What a guardrail says before the law has made anything of it.
 fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
     let id = &plan.id;
-    let at_fault = |on_fault: OnFault, reason: String| {
-        Some(Heard { verdict: Verdict::new(step(on_fault), reason), is_fault: true })
+    let at_fault = |on_fault: OnFault, reason: String, fault: &str| {
+        Some(Heard { verdict: Verdict::new(step(on_fault), reason), fault: Some(fault.to_owned()) })
     };
-    let failed = |why: &str| at_fault(plan.on_error, format!("`{id}` failed: {why}"));
-    let lacking = |what: &str| at_fault(plan.on_missing, format!("`{id}` could not be checked: {what}"));
+    let failed = |why: &str| at_fault(plan.on_error, format!("`{id}` failed: {why}"), why);
+    let lacking =
+        |what: &str| at_fault(plan.on_missing, format!("`{id}` could not be checked: {what}"), what);
 
     match applies(plan, backing, event) {
         Ok(true) => {}
@@ -240,7 +264,7 @@ fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
         said.reason = plan.reason.clone().unwrap_or(said.reason);
         said.advice = plan.advice.clone().or(said.advice);
     }
-    Some(Heard { verdict: said, is_fault: false })
+    Some(Heard { verdict: said, fault: None })
 }
 
 /// What the law makes of a verdict: repeated warnings, used-up tries, a person's answer, a hand-off that is done.
@@ -250,41 +274,34 @@ fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voi
     let shadow = if is_shadow { "shadow/" } else { "" };
     let task = event.task.as_ref().and_then(|task| task.id.clone()).unwrap_or_default();
     let tool = event.tool.as_ref().map(|tool| tool.name.clone()).unwrap_or_default();
-    let mut voice = Voice::new(&plan.id, is_shadow, said.verdict);
+    let is_fault = said.fault.is_some();
+    let mut voice = Voice { error: said.fault, ..Voice::new(&plan.id, is_shadow, said.verdict) };
 
     // Warnings.
     if voice.verdict.effect == Effect::Warn && plan.warn_limit > 0 {
         let key = format!("{shadow}warn/{id}/{task}");
-        match counter(backing, &key) {
-            Err(missing) => not_known(plan, &mut voice.verdict, &missing),
-            Ok(so_far) => {
-                let count = so_far.unwrap_or(0).saturating_add(1);
-                if count >= u64::from(plan.warn_limit) {
-                    voice.verdict.effect = Effect::Escalate;
-                    voice.verdict.reason += &format!(" (warning {count} of this guardrail in this task)");
-                } else {
-                    voice.if_it_goes_on.insert(key, Some(json!(count)));
-                }
+        if let Some(so_far) = kept(plan, &mut voice, backing, &key) {
+            let count = so_far.as_u64().unwrap_or(0).saturating_add(1);
+            if count >= u64::from(plan.warn_limit) {
+                voice.verdict.effect = Effect::Escalate;
+                voice.verdict.reason += &format!(" (warning {count} of this guardrail in this task)");
+            } else {
+                voice.if_it_goes_on.insert(key, Some(json!(count)));
             }
         }
     }
 
     // Tries. A fault is neither a try nor a success.
     let can_retry = plan.effect.map_or(plan.does.may_retry(), |effect| effect == Effect::Retry);
-    if !said.is_fault && (can_retry || voice.verdict.effect == Effect::Retry) {
-        let key = format!("{shadow}retry/{id}/{tool}");
-        match slice(backing, &key) {
-            Err(missing) => not_known(plan, &mut voice.verdict, &missing),
-            Ok(so_far) if voice.verdict.effect == Effect::Retry => {
-                let so_far = so_far.and_then(Value::as_u64).unwrap_or(0);
-                count_a_try(plan, &mut voice, key, so_far, event);
-            }
-            // A success gives the tries back.
-            // DEPARTURE of the code: see `state::an_objection_of_shadow_mode_is_no_success`.
-            Ok(Some(_)) => {
-                voice.if_it_goes_on.insert(key, None);
-            }
-            Ok(None) => {}
+    let key = format!("{shadow}retry/{id}/{tool}");
+    if !is_fault && voice.verdict.effect == Effect::Retry {
+        if let Some(so_far) = kept(plan, &mut voice, backing, &key) {
+            count_a_try(plan, &mut voice, key, so_far.as_u64().unwrap_or(0), event);
+        }
+    } else if !is_fault && can_retry && voice.verdict.effect <= Effect::Redact {
+        // A success gives the tries back, where there are any to be seen.
+        if let Ok(Some(_)) = slice(backing, &key) {
+            voice.if_it_goes_on.insert(key, None);
         }
     }
 
@@ -300,14 +317,19 @@ fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voi
     voice
 }
 
-/// What the law keeps of a guardrail cannot be had: `on_missing` speaks, unless the guardrail was stricter itself.
-///
-/// DEPARTURE of the code: a retry or an escalation that stands comes with no guidance and no request. See
-/// `faults::a_retry_whose_tries_cannot_be_loaded_still_says_what_to_do` and
-/// `approvals::an_escalation_whose_answer_cannot_be_looked_up_still_asks`.
-fn not_known(plan: &Plan, verdict: &mut Verdict, missing: &str) {
-    verdict.effect = verdict.effect.max(step(plan.on_missing));
-    verdict.reason += &format!(" ({missing})");
+/// What the law keeps of a guardrail; null where there is nothing. What cannot be had is taken for nothing, unless
+/// `on_missing` is stricter than what the guardrail said itself: then that is said in its place, and `None` comes back.
+fn kept(plan: &Plan, voice: &mut Voice, backing: &Backing, key: &str) -> Option<Value> {
+    match slice(backing, key) {
+        Ok(slice) => Some(slice.cloned().unwrap_or(Value::Null)),
+        Err(missing) if step(plan.on_missing) > voice.verdict.effect => {
+            voice.verdict.effect = step(plan.on_missing);
+            voice.verdict.reason = format!("`{}` could not be checked: {missing}", plan.id);
+            voice.error = Some(missing);
+            None
+        }
+        Err(_) => Some(Value::Null),
+    }
 }
 
 fn count_a_try(plan: &Plan, voice: &mut Voice, key: String, so_far: u64, event: &Event) {
@@ -341,21 +363,18 @@ fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event
         guardrail: plan.id.as_str().into(),
         action: action.clone(),
     };
-    let held = match slice(backing, &key) {
-        Ok(held) => held,
-        Err(missing) => return not_known(plan, &mut voice.verdict, &missing),
-    };
-    let Some(held) = held else {
+    let Some(held) = kept(plan, voice, backing, &key) else { return };
+    if held.is_null() {
         let timeout = jiff::SignedDuration::from_secs(i64::from(plan.approval_timeout_s));
         let expires = event.time.map(|time| time.checked_add(timeout).unwrap());
         let text = expires.map(|time: jiff::Timestamp| time.to_string());
         let pending = json!({"id": new_id, "state": "pending", "expires": text});
         let is_done = event.kind == EventKind::AfterHandoff;
-        let changes = if is_done { &mut voice.always } else { &mut voice.if_escalate };
+        let changes = if is_done { &mut voice.if_it_goes_on } else { &mut voice.if_escalate };
         changes.insert(key, Some(pending));
         voice.request = Some(request(new_id, expires));
         return;
-    };
+    }
     let text = |name: &str| held[name].as_str().unwrap_or("").to_owned();
     let expires: Option<jiff::Timestamp> = text("expires").parse().ok();
     let is_over = expires.is_some_and(|expires| event.time.is_some_and(|now| now >= expires));
@@ -369,6 +388,7 @@ fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event
         voice.tidied.insert(key);
     } else if text("state") == "approved" {
         voice.verdict.effect = Effect::Allow;
+        voice.verdict.reason = format!("approved by {} ({}): {reason}", text("by"), text("id"));
         voice.if_it_goes_on.insert(key, None);
     } else {
         voice.request = Some(request(text("id"), expires));
@@ -399,24 +419,29 @@ fn passing_on(voices: &[&Voice], event: &Event, effect: Effect) -> Option<String
         Some(other) => Some(other.to_string()),
         None => None,
     });
-    // DEPARTURE of the code: see `ladder::an_event_without_text_passes_none_on`.
-    let own = own.unwrap_or_default();
-    let Some(mut text) = replacement else { return Some(redacted(&own, &redactions)) };
+    // Without a text of its own there is nothing to hide.
+    let Some(own) = own else { return replacement };
+    let parts = whole_characters(&own, &redactions);
+    let Some(text) = replacement else { return Some(redacted(&own, parts)) };
     // What is hidden in the event's own text is hidden in the replacement too, wherever it stands.
-    // DEPARTURE of the code: parts are neither joined nor widened. See
-    // `ladder::overlapping_parts_leave_no_middle_in_a_replacement`
-    // and `ladder::a_part_past_the_end_reversed_or_inside_a_character_is_hidden_in_a_replacement`.
-    for Redaction { start, end, replacement } in redactions {
-        if let Some(hidden) = own.get(*start..*end).filter(|hidden| !hidden.is_empty()) {
-            text = text.replace(hidden, replacement);
+    let mut elsewhere: Vec<Part> = Vec::new();
+    for (start, end, with) in parts {
+        let hidden = &own[start..end];
+        let mut from = 0;
+        while let Some(at) = text[from..].find(hidden) {
+            from += at + hidden.len();
+            elsewhere.push((from - hidden.len(), from, with.clone()));
         }
     }
-    Some(text)
+    Some(redacted(&text, elsewhere))
 }
 
-/// Whole characters, overlaps joined under the replacement of the part that begins first.
-fn redacted(text: &str, redactions: &[&Redaction]) -> String {
-    let mut parts: Vec<(usize, usize, String)> = Vec::new();
+/// Where a part of a text begins and ends, and what stands there instead.
+type Part = (usize, usize, String);
+
+/// The parts of a text that are touched, as whole characters.
+fn whole_characters(text: &str, redactions: &[&Redaction]) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
     for redaction in redactions {
         let (from, to) = (redaction.start.min(redaction.end), redaction.start.max(redaction.end));
         let covered: Vec<(usize, usize)> = text
@@ -430,6 +455,11 @@ fn redacted(text: &str, redactions: &[&Redaction]) -> String {
             parts.push((first.0, last.1, redaction.replacement.clone()));
         }
     }
+    parts
+}
+
+/// The text without these parts, overlaps joined under the replacement of the part that begins first.
+fn redacted(text: &str, mut parts: Vec<Part>) -> String {
     // A stable sort by beginning, longest first; then neighbours that overlap are joined until none are left.
     parts.sort_by_key(|(start, end, _)| (*start, usize::MAX - *end));
     while let Some(at) = (1..parts.len()).find(|at| parts[*at].0 < parts[*at - 1].1) {

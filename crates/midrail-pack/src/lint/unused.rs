@@ -71,7 +71,11 @@ fn roles(linter: &mut Linter<'_>, declared: &[Option<&str>]) {
                     format!("{}/{part}", it.guard.at),
                     format!("no definition declares the role `{role}`"),
                 );
-                let span = source.find(role).map(|start| start..start + role.len());
+                let quoted = ["'", "\""].map(|quote| format!("{quote}{role}{quote}"));
+                let span = quoted
+                    .iter()
+                    .find_map(|quoted| source.find(quoted))
+                    .map(|start| start + 1..start + 1 + role.len());
                 found.push((it.document, Issue { span, ..issue.help(help) }));
             }
         }

@@ -295,7 +295,7 @@ fn names_that_fit_nothing() {
     shows(
         "unknown-role",
         Severity::Warning,
-        (6, 46),
+        (6, 45),
         "no definition declares the role `implementor`",
         &role(roles, "implementor"),
         &role(roles, "reviewer"),

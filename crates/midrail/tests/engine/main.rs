@@ -12,5 +12,8 @@
 mod cases;
 mod examples;
 mod failures;
+mod guides;
+mod house;
+mod reference;
 mod sessions;
 mod threads;

@@ -1,0 +1,87 @@
+//! `midrail audit list`: records in short.
+
+use midrail::Record;
+use midrail::pack::diagnostic::visible;
+use midrail::store::{Entry, Filter, MAX_PAGE, AuditLog};
+use serde_json::json;
+
+use super::Records;
+use crate::decision::subject;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::input::StoreFile;
+use crate::output::{Output, Style, effect_style, short};
+use crate::table::{Table, cell, styled};
+use crate::when;
+
+/// List recorded decisions, the latest at the end.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    records: Records,
+    /// At most so many, the latest ones; 0: all
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+    #[command(flatten)]
+    store: StoreFile,
+}
+
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
+    let store = args.store.read_only()?;
+    let wanted = if args.limit == 0 { usize::MAX } else { args.limit };
+    let mut filter = Filter { newest_first: true, ..args.records.filter() };
+    let mut entries: Vec<Entry> = Vec::new();
+    while entries.len() < wanted {
+        filter.limit = Some((wanted - entries.len()).min(MAX_PAGE));
+        let page = store.entries(&filter)?;
+        let Some(last) = page.last() else { break };
+        filter.after_seq = Some(last.seq);
+        entries.extend(page);
+    }
+    let mut table = Table::new(&["seq", "time", "session", "effect", "kind", "what", "by"]);
+    for entry in entries.iter().rev() {
+        let record = entry.record()?;
+        if output.is_json() {
+            output.json(&as_json(entry, &record))?;
+        } else {
+            table.row(row(entry, &record));
+        }
+    }
+    if output.is_json() {
+        return Ok(Exit::Good);
+    }
+    if table.is_empty() {
+        output.line("no such records")?;
+    } else {
+        for line in table.lines(output.paint(), 0, output.width()) {
+            output.line(line)?;
+        }
+    }
+    Ok(Exit::Good)
+}
+
+fn as_json(entry: &Entry, record: &Record) -> serde_json::Value {
+    let decision = &record.decision;
+    json!({
+        "seq": entry.seq, "time": record.time, "session": record.session, "kind": record.event.kind,
+        "tool": record.event.tool_name(), "effect": decision.effect, "by": decision.by, "reason": decision.reason,
+        "would": decision.would, "guardrails": entry.labels.guardrails, "policy": decision.policy, "hash": entry.hash,
+    })
+}
+
+fn row(entry: &Entry, record: &Record) -> Vec<(String, Option<Style>)> {
+    let decision = &record.decision;
+    let mut by = decision.by.as_deref().map(|by| visible(by).into_owned()).unwrap_or_default();
+    if let Some(would) = decision.would {
+        by = format!("{by} (shadow: {would})").trim_start().to_owned();
+    }
+    vec![
+        cell(entry.seq.to_string()),
+        styled(when::full(record.time), Style::Dim),
+        cell(short(&record.session, 20)),
+        styled(decision.effect.word(), effect_style(decision.effect)),
+        cell(record.event.kind.word()),
+        cell(short(&subject(&record.event), 48)),
+        cell(by),
+    ]
+}

@@ -1,0 +1,24 @@
+//! `midrail completions`: completion scripts for shells.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Print a completion script for a shell.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "For example: midrail completions bash > ~/.local/share/bash-completion/completions/midrail")]
+pub(crate) struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "midrail", &mut script);
+    output.writer().write_all(&script)?;
+    Ok(Exit::Good)
+}

@@ -1,0 +1,118 @@
+//! A recorded decision explained: the event, every guardrail of the chain, and what they knew.
+
+use midrail::pack::diagnostic::visible;
+use midrail::store::AuditLog;
+use midrail::{Decision, Fact, FileState, Record};
+use serde_json::{Value, json};
+
+use crate::decision::{self, field};
+use crate::failure::Failure;
+use crate::input::StoreFile;
+use crate::output::{Output, Style, short};
+use crate::when;
+
+pub(super) fn explain(seq: u64, store: &StoreFile, output: &mut Output) -> Result<(), Failure> {
+    let store = store.read_only()?;
+    let entry = store.entry(seq)?.ok_or_else(|| super::super::audit::no_record(&store, seq))?;
+    let record = entry.record()?;
+    if output.is_json() {
+        let body: Value = serde_json::from_str(&entry.body).map_err(|error| Failure::of(&error))?;
+        return output.json(&json!({"seq": entry.seq, "prev": entry.prev, "hash": entry.hash, "record": body}));
+    }
+    let paint = output.paint();
+    let Record { time, session, event, decision, .. } = &record;
+    output.line(paint.style(
+        Style::Dim,
+        format!("record {seq} · {} · session {}", when::full(*time), visible(session)),
+    ))?;
+    // The table of verdicts comes in any case, and further below.
+    for line in decision::block(event, &Decision { verdicts: Vec::new(), ..decision.clone() }, output) {
+        output.line(line)?;
+    }
+    section("the chain", output)?;
+    let table = decision::verdicts(decision);
+    if table.is_empty() {
+        output.line("  no guardrail was asked")?;
+    } else {
+        for line in table.lines(paint, 2, output.width()) {
+            output.line(line)?;
+        }
+    }
+    known(&record, output)?;
+    if let Some(denied) = &record.denied {
+        section("the denial", output)?;
+        fields(output, &[
+            ("event", "PolicyDenied".to_owned()),
+            ("policy", denied.policy_name.clone()),
+            ("tool", denied.tool_name.clone()),
+            ("event id", denied.event_id.clone()),
+        ])?;
+        for (key, value) in &denied.metadata {
+            fields(output, &[(key, short(&value.to_string(), 200).into_owned())])?;
+        }
+    }
+    section("the record", output)?;
+    fields(output, &[("policy", decision.policy.to_string()), ("hash", entry.hash), ("prev", entry.prev)])
+}
+
+/// The facts and the slices that the decision was made from.
+fn known(record: &Record, output: &mut Output) -> Result<(), Failure> {
+    section("what was known", output)?;
+    if let Some(root) = &record.facts.root {
+        fields(output, &[("root", root.clone())])?;
+    }
+    for (key, fact) in &record.facts.known {
+        line(output, &key.to_string(), &in_words(fact))?;
+    }
+    for (key, slice) in &record.slices {
+        let value = slice.as_ref().map_or("none".to_owned(), |value| short(&value.to_string(), 200).into_owned());
+        line(output, &format!("session {key}"), &value)?;
+    }
+    Ok(())
+}
+
+fn in_words(fact: &Fact) -> String {
+    let real = |real: &Option<String>| real.as_ref().map(|real| format!(", in truth {real}")).unwrap_or_default();
+    match fact {
+        Fact::Action(action) => {
+            let files = match &action.target_files {
+                Some(files) if files.is_empty() => String::new(),
+                Some(files) => format!(" of {}", files.join(", ")),
+                None => " of files that are not known".to_owned(),
+            };
+            let command = action.command.as_ref().map(|command| format!(" `{command}`")).unwrap_or_default();
+            format!("{}{files}{command}", action.kind.word())
+        }
+        Fact::Secrets(found) if found.is_empty() => "none".to_owned(),
+        Fact::Secrets(found) => {
+            let found = found.iter().map(|finding| format!("{} at {}", finding.kind, finding.at));
+            found.collect::<Vec<_>>().join(", ")
+        }
+        Fact::File(FileState::Absent { real: place }) => format!("not there{}", real(place)),
+        Fact::File(FileState::Special) => "a folder, or no ordinary file".to_owned(),
+        Fact::File(FileState::File { checksum, real: place }) => {
+            format!("there, checksum {}{}", short(checksum, 24), real(place))
+        }
+        Fact::Answer(value) => value.to_string(),
+        Fact::Unavailable(why) => format!("not known: {why}"),
+    }
+}
+
+fn section(title: &str, output: &mut Output) -> Result<(), Failure> {
+    let title = output.paint().style(Style::Strong, title);
+    output.line(format!("\n{title}"))
+}
+
+fn line(output: &mut Output, name: &str, text: &str) -> Result<(), Failure> {
+    let name = output.paint().style(Style::Dim, visible(name));
+    output.line(format!("  {name}  {}", short(text, 240)))
+}
+
+fn fields(output: &mut Output, fields: &[(&str, String)]) -> Result<(), Failure> {
+    for (name, text) in fields {
+        for line in field(name, text, output.paint(), output.width()) {
+            output.line(line)?;
+        }
+    }
+    Ok(())
+}

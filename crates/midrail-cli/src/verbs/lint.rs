@@ -1,0 +1,79 @@
+//! `midrail lint`: what is wrong with packs, and what is hardly meant so.
+
+use std::collections::BTreeMap;
+
+use midrail::pack::{Lint, Problem, Severity, lint};
+use midrail::{Document, Layer, LoadError, Report};
+use serde_json::{Value, json};
+
+use crate::exit::{self, Exit};
+use crate::failure::{Failure, count};
+use crate::input::Packs;
+use crate::output::{Output, Style};
+
+/// Find what is wrong with packs, and what is hardly meant so.
+///
+/// Prerequisites that can never be met, guardrails that are never reached, conditions that are never true, names that
+/// nothing uses, locks that overlap.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::OF_LINT)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    packs: Packs,
+    /// Exit with 1 on warnings, too
+    #[arg(long)]
+    strict: bool,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
+    let (reports, lints, documents) = match args.packs.here().documents() {
+        Ok(loaded) => (Vec::new(), lint(&loaded.documents), loaded.documents),
+        Err(LoadError::Problems(reports)) => (reports, Vec::new(), Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let broken = reports.iter().map(|report| report.problems.len()).sum::<usize>();
+    let of = |severity| lints.iter().filter(|lint| lint.severity == severity).count();
+    let (errors, warnings, notes) = (broken + of(Severity::Error), of(Severity::Warning), of(Severity::Note));
+    if output.is_json() {
+        let findings: Vec<Value> = reports.iter().flat_map(Report::plain).map(as_finding).collect();
+        let findings: Vec<Value> =
+            findings.into_iter().chain(lints.iter().map(|lint| json!(lint))).collect();
+        output.json(&json!({"errors": errors, "warnings": warnings, "notes": notes, "findings": findings}))?;
+    } else {
+        for report in reports.iter().chain(&by_file(&lints, &documents)) {
+            let text = report.render(output.paint().is_on());
+            output.line(text)?;
+        }
+        output.line(summary(errors, warnings, notes, output))?;
+    }
+    Ok(Exit::good_if(errors == 0 && (warnings == 0 || !args.strict)))
+}
+
+/// A problem of a pack in the shape of a lint.
+fn as_finding(problem: midrail::pack::diagnostic::PlainProblem) -> Value {
+    json!({
+        "code": "problem", "severity": Severity::Error, "path": problem.file, "line": problem.line,
+        "column": problem.column, "message": problem.message, "help": problem.help,
+    })
+}
+
+fn by_file(lints: &[Lint], documents: &[(Layer, Document)]) -> Vec<Report> {
+    let mut files: BTreeMap<&str, Vec<Problem>> = BTreeMap::new();
+    for lint in lints {
+        let message = format!("{} [{}]", lint.message, lint.code);
+        files.entry(&lint.path).or_default().push(Problem { message, ..lint.problem.clone() });
+    }
+    let source = |path: &str| {
+        let document = documents.iter().find(|(_, document)| document.path == path);
+        document.map(|(_, document)| document.source.clone()).unwrap_or_default()
+    };
+    files.into_iter().map(|(path, problems)| Report::new(path, source(path), problems)).collect()
+}
+
+fn summary(errors: usize, warnings: usize, notes: usize, output: &Output) -> String {
+    let paint = output.paint();
+    let parts = [(errors, "error", Style::Bad), (warnings, "warning", Style::Caution), (notes, "note", Style::Note)];
+    let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+    let parts: Vec<String> = parts.map(|(number, noun, style)| paint.style(style, count(number, noun))).collect();
+    if parts.is_empty() { paint.style(Style::Good, "✓ nothing to object to") } else { parts.join(", ") }
+}

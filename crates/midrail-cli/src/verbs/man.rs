@@ -1,0 +1,33 @@
+//! `midrail man`: manual pages.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::input::quoted;
+use crate::output::Output;
+
+/// Print the manual page, or write those of all verbs into a folder.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "For example: midrail man --out ~/.local/share/man/man1, or midrail man | man -l -")]
+pub(crate) struct Args {
+    /// Write the pages of all verbs into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
+    let Some(folder) = &args.out else {
+        clap_mangen::Man::new(Cli::command()).render(output.writer())?;
+        return Ok(Exit::Good);
+    };
+    let cannot = |error| Failure::new(format!("could not write to {}: {error}", quoted(folder)));
+    fs::create_dir_all(folder).map_err(cannot)?;
+    clap_mangen::generate_to(Cli::command(), folder).map_err(cannot)?;
+    output.line(format!("the pages are in {}", quoted(folder)))?;
+    Ok(Exit::Good)
+}

@@ -1,0 +1,228 @@
+//! `midrail policy`: the policy in force, layer by layer, and in plain words.
+
+use std::collections::BTreeMap;
+
+use midrail::pack::diagnostic::visible;
+use midrail::pack::{Placement, outline};
+use midrail::{Definition, Entry, Loaded, Mode, Tools, summary};
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::input::Packs;
+use crate::output::{Output, Style, effect_style, short, wrap};
+use crate::table::{Table, cell, styled};
+use crate::yaml;
+
+/// Show the policy in force, layer by layer, and in plain words.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    packs: Packs,
+    /// Only the plain words, to be put into an agent's prompt
+    #[arg(long, conflicts_with = "for_tool")]
+    prompt: bool,
+    /// Only the guardrails that have to do with this tool
+    #[arg(long, value_name = "NAME")]
+    for_tool: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
+    let loaded = args.packs.here().documents()?;
+    let sentences = summary::sentences(&loaded.policy);
+    let places: BTreeMap<String, Placement> =
+        outline(&loaded.documents).into_iter().map(|placement| (placement.id.clone(), placement)).collect();
+    let entries: Vec<&Entry> = match &args.for_tool {
+        Some(tool) => loaded.policy.policies_for(tool),
+        None => loaded.policy.entries().iter().collect(),
+    };
+    let view = View { loaded: &loaded, places, entries };
+    match (output.is_json(), args.prompt) {
+        (true, true) => output.json(&json!({"prompt": sentences}))?,
+        (true, false) => output.json(&view.as_json(&sentences))?,
+        (false, true) => {
+            for line in prompt(&sentences) {
+                output.line(line)?;
+            }
+        }
+        (false, false) if args.for_tool.is_some() => view.print_layers(output)?,
+        (false, false) => {
+            view.print_layers(output)?;
+            view.print_definitions(output)?;
+            view.print_words(&sentences, output)?;
+        }
+    }
+    Ok(Exit::Good)
+}
+
+/// The plain words for an agent's prompt.
+fn prompt(sentences: &[String]) -> Vec<String> {
+    if sentences.is_empty() {
+        return vec!["No guardrails limit what you do beyond the usual care.".to_owned()];
+    }
+    let intro = "Guardrails check everything that you do. What breaks one of these rules is stopped or changed:";
+    std::iter::once(intro.to_owned())
+        .chain(sentences.iter().map(|sentence| format!("- {}", visible(sentence))))
+        .collect()
+}
+
+struct View<'l> {
+    loaded: &'l Loaded,
+    places: BTreeMap<String, Placement>,
+    entries: Vec<&'l Entry>,
+}
+
+impl View<'_> {
+    fn of_document(&self, document: Option<usize>) -> Vec<&Entry> {
+        let place = |entry: &&&Entry| self.places.get(&*entry.spec.id).map(|placement| placement.document);
+        self.entries.iter().filter(|entry| place(entry) == document).copied().collect()
+    }
+
+    fn print_layers(&self, output: &mut Output) -> Result<(), Failure> {
+        let paint = output.paint();
+        let always_on = self.of_document(None);
+        if !always_on.is_empty() {
+            output.line(format!("{}  in every policy", paint.style(Style::Strong, "always on")))?;
+            self.print_entries(&always_on, output)?;
+        }
+        for (at, (layer, document)) in self.loaded.documents.iter().enumerate() {
+            let entries = self.of_document(Some(at));
+            let pack = &document.pack;
+            let version = pack.version.as_ref().map(|version| format!(" {}", version.0)).unwrap_or_default();
+            let mut about = format!("pack {}{version}", pack.pack);
+            if let Some(base) = &document.base_of {
+                about.push_str(&format!(", extended by {base}"));
+            }
+            if pack.lock {
+                about.push_str(", locked");
+            }
+            if pack.mode == Some(Mode::Shadow) {
+                about.push_str(", shadow");
+            }
+            output.line(format!(
+                "{}  {}  {}",
+                paint.style(Style::Strong, layer.word()),
+                visible(&document.path),
+                paint.style(Style::Dim, visible(&about)),
+            ))?;
+            self.print_entries(&entries, output)?;
+        }
+        let revision = self.loaded.policy.revision();
+        output.line(format!("{}  {revision}", paint.style(Style::Strong, "revision")))
+    }
+
+    fn print_entries(&self, entries: &[&Entry], output: &mut Output) -> Result<(), Failure> {
+        if entries.is_empty() {
+            output.line(output.paint().style(Style::Dim, "  no guardrails here"))?;
+        } else {
+            for line in self.table(entries).lines(output.paint(), 2, output.width()) {
+                output.line(line)?;
+            }
+        }
+        output.line("")
+    }
+
+    fn table(&self, entries: &[&Entry]) -> Table {
+        let mut table = Table::new(&["guardrail", "priority", "effect", "mode", "lock", "on", "tools"]);
+        for Entry { spec, guardrail } in entries {
+            let place = self.places.get(&*spec.id);
+            let effect = spec.effect.unwrap_or_else(|| guardrail.ceiling());
+            let on: Vec<&str> = spec.on.iter().map(|kind| kind.word()).collect();
+            let is_locked = place.is_none_or(|place| place.locked);
+            table.row(vec![
+                cell(short(&spec.id, 40)),
+                cell(spec.priority.to_string()),
+                styled(effect.word(), effect_style(effect)),
+                if spec.mode == Mode::Shadow { styled("shadow", Style::Caution) } else { cell("enforce") },
+                cell(if is_locked { "locked" } else { "" }),
+                cell(on.join(", ")),
+                cell(short(&tools(spec, &guardrail.tools()), 48)),
+            ]);
+        }
+        table
+    }
+
+    fn print_definitions(&self, output: &mut Output) -> Result<(), Failure> {
+        for definition in self.loaded.policy.definitions() {
+            let name = output.paint().style(Style::Strong, "definition");
+            output.line(format!("\n{name}  {}", visible(&definition.name)))?;
+            for line in yaml::lines(&definition_json(definition)) {
+                output.line(format!("  {line}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn print_words(&self, sentences: &[String], output: &mut Output) -> Result<(), Failure> {
+        if sentences.is_empty() {
+            return Ok(());
+        }
+        output.line(format!("\n{}", output.paint().style(Style::Strong, "in plain words (--prompt prints this alone)")))?;
+        for sentence in sentences {
+            for (at, line) in wrap(sentence, output.width().saturating_sub(4)).into_iter().enumerate() {
+                output.line(format!("  {} {line}", if at == 0 { "•" } else { " " }))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn as_json(&self, sentences: &[String]) -> Value {
+        let documents = self.loaded.documents.iter();
+        let packs: Vec<Value> = documents
+            .map(|(layer, document)| {
+                json!({
+                    "layer": layer.word(), "file": document.path, "pack": document.pack.pack,
+                    "version": document.pack.version, "description": document.pack.description,
+                    "lock": document.pack.lock, "mode": document.pack.mode, "base_of": document.base_of,
+                })
+            })
+            .collect();
+        let guardrails: Vec<Value> = self.entries.iter().map(|entry| self.entry_json(entry)).collect();
+        let definitions: Vec<Value> = self.loaded.policy.definitions().iter().map(definition_json).collect();
+        json!({
+            "revision": self.loaded.policy.revision(), "mode": self.loaded.policy.mode(), "packs": packs,
+            "guardrails": guardrails, "definitions": definitions, "prompt": sentences,
+        })
+    }
+
+    fn entry_json(&self, Entry { spec, guardrail }: &Entry) -> Value {
+        let place = self.places.get(&*spec.id);
+        let document = place.and_then(|place| self.loaded.documents.get(place.document));
+        json!({
+            "id": spec.id, "description": spec.description, "priority": spec.priority,
+            "category": spec.category.word(), "on": spec.on, "tools": tool_list(&spec.tools, &guardrail.tools()),
+            "effect": spec.effect.unwrap_or_else(|| guardrail.ceiling()), "mode": spec.mode,
+            "locked": place.is_none_or(|place| place.locked),
+            "layer": document.map(|(layer, _)| layer.word()), "file": document.map(|(_, document)| &document.path),
+            "line": place.map(|place| place.line), "column": place.map(|place| place.column),
+        })
+    }
+}
+
+/// The tools that a guardrail governs: those of its pack, else its own. Nothing: all of them.
+fn tool_list<'t>(of_spec: &'t Tools, own: &'t Tools) -> Option<&'t [String]> {
+    match (of_spec, own) {
+        (Tools::Only(names), _) | (Tools::All, Tools::Only(names)) => Some(names),
+        (Tools::All, Tools::All) => None,
+    }
+}
+
+fn tools(spec: &midrail::Spec, own: &Tools) -> String {
+    tool_list(&spec.tools, own).map_or("all".to_owned(), |names| names.join(", "))
+}
+
+fn definition_json(definition: &Definition) -> Value {
+    let mut value = json!({"name": definition.name});
+    let Some(fields) = value.as_object_mut() else { return value };
+    for (name, patterns) in [("agents", &definition.agents), ("tasks", &definition.tasks)] {
+        if !patterns.is_empty() {
+            fields.insert(name.to_owned(), json!(patterns));
+        }
+    }
+    for (name, part) in [("agent", json!(definition.agent)), ("task", json!(definition.task))] {
+        if part.as_object().is_some_and(|part| !part.is_empty()) {
+            fields.insert(name.to_owned(), part);
+        }
+    }
+    value
+}

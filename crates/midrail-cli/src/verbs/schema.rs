@@ -1,0 +1,71 @@
+//! `midrail schema`: JSON Schemas of packs, events and decisions.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use midrail::pack::schema;
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::input::quoted;
+use crate::output::Output;
+
+/// Print the JSON Schema of packs, events or decisions.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which one
+    #[arg(value_name = "WHAT", required_unless_present = "write")]
+    what: Option<What>,
+    /// Write all of them into this folder, as pack.schema.json, event.schema.json and decision.schema.json
+    #[arg(long, value_name = "DIR", conflicts_with = "what")]
+    write: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum What {
+    Pack,
+    Event,
+    Decision,
+}
+
+impl What {
+    fn schema(self) -> Value {
+        match self {
+            What::Pack => schema::pack(),
+            What::Event => schema::event(),
+            What::Decision => schema::decision(),
+        }
+    }
+
+    fn file(self) -> &'static str {
+        match self {
+            What::Pack => "pack.schema.json",
+            What::Event => "event.schema.json",
+            What::Decision => "decision.schema.json",
+        }
+    }
+
+    fn text(self) -> Result<String, Failure> {
+        let text = serde_json::to_string_pretty(&self.schema()).map_err(|error| Failure::of(&error))?;
+        Ok(text + "\n")
+    }
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
+    if let Some(what) = args.what {
+        output.text(&what.text()?)?;
+    }
+    if let Some(folder) = &args.write {
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::new(format!("could not make {}: {error}", quoted(folder))))?;
+        for what in [What::Pack, What::Event, What::Decision] {
+            let path = folder.join(what.file());
+            fs::write(&path, what.text()?)
+                .map_err(|error| Failure::new(format!("could not write {}: {error}", quoted(&path))))?;
+            output.line(path.display())?;
+        }
+    }
+    Ok(Exit::Good)
+}

@@ -1,0 +1,87 @@
+//! Values as YAML, for people to read.
+
+use serde_json::Value;
+
+/// A value as lines of YAML.
+pub(crate) fn lines(value: &Value) -> Vec<String> {
+    let mut out = Vec::new();
+    write(value, 0, &mut out);
+    out
+}
+
+fn write(value: &Value, indent: usize, out: &mut Vec<String>) {
+    let pad = " ".repeat(indent);
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (key, value) in fields {
+                nested(&format!("{pad}{}:", scalar(&Value::from(key.as_str()))), value, indent + 2, out);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                nested(&format!("{pad}-"), item, indent + 2, out);
+            }
+        }
+        other => out.push(format!("{pad}{}", scalar(other))),
+    }
+}
+
+fn nested(head: &str, value: &Value, indent: usize, out: &mut Vec<String>) {
+    match value {
+        Value::Array(items) if !items.is_empty() && items.iter().all(is_short) => {
+            let items: Vec<String> = items.iter().map(scalar).collect();
+            out.push(format!("{head} [{}]", items.join(", ")));
+        }
+        Value::Object(fields) if !fields.is_empty() => {
+            out.push(head.to_owned());
+            write(value, indent, out);
+        }
+        Value::Array(items) if !items.is_empty() => {
+            out.push(head.to_owned());
+            write(value, indent, out);
+        }
+        other => out.push(format!("{head} {}", scalar(other))),
+    }
+}
+
+fn is_short(value: &Value) -> bool {
+    !matches!(value, Value::Object(_) | Value::Array(_))
+}
+
+/// A scalar. Text that would read as something else, or could drive a terminal, is quoted as in JSON.
+fn scalar(value: &Value) -> String {
+    let Value::String(text) = value else { return value.to_string() };
+    let is_plain = text.chars().all(|c| c.is_alphanumeric() || " _-./@*+'()=<>|".contains(c))
+        && text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '/' || c == '.')
+        && !text.ends_with(' ')
+        && !matches!(text.as_str(), "true" | "false" | "null" | "yes" | "no" | "on" | "off");
+    if is_plain { text.clone() } else { escaped(text) }
+}
+
+fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    // JSON leaves some of what hides or turns text as it is.
+    let mut out = String::with_capacity(quoted.len());
+    for c in quoted.chars() {
+        match midrail::pack::diagnostic::visible(c.encode_utf8(&mut [0; 4])) {
+            safe if safe.starts_with(c) => out.push(c),
+            _ => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_read_as_yaml() {
+        let value = json!({"id": "a", "tools": ["x", "*"], "n": 3, "on": "yes", "rules": [{"tool": "t\u{1b}"}], "none": {}});
+        let expected = [
+            "id: a", "n: 3", "none: {}", "\"on\": \"yes\"", "rules:", "  -", "    tool: \"t\\u001b\"", "tools: [x, \"*\"]",
+        ];
+        assert_eq!(lines(&value), expected);
+    }
+}

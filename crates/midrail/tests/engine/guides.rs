@@ -1,0 +1,47 @@
+//! What the guides show works: their packs load, and their cases pass.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use midrail::cases::{CaseSet, markdown_blocks, read};
+use midrail::pack::Document;
+
+fn pages() -> Vec<PathBuf> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guides = fs::read_dir(repository.join("docs/guide")).unwrap().map(|entry| entry.unwrap().path());
+    guides
+        .chain([repository.join("README.md")])
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .collect()
+}
+
+#[test]
+fn every_yaml_block_is_a_pack_or_cases() {
+    let mut packs = 0;
+    for path in pages() {
+        let text = fs::read_to_string(&path).unwrap();
+        for block in markdown_blocks(&text).filter(|block| !block.starts_with("cases:")) {
+            Document::read(&path.display().to_string(), block, None)
+                .unwrap_or_else(|report| panic!("{}:\n{report}", path.display()));
+            packs += 1;
+        }
+    }
+    assert!(packs >= 5, "only {packs} packs are shown");
+}
+
+#[test]
+fn every_case_and_every_test_of_a_pack_passes() {
+    let mut count = 0;
+    for path in pages() {
+        let text = fs::read_to_string(&path).unwrap();
+        let mut sets = read(&path, &text).unwrap_or_else(|report| panic!("{report}"));
+        for block in markdown_blocks(&text).filter(|block| !block.starts_with("cases:")) {
+            sets.extend(read(Path::new("pack.yaml"), block).unwrap());
+        }
+        for result in sets.iter().flat_map(CaseSet::run) {
+            assert!(result.is_good(), "{}: {}: {:#?}", path.display(), result.id, result.checks);
+            count += 1;
+        }
+    }
+    assert!(count >= 5, "only {count} cases are shown");
+}
