@@ -23,7 +23,8 @@ pub(crate) fn subject(event: &Event) -> String {
         }
         _ if event.extra.contains_key("set") => {
             let names = event.extra.get("set").and_then(Value::as_object);
-            let names: Vec<&str> = names.into_iter().flat_map(|names| names.keys()).map(String::as_str).collect();
+            let names: Vec<&str> =
+                names.into_iter().flat_map(|names| names.keys()).map(String::as_str).collect();
             format!("sets {}", short(&names.join(", "), 60))
         }
         EventKind::BeforeHandoff | EventKind::AfterHandoff => {
@@ -107,7 +108,13 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
     add("feedback", decision.feedback.join("\n"));
     add("effects", decision.effects.join(", "));
     if let Some(recovery) = decision.recovery {
-        add("recovery", serde_json::to_value(recovery).ok().and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default());
+        add(
+            "recovery",
+            serde_json::to_value(recovery)
+                .ok()
+                .and_then(|word| Some(word.as_str()?.to_owned()))
+                .unwrap_or_default(),
+        );
     }
     if decision.rollback_requested {
         add("rollback", "the result is withheld, and the action should be undone".to_owned());
@@ -161,6 +168,7 @@ pub(crate) fn verdicts(decision: &Decision) -> Table {
 
 /// Decisions below each other, in the order in which they were made.
 pub(crate) struct Timeline {
+    has_headings: bool,
     day: Option<String>,
     session: Option<String>,
     counts: [u64; Effect::LADDER.len()],
@@ -169,7 +177,12 @@ pub(crate) struct Timeline {
 impl Timeline {
     /// A timeline without anything.
     pub(crate) fn new() -> Self {
-        Timeline { day: None, session: None, counts: [0; Effect::LADDER.len()] }
+        Timeline { has_headings: true, day: None, session: None, counts: [0; Effect::LADDER.len()] }
+    }
+
+    /// A timeline of one short session, whose name and day need not be told.
+    pub(crate) fn of_one_session() -> Self {
+        Timeline { has_headings: false, ..Timeline::new() }
     }
 
     /// The lines of one more decision.
@@ -200,20 +213,24 @@ impl Timeline {
         };
         if decision.effect > Effect::Allow || decision.would.is_some() {
             let by = decision.by.as_deref().unwrap_or("midrail");
-            match (&decision.reason, &decision.content) {
-                (reason, _) if !reason.is_empty() => add(format!("{by}: {reason}"), None),
-                (_, Some(content)) => add(format!("{by}: passes on “{}”", short(content, 120)), None),
-                _ => add(by.to_owned(), None),
+            match decision.reason.as_str() {
+                "" => add(by.to_owned(), None),
+                reason => add(format!("{by}: {reason}"), None),
             }
         }
         if let Some(advice) = &decision.advice {
             add(format!("→ {advice}"), Some(Style::Note));
         }
         if let Some(retry) = &decision.retry {
-            add(format!("→ {} (try {} of {})", retry.message, retry.attempt, retry.max_attempts), Some(Style::Note));
+            add(
+                format!("→ {} (try {} of {})", retry.message, retry.attempt, retry.max_attempts),
+                Some(Style::Note),
+            );
         }
-        if let Some(content) = decision.content.as_ref().filter(|_| !decision.reason.is_empty()) {
-            add(format!("passes on: {}", short(content, 160)), Some(Style::Dim));
+        if let Some(content) = &decision.content {
+            let quoted: Vec<String> =
+                cut(content, output.is_verbose()).lines().map(|line| format!("│ {line}")).collect();
+            add(quoted.join("\n"), Some(effect_style(Effect::Redact)));
         }
         if let Some(approval) = &decision.approval {
             add(format!("waits for `{}` as approval {}", approval.approver, approval.id), Some(Style::Dim));
@@ -237,6 +254,9 @@ impl Timeline {
 
     /// The day and the session, where they are others than before.
     fn headings(&mut self, time: Timestamp, event: &Event, paint: Paint) -> Vec<String> {
+        if !self.has_headings {
+            return Vec::new();
+        }
         let mut parts = Vec::new();
         let day = when::day(time);
         if self.day.as_ref() != Some(&day) {
@@ -248,15 +268,20 @@ impl Timeline {
             parts.push(format!("session {}", short(session, 60)));
             self.session = Some(session.to_owned());
         }
-        if parts.is_empty() { Vec::new() } else { vec![paint.style(Style::Dim, format!("── {} ──", parts.join(" · ")))] }
+        if parts.is_empty() {
+            Vec::new()
+        } else {
+            vec![paint.style(Style::Dim, format!("── {} ──", parts.join(" · ")))]
+        }
     }
 
     /// How many decisions there were of each effect.
     pub(crate) fn summary(&self, paint: Paint) -> String {
         let all: u64 = self.counts.iter().sum();
         let parts = Effect::LADDER.iter().zip(self.counts).filter(|(_, count)| *count > 0);
-        let parts: Vec<String> =
-            parts.map(|(effect, count)| paint.style(effect_style(*effect), format!("{count} {effect}"))).collect();
+        let parts: Vec<String> = parts
+            .map(|(effect, count)| paint.style(effect_style(*effect), format!("{count} {effect}")))
+            .collect();
         match all {
             0 => "no decisions".to_owned(),
             1 => format!("1 decision: {}", parts.join(", ")),

@@ -51,7 +51,8 @@ impl StoreFile {
     /// The file that is named, or the default one.
     pub(crate) fn path(&self) -> Result<PathBuf, Failure> {
         self.store.clone().or_else(places::default_store).ok_or_else(|| {
-            Failure::new("there is no place for the store: `HOME` is not set").help("name one with `--store FILE`")
+            Failure::new("there is no place for the store: `HOME` is not set")
+                .help("name one with `--store FILE`")
         })
     }
 
@@ -71,7 +72,8 @@ pub(crate) fn open(path: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         return Ok(Box::new(io::stdin().lock()));
     };
-    let cannot = |why: &dyn std::fmt::Display| Failure::new(format!("could not read {}: {why}", quoted(path)));
+    let cannot =
+        |why: &dyn std::fmt::Display| Failure::new(format!("could not read {}: {why}", quoted(path)));
     let file = File::open(path).map_err(|error| cannot(&error))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(cannot(&"it is a folder"));

@@ -18,7 +18,7 @@ pub(crate) fn lines(page: &str, paint: Paint) -> Vec<String> {
         } else if in_code {
             out.push(paint.style(Style::Note, format!("    {line}")));
         } else if let Some(title) = line.strip_prefix("# ") {
-            out.push(paint.style(Style::Strong, title.to_uppercase()));
+            out.push(paint.style(Style::Strong, title));
         } else if line.starts_with("## ") || line.starts_with("### ") {
             out.push(paint.style(Style::Strong, line.trim_start_matches('#').trim_start()));
         } else if let Some(item) = line.strip_prefix("- ") {
@@ -34,7 +34,9 @@ pub(crate) fn lines(page: &str, paint: Paint) -> Vec<String> {
 /// Text with `code` in it.
 fn spans(text: &str, paint: Paint) -> String {
     let parts = text.split('`').enumerate();
-    parts.map(|(at, part)| if at % 2 == 1 { paint.style(Style::Note, part) } else { part.to_owned() }).collect()
+    parts
+        .map(|(at, part)| if at % 2 == 1 { paint.style(Style::Note, part) } else { part.to_owned() })
+        .collect()
 }
 
 /// A table with its columns lined up.
@@ -47,7 +49,9 @@ fn flush(table: &mut Vec<&str>, paint: Paint, out: &mut Vec<String>) {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |cell: &str| cell.chars().filter(|c| *c != '`').count();
     let widths: Vec<usize> = (0..columns)
-        .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0))
+        .map(|column| {
+            rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0)
+        })
         .collect();
     for (at, row) in rows.iter().enumerate() {
         let mut line = String::from("  ");
@@ -69,7 +73,18 @@ mod tests {
     fn a_page_is_set_for_a_terminal() {
         let page = "# name\n\nSome `code` here.\n\n```yaml\na: 1\n```\n\n## Settings\n\n| a | `long` |\n|---|---|\n| `xyz` | 1 |\n\n- one\n";
         let expected = [
-            "NAME", "", "Some code here.", "", "    a: 1", "", "Settings", "", "  a    `long`", "  xyz  1", "", "  • one",
+            "NAME",
+            "",
+            "Some code here.",
+            "",
+            "    a: 1",
+            "",
+            "Settings",
+            "",
+            "  a    `long`",
+            "  xyz  1",
+            "",
+            "  • one",
         ];
         assert_eq!(lines(page, Paint::PLAIN), expected);
     }

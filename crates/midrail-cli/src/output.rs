@@ -7,6 +7,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use midrail::Effect;
 use midrail::pack::diagnostic::visible;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::cli::{Global, When};
 use crate::failure::Failure;
@@ -254,6 +255,14 @@ fn mark(effect: Effect) -> char {
         Effect::Block => '✗',
         Effect::Halt => '■',
     }
+}
+
+/// A JSON object without the fields that say nothing.
+pub(crate) fn without_nulls(mut value: Value) -> Value {
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    value
 }
 
 /// Text of others on one line, safe to print and no longer than a number of characters.

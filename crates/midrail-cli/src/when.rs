@@ -5,7 +5,9 @@ use jiff::{SignedDuration, Timestamp};
 /// A time as it is given on the command line: RFC 3339, a day, or how long ago (`90s`, `30m`, `2h`, `3d`, `1w`).
 pub(crate) fn parse(text: &str) -> Result<Timestamp, String> {
     let wrong = || {
-        format!("`{text}` is no time: write 2026-11-15T10:00:00Z, 2026-11-15, or how long ago, such as 2h or 3d")
+        format!(
+            "`{text}` is no time: write 2026-11-15T10:00:00Z, 2026-11-15, or how long ago, such as 2h or 3d"
+        )
     };
     if let Ok(time) = text.parse() {
         return Ok(time);
@@ -62,7 +64,8 @@ mod tests {
         assert_eq!(full(parse("2026-11-15").unwrap()), "2026-11-15 00:00:00Z");
         let ago = Timestamp::now().duration_since(parse("2h").unwrap()).as_secs();
         assert!((7_200..7_205).contains(&ago), "{ago}");
-        for wrong in ["", "h", "2", "2y", "-2h", "99999999999999999999d", "999999999999w", "2026-13-01", "é"] {
+        for wrong in ["", "h", "2", "2y", "-2h", "99999999999999999999d", "999999999999w", "2026-13-01", "é"]
+        {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

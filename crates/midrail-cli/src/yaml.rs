@@ -40,6 +40,13 @@ fn nested(head: &str, value: &Value, indent: usize, out: &mut Vec<String>) {
             out.push(head.to_owned());
             write(value, indent, out);
         }
+        Value::String(text)
+            if text.contains('\n') && !text.ends_with('\n') && !text.starts_with([' ', '\n']) =>
+        {
+            out.push(format!("{head} |-"));
+            let pad = " ".repeat(indent);
+            out.extend(text.lines().map(|line| format!("{pad}{}", midrail::pack::diagnostic::visible(line))));
+        }
         other => out.push(format!("{head} {}", scalar(other))),
     }
 }
@@ -80,7 +87,14 @@ mod tests {
     fn values_read_as_yaml() {
         let value = json!({"id": "a", "tools": ["x", "*"], "n": 3, "on": "yes", "rules": [{"tool": "t\u{1b}"}], "none": {}});
         let expected = [
-            "id: a", "n: 3", "none: {}", "\"on\": \"yes\"", "rules:", "  -", "    tool: \"t\\u001b\"", "tools: [x, \"*\"]",
+            "id: a",
+            "n: 3",
+            "none: {}",
+            "\"on\": \"yes\"",
+            "rules:",
+            "  -",
+            "    tool: \"t\\u001b\"",
+            "tools: [x, \"*\"]",
         ];
         assert_eq!(lines(&value), expected);
     }

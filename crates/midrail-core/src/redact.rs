@@ -34,14 +34,24 @@ pub fn apply_elsewhere(own: &str, redactions: &[Redaction], other: &str) -> Stri
     let parts: Vec<Redaction> = hidden
         .iter()
         .flat_map(|(text, replacement)| {
-            other.match_indices(text).map(|(start, found)| Redaction {
+            occurrences(other, text).map(|start| Redaction {
                 start,
-                end: start + found.len(),
+                end: start + text.len(),
                 replacement: (*replacement).to_owned(),
             })
         })
         .collect();
     apply(other, &parts)
+}
+
+/// Every place where a part stands in a text, also where places overlap.
+fn occurrences<'t>(text: &'t str, part: &'t str) -> impl Iterator<Item = usize> + 't {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from + text.get(from..)?.find(part)?;
+        from = start + text.get(start..)?.chars().next()?.len_utf8();
+        Some(start)
+    })
 }
 
 /// The parts as whole characters within the text. Empty ones are left out.

@@ -396,7 +396,8 @@ fn passing_text(
         return None;
     }
     let event = world.event;
-    let own = match (&event.text, event.result.as_ref().and_then(|result| result.content.as_ref())) {
+    let content = event.result.as_ref().and_then(|result| result.content.as_ref());
+    let own = match (&event.text, content.filter(|content| !content.is_null())) {
         (Some(text), _) => Some(text.clone()),
         (None, Some(Value::String(content))) => Some(content.clone()),
         (None, Some(content)) => Some(content.to_string()),
@@ -420,6 +421,11 @@ fn action_digest(world: &World<'_>) -> String {
     let event = world.event;
     let tool = event.tool.as_ref().map(|tool| json!({"name": tool.name, "args": tool.args}));
     // Null and nothing are the same on the wire, and so they are here.
+    let handoff = event.handoff.as_ref().map(|handoff| {
+        let context = handoff.context.as_ref().filter(|context| !context.is_null());
+        let receiver = handoff.receiver.as_ref().filter(|receiver| !receiver.is_null());
+        json!([handoff.to, context, handoff.artifacts, handoff.rationale, receiver, handoff.extra])
+    });
     let result = event.result.as_ref().map(|result| {
         json!([
             result.ok,
@@ -429,7 +435,7 @@ fn action_digest(world: &World<'_>) -> String {
         ])
     });
     let action = json!({
-        "kind": event.kind, "tool": tool, "text": event.text, "handoff": event.handoff,
+        "kind": event.kind, "tool": tool, "text": event.text, "handoff": handoff,
         "result": result, "output": event.output, "error": event.error,
         "session": world.session.id, "task": event.task_id(),
     });

@@ -56,7 +56,9 @@ impl WireError {
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
         match self {
-            WireError::Empty => Some("give a JSON object such as {\"kind\":\"before_tool\",\"tool\":{\"name\":\"Write\"}}".into()),
+            WireError::Empty => Some(
+                "give a JSON object such as {\"kind\":\"before_tool\",\"tool\":{\"name\":\"Write\"}}".into(),
+            ),
             WireError::NoEvent { what, .. } if what.contains("kind") => {
                 let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.word()).collect();
                 Some(format!("the kinds of event are {}", kinds.join(", ")))
@@ -101,7 +103,8 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
 /// One decision as one line.
 pub fn encode(decision: &Decision) -> String {
     // A decision holds nothing that JSON cannot: maps with text keys, texts, numbers.
-    serde_json::to_string(decision).unwrap_or_else(|_| r#"{"effect":"block","by":"midrail","mode":"enforce"}"#.to_owned())
+    serde_json::to_string(decision)
+        .unwrap_or_else(|_| r#"{"effect":"block","by":"midrail","mode":"enforce"}"#.to_owned())
 }
 
 /// How deep brackets are nested, outside of strings. Cheap, and before anything recursive sees the text.
@@ -137,7 +140,10 @@ mod tests {
     fn bad_input_says_where_and_what() {
         assert_eq!(message(b""), "there is no event: the input is empty");
         assert_eq!(message(b"\xff\xfe"), "the event is not UTF-8: byte 0 does not belong there");
-        assert_eq!(message(b"{\"kind\": \n nope}"), "the event is not JSON: line 2, column 3: expected ident");
+        assert_eq!(
+            message(b"{\"kind\": \n nope}"),
+            "the event is not JSON: line 2, column 3: expected ident"
+        );
         assert!(message(br#"{"kind":"explode"}"#).contains("unknown kind of event `explode`"));
         assert!(message(br#"{"tool":{"name":"x"}}"#).contains("missing field `kind`"));
         assert!(message(br#"{"kind":"before_tool","tool":"x"}"#).contains("this is no event"));

@@ -17,6 +17,7 @@ use crate::diagnostic::{Span, excerpt, nearest};
 use crate::expr::{Expected, Expression};
 use crate::names::{EVENT_NAMES, GLOBS};
 use crate::raw::{AgentDefinition, Guard, Pack};
+use crate::rule::Deferred;
 
 /// The page of the rules of order.
 const RULES: &str = "require_before";
@@ -71,8 +72,14 @@ impl Issue {
 const RESERVED: &[&str] = &["midrail", "var", "warn", "retry", "approval", "halted", "shadow"];
 
 /// Compiles a pack, or lists everything that is wrong with it.
-pub(crate) fn compile(pack: &Pack) -> Result<Compiled<'_>, Vec<Issue>> {
-    let mut compiler = Compiler { pack, issues: Vec::new(), ids: BTreeSet::new(), entries: Vec::new() };
+pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Issue>> {
+    let mut compiler = Compiler {
+        pack,
+        checked_before: trust == Trust::CheckedBefore,
+        issues: Vec::new(),
+        ids: BTreeSet::new(),
+        entries: Vec::new(),
+    };
     if pack.pack.trim().is_empty() {
         compiler.issues.push(Issue::new("/pack", "a pack needs a name").help("write `pack: NAME`"));
     }
@@ -111,8 +118,18 @@ struct Bound<'p> {
     tools: Option<&'p [String]>,
 }
 
+/// Whether a pack is known to be right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// It is not: everything is checked.
+    Unchecked,
+    /// It was checked when it was read: expressions are parsed when they are first asked.
+    CheckedBefore,
+}
+
 struct Compiler<'p> {
     pack: &'p Pack,
+    checked_before: bool,
     issues: Vec<Issue>,
     ids: BTreeSet<String>,
     entries: Vec<CompiledGuard<'p>>,
@@ -232,9 +249,12 @@ impl<'p> Compiler<'p> {
         }
     }
 
-    fn expression(&mut self, at: &str, source: &str, expected: Expected) -> Option<Expression> {
+    fn expression(&mut self, at: &str, source: &str, expected: Expected) -> Option<Deferred> {
+        if self.checked_before {
+            return Some(Deferred::later(source, expected));
+        }
         match Expression::parse(source, &EVENT_NAMES, expected, GLOBS) {
-            Ok(expression) => Some(expression),
+            Ok(expression) => Some(Deferred::ready(expression, expected)),
             Err(problems) => {
                 self.issues.extend(problems.into_iter().map(|problem| Issue {
                     at: at.to_owned(),

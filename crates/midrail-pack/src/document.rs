@@ -103,7 +103,7 @@ impl Document {
             origin,
             idle_overlays: Vec::new(),
         };
-        if let Err(issues) = compile::compile(&document.pack) {
+        if let Err(issues) = compile::compile(&document.pack, compile::Trust::Unchecked) {
             // What a part that was wrong left behind is not told again.
             let is_echo = |issue: &Issue| {
                 let (node, _) = document.find(&document.origin.of(&issue.at));

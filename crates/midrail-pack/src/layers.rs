@@ -1,10 +1,12 @@
 //! Layers: organisation, user, project. All apply; a lower one may add and tighten, and may not loosen what a higher
 //! one locks.
 
+use std::collections::BTreeSet;
+
 use midrail_core::{Definition, Entry, Mode, Policy};
 use serde::{Deserialize, Serialize};
 
-use crate::compile::{CompiledGuard, Issue, always_on, compile};
+use crate::compile::{CompiledGuard, Issue, Trust, always_on, compile};
 use crate::diagnostic::Report;
 use crate::document::Document;
 use crate::raw::Pack;
@@ -139,6 +141,8 @@ pub(crate) struct Member<'p> {
 #[derive(Default)]
 pub(crate) struct Merged<'p> {
     members: Vec<Member<'p>>,
+    /// The ids that guardrails have in their packs.
+    ids: BTreeSet<String>,
     pub(crate) guards: Vec<Placed<'p>>,
     definitions: Vec<Definition>,
 }
@@ -162,7 +166,7 @@ impl<'p> Merged<'p> {
         let mut issues = Vec::new();
         for at in order {
             let Some(Member { pack, .. }) = self.members.get(at).copied() else { continue };
-            let compiled = match compile(pack) {
+            let compiled = match compile(pack, Trust::CheckedBefore) {
                 Ok(compiled) => compiled,
                 Err(found) => {
                     issues.extend(found.into_iter().map(|issue| (at, issue)));
@@ -181,6 +185,11 @@ impl<'p> Merged<'p> {
     }
 
     fn place(&mut self, mut placed: Placed<'p>) -> Result<(), Issue> {
+        if self.ids.insert(placed.id.clone()) {
+            // Nobody has this id; packs of a thousand guardrails are placed in one go.
+            self.guards.push(placed);
+            return Ok(());
+        }
         let is_other = |other: &Placed<'_>| other.id == placed.id && other.member != placed.member;
         let mut replaced = Vec::new();
         for (at, other) in self.guards.iter().enumerate().filter(|(_, other)| is_other(other)) {

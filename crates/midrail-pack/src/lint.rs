@@ -9,7 +9,7 @@ mod unused;
 
 use serde::Serialize;
 
-use crate::compile::{CompiledGuard, Issue, compile};
+use crate::compile::{CompiledGuard, Issue, Trust, compile};
 use crate::diagnostic::{Problem, Severity};
 use crate::document::Document;
 use crate::layers::{Layer, Merged, members};
@@ -43,7 +43,8 @@ pub fn lint(documents: &[(Layer, Document)]) -> Vec<Lint> {
     let mut merged = Merged::default();
     let _ = merged.add_all(members(documents));
     let guards = documents.iter().enumerate().flat_map(|(at, (_, document))| {
-        let compiled = compile(&document.pack).map(|compiled| compiled.entries).unwrap_or_default();
+        let compiled =
+            compile(&document.pack, Trust::Unchecked).map(|compiled| compiled.entries).unwrap_or_default();
         compiled.into_iter().map(move |guard| Found { document: at, guard })
     });
     let mut linter = Linter { documents, guards: guards.collect(), lints: Vec::new() };

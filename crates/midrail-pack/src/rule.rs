@@ -1,17 +1,55 @@
 //! The guardrail that a pack writes itself: an expression that has to hold. Also the conditions and keys of packs.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use midrail_core::{
     Changes, Condition, Context, Effect, EventKind, Fault, Guardrail, Missing, Tools, Verdict,
 };
 
-use crate::expr::{Expression, Truth, Value};
-use crate::names::EventScope;
+use crate::expr::{Expected, Expression, Truth, Value};
+use crate::names::{EVENT_NAMES, EventScope, GLOBS};
+
+/// An expression of a pack. One of a pack that was checked before is parsed when it is first asked: a process that
+/// decides one event asks few of many.
+pub(crate) struct Deferred {
+    source: String,
+    expected: Expected,
+    parsed: OnceLock<Option<Expression>>,
+}
+
+impl Deferred {
+    /// An expression that is parsed.
+    pub(crate) fn ready(expression: Expression, expected: Expected) -> Self {
+        Deferred { source: expression.source().to_owned(), expected, parsed: Some(expression).into() }
+    }
+    /// An expression that was checked before.
+    pub(crate) fn later(source: &str, expected: Expected) -> Self {
+        Deferred { source: source.to_owned(), expected, parsed: OnceLock::new() }
+    }
+
+    /// The text as the user wrote it.
+    pub(crate) fn source(&self) -> &str {
+        &self.source
+    }
+
+    fn get(&self) -> Result<&Expression, Missing> {
+        let parse = || Expression::parse(&self.source, &EVENT_NAMES, self.expected, GLOBS).ok();
+        let parsed = self.parsed.get_or_init(parse).as_ref();
+        parsed.ok_or_else(|| Missing(format!("the expression `{}` cannot be read", self.source)))
+    }
+
+    fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
+        match self.get()?.evaluate(&EventScope::new(context)) {
+            Truth::True => Ok(true),
+            Truth::False => Ok(false),
+            Truth::Unknown(names) => Err(unknown(&names)),
+        }
+    }
+}
 
 /// A custom check. Without an expression it objects whenever it applies.
 pub(crate) struct CustomCheck {
-    pub(crate) check: Option<Expression>,
+    pub(crate) check: Option<Deferred>,
     pub(crate) effect: Effect,
     pub(crate) reason: String,
     pub(crate) user_message: Option<String>,
@@ -20,12 +58,10 @@ pub(crate) struct CustomCheck {
 
 impl Guardrail for CustomCheck {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        if let Some(check) = &self.check {
-            match check.evaluate(&EventScope::new(context)) {
-                Truth::True => return Ok(Verdict::allow()),
-                Truth::False => {}
-                Truth::Unknown(names) => return Err(unknown(&names).into()),
-            }
+        if let Some(check) = &self.check
+            && check.holds(context)?
+        {
+            return Ok(Verdict::allow());
         }
         let mut verdict = Verdict::new(self.effect, self.reason.clone());
         if let Some(check) = &self.check {
@@ -105,15 +141,11 @@ fn unknown(names: &[&crate::expr::Name]) -> Missing {
 }
 
 /// `when:` of a guardrail.
-pub(crate) struct When(pub(crate) Expression);
+pub(crate) struct When(pub(crate) Deferred);
 
 impl Condition for When {
     fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
-        match self.0.evaluate(&EventScope::new(context)) {
-            Truth::True => Ok(true),
-            Truth::False => Ok(false),
-            Truth::Unknown(names) => Err(unknown(&names)),
-        }
+        self.0.holds(context)
     }
 }
 
@@ -135,9 +167,9 @@ impl Condition for All {
 }
 
 /// The key of a call, computed. A value that is not known or nothing is no key.
-pub(crate) fn key(expression: &Expression, context: &Context<'_>) -> Option<String> {
+pub(crate) fn key(expression: &Deferred, context: &Context<'_>) -> Result<Option<String>, Missing> {
     let scope = EventScope::new(context);
-    match expression.value(&scope) {
+    Ok(match expression.get()?.value(&scope) {
         Value::Unknown | Value::Null => None,
         Value::Bool(value) => Some(value.to_string()),
         Value::Number(value) => Some(value.to_string()),
@@ -146,5 +178,5 @@ pub(crate) fn key(expression: &Expression, context: &Context<'_>) -> Option<Stri
         Value::Json(serde_json::Value::Null) => None,
         Value::Json(serde_json::Value::String(text)) => Some(text.clone()),
         Value::Json(value) => Some(value.to_string()),
-    }
+    })
 }

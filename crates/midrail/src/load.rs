@@ -123,7 +123,7 @@ impl Load {
         let mut reader =
             Reader { env: self.env.as_deref(), documents: Vec::new(), reports: Vec::new(), has_env: false };
         for file in files {
-            reader.add(&file, &mut Vec::new())?;
+            reader.add(&file, None, &mut Vec::new())?;
         }
         if !reader.reports.is_empty() {
             return Err(LoadError::Problems(reader.reports));
@@ -269,7 +269,12 @@ struct Reader<'l> {
 
 impl Reader<'_> {
     /// Adds a file, after the ones that it builds on.
-    fn add(&mut self, file: &PackFile, above: &mut Vec<PathBuf>) -> Result<(), LoadError> {
+    fn add(
+        &mut self,
+        file: &PackFile,
+        base_of: Option<&str>,
+        above: &mut Vec<PathBuf>,
+    ) -> Result<(), LoadError> {
         let identity = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
         if above.contains(&identity) {
             above.push(identity);
@@ -285,14 +290,15 @@ impl Reader<'_> {
                 return Ok(());
             }
         };
-        for document in documents {
+        for mut document in documents {
             for name in document.pack.extends.iter() {
                 let base = self.base(file, name)?;
-                if !self.documents.iter().any(|(_, known)| known.path == base.path.display().to_string()) {
-                    self.add(&base, above)?;
-                }
+                self.add(&base, Some(&document.path), above)?;
             }
             self.has_env |= self.env.is_some_and(|env| document.pack.env.contains_key(env));
+            if let Some(path) = base_of {
+                document = document.as_base_of(path);
+            }
             self.documents.push((file.layer, document));
         }
         above.pop();

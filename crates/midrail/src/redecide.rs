@@ -66,21 +66,24 @@ impl<'s> Reproduction<'s> {
         Reproduction { store, policies: BTreeMap::new() }
     }
 
-    /// Makes a decision again.
-    pub fn again(&mut self, record: &Record) -> Result<Reproduced, StoreError> {
+    /// Makes a decision again. `None`: there was nothing to decide.
+    pub fn again(&mut self, record: &Record) -> Result<Option<Reproduced>, StoreError> {
+        if !is_decided(record) {
+            return Ok(None);
+        }
         let revision = &record.decision.policy;
         if !self.policies.contains_key(revision) {
             let policy = self.compile(revision)?;
             self.policies.insert(revision.clone(), policy);
         }
-        Ok(match self.policies.get(revision) {
+        Ok(Some(match self.policies.get(revision) {
             Some(Ok(policy)) => match changes(&record.decision, &record.replay(policy)) {
                 changes if changes.is_empty() => Reproduced::Same,
                 changes => Reproduced::Differs(changes),
             },
             Some(Err(why)) => Reproduced::Unknown(why.clone()),
             None => Reproduced::Unknown("its policy is not known".to_owned()),
-        })
+        }))
     }
 
     fn compile(&self, revision: &str) -> Result<Result<Policy, String>, StoreError> {
@@ -131,14 +134,11 @@ impl WhatIf {
     /// What the policy would have decided in place of this record. `None`: there was nothing to decide.
     pub fn next(&mut self, record: &Record) -> Option<Projection> {
         let slices = self.sessions.entry(record.session.clone()).or_default();
-        if record.event.kind == EventKind::ApprovalDecided {
+        if !is_decided(record) {
             answer(slices, record);
-            return None;
-        }
-        if let Some(Value::Object(variables)) = record.event.extra.get("set")
-            && record.decision.verdicts.is_empty()
-        {
-            slices.extend(variables.iter().map(|(name, value)| (variable_key(name), value.clone())));
+            if let Some(Value::Object(variables)) = record.event.extra.get("set") {
+                slices.extend(variables.iter().map(|(name, value)| (variable_key(name), value.clone())));
+            }
             return None;
         }
         let mut session = Session::new(&*record.session);
@@ -175,6 +175,12 @@ impl WhatIf {
         }
         Some(Projection { decision: evaluation.decision, unknown })
     }
+}
+
+/// Whether the law was asked. Answers of people and variables that are set are written down, not decided.
+fn is_decided(record: &Record) -> bool {
+    // The law reads whether the run was halted, whatever else it reads.
+    record.event.kind != EventKind::ApprovalDecided && record.slices.contains_key(HALTED)
 }
 
 /// A fact as it was when the record was made, if that is known.

@@ -10,7 +10,9 @@ use crate::output::Output;
 
 /// Print a completion script for a shell.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "For example: midrail completions bash > ~/.local/share/bash-completion/completions/midrail")]
+#[command(
+    after_help = "For example: midrail completions bash > ~/.local/share/bash-completion/completions/midrail"
+)]
 pub(crate) struct Args {
     /// The shell
     shell: Shell,

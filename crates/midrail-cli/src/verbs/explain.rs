@@ -28,7 +28,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     match (&args.id, args.decision) {
         (Some(id), _) => guardrail::explain(id, &args.packs, output)?,
         (None, Some(seq)) => decision::explain(seq, &args.store, output)?,
-        (None, None) => return Err(Failure::new("nothing to explain").help("name a guardrail, or `--decision SEQ`")),
+        (None, None) => {
+            return Err(Failure::new("nothing to explain").help("name a guardrail, or `--decision SEQ`"));
+        }
     }
     Ok(Exit::Good)
 }

@@ -36,9 +36,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let (errors, warnings, notes) = (broken + of(Severity::Error), of(Severity::Warning), of(Severity::Note));
     if output.is_json() {
         let findings: Vec<Value> = reports.iter().flat_map(Report::plain).map(as_finding).collect();
-        let findings: Vec<Value> =
-            findings.into_iter().chain(lints.iter().map(|lint| json!(lint))).collect();
-        output.json(&json!({"errors": errors, "warnings": warnings, "notes": notes, "findings": findings}))?;
+        let findings: Vec<Value> = findings.into_iter().chain(lints.iter().map(|lint| json!(lint))).collect();
+        output
+            .json(&json!({"errors": errors, "warnings": warnings, "notes": notes, "findings": findings}))?;
     } else {
         for report in reports.iter().chain(&by_file(&lints, &documents)) {
             let text = report.render(output.paint().is_on());
@@ -72,8 +72,10 @@ fn by_file(lints: &[Lint], documents: &[(Layer, Document)]) -> Vec<Report> {
 
 fn summary(errors: usize, warnings: usize, notes: usize, output: &Output) -> String {
     let paint = output.paint();
-    let parts = [(errors, "error", Style::Bad), (warnings, "warning", Style::Caution), (notes, "note", Style::Note)];
+    let parts =
+        [(errors, "error", Style::Bad), (warnings, "warning", Style::Caution), (notes, "note", Style::Note)];
     let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
-    let parts: Vec<String> = parts.map(|(number, noun, style)| paint.style(style, count(number, noun))).collect();
+    let parts: Vec<String> =
+        parts.map(|(number, noun, style)| paint.style(style, count(number, noun))).collect();
     if parts.is_empty() { paint.style(Style::Good, "✓ nothing to object to") } else { parts.join(", ") }
 }

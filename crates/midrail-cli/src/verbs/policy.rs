@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use midrail::pack::diagnostic::visible;
 use midrail::pack::{Placement, outline};
-use midrail::{Definition, Entry, Loaded, Mode, Tools, summary};
+use midrail::{Definition, Entry, Loaded, Mode, Tools, page, summary};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::Packs;
-use crate::output::{Output, Style, effect_style, short, wrap};
+use crate::output::{Output, Style, effect_style, short, without_nulls, wrap};
 use crate::table::{Table, cell, styled};
 use crate::yaml;
 
@@ -60,7 +60,8 @@ fn prompt(sentences: &[String]) -> Vec<String> {
     if sentences.is_empty() {
         return vec!["No guardrails limit what you do beyond the usual care.".to_owned()];
     }
-    let intro = "Guardrails check everything that you do. What breaks one of these rules is stopped or changed:";
+    let intro =
+        "Guardrails check everything that you do. What breaks one of these rules is stopped or changed:";
     std::iter::once(intro.to_owned())
         .chain(sentences.iter().map(|sentence| format!("- {}", visible(sentence))))
         .collect()
@@ -125,21 +126,25 @@ impl View<'_> {
     fn table(&self, entries: &[&Entry]) -> Table {
         let mut table = Table::new(&["guardrail", "priority", "effect", "mode", "lock", "on", "tools"]);
         for Entry { spec, guardrail } in entries {
-            let place = self.places.get(&*spec.id);
             let effect = spec.effect.unwrap_or_else(|| guardrail.ceiling());
             let on: Vec<&str> = spec.on.iter().map(|kind| kind.word()).collect();
-            let is_locked = place.is_none_or(|place| place.locked);
             table.row(vec![
                 cell(short(&spec.id, 40)),
                 cell(spec.priority.to_string()),
                 styled(effect.word(), effect_style(effect)),
                 if spec.mode == Mode::Shadow { styled("shadow", Style::Caution) } else { cell("enforce") },
-                cell(if is_locked { "locked" } else { "" }),
+                cell(if self.is_locked(&spec.id) { "locked" } else { "" }),
                 cell(on.join(", ")),
                 cell(short(&tools(spec, &guardrail.tools()), 48)),
             ]);
         }
         table
+    }
+
+    /// Whether no lower layer may loosen it. What is always on is as good as locked.
+    fn is_locked(&self, id: &str) -> bool {
+        let is_always_on = page(id).is_some_and(|page| page.always_on);
+        is_always_on || self.places.get(id).is_some_and(|placement| placement.locked)
     }
 
     fn print_definitions(&self, output: &mut Output) -> Result<(), Failure> {
@@ -157,7 +162,10 @@ impl View<'_> {
         if sentences.is_empty() {
             return Ok(());
         }
-        output.line(format!("\n{}", output.paint().style(Style::Strong, "in plain words (--prompt prints this alone)")))?;
+        output.line(format!(
+            "\n{}",
+            output.paint().style(Style::Strong, "in plain words (--prompt prints this alone)")
+        ))?;
         for sentence in sentences {
             for (at, line) in wrap(sentence, output.width().saturating_sub(4)).into_iter().enumerate() {
                 output.line(format!("  {} {line}", if at == 0 { "•" } else { " " }))?;
@@ -170,11 +178,11 @@ impl View<'_> {
         let documents = self.loaded.documents.iter();
         let packs: Vec<Value> = documents
             .map(|(layer, document)| {
-                json!({
+                without_nulls(json!({
                     "layer": layer.word(), "file": document.path, "pack": document.pack.pack,
                     "version": document.pack.version, "description": document.pack.description,
                     "lock": document.pack.lock, "mode": document.pack.mode, "base_of": document.base_of,
-                })
+                }))
             })
             .collect();
         let guardrails: Vec<Value> = self.entries.iter().map(|entry| self.entry_json(entry)).collect();
@@ -188,14 +196,14 @@ impl View<'_> {
     fn entry_json(&self, Entry { spec, guardrail }: &Entry) -> Value {
         let place = self.places.get(&*spec.id);
         let document = place.and_then(|place| self.loaded.documents.get(place.document));
-        json!({
+        without_nulls(json!({
             "id": spec.id, "description": spec.description, "priority": spec.priority,
             "category": spec.category.word(), "on": spec.on, "tools": tool_list(&spec.tools, &guardrail.tools()),
             "effect": spec.effect.unwrap_or_else(|| guardrail.ceiling()), "mode": spec.mode,
-            "locked": place.is_none_or(|place| place.locked),
+            "locked": self.is_locked(&spec.id),
             "layer": document.map(|(layer, _)| layer.word()), "file": document.map(|(_, document)| &document.path),
             "line": place.map(|place| place.line), "column": place.map(|place| place.column),
-        })
+        }))
     }
 }
 

@@ -147,7 +147,10 @@ fn files(paths: &[PathBuf]) -> Result<Vec<TestFile>, Failure> {
         match project {
             Some(project) => paths.push(project.join(places::PROJECT_FOLDER)),
             None => {
-                return Ok(shipped::PACKS.iter().map(|(name, text)| shipped_file(name, text, false)).collect());
+                return Ok(shipped::PACKS
+                    .iter()
+                    .map(|(name, text)| shipped_file(name, text, false))
+                    .collect());
             }
         }
     }
@@ -186,9 +189,10 @@ fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
             if !is_hidden {
                 below(&path, found)?;
             }
-        } else if path.extension().is_some_and(|ending| {
-            ["yaml", "yml", "json", "md"].iter().any(|known| ending == *known)
-        }) {
+        } else if path
+            .extension()
+            .is_some_and(|ending| ["yaml", "yml", "json", "md"].iter().any(|known| ending == *known))
+        {
             found.push(path);
         }
     }
@@ -227,23 +231,26 @@ fn show(result: &FileResult, output: &mut Output) -> Result<(), Failure> {
     let paint = output.paint();
     let is_good = result.failed == 0;
     let mark = if is_good { paint.style(Style::Good, "✓") } else { paint.style(Style::Bad, "✗") };
-    let failed = if is_good {
-        String::new()
-    } else {
-        paint.style(Style::Bad, format!(", {} failed", result.failed))
-    };
+    let failed =
+        if is_good { String::new() } else { paint.style(Style::Bad, format!(", {} failed", result.failed)) };
     output.line(format!("{mark} {}  {} passed{failed}", visible(&result.path), result.passed))?;
     for case in &result.cases {
         if case.checks.is_empty() {
             let id = paint.style(Style::Strong, short(&case.id, 100));
-            output.line(format!("  {} {id}: it expects nothing, so it shows nothing", paint.style(Style::Bad, "Wrong")))?;
+            output.line(format!(
+                "  {} {id}: it expects nothing, so it shows nothing",
+                paint.style(Style::Bad, "Wrong")
+            ))?;
         }
         for checked in &case.checks {
             if !checked.outcome.is_good() {
                 miss(case, checked, output)?;
             } else if output.is_verbose() {
                 let what = format!("{} › {}", short(&case.id, 100), place(checked));
-                output.line(format!("  {} {what}", paint.style(Style::Good, format!("{:<9}", checked.outcome.word()))))?;
+                output.line(format!(
+                    "  {} {what}",
+                    paint.style(Style::Good, format!("{:<9}", checked.outcome.word()))
+                ))?;
             }
         }
     }

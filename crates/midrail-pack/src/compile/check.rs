@@ -176,7 +176,7 @@ impl Compiler<'_> {
             Some(KeySource::Expression { expression }) => {
                 let expression =
                     self.expression(&format!("{at}/key/expression"), expression, Expected::Any)?;
-                Key::Computed(Arc::new(move |context: &Context<'_>| Ok(key(&expression, context))))
+                Key::Computed(Arc::new(move |context: &Context<'_>| key(&expression, context)))
             }
         };
         let rules = rule.tool.iter().map(|tool| KeyedRule {

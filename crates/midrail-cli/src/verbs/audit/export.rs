@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::Records;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, count};
 use crate::input::{StoreFile, quoted};
 use crate::output::Output;
 
@@ -25,6 +25,10 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
     #[command(flatten)]
     store: StoreFile,
+}
+
+fn counted(number: u64, noun: &str) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), noun)
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
@@ -48,10 +52,10 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
             withheld => format!(", {withheld} more by their hashes alone"),
         };
         output.line(format!(
-            "{}: {} records{withheld}, {} checkpoints",
+            "{}: {}{withheld}, {}",
             quoted(path),
-            done.shown,
-            done.checkpoints
+            counted(done.shown, "record"),
+            counted(done.checkpoints, "checkpoint")
         ))?;
     }
     Ok(Exit::Good)

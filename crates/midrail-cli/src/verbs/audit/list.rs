@@ -2,7 +2,7 @@
 
 use midrail::Record;
 use midrail::pack::diagnostic::visible;
-use midrail::store::{Entry, Filter, MAX_PAGE, AuditLog};
+use midrail::store::{AuditLog, Entry, Filter, MAX_PAGE};
 use serde_json::json;
 
 use super::Records;
@@ -10,7 +10,7 @@ use crate::decision::subject;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::StoreFile;
-use crate::output::{Output, Style, effect_style, short};
+use crate::output::{Output, Style, effect_style, short, without_nulls};
 use crate::table::{Table, cell, styled};
 use crate::when;
 
@@ -62,11 +62,11 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
 
 fn as_json(entry: &Entry, record: &Record) -> serde_json::Value {
     let decision = &record.decision;
-    json!({
+    without_nulls(json!({
         "seq": entry.seq, "time": record.time, "session": record.session, "kind": record.event.kind,
         "tool": record.event.tool_name(), "effect": decision.effect, "by": decision.by, "reason": decision.reason,
         "would": decision.would, "guardrails": entry.labels.guardrails, "policy": decision.policy, "hash": entry.hash,
-    })
+    }))
 }
 
 fn row(entry: &Entry, record: &Record) -> Vec<(String, Option<Style>)> {

@@ -82,8 +82,9 @@ fn reproduce(args: &Args, store: &SqliteStore, output: &Output) -> Result<Totals
     each(store, args.records.filter(), |entry| {
         progress.show(entry.seq, end);
         let record = entry.record()?;
+        let Some(reproduced) = reproduction.again(&record)? else { return Ok(()) };
         totals.records += 1;
-        let (changes, note) = match reproduction.again(&record)? {
+        let (changes, note) = match reproduced {
             Reproduced::Same => {
                 totals.same += 1;
                 return Ok(());
@@ -144,7 +145,11 @@ fn print(totals: &Totals, is_other: bool, output: &mut Output) -> Result<(), Fai
     let paint = output.paint();
     let shown = if output.is_verbose() { usize::MAX } else { MAX_SHOWN };
     for different in totals.differences.iter().take(shown) {
-        output.line(format!("{} {}", paint.style(Style::Strong, format!("record {}", different.seq)), different.what))?;
+        output.line(format!(
+            "{} {}",
+            paint.style(Style::Strong, format!("record {}", different.seq)),
+            different.what
+        ))?;
         for Change { field, recorded, now } in &different.changes {
             output.line(format!("  {field:<7} {} → {}", value(recorded, paint), value(now, paint)))?;
         }
@@ -158,7 +163,8 @@ fn print(totals: &Totals, is_other: bool, output: &mut Output) -> Result<(), Fai
     if !totals.differences.is_empty() {
         output.line("")?;
     }
-    let (same, different) = if is_other { ("as before", "otherwise") } else { ("reproduced", "not reproduced") };
+    let (same, different) =
+        if is_other { ("as before", "otherwise") } else { ("reproduced", "not reproduced") };
     let mut parts = vec![paint.style(Style::Good, format!("{} {same}", totals.same))];
     for (number, word) in [(totals.different, different), (totals.unknown, "that cannot be made again")] {
         if number > 0 {

@@ -72,7 +72,9 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
 fn is_store(path: &Path) -> bool {
     const MAGIC: &[u8] = b"SQLite format 3\0";
     let mut start = [0; 16];
-    path.is_file() && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok()) && start == *MAGIC
+    path.is_file()
+        && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+        && start == *MAGIC
 }
 
 fn as_json(verification: &Verification) -> Result<Value, Failure> {
@@ -89,11 +91,9 @@ pub(crate) fn lines(what: &Path, verification: &Verification, output: &Output) -
     let mut lines = Vec::new();
     match &verification.misfit {
         None if verification.records == 0 => lines.push(format!("{} is an empty log", quoted(what))),
-        None => lines.push(format!(
-            "{} the log fits together: {}",
-            paint.style(Style::Good, "✓"),
-            quoted(what)
-        )),
+        None => {
+            lines.push(format!("{} the log fits together: {}", paint.style(Style::Good, "✓"), quoted(what)))
+        }
         Some(misfit) => lines.push(format!(
             "{} record {} does not fit: {}",
             paint.style(Style::Bad, "✗"),
@@ -119,7 +119,10 @@ pub(crate) fn lines(what: &Path, verification: &Verification, output: &Output) -
     };
     add("signatures", signed);
     if verification.unsigned > 0 {
-        add("unsigned", format!("{} at the end; note the head to see if they are cut off", verification.unsigned));
+        add(
+            "unsigned",
+            format!("{} at the end; note the head to see if they are cut off", verification.unsigned),
+        );
     }
     if !verification.keys.is_empty() {
         add("keys", verification.keys.join(", "));

@@ -9,6 +9,7 @@ use crate::decision::{self, field};
 use crate::failure::Failure;
 use crate::input::StoreFile;
 use crate::output::{Output, Style, short};
+use crate::table::{Table, cell};
 use crate::when;
 
 pub(super) fn explain(seq: u64, store: &StoreFile, output: &mut Output) -> Result<(), Failure> {
@@ -17,14 +18,17 @@ pub(super) fn explain(seq: u64, store: &StoreFile, output: &mut Output) -> Resul
     let record = entry.record()?;
     if output.is_json() {
         let body: Value = serde_json::from_str(&entry.body).map_err(|error| Failure::of(&error))?;
-        return output.json(&json!({"seq": entry.seq, "prev": entry.prev, "hash": entry.hash, "record": body}));
+        return output
+            .json(&json!({"seq": entry.seq, "prev": entry.prev, "hash": entry.hash, "record": body}));
     }
     let paint = output.paint();
     let Record { time, session, event, decision, .. } = &record;
-    output.line(paint.style(
-        Style::Dim,
-        format!("record {seq} · {} · session {}", when::full(*time), visible(session)),
-    ))?;
+    output.line(
+        paint.style(
+            Style::Dim,
+            format!("record {seq} · {} · session {}", when::full(*time), visible(session)),
+        ),
+    )?;
     // The table of verdicts comes in any case, and further below.
     for line in decision::block(event, &Decision { verdicts: Vec::new(), ..decision.clone() }, output) {
         output.line(line)?;
@@ -41,12 +45,15 @@ pub(super) fn explain(seq: u64, store: &StoreFile, output: &mut Output) -> Resul
     known(&record, output)?;
     if let Some(denied) = &record.denied {
         section("the denial", output)?;
-        fields(output, &[
-            ("event", "PolicyDenied".to_owned()),
-            ("policy", denied.policy_name.clone()),
-            ("tool", denied.tool_name.clone()),
-            ("event id", denied.event_id.clone()),
-        ])?;
+        fields(
+            output,
+            &[
+                ("event", "PolicyDenied".to_owned()),
+                ("policy", denied.policy_name.clone()),
+                ("tool", denied.tool_name.clone()),
+                ("event id", denied.event_id.clone()),
+            ],
+        )?;
         for (key, value) in &denied.metadata {
             fields(output, &[(key, short(&value.to_string(), 200).into_owned())])?;
         }
@@ -58,21 +65,27 @@ pub(super) fn explain(seq: u64, store: &StoreFile, output: &mut Output) -> Resul
 /// The facts and the slices that the decision was made from.
 fn known(record: &Record, output: &mut Output) -> Result<(), Failure> {
     section("what was known", output)?;
+    let mut table = Table::new(&["what", "was"]);
+    let mut add = |name: &str, text: &str| table.row(vec![cell(short(name, 60)), cell(short(text, 240))]);
     if let Some(root) = &record.facts.root {
-        fields(output, &[("root", root.clone())])?;
+        add("root", root);
     }
     for (key, fact) in &record.facts.known {
-        line(output, &key.to_string(), &in_words(fact))?;
+        add(&key.to_string(), &in_words(fact));
     }
     for (key, slice) in &record.slices {
-        let value = slice.as_ref().map_or("none".to_owned(), |value| short(&value.to_string(), 200).into_owned());
-        line(output, &format!("session {key}"), &value)?;
+        let value = slice.as_ref().map_or("none".to_owned(), ToString::to_string);
+        add(&format!("session:{key}"), &value);
+    }
+    for line in table.lines(output.paint(), 2, output.width()) {
+        output.line(line)?;
     }
     Ok(())
 }
 
 fn in_words(fact: &Fact) -> String {
-    let real = |real: &Option<String>| real.as_ref().map(|real| format!(", in truth {real}")).unwrap_or_default();
+    let real =
+        |real: &Option<String>| real.as_ref().map(|real| format!(", in truth {real}")).unwrap_or_default();
     match fact {
         Fact::Action(action) => {
             let files = match &action.target_files {
@@ -101,11 +114,6 @@ fn in_words(fact: &Fact) -> String {
 fn section(title: &str, output: &mut Output) -> Result<(), Failure> {
     let title = output.paint().style(Style::Strong, title);
     output.line(format!("\n{title}"))
-}
-
-fn line(output: &mut Output, name: &str, text: &str) -> Result<(), Failure> {
-    let name = output.paint().style(Style::Dim, visible(name));
-    output.line(format!("  {name}  {}", short(text, 240)))
 }
 
 fn fields(output: &mut Output, fields: &[(&str, String)]) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::input::Packs;
 use crate::markdown;
-use crate::output::{Output, Style, wrap};
+use crate::output::{Output, Style, without_nulls, wrap};
 use crate::yaml;
 
 pub(super) fn explain(id: &str, packs: &Packs, output: &mut Output) -> Result<(), Failure> {
@@ -25,7 +25,9 @@ pub(super) fn explain(id: &str, packs: &Packs, output: &mut Output) -> Result<()
 
 fn unknown(id: &str, placements: &[Placement]) -> Failure {
     let failure = Failure::new(format!("unknown guardrail `{}`", visible(id)));
-    let built_in = CATALOGUE.iter().flat_map(|page| [page.id, page.name].into_iter().chain(page.aliases.iter().copied()));
+    let built_in = CATALOGUE
+        .iter()
+        .flat_map(|page| [page.id, page.name].into_iter().chain(page.aliases.iter().copied()));
     let known: Vec<&str> = built_in.chain(placements.iter().map(|placement| placement.id.as_str())).collect();
     match nearest(id, known.iter().copied()) {
         Some(near) => failure.help(format!("did you mean `{near}`?")),
@@ -50,7 +52,13 @@ fn built_in(page: &Page, output: &mut Output) -> Result<(), Failure> {
     }
     let on: Vec<&str> = page.on.iter().map(|kind| kind.word()).collect();
     let always = if page.always_on { ", always on" } else { "" };
-    let text = format!("{} · {} · priority {} · {}{always}", page.id, page.category.word(), page.priority, on.join(", "));
+    let text = format!(
+        "{} · {} · priority {} · {}{always}",
+        page.id,
+        page.category.word(),
+        page.priority,
+        on.join(", ")
+    );
     output.line(format!("\n{}", output.paint().style(Style::Dim, text)))
 }
 
@@ -61,22 +69,24 @@ fn of_pack(placement: &Placement, loaded: &Loaded, output: &mut Output) -> Resul
     let settings = serde_json::to_value(&placement.guard).map_err(|error| Failure::of(&error))?;
     let uses = placement.guard.uses.as_deref().and_then(page);
     if output.is_json() {
-        return output.json(&json!({
+        return output.json(&without_nulls(json!({
             "id": placement.id, "layer": layer.word(), "pack": document.pack.pack, "file": document.path,
             "line": placement.line, "column": placement.column, "locked": placement.locked,
             "enabled": placement.enabled, "agent": placement.agent, "settings": settings,
             "built_in": uses.map(|page| page.id),
-        }));
+        })));
     }
     let paint = output.paint();
     output.line(paint.style(Style::Strong, visible(&placement.id)))?;
     let description = placement.guard.description.as_ref().or(placement.guard.name.as_ref());
-    for line in description.into_iter().flat_map(|text| wrap(text, output.width())) {
+    let width = output.width();
+    for line in description.into_iter().flat_map(|text| wrap(text, width)) {
         output.line(line)?;
     }
     output.line("")?;
-    for line in yaml::lines(&settings) {
-        output.line(format!("    {line}"))?;
+    let lines = written(&document.source, placement).unwrap_or_else(|| yaml::lines(&settings));
+    for line in lines {
+        output.line(format!("    {line}").trim_end())?;
     }
     let mut place = format!(
         "{} pack `{}`, {}:{}:{}",
@@ -100,4 +110,47 @@ fn of_pack(placement: &Placement, loaded: &Loaded, output: &mut Output) -> Resul
         output.line(paint.style(Style::Dim, format!("what it does: midrail explain {}", page.id)))?;
     }
     Ok(())
+}
+
+/// The guardrail as its pack says it: an item of a list in block style, with what is indented below it.
+fn written(source: &str, placement: &Placement) -> Option<Vec<String>> {
+    let mut lines = source.lines().skip(placement.line.checked_sub(1)?);
+    let indent = placement.column.checked_sub(1)?;
+    let first = lines.next()?;
+    let is_item = first.get(..indent)?.trim() == "-";
+    let body = first.get(indent..)?;
+    if !is_item || body.starts_with(['{', '"', '[']) {
+        return None;
+    }
+    let is_below = |line: &&str| line.trim().is_empty() || line.len() - line.trim_start().len() >= indent;
+    let rest = lines.take_while(is_below).map(|line| line.get(indent..).unwrap_or_default());
+    let mut written: Vec<String> =
+        std::iter::once(body).chain(rest).map(|line| visible(line).into_owned()).collect();
+    while written.last().is_some_and(|line| line.trim().is_empty()) {
+        written.pop();
+    }
+    Some(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guardrail_is_shown_as_it_is_written() {
+        let source = "pack: a\nguardrails:\n  - id: x\n    tools: y # why\n\n  - {id: z}\n";
+        let at = |line, column| Placement {
+            id: String::new(),
+            document: 0,
+            line,
+            column,
+            guard: Default::default(),
+            agent: None,
+            locked: false,
+            enabled: true,
+        };
+        assert_eq!(written(source, &at(3, 5)).unwrap(), ["id: x", "tools: y # why"]);
+        assert_eq!(written(source, &at(6, 5)), None);
+        assert_eq!(written(source, &at(99, 5)), None);
+    }
 }

@@ -1,0 +1,19 @@
+//! Any bytes as an event: an error, or an event that the engine decides.
+#![no_main]
+
+use std::sync::{Arc, LazyLock};
+
+use libfuzzer_sys::fuzz_target;
+use midrail::{Engine, Files, Load};
+
+static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
+    let loaded = Load { packs: vec!["midrail:default".into()], ..Load::default() }.load().unwrap();
+    let files = Arc::new(Files::world(Default::default()));
+    Arc::new(Engine::builder(loaded.policy, &loaded.source).files(files).build().unwrap())
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(event) = midrail_doors::wire::decode(bytes) {
+        drop(midrail_doors::wire::encode(&ENGINE.decide(event)));
+    }
+});

@@ -1,0 +1,14 @@
+//! Any text as an expression: what parses prints and parses again to the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use midrail_pack::expr::Expected;
+use midrail_pack::{EVENT_NAMES, Expression, GLOBS};
+
+fuzz_target!(|text: &str| {
+    if let Ok(expression) = Expression::parse(text, &EVENT_NAMES, Expected::Bool, GLOBS) {
+        let printed = expression.to_string();
+        let again = Expression::parse(&printed, &EVENT_NAMES, Expected::Bool, GLOBS);
+        assert_eq!(again.ok(), Some(expression), "{printed}");
+    }
+});

@@ -1,0 +1,18 @@
+//! A pack of any text: problems or a policy, never a panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use midrail_pack::{Document, Layer};
+
+fuzz_target!(|text: &str| {
+    match Document::read("pack.yaml", text, Some("prod")) {
+        Ok(documents) => {
+            let layered: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();
+            if let Err(reports) = midrail_pack::policy(&layered) {
+                reports.iter().for_each(|report| drop(report.render(true)));
+            }
+            drop(midrail_pack::lint(&layered));
+        }
+        Err(report) => drop(report.render(false)),
+    }
+});

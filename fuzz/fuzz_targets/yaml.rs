@@ -1,0 +1,15 @@
+//! Any text as YAML: a tree whose places lie in the text, or problems that do.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use midrail_pack::yaml::{Limits, parse, to_json};
+
+fuzz_target!(|text: &str| {
+    match parse(text, &Limits::default()) {
+        Ok(nodes) => nodes.iter().for_each(|node| {
+            assert!(text.get(node.span.clone()).is_some());
+            drop(to_json(node));
+        }),
+        Err(problems) => problems.iter().for_each(|problem| assert!(text.get(problem.span.clone()).is_some())),
+    }
+});
