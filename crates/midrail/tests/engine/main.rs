@@ -14,6 +14,7 @@ mod examples;
 mod failures;
 mod guides;
 mod house;
+mod loading;
 mod reference;
 mod sessions;
 mod threads;

@@ -1,0 +1,135 @@
+//! Packs from disk: files, folders, what they extend, environments, the cache, and everything that can be wrong.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use midrail::{Effect, Engine, Load, LoadError, Loaded};
+use serde_json::json;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn load(path: &Path) -> Result<Loaded, LoadError> {
+    Load { packs: vec![path.to_owned()], ..Load::default() }.load()
+}
+
+fn problem(path: &Path) -> String {
+    match load(path) {
+        Ok(_) => panic!("{} loads", path.display()),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn effect(loaded: Loaded, tool: &str) -> Effect {
+    let engine = Arc::new(Engine::builder(loaded.policy, &loaded.source).build().unwrap());
+    engine.session("s").check(tool, json!({})).effect
+}
+
+#[test]
+fn a_folder_is_all_of_its_packs() {
+    let folder = folder();
+    write(folder.path(), "a.yaml", "pack: a\nguardrails:\n  - {id: no-x, tools: x}\n");
+    write(folder.path(), "b.json", r#"{"pack": "b", "guardrails": [{"id": "no-y", "tools": ["y"]}]}"#);
+    write(folder.path(), "notes.txt", "not a pack");
+    for (tool, expected) in [("x", Effect::Block), ("y", Effect::Block), ("z", Effect::Allow)] {
+        assert_eq!(effect(load(folder.path()).unwrap(), tool), expected);
+    }
+    // The always-on built-ins are there too.
+    assert!(load(folder.path()).unwrap().policy.get("builtin-004").is_some());
+}
+
+#[test]
+fn a_pack_replaces_what_it_extends() {
+    let folder = folder();
+    write(
+        folder.path(),
+        "base.yaml",
+        "pack: base\nguardrails:\n  - {id: g, tools: x}\n  - {id: h, tools: y}\n",
+    );
+    let pack = write(
+        folder.path(),
+        "own.yaml",
+        "pack: own\nextends: base.yaml\nguardrails:\n  - {id: g, tools: x, effect: warn}\n",
+    );
+    assert_eq!(effect(load(&pack).unwrap(), "x"), Effect::Warn);
+    assert_eq!(effect(load(&pack).unwrap(), "y"), Effect::Block);
+    let shipped = write(folder.path(), "shipped.yaml", "pack: own\nextends: default\n");
+    assert!(load(&shipped).unwrap().policy.get("protected-files").is_some());
+}
+
+#[test]
+fn an_environment_changes_a_pack_and_an_unknown_one_is_an_error() {
+    let folder = folder();
+    let text = "pack: p\nguardrails:\n  - {id: g, tools: x, effect: warn}\nenv:\n  prod:\n    guardrails:\n      - {id: g, effect: block}\n";
+    let path = write(folder.path(), "p.yaml", text);
+    let in_env =
+        |env: &str| Load { packs: vec![path.clone()], env: Some(env.into()), ..Load::default() }.load();
+    assert_eq!(effect(load(&path).unwrap(), "x"), Effect::Warn);
+    assert_eq!(effect(in_env("prod").unwrap(), "x"), Effect::Block);
+    assert!(in_env("prud").err().unwrap().to_string().contains("`prud`"));
+}
+
+#[test]
+fn what_is_cached_is_the_same_policy() {
+    let folder = folder();
+    let path = write(
+        folder.path(),
+        "p.yaml",
+        "pack: p\nguardrails:\n  - {id: g, tools: x, check: \"tool.args.n > 1\"}\n",
+    );
+    let cached =
+        Load { packs: vec![path.clone()], cache: Some(folder.path().join("cache")), ..Load::default() };
+    let first = cached.load().unwrap();
+    assert!(!first.documents.is_empty());
+    let second = cached.load().unwrap();
+    assert!(second.documents.is_empty(), "the second load reads the text again");
+    assert_eq!(first.policy.revision(), second.policy.revision());
+    assert_eq!(effect(first, "x"), effect(second, "x"));
+    // A broken cache is read past, a changed pack is read anew.
+    for entry in fs::read_dir(folder.path().join("cache")).unwrap() {
+        fs::write(entry.unwrap().path(), "garbage").unwrap();
+    }
+    assert_eq!(effect(cached.load().unwrap(), "x"), Effect::Block);
+    fs::write(&path, "pack: p\nguardrails:\n  - {id: g, tools: z}\n").unwrap();
+    assert_eq!(effect(cached.load().unwrap(), "x"), Effect::Allow);
+}
+
+#[test]
+fn everything_that_can_be_wrong_with_a_file_is_told() {
+    let folder = folder();
+    let root = folder.path();
+    assert!(problem(&root.join("missing.yaml")).contains("could not read"));
+    assert!(problem(&root.join("missing")).contains("could not read"));
+    assert!(problem(&write(root, "pack.toml", "x")).contains("ends in `.yaml`"));
+    assert!(problem(&write(root, "large.yaml", &"#".repeat(2 << 20))).contains("larger than"));
+    fs::write(root.join("latin.yaml"), b"pack: caf\xe9\n").unwrap();
+    assert!(problem(&root.join("latin.yaml")).contains("not UTF-8: byte 9"));
+    fs::create_dir(root.join("empty")).unwrap();
+    assert!(problem(&root.join("empty")).contains("there is no pack in"));
+    assert!(
+        problem(&write(root, "nobase.yaml", "pack: p\nextends: other.yaml\n"))
+            .contains("extends `other.yaml`")
+    );
+    let problems = problem(&write(root, "bad.yaml", "pack: p\nguardrail: []\nmode: loud\n"));
+    assert!(problems.contains("bad.yaml:"), "{problems}");
+}
+
+#[test]
+fn a_circle_of_packs_is_told_as_one() {
+    let folder = folder();
+    write(folder.path(), "a.yaml", "pack: a\nextends: b.yaml\n");
+    write(folder.path(), "b.yaml", "pack: b\nextends: ./a.yaml\n");
+    let text = problem(&folder.path().join("a.yaml"));
+    assert!(text.contains("in a circle") && text.contains("b.yaml"), "{text}");
+    let own = write(folder.path(), "self.yaml", "pack: s\nextends: self.yaml\n");
+    assert!(problem(&own).contains("in a circle"));
+}
