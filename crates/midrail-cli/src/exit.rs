@@ -44,16 +44,15 @@ pub(crate) const OF_ALL: &str = "\
 Exit codes:
   0  done; check: allow, warn or redact
   1  an error; test, lint, audit verify, audit replay: something was found
-  2  check: block, halt, escalate or retry
-  2  an internal error, so that none is ever taken for an allow";
+  2  check: block, halt, escalate or retry; every verb: an internal error";
 
 /// Exit codes of `check`.
 pub(crate) const OF_CHECK: &str = "\
 Exit codes:
   0  allow, warn, redact: the action may go on
   1  an error: no decision could be made, and the action must not go on
-  2  block, halt, escalate, retry: the action must not go on
-  2  the store failed (no record, no allow), or an internal error";
+  2  block, halt, escalate, retry: the action must not go on; so it is where
+     the store failed (no record, no allow), and after an internal error";
 
 /// Exit codes of `replay`.
 pub(crate) const OF_REPLAY: &str = "\

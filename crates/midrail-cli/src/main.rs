@@ -13,6 +13,8 @@ mod verbs;
 mod when;
 mod yaml;
 
+use std::env;
+use std::io::{self, Write};
 use std::panic;
 use std::process::ExitCode;
 
@@ -21,6 +23,7 @@ use clap::error::ErrorKind;
 
 use crate::cli::Cli;
 use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::output::Output;
 
 fn main() -> ExitCode {
@@ -32,12 +35,7 @@ fn main() -> ExitCode {
 fn run() -> Exit {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // Nothing is left to tell anyone if the terminal is gone.
-            let _ = error.print();
-            let is_asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return if is_asked_for { Exit::Good } else { Exit::Failed };
-        }
+        Err(error) => return misread(&error),
     };
     logger::start(cli.global.verbose);
     let mut output = Output::new(&cli.global);
@@ -48,4 +46,21 @@ fn run() -> Exit {
             Exit::Failed
         }
     }
+}
+
+/// A command line that asks for help, or cannot be read.
+fn misread(error: &clap::Error) -> Exit {
+    // Nothing is left to tell anyone if the terminal is gone.
+    let _ = error.print();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return Exit::Good;
+    }
+    if env::args_os().any(|argument| argument == "--json") {
+        let text = error.to_string();
+        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let failure =
+            Failure::new(what).help("`midrail --help` and `midrail VERB --help` tell what there is");
+        let _ = writeln!(io::stdout(), "{}", failure.to_json());
+    }
+    Exit::Failed
 }

@@ -57,7 +57,8 @@ fn flush(table: &mut Vec<&str>, paint: Paint, out: &mut Vec<String>) {
         let mut line = String::from("  ");
         for (cell, column) in row.iter().zip(&widths) {
             let pad = " ".repeat(column.saturating_sub(width(cell)) + 2);
-            let cell = if at == 0 { paint.style(Style::Dim, cell) } else { spans(cell, paint) };
+            let cell =
+                if at == 0 { paint.style(Style::Dim, cell.replace('`', "")) } else { spans(cell, paint) };
             line.push_str(&cell);
             line.push_str(&pad);
         }
@@ -73,7 +74,7 @@ mod tests {
     fn a_page_is_set_for_a_terminal() {
         let page = "# name\n\nSome `code` here.\n\n```yaml\na: 1\n```\n\n## Settings\n\n| a | `long` |\n|---|---|\n| `xyz` | 1 |\n\n- one\n";
         let expected = [
-            "NAME",
+            "name",
             "",
             "Some code here.",
             "",
@@ -81,7 +82,7 @@ mod tests {
             "",
             "Settings",
             "",
-            "  a    `long`",
+            "  a    long",
             "  xyz  1",
             "",
             "  • one",

@@ -283,17 +283,19 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
         let safe = visible(paragraph);
         let mut line = String::new();
         let mut used = 0;
+        let mut is_new = true;
         for word in safe.split(' ') {
             let length = word.chars().count();
-            if used > 0 && used + 1 + length > width {
+            if !is_new && used + 1 + length > width {
                 lines.push(std::mem::take(&mut line));
                 used = 0;
-            } else if used > 0 {
+            } else if !is_new {
                 line.push(' ');
                 used += 1;
             }
             line.push_str(word);
             used += length;
+            is_new = false;
         }
         lines.push(line);
     }

@@ -57,13 +57,11 @@ fn line(
             text.clone()
         };
         out.push_str(&style.map_or(shown.clone(), |style| paint.style(style, &shown)));
-        if at < last {
-            out.push_str(&" ".repeat(column.saturating_sub(length) + 2));
-        }
-        used = used.saturating_add(column.saturating_add(2));
-        if length > room {
+        if at == last || length > room {
             break;
         }
+        out.push_str(&" ".repeat(column.saturating_sub(length) + 2));
+        used = used.saturating_add(column.saturating_add(2));
     }
     out
 }

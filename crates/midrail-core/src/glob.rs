@@ -6,11 +6,7 @@
 /// Whether a path matches a pattern. `*` and `?` stay within one segment; `**` crosses segments.
 /// A pattern without `/` matches the last segment only if it is the whole path.
 pub fn path_matches(pattern: &str, path: &str) -> bool {
-    any_alternative(pattern, &mut |pattern| {
-        let pattern: Vec<&str> = pattern.split('/').collect();
-        let path: Vec<&str> = path.split('/').collect();
-        segments_match(&pattern, &path)
-    })
+    any_alternative(pattern, &mut |pattern| segments_match(Some(pattern), Some(path)))
 }
 
 /// Whether a name (a tool, an agent, a task) matches a pattern. `*` matches anything, also `/` and `.`.
@@ -64,7 +60,7 @@ const MAX_GROUPS: u32 = 8;
 
 /// Runs `test` on the pattern with each `{a,b}` replaced by one alternative, until one holds.
 fn any_alternative(pattern: &str, test: &mut dyn FnMut(&str) -> bool) -> bool {
-    expand(pattern, MAX_GROUPS, test)
+    if pattern.as_bytes().contains(&b'{') { expand(pattern, MAX_GROUPS, test) } else { test(pattern) }
 }
 
 fn expand(pattern: &str, groups_left: u32, test: &mut dyn FnMut(&str) -> bool) -> bool {
@@ -103,15 +99,27 @@ fn split_group(pattern: &str) -> Option<(&str, Vec<&str>, &str)> {
     None
 }
 
-/// Greedy matching with one point of return at the last `**`: linear in pattern times path.
-fn segments_match(mut pattern: &[&str], mut path: &[&str]) -> bool {
-    let mut back: Option<(&[&str], &[&str])> = None;
+/// What is left of a path: `None` where there is no segment left, which is not the same as an empty one.
+type Rest<'a> = Option<&'a str>;
+
+/// The first segment, and what is left after it.
+fn first_segment<'a>(rest: Rest<'a>) -> Option<(&'a str, Rest<'a>)> {
+    let text = rest?;
+    match text.bytes().position(|byte| byte == b'/') {
+        Some(at) => Some((text.get(..at)?, text.get(at + 1..))),
+        None => Some((text, None)),
+    }
+}
+
+/// Greedy matching with one point of return at the last `**`: linear in pattern times path, and nothing is allocated.
+fn segments_match(mut pattern: Rest<'_>, mut path: Rest<'_>) -> bool {
+    let mut back: Option<(Rest<'_>, Rest<'_>)> = None;
     loop {
-        match (pattern.split_first(), path.split_first()) {
-            (Some((&"**", rest)), _) => {
+        match (first_segment(pattern), first_segment(path)) {
+            (Some(("**", rest)), _) => {
                 // A `**` at the end wants at least one segment: `src/**` is what lies in `src`, not `src` itself.
-                if rest.is_empty() {
-                    return !path.is_empty();
+                if rest.is_none() {
+                    return path.is_some();
                 }
                 back = Some((rest, path));
                 pattern = rest;
@@ -123,7 +131,7 @@ fn segments_match(mut pattern: &[&str], mut path: &[&str]) -> bool {
             (None, None) => return true,
             _ => {
                 let Some((rest, from)) = back else { return false };
-                let Some((_, from)) = from.split_first() else { return false };
+                let Some((_, from)) = first_segment(from) else { return false };
                 back = Some((rest, from));
                 pattern = rest;
                 path = from;

@@ -314,7 +314,7 @@ impl<'c> Player<'c> {
             differ(
                 "effect",
                 effect.to_string(),
-                format!("{} ({})", decision.effect, decision.reason),
+                found_effect(decision),
                 effect == decision.effect,
             );
         }
@@ -373,6 +373,13 @@ impl<'c> Player<'c> {
             differ("denied", format!("{} denied {}", denied.policy, denied.tool), text, is_same);
         }
         differences
+    }
+}
+
+fn found_effect(decision: &Decision) -> String {
+    match decision.reason.as_str() {
+        "" => decision.effect.to_string(),
+        reason => format!("{} ({reason})", decision.effect),
     }
 }
 

@@ -239,7 +239,7 @@ fn show(result: &FileResult, output: &mut Output) -> Result<(), Failure> {
             let id = paint.style(Style::Strong, short(&case.id, 100));
             output.line(format!(
                 "  {} {id}: it expects nothing, so it shows nothing",
-                paint.style(Style::Bad, "Wrong")
+                paint.style(Style::Bad, format!("{:<9}", Outcome::Wrong.word()))
             ))?;
         }
         for checked in &case.checks {

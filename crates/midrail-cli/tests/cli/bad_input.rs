@@ -1,0 +1,245 @@
+//! Whatever comes in: a clear error, the documented exit code, no panic, and never an allow.
+
+use std::io::Write;
+use std::process::Stdio;
+use std::thread;
+
+use serde_json::json;
+
+use crate::world::{Ended, World, before};
+
+/// No decision could be made.
+#[track_caller]
+fn fails(ended: Ended, part: &str) {
+    let ended = ended.code(1).complains("error: ").complains(part);
+    assert_eq!(ended.out, "");
+}
+
+/// A decision could not be recorded, so it is a block.
+#[track_caller]
+fn blocks(ended: Ended, part: &str) {
+    ended.code(2).says("✗ block").says("so this does not happen").complains("error: ").complains(part);
+}
+
+#[test]
+fn events_that_are_none() {
+    let world = World::new();
+    let deep = format!("{{\"kind\":\"before_tool\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+    for (input, part) in [
+        ("", "there is no event: the input is empty"),
+        ("  \n", "there is no event: the input is empty"),
+        ("nope", "the event is not JSON: line 1, column 2"),
+        ("{\"kind\":\"before_tool\"", "the event is not JSON"),
+        ("{\"kind\":\"before_tool\"} {}", "the event is not JSON"),
+        ("[]", "this is no event"),
+        ("null", "this is no event"),
+        ("{}", "missing field `kind`"),
+        ("{\"kind\":\"explode\"}", "unknown kind of event `explode`"),
+        ("{\"kind\":7}", "this is no event"),
+        ("{\"kind\":\"before_tool\",\"tool\":\"Write\"}", "this is no event"),
+        ("{\"kind\":\"before_tool\",\"tool\":{\"name\":[]}}", "this is no event"),
+        ("{\"kind\":\"before_tool\",\"tool\":{\"name\":\"x\",\"args\":[]}}", "this is no event"),
+        ("{\"kind\":\"before_tool\",\"time\":\"yesterday\"}", "this is no event"),
+        (&deep, "nested more than 100 levels deep"),
+    ] {
+        fails(world.feed(&["check"], input), part);
+        fails(world.feed(&["check", "-"], input), part);
+    }
+    fails(world.feed(&["check"], b"\xff\xfe{}".to_vec()), "the event is not UTF-8: byte 0");
+    assert!(!world.default_store().exists(), "nothing is recorded of what is no event");
+}
+
+#[test]
+fn an_unknown_kind_is_helped() {
+    World::new()
+        .feed(&["check"], "{\"kind\":\"explode\"}")
+        .complains("help: the kinds of event are session_start,");
+}
+
+#[test]
+fn a_flood_of_100_megabytes() {
+    let world = World::new();
+    for verb in ["check", "replay"] {
+        let mut child = world
+            .command(&[verb, "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let writer = thread::spawn(move || {
+            let chunk = vec![b'a'; 1 << 20];
+            let _ = stdin.write_all(b"{\"kind\":\"before_tool\",\"text\":\"");
+            (0..100).all(|_| stdin.write_all(&chunk).is_ok())
+        });
+        let ended = Ended::from(child.wait_with_output().unwrap()).code(1);
+        writer.join().unwrap();
+        let part = if verb == "check" { "the event is larger than" } else { "line 1 is longer than" };
+        ended.complains(part);
+    }
+}
+
+#[test]
+fn event_files_that_cannot_be_read() {
+    let world = World::new();
+    fails(world.run(&["check", "no-such-file.json"]), "could not read `no-such-file.json`: No such file");
+    fails(world.run(&["check", "."]), "could not read `.`: it is a folder");
+    fails(world.run(&["replay", "no-such-file.jsonl"]), "could not read `no-such-file.jsonl`");
+    fails(world.run(&["replay", "."]), "it is a folder");
+    let path = world.write("event.json", "nope");
+    fails(world.run(&["check", &path]), "event.json`: the event is not JSON");
+}
+
+#[test]
+fn packs_that_cannot_be_read() {
+    let world = World::new();
+    let event = before("x", json!({})).to_string();
+    let a = world.write("cycle/a.yaml", "pack: a\nextends: b.yaml\n");
+    world.write("cycle/b.yaml", "pack: b\nextends: a.yaml\n");
+    let latin = world.write("latin.yaml", b"pack: caf\xe9\n");
+    let large = world.write("large.yaml", format!("pack: a\n# {}\n", "x".repeat(2 << 20)));
+    let text = world.write("pack.txt", "pack: a\n");
+    let none = world.write("none.yaml", "pack: a\nextends: nowhere\n");
+    let empty = world.write("empty.yaml", "");
+    world.write("bare/readme.md", "");
+    let (bare, missing) = (world.path("bare"), world.path("missing.yaml"));
+    let deep =
+        world.write("deep.yaml", format!("pack: a\nenv: {}{}\n", "[".repeat(10_000), "]".repeat(10_000)));
+    let bomb: String =
+        (1..30).map(|n| format!("  - &l{n} [*l{}, *l{}, *l{}]\n", n - 1, n - 1, n - 1)).collect();
+    let bomb = world.write("bomb.yaml", format!("pack: a\nx:\n  - &l0 [a]\n{bomb}"));
+    for (pack, part) in [
+        (a.as_str(), "packs extend each other in a circle"),
+        (&latin, "is not UTF-8: byte 9"),
+        (&large, "is larger than"),
+        (&text, "a pack ends in `.yaml`, `.yml` or `.json`"),
+        (&none, "extends `nowhere`"),
+        (&empty, "there is no pack in this file"),
+        (&bare, "there is no pack in"),
+        (&missing, "could not read"),
+        (&deep, "deep.yaml"),
+        (&bomb, "bomb.yaml"),
+        ("/dev/null", "is no pack"),
+    ] {
+        fails(world.feed(&["check", "--pack", pack], event.clone()), part);
+        world.feed(&["replay", "--pack", pack, "-"], event.clone()).code(1).complains(part);
+    }
+}
+
+#[test]
+fn problems_of_packs_are_told_with_their_places() {
+    let world = World::with_pack("pack: a\nguardrails:\n  - {id: x, tool: y}\n  - read_befor_write\n");
+    let event = before("x", json!({})).to_string();
+    let ended = world.feed(&["check"], event.clone()).code(1);
+    assert!(ended.err.contains("pack.yaml:3:"), "{}", ended.err);
+    assert!(ended.err.contains("did you mean"), "{}", ended.err);
+    assert!(ended.err.ends_with("error: 2 problems in 1 file\n"), "{}", ended.err);
+    let error = world.feed(&["check", "--json"], event).code(1).json();
+    let problems = error["error"]["problems"].as_array().unwrap();
+    assert_eq!(problems.len(), 2);
+    assert_eq!((&problems[1]["line"], &problems[1]["column"]), (&json!(4), &json!(5)));
+    assert!(problems[1]["file"].as_str().unwrap().ends_with(".midrail/pack.yaml"));
+    assert!(problems[1]["help"].as_str().unwrap().contains("read_before_write"));
+}
+
+#[test]
+fn stores_that_cannot_be_used_block() {
+    let world = World::new();
+    let event = before("x", json!({})).to_string();
+    let file = world.write("file", "text");
+    let garbage = world.write("garbage.db", "this is no database, whatever its name says".repeat(100));
+    for (store, part) in [
+        (format!("{file}/x.db"), "could not reach"),
+        ("/proc/x.db".to_owned(), "/proc/x.db"),
+        ("/dev/full".to_owned(), "/dev/full"),
+        (world.path(""), "cannot be used"),
+        (garbage.clone(), "cannot be used"),
+    ] {
+        blocks(world.feed(&["check", "--store", &store], event.clone()), part);
+        let ended = world.feed(&["check", "--json", "--store", &store], event.clone()).code(2);
+        assert_eq!(ended.json()["effect"], "block", "{store}");
+        assert_eq!(ended.json()["by"], "midrail");
+        world.feed(&["replay", "--store", &store, "-"], event.clone()).code(1).complains("error: ");
+        world.run(&["audit", "verify", "--store", &store]).code(1).complains("error: ");
+        world.run(&["audit", "list", "--store", &store]).code(1).complains("error: ");
+    }
+    assert!(world.read("garbage.db").starts_with("this is no database"), "what is no store is left as it is");
+}
+
+#[test]
+fn a_store_of_a_newer_program_blocks() {
+    let world = World::new();
+    let event = before("x", json!({})).to_string();
+    let store = world.path("s.db");
+    world.feed(&["check", "--store", &store], event.clone()).code(0);
+    let connection = rusqlite::Connection::open(&store).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
+    blocks(world.feed(&["check", "--store", &store], event), "has version 99");
+    fails(world.run(&["audit", "list", "--store", &store]), "has version 99");
+}
+
+#[test]
+fn a_damaged_store_blocks() {
+    let world = World::new();
+    let event = before("x", json!({})).to_string();
+    let store = world.path("s.db");
+    world.feed(&["check", "--store", &store], event.clone()).code(0);
+    let connection = rusqlite::Connection::open(&store).unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(connection);
+    let mut bytes = std::fs::read(&store).unwrap();
+    let length = bytes.len();
+    bytes[100..length].fill(0xa5);
+    std::fs::write(&store, bytes).unwrap();
+    blocks(world.feed(&["check", "--store", &store], event), "cannot be used");
+    world.run(&["audit", "verify", "--store", &store]).code(1).complains("error: ");
+}
+
+#[test]
+fn without_a_home_there_is_no_store() {
+    let world = World::new();
+    let mut command = world.command(&["check"]);
+    command.env_remove("HOME").env_remove("XDG_STATE_HOME");
+    blocks(crate::world::ended(&mut command, before("x", json!({})).to_string().into()), "`HOME` is not set");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_no_allow() {
+    let world = World::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut child =
+        world.command(&["check"]).stdin(Stdio::piped()).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(before("x", json!({})).to_string().as_bytes()).unwrap();
+    Ended::from(child.wait_with_output().unwrap()).code(1).complains("the output could not be written");
+}
+
+#[test]
+fn a_command_line_that_cannot_be_read_is_an_error() {
+    let world = World::new();
+    for args in [
+        &["check", "--bogus"][..],
+        &["explode"],
+        &[],
+        &["audit"],
+        &["explain"],
+        &["audit", "list", "--since", "soon"],
+    ] {
+        world.run(args).code(1);
+    }
+    let ended = world.run(&["audit", "list", "--effect", "explode", "--json"]).code(1);
+    assert!(
+        ended.json()["error"]["message"].as_str().unwrap().contains("unknown effect `explode`"),
+        "{}",
+        ended.out
+    );
+}
+
+#[test]
+fn errors_for_programs_are_json() {
+    let world = World::new();
+    let ended = world.feed(&["check", "--json"], "nope").code(1).complains("error: the event is not JSON");
+    let expected = json!({"error": {"message": "the event is not JSON: line 1, column 2: expected ident"}});
+    assert_eq!(ended.json(), expected);
+}

@@ -1,0 +1,147 @@
+//! `midrail check`: exit codes, the shape of its answer, where it looks for packs and files.
+
+use serde_json::json;
+
+use crate::world::{World, after, before};
+
+const EVERY_EFFECT: &str = "\
+pack: effects
+guardrails:
+  - secret-redaction
+  - {id: w, tools: warned, effect: warn, reason: Think twice.}
+  - {id: r, tools: retried, effect: retry, corrective_message: Once more.}
+  - {id: e, tools: escalated, effect: escalate, approver: lead, reason: People decide this.}
+  - {id: b, tools: blocked, effect: block, reason: Never., advice: Do something else.}
+  - {id: h, tools: halted, effect: halt, reason: It is over., user_message: The run was ended.}
+";
+
+#[test]
+fn every_effect_has_its_exit_code() {
+    let world = World::with_pack(EVERY_EFFECT);
+    for (tool, code, effect) in [
+        ("free", 0, "allow"),
+        ("warned", 0, "warn"),
+        ("retried", 2, "retry"),
+        ("escalated", 2, "escalate"),
+        ("blocked", 2, "block"),
+        ("halted", 2, "halt"),
+    ] {
+        let ended = world.feed(&["check", "--json"], before(tool, json!({})).to_string()).code(code);
+        assert_eq!(ended.json()["effect"], effect, "{tool}");
+    }
+    let world = World::with_pack(EVERY_EFFECT);
+    let secret = after("Bash", json!({}), "key AKIAABCDEFGHIJKLMNOP");
+    let ended = world.feed(&["check", "--json"], secret.to_string()).code(0);
+    assert_eq!(ended.json()["effect"], "redact");
+    assert!(!ended.out.contains("AKIAABCDEFGHIJKLMNOP"));
+}
+
+#[test]
+fn people_read_a_block_of_lines() {
+    let world = World::with_pack(EVERY_EFFECT);
+    let ended = world.check(&before("blocked", json!({"path": "a\u{1b}[31m.rs"}))).code(2);
+    let expected = "\
+✗ block  before_tool blocked a␛[31m.rs
+  by          b
+  reason      Never.
+  advice      Do something else.
+  record      1
+";
+    assert_eq!(ended.out, expected);
+    assert_eq!(ended.err, "");
+    let ended = world.check(&before("escalated", json!({}))).code(2);
+    assert!(ended.out.contains("(escalation): waits for `lead` until "), "{}", ended.out);
+    let ended = world.check(&before("free", json!({}))).code(0);
+    assert_eq!(ended.out, "✓ allow  before_tool free\n  record      3\n");
+}
+
+#[test]
+fn more_is_shown_and_logged_when_asked_for() {
+    let world = World::with_pack(EVERY_EFFECT);
+    let event = before("blocked", json!({})).to_string();
+    let ended = world.feed(&["check", "-v"], event.clone()).code(2);
+    assert!(ended.out.contains("guardrail    effect"), "{}", ended.out);
+    assert!(ended.out.contains("builtin-001  allow"), "{}", ended.out);
+    assert_eq!(ended.err, "");
+    world
+        .feed(&["check", "-vv"], event.clone())
+        .complains("DEBUG policy check policy=b tool=blocked effect=block");
+    let mut command = world.command(&["check"]);
+    let ended = crate::world::ended(command.env("MIDRAIL_LOG", "warn"), event.into());
+    assert_eq!(ended.err, "WARN  policy denied tool execution policy=b tool=blocked reason=\"Never.\"\n");
+}
+
+#[test]
+fn the_answer_for_programs_is_one_decision() {
+    let world = World::with_pack(EVERY_EFFECT);
+    let ended = world.feed(&["check", "--json"], before("blocked", json!({})).to_string()).code(2);
+    assert_eq!(ended.out.lines().count(), 1);
+    let decision = ended.json();
+    assert_eq!(decision["by"], "b");
+    assert_eq!(decision["advice"], "Do something else.");
+    assert_eq!(decision["mode"], "enforce");
+    assert_eq!(decision["audit"]["seq"], 1);
+    assert!(decision["policy"].as_str().unwrap().starts_with("sha256:"));
+    assert_eq!(decision["verdicts"][0]["guardrail"], "builtin-001");
+}
+
+#[test]
+fn state_is_kept_between_processes_and_files_are_read_from_disk() {
+    let world = World::new();
+    world.write("a.txt", "one");
+    let write = before("Write", json!({"file_path": "a.txt"}));
+    world.check(&write).code(2).says("must be read before writing");
+    world.check(&after("Read", json!({"file_path": "a.txt"}), "one")).code(0);
+    world.check(&write).code(0);
+    world.write("a.txt", "two");
+    world.check(&write).code(2).says("changed on disk");
+    assert!(world.default_store().is_file());
+}
+
+#[test]
+fn root_and_cwd_say_where_files_are() {
+    let world = World::new();
+    world.write("deep/a.txt", "one");
+    let write = before("Write", json!({"file_path": "a.txt"}));
+    world.check(&write).code(0);
+    let deep = world.path("deep");
+    world.feed(&["check", "--root", &deep], write.to_string()).code(2);
+    let mut with_cwd = write.clone();
+    with_cwd["cwd"] = json!(deep);
+    world.check(&with_cwd).code(2);
+}
+
+#[test]
+fn packs_come_from_the_layers_of_the_events_folder_or_are_named() {
+    let world = World::with_pack("pack: p\nguardrails:\n  - {id: here, tools: x, reason: No.}\n");
+    let event = before("x", json!({}));
+    world.check(&event).code(2).says("here");
+    let named = world.write("other.yaml", "pack: q\nguardrails:\n  - {id: named, tools: x, reason: No.}\n");
+    world.feed(&["check", "--pack", &named], event.to_string()).code(2).says("named");
+    world.feed(&["check", "--pack", "default"], event.to_string()).code(0);
+    world.write("inner/.midrail/p.yaml", "pack: r\nguardrails:\n  - {id: inner, tools: x, reason: No.}\n");
+    let mut elsewhere = event.clone();
+    elsewhere["cwd"] = json!(world.path("inner"));
+    world.check(&elsewhere).code(2).says("inner");
+}
+
+#[test]
+fn an_environment_is_an_overlay() {
+    let text = "pack: p\nguardrails:\n  - {id: g, tools: x, effect: warn, reason: No.}\nenv:\n  prod:\n    guardrails:\n      - {id: g, effect: block}\n";
+    let world = World::with_pack(text);
+    let event = before("x", json!({})).to_string();
+    world.feed(&["check"], event.clone()).code(0);
+    world.feed(&["check", "--env", "prod"], event.clone()).code(2);
+    world
+        .feed(&["check", "--env", "nope"], event)
+        .code(1)
+        .complains("no pack has an overlay for the environment `nope`");
+}
+
+#[test]
+fn an_event_can_be_a_file_or_standard_input() {
+    let world = World::new();
+    let path = world.write("event.json", before("x", json!({})).to_string());
+    world.run(&["check", &path]).code(0);
+    world.feed(&["check", "-"], before("x", json!({})).to_string()).code(0);
+}

@@ -1,0 +1,34 @@
+//! `midrail demo`: it goes as planned, verifies, and leaves nothing behind.
+
+use crate::world::World;
+
+#[test]
+fn it_goes_as_planned_and_leaves_nothing() {
+    let world = World::new();
+    std::fs::create_dir(world.path("tmp")).unwrap();
+    let mut command = world.command(&["demo"]);
+    command.env("TMPDIR", world.path("tmp"));
+    let ended = crate::world::ended(&mut command, Vec::new()).code(0);
+    for part in ["✗ block", "~ redact", "? escalate", "✓ the audit log fits together", "What to do next"]
+    {
+        assert!(ended.out.contains(part), "`{part}` is not in:\n{}", ended.out);
+    }
+    assert!(!ended.out.contains("AKIAIOSFODNN7EXAMPLE"));
+    assert_eq!(std::fs::read_dir(world.path("tmp")).unwrap().count(), 0);
+    assert!(!world.default_store().exists());
+}
+
+#[test]
+fn what_is_kept_can_be_looked_at() {
+    let world = World::new();
+    std::fs::create_dir(world.path("tmp")).unwrap();
+    let mut command = world.command(&["demo", "--keep", "--json"]);
+    command.env("TMPDIR", world.path("tmp"));
+    let ended = crate::world::ended(&mut command, Vec::new()).code(0);
+    assert_eq!(ended.json_lines()[0]["effect"], "block");
+    let folder = std::fs::read_dir(world.path("tmp")).unwrap().next().unwrap().unwrap().path();
+    let store = folder.join("midrail.db").display().to_string();
+    world.run(&["audit", "verify", "--store", &store]).code(0);
+    world.run(&["audit", "replay", "--store", &store]).code(0).says("28 decisions: 28 reproduced");
+    world.run(&["explain", "--decision", "1", "--store", &store]).code(0);
+}

@@ -1,0 +1,37 @@
+//! `midrail lint`: problems and warnings, with places, codes and exit codes.
+
+use crate::world::World;
+
+const CIRCLE: &str = "\
+pack: p
+guardrails:
+  - {id: a-first, require_before: {tool: b, requires: a}}
+  - {id: b-first, require_before: {tool: a, requires: b}}
+";
+
+#[test]
+fn good_packs_are_silent() {
+    let ended = World::new().run(&["lint"]).code(0);
+    assert_eq!(ended.out, "✓ nothing to object to\n");
+    let result = World::new().run(&["lint", "--json"]).code(0).json();
+    assert_eq!(result["errors"], 0);
+}
+
+#[test]
+fn problems_are_errors() {
+    let world = World::with_pack("pack: p\nguardrails:\n  - {id: x, tool: y}\n");
+    world.run(&["lint"]).code(1).says("pack.yaml:3:").says("1 error\n");
+    let result = world.run(&["lint", "--json"]).code(1).json();
+    assert_eq!(result["findings"][0]["code"], "problem");
+    assert_eq!(result["findings"][0]["line"], 3);
+}
+
+#[test]
+fn prerequisites_that_can_never_be_met_are_found() {
+    let world = World::with_pack(CIRCLE);
+    let ended = world.run(&["lint", "--strict"]).code(1);
+    assert!(ended.out.contains("pack.yaml:3:") && ended.out.contains(']'), "{}", ended.out);
+    let result = world.run(&["lint", "--json"]).json();
+    assert!(!result["findings"].as_array().unwrap().is_empty());
+    assert!(result["findings"][0]["help"].is_string(), "{result}");
+}

@@ -1,0 +1,69 @@
+//! `midrail policy`: layers, definitions, and plain words.
+
+use serde_json::json;
+
+use crate::world::World;
+
+const PACK: &str = "\
+pack: p
+version: 2
+lock: true
+guardrails:
+  - {id: tests-first, require_before: {tool: deploy, requires: test}}
+  - {id: careful, tools: rm, effect: warn, mode: shadow, reason: Think twice.}
+agents:
+  coder:
+    allowed_tools: [Read, Write]
+    token_budget: 1000
+";
+
+#[test]
+fn layers_are_shown_with_their_guardrails() {
+    let world = World::with_pack(PACK);
+    let ended = world.run(&["policy"]).code(0);
+    for part in [
+        "always on  in every policy",
+        "builtin-001  1         block   enforce  locked  before_tool  all",
+        ".midrail/pack.yaml  pack p 2, locked",
+        "tests-first  61        block   enforce  locked  before_tool  deploy, test",
+        "careful      100       warn    shadow   locked  before_tool  rm",
+        "revision  sha256:",
+        "definition  coder",
+        "token_budget: 1000",
+        "• Before you call deploy, these must have succeeded: test.",
+    ] {
+        assert!(ended.out.contains(part), "`{part}` is not in:\n{}", ended.out);
+    }
+}
+
+#[test]
+fn the_prompt_is_plain_words_alone() {
+    let world = World::with_pack(PACK);
+    let ended = world.run(&["policy", "--prompt"]).code(0);
+    assert!(ended.out.starts_with("Guardrails check everything that you do."), "{}", ended.out);
+    assert!(ended.out.contains("- Before you call deploy"), "{}", ended.out);
+    assert!(ended.out.contains("- As coder, you may call these tools only: Read, Write."), "{}", ended.out);
+    assert!(!ended.out.contains("Think twice"), "shadow guardrails stop nothing");
+}
+
+#[test]
+fn programs_get_it_all() {
+    let world = World::with_pack(PACK);
+    let policy = world.run(&["policy", "--json"]).code(0).json();
+    assert_eq!(policy["packs"][0]["layer"], "project");
+    let guardrails = policy["guardrails"].as_array().unwrap();
+    let first = guardrails.iter().find(|guardrail| guardrail["id"] == "tests-first").unwrap();
+    assert_eq!(
+        (&first["line"], &first["locked"], &first["effect"]),
+        (&json!(5), &json!(true), &json!("block"))
+    );
+    assert!(first["file"].as_str().unwrap().ends_with("pack.yaml"));
+    assert_eq!(policy["definitions"][0]["name"], "coder");
+}
+
+#[test]
+fn the_guardrails_of_a_tool() {
+    let world = World::with_pack(PACK);
+    let ended = world.run(&["policy", "--for-tool", "rm"]).code(0).says("careful");
+    assert!(!ended.out.contains("tests-first"));
+}

@@ -1,0 +1,25 @@
+//! `midrail schema`: the schemas, and that the committed ones are fresh.
+
+use crate::world::{World, repository};
+
+#[test]
+fn committed_schemas_are_fresh() {
+    let world = World::new();
+    for what in ["pack", "event", "decision"] {
+        let fresh = world.run(&["schema", what]).code(0);
+        assert_eq!(fresh.json()["$schema"], "https://json-schema.org/draft/2020-12/schema");
+        let path = repository().join("schema").join(format!("{what}.schema.json"));
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == fresh.out, "{} is stale: run `midrail schema --write schema`", path.display());
+    }
+}
+
+#[test]
+fn all_are_written_into_a_folder() {
+    let world = World::new();
+    let folder = world.path("out/schema");
+    world.run(&["schema", "--write", &folder]).code(0);
+    assert_eq!(world.read("out/schema/event.schema.json"), world.run(&["schema", "event"]).out);
+    world.run(&["schema"]).code(1);
+    world.run(&["schema", "nope"]).code(1);
+}
