@@ -22,7 +22,7 @@ pub use budget::Thresholds;
 pub use catalogue::{CATALOGUE, Page, page};
 pub use injection_patterns::InjectionPatterns;
 pub use keyed_dependency::{ComputeKey, Key, KeyedDependency, KeyedRule};
-pub use middleware::{Inspect, Middleware, Recast};
+pub use middleware::{Adjust, Inspect, Middleware, Recast};
 pub use read_before_write::{Freshness, NewFiles, OwnWrites, ReadBeforeWrite};
 pub use rule_set::RuleSet;
 pub use scope_boundary::ScopeBoundary;

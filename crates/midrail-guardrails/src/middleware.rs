@@ -36,6 +36,19 @@ impl Middleware for Inspect {
     }
 }
 
+/// Lets a function change what the guardrail says. It must not say anything stronger than the guardrail could.
+#[derive(Clone)]
+pub struct Adjust<F>(pub F);
+
+impl<F> Middleware for Adjust<F>
+where
+    F: Fn(&Context<'_>, Result<Verdict, Fault>) -> Result<Verdict, Fault> + Clone + Send + Sync + 'static,
+{
+    fn wrap(&self, inner: Arc<dyn Guardrail>) -> Arc<dyn Guardrail> {
+        Arc::new(Wrapped { inner, change: self.0.clone(), ceiling: None })
+    }
+}
+
 /// Changes the effect of every objection: a block that only warns, a warning that blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Recast(pub Effect);

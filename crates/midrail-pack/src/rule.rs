@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use midrail_core::{
-    Changes, Condition, Context, Effect, EventKind, Fault, Guardrail, Missing, Tools, Verdict,
-};
+use midrail_core::{Condition, Context, Effect, Fault, Guardrail, Missing, Tools, Verdict};
+use midrail_guardrails::{Adjust, Middleware};
 
 use crate::expr::{Expected, Expression, Truth, Value};
 use crate::names::{EVENT_NAMES, EventScope, GLOBS};
@@ -90,49 +89,20 @@ impl Guardrail for CustomCheck {
 }
 
 /// A built-in whose objection goes with words of the pack's own.
-pub(crate) struct Worded {
-    pub(crate) inner: Arc<dyn Guardrail>,
-    pub(crate) user_message: Option<String>,
-    pub(crate) corrective_message: Option<String>,
-}
-
-impl Guardrail for Worded {
-    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let mut verdict = self.inner.check(context)?;
+pub(crate) fn worded(
+    inner: Arc<dyn Guardrail>,
+    user_message: Option<String>,
+    corrective_message: Option<String>,
+) -> Arc<dyn Guardrail> {
+    Adjust(move |_: &Context<'_>, verdict: Result<Verdict, Fault>| {
+        let mut verdict = verdict?;
         if verdict.effect > Effect::Allow {
-            verdict.user_message = self.user_message.clone().or(verdict.user_message);
-            verdict.retry_message = self.corrective_message.clone().or(verdict.retry_message);
+            verdict.user_message = user_message.clone().or(verdict.user_message);
+            verdict.retry_message = corrective_message.clone().or(verdict.retry_message);
         }
         Ok(verdict)
-    }
-
-    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        self.inner.observe(context, effect, changes)
-    }
-
-    fn watches(&self) -> &[EventKind] {
-        self.inner.watches()
-    }
-
-    fn tools(&self) -> Tools {
-        self.inner.tools()
-    }
-
-    fn ceiling(&self) -> Effect {
-        self.inner.ceiling()
-    }
-
-    fn has_consequences(&self) -> bool {
-        self.inner.has_consequences()
-    }
-
-    fn may_retry(&self) -> bool {
-        self.inner.may_retry()
-    }
-
-    fn summary(&self) -> Option<String> {
-        self.inner.summary()
-    }
+    })
+    .wrap(inner)
 }
 
 fn unknown(names: &[&crate::expr::Name]) -> Missing {

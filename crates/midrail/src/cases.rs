@@ -311,12 +311,7 @@ impl<'c> Player<'c> {
             }
         };
         if let Some(effect) = expect.effect {
-            differ(
-                "effect",
-                effect.to_string(),
-                found_effect(decision),
-                effect == decision.effect,
-            );
+            differ("effect", effect.to_string(), found_effect(decision), effect == decision.effect);
         }
         if let Some(by) = &expect.by {
             let found = decision.by.as_deref().unwrap_or("nobody");

@@ -11,7 +11,7 @@ use midrail_guardrails::{
 use super::{Compiler, Issue, built_in, key as pointer};
 use crate::expr::Expected;
 use crate::raw::{Guard, KeySource, RequireBefore};
-use crate::rule::{CustomCheck, Worded, key};
+use crate::rule::{CustomCheck, key, worded};
 use crate::scalar::Many;
 
 type Check = Option<Arc<dyn Guardrail>>;
@@ -49,11 +49,7 @@ impl Compiler<'_> {
         if guard.user_message.is_none() && guard.corrective_message.is_none() {
             return Some(inner);
         }
-        Some(Arc::new(Worded {
-            inner,
-            user_message: guard.user_message.clone(),
-            corrective_message: guard.corrective_message.clone(),
-        }))
+        Some(worded(inner, guard.user_message.clone(), guard.corrective_message.clone()))
     }
 
     fn built_in(&mut self, at: &str, guard: &Guard, page: &Page) -> Check {
