@@ -1,5 +1,7 @@
 //! The command line.
 
+use std::env;
+
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
 use crate::exit::{self, Exit};
@@ -15,6 +17,31 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
     #[command(flatten)]
     pub(crate) global: Global,
+}
+
+impl Cli {
+    /// Reads the command line.
+    ///
+    /// `check` is called for every event of an agent, so it is read by itself where that is enough: to lay out all
+    /// verbs takes longer than to decide.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        if env::args_os().nth(1).is_some_and(|verb| verb == "check")
+            && let Ok(Check { args, global }) = Check::try_parse_from(env::args_os().skip(1))
+        {
+            return Ok(Cli { verb: Verb::Check(args), global });
+        }
+        Cli::try_parse()
+    }
+}
+
+/// `midrail check` alone. Whatever it cannot read, and its help, is left to the whole.
+#[derive(Debug, Parser)]
+#[command(disable_help_flag = true)]
+struct Check {
+    #[command(flatten)]
+    args: verbs::check::Args,
+    #[command(flatten)]
+    global: Global,
 }
 
 /// What holds for every verb.

@@ -18,7 +18,6 @@ use std::io::{self, Write};
 use std::panic;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::cli::Cli;
@@ -33,7 +32,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Exit {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read() {
         Ok(cli) => cli,
         Err(error) => return misread(&error),
     };
