@@ -3,7 +3,13 @@
 //!
 //! Run it: `cargo bench -p midrail-cli --bench decide`. No figure is asserted: machines are noisy, ratios tell.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::as_conversions, missing_docs, reason = "a benchmark")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    missing_docs,
+    reason = "a benchmark"
+)]
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -14,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use midrail::pack::Document;
 use midrail::{
-    Effect, Engine, Event, Facts, Files, Layer, Load, Loaded, MemoryStore, Policy, PolicySource, Session, SqliteStore,
-    Store, ToolResult, decide,
+    Effect, Engine, Event, Facts, Files, Layer, Load, Loaded, MemoryStore, Policy, PolicySource, Session,
+    SqliteStore, Store, ToolResult, decide,
 };
 use serde_json::json;
 
@@ -33,9 +39,12 @@ fn main() {
 
 /// A typical call: an edit of a file that was read, by an agent with a task.
 fn typical_event() -> Event {
-    let mut event = Event::before_tool("Edit", json!({
-        "file_path": "src/main.rs", "old_string": "fn main() {}", "new_string": "fn main() { println!(\"hello\"); }",
-    }));
+    let mut event = Event::before_tool(
+        "Edit",
+        json!({
+            "file_path": "src/main.rs", "old_string": "fn main() {}", "new_string": "fn main() { println!(\"hello\"); }",
+        }),
+    );
     event.session = Some("s-1".into());
     event.cwd = Some("/repo".into());
     event.time = Some("2026-11-15T10:00:00Z".parse().unwrap());
@@ -65,24 +74,34 @@ fn one_decision(folder: &Path) {
     let Loaded { policy, source, .. } = default_pack();
     let (session, facts) = what_it_needs(&policy);
     let event = typical_event();
-    report("  the law alone", measure(20_000, || {
-        assert_eq!(decide(&policy, &session, &facts, &event).effect, Effect::Allow);
-    }));
+    report(
+        "  the law alone",
+        measure(20_000, || {
+            assert_eq!(decide(&policy, &session, &facts, &event).effect, Effect::Allow);
+        }),
+    );
     let memory = engine(default_pack().policy, &source, Arc::new(MemoryStore::new().unwrap()));
-    report("  the engine, in memory, with its record", measure(5_000, || {
-        assert_eq!(memory.decide(typical_event()).effect, Effect::Allow);
-    }));
+    report(
+        "  the engine, in memory, with its record",
+        measure(5_000, || {
+            assert_eq!(memory.decide(typical_event()).effect, Effect::Allow);
+        }),
+    );
     let store = Arc::new(SqliteStore::open(folder.join("one.db")).unwrap());
     let disk = engine(default_pack().policy, &source, store);
-    report("  the engine, on disk, durable", measure(2_000, || {
-        assert_eq!(disk.decide(typical_event()).effect, Effect::Allow);
-    }));
+    report(
+        "  the engine, on disk, durable",
+        measure(2_000, || {
+            assert_eq!(disk.decide(typical_event()).effect, Effect::Allow);
+        }),
+    );
     println!();
 }
 
 /// The slices and facts of the typical event, as a record holds them.
 fn what_it_needs(policy: &Policy) -> (Session, Facts) {
-    let engine = engine(default_pack().policy, &PolicySource::default(), Arc::new(MemoryStore::new().unwrap()));
+    let engine =
+        engine(default_pack().policy, &PolicySource::default(), Arc::new(MemoryStore::new().unwrap()));
     let seq = engine.decide(typical_event()).audit.0.unwrap().seq;
     let record = engine.store().entry(seq).unwrap().unwrap().record().unwrap();
     assert_eq!(record.replay(policy).effect, Effect::Allow);
@@ -158,7 +177,9 @@ fn long_session(folder: &Path) {
 }
 
 fn whole_process(folder: &Path) {
-    println!("a whole process with a durable record: `midrail check` against a program that parses the same JSON and");
+    println!(
+        "a whole process with a durable record: `midrail check` against a program that parses the same JSON and"
+    );
     println!("commits one row to SQLite, taken in turn");
     let program = PathBuf::from(env!("CARGO_BIN_EXE_midrail"));
     let own = std::env::current_exe().unwrap();
@@ -194,7 +215,8 @@ fn whole_process(folder: &Path) {
 
 fn run(mut command: Command, input: &[u8]) -> Duration {
     let started = Instant::now();
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();
     child.wait().unwrap();
     started.elapsed()
@@ -206,7 +228,11 @@ fn baseline(path: &Path) {
     std::io::stdin().read_to_string(&mut text).unwrap();
     let event: serde_json::Value = serde_json::from_str(&text).unwrap();
     let connection = rusqlite::Connection::open(path).unwrap();
-    connection.execute_batch("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS t (body TEXT)").unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS t (body TEXT)",
+        )
+        .unwrap();
     connection.execute("INSERT INTO t VALUES (?1)", [event.to_string()]).unwrap();
     println!("{{}}");
 }

@@ -177,7 +177,15 @@ impl CaseSet {
     fn engine(&self, case: &Case) -> Result<(Arc<Engine>, Arc<ManualClock>), String> {
         let in_words = |report: Report| report.to_string();
         let mut documents: Vec<(Layer, Document)> = Vec::new();
-        documents.extend(self.pack.clone().map(|pack| (Layer::Project, pack)));
+        match &self.pack {
+            Some(pack) if pack.pack.extends.is_empty() => documents.push((Layer::Project, pack.clone())),
+            // What it builds on decides with it.
+            Some(_) => {
+                let load = Load { packs: vec![self.path.clone()], ..Load::default() };
+                documents.extend(load.documents().map_err(|error| error.to_string())?.documents);
+            }
+            None => {}
+        }
         if !case.packs.is_empty() {
             let folder = self.path.parent().unwrap_or(Path::new("."));
             let packs = case.packs.iter().map(|name| match folder.join(name) {
