@@ -1,48 +1,94 @@
 //! Markdown on a terminal: headings stand out, code is set apart. Pages are our own, so their text is safe.
 
-use crate::output::{Paint, Style};
+use crate::output::{Paint, Style, wrap};
 
-/// A page as lines for a terminal.
-pub(crate) fn lines(page: &str, paint: Paint) -> Vec<String> {
-    let mut out = Vec::new();
+/// A page as lines for a terminal of a width.
+pub(crate) fn lines(page: &str, width: usize, paint: Paint) -> Vec<String> {
+    let mut setter = Setter { width, paint, paragraph: String::new(), table: Vec::new(), out: Vec::new() };
     let mut in_code = false;
-    let mut table = Vec::new();
     for line in page.lines() {
-        if line.starts_with('|') && !in_code {
-            table.push(line);
-            continue;
-        }
-        flush(&mut table, paint, &mut out);
         if line.starts_with("```") {
+            setter.end_of_block();
             in_code = !in_code;
         } else if in_code {
-            out.push(paint.style(Style::Note, format!("    {line}")));
-        } else if let Some(title) = line.strip_prefix("# ") {
-            out.push(paint.style(Style::Strong, title));
-        } else if line.starts_with("## ") || line.starts_with("### ") {
-            out.push(paint.style(Style::Strong, line.trim_start_matches('#').trim_start()));
-        } else if let Some(item) = line.strip_prefix("- ") {
-            out.push(format!("  • {}", spans(item, paint)));
+            setter.out.push(paint.style(Style::Note, format!("    {line}").trim_end()));
+        } else if line.starts_with('|') {
+            setter.end_of_paragraph();
+            setter.table.push(line.to_owned());
+        } else if line.starts_with('#') {
+            setter.end_of_block();
+            setter.out.push(paint.style(Style::Strong, line.trim_start_matches('#').trim_start()));
+        } else if line.is_empty() {
+            setter.end_of_block();
+            setter.out.push(String::new());
         } else {
-            out.push(spans(line, paint));
+            if line.starts_with("- ") {
+                setter.end_of_paragraph();
+            }
+            setter.add(line.trim_start());
         }
     }
-    flush(&mut table, paint, &mut out);
+    setter.end_of_block();
+    setter.out
+}
+
+struct Setter {
+    width: usize,
+    paint: Paint,
+    paragraph: String,
+    table: Vec<String>,
+    out: Vec<String>,
+}
+
+impl Setter {
+    fn add(&mut self, text: &str) {
+        if !self.paragraph.is_empty() {
+            self.paragraph.push(' ');
+        }
+        self.paragraph.push_str(text);
+    }
+
+    fn end_of_block(&mut self) {
+        self.end_of_paragraph();
+        self.out.extend(table(&std::mem::take(&mut self.table), self.paint));
+    }
+
+    /// Sets a paragraph anew for the width. Code in it may go over the end of a line.
+    fn end_of_paragraph(&mut self) {
+        let paragraph = std::mem::take(&mut self.paragraph);
+        if paragraph.is_empty() {
+            return;
+        }
+        let (text, first, next) = match paragraph.strip_prefix("- ") {
+            Some(item) => (item, "  • ", "    "),
+            None => (paragraph.as_str(), "", ""),
+        };
+        let mut in_code = false;
+        for (at, line) in wrap(text, self.width.saturating_sub(next.len())).iter().enumerate() {
+            let head = if at == 0 { first } else { next };
+            self.out.push(format!("{head}{}", spans(line, &mut in_code, self.paint)));
+        }
+    }
+}
+
+/// A line with `code` in it, which may have begun on the line before.
+fn spans(text: &str, in_code: &mut bool, paint: Paint) -> String {
+    let mut out = String::new();
+    for (at, part) in text.split('`').enumerate() {
+        *in_code ^= at > 0;
+        match part {
+            "" => {}
+            part if *in_code => out.push_str(&paint.style(Style::Note, part)),
+            part => out.push_str(part),
+        }
+    }
     out
 }
 
-/// Text with `code` in it.
-fn spans(text: &str, paint: Paint) -> String {
-    let parts = text.split('`').enumerate();
-    parts
-        .map(|(at, part)| if at % 2 == 1 { paint.style(Style::Note, part) } else { part.to_owned() })
-        .collect()
-}
-
 /// A table with its columns lined up.
-fn flush(table: &mut Vec<&str>, paint: Paint, out: &mut Vec<String>) {
-    let rows: Vec<Vec<&str>> = table
-        .drain(..)
+fn table(rows: &[String], paint: Paint) -> Vec<String> {
+    let rows: Vec<Vec<&str>> = rows
+        .iter()
         .filter(|row| !row.starts_with("|--") && !row.starts_with("| --"))
         .map(|row| row.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
@@ -53,17 +99,22 @@ fn flush(table: &mut Vec<&str>, paint: Paint, out: &mut Vec<String>) {
             rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0)
         })
         .collect();
+    let mut out = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let mut line = String::from("  ");
         for (cell, column) in row.iter().zip(&widths) {
             let pad = " ".repeat(column.saturating_sub(width(cell)) + 2);
-            let cell =
-                if at == 0 { paint.style(Style::Dim, cell.replace('`', "")) } else { spans(cell, paint) };
+            let cell = if at == 0 {
+                paint.style(Style::Dim, cell.replace('`', ""))
+            } else {
+                spans(cell, &mut false, paint)
+            };
             line.push_str(&cell);
             line.push_str(&pad);
         }
         out.push(line.trim_end().to_owned());
     }
+    out
 }
 
 #[cfg(test)]
@@ -72,11 +123,13 @@ mod tests {
 
     #[test]
     fn a_page_is_set_for_a_terminal() {
-        let page = "# name\n\nSome `code` here.\n\n```yaml\na: 1\n```\n\n## Settings\n\n| a | `long` |\n|---|---|\n| `xyz` | 1 |\n\n- one\n";
+        let page = "# name\n\nSome `code` here, and\nmore of it.\n\n```yaml\na: 1\n```\n\n## Settings\n\n\
+                    | a | `long` |\n|---|---|\n| `xyz` | 1 |\n\n- one\n  and more\n- two\n";
         let expected = [
             "name",
             "",
-            "Some code here.",
+            "Some code here, and",
+            "more of it.",
             "",
             "    a: 1",
             "",
@@ -85,8 +138,9 @@ mod tests {
             "  a    long",
             "  xyz  1",
             "",
-            "  • one",
+            "  • one and more",
+            "  • two",
         ];
-        assert_eq!(lines(page, Paint::PLAIN), expected);
+        assert_eq!(lines(page, 24, Paint::PLAIN), expected);
     }
 }

@@ -12,11 +12,9 @@ pub fn sentences(policy: &Policy) -> Vec<String> {
         if spec.mode == Mode::Shadow || (built_in(&spec.id) && !has_limits) {
             continue;
         }
-        let Some(summary) = entry
-            .guardrail
-            .summary()
-            .or_else(|| Some(spec.description.clone()).filter(|description| !description.is_empty()))
-        else {
+        // What a pack's author says of it comes before what can be told from its settings.
+        let described = Some(spec.description.clone()).filter(|description| !description.is_empty());
+        let Some(summary) = described.or_else(|| entry.guardrail.summary()) else {
             continue;
         };
         lines.push(match &spec.advice {

@@ -31,4 +31,10 @@ fn what_is_kept_can_be_looked_at() {
     world.run(&["audit", "verify", "--store", &store]).code(0);
     world.run(&["audit", "replay", "--store", &store]).code(0).says("28 decisions: 28 reproduced");
     world.run(&["explain", "--decision", "1", "--store", &store]).code(0);
+    // The same pack on the same events comes to the same, with a state of its own: reads, results and Ada's answer.
+    let pack = folder.join("shop/.midrail/shop.yaml").display().to_string();
+    world
+        .run(&["audit", "replay", "--store", &store, "--pack", &pack])
+        .code(0)
+        .says("28 decisions: 28 as before");
 }

@@ -47,7 +47,7 @@ fn built_in(page: &Page, output: &mut Output) -> Result<(), Failure> {
     if !output.is_terminal() && !output.paint().is_on() {
         return output.text(page.page);
     }
-    for line in markdown::lines(page.page, output.paint()) {
+    for line in markdown::lines(page.page, output.width(), output.paint()) {
         output.line(line)?;
     }
     let on: Vec<&str> = page.on.iter().map(|kind| kind.word()).collect();
