@@ -1,0 +1,87 @@
+//! The commands that README and the guides show, run as they stand there.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::world::{World, ended};
+
+fn page(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)).unwrap()
+}
+
+/// The blocks of a page that are marked with a language.
+fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
+    let fence = format!("\n```{language}\n");
+    page.split(fence.as_str()).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+}
+
+/// The shell lines of a page that call the program, without their comments.
+fn lines(page: &str) -> Vec<String> {
+    let lines = blocks(page, "sh").into_iter().flat_map(str::lines);
+    let calls = lines.filter(|line| line.starts_with("midrail ") || line.contains("| midrail "));
+    calls.map(|line| line.split("  #").next().unwrap().trim().to_owned()).collect()
+}
+
+/// A world with a pack and a dozen decisions.
+fn lived_in() -> World {
+    let world = World::with_pack(
+        "pack: my-project\nguardrails:\n  - read_before_write\n  - require_before: {tool: deploy, requires: [test, build]}\n\
+         tests:\n  - {id: t, events: [{before_tool: deploy, expect: block}]}\n",
+    );
+    world.write("events.jsonl", "{\"kind\":\"before_tool\",\"tool\":{\"name\":\"deploy\"}}\n");
+    for _ in 0..12 {
+        world.check(&serde_json::json!({"kind": "before_tool", "tool": {"name": "deploy"}})).code(2);
+    }
+    world
+}
+
+fn shell(world: &World, line: &str) -> crate::world::Ended {
+    let program = Path::new(env!("CARGO_BIN_EXE_midrail")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let with_env = world.command(&[]);
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(world.project()).env_clear().env("PATH", path);
+    command.envs(with_env.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    ended(&mut command, Vec::new())
+}
+
+#[test]
+fn the_readmes_blocked_call_comes_out_as_shown() {
+    let readme = page("README.md");
+    let call = lines(&readme).into_iter().find(|line| line.starts_with("echo ")).unwrap();
+    let ended = shell(&World::new(), &call).code(2);
+    assert_eq!(ended.out.trim_end(), blocks(&readme, "text")[0]);
+}
+
+#[test]
+fn every_command_of_the_pages_works() {
+    let mut count = 0;
+    for name in [
+        "README.md",
+        "docs/guide/packs.md",
+        "docs/guide/testing.md",
+        "docs/guide/library.md",
+        "docs/guide/audit.md",
+    ] {
+        let world = lived_in();
+        for line in lines(&page(name)).into_iter().filter(|line| !line.starts_with("echo ")) {
+            let ended = shell(&world, &line);
+            assert_eq!(ended.code, 0, "{name}: {line}\n{}\n{}", ended.out, ended.err);
+            count += 1;
+        }
+    }
+    assert!(count >= 10, "only {count} commands were found");
+}
+
+#[test]
+fn every_verb_is_in_the_readme() {
+    let readme = page("README.md");
+    let help = World::new().run(&["--help"]).code(0).out;
+    let verbs = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let verbs =
+        verbs.take_while(|line| line.starts_with("  ")).filter_map(|line| line.split_whitespace().next());
+    for verb in verbs.filter(|verb| *verb != "help") {
+        assert!(readme.contains(&format!("`{verb}`")), "README.md does not tell of `{verb}`");
+    }
+}
