@@ -1,6 +1,10 @@
-//! Figures, not checks: `cargo test --release -p midrail-store --test figures -- --ignored --nocapture --test-threads 1`.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+//! What the SQLite store costs: a short process and a long one, a log of 200,000 records, pages of it.
+//!
+//! Run it: `cargo bench -p midrail-store --bench store`. No figure is asserted.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs, reason = "a benchmark")]
+
+#[path = "../crates/midrail-store/tests/common/mod.rs"]
 mod common;
 
 use std::time::{Duration, Instant};
@@ -8,6 +12,11 @@ use std::time::{Duration, Instant};
 use common::{blocked, record, verify};
 use midrail_core::{Effect, Record};
 use midrail_store::{AuditLog, Commit, Filter, Policies, Slices, SqliteStore, Store};
+
+fn main() {
+    short_process_and_long_one();
+    cost_stays_flat_as_the_log_grows();
+}
 
 const KEYS: [&str; 5] = ["halted", "calls", "read/src/a.rs", "warn/scope-001/t-9", "var/phase"];
 
@@ -48,8 +57,6 @@ fn times(name: &str, rounds: i64, mut work: impl FnMut(i64)) {
     );
 }
 
-#[test]
-#[ignore = "prints figures"]
 fn short_process_and_long_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
@@ -68,8 +75,6 @@ fn short_process_and_long_one() {
     times("load 5, commit", 5000, |round| decide(&store, &typical("s", round)));
 }
 
-#[test]
-#[ignore = "prints figures"]
 fn cost_stays_flat_as_the_log_grows() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
