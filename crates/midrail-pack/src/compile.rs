@@ -14,9 +14,9 @@ use midrail_guardrails::{
 };
 
 use crate::diagnostic::{Span, excerpt, nearest};
-use crate::expr::{Expected, Expression};
-use crate::names::{EVENT_NAMES, GLOBS};
-use crate::raw::{AgentDefinition, Guard, Pack};
+use crate::expr::{ExprProblem, Expected, Expression};
+use crate::names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
+use crate::raw::{AgentDefinition, AlertRule, Guard, Pack};
 use crate::rule::Deferred;
 
 /// The page of the rules of order.
@@ -93,6 +93,7 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     for (name, task) in &pack.tasks {
         definitions.push(compiler.task(name, task));
     }
+    compiler.alerts(&pack.alerts);
     for pattern in pack.tool_risks.keys() {
         compiler.pattern(&format!("/tool_risks/{}", key(pattern)), pattern);
     }
@@ -256,13 +257,46 @@ impl<'p> Compiler<'p> {
         match Expression::parse(source, &EVENT_NAMES, expected, GLOBS) {
             Ok(expression) => Some(Deferred::ready(expression, expected)),
             Err(problems) => {
-                self.issues.extend(problems.into_iter().map(|problem| Issue {
-                    at: at.to_owned(),
-                    span: Some(problem.span),
-                    message: problem.message,
-                    help: problem.help,
-                }));
+                self.wrong(at, problems);
                 None
+            }
+        }
+    }
+
+    fn wrong(&mut self, at: &str, problems: Vec<ExprProblem>) {
+        self.issues.extend(problems.into_iter().map(|problem| Issue {
+            at: at.to_owned(),
+            span: Some(problem.span),
+            message: problem.message,
+            help: problem.help,
+        }));
+    }
+
+    fn alerts(&mut self, alerts: &[AlertRule]) {
+        if self.checked_before {
+            return;
+        }
+        let mut names = BTreeSet::new();
+        for (i, alert) in alerts.iter().enumerate() {
+            let at = format!("/alerts/{i}");
+            for (key, text, help) in [
+                ("name", &alert.name, "write `name: NAME`"),
+                ("action", &alert.action, "say in words what is to be done, such as `notify the team`"),
+            ] {
+                if text.trim().is_empty() {
+                    let issue = Issue::new(format!("{at}/{key}"), format!("an alert needs its `{key}`"));
+                    self.issues.push(issue.help(help));
+                }
+            }
+            if !names.insert(&alert.name) {
+                let message = format!("there are two alerts `{}` in this pack", excerpt(&alert.name));
+                self.issues.push(
+                    Issue::new(format!("{at}/name"), message).help("give this one a `name` of its own"),
+                );
+            }
+            let expected = Expected::Alert { groups: ALERT_GROUPS };
+            if let Err(problems) = Expression::parse(&alert.condition, &ALERT_NAMES, expected, GLOBS) {
+                self.wrong(&format!("{at}/condition"), problems);
             }
         }
     }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use gateway::{Deep, Gateway, PolicyPack, RuleRef, Sync};
-pub use hook::{AppliesTo, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation};
+pub use hook::{AppliesTo, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation, Monitoring};
 
 use crate::case::Case;
 use crate::decode::{Decoded, read};
@@ -57,7 +57,7 @@ pub(crate) fn translate(node: &Node) -> Translated {
     }
     if has(&["pack"]) {
         into_pack(node, native)
-    } else if has(&["custom_guardrail", "guardrail"]) {
+    } else if has(&["custom_guardrail", "guardrail", "monitoring"]) {
         into_pack(node, hook::hook)
     } else if has(&["policy_pack", "sync_rules", "async_rules", "gateway"]) {
         into_pack(node, gateway::policy_pack)

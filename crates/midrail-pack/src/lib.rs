@@ -27,7 +27,7 @@ pub use decode::decode;
 pub use diagnostic::{Problem, Report, Severity, Span};
 pub use dialect::{
     AppliesTo, Deep, Gateway, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation,
-    PolicyPack, RuleRef, Sync, ToolPolicy,
+    Monitoring, PolicyPack, RuleRef, Sync, ToolPolicy,
 };
 pub use document::Document;
 pub use expr::Expression;

@@ -48,6 +48,10 @@ pub struct Pack {
     /// The guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "guards")]
     pub guardrails: Vec<Guard>,
+    /// Alerts on what the guardrails do over time. Their conditions are checked when the pack is read; nothing
+    /// evaluates them yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alerts: Vec<AlertRule>,
     /// How much can go wrong with a tool, by name or glob pattern.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tool_risks: BTreeMap<String, Risk>,
@@ -384,6 +388,18 @@ pub enum KeySource {
         /// The expression; its value is the key.
         expression: String,
     },
+}
+
+/// An alert: what is told to whom once a figure passes a bound.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlertRule {
+    /// Its name, unique in the pack.
+    pub name: String,
+    /// A figure compared with a number, such as `block_rate > 30% over 10 minute window`.
+    pub condition: String,
+    /// What is to be done, in words.
+    pub action: String,
 }
 
 /// How long deep guardrails are waited for, by the risk of the tool.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Origin;
 use crate::case::Case;
-use crate::raw::{Bypass, Guard, Pack};
+use crate::raw::{AlertRule, Bypass, Guard, Pack};
 use crate::scalar::Many;
 
 /// A document of validation hooks: a guardrail, or one of each kind.
@@ -19,9 +19,27 @@ pub struct HookDocument {
     /// A guardrail of the user's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_guardrail: Option<HookGuardrail>,
+    /// Alerts on what the guardrails do over time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alerts: Vec<AlertRule>,
+    /// Figures that are kept, and alerts on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monitoring: Option<Monitoring>,
     /// Cases that it has to decide as they say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Case>,
+}
+
+/// What is watched.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Monitoring {
+    /// Figures that are kept, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<String>,
+    /// Alerts on what the guardrails do over time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alerts: Vec<AlertRule>,
 }
 
 /// A guardrail in the words of validation hooks.
@@ -139,6 +157,17 @@ pub(super) fn hook(document: HookDocument) -> (Pack, Origin) {
             origin.push(("/pack".to_owned(), format!("/{key}/id")));
         }
         pack.guardrails.push(hook_guard(hook));
+    }
+    if pack.pack.is_empty() {
+        // A document of alerts alone has no id to be called by.
+        pack.pack = "monitoring".to_owned();
+    }
+    let monitored = document.monitoring.map(|monitoring| monitoring.alerts).unwrap_or_default();
+    for (at, alerts) in [("/alerts", document.alerts), ("/monitoring/alerts", monitored)] {
+        for (i, alert) in alerts.into_iter().enumerate() {
+            origin.push((format!("/alerts/{}", pack.alerts.len()), format!("{at}/{i}")));
+            pack.alerts.push(alert);
+        }
     }
     (pack, Origin(origin))
 }
