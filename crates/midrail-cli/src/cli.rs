@@ -2,7 +2,7 @@
 
 use std::env;
 
-use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -30,7 +30,23 @@ impl Cli {
         {
             return Ok(Cli { verb: Verb::Check(args), global });
         }
-        Cli::try_parse()
+        let matches = Cli::command().color(help_colour()).try_get_matches()?;
+        Cli::from_arg_matches(&matches)
+    }
+}
+
+/// The colour of help and of errors of the command line, which are told before it is read.
+fn help_colour() -> ColorChoice {
+    let args: Vec<String> = env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let follows = args.windows(2).filter_map(|pair| match pair {
+        [name, value] if name == "--color" => Some(value.as_str()),
+        _ => None,
+    });
+    let joined = args.iter().filter_map(|arg| arg.strip_prefix("--color="));
+    match follows.chain(joined).next() {
+        Some("never") => ColorChoice::Never,
+        Some("always") => ColorChoice::Always,
+        _ => ColorChoice::Auto,
     }
 }
 

@@ -64,7 +64,7 @@ Exit codes:
 pub(crate) const OF_TEST: &str = "\
 Exit codes:
   0  every case passed
-  1  a case failed, a file could not be read, or an error";
+  1  a case failed, there was none, a file could not be read, or an error";
 
 /// Exit codes of `lint`.
 pub(crate) const OF_LINT: &str = "\

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::io;
 
 use midrail::pack::diagnostic::visible;
+use midrail::pack::in_plain_words;
 use midrail::{EngineError, LoadError, Report, StoreError};
 use midrail_doors::wire::WireError;
 use serde_json::{Value, json};
@@ -107,8 +108,13 @@ impl Failure {
         out
     }
 
-    /// For programs.
+    /// For programs: `{"error": …}`.
     pub(crate) fn to_json(&self) -> Value {
+        json!({"error": self.as_json()})
+    }
+
+    /// The error itself, for programs.
+    pub(crate) fn as_json(&self) -> Value {
         let mut error = json!({"message": self.message});
         let mut set = |key: &str, value: Value| {
             if let Value::Object(fields) = &mut error {
@@ -125,7 +131,7 @@ impl Failure {
         if !problems.is_empty() {
             set("problems", json!(problems));
         }
-        json!({"error": error})
+        error
     }
 }
 
@@ -156,6 +162,14 @@ impl From<EngineError> for Failure {
 
 impl From<WireError> for Failure {
     fn from(error: WireError) -> Self {
+        if let WireError::NoEvent { line, column, what } = &error {
+            let (what, help) = in_plain_words(what);
+            let failure = Failure::new(format!("this is no event: {what} (line {line}, column {column})"));
+            return match help.or_else(|| error.help()) {
+                Some(help) => failure.help(help),
+                None => failure,
+            };
+        }
         let failure = Failure::of(&error);
         match error.help() {
             Some(help) => failure.help(help),
@@ -168,7 +182,10 @@ impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::Problems(reports) => Failure::problems(reports),
-            error => Failure::of(&error),
+            error => match error.help() {
+                Some(help) => Failure::of(&error).help(help),
+                None => Failure::of(&error),
+            },
         }
     }
 }

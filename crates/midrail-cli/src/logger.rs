@@ -25,7 +25,16 @@ impl Log for Logger {
 
 /// Starts the log. `MIDRAIL_LOG` says how much is told; else `-vv` tells every check.
 pub(crate) fn start(verbose: u8) {
-    let named = std::env::var("MIDRAIL_LOG").ok().and_then(|word| word.trim().parse::<LevelFilter>().ok());
+    let word = std::env::var("MIDRAIL_LOG").unwrap_or_default();
+    let word = word.trim();
+    let named = word.parse::<LevelFilter>().ok();
+    if named.is_none() && !word.is_empty() {
+        let text = visible(word);
+        let _ = writeln!(
+            io::stderr(),
+            "warning: unknown value `{text}` of MIDRAIL_LOG\nhelp: use off, error, warn, info, debug or trace"
+        );
+    }
     let level = named.unwrap_or(match verbose {
         0 | 1 => LevelFilter::Off,
         _ => LevelFilter::Debug,

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use midrail::Effect;
-use midrail::pack::diagnostic::visible;
+use midrail::pack::diagnostic::{is_hidden, visible};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -86,7 +86,12 @@ impl Output {
     /// Prints a value as one line of JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(value).map_err(|error| Failure::of(&error))?;
-        self.line(text)
+        self.json_text(&text)
+    }
+
+    /// Prints JSON that is written already. What could drive a terminal is escaped.
+    pub(crate) fn json_text(&mut self, text: &str) -> Result<(), Failure> {
+        self.line(escaped(text))
     }
 
     /// Standard output itself.
@@ -111,7 +116,7 @@ impl Output {
         // Nothing is left to tell anyone if both are gone.
         if !failure.is_quiet() {
             if self.json {
-                let _ = writeln!(self.out, "{}", failure.to_json());
+                let _ = writeln!(self.out, "{}", escaped(&failure.to_json().to_string()));
             }
             let _ = self.out.flush();
             let _ = io::stderr().write_all(failure.render(self.error_paint).as_bytes());
@@ -263,6 +268,23 @@ pub(crate) fn without_nulls(mut value: Value) -> Value {
         fields.retain(|_, value| !value.is_null());
     }
     value
+}
+
+/// JSON in which nothing can drive a terminal: such characters stand in its strings alone, where they are escaped.
+pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
+    if !json.chars().any(is_hidden) {
+        return Cow::Borrowed(json);
+    }
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Line breaks between values are no part of a string.
+        if is_hidden(c) && c != '\n' {
+            safe.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
 }
 
 /// Text of others on one line, safe to print and no longer than a number of characters.

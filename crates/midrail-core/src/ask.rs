@@ -20,9 +20,13 @@ pub(crate) struct Answer {
 /// Asks for a verdict. `None`: it has nothing to do with this event.
 pub(crate) fn ask(entry: &Entry, world: &World<'_>) -> Option<Answer> {
     let context = Context::new(world, &entry.spec);
-    match guarded(
-        || if applies(entry, &context) { entry.guardrail.check(&context).map(Some) } else { Ok(None) },
-    ) {
+    match guarded(|| {
+        if concerns(entry, &context) && holds(entry, &context) {
+            entry.guardrail.check(&context).map(Some)
+        } else {
+            Ok(None)
+        }
+    }) {
         Ok(None) => None,
         Ok(Some(verdict)) => Some(Answer { verdict: dressed(entry, verdict), error: None }),
         Err(fault) => {
@@ -44,11 +48,7 @@ pub(crate) fn observe(entry: &Entry, world: &World<'_>, decision: &mut Decision)
     let mut changes = Changes::default();
     let effect = decision.effect;
     let outcome = guarded(|| {
-        if applies(entry, &context) {
-            entry.guardrail.observe(&context, effect, &mut changes)
-        } else {
-            Ok(())
-        }
+        if holds(entry, &context) { entry.guardrail.observe(&context, effect, &mut changes) } else { Ok(()) }
     });
     match outcome {
         Ok(()) => decision.changes.0.extend(changes.0),
@@ -60,13 +60,19 @@ pub(crate) fn observe(entry: &Entry, world: &World<'_>, decision: &mut Decision)
     }
 }
 
-/// Whether a guardrail applies. What is not known counts as true.
-fn applies(entry: &Entry, context: &Context<'_>) -> bool {
+/// Whether a guardrail is asked about this agent and task. What a host does not name might be any.
+fn concerns(entry: &Entry, context: &Context<'_>) -> bool {
     let spec = &entry.spec;
     let event = context.event;
     fits(&spec.agents, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))
         && fits(&spec.tasks, event.task.as_ref().and_then(|task| task.id.as_deref()))
-        && spec.when.as_ref().is_none_or(|when| when.holds(context).unwrap_or(true))
+        && spec.bound.as_ref().is_none_or(|definition| definition.concerns(event))
+}
+
+/// Whether its condition holds. What is not known counts as true. A guardrail learns from everyone while it holds,
+/// whoever it is asked about.
+fn holds(entry: &Entry, context: &Context<'_>) -> bool {
+    entry.spec.when.as_ref().is_none_or(|when| when.holds(context).unwrap_or(true))
 }
 
 /// The verdict with what the spec replaces in it.

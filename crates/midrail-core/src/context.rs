@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use crate::action::Action;
 use crate::definition::Definition;
+use crate::effect::Effect;
 use crate::event::{Event, Task};
 use crate::facts::{Fact, FactKey, Facts, FileState, Finding, Needs};
 use crate::guardrail::Spec;
-use crate::path::{self, Place};
+use crate::path::{self, Place, Roots};
 use crate::policy::Policy;
 use crate::session::{Session, key_part};
 
@@ -66,19 +67,21 @@ pub struct Context<'a> {
     /// The guardrail's own spec.
     pub spec: &'a Spec,
     world: &'a World<'a>,
+    part: Option<String>,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(world: &'a World<'a>, spec: &'a Spec) -> Self {
-        Context { event: world.event, spec, world }
+        Context { event: world.event, spec, world, part: None }
     }
 
     /// The key of a slice that belongs to this guardrail (and, where set, to the prompt).
     pub fn key(&self, name: &str) -> String {
-        let id = key_part(&self.spec.id);
-        match &self.event.prompt {
-            Some(prompt) if self.spec.per_prompt => format!("{id}@{}/{name}", key_part(prompt)),
-            _ => format!("{id}/{name}"),
+        let prompt = self.event.prompt.as_deref().filter(|_| self.spec.per_prompt);
+        let prefix = state_prefix(&self.spec.id, prompt);
+        match &self.part {
+            Some(part) => format!("{prefix}{part}/{name}"),
+            None => format!("{prefix}{name}"),
         }
     }
 
@@ -129,9 +132,59 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Where a path of this event leads. `mount` is the prefix under which the agent sees the root.
+    /// Where a path of this event leads by its spelling. `mount` is the prefix under which the agent sees the root.
     pub fn place(&self, path: &str, mount: Option<&str>) -> Place {
-        path::place(path, self.event.cwd.as_deref(), self.world.facts.root.as_deref(), mount)
+        let facts = self.world.facts;
+        let roots = Roots { root: facts.root.as_deref(), aliases: &facts.root_aliases };
+        path::place(path, self.event.cwd.as_deref(), roots, mount)
+    }
+
+    /// Where a path of this event really leads: symbolic links are followed where a file system is at hand.
+    pub fn real_place(&self, path: &str, mount: Option<&str>) -> Result<Place, Missing> {
+        let place = self.place(path, mount);
+        // Below a mount prefix the disk knows the path by its place only.
+        let spelling = if mount.is_some() && place.inside { &place.key } else { path };
+        let key = FactKey::Place(spelling.to_owned());
+        match self.world.facts.get(&key) {
+            Some(Fact::Place(real)) => {
+                let inside = !real.starts_with('/') && !real.starts_with("../") && !real.starts_with('~');
+                Ok(Place { key: real.clone(), inside })
+            }
+            Some(Fact::Unavailable(_)) => Ok(place),
+            _ => self.world.fact(key).map(|_| place),
+        }
+    }
+
+    /// Every name that a file of this event goes by: where its links lead, and what its path says. A rule on files has
+    /// to hold for all of them.
+    pub fn names_of(&self, path: &str) -> Result<Vec<String>, Missing> {
+        let real = self.real_place(path, None)?.key;
+        let spelt = self.place(path, None).key;
+        // To a host that tells no folder the root may be `/`; the probe has settled what it means.
+        let is_virtual = self.event.cwd.is_none() && path.starts_with('/');
+        Ok(if spelt == real || is_virtual { vec![real] } else { vec![real, spelt] })
+    }
+
+    /// The tool of a call. An event of a call that names none might be any, so it is missing.
+    pub fn tool(&self) -> Result<&'a str, Missing> {
+        let name = self.event.tool_name().filter(|name| !name.is_empty());
+        name.ok_or_else(|| Missing("the event names no tool".to_owned()))
+    }
+
+    /// Whether this is the result of a call that went well, was let pass, and had not been denied before.
+    pub fn succeeded(&self, effect: Effect) -> Result<bool, Missing> {
+        if !(self.event.is_success() && effect.goes_on()) {
+            return Ok(false);
+        }
+        match self.event.call_id() {
+            Some(id) => Ok(self.world.slice(&denied_key(id))?.is_none()),
+            None => Ok(true),
+        }
+    }
+
+    /// The same context for a part of the guardrail, which keeps its state apart from the other parts.
+    pub fn part(&self, name: &str) -> Context<'a> {
+        Context { event: self.event, spec: self.spec, world: self.world, part: Some(name.to_owned()) }
     }
 
     /// The time of the event.
@@ -151,12 +204,30 @@ impl<'a> Context<'a> {
         own.into_iter().chain(self.definitions().map(|definition| &definition.task))
     }
 
-    /// Every list of allowed tools that holds for this event: the host's and those of the definitions.
-    pub fn allowed_tools(&self) -> impl Iterator<Item = &'a [String]> {
+    /// Every list of allowed tools that holds for this event, the host's and those of the definitions, each with the
+    /// tools that its own definition adds to it.
+    pub fn tool_lists(&self) -> impl Iterator<Item = (&'a [String], &'a [String])> {
         let own = self.event.agent.as_ref().and_then(|agent| agent.allowed_tools.as_deref());
-        own.into_iter()
-            .chain(self.definitions().filter_map(|definition| definition.agent.allowed_tools.as_deref()))
+        let defined = self.definitions().filter_map(|definition| {
+            let added = definition.task.additional_tools.as_deref().unwrap_or_default();
+            Some((definition.agent.allowed_tools.as_deref()?, added))
+        });
+        own.map(|list| (list, [].as_slice())).into_iter().chain(defined)
     }
+}
+
+/// What the keys of a guardrail's own slices begin with.
+pub fn state_prefix(guardrail: &str, prompt: Option<&str>) -> String {
+    let id = key_part(guardrail);
+    match prompt {
+        Some(prompt) => format!("{id}@{}/", key_part(prompt)),
+        None => format!("{id}/"),
+    }
+}
+
+/// The key of the slice that says that a call was denied.
+pub fn denied_key(call_id: &str) -> String {
+    format!("denied/{call_id}")
 }
 
 /// The key of the slice that holds a session variable.

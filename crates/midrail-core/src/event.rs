@@ -139,10 +139,16 @@ impl Event {
         self.tool.as_ref().map(|tool| tool.name.as_str())
     }
 
-    /// Whether this is the result of a call that went well. An unknown outcome is not a success.
+    /// Whether this is the result of a call that went well. An unknown outcome is not a success, and neither is a
+    /// program that ended with an error.
     pub fn is_success(&self) -> bool {
-        self.kind == EventKind::AfterTool
-            && self.result.as_ref().is_some_and(|result| result.ok == Some(true))
+        let went_well = |result: &ToolResult| result.ok == Some(true) && result.exit_code.unwrap_or(0) == 0;
+        self.kind == EventKind::AfterTool && self.result.as_ref().is_some_and(went_well)
+    }
+
+    /// The host's name for this call, if it has one.
+    pub fn call_id(&self) -> Option<&str> {
+        self.tool.as_ref()?.call_id.as_deref().filter(|id| !id.is_empty())
     }
 
     /// How deep an event may be nested. A record holds the event two levels deeper, and has to be read back.

@@ -16,6 +16,8 @@ pub enum FactKey {
     Action,
     /// The secrets in the event's texts.
     Secrets,
+    /// Where a path leads once symbolic links are followed, by the path as the caller spelt it.
+    Place(String),
     /// The state of a file, by its place relative to the root (see [`crate::path`]).
     File(String),
     /// Anything else that a probe of the engine answers, by the probe's own name for it.
@@ -27,6 +29,7 @@ impl fmt::Display for FactKey {
         match self {
             FactKey::Action => f.write_str("action"),
             FactKey::Secrets => f.write_str("secrets"),
+            FactKey::Place(path) => write!(f, "place:{path}"),
             FactKey::File(path) => write!(f, "file:{path}"),
             FactKey::Answer(name) => write!(f, "answer:{name}"),
         }
@@ -45,6 +48,7 @@ impl FromStr for FactKey {
         match text.split_once(':') {
             None if text == "action" => Ok(FactKey::Action),
             None if text == "secrets" => Ok(FactKey::Secrets),
+            Some(("place", path)) => Ok(FactKey::Place(path.to_owned())),
             Some(("file", path)) => Ok(FactKey::File(path.to_owned())),
             Some(("answer", name)) => Ok(FactKey::Answer(name.to_owned())),
             _ => Err(UnknownFact(text.to_owned())),
@@ -72,6 +76,8 @@ pub enum Fact {
     Action(Action),
     /// Places of secrets in the event's texts.
     Secrets(Vec<Finding>),
+    /// The place that a path leads to: relative to the root where it lies inside, absolute where it does not.
+    Place(String),
     /// The state of a file.
     File(FileState),
     /// A probe's answer.
@@ -85,20 +91,13 @@ pub enum Fact {
 #[serde(rename_all = "snake_case")]
 pub enum FileState {
     /// There is nothing at this place.
-    Absent {
-        /// The place after resolving symbolic links of its folders, where that differs.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        real: Option<String>,
-    },
+    Absent,
     /// A folder, or something else that is no ordinary file.
     Special,
     /// An ordinary file.
     File {
         /// A digest of the content.
         checksum: String,
-        /// The place after resolving symbolic links, where that differs.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        real: Option<String>,
     },
 }
 
@@ -124,6 +123,9 @@ pub struct Facts {
     /// The folder that file facts are read from, and that paths are resolved against. Absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
+    /// Other spellings of the root, through symbolic links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub root_aliases: Vec<String>,
     /// A digest of the exact action, where the record does not show the event as it was. Approvals are bound to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_digest: Option<String>,
@@ -167,7 +169,7 @@ mod tests {
     #[test]
     fn facts_survive_the_audit_record() {
         let mut facts = Facts { root: Some("/repo".into()), ..Facts::default() };
-        facts.insert(FactKey::File("a:b.rs".into()), Fact::File(FileState::Absent { real: None }));
+        facts.insert(FactKey::File("a:b.rs".into()), Fact::File(FileState::Absent));
         facts.insert(FactKey::Action, Fact::Action(Action::default()));
         facts.insert(FactKey::Answer("tests".into()), Fact::Unavailable("timed out".into()));
         let text = serde_json::to_string(&facts).unwrap();

@@ -4,7 +4,7 @@
 //! beats one that is compiled first (see `docs/decisions/0002-own-glob-matcher.md`).
 
 /// Whether a path matches a pattern. `*` and `?` stay within one segment; `**` crosses segments.
-/// A pattern without `/` matches the last segment only if it is the whole path.
+/// A pattern without `/` matches paths of one segment.
 pub fn path_matches(pattern: &str, path: &str) -> bool {
     any_alternative(pattern, &mut |pattern| segments_match(Some(pattern), Some(path)))
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::{Context, Missing};
 use crate::decision::Mode;
+use crate::definition::Definition;
 use crate::effect::Effect;
 use crate::event::EventKind;
 use crate::glob;
@@ -183,6 +184,8 @@ pub struct Spec {
     pub agents: Vec<String>,
     /// The tasks that it is asked about, by id, as glob patterns. Empty: all.
     pub tasks: Vec<String>,
+    /// The definition that it is bound to: it is asked about the events that this concerns.
+    pub bound: Option<Arc<Definition>>,
     /// It applies while this holds.
     pub when: Option<Arc<dyn Condition>>,
     /// Replaces the effect of its objections.
@@ -223,6 +226,7 @@ impl Spec {
             tools: Tools::All,
             agents: Vec::new(),
             tasks: Vec::new(),
+            bound: None,
             when: None,
             effect: None,
             reason: None,

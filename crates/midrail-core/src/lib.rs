@@ -23,7 +23,7 @@ mod tally;
 mod verdict;
 
 pub use action::{Action, ActionType};
-pub use context::{Context, Missing, variable_key};
+pub use context::{Context, Missing, denied_key, state_prefix, variable_key};
 pub use decide::{Evaluation, Meter, Unmetered, decide, evaluate};
 pub use decision::{ApprovalKind, ApprovalRequest, Aside, AuditRef, Decision, Mode, Retry, Said};
 pub use definition::Definition;
@@ -37,5 +37,5 @@ pub use guardrail::{Category, Condition, Fault, Guardrail, OnFault, Spec, Tools}
 pub use policy::{Entry, Policy, hex};
 pub use record::{PolicyDenied, Record};
 pub use session::{Changes, Session, Snapshot};
-pub use tally::{HALTED, approval_key};
+pub use tally::{HALTED, action_text, approval_key};
 pub use verdict::{Recovery, Redaction, Verdict};

@@ -10,51 +10,65 @@ pub struct Place {
     pub inside: bool,
 }
 
-/// Resolves a path as a caller spelt it.
+/// The folder that paths are resolved against, in every spelling that is known of it (through symbolic links).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Roots<'a> {
+    /// The folder itself.
+    pub root: Option<&'a str>,
+    /// Other spellings of it.
+    pub aliases: &'a [String],
+}
+
+/// Resolves a path as a caller spelt it. Lexical: where symbolic links lead is told by the place probe.
 ///
 /// - `mount` is a prefix under which the agent sees the root (`/workspace`).
-/// - An absolute path under the root is the same as its relative spelling.
-/// - Where a host tells no `cwd`, the root is the whole world that the agent sees, so `/a` and `a` are one file.
-/// - Without a root, the `cwd` is the root.
-pub fn place(path: &str, cwd: Option<&str>, root: Option<&str>, mount: Option<&str>) -> Place {
-    let base = root.or(cwd).map(absolute_segments);
-    let given = segments(path);
-
-    if let Some(rest) = mount.and_then(|mount| strip(&given, &segments(mount), path.starts_with('/'))) {
-        return relative_to_root(&[], rest);
+/// - An absolute path under the root is the same as its relative spelling; any other absolute path lies outside.
+/// - Without a root, the `cwd` is the root; without both, the world has no outside, and `/a` and `a` are one file.
+pub fn place(path: &str, cwd: Option<&str>, roots: Roots<'_>, mount: Option<&str>) -> Place {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    if path == "~" || path.starts_with("~/") {
+        return Place { key: path.to_owned(), inside: false };
     }
+    let given = segments(path);
     if path.starts_with('/') {
         let whole = clamped(&given);
-        return match &base {
-            Some(base) if whole.starts_with(base) => inside(whole.get(base.len()..).unwrap_or_default()),
-            _ if cwd.is_none() => relative_to_root(&[], &given),
-            _ => Place { key: format!("/{}", whole.join("/")), inside: false },
+        if let Some(rest) = mount.and_then(|mount| whole.strip_prefix(segments(mount).as_slice())) {
+            return inside(rest);
+        }
+        return match below_root(&whole, cwd, roots) {
+            Some(below) => inside(&below),
+            None if roots.root.is_none() && cwd.is_none() => inside(&whole),
+            None => Place { key: format!("/{}", whole.join("/")), inside: false },
         };
     }
-    match (&base, cwd.map(absolute_segments)) {
-        (Some(base), Some(cwd)) if cwd.starts_with(base) => {
-            let below = cwd.get(base.len()..).unwrap_or_default();
-            match normalise(below, &given) {
-                Some(whole) => inside(&whole),
-                None => outside(&cwd, &given),
-            }
-        }
-        (Some(_), Some(cwd)) => outside(&cwd, &given),
-        _ => relative_to_root(&[], &given),
+    let Some(cwd) = cwd else { return relative_to_root(&given) };
+    let cwd = absolute_segments(cwd);
+    let whole: Vec<&str> = cwd.iter().chain(&given).copied().collect();
+    let whole = clamped(&whole);
+    match below_root(&whole, Some(&format!("/{}", cwd.join("/"))), roots) {
+        Some(below) => inside(&below),
+        None => Place { key: format!("/{}", whole.join("/")), inside: false },
     }
+}
+
+/// What is left of an absolute path below the root, whichever spelling of it the path begins with.
+fn below_root<'p>(whole: &[&'p str], cwd: Option<&str>, roots: Roots<'_>) -> Option<Vec<&'p str>> {
+    let spellings = roots.root.or(cwd).into_iter().chain(roots.aliases.iter().map(String::as_str));
+    for root in spellings.map(absolute_segments) {
+        let is_below = whole.len() >= root.len() && whole.iter().zip(&root).all(|(mine, its)| *mine == *its);
+        if is_below {
+            return whole.get(root.len()..).map(<[&str]>::to_vec);
+        }
+    }
+    None
 }
 
 fn inside(segments: &[&str]) -> Place {
     Place { key: segments.join("/"), inside: true }
 }
 
-fn outside(cwd: &[&str], given: &[&str]) -> Place {
-    let whole: Vec<&str> = cwd.iter().chain(given).copied().collect();
-    Place { key: format!("/{}", clamped(&whole).join("/")), inside: false }
-}
-
-fn relative_to_root(below: &[&str], given: &[&str]) -> Place {
-    match normalise(below, given) {
+fn relative_to_root(given: &[&str]) -> Place {
+    match normalise(&[], given) {
         Some(whole) => inside(&whole),
         None => Place { key: format!("../{}", clamped(given).join("/")), inside: false },
     }
@@ -95,16 +109,12 @@ fn absolute_segments(path: &str) -> Vec<&str> {
     clamped(&segments(path))
 }
 
-fn strip<'s, 'p>(given: &'s [&'p str], mount: &[&str], is_absolute: bool) -> Option<&'s [&'p str]> {
-    (is_absolute && given.starts_with(mount)).then(|| given.get(mount.len()..).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn key(path: &str, cwd: Option<&str>, root: Option<&str>) -> (String, bool) {
-        let place = place(path, cwd, root, None);
+        let place = place(path, cwd, Roots { root, aliases: &[] }, None);
         (place.key, place.inside)
     }
 
@@ -125,10 +135,26 @@ mod tests {
     }
 
     #[test]
-    fn without_a_cwd_the_root_is_the_whole_world() {
-        assert_eq!(key("/a.txt", None, Some("/tmp/x")), ("a.txt".into(), true));
+    fn without_root_and_cwd_the_world_has_no_outside() {
+        assert_eq!(key("/a.txt", None, None), ("a.txt".into(), true));
         assert_eq!(key("a.txt", None, None), ("a.txt".into(), true));
         assert_eq!(key("/tmp/x/a.txt", None, Some("/tmp/x")), ("a.txt".into(), true));
+        assert_eq!(key("/etc/passwd", None, Some("/tmp/x")), ("/etc/passwd".into(), false));
+    }
+
+    #[test]
+    fn every_spelling_of_the_root_is_the_root() {
+        let aliases = ["/link".to_owned()];
+        let roots = Roots { root: Some("/real"), aliases: &aliases };
+        assert_eq!(place("/link/a", Some("/link"), roots, None).key, "a");
+        assert_eq!(place("/real/a", Some("/link/sub"), roots, None).key, "a");
+        assert_eq!(place("a", Some("/link/sub"), roots, None).key, "sub/a");
+    }
+
+    #[test]
+    fn a_home_is_outside_and_a_file_address_is_a_path() {
+        assert_eq!(key("~/.bashrc", Some("/repo"), Some("/repo")), ("~/.bashrc".into(), false));
+        assert_eq!(key("file:///repo/a", Some("/repo"), Some("/repo")), ("a".into(), true));
     }
 
     #[test]
@@ -142,7 +168,11 @@ mod tests {
 
     #[test]
     fn a_mount_prefix_is_the_root() {
-        let place = place("/workspace/a/../b.txt", Some("/repo"), Some("/repo"), Some("/workspace"));
-        assert_eq!(place, Place { key: "b.txt".into(), inside: true });
+        let roots = Roots { root: Some("/repo"), aliases: &[] };
+        for path in ["/workspace/a/../b.txt", "/workspace/../workspace/b.txt"] {
+            let place = place(path, Some("/repo"), roots, Some("/workspace"));
+            assert_eq!(place, Place { key: "b.txt".into(), inside: true });
+        }
+        assert!(!place("/workspacex/f", Some("/repo"), roots, Some("/workspace")).inside);
     }
 }

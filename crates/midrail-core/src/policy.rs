@@ -67,6 +67,7 @@ type Chains = BTreeMap<(EventKind, Option<String>), Arc<[Link]>>;
 
 /// Agents make up tool names; a memo of all of them must not grow without end.
 const MAX_CHAINS: usize = 4_096;
+const MAX_NAME: usize = 256;
 
 impl Policy {
     /// A policy of these guardrails. `source` is whatever they were made of: it becomes part of the revision.
@@ -89,6 +90,12 @@ impl Policy {
         };
         let revision = revision(&kept, source);
         Policy { entries: kept, definitions, mode, revision, chains: RwLock::default() }
+    }
+
+    /// The same policy, in a mode that its packs are in as a whole. Always-on built-ins are enforced all the same.
+    pub fn in_mode(mut self, mode: Mode) -> Policy {
+        self.mode = mode;
+        self
     }
 
     /// The guardrails, in the order of the chain.
@@ -145,8 +152,11 @@ impl Policy {
     /// The chain for an event.
     pub(crate) fn chain(&self, event: &Event) -> Arc<[Link]> {
         let tool = event.tool_name();
-        let key = (event.kind, tool.map(str::to_owned));
-        if let Ok(chains) = self.chains.read()
+        // A name that no real tool has is not worth remembering.
+        let key = (event.kind, tool.map(|name| name.get(..MAX_NAME).unwrap_or(name).to_owned()));
+        let is_kept = tool.is_none_or(|name| name.len() <= MAX_NAME);
+        if is_kept
+            && let Ok(chains) = self.chains.read()
             && let Some(chain) = chains.get(&key)
         {
             return chain.clone();
@@ -157,9 +167,10 @@ impl Policy {
             .enumerate()
             .filter_map(|(at, entry)| Some((at, entry.concerns(event.kind, tool)?)))
             .collect();
-        if let Ok(mut chains) = self.chains.write()
-            && chains.len() < MAX_CHAINS
-        {
+        if is_kept && let Ok(mut chains) = self.chains.write() {
+            if chains.len() >= MAX_CHAINS {
+                chains.clear();
+            }
             chains.insert(key, chain.clone());
         }
         chain

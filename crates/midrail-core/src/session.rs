@@ -64,7 +64,7 @@ impl Changes {
 
 /// A guardrail's id as a part of a key: without the separators of keys, and apart from the law's own.
 pub(crate) fn key_part(id: &str) -> Cow<'_, str> {
-    const OF_THE_LAW: &[&str] = &["approval", "halted", "retry", "shadow", "var", "warn"];
+    const OF_THE_LAW: &[&str] = &["approval", "denied", "halted", "retry", "root", "shadow", "var", "warn"];
     if OF_THE_LAW.contains(&id) {
         Cow::Owned(format!("%{id}"))
     } else if id.contains(['%', '/', '@']) {

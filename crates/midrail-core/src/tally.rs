@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::ask::Answer;
-use crate::context::World;
+use crate::context::{World, denied_key};
 use crate::decision::{ApprovalKind, ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
-use crate::event::EventKind;
+use crate::event::{Event, EventKind};
 use crate::guardrail::Spec;
 use crate::policy::{Entry, hex};
 use crate::redact;
@@ -78,6 +78,11 @@ impl<'a> Tally<'a> {
     fn start_from_halted(&mut self) {
         let verdict = match self.world.slice(HALTED) {
             Ok(None) => return,
+            // A session that begins anew is a new run.
+            Ok(Some(_)) if self.world.event.kind == EventKind::SessionStart => {
+                self.decision.changes.remove(HALTED);
+                return;
+            }
             Ok(Some(halted)) => {
                 let text = |key: &str| halted.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
                 let mut verdict = Verdict::new(
@@ -308,6 +313,7 @@ impl<'a> Tally<'a> {
         decision.rollback_requested =
             self.world.event.kind == EventKind::AfterTool && self.effect >= Effect::Block;
 
+        note_denial(self.world, self.effect, &mut decision.changes);
         let Some(Deciding { by, verdict, is_law }) = self.deciding else { return decision };
         if self.effect == Effect::Halt && !is_law {
             let user_message = verdict.user_message.clone().unwrap_or_default();
@@ -372,6 +378,20 @@ fn strongest_on(kind: EventKind) -> Effect {
     }
 }
 
+/// A call that was stopped is remembered by its name, so that a result that a host reports for it all the same never
+/// counts as a success. One that is let pass after all is forgotten.
+fn note_denial(world: &World<'_>, effect: Effect, changes: &mut Changes) {
+    let Some(id) = world.event.call_id().filter(|_| world.event.kind == EventKind::BeforeTool) else {
+        return;
+    };
+    let key = denied_key(id);
+    if !effect.goes_on() {
+        changes.set(key, true);
+    } else if matches!(world.slice(&key), Ok(Some(_))) {
+        changes.remove(key);
+    }
+}
+
 /// Retries of several guardrails become one: messages joined, the fewest tries left.
 fn joined(retries: Vec<Retry>) -> Option<Retry> {
     retries.into_iter().reduce(|one, other| {
@@ -397,11 +417,10 @@ fn passing_text(
     }
     let event = world.event;
     let content = event.result.as_ref().and_then(|result| result.content.as_ref());
-    let own = match (&event.text, content.filter(|content| !content.is_null())) {
-        (Some(text), _) => Some(text.clone()),
-        (None, Some(Value::String(content))) => Some(content.clone()),
-        (None, Some(content)) => Some(content.to_string()),
-        (None, None) => None,
+    let own = match (content.filter(|content| !content.is_null()), &event.text) {
+        (Some(Value::String(content)), _) => Some(content.clone()),
+        (Some(content), _) => Some(content.to_string()),
+        (None, text) => text.clone(),
     };
     match (own, replacement) {
         (Some(own), None) => Some(redact::apply(&own, redactions)),
@@ -416,9 +435,13 @@ pub fn approval_key(guardrail: &str, action: &str) -> String {
     format!("approval/{}/{action}", key_part(guardrail))
 }
 
-/// A digest of the exact action: tool, arguments, session and task. Changed arguments are another action.
 fn action_digest(world: &World<'_>) -> String {
-    let event = world.event;
+    hex(&Sha256::digest(action_text(world.event, &world.session.id).as_bytes()))
+}
+
+/// The exact action as a text: what is done, where, in which session and task. Changed arguments are another action;
+/// the host's name for the call is no part of it, so that the same call can be tried again.
+pub fn action_text(event: &Event, session: &str) -> String {
     let tool = event.tool.as_ref().map(|tool| json!({"name": tool.name, "args": tool.args}));
     // Null and nothing are the same on the wire, and so they are here.
     let handoff = event.handoff.as_ref().map(|handoff| {
@@ -434,12 +457,11 @@ fn action_digest(world: &World<'_>) -> String {
             result.extra
         ])
     });
-    let action = json!({
-        "kind": event.kind, "tool": tool, "text": event.text, "handoff": handoff,
-        "result": result, "output": event.output, "error": event.error,
-        "session": world.session.id, "task": event.task_id(),
-    });
-    hex(&Sha256::digest(action.to_string().as_bytes()))
+    json!({
+        "kind": event.kind, "tool": tool, "text": event.text, "handoff": handoff, "result": result,
+        "output": event.output, "error": event.error, "cwd": event.cwd, "session": session, "task": event.task_id(),
+    })
+    .to_string()
 }
 
 fn approval_id(world: &World<'_>, guardrail: &str, action: &str) -> String {

@@ -31,8 +31,6 @@ pub struct Verdict {
     pub effects: Vec<String>,
     /// How to go on after an error (`on_error`).
     pub recovery: Option<Recovery>,
-    /// How sure the guardrail is, from 0 to 1.
-    pub confidence: Option<f64>,
 }
 
 impl Verdict {

@@ -3,24 +3,93 @@
 //! Limit: a command line is not looked into here; files that it reads or writes are not among the targets, unless
 //! it carries a patch.
 
-use midrail_core::{Action, ActionType, Event, ToolCall};
-use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+use midrail_core::{Action, ActionType, Event, EventKind, ToolCall};
+use serde_json::Value;
 
 use crate::patch;
 
-/// Derives the action of an event. Events without a tool do nothing to files.
-pub fn of(event: &Event) -> Action {
-    let Some(tool) = &event.tool else {
-        return Action { target_files: Some(Vec::new()), ..Action::default() };
+/// Derives the action of an event, or says why it cannot be told. Events that are no calls do nothing to files.
+pub fn of(event: &Event) -> Result<Action, String> {
+    let is_call = matches!(event.kind, EventKind::BeforeTool | EventKind::AfterTool);
+    let tool = match event.tool.as_ref().filter(|tool| !tool.name.is_empty()) {
+        Some(tool) => tool,
+        None if is_call => return Err("the event names no tool".to_owned()),
+        None => return Ok(Action { target_files: Some(Vec::new()), ..Action::default() }),
     };
-    let files = target_files(tool);
+    let mut targets = Targets::default();
+    targets.collect(&Value::Object(tool.args.clone()), 0);
+    if targets.are_too_many {
+        return Err(format!("`{}` names more files than can be looked at", tool.name));
+    }
     let command = command_line(tool);
-    let kind = kind_of(tool, !files.is_empty(), command.is_some());
-    let touches_files = matches!(kind, ActionType::FileRead | ActionType::FileWrite);
-    Action {
-        kind,
-        target_files: if files.is_empty() && touches_files { None } else { Some(files) },
-        command: command.filter(|_| kind == ActionType::Command).map(str::to_owned),
+    let kind = kind_of(tool, &targets, command.is_some());
+    let is_search = SEARCHES.contains(&bare_name(&tool.name));
+    let target_files = match (targets.files.is_empty(), kind) {
+        (false, _) => Some(targets.files),
+        // A search without a path looks at the folder that the agent is in.
+        (true, ActionType::FileRead) if is_search => Some(vec![".".to_owned()]),
+        (true, ActionType::FileRead | ActionType::FileWrite) => None,
+        (true, ActionType::Command | ActionType::Network | ActionType::Other) => Some(Vec::new()),
+    };
+    Ok(Action { kind, target_files, command })
+}
+
+/// The most files that one call may name.
+const MAX_TARGETS: usize = 10_000;
+
+/// How deep arguments are looked into.
+const MAX_DEPTH: usize = 8;
+
+/// The files that a call names, wherever in its arguments.
+#[derive(Default)]
+struct Targets {
+    files: Vec<String>,
+    known: BTreeSet<String>,
+    /// Some of them are named by a patch.
+    has_patch: bool,
+    are_too_many: bool,
+}
+
+impl Targets {
+    fn collect(&mut self, value: &Value, depth: usize) {
+        let Value::Object(map) = value else { return };
+        for (name, value) in map {
+            let is_path = PATH_ARGS.contains(&name.as_str()) || PATH_LIST_ARGS.contains(&name.as_str());
+            match value {
+                Value::String(text) if is_path => self.add(text),
+                Value::String(text) if PATCH_ARGS.contains(&name.as_str()) => self.add_patch(text),
+                Value::Array(items) => {
+                    for item in items {
+                        match item {
+                            Value::String(text) if is_path => self.add(text),
+                            Value::String(text) if PATCH_ARGS.contains(&name.as_str()) => {
+                                self.add_patch(text)
+                            }
+                            nested if depth < MAX_DEPTH => self.collect(nested, depth + 1),
+                            _ => {}
+                        }
+                    }
+                }
+                Value::Object(_) if depth < MAX_DEPTH => self.collect(value, depth + 1),
+                _ => {}
+            }
+        }
+    }
+
+    fn add(&mut self, path: &str) {
+        self.are_too_many |= self.files.len() >= MAX_TARGETS;
+        if !path.is_empty() && !self.are_too_many && self.known.insert(path.to_owned()) {
+            self.files.push(path.to_owned());
+        }
+    }
+
+    fn add_patch(&mut self, text: &str) {
+        for file in patch::targets(text) {
+            self.has_patch = true;
+            self.add(&file);
+        }
     }
 }
 
@@ -39,10 +108,13 @@ pub const PATH_ARGS: &[&str] = &[
     "destination",
     "old_path",
     "new_path",
+    "directory",
+    "folder",
+    "dir",
 ];
 
 /// Argument names under which tools take several paths.
-const PATH_LIST_ARGS: &[&str] = &["paths", "files", "file_paths"];
+const PATH_LIST_ARGS: &[&str] = &["paths", "files", "file_paths", "sources", "destinations"];
 
 /// Argument names under which tools take a diff or patch.
 const PATCH_ARGS: &[&str] =
@@ -171,22 +243,49 @@ const WRITING_WORDS: &[&str] = &[
 const READING_WORDS: &[&str] =
     &["read", "view", "open", "get", "list", "search", "find", "grep", "load", "show", "stat"];
 
-fn kind_of(tool: &ToolCall, has_files: bool, has_command: bool) -> ActionType {
-    let name = bare_name(&tool.name);
-    // Tools that do several things say which in an argument.
-    let operation = ["operation", "command", "action"].iter().find_map(|arg| tool.args.get(*arg)?.as_str());
-    if let Some(kind) = operation.filter(|text| has_files && !text.contains(' ')).and_then(kind_of_words) {
-        return kind;
+/// Tools that look through a folder, and take the current one where they are given none.
+const SEARCHES: &[&str] = &[
+    "Grep",
+    "Glob",
+    "LS",
+    "grep",
+    "glob",
+    "list",
+    "list_directory",
+    "list_dir",
+    "search_file_content",
+    "grep_search",
+    "file_search",
+    "directory_tree",
+];
+
+fn kind_of(tool: &ToolCall, targets: &Targets, has_command: bool) -> ActionType {
+    if targets.has_patch {
+        return ActionType::FileWrite;
     }
+    let name = bare_name(&tool.name);
+    // What is known of a tool stands, whatever else its arguments say.
     if let Some((kind, _)) = KNOWN.iter().find(|(_, names)| names.contains(&name)) {
         return *kind;
     }
-    match kind_of_words(name) {
-        Some(kind) if has_files => kind,
-        _ if has_command => ActionType::Command,
-        _ => ActionType::Other,
+    // Tools that do several things say which in an argument; of the name and the argument, what does more counts.
+    let operation = ["operation", "command", "action"].iter().find_map(|arg| tool.args.get(*arg)?.as_str());
+    let has_files = !targets.files.is_empty();
+    let said =
+        operation.filter(|text| has_files && text.len() < 32 && !text.contains(' ')).and_then(kind_of_words);
+    match (said, kind_of_words(name).filter(|_| has_files)) {
+        (Some(ActionType::FileRead), Some(ActionType::FileWrite)) if EDITORS.contains(&name) => {
+            ActionType::FileRead
+        }
+        (Some(ActionType::FileWrite), _) | (_, Some(ActionType::FileWrite)) => ActionType::FileWrite,
+        _ if has_command && said.is_none() => ActionType::Command,
+        (Some(kind), _) | (None, Some(kind)) => kind,
+        (None, None) => ActionType::Other,
     }
 }
+
+/// Editors whose name says nothing of what one call of them does: the argument does.
+const EDITORS: &[&str] = &["str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_ops"];
 
 fn kind_of_words(name: &str) -> Option<ActionType> {
     let has = |words: &[&str]| words.iter().any(|word| has_word(name, word));
@@ -218,47 +317,21 @@ fn has_word(name: &str, word: &str) -> bool {
 /// The tool's name without the prefix of its MCP server: `mcp__fs__read_text_file` is `read_text_file`.
 pub fn bare_name(name: &str) -> &str {
     match name.strip_prefix("mcp__") {
-        Some(rest) => rest.split_once("__").map_or(rest, |(_, tool)| tool),
+        Some(rest) => rest.rsplit_once("__").map_or(rest, |(_, tool)| tool),
         None => name,
     }
 }
 
-fn command_line(tool: &ToolCall) -> Option<&str> {
-    ["command", "cmd", "script", "code"].iter().find_map(|arg| tool.args.get(*arg)?.as_str())
-}
-
-fn target_files(tool: &ToolCall) -> Vec<String> {
-    let mut files = Vec::new();
-    paths_in(&tool.args, &mut files);
-    for item in tool.args.get("edits").and_then(Value::as_array).into_iter().flatten() {
-        if let Some(edit) = item.as_object() {
-            paths_in(edit, &mut files);
+/// The command line. One that is given as a list of words is joined by blanks.
+fn command_line(tool: &ToolCall) -> Option<String> {
+    ["command", "cmd", "script", "code"].iter().find_map(|arg| match tool.args.get(*arg)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            Some(words.join(" ")).filter(|text| !text.is_empty())
         }
-    }
-    for text in PATCH_ARGS.iter().filter_map(|arg| tool.args.get(*arg)?.as_str()) {
-        for file in patch::targets(text) {
-            push_new(&mut files, file);
-        }
-    }
-    files
-}
-
-fn paths_in(args: &Map<String, Value>, files: &mut Vec<String>) {
-    for path in PATH_ARGS.iter().filter_map(|arg| args.get(*arg)?.as_str()) {
-        push_new(files, path);
-    }
-    let lists = PATH_LIST_ARGS.iter().filter_map(|arg| args.get(*arg)?.as_array());
-    for item in lists.flatten() {
-        if let Some(path) = item.as_str().or_else(|| item.get("path")?.as_str()) {
-            push_new(files, path);
-        }
-    }
-}
-
-fn push_new(files: &mut Vec<String>, path: &str) {
-    if !path.is_empty() && !files.iter().any(|known| known == path) {
-        files.push(path.to_owned());
-    }
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -267,7 +340,7 @@ mod tests {
     use serde_json::json;
 
     fn action(name: &str, args: Value) -> (ActionType, Option<Vec<String>>) {
-        let action = of(&Event::before_tool(name, args));
+        let action = of(&Event::before_tool(name, args)).unwrap();
         (action.kind, action.target_files)
     }
 
@@ -330,5 +403,42 @@ mod tests {
             action("MultiEdit", json!({"edits": [{"file_path": "b"}]})),
             (ActionType::FileWrite, files(&["b"]))
         );
+    }
+
+    #[test]
+    fn an_argument_never_makes_a_known_tool_harmless() {
+        let args = json!({"file_path": ".midrail/p.yaml", "content": "", "action": "view"});
+        assert_eq!(action("Write", args).0, ActionType::FileWrite);
+        assert_eq!(
+            action("Bash", json!({"command": "rm -rf /", "operation": "read", "path": "x"})).0,
+            ActionType::Command
+        );
+    }
+
+    #[test]
+    fn files_are_found_wherever_they_are_named() {
+        assert_eq!(
+            action("mcp__fs__write_files", json!({"files": [{"file_path": ".env"}]})).1,
+            files(&[".env"])
+        );
+        assert_eq!(
+            action("mcp__fs__save", json!({"request": {"target": {"path": ".env"}}})).1,
+            files(&[".env"])
+        );
+        let patch = ["apply_patch", "*** Begin Patch\n*** Update File: .env\n*** End Patch"];
+        assert_eq!(action("shell", json!({"command": patch})), (ActionType::FileWrite, files(&[".env"])));
+        assert_eq!(action("mcp__my__fs__write_file", json!({"path": "a"})).0, ActionType::FileWrite);
+    }
+
+    #[test]
+    fn a_search_without_a_path_is_of_the_folder() {
+        assert_eq!(action("Grep", json!({"pattern": "x"})), (ActionType::FileRead, files(&["."])));
+    }
+
+    #[test]
+    fn a_call_without_a_tool_is_not_known() {
+        assert!(of(&Event::new(EventKind::BeforeTool)).is_err());
+        assert!(of(&Event::before_tool("", json!({}))).is_err());
+        assert!(of(&Event::new(EventKind::BeforeModel)).is_ok());
     }
 }

@@ -3,66 +3,98 @@
 //! Headers are recognised wherever they stand, also inside what claims to be a hunk: a patch that lies about its
 //! line counts names more files here, never fewer.
 
+use std::collections::BTreeSet;
+
 /// The paths, in order, each once, as the patch spells them (without git's `a/` and `b/`).
-pub fn targets(text: &str) -> Vec<&str> {
-    let mut files = Vec::new();
+pub fn targets(text: &str) -> Vec<String> {
+    let mut files = Files::default();
     let mut old: Option<&str> = None;
     for line in text.lines() {
         let line = line.trim_end_matches('\r');
         let previous = old.take();
-        if let Some(path) = APPLY_PATCH_HEADERS.iter().find_map(|header| line.strip_prefix(header)) {
-            add(&mut files, path.trim());
+        let trimmed = line.trim_start();
+        if let Some(path) = APPLY_PATCH_HEADERS.iter().find_map(|header| trimmed.strip_prefix(header)) {
+            files.add(path.trim());
         } else if let Some(path) = GIT_HEADERS.iter().find_map(|header| line.strip_prefix(header)) {
-            add(&mut files, unquoted(path));
+            files.add(&unquoted(path));
         } else if let Some(paths) = line.strip_prefix("diff --git ") {
-            for path in git_pair(paths) {
-                add(&mut files, path);
-            }
+            git_pair(paths, &mut files);
         } else if let Some(path) = line.strip_prefix("--- ") {
             old = Some(path);
         } else if let (Some(new), Some(old)) = (line.strip_prefix("+++ "), previous) {
-            let is_git = prefixed(old, "a/") && prefixed(new, "b/");
-            for (path, prefix) in [(old, "a/"), (new, "b/")] {
-                let path = header_path(path);
-                add(&mut files, if is_git { path.strip_prefix(prefix).unwrap_or(path) } else { path });
+            let (old, new) = (header_path(old), header_path(new));
+            let is_git = prefixed(&old, "a/") && prefixed(&new, "b/");
+            for (path, prefix) in [(&old, "a/"), (&new, "b/")] {
+                files.add(if is_git { path.strip_prefix(prefix).unwrap_or(path) } else { path });
             }
         }
     }
-    files
+    files.paths
 }
 
 const APPLY_PATCH_HEADERS: &[&str] =
     &["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
 const GIT_HEADERS: &[&str] = &["rename from ", "rename to ", "copy from ", "copy to "];
 
-fn add<'a>(files: &mut Vec<&'a str>, path: &'a str) {
-    if !path.is_empty() && path != "/dev/null" && !files.contains(&path) {
-        files.push(path);
+#[derive(Default)]
+struct Files {
+    paths: Vec<String>,
+    known: BTreeSet<String>,
+}
+
+impl Files {
+    fn add(&mut self, path: &str) {
+        if !path.is_empty() && path != "/dev/null" && self.known.insert(path.to_owned()) {
+            self.paths.push(path.to_owned());
+        }
     }
 }
 
 /// `diff` puts a tab and a time behind the path.
-fn header_path(path: &str) -> &str {
+fn header_path(path: &str) -> String {
     unquoted(path.split('\t').next().unwrap_or(path).trim_end())
 }
 
 fn prefixed(path: &str, prefix: &str) -> bool {
-    let path = header_path(path);
     path == "/dev/null" || path.starts_with(prefix)
 }
 
-fn unquoted(path: &str) -> &str {
-    path.strip_prefix('"').and_then(|path| path.strip_suffix('"')).unwrap_or(path)
+/// A path as git quotes it where it has odd characters: `"b/\056env"` is `b/.env`.
+fn unquoted(path: &str) -> String {
+    let Some(quoted) = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')) else {
+        return path.to_owned();
+    };
+    let mut bytes = Vec::with_capacity(quoted.len());
+    let mut rest = quoted.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(first @ b'0'..=b'7') => {
+                let mut code = u32::from(first - b'0');
+                for _ in 0..2 {
+                    let Some(digit) = rest.next_if(|byte| (b'0'..=b'7').contains(byte)) else { break };
+                    code = code * 8 + u32::from(digit - b'0');
+                }
+                bytes.push(u8::try_from(code).unwrap_or(b'?'));
+            }
+            Some(b'n') => bytes.push(b'\n'),
+            Some(b't') => bytes.push(b'\t'),
+            Some(other) => bytes.push(other),
+            None => {}
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The two paths behind `diff --git`. Where a space makes it ambiguous, the headers that follow name them.
-fn git_pair(paths: &str) -> Vec<&str> {
-    match paths.split_once(" b/") {
-        Some((old, new)) if !new.contains(" b/") => {
-            let old = unquoted(old);
-            vec![old.strip_prefix("a/").unwrap_or(old), unquoted(new)]
-        }
-        _ => Vec::new(),
+fn git_pair(paths: &str, files: &mut Files) {
+    if let Some((old, new)) = paths.split_once(" b/").filter(|(_, new)| !new.contains(" b/")) {
+        let old = unquoted(old);
+        files.add(old.strip_prefix("a/").unwrap_or(&old));
+        files.add(&unquoted(new));
     }
 }
 
@@ -101,5 +133,11 @@ mod tests {
     #[test]
     fn plain_text_is_no_patch() {
         assert!(targets("some text\n--- a line of dashes\nmore\n").is_empty());
+    }
+
+    #[test]
+    fn quoted_and_indented_headers_hide_nothing() {
+        assert_eq!(targets("--- \"a/\\056env\"\n+++ \"b/\\056env\"\n"), [".env"]);
+        assert_eq!(targets("  *** Update File: .env\n"), [".env"]);
     }
 }

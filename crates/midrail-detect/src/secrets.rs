@@ -1,5 +1,7 @@
 //! Secrets with a shape of their own: tokens with a known prefix, private keys, JSON web tokens. One pass over the text.
 
+use std::collections::BTreeMap;
+
 use hmac::{Hmac, KeyInit, Mac};
 use midrail_core::{Finding, hex};
 use serde_json::Value;
@@ -55,8 +57,22 @@ const FORMATS: &[Format] = &[
     format("slack-token", "xoxa-", word_or_dash, 20, 255),
     format("npm-token", "npm_", alphanumeric, 36, 36),
     format("pypi-token", "pypi-", word_or_dash, 50, 255),
-    format("json-web-token", "eyJ", token_character, 40, 8192),
+    format(JSON_WEB_TOKEN, "eyJ", token_character, 40, 8192),
 ];
+
+/// The longest run of characters that is taken for one token.
+const MAX_RUN: usize = 8_192;
+
+/// A format whose longest known token is this long or longer may grow: longer ones are taken for it too.
+const OPEN_ENDED: usize = 64;
+
+/// The longest first line of a PEM block.
+const MAX_PEM_HEADER: usize = 64;
+
+/// How many beginnings of a web token are looked at within one run of characters.
+const MAX_TRIES_IN_RUN: u32 = 16;
+
+const JSON_WEB_TOKEN: &str = "json-web-token";
 
 const PEM_BEGIN: &str = "-----BEGIN ";
 const PEM_END: &str = "-----END ";
@@ -67,14 +83,27 @@ pub fn scan(text: &str) -> Vec<Secret> {
     let bytes = text.as_bytes();
     let mut at = 0;
     let mut before = b' ';
+    // The run of characters that is looked at for web tokens, and how often: not from each of its many parts.
+    let (mut run_end, mut tries) = (0, 0);
     while let Some(&byte) = bytes.get(at) {
-        let starts_word = !word(before);
+        let starts_word = !word(before) || follows_escape(bytes, at);
         before = byte;
         if !starts_word
             || !matches!(byte, b'A' | b'a' | b'e' | b'g' | b'n' | b'p' | b'r' | b's' | b'x' | b'-')
         {
             at += 1;
             continue;
+        }
+        if bytes.get(at..).is_some_and(|rest| rest.starts_with(b"eyJ")) {
+            if at >= run_end {
+                let run = bytes.get(at..).unwrap_or_default().iter().take(MAX_RUN);
+                (run_end, tries) = (at + run.take_while(|byte| token_character(**byte)).count(), 0);
+            }
+            tries += 1;
+            if tries > MAX_TRIES_IN_RUN {
+                at += 1;
+                continue;
+            }
         }
         match text.get(at..).and_then(secret_at_start) {
             Some((kind, length)) => {
@@ -94,18 +123,31 @@ fn secret_at_start(text: &str) -> Option<(&'static str, usize)> {
     }
     let format = FORMATS.iter().find(|format| text.starts_with(format.prefix))?;
     let tail = text.as_bytes().get(format.prefix.len()..)?;
-    let length = tail.iter().take_while(|byte| (format.is_member)(**byte)).count();
-    if format.kind == "json-web-token" && tail.iter().take(length).filter(|byte| **byte == b'.').count() != 2
-    {
-        return None;
+    // A run that is longer than the format knows is a secret all the same, and is taken up to a limit, so that no text
+    // makes the scan look at one byte again and again.
+    let longest = *format.length.end();
+    let limit = if longest < OPEN_ENDED { longest + 1 } else { MAX_RUN };
+    let length = tail.iter().take(limit).take_while(|byte| (format.is_member)(**byte)).count();
+    if format.kind == JSON_WEB_TOKEN {
+        return web_token(tail, length).map(|length| (format.kind, format.prefix.len() + length));
     }
-    format.length.contains(&length).then_some((format.kind, format.prefix.len() + length))
+    let fits = length >= *format.length.start() && (length <= longest || longest >= OPEN_ENDED);
+    fits.then_some((format.kind, format.prefix.len() + length))
+}
+
+/// The length of a token of three parts, the last two of which follow a dot.
+fn web_token(tail: &[u8], run: usize) -> Option<usize> {
+    let mut dots = tail.iter().take(run).enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
+    let (first, second) = (dots.next()?, dots.next()?);
+    let end = dots.next().unwrap_or(run);
+    (first > 8 && second > first + 8 && end > second + 1).then_some(end)
 }
 
 /// A PEM block with a private key. One without an end reaches to the end of the text.
 fn private_key(text: &str) -> Option<(&'static str, usize)> {
-    let header = text.lines().next()?;
-    if !header.contains("PRIVATE KEY") {
+    let header = text.as_bytes().get(..MAX_PEM_HEADER.min(text.len()))?;
+    let line = header.split(|byte| *byte == b'\n').next()?;
+    if !line.windows(b"PRIVATE KEY".len()).any(|window| window == b"PRIVATE KEY") {
         return None;
     }
     let end = match text.find(PEM_END) {
@@ -139,14 +181,15 @@ pub fn scan_json(value: &Value, key: &[u8]) -> Vec<Finding> {
 /// it replays to the same decision.
 pub fn mask(value: &mut Value, findings: &[Finding]) -> Vec<Finding> {
     let mut tags: Vec<Finding> = findings.to_vec();
-    let mut places: Vec<&str> = findings.iter().map(|finding| finding.at.as_str()).collect();
-    places.dedup();
-    for at in places {
-        let Some(Value::String(text)) = value.pointer_mut(at) else { continue };
+    // INVARIANT: `scan_json` tells the findings of one text one after the other.
+    for of_text in tags.chunk_by_mut(|one, next| one.at == next.at) {
+        let Some(Value::String(text)) = of_text.first().and_then(|first| value.pointer_mut(&first.at)) else {
+            continue;
+        };
         // INVARIANT: `scan` tells secrets in order and without overlap, so one pass with a cursor is enough.
         let mut masked = String::with_capacity(text.len());
         let mut done = 0;
-        for finding in tags.iter_mut().filter(|finding| finding.at == at) {
+        for finding in of_text {
             masked.push_str(text.get(done..finding.start).unwrap_or_default());
             done = finding.end;
             finding.start = masked.len();
@@ -191,6 +234,77 @@ fn for_each_text(value: &Value, at: String, visit: &mut dyn FnMut(&str, &str)) {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Whether what stands before a place is the end of an escape (`\n`, `%3D`) and not of a word.
+fn follows_escape(bytes: &[u8], at: usize) -> bool {
+    let before = |back: usize| at.checked_sub(back).and_then(|place| bytes.get(place)).copied();
+    let is_hex = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_hexdigit());
+    (before(2) == Some(b'\\') && matches!(before(1), Some(b'n' | b't' | b'r')))
+        || (before(3) == Some(b'%') && is_hex(before(2)) && is_hex(before(1)))
+}
+
+/// Texts with what was found in them replaced by its tag: for everything that is made of an event and kept or shown.
+#[derive(Debug, Clone, Default)]
+pub struct Mask(Vec<(String, String)>);
+
+impl Mask {
+    /// A mask of what was found in a value.
+    pub fn of(value: &Value, findings: &[Finding]) -> Self {
+        let text = |finding: &Finding| {
+            value.pointer(&finding.at)?.as_str()?.get(finding.start..finding.end).map(str::to_owned)
+        };
+        let pairs: BTreeMap<String, String> =
+            findings.iter().filter_map(|finding| Some((text(finding)?, tag(finding)))).collect();
+        let mut pairs: Vec<(String, String)> = pairs.into_iter().collect();
+        // The longest first, so that no part of one is left over.
+        pairs.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
+        Mask(pairs)
+    }
+
+    /// Whether there is nothing to hide.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A text with every secret replaced by its tag.
+    pub fn text(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (secret, tag)| text.replace(secret, tag))
+    }
+
+    /// A key with every secret replaced by its whole fingerprint, so that no two secrets share one.
+    pub fn key(&self, key: &str, fingerprint_key: &[u8]) -> String {
+        let replaced = |key: String, (secret, _): &(String, String)| match key.contains(secret.as_str()) {
+            true => key.replace(secret, &format!("#{}", fingerprint(secret, fingerprint_key))),
+            false => key,
+        };
+        self.0.iter().fold(key.to_owned(), replaced)
+    }
+
+    /// A value with every secret replaced by its tag, in keys too.
+    pub fn value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(&text)),
+            Value::Array(items) => Value::Array(items.into_iter().map(|item| self.value(item)).collect()),
+            Value::Object(map) => Value::Object(
+                map.into_iter().map(|(key, value)| (self.text(&key), self.value(value))).collect(),
+            ),
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
+        }
+    }
+}
+
+/// A text for people, with secrets replaced by their kind.
+pub fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for secret in scan(text) {
+        out.push_str(text.get(done..secret.start).unwrap_or_default());
+        out.push_str(&format!("[redacted:{}]", secret.kind));
+        done = secret.end;
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    out
 }
 
 fn alphanumeric(byte: u8) -> bool {
@@ -265,5 +379,21 @@ mod tests {
             findings[0].fingerprint,
             scan_json(&json!(["AKIAABCDEFGHIJKLMNOP"]), b"other key")[0].fingerprint
         );
+    }
+
+    #[test]
+    fn long_tokens_and_escapes_hide_nothing() {
+        assert_eq!(kinds(&format!("sk-ant-{}", "a".repeat(300))), ["anthropic-key"]);
+        assert_eq!(kinds("a%3DAKIAABCDEFGHIJKLMNOP"), ["aws-access-key"]);
+        assert_eq!(kinds("line\\nAKIAABCDEFGHIJKLMNOP"), ["aws-access-key"]);
+        assert_eq!(shown("key AKIAABCDEFGHIJKLMNOP."), "key [redacted:aws-access-key].");
+    }
+
+    #[test]
+    fn hostile_texts_are_scanned_in_one_go() {
+        for part in ["sk-", "eyJ.", "eyJ-", "AIza-", "-----BEGIN ", "AKIA", "e "] {
+            let text = part.repeat(400_000 / part.len());
+            assert!(scan(&text).len() < text.len());
+        }
     }
 }

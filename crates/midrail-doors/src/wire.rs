@@ -47,6 +47,9 @@ pub enum WireError {
         /// What is wrong.
         what: String,
     },
+    /// It is of a kind that the engine makes itself.
+    #[error("events of the kind `{0}` are made by the engine itself, and come in by no door")]
+    OwnKind(EventKind),
     /// It is nested deeper than can be recorded.
     #[error("the event is nested more than {} levels deep", Event::MAX_DEPTH)]
     TooDeep,
@@ -88,7 +91,7 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
     if depth(text) > Event::MAX_DEPTH {
         return Err(WireError::TooDeep);
     }
-    serde_json::from_str(text).map_err(|error| {
+    let event: Event = serde_json::from_str(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         // serde puts the place behind its message; here it stands in a place of its own.
         let whole = error.to_string();
@@ -97,7 +100,11 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
             serde_json::error::Category::Data => WireError::NoEvent { line, column, what },
             _ => WireError::NotJson { line, column, what },
         }
-    })
+    })?;
+    match event.kind {
+        EventKind::ApprovalDecided | EventKind::Restored => Err(WireError::OwnKind(event.kind)),
+        _ => Ok(event),
+    }
 }
 
 /// One decision as one line.
@@ -148,6 +155,7 @@ mod tests {
         assert!(message(br#"{"tool":{"name":"x"}}"#).contains("missing field `kind`"));
         assert!(message(br#"{"kind":"before_tool","tool":"x"}"#).contains("this is no event"));
         assert!(message(b"[]").contains("this is no event"));
+        assert!(message(br#"{"kind":"approval_decided"}"#).contains("made by the engine itself"));
         let deep = format!("{{\"kind\":\"before_tool\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(message(deep.as_bytes()), "the event is nested more than 100 levels deep");
     }

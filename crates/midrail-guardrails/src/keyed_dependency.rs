@@ -68,10 +68,26 @@ fn text(value: &Value) -> Option<String> {
 
 impl Guardrail for KeyedDependency {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let Some(tool) = context.event.tool_name() else { return Ok(Verdict::allow()) };
-        for rule in self.rules.iter().filter(|rule| glob::name_matches(&rule.tool, tool)) {
-            let Some(key) = rule.key.of(context)? else { continue };
-            if !is_satisfied(context, rule, &key)? {
+        let tool = context.tool()?;
+        let mut fault = None;
+        for (number, rule) in
+            self.rules.iter().enumerate().filter(|(_, rule)| glob::name_matches(&rule.tool, tool))
+        {
+            let context = &context.part(&number.to_string());
+            let outcome = rule.key.of(context).and_then(|key| match key {
+                Some(key) => Ok(is_satisfied(context, rule, &key)?.then_some(()).ok_or(key)),
+                None => Ok(Ok(())),
+            });
+            let key = match outcome {
+                Ok(Ok(())) => continue,
+                Ok(Err(key)) => key,
+                // A denial of another rule stands whatever is unknown of this one.
+                Err(missing) => {
+                    fault = fault.or(Some(missing));
+                    continue;
+                }
+            };
+            {
                 let mut prerequisites = rule.prerequisites.clone();
                 prerequisites.sort_unstable();
                 let list = prerequisites.join(", ");
@@ -84,15 +100,16 @@ impl Guardrail for KeyedDependency {
                 .with("prerequisites", json!(prerequisites)));
             }
         }
-        Ok(Verdict::allow())
+        fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let Some(tool) = context.event.tool_name() else { return Ok(()) };
-        if !(context.event.is_success() && effect.goes_on()) {
+        if !context.succeeded(effect)? {
             return Ok(());
         }
-        for rule in &self.rules {
+        for (number, rule) in self.rules.iter().enumerate() {
+            let context = &context.part(&number.to_string());
             let matching = rule.prerequisites.iter().filter(|pattern| glob::name_matches(pattern, tool));
             for prerequisite in matching {
                 if let Some(key) = rule.key.of(context)? {
@@ -151,8 +168,10 @@ fn is_satisfied(context: &Context<'_>, rule: &KeyedRule, key: &str) -> Result<bo
     unknown.map_or(Ok(false), Err)
 }
 
+/// The slice of a rule that says that a prerequisite succeeded with a key. A prerequisite's name has no bounds, so its
+/// length goes before it: no name and key read as another name and key.
 fn done(prerequisite: &str, key: &str) -> String {
-    format!("key/{prerequisite}/{key}")
+    format!("key/{}:{prerequisite}/{key}", prerequisite.len())
 }
 
 #[cfg(test)]

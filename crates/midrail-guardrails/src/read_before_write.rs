@@ -1,8 +1,8 @@
 //! A file that exists must be read before it is changed, and read again when it changed on disk since.
 
-use midrail_core::path::Place;
 use midrail_core::{
-    Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Tools, Verdict, glob,
+    Action, ActionType, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Tools,
+    Verdict, glob,
 };
 use midrail_detect::action::bare_name;
 use schemars::JsonSchema;
@@ -87,21 +87,34 @@ const HOSTS: &[Host] = &[
     Host { reads: &[], writes: &["apply_patch"] },
 ];
 
+/// Further tools that show a whole file. Those that search or list do not.
+const READERS: &[&str] = &[
+    "read_multiple_files",
+    "NotebookRead",
+    "view_file",
+    "open_file",
+    "get_file_contents",
+    "str_replace_editor",
+    "str_replace_based_edit_tool",
+    "text_editor",
+    "file_ops",
+];
+
 impl ReadBeforeWrite {
-    fn is_read(&self, tool: &str) -> bool {
-        if self.read_tools.is_empty() {
-            HOSTS.iter().any(|host| host.reads.contains(&bare_name(tool)))
-        } else {
-            self.read_tools.iter().any(|pattern| glob::name_matches(pattern, tool))
+    fn is_read(&self, tool: &str, action: &Action) -> bool {
+        if !self.read_tools.is_empty() {
+            return self.read_tools.iter().any(|pattern| glob::name_matches(pattern, tool));
         }
+        let name = bare_name(tool);
+        let is_known = HOSTS.iter().any(|host| host.reads.contains(&name)) || READERS.contains(&name);
+        action.kind == ActionType::FileRead && is_known
     }
 
-    fn is_write(&self, tool: &str) -> bool {
+    fn is_write(&self, tool: &str, action: &Action) -> bool {
         if self.write_tools.is_empty() {
-            HOSTS.iter().any(|host| host.writes.contains(&bare_name(tool)))
-        } else {
-            self.write_tools.iter().any(|pattern| glob::name_matches(pattern, tool))
+            return action.kind == ActionType::FileWrite;
         }
+        self.write_tools.iter().any(|pattern| glob::name_matches(pattern, tool))
     }
 
     /// How the agent that called `tool` can read: the tools of its host.
@@ -135,47 +148,43 @@ impl ReadBeforeWrite {
 
     /// What stands in the way of changing one file.
     fn objection(&self, context: &Context<'_>, path: &str) -> Result<Option<Objection>, Missing> {
-        let place = context.place(path, self.mount.as_deref());
         if self.is_lexical() {
+            let place = context.place(path, self.mount.as_deref());
             let is_read = context.state(&read_key(&place.key))?.is_some();
             return Ok((!is_read).then_some(Objection::Unread));
         }
-        match context.file(&place)? {
-            FileState::Special => Ok(None),
-            FileState::Absent { real } => {
-                let inside = place.inside && real.as_deref().is_none_or(is_relative);
-                if inside && self.new_files == NewFiles::Allow {
-                    return Ok(None);
-                }
-                let key = real.as_deref().unwrap_or(&place.key);
-                let is_read = context.state(&read_key(key))?.is_some();
-                Ok((!is_read).then_some(if inside { Objection::Unread } else { Objection::Outside }))
-            }
-            FileState::File { checksum, real } => {
-                let key = real.as_deref().unwrap_or(&place.key);
-                Ok(match context.state(&read_key(key))? {
-                    None => Some(Objection::Unread),
-                    Some(Value::String(read))
-                        if self.freshness == Freshness::Checksum && read != checksum =>
-                    {
-                        Some(Objection::Stale)
-                    }
-                    Some(_) => None,
-                })
-            }
+        let place = context.real_place(path, self.mount.as_deref())?;
+        let state = context.file(&place)?;
+        match state {
+            FileState::Special if place.inside => return Ok(None),
+            FileState::Absent if place.inside && self.new_files == NewFiles::Allow => return Ok(None),
+            FileState::Special | FileState::Absent | FileState::File { .. } => {}
         }
+        let read = context.state(&read_key(&place.key))?;
+        Ok(match (read, state) {
+            (Some(Value::String(read)), FileState::File { checksum })
+                if self.freshness == Freshness::Checksum && read != checksum =>
+            {
+                Some(Objection::Stale)
+            }
+            (Some(_), _) => None,
+            (None, FileState::File { .. }) => Some(Objection::Unread),
+            (None, FileState::Absent | FileState::Special) if place.inside => Some(Objection::Unread),
+            (None, FileState::Absent | FileState::Special) => Some(Objection::Outside),
+        })
     }
 
     /// What is remembered of a file that was read or written: its place and its content.
-    fn seen(&self, context: &Context<'_>, path: &str) -> Result<Option<(String, Value)>, Missing> {
-        let place: Place = context.place(path, self.mount.as_deref());
+    fn seen(&self, context: &Context<'_>, path: &str) -> Result<(String, Option<Value>), Missing> {
         if self.is_lexical() {
-            return Ok(Some((place.key, json!(""))));
+            return Ok((context.place(path, self.mount.as_deref()).key, Some(json!(""))));
         }
-        Ok(match context.file(&place)? {
-            FileState::File { checksum, real } => Some((real.clone().unwrap_or(place.key), json!(checksum))),
-            FileState::Absent { .. } | FileState::Special => None,
-        })
+        let place = context.real_place(path, self.mount.as_deref())?;
+        let content = match context.file(&place)? {
+            FileState::File { checksum } => Some(json!(checksum)),
+            FileState::Absent | FileState::Special => None,
+        };
+        Ok((place.key, content))
     }
 }
 
@@ -187,42 +196,58 @@ enum Objection {
 
 impl Guardrail for ReadBeforeWrite {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let Some(tool) = context.event.tool_name().filter(|tool| self.is_write(tool)) else {
+        let tool = context.tool()?;
+        if !self.is_write(tool, context.action()?) {
             return Ok(Verdict::allow());
-        };
+        }
         let paths = self.paths(context)?;
         // Every file is asked about before giving up, so that all facts are fetched in one go.
         let outcomes: Vec<_> = paths.iter().map(|path| (path, self.objection(context, path))).collect();
+        let mut fault = None;
         for (path, outcome) in outcomes {
             let how = self.how_to_read(tool);
-            let reason = match outcome? {
-                None => continue,
-                Some(Objection::Unread) => format!("File '{path}' must be read before writing. {how}"),
-                Some(Objection::Stale) => {
+            let reason = match outcome {
+                Ok(None) => continue,
+                // A denial of another file stands whatever is unknown of this one.
+                Err(missing) => {
+                    fault = fault.or(Some(missing));
+                    continue;
+                }
+                Ok(Some(Objection::Unread)) => format!("File '{path}' must be read before writing. {how}"),
+                Ok(Some(Objection::Stale)) => {
                     format!(
                         "File '{path}' changed on disk since it was read, and must be read again before writing. {how}"
                     )
                 }
-                Some(Objection::Outside) => format!(
+                Ok(Some(Objection::Outside)) => format!(
                     "File '{path}' lies outside the sandbox root, so it does not count as a new file, and must be read \
                      before writing. {how}"
                 ),
             };
             return Ok(Verdict::block(reason).with("path", *path));
         }
-        Ok(Verdict::allow())
+        fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let Some(tool) = context.event.tool_name() else { return Ok(()) };
-        let counts = self.is_read(tool) || (self.is_write(tool) && self.own_writes == OwnWrites::Count);
-        if !(counts && context.event.is_success() && effect.goes_on()) {
+        if !context.succeeded(effect)? {
             return Ok(());
         }
+        let action = context.action()?;
+        let (is_read, is_write) = (self.is_read(tool, action), self.is_write(tool, action));
+        if !is_read && !is_write {
+            return Ok(());
+        }
+        let counts = is_read || self.own_writes == OwnWrites::Count;
         let seen: Vec<_> = self.paths(context)?.into_iter().map(|path| self.seen(context, path)).collect();
         for outcome in seen {
-            if let Some((key, content)) = outcome? {
-                changes.set(context.key(&read_key(&key)), content);
+            let (key, content) = outcome?;
+            let key = context.key(&read_key(&key));
+            match content {
+                Some(content) if counts => changes.set(key, content),
+                // What was overwritten or removed has not been read any more.
+                _ => changes.remove(key),
             }
         }
         Ok(())
@@ -234,9 +259,8 @@ impl Guardrail for ReadBeforeWrite {
 
     fn tools(&self) -> Tools {
         if self.read_tools.is_empty() || self.write_tools.is_empty() {
-            let known = HOSTS.iter().flat_map(|host| host.reads.iter().chain(host.writes));
-            let names = known.flat_map(|name| [(*name).to_owned(), format!("mcp__*__{name}")]);
-            return Tools::only(names.chain(self.read_tools.iter().chain(&self.write_tools).cloned()));
+            // What a call does is told by its arguments too: a patch can come by any tool.
+            return Tools::All;
         }
         Tools::only(self.read_tools.iter().chain(&self.write_tools).cloned())
     }
@@ -260,10 +284,6 @@ impl Guardrail for ReadBeforeWrite {
 
 fn read_key(place: &str) -> String {
     format!("read/{place}")
-}
-
-fn is_relative(place: &str) -> bool {
-    !place.starts_with('/') && !place.starts_with("../")
 }
 
 #[cfg(test)]

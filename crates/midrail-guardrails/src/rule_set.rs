@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Tools, Verdict};
 
-/// A policy made of rules.
+/// A policy made of rules, each with state of its own.
 #[derive(Clone, Default)]
 pub struct RuleSet {
     /// The rules, in order.
@@ -15,8 +15,8 @@ impl Guardrail for RuleSet {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let mut strongest = Verdict::allow();
         let mut fault = None;
-        for rule in &self.rules {
-            match rule.check(context) {
+        for (number, rule) in self.rules.iter().enumerate() {
+            match rule.check(&context.part(&number.to_string())) {
                 Ok(verdict) if verdict.effect > strongest.effect => strongest = verdict,
                 Ok(_) => {}
                 Err(error) => fault = fault.or(Some(error)),
@@ -30,7 +30,10 @@ impl Guardrail for RuleSet {
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        let outcomes: Vec<_> = self.rules.iter().map(|rule| rule.observe(context, effect, changes)).collect();
+        let observe = |(number, rule): (usize, &Arc<dyn Guardrail>)| {
+            rule.observe(&context.part(&number.to_string()), effect, changes)
+        };
+        let outcomes: Vec<_> = self.rules.iter().enumerate().map(observe).collect();
         outcomes.into_iter().collect()
     }
 

@@ -1,6 +1,8 @@
 //! builtin-003: an agent stays within the files of its task.
 
-use midrail_core::{ActionType, Context, Effect, Fault, FileScope, Guardrail, Missing, Verdict, glob};
+use midrail_core::{
+    ActionType, Context, Effect, EventKind, Fault, FileScope, Guardrail, Missing, Verdict, glob,
+};
 use serde_json::json;
 
 /// The file scopes of the event's task and of its definitions; all of them hold.
@@ -11,7 +13,8 @@ impl Guardrail for ScopeBoundary {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let mut scopes =
             context.tasks().filter_map(|task| task.scope.as_ref()).map(|scope| &scope.files).peekable();
-        if scopes.peek().is_none() || context.event.tool.is_none() {
+        let is_call = matches!(context.event.kind, EventKind::BeforeTool | EventKind::AfterTool);
+        if scopes.peek().is_none() || !(is_call || context.event.tool.is_some()) {
             return Ok(Verdict::allow());
         }
         let action = context.action()?;
@@ -19,10 +22,19 @@ impl Guardrail for ScopeBoundary {
             let tool = context.event.tool_name().unwrap_or_default();
             return Err(Missing(format!("which files `{tool}` touches is not known")).into());
         };
+        let names: Vec<_> = files.iter().map(|file| (file, context.names_of(file))).collect();
+        let mut fault = None;
         for scope in scopes {
-            for file in files {
-                let place = context.place(file, None).key;
-                if let Some((rule, patterns)) = objection(scope, action.kind, &place) {
+            for (file, names) in &names {
+                let names = match names {
+                    Ok(names) => names,
+                    Err(missing) => {
+                        fault = Some(missing.clone());
+                        continue;
+                    }
+                };
+                let objects = names.iter().find_map(|name| objection(scope, action.kind, name));
+                if let Some((rule, patterns)) = objects {
                     let list = patterns.join(", ");
                     return Ok(Verdict::block(format!(
                         "File '{file}' is outside the scope of this task ({rule}: {list})."
@@ -35,7 +47,7 @@ impl Guardrail for ScopeBoundary {
                 }
             }
         }
-        Ok(Verdict::allow())
+        fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
     }
 
     fn ceiling(&self) -> Effect {
@@ -72,8 +84,11 @@ fn is_within(pattern: &str, place: &str) -> bool {
     (!beyond || pattern.starts_with('/')) && glob::path_matches(pattern, place)
 }
 
-/// A pattern without `/` denies files of that name in every folder.
+/// A pattern without `/` denies files of that name in every folder. On some disks `.ENV` is `.env`, so that case does
+/// not count.
 fn is_denied(pattern: &str, place: &str) -> bool {
+    let (pattern, place) = (pattern.to_lowercase(), place.to_lowercase());
+    let (pattern, place) = (pattern.as_str(), place.as_str());
     let name = place.rsplit('/').next().unwrap_or(place);
     glob::path_matches(pattern, place) || (!pattern.contains('/') && glob::path_matches(pattern, name))
 }

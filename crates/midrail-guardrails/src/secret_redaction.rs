@@ -16,7 +16,10 @@ impl Guardrail for SecretRedaction {
         let findings: Vec<_> = context
             .secrets()?
             .iter()
-            .filter(|finding| finding.at == TEXT || finding.at.starts_with(CONTENT))
+            .filter(|finding| {
+                let below = finding.at.strip_prefix(CONTENT);
+                finding.at == TEXT || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
             .cloned()
             .collect();
         if findings.is_empty() {

@@ -26,7 +26,7 @@ impl SequentialDependency {
 
 impl Guardrail for SequentialDependency {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let Some(tool) = context.event.tool_name() else { return Ok(Verdict::allow()) };
+        let tool = context.tool()?;
         let required = self
             .dependencies
             .iter()
@@ -59,7 +59,7 @@ impl Guardrail for SequentialDependency {
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let Some(tool) = context.event.tool_name() else { return Ok(()) };
-        if context.event.is_success() && effect.goes_on() {
+        if context.succeeded(effect)? {
             for prerequisite in self.prerequisites().filter(|pattern| glob::name_matches(pattern, tool)) {
                 changes.set(context.key(&done(prerequisite)), true);
             }

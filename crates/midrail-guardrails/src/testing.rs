@@ -84,16 +84,25 @@ impl Run {
 
     fn fact(&self, key: &FactKey, event: &Event) -> Fact {
         match (key, &self.files) {
-            (FactKey::Action, _) => Fact::Action(midrail_detect::action::of(event)),
+            (FactKey::Action, _) => {
+                midrail_detect::action::of(event).map_or_else(Fact::Unavailable, Fact::Action)
+            }
+            (FactKey::Place(path), Some(files)) => {
+                let place =
+                    midrail_core::path::place(path, event.cwd.as_deref(), Default::default(), None).key;
+                Fact::Place(files.get(&place).and_then(|(real, _)| real.clone()).unwrap_or(place))
+            }
             (FactKey::Secrets, _) => {
                 let value = serde_json::to_value(event).unwrap();
                 Fact::Secrets(midrail_detect::secrets::scan_json(&value, b"key"))
             }
             (FactKey::File(path), Some(files)) => Fact::File(match files.get(path) {
-                Some((real, content)) => FileState::File { checksum: content.clone(), real: real.clone() },
-                None => FileState::Absent { real: None },
+                Some((_, content)) => FileState::File { checksum: content.clone() },
+                None => FileState::Absent,
             }),
-            (FactKey::File(_), None) => Fact::Unavailable("there is no file system".to_owned()),
+            (FactKey::File(_) | FactKey::Place(_), None) => {
+                Fact::Unavailable("there is no file system".to_owned())
+            }
             (FactKey::Answer(name), _) => Fact::Unavailable(format!("nobody answers `{name}`")),
         }
     }

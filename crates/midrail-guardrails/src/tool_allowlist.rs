@@ -8,12 +8,17 @@ pub struct ToolAllowlist;
 
 impl Guardrail for ToolAllowlist {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let Some(tool) = context.event.tool_name() else { return Ok(Verdict::allow()) };
-        let fits = |list: &[String]| list.iter().any(|pattern| glob::name_matches(pattern, tool));
-        let is_added = || context.tasks().filter_map(|task| task.additional_tools.as_deref()).any(fits);
-        let Some(list) = context.allowed_tools().find(|list| !fits(list)).filter(|_| !is_added()) else {
+        let mut lists = context.tool_lists().peekable();
+        if lists.peek().is_none() {
             return Ok(Verdict::allow());
-        };
+        }
+        let tool = context.tool()?;
+        let fits = |list: &[String]| list.iter().any(|pattern| glob::name_matches(pattern, tool));
+        let task = context.event.task.as_ref();
+        let is_added = task.and_then(|task| task.additional_tools.as_deref()).is_some_and(fits);
+        // What a definition adds, it adds to its own list.
+        let objects = |(list, added): &(&[String], &[String])| !fits(list) && !fits(added) && !is_added;
+        let Some((list, _)) = lists.find(objects) else { return Ok(Verdict::allow()) };
         let advice = match list {
             [] => "This agent may call no tool at all.".to_owned(),
             list => format!("Use one of: {}.", list.join(", ")),

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::diagnostic::nearest;
 use crate::raw::{AgentDefinition, Guard, TaskDefinition};
 use crate::scalar::Many;
 
@@ -214,10 +215,19 @@ impl Serialize for Step {
 fn expectation(value: Value) -> Result<Expect, String> {
     match value {
         Value::String(word) => {
-            let effect = word.parse().map_err(|error: midrail_core::UnknownEffect| error.to_string())?;
+            let effect = word.parse().map_err(|_| {
+                let words: Vec<&str> = Effect::LADDER.iter().map(|effect| effect.word()).collect();
+                format!("in `expect`: unknown variant `{word}`, expected one of `{}`", words.join("`, `"))
+            })?;
             Ok(Expect { effect: Some(effect), ..Expect::default() })
         }
-        map => serde_json::from_value(map).map_err(|error| format!("`expect`: {error}")),
+        map => serde_path_to_error::deserialize(map).map_err(|error| {
+            let keys = error.path().iter().filter_map(|segment| match segment {
+                serde_path_to_error::Segment::Map { key } => Some(format!("in `{key}`: ")),
+                _ => None,
+            });
+            format!("in `expect`: {}{}", keys.collect::<String>(), error.inner())
+        }),
     }
 }
 
@@ -230,7 +240,7 @@ fn what_happens(mut map: Map<String, Value>) -> Result<What, String> {
         if let Some(other) = map.keys().next() {
             return Some(Err(format!("`{other}` does not belong beside `{key}`")));
         }
-        Some(serde_json::from_value(value).map_err(|error| format!("`{key}`: {error}")))
+        Some(serde_json::from_value(value).map_err(|error| format!("in `{key}`: {error}")))
     }
     if map.contains_key("kind") {
         return Ok(What::Event(Value::Object(map)));
@@ -254,6 +264,14 @@ fn what_happens(mut map: Map<String, Value>) -> Result<What, String> {
 fn event(mut map: Map<String, Value>) -> Result<Value, String> {
     let kinds = || map.keys().filter(|key| key.parse::<EventKind>().is_ok());
     let (Some(word), None) = (kinds().next().cloned(), kinds().nth(1)) else {
+        let words = EventKind::ALL.iter().map(|kind| kind.word()).chain(DIRECTIVES.iter().copied());
+        let slip = map
+            .keys()
+            .find(|key| !BESIDE_A_KIND.contains(&key.as_str()) && nearest(key, words.clone()).is_some());
+        if let (None, Some(slip)) = (kinds().next(), slip) {
+            let words: Vec<&str> = words.clone().collect();
+            return Err(format!("unknown field `{slip}`, expected one of `{}`", words.join("`, `")));
+        }
         return Err("a step is one kind of event, such as `before_tool: NAME`, or one of `advance`, `write`, `remove`, \
                     `set`, `snapshot`, `restore`, `approve`, `deny`"
             .to_owned());
@@ -301,6 +319,9 @@ fn event(mut map: Map<String, Value>) -> Result<Value, String> {
         None => Ok(event),
     }
 }
+
+/// The steps that are no event.
+const DIRECTIVES: [&str; 8] = ["advance", "write", "remove", "set", "snapshot", "restore", "approve", "deny"];
 
 /// The keys that may stand beside the kind in the short form of an event.
 const BESIDE_A_KIND: &[&str] = &[
@@ -367,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_step_that_is_nothing_says_what_it_could_be() {
-        let error = serde_json::from_value::<Step>(json!({"befor_tool": "x"})).unwrap_err().to_string();
+        let error = serde_json::from_value::<Step>(json!({"tool": "x"})).unwrap_err().to_string();
         assert!(error.contains("`before_tool: NAME`"), "{error}");
     }
 }

@@ -14,7 +14,7 @@ use midrail_guardrails::{
 };
 
 use crate::diagnostic::{Span, excerpt, nearest};
-use crate::expr::{ExprProblem, Expected, Expression};
+use crate::expr::{Expected, ExprProblem, Expression};
 use crate::names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
 use crate::raw::{AgentDefinition, AlertRule, Guard, Pack};
 use crate::rule::Deferred;

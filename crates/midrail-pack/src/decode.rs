@@ -6,7 +6,7 @@
 use midrail_core::EventKind;
 use serde::de::DeserializeOwned;
 
-use crate::diagnostic::{Problem, Span, nearest};
+use crate::diagnostic::{Problem, Span, excerpt, nearest};
 use crate::yaml::{Key, Node, NodeValue, TextStyle, to_json};
 
 /// Problems beyond this are not looked for.
@@ -42,8 +42,11 @@ pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
             Ok(value) => return Decoded { value: Some(value), rest, problems, echoes },
             Err(error) => error,
         };
-        let path: Vec<Step> = error.path().iter().filter_map(Step::of).collect();
-        let fault = Fault::of(&error.into_inner().to_string());
+        let mut path: Vec<Step> = error.path().iter().filter_map(Step::of).collect();
+        let message = error.into_inner().to_string();
+        let (inner, message) = further_in(&message);
+        path.extend(inner);
+        let fault = Fault::of(message);
         let place = place(&rest, &path, fault.field());
         let is_echo = match &fault {
             Fault::MissingField(field) => cut.contains(&(place.span.clone(), field.clone())),
@@ -106,11 +109,23 @@ impl Step {
     }
 }
 
+/// What was read in two goes says how much further in it is wrong, as "in `key`: " before its message.
+fn further_in(mut message: &str) -> (Vec<Step>, &str) {
+    let mut path = Vec::new();
+    while let Some((key, rest)) = message.strip_prefix("in `").and_then(|rest| rest.split_once("`: ")) {
+        path.push(Step::Key(key.to_owned()));
+        message = rest;
+    }
+    (path, message)
+}
+
 /// Where a fault is: the path to cut, and the bytes to point at.
 struct Place {
     path: Vec<Step>,
     span: Span,
     found: &'static str,
+    /// The text or number that stands there.
+    text: Option<String>,
 }
 
 /// Follows a path as far as it goes; with a field, on to that key of the map at its end (or of the map around it).
@@ -139,7 +154,13 @@ fn place(root: &Node, path: &[Step], field: Option<&str>) -> Place {
         whole.push(Step::Key(field.to_owned()));
         span = key.span.clone();
     }
-    Place { path: whole, span, found: node.kind() }
+    let text = match &node.value {
+        NodeValue::Text(text, _) => Some(excerpt(text)),
+        NodeValue::Int(number) => Some(number.to_string()),
+        NodeValue::Float(number) => Some(number.to_string()),
+        _ => None,
+    };
+    Place { path: whole, span, found: node.kind(), text }
 }
 
 /// Cuts out what is at a path. What was cut is told as (span of the map it was in, key), where it was in a map.
@@ -234,7 +255,20 @@ impl Fault {
                     .with_help(suggestion(value, known))
             }
             Fault::WrongType { expected } => {
-                Problem::new(format!("expected {expected}, found {}", place.found), place.span.clone())
+                let problem = |found: &str| {
+                    Problem::new(format!("expected {expected}, found {found}"), place.span.clone())
+                };
+                let problem = match &place.text {
+                    // That it is a number is not what is wrong with it.
+                    Some(number) if place.found == "a number" && expected.contains("number") => {
+                        problem(number)
+                    }
+                    _ => problem(place.found),
+                };
+                match advice(expected, place) {
+                    Some(advice) => problem.with_help(advice),
+                    None => problem,
+                }
             }
             Fault::UnknownKind(word) => {
                 let kinds: Vec<String> = EventKind::ALL.iter().map(ToString::to_string).collect();
@@ -243,6 +277,52 @@ impl Fault {
             }
             Fault::Other(message) => Problem::new(message.clone(), place.span.clone()),
         }
+    }
+}
+
+/// How a value of a type is written.
+fn advice(expected: &str, place: &Place) -> Option<String> {
+    let key = place.path.iter().rev().find_map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        Step::Index(_) => None,
+    });
+    if expected.contains("duration") {
+        return Some("for example `90s`, `15m`, `2h` or `1d`".to_owned());
+    }
+    match (expected, &place.text) {
+        ("a whole number of 0 or more", _) => {
+            Some(format!("write a whole number such as {}", if key == Some("priority") { 110 } else { 3 }))
+        }
+        ("a number", _) => Some("write a number such as 0.5".to_owned()),
+        ("true or false", _) => Some("write `true` or `false`".to_owned()),
+        ("a list", Some(text)) => Some(format!("write `[{text}]`")),
+        ("a text", Some(number)) => Some(format!("write `\"{number}\"`")),
+        _ => None,
+    }
+}
+
+/// What serde says of JSON that does not fit, without the names of Rust's types, and what to do about it.
+pub fn in_plain_words(message: &str) -> (String, Option<String>) {
+    let message = message.split(" at line ").next().unwrap_or(message);
+    let found = message.split_once(": ").and_then(|(_, rest)| rest.split_once(", expected "));
+    let found = found.map(|(found, _)| match found.split([' ', '`']).next().unwrap_or_default() {
+        "string" | "character" => "a text",
+        "integer" | "floating" => "a number",
+        "boolean" => "true or false",
+        "sequence" => "a list",
+        "map" | "struct" => "a map",
+        "null" | "unit" | "Option" => "nothing",
+        _ => "something else",
+    });
+    let fault = Fault::of(message);
+    let place = Place { path: Vec::new(), span: 0..0, found: found.unwrap_or("something else"), text: None };
+    let problem = fault.problem(&place);
+    match fault {
+        Fault::UnknownField(..) | Fault::UnknownValue(..) | Fault::UnknownKind(_) => {
+            (problem.message, problem.help)
+        }
+        Fault::MissingField(field) => (problem.message, Some(format!("add `{field}`"))),
+        Fault::WrongType { .. } | Fault::Other(_) => (problem.message, None),
     }
 }
 
@@ -297,9 +377,9 @@ mod tests {
                 "2:7 unknown value `enforced` / did you mean `enforce`?",
                 "5:5 unknown key `prioritty` / did you mean `priority`?",
                 "6:9 unknown kind of event `befor_tool` / did you mean `before_tool`?",
-                "7:15 expected a whole number of 0 or more, found a text / ",
-                "8:13 expected a text, found a number / ",
-                "8:25 expected true or false, found a text / ",
+                "7:15 expected a whole number of 0 or more, found a text / write a whole number such as 110",
+                "8:13 expected a text, found a number / write `\"5\"`",
+                "8:25 expected true or false, found a text / write `true` or `false`",
                 "9:1 unknown key `limits` / use one of `pack`, `version`, `description`, `mode`, `lock`, `extends`, `env`, `defaults`, `agents`, `tasks`, `guardrails`, `alerts`, `tool_risks`, `risk_router`, `tests`",
             ]
         );
@@ -309,5 +389,34 @@ mod tests {
     fn a_missing_key_is_told_once() {
         assert_eq!(problems("version: 1\n"), ["1:1 `pack` is missing / add `pack:` here"]);
         assert_eq!(problems("pack: [1]\n"), ["1:7 expected a text, found a list / "]);
+    }
+
+    #[test]
+    fn advice_says_how_a_value_is_written() {
+        let source = "pack: p\ndefaults: {approval_timeout: 30 parsecs, warn_limit: -5}\nagents:\n  a: {allowed_tools: Read}\n";
+        let mut found = problems(source);
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                "2:30 expected a number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`, found a text / for example `90s`, `15m`, `2h` or `1d`",
+                "2:55 expected a whole number of 0 or more, found -5 / write a whole number such as 3",
+                "4:22 expected a list, found a text / write `[Read]`",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_slip_in_a_step_is_pointed_at() {
+        let source = "pack: p\ntests:\n  - id: t\n    events:\n      - {before_tol: x}\n      - {before_tool: x, expect: blok}\n      - {before_tool: x, expect: {efect: block}}\n      - {before_tool: x, argz: {}}\n";
+        let mut found: Vec<String> = problems(source);
+        found.sort();
+        let starts = [
+            "5:10 unknown key `before_tol` / did you mean `before_tool`?",
+            "6:34 unknown value `blok` / did you mean `block`?",
+            "7:35 unknown key `efect` / did you mean `effect`?",
+            "8:26 unknown key `argz` / did you mean `args`?",
+        ];
+        assert_eq!(found, starts);
     }
 }

@@ -247,12 +247,12 @@ fn render_one(problem: &Problem, renderer: &Renderer, source: &str, lines: &Line
 }
 
 /// Where the lines of a text start.
-struct Lines {
+pub(crate) struct Lines {
     starts: Vec<usize>,
 }
 
 impl Lines {
-    fn new(source: &str) -> Lines {
+    pub(crate) fn new(source: &str) -> Lines {
         let after_breaks =
             source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Lines { starts: std::iter::once(0).chain(after_breaks).collect() }
@@ -267,7 +267,7 @@ impl Lines {
         self.starts.get(index).copied()
     }
 
-    fn position(&self, source: &str, offset: usize) -> (usize, usize) {
+    pub(crate) fn position(&self, source: &str, offset: usize) -> (usize, usize) {
         let offset = source.floor_char_boundary(offset.min(source.len()));
         let index = self.index(offset);
         let start = self.start(index).unwrap_or(0);
@@ -296,7 +296,8 @@ fn same_length(line: &str) -> String {
     line.chars().map(replace).collect()
 }
 
-fn is_hidden(c: char) -> bool {
+/// Whether a character could drive a terminal, or change the order in which a text is shown.
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

@@ -4,6 +4,8 @@
 mod gateway;
 mod hook;
 
+use std::collections::BTreeMap;
+
 use midrail_core::Mode;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -31,18 +33,27 @@ pub(crate) struct Translated {
 
 /// Pairs of a native place and the place in the text, as JSON pointers. The longest native prefix counts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Origin(Vec<(String, String)>);
+pub(crate) struct Origin(BTreeMap<String, String>);
 
 impl Origin {
     /// The place in the text of a native place.
     pub(crate) fn of(&self, native: &str) -> String {
-        let prefix = |from: &str| {
-            native == from || native.strip_prefix(from).is_some_and(|rest| rest.starts_with('/'))
-        };
-        match self.0.iter().filter(|(from, _)| prefix(from)).max_by_key(|(from, _)| from.len()) {
-            Some((from, to)) => format!("{to}{}", native.get(from.len()..).unwrap_or_default()),
-            None => native.to_owned(),
+        let mut from = native;
+        loop {
+            if let Some(to) = self.0.get(from) {
+                return format!("{to}{}", native.get(from.len()..).unwrap_or_default());
+            }
+            match from.rfind('/') {
+                Some(end) => from = from.get(..end).unwrap_or_default(),
+                None => return native.to_owned(),
+            }
         }
+    }
+}
+
+impl FromIterator<(String, String)> for Origin {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(pairs: T) -> Self {
+        Origin(pairs.into_iter().collect())
     }
 }
 
@@ -119,5 +130,5 @@ fn tool_policy(document: ToolPolicy) -> (Pack, Origin) {
         ("/guardrails/0", ""),
     ]
     .map(|(native, text)| (native.to_owned(), text.to_owned()));
-    (pack, Origin(origin.into()))
+    (pack, origin.into_iter().collect())
 }

@@ -136,6 +136,11 @@ impl Document {
         Report::new(&self.path, &self.source, vec![problem])
     }
 
+    /// A report of one problem at a native place, found by whoever knows more than the pack.
+    pub fn complaint(&self, at: &str, message: impl Into<String>, help: Option<String>) -> Report {
+        self.report(Issue { help, ..Issue::new(at, message) })
+    }
+
     /// Line and column of a native place, for messages that point at it.
     pub fn position(&self, at: &str) -> (usize, usize) {
         let (_, span) = self.find(&self.origin.of(at));

@@ -23,7 +23,7 @@ pub mod schema;
 mod words;
 pub mod yaml;
 
-pub use decode::decode;
+pub use decode::{decode, in_plain_words};
 pub use diagnostic::{Problem, Report, Severity, Span};
 pub use dialect::{
     AppliesTo, Deep, Gateway, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation,

@@ -10,7 +10,7 @@ mod unused;
 use serde::Serialize;
 
 use crate::compile::{CompiledGuard, Issue, Trust, compile};
-use crate::diagnostic::{Problem, Severity};
+use crate::diagnostic::{Lines, Problem, Severity};
 use crate::document::Document;
 use crate::layers::{Layer, Merged, members};
 
@@ -47,7 +47,9 @@ pub fn lint(documents: &[(Layer, Document)]) -> Vec<Lint> {
             compile(&document.pack, Trust::Unchecked).map(|compiled| compiled.entries).unwrap_or_default();
         compiled.into_iter().map(move |guard| Found { document: at, guard })
     });
-    let mut linter = Linter { documents, guards: guards.collect(), lints: Vec::new() };
+    let lines = documents.iter().map(|(_, document)| Lines::new(&document.source));
+    let mut linter =
+        Linter { documents, lines: lines.collect(), guards: guards.collect(), lints: Vec::new() };
     let needs = needs::of(&merged);
     prerequisites::cycles(&mut linter, &needs);
     prerequisites::not_allowed(&mut linter, &needs);
@@ -82,15 +84,20 @@ impl Found<'_> {
 
 struct Linter<'d> {
     documents: &'d [(Layer, Document)],
+    /// Where the lines of each document start.
+    lines: Vec<Lines>,
     guards: Vec<Found<'d>>,
     lints: Vec<Lint>,
 }
 
 impl<'d> Linter<'d> {
-    fn found(&mut self, code: &'static str, severity: Severity, document: usize, issue: Issue) {
-        let Some((_, document)) = self.documents.get(document) else { return };
+    fn found(&mut self, code: &'static str, severity: Severity, at: usize, issue: Issue) {
+        let Some((_, document)) = self.documents.get(at) else { return };
         let problem = document.locate(issue).with_severity(severity);
-        let (line, column) = problem.position(&document.source);
+        let (line, column) = match self.lines.get(at) {
+            Some(lines) => lines.position(&document.source, problem.span.start),
+            None => problem.position(&document.source),
+        };
         self.lints.push(Lint {
             code,
             severity,

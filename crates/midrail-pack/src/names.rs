@@ -104,11 +104,14 @@ impl<'a> EventScope<'a> {
         EventScope { context, places: OnceCell::new() }
     }
 
-    /// The target files as places, so that `src/../.env` is `.env`.
+    /// The target files as places, so that `src/../.env` is `.env`: what each path says, and where its links lead.
     fn places(&self) -> Value<'_> {
         let places = self.places.get_or_init(|| {
             let files = self.context.action().ok()?.target_files.as_ref()?;
-            Some(files.iter().map(|file| self.context.place(file, None).key).collect())
+            // Every file is asked about before giving up, so that all facts are fetched in one go.
+            let names: Vec<_> = files.iter().map(|file| self.context.names_of(file)).collect();
+            let names: Option<Vec<Vec<String>>> = names.into_iter().map(Result::ok).collect();
+            names.map(|names| names.concat())
         });
         places.as_deref().map_or(Value::Unknown, Value::list)
     }
@@ -155,8 +158,8 @@ impl Scope for EventScope<'_> {
                 .as_ref()
                 .and_then(|agent| agent.capabilities.as_deref())
                 .map_or(Value::Unknown, Value::list),
-            "agent.allowed_tools" => match context.allowed_tools().next() {
-                Some(list) => Value::list(list),
+            "agent.allowed_tools" => match context.tool_lists().next() {
+                Some((list, _)) => Value::list(list),
                 None => Value::List(Texts::Slices(EVERYTHING)),
             },
             "agent.autonomy_level" => json(agent.as_ref().and_then(|agent| agent.autonomy_level.as_ref())),

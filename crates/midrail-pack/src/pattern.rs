@@ -1,5 +1,7 @@
 //! What can be said of two name patterns without trying every name.
 
+use std::collections::BTreeMap;
+
 use midrail_core::glob;
 
 /// Stands for the texts that a `*` can match: none, one character, and more than any `?` is likely to ask for.
@@ -31,11 +33,41 @@ pub(crate) fn could_meet(left: &str, right: &str) -> bool {
         (false, _) => glob::name_matches(right, left),
         (true, false) => glob::name_matches(left, right),
         (true, true) => {
-            let start = |pattern: &str| pattern.split(['*', '?', '[', '{', '\\']).next().map(str::to_owned);
-            let (left, right) = (start(left).unwrap_or_default(), start(right).unwrap_or_default());
-            left.starts_with(&right) || right.starts_with(&left)
+            let (left, right) = (literal_start(left), literal_start(right));
+            left.starts_with(right) || right.starts_with(left)
         }
     }
+}
+
+/// Patterns by what their names start with, so that of many only those are tried that could fit.
+pub(crate) struct Prefixes<T> {
+    by_start: BTreeMap<String, Vec<T>>,
+}
+
+impl<T> Default for Prefixes<T> {
+    fn default() -> Self {
+        Prefixes { by_start: BTreeMap::new() }
+    }
+}
+
+impl<T> Prefixes<T> {
+    /// Adds what belongs to a pattern.
+    pub(crate) fn add(&mut self, pattern: &str, item: T) {
+        self.by_start.entry(literal_start(pattern).to_owned()).or_default().push(item);
+    }
+
+    /// What belongs to the patterns that could cover a name or pattern. Some of them may not.
+    pub(crate) fn may_cover(&self, narrow: &str) -> impl Iterator<Item = &T> {
+        // INVARIANT: what covers a pattern starts with no more than the pattern itself is sure to start with.
+        let start = literal_start(narrow);
+        let ends = start.char_indices().map(|(at, _)| at).chain([start.len()]);
+        ends.filter_map(move |end| self.by_start.get(start.get(..end)?)).flatten()
+    }
+}
+
+/// What every name of a pattern starts with, as far as it stands there literally.
+pub(crate) fn literal_start(pattern: &str) -> &str {
+    pattern.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default()
 }
 
 /// Whether a pattern matches every name.

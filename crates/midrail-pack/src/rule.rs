@@ -119,23 +119,6 @@ impl Condition for When {
     }
 }
 
-/// Several conditions, all of which have to hold. One that does not settles it, whatever is not known of the others.
-pub(crate) struct All(pub(crate) Vec<Arc<dyn Condition>>);
-
-impl Condition for All {
-    fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
-        let mut missing = None;
-        for condition in &self.0 {
-            match condition.holds(context) {
-                Ok(true) => {}
-                Ok(false) => return Ok(false),
-                Err(error) => missing = Some(error),
-            }
-        }
-        missing.map_or(Ok(true), Err)
-    }
-}
-
 /// The key of a call, computed. A value that is not known or nothing is no key.
 pub(crate) fn key(expression: &Deferred, context: &Context<'_>) -> Result<Option<String>, Missing> {
     let scope = EventScope::new(context);

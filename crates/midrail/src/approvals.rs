@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use midrail_core::{Event, EventKind, Record, approval_key};
-use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, Store, StoreError};
+use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, Store};
 use serde_json::{Value, json};
 
 use crate::engine::{Engine, EngineError};
@@ -11,7 +11,9 @@ use crate::engine::{Engine, EngineError};
 const MAX_SUMMARY: usize = 2_000;
 
 /// The rows that a decision adds or changes: requests that are new, and answers that were used or came too late.
-pub(crate) fn changes(store: &dyn Store, record: &Record) -> Result<Vec<ApprovalChange>, StoreError> {
+///
+/// An answer that the session holds and the record of approvals does not is no answer.
+pub(crate) fn changes(store: &dyn Store, record: &Record) -> Result<Vec<ApprovalChange>, EngineError> {
     let mut changes = Vec::new();
     for request in &record.decision.requests {
         if store.approval(&request.id)?.is_some() {
@@ -49,9 +51,15 @@ pub(crate) fn changes(store: &dyn Store, record: &Record) -> Result<Vec<Approval
         .filter(|(key, value)| value.is_none() && key.starts_with("approval/"));
     for (key, _) in gone {
         let held = record.slices.get(key).and_then(Option::as_ref);
-        let Some(id) = held.and_then(|held| held.get("id")).and_then(Value::as_str) else { continue };
-        let Some(approval) = store.approval(id)? else { continue };
-        let used = record.decision.effect.goes_on() && approval.state == ApprovalState::Approved;
+        let text = |name: &str| held.and_then(|held| held.get(name)).and_then(Value::as_str);
+        let Some(id) = text("id") else { continue };
+        let approval = store.approval(id)?;
+        let is_approved = approval.as_ref().is_some_and(|approval| approval.state == ApprovalState::Approved);
+        if text("state") == Some("approved") && record.decision.effect.goes_on() && !is_approved {
+            return Err(EngineError::Approval(format!("the approval `{id}` was never given, or is used up")));
+        }
+        let Some(approval) = approval else { continue };
+        let used = record.decision.effect.goes_on() && is_approved;
         let state = if used { ApprovalState::Used } else { ApprovalState::Expired };
         let used_at = used.then_some(record.time);
         changes.push(ApprovalChange::from(approval.state, Approval { state, used_at, ..approval }));

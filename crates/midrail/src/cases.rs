@@ -13,10 +13,11 @@ use midrail_pack::yaml::{self, Limits};
 use midrail_pack::{Document, Layer, Report};
 use serde::Serialize;
 
-use crate::clock::ManualClock;
+use crate::clock::{Clock, ManualClock};
 use crate::engine::Engine;
 use crate::files::Files;
 use crate::load::{Load, LoadError};
+use crate::replay::can_advance;
 
 /// What came of one expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -255,6 +256,9 @@ impl<'c> Player<'c> {
         let session = self.engine.session(SESSION);
         let done = match &step.what {
             What::Event(value) => return self.decide(number, value, step.expect.as_ref(), checks),
+            What::Advance(seconds) if !can_advance(self.clock.now(), *seconds) => {
+                Err(format!("{seconds} seconds are more than the clock can hold"))
+            }
             What::Advance(seconds) => {
                 self.clock.advance(*seconds);
                 Ok(())

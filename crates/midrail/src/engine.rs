@@ -1,29 +1,25 @@
-//! The walk of one event: take the policy, fetch what it needs, decide, record, answer. No record, no allow.
+//! The engine: a policy, a store and probes. Whatever goes wrong is a block: no record, no allow.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use jiff::Timestamp;
-use midrail_core::{
-    Aside, Decision, Effect, Entry, Event, Fact, FactKey, Facts, HALTED, Needs, Policy, PolicyDenied, Record,
-    Session, evaluate, hex,
-};
-use midrail_detect::{action, secrets};
+use midrail_core::{Decision, Effect, Entry, Event, EventKind, Policy, PolicyDenied, Record, hex};
 use midrail_pack::PolicySource;
-use midrail_store::{Commit, MemoryStore, Store, StoreError};
+use midrail_store::{MemoryStore, Store, StoreError};
 use serde_json::Value;
 
-use crate::approvals;
-use crate::clock::{Clock, Stopwatch, SystemClock};
+use crate::clock::{Clock, SystemClock};
 use crate::files::Files;
 use crate::session::SessionHandle;
+use crate::walk::Walk;
 
 /// Rounds of fetching that one decision may take. Each one asks for something that the last one made known.
-const MAX_ROUNDS: usize = 8;
+pub(crate) const MAX_ROUNDS: usize = 8;
 
 /// Tries against others that change the same session at the same time.
-const MAX_TRIES: usize = 1_000;
+pub(crate) const MAX_TRIES: usize = 1_000;
 
 /// The engine: a policy, a store and the probes, for any number of sessions and threads.
 pub struct Engine {
@@ -66,6 +62,17 @@ pub enum EngineError {
     /// The event is nested deeper than can be recorded.
     #[error("the event is nested more than {} levels deep", Event::MAX_DEPTH)]
     TooDeep,
+    /// A snapshot was taken of another session.
+    #[error("the snapshot is of the session `{taken}`, and not of `{given}`")]
+    OtherSession {
+        /// The session that it is of.
+        taken: String,
+        /// The session that it was to be put back in.
+        given: String,
+    },
+    /// The event is of a kind that the engine makes itself.
+    #[error("events of the kind `{0}` are made by the engine itself")]
+    OwnKind(EventKind),
     /// There is no approval of this name, or it is not waiting for an answer.
     #[error("{0}")]
     Approval(String),
@@ -113,12 +120,14 @@ impl EngineBuilder {
             None => Arc::new(MemoryStore::new()?),
         };
         let fingerprint_key = store.fingerprint_key()?;
+        // Wherever the process goes, the root stays what it was.
+        let root = self.root.map(|root| std::path::absolute(&root).unwrap_or(root));
         Ok(Engine {
             policy: RwLock::new(InForce { policy: Arc::new(self.policy), source: self.source.into() }),
             store,
             clock: self.clock,
             files: self.files,
-            root: self.root,
+            root,
             fingerprint_key,
             listeners: RwLock::default(),
             saved_revisions: Mutex::default(),
@@ -146,6 +155,9 @@ impl Engine {
 
     /// Decides one event, or says why it could not be decided and recorded. The action must not happen then.
     pub fn try_decide(&self, event: Event) -> Result<Decision, EngineError> {
+        if matches!(event.kind, EventKind::ApprovalDecided | EventKind::Restored) {
+            return Err(EngineError::OwnKind(event.kind));
+        }
         self.decide_with(event, None)
     }
 
@@ -185,8 +197,11 @@ impl Engine {
         current.policy = Arc::new(current.policy.with(entry));
     }
 
-    /// Takes a guardrail out of force. `false`: there is none of that id.
+    /// Takes a guardrail out of force. `false`: there is none of that id, or it is always on.
     pub fn unregister(&self, id: &str) -> bool {
+        if midrail_guardrails::page(id).is_some_and(|page| page.always_on) {
+            return false;
+        }
         let mut current = self.policy.write().unwrap_or_else(PoisonError::into_inner);
         match current.policy.without(id) {
             Some(policy) => {
@@ -209,162 +224,16 @@ impl Engine {
     /// Decides, and where a snapshot is given puts it in place of the session in the same transaction.
     pub(crate) fn decide_with(
         &self,
-        mut event: Event,
+        event: Event,
         restored: Option<BTreeMap<String, Value>>,
     ) -> Result<Decision, EngineError> {
-        let now = self.clock.now();
-        event.time.get_or_insert(now);
-        let session_id = event.session.get_or_insert_with(|| "default".to_owned()).clone();
         let in_force = self.in_force();
-        let policy = &*in_force.policy;
         self.save_policy(&in_force)?;
-
-        let mut value = serde_json::to_value(&event)?;
-        if depth(&value) > Event::MAX_DEPTH {
-            return Err(EngineError::TooDeep);
-        }
-        let findings = secrets::scan_json(&value, &self.fingerprint_key);
-        let mut tags = Vec::new();
-        let masked = if findings.is_empty() {
-            event.clone()
-        } else {
-            tags = secrets::mask(&mut value, &findings);
-            serde_json::from_value(value)?
-        };
-        let mut facts = self.first_facts(&event, !findings.is_empty());
-
-        for _ in 0..MAX_TRIES {
-            let mut session = Session::new(&*session_id);
-            let mut versions = BTreeMap::new();
-            match &restored {
-                Some(slices) => {
-                    session.slices =
-                        slices.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect();
-                }
-                None => self.load(&mut session, &mut versions, [HALTED])?,
-            }
-            let decision = self.settle(policy, &event, &mut session, &mut versions, &mut facts, &findings)?;
-            let read = if restored.is_some() { Vec::new() } else { versions.into_iter().collect() };
-            let slices =
-                if restored.is_some() { only_read(policy, &session, &facts, &event) } else { session.slices };
-            let denied = PolicyDenied::of(&event, &decision, &session_id, now, unique_id());
-            let record = Record {
-                time: now,
-                session: session_id.clone(),
-                event: masked.clone(),
-                slices,
-                facts: as_recorded(&facts, &tags),
-                decision,
-                denied,
-            };
-            let approvals = approvals::changes(&*self.store, &record)?;
-            let commit = Commit {
-                record: &record,
-                read,
-                changes: record.decision.changes.clone(),
-                replace_all: restored.clone(),
-                approvals,
-            };
-            match self.store.commit(&commit) {
-                Ok(place) => {
-                    self.tell(&record);
-                    let mut decision = record.decision;
-                    decision.audit = Aside(Some(place));
-                    return Ok(decision);
-                }
-                Err(StoreError::Conflict { .. }) => continue,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(EngineError::Contended)
+        Walk::new(self, &in_force.policy, event, restored)?.run()
     }
 
-    /// Evaluates and fetches until nothing is lacking.
-    fn settle(
-        &self,
-        policy: &Policy,
-        event: &Event,
-        session: &mut Session,
-        versions: &mut BTreeMap<String, u64>,
-        facts: &mut Facts,
-        findings: &[midrail_core::Finding],
-    ) -> Result<Decision, EngineError> {
-        let stopwatch = Stopwatch::start();
-        for _ in 0..MAX_ROUNDS {
-            let evaluation = evaluate(policy, session, facts, event, &stopwatch);
-            if evaluation.needs.is_empty() {
-                return Ok(evaluation.decision);
-            }
-            let Needs { slices, facts: wanted } = evaluation.needs;
-            self.load(session, versions, slices.iter().map(String::as_str))?;
-            for key in wanted {
-                let fact = self.fetch(&key, event, facts.root.as_deref(), findings);
-                facts.insert(key, fact);
-            }
-        }
-        Err(EngineError::Endless)
-    }
-
-    fn load<'k>(
-        &self,
-        session: &mut Session,
-        versions: &mut BTreeMap<String, u64>,
-        keys: impl IntoIterator<Item = &'k str>,
-    ) -> Result<(), StoreError> {
-        let keys: Vec<&str> = keys.into_iter().collect();
-        if keys.is_empty() {
-            return Ok(());
-        }
-        for (key, slice) in keys.iter().zip(self.store.load(&session.id, &keys)?) {
-            versions.insert((*key).to_owned(), slice.version);
-            session.load(*key, slice.value);
-        }
-        Ok(())
-    }
-
-    /// What is cheap to know and nearly always asked for.
-    fn first_facts(&self, event: &Event, has_secrets: bool) -> Facts {
-        let root =
-            self.root.as_ref().map(|root| root.to_string_lossy().into_owned()).or_else(|| event.cwd.clone());
-        let mut facts = Facts { root, ..Facts::default() };
-        if event.tool.is_some() {
-            facts.insert(FactKey::Action, Fact::Action(action::of(event)));
-        }
-        if has_secrets {
-            // A record shows arguments without their secrets, so the exact action is kept as a keyed digest.
-            facts.action_digest = Some(self.keyed_digest(event));
-        }
-        facts
-    }
-
-    fn keyed_digest(&self, event: &Event) -> String {
-        let action = serde_json::json!([
-            event.kind,
-            event.tool,
-            event.text,
-            event.handoff,
-            event.result,
-            event.output,
-            event.error,
-            event.session,
-            event.task_id(),
-        ]);
-        secrets::fingerprint(&action.to_string(), &self.fingerprint_key)
-    }
-
-    fn fetch(
-        &self,
-        key: &FactKey,
-        event: &Event,
-        root: Option<&str>,
-        findings: &[midrail_core::Finding],
-    ) -> Fact {
-        match key {
-            FactKey::Action => Fact::Action(action::of(event)),
-            FactKey::Secrets => Fact::Secrets(findings.to_vec()),
-            FactKey::File(place) => self.files.probe(root.map(std::path::Path::new), place),
-            FactKey::Answer(name) => Fact::Unavailable(format!("no probe answers `{name}`")),
-        }
+    pub(crate) fn fingerprint_key(&self) -> &[u8] {
+        &self.fingerprint_key
     }
 
     /// Keeps what the packs say under the revision that decides, once a process.
@@ -381,7 +250,7 @@ impl Engine {
     }
 
     /// Tells the log and the listeners.
-    fn tell(&self, record: &Record) {
+    pub(crate) fn tell(&self, record: &Record) {
         let tool = record.event.tool_name().unwrap_or("-");
         if log::log_enabled!(log::Level::Debug) {
             for said in &record.decision.verdicts {
@@ -418,47 +287,8 @@ impl Engine {
     }
 }
 
-/// The facts for a record: what was found stands where the tags of the masked event do.
-fn as_recorded(facts: &Facts, tags: &[midrail_core::Finding]) -> Facts {
-    let mut facts = facts.clone();
-    if let Some(Fact::Secrets(findings)) = facts.known.get_mut(&FactKey::Secrets) {
-        *findings = tags.to_vec();
-    }
-    facts
-}
-
-fn depth(value: &Value) -> usize {
-    let below = match value {
-        Value::Array(items) => items.iter().map(depth).max(),
-        Value::Object(map) => map.values().map(depth).max(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
-    };
-    below.unwrap_or(0) + 1
-}
-
-/// After a restore the whole session is at hand; the record holds what the decision read of it.
-fn only_read(
-    policy: &Policy,
-    session: &Session,
-    facts: &Facts,
-    event: &Event,
-) -> BTreeMap<String, Option<Value>> {
-    let mut seen = Session::new(&*session.id);
-    for _ in 0..MAX_ROUNDS {
-        let needs = evaluate(policy, &seen, facts, event, &midrail_core::Unmetered).needs;
-        if needs.slices.is_empty() {
-            break;
-        }
-        for key in needs.slices {
-            let value = session.slices.get(&key).cloned().flatten();
-            seen.load(key, value);
-        }
-    }
-    seen.slices
-}
-
 /// A random name of the form of a UUID, version 4.
-fn unique_id() -> String {
+pub(crate) fn unique_id() -> String {
     let mut bytes = [0_u8; 16];
     if getrandom::fill(&mut bytes).is_err() {
         return "00000000-0000-4000-8000-000000000000".to_owned();

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::UNIX_EPOCH;
 
+use midrail_core::path::Roots;
 use midrail_core::{Fact, FileState, hex};
 use sha2::{Digest, Sha256};
 
@@ -63,56 +64,154 @@ impl Files {
         }
     }
 
+    /// Whether file facts come from the disk.
+    pub(crate) fn is_disk(&self) -> bool {
+        matches!(self, Files::Disk)
+    }
+
+    /// Where a path leads once links are followed, whether or not there is anything.
+    pub(crate) fn place(&self, root: Option<&Path>, cwd: Option<&str>, path: &str) -> Fact {
+        match self {
+            Files::World(_) => {
+                let root = root.map(|root| root.to_string_lossy());
+                let roots = Roots { root: root.as_deref(), aliases: &[] };
+                Fact::Place(midrail_core::path::place(path, cwd, roots, None).key)
+            }
+            Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
+            Files::Disk => match root {
+                Some(root) => Fact::Place(disk_place(root, cwd, path)),
+                None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
+            },
+        }
+    }
+
     /// The state of the file at a place.
     pub(crate) fn probe(&self, root: Option<&Path>, place: &str) -> Fact {
         match self {
             Files::World(files) => Fact::File(match lock(files).get(place) {
-                Some(content) => FileState::File { checksum: digest(content.as_bytes()), real: None },
-                None => FileState::Absent { real: None },
+                Some(content) => FileState::File { checksum: digest(content.as_bytes()) },
+                None => FileState::Absent,
             }),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
-            Files::Disk => {
-                let state = match (root, Path::new(place).is_absolute()) {
-                    (_, true) => on_disk(root, Path::new(place), place),
-                    (Some(root), false) => on_disk(Some(root), &root.join(place), place),
-                    (None, false) => {
-                        return Fact::Unavailable("neither a root nor a `cwd` is known".to_owned());
-                    }
-                };
-                state.map_or_else(|error| Fact::Unavailable(format!("`{place}`: {error}")), Fact::File)
-            }
+            Files::Disk => match root {
+                Some(root) => state(&root.join(place))
+                    .map_or_else(|error| Fact::Unavailable(format!("`{place}`: {error}")), Fact::File),
+                None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
+            },
         }
     }
 }
 
-fn lock(files: &Mutex<BTreeMap<String, String>>) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
-    files.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+/// The folder that paths are resolved against, with links followed, and other spellings of it.
+pub(crate) struct Root {
+    pub(crate) real: String,
+    pub(crate) aliases: Vec<String>,
 }
 
-fn on_disk(root: Option<&Path>, path: &Path, place: &str) -> io::Result<FileState> {
-    let real_root = root.and_then(|root| root.canonicalize().ok());
-    // The place that links lead to, told only where it is another one.
-    let real_place = |real: &Path| {
-        let name = match real_root.as_deref().and_then(|root| real.strip_prefix(root).ok()) {
-            Some(below) => below.to_string_lossy().into_owned(),
-            None => real.to_string_lossy().into_owned(),
-        };
-        (name != place).then_some(name)
-    };
-    let real = match path.canonicalize() {
-        Ok(real) => real,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let real = real_of_absent(path)?;
-            return Ok(FileState::Absent { real: real_place(&real) });
+impl Root {
+    /// A folder of the disk.
+    pub(crate) fn of(given: &str) -> Self {
+        let real = real(Path::new(given)).to_string_lossy().into_owned();
+        let mut root = Root { real, aliases: Vec::new() };
+        root.add_spelling(given);
+        root
+    }
+
+    /// A folder that is not on the disk.
+    pub(crate) fn as_given(given: &str) -> Self {
+        Root { real: given.to_owned(), aliases: Vec::new() }
+    }
+
+    /// Takes note of another spelling of the root, or of a folder below it.
+    pub(crate) fn add_spelling(&mut self, folder: &str) {
+        let real_folder = real(Path::new(folder));
+        let Ok(below) = real_folder.strip_prefix(&self.real) else { return };
+        // What the spelling adds to the root is cut off again, so that what is left is a spelling of the root.
+        let Some(alias) = Path::new(folder).ancestors().nth(below.components().count()) else { return };
+        let alias = alias.to_string_lossy().into_owned();
+        if alias != self.real
+            && real(Path::new(&alias)) == Path::new(&self.real)
+            && !self.aliases.contains(&alias)
+        {
+            self.aliases.push(alias);
         }
+    }
+}
+
+/// Where a path leads on disk: relative to the root where it lies inside, absolute where it does not.
+fn disk_place(root: &Path, cwd: Option<&str>, path: &str) -> String {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    let key = |real: &Path| match real.strip_prefix(root) {
+        Ok(below) => below.to_string_lossy().into_owned(),
+        Err(_) => real.to_string_lossy().into_owned(),
+    };
+    if let Some(below) = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        return match std::env::var_os("HOME") {
+            Some(home) => key(&real(&Path::new(&home).join(below.trim_start_matches('/')))),
+            None => path.to_owned(),
+        };
+    }
+    let base = cwd.map_or(root, Path::new);
+    let found = real(&base.join(path));
+    let is_virtual = cwd.is_none() && path.starts_with('/') && !found.starts_with(root);
+    if is_virtual {
+        // A host that tells no folder may see the root as `/`. That is believed where the root has such a file, or
+        // where nothing of that name, nor a folder for it, is anywhere else.
+        let below_root = real(&root.join(path.trim_start_matches('/')));
+        let elsewhere = found.symlink_metadata().is_ok()
+            || found.parent().is_some_and(|folder| folder != Path::new("/") && folder.is_dir());
+        if below_root.symlink_metadata().is_ok() || !elsewhere {
+            return key(&below_root);
+        }
+    }
+    key(&found)
+}
+
+/// Links that are followed on one path.
+const MAX_LINKS: usize = 40;
+
+/// A path with every link on it followed, one by one, as the system would, also where its end does not exist.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let parts =
+        |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+    let mut pending = parts(&path);
+    let mut done = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(part) = pending.pop() {
+        match part.to_str() {
+            Some("/") => done = PathBuf::from("/"),
+            Some(".") => {}
+            Some("..") => {
+                done.pop();
+            }
+            _ => {
+                let next = done.join(&part);
+                match fs::read_link(&next) {
+                    Ok(target) if links < MAX_LINKS => {
+                        links += 1;
+                        pending.extend(parts(&target));
+                    }
+                    _ => done = next,
+                }
+            }
+        }
+    }
+    done
+}
+
+/// The state of a file whose links were followed.
+fn state(path: &Path) -> io::Result<FileState> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
         // A path below a file cannot exist.
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return Ok(FileState::Absent { real: None });
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(FileState::Absent);
         }
         Err(error) => return Err(error),
     };
-    let metadata = fs::metadata(&real)?;
-    if !metadata.is_file() {
+    // What the system makes up as it is read has no content of its own, and may never end.
+    if !metadata.is_file() || path.starts_with("/proc") || path.starts_with("/sys") {
         return Ok(FileState::Special);
     }
     let checksum = if metadata.len() > MAX_DIGESTED {
@@ -120,46 +219,14 @@ fn on_disk(root: Option<&Path>, path: &Path, place: &str) -> io::Result<FileStat
         format!("stat:{}:{}", metadata.len(), changed.as_nanos())
     } else {
         let mut content = Vec::new();
-        File::open(&real)?.take(MAX_DIGESTED + 1).read_to_end(&mut content)?;
+        File::open(path)?.take(MAX_DIGESTED + 1).read_to_end(&mut content)?;
         digest(&content)
     };
-    Ok(FileState::File { checksum, real: real_place(&real) })
+    Ok(FileState::File { checksum })
 }
 
-/// Where a file that does not exist would come to lie: its nearest existing folder, with links resolved. A link that
-/// leads nowhere counts as what it points to.
-fn real_of_absent(path: &Path) -> io::Result<PathBuf> {
-    if let Ok(target) = fs::read_link(path) {
-        let base = path.parent().unwrap_or(Path::new("/"));
-        return Ok(normalised(&base.join(target)));
-    }
-    let mut tail = Vec::new();
-    let mut folder = path;
-    loop {
-        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
-            return Ok(path.to_owned());
-        };
-        tail.push(name.to_owned());
-        match parent.canonicalize() {
-            Ok(real) => return Ok(tail.into_iter().rev().fold(real, |path, name| path.join(name))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => folder = parent,
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-fn normalised(path: &Path) -> PathBuf {
-    let mut whole = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                whole.pop();
-            }
-            Component::CurDir => {}
-            other => whole.push(other),
-        }
-    }
-    whole
+fn lock(files: &Mutex<BTreeMap<String, String>>) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
+    files.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 fn digest(content: &[u8]) -> String {
@@ -169,10 +236,12 @@ fn digest(content: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
 
-    fn state(root: &Path, place: &str) -> FileState {
-        match Files::Disk.probe(Some(root), place) {
-            Fact::File(state) => state,
+    fn place(root: &Path, path: &str) -> String {
+        let cwd = root.to_string_lossy();
+        match Files::Disk.place(Some(root), Some(&cwd), path) {
+            Fact::Place(place) => place,
             other => panic!("{other:?}"),
         }
     }
@@ -180,20 +249,52 @@ mod tests {
     #[test]
     fn links_lead_to_the_real_place() {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let root = base.join("root");
+        fs::create_dir_all(root.join("sub")).unwrap();
+        fs::create_dir_all(base.join("out/deep")).unwrap();
         fs::write(root.join("real.txt"), "x").unwrap();
-        std::os::unix::fs::symlink("real.txt", root.join("link.txt")).unwrap();
-        std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
-        std::os::unix::fs::symlink("/nowhere/x", root.join("dangling")).unwrap();
-        let FileState::File { checksum, real: None } = state(&root, "real.txt") else { panic!() };
-        let linked = FileState::File { checksum, real: Some("real.txt".into()) };
-        assert_eq!(state(&root, "link.txt"), linked);
-        assert_eq!(
-            state(&root, "out/no-such-file"),
-            FileState::Absent { real: Some("/etc/no-such-file".into()) }
-        );
-        assert_eq!(state(&root, "dangling"), FileState::Absent { real: Some("/nowhere/x".into()) });
-        assert_eq!(state(&root, "new/deep/file"), FileState::Absent { real: None });
-        assert_eq!(state(&root, "out"), FileState::Special);
+        symlink("real.txt", root.join("link.txt")).unwrap();
+        symlink("../out/deep", root.join("linkdir")).unwrap();
+        symlink("b", root.join("aa")).unwrap();
+        symlink("../out/new", root.join("b")).unwrap();
+        symlink("round", root.join("round")).unwrap();
+        let out = base.join("out").to_string_lossy().into_owned();
+        assert_eq!(place(&root, "link.txt"), "real.txt");
+        assert_eq!(place(&root, "sub/../real.txt"), "real.txt");
+        assert_eq!(place(&root, "linkdir/../victim.txt"), format!("{out}/victim.txt"));
+        assert_eq!(place(&root, "aa"), format!("{out}/new"));
+        assert_eq!(place(&root, "new/deep/file"), "new/deep/file");
+        assert_eq!(place(&root, "round"), "round");
+        assert_eq!(place(&root, &format!("{}/real.txt", root.display())), "real.txt");
+    }
+
+    #[test]
+    fn a_host_without_a_folder_sees_the_root_as_the_whole_world() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::write(root.join("a.txt"), "x").unwrap();
+        let place = |path: &str| Files::Disk.place(Some(&root), None, path);
+        assert_eq!(place("/a.txt"), Fact::Place("a.txt".into()));
+        assert_eq!(place("/new.txt"), Fact::Place("new.txt".into()));
+        assert_eq!(place("/etc/passwd"), Fact::Place("/etc/passwd".into()));
+        assert_eq!(place("/etc/brand-new"), Fact::Place("/etc/brand-new".into()));
+    }
+
+    #[test]
+    fn every_spelling_of_a_root_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(base.join("real/sub")).unwrap();
+        symlink("real", base.join("link")).unwrap();
+        let mut root = Root::of(&base.join("real").to_string_lossy());
+        root.add_spelling(&base.join("link/sub").to_string_lossy());
+        assert_eq!(root.aliases, [base.join("link").to_string_lossy()]);
+    }
+
+    #[test]
+    fn what_the_system_makes_up_is_no_file() {
+        assert_eq!(state(Path::new("/proc/self/status")).unwrap(), FileState::Special);
+        assert_eq!(state(Path::new("/dev/null")).unwrap(), FileState::Special);
     }
 }

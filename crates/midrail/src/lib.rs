@@ -32,6 +32,7 @@ pub mod replay;
 mod session;
 pub mod shipped;
 pub mod summary;
+mod walk;
 
 pub use asynchronous::Deciding;
 pub use clock::{Clock, ManualClock, SystemClock};

@@ -1,10 +1,12 @@
 //! Finds and reads packs: those that are named, or the layers that a folder stands under.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use midrail_core::{Policy, hex};
+use midrail_pack::diagnostic::{excerpt, nearest};
 use midrail_pack::{Document, Layer, PolicySource, Report};
 use sha2::{Digest, Sha256};
 
@@ -47,10 +49,14 @@ pub enum LoadError {
         source: std::io::Error,
     },
     /// A file is no text.
-    #[error("`{path}` is not UTF-8: byte {at} does not belong there", path = path.display())]
+    #[error("{path}:{line}:{column}: the file is not UTF-8: byte {at} does not belong there", path = path.display())]
     NotUtf8 {
         /// The file.
         path: PathBuf,
+        /// The line of that byte, from 1.
+        line: usize,
+        /// Its column in characters, from 1.
+        column: usize,
         /// The first byte that does not fit.
         at: usize,
     },
@@ -74,24 +80,56 @@ pub enum LoadError {
         /// The folder.
         path: PathBuf,
     },
-    /// Packs build on each other in a circle.
-    #[error("packs extend each other in a circle: {0}")]
-    Cycle(String),
-    /// A pack builds on one that is not there.
-    #[error("`{by}` extends `{name}`, and there is no such file and no shipped pack of that name")]
-    NoBase {
-        /// The pack that builds on it.
-        by: String,
-        /// What it builds on.
-        name: String,
-    },
     /// Packs have problems, each at its place.
     #[error("{}", joined(.0))]
     Problems(Vec<Report>),
     /// No pack has an overlay for the environment that was named.
-    #[error("no pack has an overlay for the environment `{0}`")]
-    UnknownEnv(String),
+    #[error("no pack has an overlay for the environment `{name}`")]
+    UnknownEnv {
+        /// The environment that was named.
+        name: String,
+        /// Those that packs have overlays for.
+        known: Vec<String>,
+    },
+    /// A folder holds guardrails that cannot be run yet. Without them the policy would be another one.
+    #[error("`{path}` holds JavaScript guardrails, which are not supported yet", path = path.display())]
+    JavaScript {
+        /// The file.
+        path: PathBuf,
+    },
 }
+
+impl LoadError {
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            LoadError::Io { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
+                let names = || shipped::PACKS.iter().map(|(name, _)| *name);
+                match nearest(&path.to_string_lossy(), names()) {
+                    Some(near) => Some(format!("did you mean the shipped pack `{near}`?")),
+                    None => Some(format!("the shipped packs are {}", names().collect::<Vec<_>>().join(", "))),
+                }
+            }
+            LoadError::UnknownEnv { known, .. } if known.is_empty() => {
+                Some("no pack has overlays; leave `--env` out, or add `env:` to a pack".to_owned())
+            }
+            LoadError::UnknownEnv { name, known } => {
+                Some(match nearest(name, known.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are overlays for {}", known.join(", ")),
+                })
+            }
+            LoadError::JavaScript { .. } => Some(
+                "write its rules as a pack, or take the file away: what it forbids would be let pass"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// The file of guardrails in JavaScript, beside the packs of a layer.
+const JAVASCRIPT: &str = "guardrails.js";
 
 /// The largest file that is read as a pack.
 const MAX_PACK: u64 = 1 << 20;
@@ -120,8 +158,12 @@ impl Load {
     }
 
     fn read(&self, files: Vec<PackFile>) -> Result<Loaded, LoadError> {
-        let mut reader =
-            Reader { env: self.env.as_deref(), documents: Vec::new(), reports: Vec::new(), has_env: false };
+        let mut reader = Reader {
+            env: self.env.as_deref(),
+            documents: Vec::new(),
+            reports: Vec::new(),
+            envs: BTreeSet::new(),
+        };
         for file in files {
             reader.add(&file, None, &mut Vec::new())?;
         }
@@ -129,9 +171,10 @@ impl Load {
             return Err(LoadError::Problems(reader.reports));
         }
         if let Some(env) = &self.env
-            && !reader.has_env
+            && !reader.envs.contains(env)
         {
-            return Err(LoadError::UnknownEnv(env.clone()));
+            let known = reader.envs.into_iter().collect();
+            return Err(LoadError::UnknownEnv { name: env.clone(), known });
         }
         let (policy, source) = midrail_pack::policy(&reader.documents).map_err(LoadError::Problems)?;
         Ok(Loaded { policy, source, documents: reader.documents })
@@ -219,11 +262,20 @@ impl PackFile {
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_PACK {
             return Err(LoadError::TooLarge { path: path.to_owned(), limit: MAX_PACK });
         }
-        let text = String::from_utf8(bytes).map_err(|error| LoadError::NotUtf8 {
-            path: path.to_owned(),
-            at: error.utf8_error().valid_up_to(),
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let before = error.as_bytes().get(..at).unwrap_or_default();
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let last = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+            let column = String::from_utf8_lossy(last).chars().count() + 1;
+            LoadError::NotUtf8 { path: path.to_owned(), line, column, at }
         })?;
         Ok(PackFile { layer, path: path.to_owned(), text })
+    }
+
+    /// The file itself, whatever it is called.
+    fn identity(&self) -> PathBuf {
+        self.path.canonicalize().unwrap_or_else(|_| self.path.clone())
     }
 }
 
@@ -240,6 +292,11 @@ fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>
             };
         }
         return Ok(vec![PackFile::read(path, layer)?]);
+    }
+    // INVARIANT: a rule that somebody relies on is never passed over in silence.
+    let script = path.join(JAVASCRIPT);
+    if script.symlink_metadata().is_ok() {
+        return Err(LoadError::JavaScript { path: script });
     }
     let io = |source| LoadError::Io { path: path.to_owned(), source };
     let mut paths = Vec::new();
@@ -264,7 +321,8 @@ struct Reader<'l> {
     env: Option<&'l str>,
     documents: Vec<(Layer, Document)>,
     reports: Vec<Report>,
-    has_env: bool,
+    /// The environments that packs have overlays for.
+    envs: BTreeSet<String>,
 }
 
 impl Reader<'_> {
@@ -275,13 +333,7 @@ impl Reader<'_> {
         base_of: Option<&str>,
         above: &mut Vec<PathBuf>,
     ) -> Result<(), LoadError> {
-        let identity = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
-        if above.contains(&identity) {
-            above.push(identity);
-            let names: Vec<String> = above.iter().map(|path| path.display().to_string()).collect();
-            return Err(LoadError::Cycle(names.join(" -> ")));
-        }
-        above.push(identity);
+        above.push(file.identity());
         let documents = match Document::read(&file.path.display().to_string(), &file.text, self.env) {
             Ok(documents) => documents,
             Err(report) => {
@@ -291,11 +343,37 @@ impl Reader<'_> {
             }
         };
         for mut document in documents {
-            for name in document.pack.extends.iter() {
-                let base = self.base(file, name)?;
-                self.add(&base, Some(&document.path), above)?;
+            for (at, name) in document.pack.extends.iter().enumerate() {
+                match self.base(file, name) {
+                    Ok(Some(base)) if above.contains(&base.identity()) => {
+                        let round = above.iter().cloned().chain([base.identity()]);
+                        let names: Vec<String> = round.map(|path| path.display().to_string()).collect();
+                        let names = names.join(" -> ");
+                        let message = format!("packs extend each other in a circle: {names}");
+                        let help = "take one of these `extends` out".to_owned();
+                        self.reports.push(document.complaint(&format!("/extends/{at}"), message, Some(help)));
+                    }
+                    Ok(Some(base)) => self.add(&base, Some(&document.path), above)?,
+                    Ok(None) => {
+                        let message =
+                            format!("there is no file and no shipped pack `{}` to extend", excerpt(name));
+                        let names = || shipped::PACKS.iter().map(|(name, _)| *name);
+                        let help = match nearest(name, names()) {
+                            Some(near) => format!("did you mean `{near}`?"),
+                            None => format!(
+                                "name a file relative to this one, or a shipped pack: {}",
+                                names().collect::<Vec<_>>().join(", ")
+                            ),
+                        };
+                        self.reports.push(document.complaint(&format!("/extends/{at}"), message, Some(help)));
+                    }
+                    Err(error) => {
+                        let place = format!("/extends/{at}");
+                        self.reports.push(document.complaint(&place, error.to_string(), error.help()));
+                    }
+                }
             }
-            self.has_env |= self.env.is_some_and(|env| document.pack.env.contains_key(env));
+            self.envs.extend(document.pack.env.keys().cloned());
             if let Some(path) = base_of {
                 document = document.as_base_of(path);
             }
@@ -306,15 +384,13 @@ impl Reader<'_> {
     }
 
     /// What a pack builds on: a file relative to it, or a shipped pack.
-    fn base(&self, file: &PackFile, name: &str) -> Result<PackFile, LoadError> {
+    fn base(&self, file: &PackFile, name: &str) -> Result<Option<PackFile>, LoadError> {
         let folder = file.path.parent().unwrap_or(Path::new("."));
         let path = folder.join(name);
         if path.is_file() {
-            return PackFile::read(&path, file.layer);
+            return PackFile::read(&path, file.layer).map(Some);
         }
-        match shipped::pack(name) {
-            Some((name, text)) => Ok(PackFile { layer: file.layer, ..PackFile::shipped(name, text) }),
-            None => Err(LoadError::NoBase { by: file.path.display().to_string(), name: name.to_owned() }),
-        }
+        let shipped = shipped::pack(name);
+        Ok(shipped.map(|(name, text)| PackFile { layer: file.layer, ..PackFile::shipped(name, text) }))
     }
 }

@@ -12,7 +12,7 @@ pub struct Permit<'a> {
 
 impl<'a> Permit<'a> {
     /// The permit that a decision gives for its event, if it lets the call pass.
-    pub fn of(decision: &Decision, event: &'a Event) -> Option<Self> {
+    pub(crate) fn of(decision: &Decision, event: &'a Event) -> Option<Self> {
         let tool = event.tool.as_ref()?;
         let passes = event.kind == EventKind::BeforeTool && decision.effect.goes_on();
         passes.then_some(Permit { tool: &tool.name, args: &tool.args })

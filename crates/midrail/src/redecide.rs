@@ -187,9 +187,11 @@ fn is_decided(record: &Record) -> bool {
 fn fact(key: &FactKey, record: &Record) -> Option<Fact> {
     let recorded = record.facts.get(key).cloned();
     recorded.or_else(|| match key {
-        FactKey::Action => Some(Fact::Action(action::of(&record.event))),
+        FactKey::Action => Some(action::of(&record.event).map_or_else(Fact::Unavailable, Fact::Action)),
         // An event with secrets has a digest of its own, because its record does not show it as it was.
         FactKey::Secrets if record.facts.action_digest.is_none() => Some(Fact::Secrets(Vec::new())),
+        // Without a file system a path is what it says.
+        FactKey::Place(_) => Some(Fact::Unavailable("where its links led is not on record".to_owned())),
         FactKey::Secrets | FactKey::File(_) | FactKey::Answer(_) => None,
     })
 }

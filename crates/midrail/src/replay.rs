@@ -1,23 +1,31 @@
 //! Plays a sequence of events through an engine: what a pack would have decided, one decision an event.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
-use midrail_core::{Decision, Event};
-use serde_json::Value;
+use jiff::{SignedDuration, Timestamp};
+use midrail_core::{Decision, Event, Snapshot};
+use midrail_pack::diagnostic::excerpt;
+use midrail_pack::in_plain_words;
+use serde_json::{Map, Value};
 
-use crate::clock::ManualClock;
+use crate::clock::{Clock, ManualClock};
 use crate::engine::Engine;
 
 /// The longest line that is read as an event.
 pub const MAX_LINE: usize = 32 << 20;
 
-/// Plays lines of JSON. Time is that of the events; between events that tell none it stands still, and
-/// `{"kind":"advance","seconds":N}` moves it.
+/// Plays lines of JSON. Time is that of the events; between events that tell none it stands still.
+///
+/// Beside events there are directives, which are not decided: `{"kind":"advance","seconds":N}` moves the clock,
+/// `{"kind":"set","key":K,"value":V}` sets a session variable, `{"kind":"snapshot","as":NAME}` keeps the session and
+/// `{"kind":"restore","from":NAME}` puts it back. The last three take a `session`.
 pub struct Replay {
     engine: Arc<Engine>,
     clock: Arc<ManualClock>,
+    cwd: Option<String>,
+    snapshots: Mutex<BTreeMap<String, Snapshot>>,
 }
 
 /// What one line came to.
@@ -26,6 +34,27 @@ pub enum Played {
     Decided(Box<Event>, Box<Decision>),
     /// The clock was moved by so many seconds.
     Advanced(f64),
+    /// A variable of a session was set.
+    Set {
+        /// The session.
+        session: String,
+        /// The variable.
+        key: String,
+    },
+    /// A session was kept.
+    Kept {
+        /// The session.
+        session: String,
+        /// The name that it is kept under.
+        name: String,
+    },
+    /// A session was put back.
+    Restored {
+        /// The session.
+        session: String,
+        /// The name that it was kept under.
+        name: String,
+    },
     /// An empty line.
     Nothing,
 }
@@ -69,7 +98,14 @@ pub enum ReplayError {
 impl Replay {
     /// A replay on an engine whose clock is this one.
     pub fn new(engine: Arc<Engine>, clock: Arc<ManualClock>) -> Self {
-        Replay { engine, clock }
+        Replay { engine, clock, cwd: None, snapshots: Mutex::default() }
+    }
+
+    /// The same, where events that tell no `cwd` happen in this folder.
+    #[must_use]
+    pub fn cwd(mut self, folder: impl Into<String>) -> Self {
+        self.cwd = Some(folder.into());
+        self
     }
 
     /// Plays one line.
@@ -79,24 +115,110 @@ impl Replay {
         }
         let no_event = |why: String| ReplayError::NoEvent { line, why };
         let value: Value = serde_json::from_slice(text).map_err(|error| no_event(error.to_string()))?;
-        if value.get("kind").and_then(Value::as_str) == Some("advance") {
-            let seconds = value.get("seconds").and_then(Value::as_f64).filter(|seconds| *seconds >= 0.0);
-            let seconds = seconds
-                .ok_or_else(|| no_event("`advance` needs `seconds`, a number of 0 or more".to_owned()))?;
-            self.clock.advance(seconds);
-            return Ok(Played::Advanced(seconds));
+        let undecided = |source| ReplayError::Undecided { line, source };
+        if let Some(directive) = Directive::of(&value).map_err(no_event)? {
+            return match directive {
+                Directive::Advance(seconds) => self.advance(seconds).map_err(no_event),
+                Directive::Set { session, key, value } => {
+                    self.engine.session(&*session).set(&key, value).map_err(undecided)?;
+                    Ok(Played::Set { session, key })
+                }
+                Directive::Snapshot { session, name } => {
+                    let snapshot = self.engine.session(&*session).snapshot().map_err(undecided)?;
+                    self.snapshots().insert(name.clone(), snapshot);
+                    Ok(Played::Kept { session, name })
+                }
+                Directive::Restore { session, name } => {
+                    let snapshot = self.snapshots().get(&name).cloned();
+                    let snapshot = snapshot
+                        .ok_or_else(|| no_event(format!("there is no snapshot `{}`", excerpt(&name))))?;
+                    let session = session.unwrap_or_else(|| snapshot.session.clone());
+                    self.engine.session(&*session).restore(&snapshot).map_err(undecided)?;
+                    Ok(Played::Restored { session, name })
+                }
+            };
         }
-        let event: Event = serde_json::from_value(value).map_err(|error| no_event(error.to_string()))?;
+        let mut event: Event = serde_json::from_value(value).map_err(|error| {
+            let (why, help) = in_plain_words(&error.to_string());
+            no_event(help.map_or(why.clone(), |help| format!("{why}; {help}")))
+        })?;
+        if event.cwd.is_none() {
+            event.cwd.clone_from(&self.cwd);
+        }
         if let Some(time) = event.time {
             self.clock.advance_to(time);
         }
-        let decision = self
-            .engine
-            .try_decide(event.clone())
-            .map_err(|source| ReplayError::Undecided { line, source })?;
+        let decision = self.engine.try_decide(event.clone()).map_err(undecided)?;
         Ok(Played::Decided(Box::new(event), Box::new(decision)))
     }
+
+    fn advance(&self, seconds: f64) -> Result<Played, String> {
+        if !can_advance(self.clock.now(), seconds) {
+            return Err(format!("`advance` by {seconds} seconds is more than the clock can hold"));
+        }
+        self.clock.advance(seconds);
+        Ok(Played::Advanced(seconds))
+    }
+
+    fn snapshots(&self) -> MutexGuard<'_, BTreeMap<String, Snapshot>> {
+        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
+
+/// Whether there is such a time.
+pub(crate) fn can_advance(now: Timestamp, seconds: f64) -> bool {
+    SignedDuration::try_from_secs_f64(seconds).is_ok_and(|step| now.checked_add(step).is_ok())
+}
+
+/// A line that is no event, and changes what the events after it meet.
+enum Directive {
+    Advance(f64),
+    Set { session: String, key: String, value: Value },
+    Snapshot { session: String, name: String },
+    Restore { session: Option<String>, name: String },
+}
+
+impl Directive {
+    /// The directive that a line is, if it is one, or what is wrong with it.
+    fn of(line: &Value) -> Result<Option<Directive>, String> {
+        let Some(kind) = line.get("kind").and_then(Value::as_str) else { return Ok(None) };
+        let keys: &[&str] = match kind {
+            "advance" => &["seconds"],
+            "set" => &["key", "value"],
+            "snapshot" => &["as"],
+            "restore" => &["from"],
+            _ => return Ok(None),
+        };
+        for key in line.as_object().into_iter().flat_map(Map::keys) {
+            if !keys.contains(&key.as_str()) && key != "kind" && key != "session" {
+                return Err(format!("`{}` does not belong beside `{kind}`", excerpt(key)));
+            }
+        }
+        let text = |key: &str| match line.get(key).and_then(Value::as_str) {
+            Some(text) if !text.is_empty() => Ok(text.to_owned()),
+            _ => Err(format!("`{kind}` needs `{key}`, a text")),
+        };
+        let session = line.get("session").map(|_| text("session")).transpose()?;
+        let named = |session: Option<String>| session.unwrap_or_else(|| DEFAULT_SESSION.to_owned());
+        Ok(Some(match kind {
+            "advance" => {
+                let seconds = line.get("seconds").and_then(Value::as_f64).filter(|seconds| *seconds >= 0.0);
+                Directive::Advance(
+                    seconds.ok_or_else(|| "`advance` needs `seconds`, a number of 0 or more".to_owned())?,
+                )
+            }
+            "set" => {
+                let value = line.get("value").cloned().ok_or_else(|| "`set` needs `value`".to_owned())?;
+                Directive::Set { session: named(session), key: text("key")?, value }
+            }
+            "snapshot" => Directive::Snapshot { session: named(session), name: text("as")? },
+            _ => Directive::Restore { session, name: text("from")? },
+        }))
+    }
+}
+
+/// The session of lines that name none, as of events that name none.
+const DEFAULT_SESSION: &str = "default";
 
 /// Reads one line of at most [`MAX_LINE`] bytes. `None`: there is none left. A longer one is passed over as a whole.
 pub fn next_line(input: &mut dyn BufRead, line: usize) -> Result<Option<Vec<u8>>, ReplayError> {

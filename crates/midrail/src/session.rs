@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::{
-    Agent, Decision, Effect, Event, EventKind, Record, Snapshot, Task, ToolResult, Usage, variable_key,
+    Agent, Decision, Event, EventKind, HALTED, Record, Snapshot, Task, ToolResult, Usage, state_prefix,
+    variable_key,
 };
+use midrail_detect::secrets::{self, Mask};
 use midrail_store::Commit;
 use serde_json::{Value, json};
 
 use crate::asynchronous::Deciding;
 use crate::engine::{Engine, EngineError};
 use crate::permit::{CallError, Permit};
+use crate::walk::ROOT;
 
 /// One session of an engine. Cheap to clone; what is set on a clone holds for that clone.
 #[derive(Clone)]
@@ -127,9 +130,8 @@ impl SessionHandle {
             return Err(CallError::Withheld(Box::new(after)));
         }
         match (outcome, after.content) {
-            (Ok(content @ (Value::Object(_) | Value::Array(_))), Some(text)) => {
-                Ok(serde_json::from_str(&text)
-                    .unwrap_or_else(|_| if after.effect == Effect::Redact { text.into() } else { content }))
+            (Ok(Value::Object(_) | Value::Array(_)), Some(text)) => {
+                Ok(serde_json::from_str(&text).unwrap_or(Value::String(text)))
             }
             (Ok(_), Some(text)) => Ok(Value::String(text)),
             (Ok(content), None) => Ok(content),
@@ -141,6 +143,8 @@ impl SessionHandle {
     /// Sets a variable of the session, which expressions know as `session.NAME`.
     pub fn set(&self, name: &str, value: impl Into<Value>) -> Result<(), EngineError> {
         let value = value.into();
+        let key = self.engine.fingerprint_key();
+        let value = Mask::of(&value, &secrets::scan_json(&value, key)).value(value);
         let mut event = self.filled(Event::new(EventKind::SessionStart));
         let now = self.engine.now();
         event.time = Some(now);
@@ -171,12 +175,17 @@ impl SessionHandle {
     /// The state of one guardrail, by its id: for read-before-write `read/…` for each file that was read, for
     /// required tools `ok/…` for each that succeeded.
     pub fn state_of(&self, guardrail: &str) -> Result<BTreeMap<String, Value>, EngineError> {
-        let prefix = format!("{guardrail}/");
+        let prefix =
+            state_prefix(guardrail, self.prompt.as_deref().filter(|_| self.is_per_prompt(guardrail)));
         let slices = self.engine.store().load_prefix(&self.id, &prefix)?;
         Ok(slices
             .into_iter()
             .map(|(key, value)| (key.get(prefix.len()..).unwrap_or_default().to_owned(), value))
             .collect())
+    }
+
+    fn is_per_prompt(&self, guardrail: &str) -> bool {
+        self.engine.policy().get(guardrail).is_some_and(|entry| entry.spec.per_prompt)
     }
 
     /// The whole session as one value.
@@ -185,9 +194,24 @@ impl SessionHandle {
     }
 
     /// Puts a snapshot back. Guardrails are told by an event `restored`, which is recorded.
+    ///
+    /// What people and the law decided is not undone: approvals stay used, a halted run stays halted, and the session
+    /// keeps its folder.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<Decision, EngineError> {
+        if snapshot.session != self.id {
+            return Err(EngineError::OtherSession {
+                taken: snapshot.session.clone(),
+                given: self.id.clone(),
+            });
+        }
+        let stays = |key: &str| {
+            key == HALTED || key == ROOT || key.starts_with("approval/") || key.starts_with("denied/")
+        };
+        let now = self.engine.store().load_prefix(&self.id, "")?;
+        let kept = now.into_iter().filter(|(key, _)| stays(key));
+        let old = snapshot.slices.clone().into_iter().filter(|(key, _)| !stays(key));
         let event = self.filled(Event::new(EventKind::Restored));
-        self.engine.decide_with(event, Some(snapshot.slices.clone()))
+        self.engine.decide_with(event, Some(old.chain(kept).collect()))
     }
 
     fn filled(&self, mut event: Event) -> Event {

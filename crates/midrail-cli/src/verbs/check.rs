@@ -89,7 +89,7 @@ fn refusal(failure: &Failure) -> Decision {
 
 fn print(event: &Event, decision: &Decision, output: &mut Output) -> Result<(), Failure> {
     if output.is_json() {
-        return output.line(wire::encode(decision));
+        return output.json_text(&wire::encode(decision));
     }
     for line in decision::block(event, decision, output) {
         output.line(line)?;

@@ -2,6 +2,7 @@
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use serde_json::json;
 
 use crate::cli::Cli;
 use crate::exit::Exit;
@@ -21,6 +22,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "midrail", &mut script);
-    output.writer().write_all(&script)?;
+    if output.is_json() {
+        let script = String::from_utf8_lossy(&script);
+        output.json(&json!({"shell": args.shell.to_string(), "script": script}))?;
+    } else {
+        output.writer().write_all(&script)?;
+    }
     Ok(Exit::Good)
 }

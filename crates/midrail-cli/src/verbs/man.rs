@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::CommandFactory;
+use serde_json::json;
 
 use crate::cli::Cli;
 use crate::exit::Exit;
@@ -22,12 +23,23 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let Some(folder) = &args.out else {
-        clap_mangen::Man::new(Cli::command()).render(output.writer())?;
+        let page = clap_mangen::Man::new(Cli::command());
+        if output.is_json() {
+            let mut text = Vec::new();
+            page.render(&mut text)?;
+            output.json(&json!({"page": String::from_utf8_lossy(&text)}))?;
+        } else {
+            page.render(output.writer())?;
+        }
         return Ok(Exit::Good);
     };
     let cannot = |error| Failure::new(format!("could not write to {}: {error}", quoted(folder)));
     fs::create_dir_all(folder).map_err(cannot)?;
     clap_mangen::generate_to(Cli::command(), folder).map_err(cannot)?;
-    output.line(format!("the pages are in {}", quoted(folder)))?;
+    if output.is_json() {
+        output.json(&json!({"folder": folder.display().to_string()}))?;
+    } else {
+        output.line(format!("the pages are in {}", quoted(folder)))?;
+    }
     Ok(Exit::Good)
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use midrail::pack::diagnostic::visible;
+use midrail::pack::raw::AlertRule;
 use midrail::pack::{Placement, outline};
-use midrail::{Definition, Entry, Loaded, Mode, Tools, page, summary};
+use midrail::{Definition, Document, Entry, Loaded, Mode, Tools, page, summary};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         (false, false) => {
             view.print_layers(output)?;
             view.print_definitions(output)?;
+            view.print_alerts(output)?;
             view.print_words(&sentences, output)?;
         }
     }
@@ -158,6 +160,35 @@ impl View<'_> {
         Ok(())
     }
 
+    fn print_alerts(&self, output: &mut Output) -> Result<(), Failure> {
+        let mut table = Table::new(&["alert", "condition", "action", "pack"]);
+        let mut is_empty = true;
+        for (document, alert) in self.alerts() {
+            is_empty = false;
+            table.row(vec![
+                cell(short(&alert.name, 40)),
+                cell(short(&alert.condition, 80)),
+                cell(short(&alert.action, 60)),
+                cell(short(&document.pack.pack, 40)),
+            ]);
+        }
+        if is_empty {
+            return Ok(());
+        }
+        let paint = output.paint();
+        let title = paint.style(Style::Strong, "alerts");
+        output.line(format!("\n{title}  {}", paint.style(Style::Dim, "checked, and not evaluated yet")))?;
+        for line in table.lines(paint, 2, output.width()) {
+            output.line(line)?;
+        }
+        Ok(())
+    }
+
+    fn alerts(&self) -> impl Iterator<Item = (&Document, &AlertRule)> {
+        let documents = self.loaded.documents.iter().map(|(_, document)| document);
+        documents.flat_map(|document| document.pack.alerts.iter().map(move |alert| (document, alert)))
+    }
+
     fn print_words(&self, sentences: &[String], output: &mut Output) -> Result<(), Failure> {
         if sentences.is_empty() {
             return Ok(());
@@ -187,9 +218,18 @@ impl View<'_> {
             .collect();
         let guardrails: Vec<Value> = self.entries.iter().map(|entry| self.entry_json(entry)).collect();
         let definitions: Vec<Value> = self.loaded.policy.definitions().iter().map(definition_json).collect();
+        let alerts: Vec<Value> = self
+            .alerts()
+            .map(|(document, alert)| {
+                json!({
+                    "name": alert.name, "condition": alert.condition, "action": alert.action,
+                    "file": document.path, "evaluated": false,
+                })
+            })
+            .collect();
         json!({
             "revision": self.loaded.policy.revision(), "mode": self.loaded.policy.mode(), "packs": packs,
-            "guardrails": guardrails, "definitions": definitions, "prompt": sentences,
+            "guardrails": guardrails, "definitions": definitions, "alerts": alerts, "prompt": sentences,
         })
     }
 

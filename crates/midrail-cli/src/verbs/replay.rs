@@ -1,11 +1,13 @@
 //! `midrail replay`: decides a sequence of events.
 
+use std::env;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use midrail::pack::diagnostic::visible;
 use midrail::replay::{self, Played, Replay, ReplayError};
-use midrail::{Clock, Engine, ManualClock, SqliteStore};
+use midrail::{Clock, Engine, ManualClock, SqliteStore, SystemClock};
 use midrail_doors::wire;
 use serde_json::json;
 
@@ -17,7 +19,16 @@ use crate::output::{Output, Style};
 
 /// Decide a sequence of events, one JSON object a line.
 ///
-/// Time is that of the events. The line {"kind":"advance","seconds":N} moves the clock.
+/// Time is that of the events; where they tell none, it is a fixed one, and with --store it is now. Between events,
+/// these lines are obeyed and not decided; the last three take a "session":
+///
+/// {"kind":"advance","seconds":N} moves the clock
+///
+/// {"kind":"set","key":K,"value":V} sets the session variable K, which expressions know as session.K
+///
+/// {"kind":"snapshot","as":NAME} keeps the session under a name
+///
+/// {"kind":"restore","from":NAME} puts it back
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::OF_REPLAY)]
 pub(crate) struct Args {
@@ -26,7 +37,7 @@ pub(crate) struct Args {
     events: PathBuf,
     #[command(flatten)]
     packs: Packs,
-    /// The folder that file facts are read from [default: each event's cwd]
+    /// The folder that file facts are read from [default: each event's cwd, else this folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// Keep sessions and the audit log in this SQLite file [default: in memory]
@@ -37,7 +48,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let mut input = BufReader::new(input::open(Some(&args.events))?);
     let loaded = args.packs.here().load()?;
-    let clock = Arc::new(ManualClock::at(replay::start()));
+    // What is kept in a file stands beside records of other days.
+    let start = if args.store.is_some() { SystemClock.now() } else { replay::start() };
+    let clock = Arc::new(ManualClock::at(start));
     let mut engine = Engine::builder(loaded.policy, &loaded.source).clock(clock.clone());
     if let Some(path) = &args.store {
         engine = engine.store(Arc::new(SqliteStore::open(path)?));
@@ -49,7 +62,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         }
         engine = engine.root(root);
     }
-    let replay = Replay::new(Arc::new(engine.build()?), clock.clone());
+    let mut replay = Replay::new(Arc::new(engine.build()?), clock.clone());
+    if let (None, Ok(here)) = (&args.root, env::current_dir()) {
+        replay = replay.cwd(here.to_string_lossy());
+    }
 
     let mut timeline = Timeline::new();
     let mut undecided = 0;
@@ -62,16 +78,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
             Err(error) => Err(error),
         };
         match played {
-            Ok(Played::Decided(_, decision)) if output.is_json() => output.line(wire::encode(&decision))?,
+            Ok(Played::Decided(_, decision)) if output.is_json() => {
+                output.json_text(&wire::encode(&decision))?
+            }
             Ok(Played::Decided(event, decision)) => {
                 for line in timeline.add(clock.now(), &event, &decision, output) {
                     output.line(line)?;
                 }
             }
-            Ok(Played::Advanced(seconds)) if !output.is_json() => {
-                output.line(output.paint().style(Style::Dim, format!("          {seconds} s pass")))?;
+            Ok(other) => {
+                if let Some(text) = in_words(&other).filter(|_| !output.is_json()) {
+                    output.line(output.paint().style(Style::Dim, format!("          {}", visible(&text))))?;
+                }
             }
-            Ok(Played::Advanced(_) | Played::Nothing) => {}
             Err(error) => {
                 undecided += 1;
                 let failure = Failure::of(&error);
@@ -94,4 +113,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         output.line(format!("\n{}{failed}", timeline.summary(output.paint())))?;
     }
     Ok(Exit::good_if(undecided == 0))
+}
+
+/// A line that was obeyed, in words.
+fn in_words(played: &Played) -> Option<String> {
+    match played {
+        Played::Advanced(seconds) => Some(format!("{seconds} s pass")),
+        Played::Set { session, key } => Some(format!("session.{key} is set in session {session}")),
+        Played::Kept { session, name } => Some(format!("session {session} is kept as {name}")),
+        Played::Restored { session, name } => Some(format!("session {session} is put back as in {name}")),
+        Played::Decided(..) | Played::Nothing => None,
+    }
 }

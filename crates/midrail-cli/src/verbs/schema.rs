@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use midrail::pack::schema;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -60,11 +60,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     if let Some(folder) = &args.write {
         fs::create_dir_all(folder)
             .map_err(|error| Failure::new(format!("could not make {}: {error}", quoted(folder))))?;
+        let mut written = Vec::new();
         for what in [What::Pack, What::Event, What::Decision] {
             let path = folder.join(what.file());
             fs::write(&path, what.text()?)
                 .map_err(|error| Failure::new(format!("could not write {}: {error}", quoted(&path))))?;
-            output.line(path.display())?;
+            written.push(path.display().to_string());
+        }
+        if output.is_json() {
+            output.json(&json!({"written": written}))?;
+        } else {
+            for path in &written {
+                output.line(path)?;
+            }
         }
     }
     Ok(Exit::Good)

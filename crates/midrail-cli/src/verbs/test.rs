@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
                         .help("add `tests:` to a pack, or `cases:` to a case file");
                     totals.unreadable += 1;
                     output.remark(&failure);
-                    FileResult { path: file.name, error: Some(failure.to_json()), ..FileResult::default() }
+                    FileResult { path: file.name, error: Some(failure.as_json()), ..FileResult::default() }
                 } else {
                     if args.filter.is_none() && output.is_verbose() {
                         output.note(&format!("{}: no cases", file.name));
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
             Err(failure) => {
                 totals.unreadable += 1;
                 output.remark(&failure);
-                FileResult { path: file.name, error: Some(failure.to_json()), ..FileResult::default() }
+                FileResult { path: file.name, error: Some(failure.as_json()), ..FileResult::default() }
             }
         };
         totals.add(&result);
@@ -88,7 +88,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         }
         results.push(result);
     }
-    let is_good = totals.failed == 0 && totals.unreadable == 0;
+    let has_none = totals.passed + totals.failed + totals.unreadable == 0;
+    if has_none {
+        output.remark(&nothing_to_run(args));
+    }
+    let is_good = totals.failed == 0 && totals.unreadable == 0 && !has_none;
     if output.is_json() {
         let outcomes: BTreeMap<&str, usize> =
             totals.outcomes.iter().map(|(outcome, count)| (outcome.word(), *count)).collect();
@@ -100,6 +104,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         output.line(totals.summary(output.paint()))?;
     }
     Ok(Exit::good_if(is_good))
+}
+
+/// A run without a case has not shown anything.
+fn nothing_to_run(args: &Args) -> Failure {
+    match &args.filter {
+        Some(filter) => Failure::new(format!("no case has `{}` in its id", visible(filter)))
+            .help("`midrail test -v` shows the ids"),
+        None => Failure::new("there is no case to run")
+            .help("add `tests:` to a pack, or name a file or folder with cases"),
+    }
 }
 
 impl Totals {

@@ -94,7 +94,11 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
 
     // Everyone is heard. The law itself speaks first, where the run was halted.
     let mut voices: Vec<Voice> = Vec::new();
-    voices.extend(voice_of_the_law(backing));
+    let begins_anew =
+        event.kind == EventKind::SessionStart && matches!(slice(backing, "halted"), Ok(Some(_)));
+    if !begins_anew {
+        voices.extend(voice_of_the_law(backing));
+    }
     for plan in &chain {
         let is_asked = plan.on.contains(&event.kind) && governs(plan, event) && tool_fits(&plan.tools, event);
         if is_asked && let Some(said) = heard(plan, backing, event) {
@@ -107,6 +111,9 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
     let effect = enforced.iter().map(|voice| voice.verdict.effect).max().unwrap_or(Effect::Allow);
     let would = voices.iter().map(|voice| voice.verdict.effect).max().unwrap_or(Effect::Allow);
     let mut outcome = Outcome { effect, would: (would > effect).then_some(would), ..Outcome::default() };
+    if begins_anew {
+        outcome.changes.insert("halted".to_owned(), None);
+    }
     let deciding = enforced.iter().find(|voice| voice.verdict.effect == effect);
     if effect > Effect::Allow {
         let deciding = deciding.unwrap();
@@ -163,10 +170,7 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
 
     // Once it is decided, those that watch learn from it.
     for plan in &chain {
-        if plan.watches.contains(&event.kind)
-            && governs(plan, event)
-            && applies(plan, backing, event) == Ok(true)
-        {
+        if plan.watches.contains(&event.kind) && governs(plan, event) && holds(plan, backing) == Ok(true) {
             outcome.changes.extend(learnt(plan, backing, event, effect));
         }
     }
@@ -484,6 +488,11 @@ fn applies(plan: &Plan, backing: &Backing, event: &Event) -> Result<bool, String
     if !fits(&plan.agents, agent) || !fits(&plan.tasks, task) {
         return Ok(false);
     }
+    holds(plan, backing)
+}
+
+/// Whether a guardrail's condition holds, whoever acts: it learns from everyone.
+fn holds(plan: &Plan, backing: &Backing) -> Result<bool, String> {
     match &plan.when {
         When::Always => Ok(true),
         When::Never => Ok(false),

@@ -157,13 +157,36 @@ fn a_halted_run_answers_halt_to_every_later_event() {
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("a")));
     assert_eq!(decision.user_message.as_deref(), Some("call ada"));
     assert_eq!(run.backing.slices[HALTED]["by"], json!("a"));
-    for kind in EventKind::ALL {
+    for kind in EventKind::ALL.iter().filter(|kind| **kind != EventKind::SessionStart) {
         let decision = run.feed(&Event::new(*kind));
         assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("midrail")), "{kind}");
         assert_eq!(decision.reason, "this run was halted by `a`: enough");
         assert_eq!(decision.user_message.as_deref(), Some("call ada"));
         assert_eq!(run.backing.slices[HALTED]["by"], json!("a"));
     }
+}
+
+#[test]
+fn a_session_that_begins_anew_is_a_new_run() {
+    let halts = Plan { on: vec![EventKind::BeforeTool], ..says("a", Effect::Halt) };
+    let mut run = Run::new(&[halts]);
+    run.feed(&write("a.rs"));
+    assert_eq!(run.feed(&Event::new(EventKind::SessionStart)).effect, Effect::Allow);
+    assert_eq!(run.feed(&Event::new(EventKind::BeforeModel)).effect, Effect::Allow);
+}
+
+#[test]
+fn a_result_of_a_call_that_was_denied_is_no_success() {
+    let denied = |id: &str| -> Event {
+        serde_json::from_value(json!({"kind": "before_tool", "tool": {"name": "Write", "call_id": id}}))
+            .unwrap()
+    };
+    let mut run = Run::new(&[says("a", Effect::Block)]);
+    run.feed(&denied("c-1"));
+    assert_eq!(run.backing.slices.get("denied/c-1"), Some(&json!(true)));
+    run.policy = crate::plan::policy(&[]);
+    run.feed(&denied("c-1"));
+    assert_eq!(run.backing.slices.get("denied/c-1"), None, "one that is let pass after all is forgotten");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use midrail_core::{Context, Effect, Guardrail, Spec};
+use midrail_core::{Context, Effect, Guardrail, Spec, Tools};
 use midrail_guardrails::{
     Key, KeyedDependency, KeyedRule, Page, ReadBeforeWrite, RuleSet, SequentialDependency,
 };
@@ -11,7 +11,7 @@ use midrail_guardrails::{
 use super::{Compiler, Issue, built_in, key as pointer};
 use crate::expr::Expected;
 use crate::raw::{Guard, KeySource, RequireBefore};
-use crate::rule::{CustomCheck, key, worded};
+use crate::rule::{CustomCheck, Deferred, key, worded};
 use crate::scalar::Many;
 
 type Check = Option<Arc<dyn Guardrail>>;
@@ -80,15 +80,15 @@ impl Compiler<'_> {
             Some(check) => Some(self.expression(&format!("{at}/check"), check, Expected::Bool)?),
             None => None,
         };
-        let reason = match (&guard.reason, &check) {
-            (Some(reason), _) => reason.clone(),
-            (None, _) if !spec.description.is_empty() => spec.description.clone(),
-            (None, Some(check)) => format!("`{}` requires: {}", spec.id, check.source().trim()),
-            (None, None) => format!("`{}` forbids this", spec.id),
+        let effect = guard.effect.unwrap_or(Effect::Block);
+        let reason = match &guard.reason {
+            Some(reason) => reason.clone(),
+            None if !spec.description.is_empty() => spec.description.clone(),
+            None => in_words(spec, effect, check.as_ref().map(Deferred::source)),
         };
         Some(Arc::new(CustomCheck {
             check,
-            effect: guard.effect.unwrap_or(Effect::Block),
+            effect,
             reason,
             user_message: guard.user_message.clone(),
             corrective_message: guard.corrective_message.clone(),
@@ -213,5 +213,29 @@ impl Compiler<'_> {
         }
         let rules = rules.into_iter().filter_map(|(at, rule)| self.require_before(&at, rule)).collect();
         Some(Arc::new(RuleSet { rules }))
+    }
+}
+
+/// What a guardrail does, where its author does not say it: "`x` does not allow deploy."
+fn in_words(spec: &Spec, effect: Effect, check: Option<&str>) -> String {
+    let does = match effect {
+        Effect::Block | Effect::Halt => "does not allow",
+        Effect::Escalate => "asks a person about",
+        Effect::Warn => "warns about",
+        Effect::Redact => "changes",
+        Effect::Retry => "sends back",
+        Effect::Allow => "notes",
+    };
+    let tools = match &spec.tools {
+        Tools::All => "this".to_owned(),
+        Tools::Only(names) => match names.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => "this".to_owned(),
+        },
+    };
+    match check {
+        Some(check) => format!("`{}` {does} {tools} unless this holds: {}", spec.id, check.trim()),
+        None => format!("`{}` {does} {tools}.", spec.id),
     }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use midrail_core::{Condition, Context, Effect, Missing, Mode, OnFault, Spec, Tools};
+use midrail_core::{Effect, Mode, OnFault, Spec, Tools};
 use midrail_guardrails::Page;
 
 use super::{Bound, Compiler, Issue};
 use crate::expr::Expected;
 use crate::pattern::{is_everything, within};
 use crate::raw::{Guard, StateScope};
-use crate::rule::{All, When};
+use crate::rule::When;
 
 impl Compiler<'_> {
     /// Fills in what a guardrail says of itself, then what its pack says for all.
@@ -82,8 +82,9 @@ impl Compiler<'_> {
             ("tasks", narrows(&guard.tasks)),
             ("when", guard.when.is_some()),
             ("effect", guard.effect.is_some_and(|effect| effect < Effect::Block)),
-            ("on_error", guard.on_error == Some(OnFault::Allow)),
-            ("on_missing", guard.on_missing == Some(OnFault::Allow)),
+            ("on_error", guard.on_error.is_some_and(|fault| fault != OnFault::Block)),
+            ("on_missing", guard.on_missing.is_some_and(|fault| fault != OnFault::Block)),
+            ("scope", guard.scope == Some(StateScope::Prompt)),
         ];
         let help = "it can only be lifted for one action, by an emergency override; a copy with an `id` of its own may \
                     differ";
@@ -129,21 +130,11 @@ impl Compiler<'_> {
     }
 
     fn condition(&mut self, at: &str, spec: &mut Spec, guard: &Guard, bound: &Bound<'_>) {
-        let mut conditions: Vec<Arc<dyn Condition>> = Vec::new();
-        if let Some(definition) = bound.definition.clone() {
-            conditions.push(Arc::new(move |context: &Context<'_>| -> Result<bool, Missing> {
-                Ok(definition.concerns(context.event))
-            }));
-        }
+        spec.bound = bound.definition.clone();
         if let Some(when) = &guard.when
             && let Some(when) = self.expression(&format!("{at}/when"), when, Expected::Bool)
         {
-            conditions.push(Arc::new(When(when)));
+            spec.when = Some(Arc::new(When(when)));
         }
-        spec.when = match conditions.len() {
-            0 => None,
-            1 => conditions.pop(),
-            _ => Some(Arc::new(All(conditions))),
-        };
     }
 }

@@ -130,5 +130,5 @@ pub(super) fn policy_pack(document: PolicyPack) -> (Pack, Origin) {
         tests: document.tests,
         ..Pack::default()
     };
-    (pack, Origin(origin))
+    (pack, origin.into_iter().collect())
 }

@@ -169,7 +169,7 @@ pub(super) fn hook(document: HookDocument) -> (Pack, Origin) {
             pack.alerts.push(alert);
         }
     }
-    (pack, Origin(origin))
+    (pack, origin.into_iter().collect())
 }
 
 fn hook_guard(hook: HookGuardrail) -> Guard {

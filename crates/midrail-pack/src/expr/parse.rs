@@ -122,7 +122,8 @@ impl<'s> Parser<'s> {
         let span = self.span();
         match self.source.get(span.clone()).filter(|found| !found.is_empty()) {
             Some(found) => ExprProblem::new(format!("expected {wanted}, found `{}`", excerpt(found)), span),
-            None => ExprProblem::new(format!("expected {wanted}, found the end"), span),
+            None => ExprProblem::new(format!("expected {wanted}, found the end"), span)
+                .with_help(format!("the expression ends too early: add {wanted}, or take the last word out")),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Locks that overlap, and copies of what is locked anyway.
 
+use std::collections::BTreeMap;
+
 use super::{Found, Issue, Linter, Severity};
 use crate::layers::Layer;
 
@@ -7,12 +9,14 @@ use crate::layers::Layer;
 pub(super) fn overlapping(linter: &mut Linter<'_>) {
     let layer = |it: &Found<'_>| linter.documents.get(it.document).map(|(layer, _)| *layer);
     let pack = |it: &Found<'_>| linter.documents.get(it.document).map(|(_, document)| &document.pack);
+    let mut locked: BTreeMap<&str, Vec<&Found<'_>>> = BTreeMap::new();
+    for it in linter.guards.iter().filter(|it| it.guard.locked) {
+        locked.entry(it.id()).or_default().push(it);
+    }
     let mut found = Vec::new();
     for lower in &linter.guards {
-        let is_above = |upper: &&Found<'_>| {
-            upper.guard.locked && upper.id() == lower.id() && layer(upper) < layer(lower)
-        };
-        let Some(upper) = linter.guards.iter().find(is_above) else { continue };
+        let above = locked.get(lower.id()).into_iter().flatten();
+        let Some(upper) = above.copied().find(|upper| layer(upper) < layer(lower)) else { continue };
         let by = format!(
             "the {} pack `{}`",
             layer(upper).map(Layer::word).unwrap_or_default(),

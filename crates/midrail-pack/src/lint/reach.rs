@@ -1,21 +1,27 @@
 //! Guardrails that never have a say, or say what another says already.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use midrail_core::{Effect, EventKind, Mode, Tools};
 
 use super::{Issue, Linter, Severity};
 use crate::expr::{Expected, Expression};
 use crate::layers::{Merged, Placed};
 use crate::names::{EVENT_NAMES, GLOBS};
-use crate::pattern::any_covers;
+use crate::pattern::{Prefixes, any_covers};
 use crate::raw::Guard;
 
 /// Guardrails behind one that stops everything they are asked about.
 pub(super) fn shadowed(linter: &mut Linter<'_>, merged: &Merged<'_>) {
     let mut chain: Vec<&Placed<'_>> = merged.guards.iter().filter(|placed| placed.guard.enabled).collect();
     chain.sort_by_key(|placed| (placed.guard.entry.spec.priority, placed.guard.entry.spec.category));
+    let mut walls = Walls::default();
     for (at, later) in chain.iter().enumerate() {
-        let earlier = chain.get(..at).unwrap_or_default();
-        let Some(wall) = earlier.iter().find(|wall| stops_all_of(wall, later)) else { continue };
+        let wall = walls.before(later).filter_map(|at| chain.get(at)).find(|wall| stops_all_of(wall, later));
+        if is_wall(later) {
+            walls.add(at, later);
+        }
+        let Some(wall) = wall else { continue };
         let (wall, spec) = (&wall.guard.entry.spec.id, &later.guard.entry.spec);
         let message =
             format!("`{}` never has a say: `{wall}` stops everything that it is asked about", spec.id);
@@ -25,22 +31,71 @@ pub(super) fn shadowed(linter: &mut Linter<'_>, merged: &Merged<'_>) {
     }
 }
 
-/// Whether the first always stops what the second is asked about, so that the second is skipped.
-fn stops_all_of(wall: &Placed<'_>, later: &Placed<'_>) -> bool {
-    let Guard { check, when, agents, tasks, effect, .. } = wall.guard.guard;
-    let effect = effect.unwrap_or(Effect::Block);
-    let is_wall = wall.guard.page.is_none()
-        && wall.guard.agent.is_none()
+/// The walls of a chain by their tools, so that of thousands only those are tried that could be in the way.
+#[derive(Default)]
+struct Walls {
+    /// Those for all tools, and those that are asked about more than tools.
+    wide: Vec<usize>,
+    by_tool: Prefixes<usize>,
+}
+
+impl Walls {
+    fn add(&mut self, at: usize, wall: &Placed<'_>) {
+        let spec = &wall.guard.entry.spec;
+        match &spec.tools {
+            Tools::Only(patterns) if spec.on.iter().all(has_tool) => {
+                for pattern in patterns {
+                    self.by_tool.add(pattern, at);
+                }
+            }
+            Tools::Only(_) | Tools::All => self.wide.push(at),
+        }
+    }
+
+    /// Places in the chain of the walls that could stop all of a guardrail, first ones first.
+    fn before(&self, later: &Placed<'_>) -> impl Iterator<Item = usize> {
+        let entry = &later.guard.entry;
+        let governed = entry.guardrail.tools();
+        let firsts = [&entry.spec.tools, &governed].into_iter().filter_map(|tools| match tools {
+            Tools::All => None,
+            // A wall that covers all of them covers the first.
+            Tools::Only(patterns) => patterns.first(),
+        });
+        let near = firsts.flat_map(|first| self.by_tool.may_cover(first));
+        let places: BTreeSet<usize> = near.copied().collect();
+        let mut wide = self.wide.iter().copied().peekable();
+        let mut near = places.into_iter().peekable();
+        std::iter::from_fn(move || match (wide.peek(), near.peek()) {
+            (Some(left), Some(right)) if left > right => near.next(),
+            (None, _) => near.next(),
+            (Some(_), _) => wide.next(),
+        })
+    }
+}
+
+fn has_tool(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::BeforeTool | EventKind::AfterTool)
+}
+
+/// Whether it stops all that it is asked about.
+fn is_wall(placed: &Placed<'_>) -> bool {
+    let Guard { check, when, agents, tasks, effect, .. } = placed.guard.guard;
+    placed.guard.page.is_none()
+        && placed.guard.agent.is_none()
         && check.is_none()
         && when.is_none()
         && agents.is_empty()
         && tasks.is_empty()
-        && effect >= Effect::Block
-        && wall.guard.entry.spec.mode == Mode::Enforce;
+        && effect.unwrap_or(Effect::Block) >= Effect::Block
+        && placed.guard.entry.spec.mode == Mode::Enforce
+}
+
+/// Whether a wall always stops what another guardrail is asked about, so that the other is skipped.
+fn stops_all_of(wall: &Placed<'_>, later: &Placed<'_>) -> bool {
+    let effect = wall.guard.guard.effect.unwrap_or(Effect::Block);
     let (wall, later) = (&wall.guard.entry, &later.guard.entry);
     let strongest = later.spec.effect.unwrap_or_else(|| later.guardrail.ceiling());
-    is_wall
-        && strongest <= effect
+    strongest <= effect
         && !later.guardrail.has_consequences()
         && !later.spec.on.is_empty()
         && later.spec.on.iter().all(|kind| wall.spec.on.contains(kind) && *kind != EventKind::OnError)
@@ -49,7 +104,6 @@ fn stops_all_of(wall: &Placed<'_>, later: &Placed<'_>) -> bool {
 
 /// Whether a set of tools holds every tool that another guardrail is asked about: those in both of its own sets.
 fn covers_tools(wall: &Tools, asked: &Tools, governed: &Tools, on: &[EventKind]) -> bool {
-    let has_tool = |kind: &EventKind| matches!(kind, EventKind::BeforeTool | EventKind::AfterTool);
     let Tools::Only(wall) = wall else { return true };
     let within = |tools: &Tools| match tools {
         Tools::All => false,
@@ -60,10 +114,13 @@ fn covers_tools(wall: &Tools, asked: &Tools, governed: &Tools, on: &[EventKind])
 
 /// Guardrails that check the same on the same occasions.
 pub(super) fn duplicates(linter: &mut Linter<'_>, merged: &Merged<'_>) {
-    let enabled: Vec<&Placed<'_>> = merged.guards.iter().filter(|placed| placed.guard.enabled).collect();
-    for (at, later) in enabled.iter().enumerate() {
-        let earlier = enabled.get(..at).unwrap_or_default();
-        let Some(twin) = earlier.iter().find(|twin| is_twin(twin, later)) else { continue };
+    let mut seen: BTreeMap<String, Vec<&Placed<'_>>> = BTreeMap::new();
+    for later in merged.guards.iter().filter(|placed| placed.guard.enabled) {
+        let alike = seen.entry(likeness(later)).or_default();
+        let Some(twin) = alike.iter().find(|twin| twin.guard.agent == later.guard.agent) else {
+            alike.push(later);
+            continue;
+        };
         let (twin, spec) = (&twin.guard.entry.spec.id, &later.guard.entry.spec);
         let message = format!("`{}` checks the same as `{twin}`", spec.id);
         let issue = Issue::new(&later.guard.at, message).help("keep one of them, with the stronger effect");
@@ -71,15 +128,12 @@ pub(super) fn duplicates(linter: &mut Linter<'_>, merged: &Merged<'_>) {
     }
 }
 
-fn is_twin(one: &Placed<'_>, other: &Placed<'_>) -> bool {
-    let occasion = |placed: &Placed<'_>| {
-        let spec = &placed.guard.entry.spec;
-        (spec.mode, spec.on.clone(), spec.tools.clone(), spec.per_prompt)
-    };
-    one.guard.agent == other.guard.agent
-        && occasion(one) == occasion(other)
-        && one.guard.page.map(|page| page.id) == other.guard.page.map(|page| page.id)
-        && essence(one.guard.guard) == essence(other.guard.guard)
+/// What a guardrail checks and on which occasions, as a text that two that do the same have in common.
+fn likeness(placed: &Placed<'_>) -> String {
+    let spec = &placed.guard.entry.spec;
+    let occasion = (spec.mode, &spec.on, &spec.tools, spec.per_prompt);
+    let page = placed.guard.page.map(|page| page.id);
+    format!("{occasion:?} {page:?} {:?}", essence(placed.guard.guard))
 }
 
 /// A guardrail without its name, its words, its place in the chain and what its objection leads to.

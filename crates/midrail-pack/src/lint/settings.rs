@@ -89,8 +89,10 @@ pub(super) fn without_effect(linter: &mut Linter<'_>) {
     }
     for (at, document) in linter.packs() {
         for (i, alert) in document.pack.alerts.iter().enumerate() {
-            let message =
-                format!("the alert `{}` is checked and not evaluated yet: nobody is told", excerpt(&alert.name));
+            let message = format!(
+                "the alert `{}` is checked and not evaluated yet: nobody is told",
+                excerpt(&alert.name)
+            );
             let issue = Issue::new(format!("/alerts/{i}/condition"), message)
                 .help("watch the audit log until it is: `midrail audit list --effect block`");
             linter.found("alert-not-evaluated", Severity::Note, at, issue);

@@ -93,8 +93,8 @@ pub(super) fn parts(linter: &mut Linter<'_>) {
                 Issue::new(format!("/env/{}", key(env)), format!("the overlay `{env}` changes nothing"));
             linter.found("idle-overlay", Severity::Warning, at, issue.help("leave it out"));
         }
-        let has_guardrails = linter.guards.iter().any(|it| it.document == at);
-        if document.pack.defaults != Defaults::default() && !has_guardrails {
+        let has_guardrails = || linter.guards.iter().any(|it| it.document == at);
+        if document.pack.defaults != Defaults::default() && !has_guardrails() {
             let issue = Issue::new("/defaults", "these defaults are for no guardrail")
                 .help("defaults hold for the guardrails of their own pack");
             linter.found("idle-defaults", Severity::Warning, at, issue);
