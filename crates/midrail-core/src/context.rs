@@ -184,7 +184,11 @@ impl<'a> Context<'a> {
 
     /// The same context for a part of the guardrail, which keeps its state apart from the other parts.
     pub fn part(&self, name: &str) -> Context<'a> {
-        Context { event: self.event, spec: self.spec, world: self.world, part: Some(name.to_owned()) }
+        let part = match &self.part {
+            Some(part) => format!("{part}/{name}"),
+            None => name.to_owned(),
+        };
+        Context { event: self.event, spec: self.spec, world: self.world, part: Some(part) }
     }
 
     /// The time of the event.

@@ -6,13 +6,16 @@ mod prerequisites;
 mod reach;
 mod settings;
 mod unused;
+mod values;
+
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use crate::compile::{CompiledGuard, Issue, Trust, compile};
 use crate::diagnostic::{Lines, Problem, Severity};
 use crate::document::Document;
-use crate::layers::{Layer, Merged, members};
+use crate::layers::{Layer, Merged, Placed, members};
 
 /// Something that is hardly meant so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -48,16 +51,24 @@ pub fn lint(documents: &[(Layer, Document)]) -> Vec<Lint> {
         compiled.into_iter().map(move |guard| Found { document: at, guard })
     });
     let lines = documents.iter().map(|(_, document)| Lines::new(&document.source));
-    let mut linter =
-        Linter { documents, lines: lines.collect(), guards: guards.collect(), lints: Vec::new() };
+    let mut linter = Linter {
+        documents,
+        lines: lines.collect(),
+        guards: guards.collect(),
+        redefined: BTreeSet::new(),
+        lints: Vec::new(),
+    };
     let needs = needs::of(&merged);
     prerequisites::cycles(&mut linter, &needs);
     prerequisites::not_allowed(&mut linter, &needs);
+    // First, so that what is locked is told as that and not as a copy of it.
+    locks::overlapping(&mut linter);
     reach::shadowed(&mut linter, &merged);
     reach::duplicates(&mut linter, &merged);
     unused::names(&mut linter);
     unused::parts(&mut linter);
-    locks::overlapping(&mut linter);
+    values::unknown(&mut linter);
+    values::without_tool(&mut linter);
     settings::expressions(&mut linter);
     settings::failing_open(&mut linter);
     settings::without_effect(&mut linter);
@@ -87,6 +98,8 @@ struct Linter<'d> {
     /// Where the lines of each document start.
     lines: Vec<Lines>,
     guards: Vec<Found<'d>>,
+    /// Guardrails that a higher layer locks under the same id: document and place.
+    redefined: BTreeSet<(usize, String)>,
     lints: Vec<Lint>,
 }
 
@@ -121,6 +134,11 @@ impl<'d> Linter<'d> {
         for (document, issue) in issues {
             self.found(code, severity, document, issue);
         }
+    }
+
+    /// Whether a guardrail was told of as one that a higher layer locks.
+    fn is_redefined(&self, placed: &Placed<'_>) -> bool {
+        !self.redefined.is_empty() && self.redefined.contains(&(placed.member, placed.guard.at.clone()))
     }
 
     fn packs(&self) -> impl Iterator<Item = (usize, &'d Document)> + use<'d> {

@@ -31,6 +31,13 @@ pub struct SessionHandle {
 
 impl SessionHandle {
     pub(crate) fn new(engine: Arc<Engine>, id: String) -> Self {
+        // A session is kept under its name, so nothing secret may be in it.
+        let value = Value::String(id);
+        let findings = secrets::scan_json(&value, engine.fingerprint_key());
+        let id = match Mask::of(&value, &findings).value(value) {
+            Value::String(id) => id,
+            other => other.to_string(),
+        };
         SessionHandle {
             engine,
             id,

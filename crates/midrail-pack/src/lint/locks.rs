@@ -32,7 +32,11 @@ pub(super) fn overlapping(linter: &mut Linter<'_>) {
             let message = format!("`{}` is locked twice: {by} locks it too", lower.id());
             ("overlapping-lock", Severity::Warning, message)
         } else {
-            continue;
+            (
+                "redefines-locked",
+                Severity::Note,
+                format!("`{}` is locked by {by}, and stays in force", lower.id()),
+            )
         };
         let help = if is_same {
             "leave it out: it is in force and locked anyway"
@@ -42,6 +46,7 @@ pub(super) fn overlapping(linter: &mut Linter<'_>) {
         found.push((code, severity, lower.document, Issue::new(&lower.guard.at, message).help(help)));
     }
     for (code, severity, document, issue) in found {
+        linter.redefined.insert((document, issue.at.clone()));
         linter.found(code, severity, document, issue);
     }
 }

@@ -265,6 +265,19 @@ pub(super) fn not_allowed(linter: &mut Linter<'_>, needs: &[Need]) {
     if agents == 0 {
         return;
     }
+    let mut idle = Vec::new();
+    for it in linter.guards.iter().filter(|it| it.guard.enabled && !it.guard.guard.tools.is_empty()) {
+        if !it.guard.guard.tools.iter().any(|tool| could_be_any(tool, &allowed)) {
+            let tools = one_of(&it.guard.guard.tools);
+            let message = format!("no agent may call {tools}, so `{}` never comes to bear", it.id());
+            let issue = Issue::new(format!("{}/tools", it.guard.at), message)
+                .help("add it to the `allowed_tools` of an agent");
+            idle.push((it.document, issue));
+        }
+    }
+    for (document, issue) in idle {
+        linter.found("tool-not-allowed", Severity::Warning, document, issue);
+    }
     let by_name: BTreeSet<&str> = allowed.iter().map(String::as_str).collect();
     let may_be_called = |tool: &str| by_name.contains(tool) || could_be_any(tool, &allowed);
     let mut told = BTreeSet::new();

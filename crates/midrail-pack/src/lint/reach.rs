@@ -21,7 +21,7 @@ pub(super) fn shadowed(linter: &mut Linter<'_>, merged: &Merged<'_>) {
         if is_wall(later) {
             walls.add(at, later);
         }
-        let Some(wall) = wall else { continue };
+        let Some(wall) = wall.filter(|_| !linter.is_redefined(later)) else { continue };
         let (wall, spec) = (&wall.guard.entry.spec.id, &later.guard.entry.spec);
         let message =
             format!("`{}` never has a say: `{wall}` stops everything that it is asked about", spec.id);
@@ -121,6 +121,9 @@ pub(super) fn duplicates(linter: &mut Linter<'_>, merged: &Merged<'_>) {
             alike.push(later);
             continue;
         };
+        if linter.is_redefined(later) {
+            continue;
+        }
         let (twin, spec) = (&twin.guard.entry.spec.id, &later.guard.entry.spec);
         let message = format!("`{}` checks the same as `{twin}`", spec.id);
         let issue = Issue::new(&later.guard.at, message).help("keep one of them, with the stronger effect");

@@ -14,6 +14,7 @@ use crate::raw::Defaults;
 pub(super) fn names(linter: &mut Linter<'_>) {
     let definitions: Vec<_> = linter.packs().flat_map(|(_, document)| &document.pack.agents).collect();
     agents(linter, &definitions.iter().map(|(_, agent)| agent.id.as_slice()).collect::<Vec<_>>());
+    tasks(linter);
     let roles: Vec<Option<&str>> = definitions.iter().map(|(name, agent)| agent.role_or(name)).collect();
     self::roles(linter, &roles);
 }
@@ -41,6 +42,40 @@ fn agents(linter: &mut Linter<'_>, ids: &[&[String]]) {
     }
     for (document, issue) in found {
         linter.found("unknown-agent", Severity::Warning, document, issue);
+    }
+}
+
+/// Patterns of tasks that fit no definition, where there are definitions of tasks.
+fn tasks(linter: &mut Linter<'_>) {
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for (name, task) in linter.packs().flat_map(|(_, document)| &document.pack.tasks) {
+        known.extend(task.id.iter().map(String::as_str));
+        if task.id.is_empty() {
+            known.insert(name);
+        }
+    }
+    if known.is_empty() {
+        return;
+    }
+    let agents = linter.packs().flat_map(|(_, document)| document.pack.agents.values());
+    known.extend(agents.flat_map(|agent| agent.task_ids.iter()).map(String::as_str));
+    let unknown = |(_, pattern): &(usize, &String)| !known.iter().any(|id| could_meet(pattern, id));
+    let mut found = Vec::new();
+    for it in &linter.guards {
+        for (i, pattern) in it.guard.guard.tasks.iter().enumerate().filter(unknown) {
+            let message = format!("no definition is for a task `{pattern}`");
+            let help = match nearest(pattern, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => {
+                    let known: Vec<&str> = known.iter().copied().collect();
+                    format!("the definitions are for {}", known.join(", "))
+                }
+            };
+            found.push((it.document, Issue::new(format!("{}/tasks/{i}", it.guard.at), message).help(help)));
+        }
+    }
+    for (document, issue) in found {
+        linter.found("unknown-task", Severity::Warning, document, issue);
     }
 }
 

@@ -73,7 +73,6 @@ fn handlers_can_ask_what_was_read_and_what_succeeded() {
     let governing: Vec<String> =
         engine.policy().policies_for("deploy").iter().map(|entry| entry.spec.id.to_string()).collect();
     assert!(governing.contains(&"sequential_dependency".to_owned()), "{governing:?}");
-    assert!(!governing.contains(&"read_before_write".to_owned()), "{governing:?}");
 }
 
 #[test]
@@ -225,4 +224,121 @@ fn deciding_can_be_awaited() {
         }
     };
     assert_eq!(decision.effect, Effect::Block);
+}
+
+#[test]
+fn a_restore_does_not_undo_what_people_and_the_law_decided() {
+    let engine = engine(
+        "pack: t\nguardrails:\n  - {id: ask, tools: deploy, effect: escalate}\n  - {id: stop, tools: leak, effect: halt}\n",
+    );
+    let session = engine.session("s");
+    let asked = session.check("deploy", json!({}));
+    engine.answer(&asked.approval.unwrap().id, true, "ada", None).unwrap();
+    let approved = session.snapshot().unwrap();
+    assert_eq!(session.check("deploy", json!({})).effect, Effect::Allow);
+    session.restore(&approved).unwrap();
+    assert_eq!(session.check("deploy", json!({})).effect, Effect::Escalate, "an approval is used once");
+    assert_eq!(session.check("leak", json!({})).effect, Effect::Halt);
+    session.restore(&approved).unwrap();
+    assert_eq!(session.check("build", json!({})).effect, Effect::Halt, "a halted run stays halted");
+    assert!(engine.session("other").restore(&approved).is_err());
+}
+
+#[test]
+fn a_secret_is_nowhere_in_what_is_kept_or_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let (policy, source) = policy(
+        "pack: t\nguardrails:\n  - require_before: {tool: merge, requires: review, key: pr_id}\n  - {id: no, tools: Bash}\n",
+    );
+    let store = Arc::new(SqliteStore::open(folder.path().join("s.db")).unwrap());
+    let engine = Arc::new(Engine::builder(policy, &source).store(store.clone()).build().unwrap());
+    let secret = "AKIAABCDEFGHIJKLMNOP";
+    let session = engine.session(format!("s-{secret}"));
+    let mut answers = Vec::new();
+    answers.push(session.check("merge", json!({"pr_id": secret})));
+    answers.push(
+        session
+            .check("Bash", json!({"command": format!("export K={secret}"), "path": format!("d/{secret}/x")})),
+    );
+    session.notify_result("review", json!({"pr_id": secret}), ToolResult::ok("fine"));
+    let passed = session.check("merge", json!({"pr_id": secret}));
+    assert_eq!(passed.effect, Effect::Allow, "{}", passed.reason);
+    session.set("note", format!("the key is {secret}")).unwrap();
+    answers.push(passed);
+    for answer in &answers {
+        assert!(!serde_json::to_string(answer).unwrap().contains(secret), "{answer:?}");
+    }
+    for name in ["s.db", "s.db-wal"] {
+        let bytes = std::fs::read(folder.path().join(name)).unwrap_or_default();
+        assert!(
+            !bytes.windows(secret.len()).any(|window| window == secret.as_bytes()),
+            "{name} holds the secret"
+        );
+    }
+    use midrail::store::AuditLog;
+    for entry in store
+        .entries(&Default::default())
+        .unwrap()
+        .iter()
+        .filter(|entry| entry.labels.kind != "session_start")
+    {
+        let record = entry.record().unwrap();
+        let replayed = record.replay(&engine.policy());
+        assert_eq!(
+            (replayed.effect, &replayed.reason),
+            (record.decision.effect, &record.decision.reason),
+            "{}",
+            entry.seq
+        );
+    }
+}
+
+#[test]
+fn rules_of_one_policy_keep_their_state_apart() {
+    let engine = engine(
+        "policy: p\nrules:\n  - require_before: {tool: merge, requires: review, key: pr_id}\n  - require_before: {tool: publish, requires: review, key: doc_id}\n",
+    );
+    let session = engine.session("s");
+    session.notify_result("review", json!({"doc_id": 7}), ToolResult::ok(""));
+    assert_eq!(session.check("publish", json!({"doc_id": 7})).effect, Effect::Allow);
+    assert_eq!(session.check("merge", json!({"pr_id": 7})).effect, Effect::Block);
+}
+
+#[test]
+fn events_that_the_engine_makes_itself_are_taken_from_nobody() {
+    let engine = engine(RULES);
+    for kind in [EventKind::ApprovalDecided, EventKind::Restored] {
+        assert_eq!(engine.decide(Event::new(kind)).effect, Effect::Block);
+    }
+    assert!(!engine.unregister("builtin-003"), "what is always on stays");
+}
+
+#[test]
+fn a_session_keeps_the_folder_of_its_first_event() {
+    let folder = tempfile::tempdir().unwrap();
+    let repo = folder.path().join("repo");
+    std::fs::create_dir_all(repo.join("secrets")).unwrap();
+    std::fs::write(repo.join("secrets/x"), "").unwrap();
+    let pack = "pack: t\nagents: {coder: {scope: {files: {deny: [\"secrets/**\"]}}}}\nguardrails:\n  - read_before_write\n";
+    let (policy, source) = policy(pack);
+    let engine = Arc::new(Engine::builder(policy, &source).build().unwrap());
+    let at = |cwd: &std::path::Path| engine.session("s").cwd(cwd.to_string_lossy());
+    assert_eq!(at(&repo).check("Read", json!({"file_path": "secrets/x"})).effect, Effect::Block);
+    // The agent moves; what its guardrails speak of does not.
+    assert_eq!(at(&repo.join("secrets")).check("Read", json!({"file_path": "x"})).effect, Effect::Block);
+    assert_eq!(at(folder.path()).check("Write", json!({"file_path": "new"})).effect, Effect::Block);
+}
+
+#[test]
+fn links_are_followed_by_every_guardrail_on_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let repo = folder.path().canonicalize().unwrap();
+    std::fs::write(repo.join(".env"), "K=1").unwrap();
+    std::fs::create_dir(repo.join("src")).unwrap();
+    std::os::unix::fs::symlink("../.env", repo.join("src/innocent.txt")).unwrap();
+    let loaded = midrail::Load { packs: vec!["default".into()], ..Default::default() }.load().unwrap();
+    let engine = Arc::new(Engine::builder(loaded.policy, &loaded.source).build().unwrap());
+    let session = engine.session("s").cwd(repo.to_string_lossy());
+    let decision = session.check("Read", json!({"file_path": "src/innocent.txt"}));
+    assert_eq!(decision.by.as_deref(), Some("protected-files"), "{}", decision.reason);
 }
