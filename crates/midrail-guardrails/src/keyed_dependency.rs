@@ -73,31 +73,11 @@ impl Guardrail for KeyedDependency {
         for (number, rule) in
             self.rules.iter().enumerate().filter(|(_, rule)| glob::name_matches(&rule.tool, tool))
         {
-            let context = &context.part(&number.to_string());
-            let outcome = rule.key.of(context).and_then(|key| match key {
-                Some(key) => Ok(is_satisfied(context, rule, &key)?.then_some(()).ok_or(key)),
-                None => Ok(Ok(())),
-            });
-            let key = match outcome {
-                Ok(Ok(())) => continue,
-                Ok(Err(key)) => key,
+            match rule.unmet_key(&context.part(&number.to_string())) {
+                Ok(None) => {}
+                Ok(Some(key)) => return Ok(rule.denial(tool, &key)),
                 // A denial of another rule stands whatever is unknown of this one.
-                Err(missing) => {
-                    fault = fault.or(Some(missing));
-                    continue;
-                }
-            };
-            {
-                let mut prerequisites = rule.prerequisites.clone();
-                prerequisites.sort_unstable();
-                let list = prerequisites.join(", ");
-                return Ok(Verdict::block(format!(
-                    "Tool '{tool}' with key '{key}' requires prior invocation of one of: {list} with the same key."
-                ))
-                .advise(format!("Call {list} for '{key}' first, and {tool} again once it has succeeded."))
-                .with("tool", tool)
-                .with("key", key)
-                .with("prerequisites", json!(prerequisites)));
+                Err(missing) => fault = fault.or(Some(missing)),
             }
         }
         fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
@@ -156,16 +136,33 @@ impl Guardrail for KeyedDependency {
     }
 }
 
-fn is_satisfied(context: &Context<'_>, rule: &KeyedRule, key: &str) -> Result<bool, Missing> {
-    let mut unknown = None;
-    for prerequisite in &rule.prerequisites {
-        match context.state(&done(prerequisite, key)) {
-            Ok(Some(_)) => return Ok(true),
-            Ok(None) => {}
-            Err(error) => unknown = Some(error),
+impl KeyedRule {
+    /// The key of a call for which no prerequisite has succeeded. `None`: one has, or the call has no key.
+    fn unmet_key(&self, context: &Context<'_>) -> Result<Option<String>, Missing> {
+        let Some(key) = self.key.of(context)? else { return Ok(None) };
+        let mut unknown = None;
+        for prerequisite in &self.prerequisites {
+            match context.state(&done(prerequisite, &key)) {
+                Ok(Some(_)) => return Ok(None),
+                Ok(None) => {}
+                Err(error) => unknown = Some(error),
+            }
         }
+        unknown.map_or(Ok(Some(key)), Err)
     }
-    unknown.map_or(Ok(false), Err)
+
+    fn denial(&self, tool: &str, key: &str) -> Verdict {
+        let mut prerequisites = self.prerequisites.clone();
+        prerequisites.sort_unstable();
+        let list = prerequisites.join(", ");
+        Verdict::block(format!(
+            "Tool '{tool}' with key '{key}' requires prior invocation of one of: {list} with the same key."
+        ))
+        .advise(format!("Call one of {list} for '{key}' first, and {tool} again once that has succeeded."))
+        .with("tool", tool)
+        .with("key", key)
+        .with("prerequisites", json!(prerequisites))
+    }
 }
 
 /// The slice of a rule that says that a prerequisite succeeded with a key. A prerequisite's name has no bounds, so its

@@ -52,7 +52,7 @@ impl Guardrail for SequentialDependency {
         missing.dedup();
         let list = missing.join(", ");
         Ok(Verdict::block(format!("Tool '{tool}' requires prior invocation of: {list}"))
-            .advise(format!("Call {list} first, and {tool} again once it has succeeded."))
+            .advise(format!("Call {list} first, and {tool} again once that has succeeded."))
             .with("tool", tool)
             .with("missing", json!(missing)))
     }

@@ -318,9 +318,15 @@ pub fn in_plain_words(message: &str) -> (String, Option<String>) {
     let place = Place { path: Vec::new(), span: 0..0, found: found.unwrap_or("something else"), text: None };
     let problem = fault.problem(&place);
     match fault {
-        Fault::UnknownField(..) | Fault::UnknownValue(..) | Fault::UnknownKind(_) => {
-            (problem.message, problem.help)
+        Fault::UnknownField(..) | Fault::UnknownValue(..) => (problem.message, problem.help),
+        Fault::UnknownKind(_) => {
+            let help = problem.help.map(|help| help.replace("use one of", "the kinds of event are"));
+            (
+                problem.message,
+                help.map(|help| if help.starts_with("the") { help.replace('`', "") } else { help }),
+            )
         }
+
         Fault::MissingField(field) => (problem.message, Some(format!("add `{field}`"))),
         Fault::WrongType { .. } | Fault::Other(_) => (problem.message, None),
     }
@@ -400,7 +406,7 @@ mod tests {
             found,
             [
                 "2:30 expected a number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`, found a text / for example `90s`, `15m`, `2h` or `1d`",
-                "2:55 expected a whole number of 0 or more, found -5 / write a whole number such as 3",
+                "2:54 expected a whole number of 0 or more, found -5 / write a whole number such as 3",
                 "4:22 expected a list, found a text / write `[Read]`",
             ]
         );

@@ -29,9 +29,8 @@ impl Document {
     /// Reads every pack of a file, with the overlay of an environment applied, or lists every problem of the file.
     pub fn read(path: &str, source: &str, env: Option<&str>) -> Result<Vec<Document>, Report> {
         let report = |problems| Report::new(path, source, problems);
-        let nodes = yaml::parse(source, &Limits::default()).map_err(report)?;
+        let (nodes, mut problems) = yaml::parse_leniently(source, &Limits::default());
         let mut documents = Vec::new();
-        let mut problems = Vec::new();
         for node in nodes {
             if node.value == NodeValue::Null {
                 continue;

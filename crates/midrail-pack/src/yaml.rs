@@ -87,19 +87,31 @@ pub enum TextStyle {
 
 /// Parses a stream of YAML documents into one node each, or lists what is wrong with it.
 pub fn parse(source: &str, limits: &Limits) -> Result<Vec<Node>, Vec<Problem>> {
+    let (nodes, problems) = parse_leniently(source, limits);
+    if problems.is_empty() { Ok(nodes) } else { Err(problems) }
+}
+
+/// The same, with what is left where a key is there twice (the first counts), so that the rest can be checked too.
+pub(crate) fn parse_leniently(source: &str, limits: &Limits) -> (Vec<Node>, Vec<Problem>) {
+    let (nodes, problems) = parse_all(source, limits);
+    // What other problems leave behind would be wrong in ways that nobody wrote.
+    let is_whole = problems.iter().all(|problem| problem.message.starts_with("duplicate key"));
+    (if is_whole { nodes } else { Vec::new() }, problems)
+}
+
+fn parse_all(source: &str, limits: &Limits) -> (Vec<Node>, Vec<Problem>) {
     if source.len() > limits.bytes {
         let message =
             format!("the text is {} bytes long, more than the limit of {}", source.len(), limits.bytes);
-        return Err(vec![Problem::new(message, 0..0)]);
+        return (Vec::new(), vec![Problem::new(message, 0..0)]);
     }
     if let Some((at, control)) = source
         .char_indices()
         .find(|(_, c)| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{7f}'))
     {
         let message = format!("control character U+{:04X} is not allowed", u32::from(control));
-        return Err(vec![
-            Problem::new(message, at..at + 1).with_help("write it as an escape in double quotes"),
-        ]);
+        let problem = Problem::new(message, at..at + 1).with_help("write it as an escape in double quotes");
+        return (Vec::new(), vec![problem]);
     }
     if let Some(outcome) = json::parse(source, limits) {
         return outcome;

@@ -63,6 +63,19 @@ impl SqliteStore {
         failure::failure(&self.path, source)
     }
 
+    /// Whether the file is whole, as SQLite sees it.
+    fn check_file(&self) -> Result<()> {
+        let found: String =
+            self.read(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
+        match found.as_str() {
+            "ok" => Ok(()),
+            what => Err(StoreError::Corrupt {
+                path: self.path.clone(),
+                what: format!("the database is damaged: {what}"),
+            }),
+        }
+    }
+
     /// Reads with the connection.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         work(&self.connection()).map_err(|error| self.failure(error))

@@ -265,3 +265,34 @@ fn lost_key_is_made_anew_and_old_checkpoints_still_verify() {
     let misfit = store.verify(&expect, &mut |_, _| ()).unwrap().misfit.unwrap();
     assert_eq!((misfit.seq, misfit.kind), (192, MisfitKind::Signature));
 }
+
+#[test]
+fn a_log_that_was_cut_with_its_checkpoints_shows_in_the_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    fill(&store, 70);
+    let record = common::record("s", 71);
+    let mut commit = Commit::new(&record);
+    commit.changes.set("calls", 71);
+    store.commit(&commit).unwrap();
+    let sql = format!("{TRIGGERS} DELETE FROM audit WHERE seq > 30; DELETE FROM checkpoints;");
+    by_hand(&store).execute_batch(&sql).unwrap();
+    let misfit = verify(&store).misfit.unwrap();
+    assert_eq!((misfit.seq, misfit.kind), (31, MisfitKind::Truncated), "{}", misfit.detail);
+}
+
+#[test]
+fn a_damaged_file_is_not_sound() {
+    let (_folder, store) = store();
+    let path = store.path().to_owned();
+    by_hand(&store).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    drop(store);
+    let mut bytes = fs::read(&path).unwrap();
+    for byte in bytes.iter_mut().skip(40_000).take(20_000) {
+        *byte ^= 0xff;
+    }
+    fs::write(&path, bytes).unwrap();
+    let outcome =
+        SqliteStore::open_read_only(&path).and_then(|store| store.verify(&Expect::default(), &mut |_, _| {}));
+    assert!(outcome.is_err(), "{outcome:?}");
+}

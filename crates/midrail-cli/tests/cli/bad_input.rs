@@ -33,7 +33,7 @@ fn events_that_are_none() {
         ("{\"kind\":\"before_tool\"} {}", "the event is not JSON"),
         ("[]", "this is no event"),
         ("null", "this is no event"),
-        ("{}", "missing field `kind`"),
+        ("{}", "`kind` is missing"),
         ("{\"kind\":\"explode\"}", "unknown kind of event `explode`"),
         ("{\"kind\":7}", "this is no event"),
         ("{\"kind\":\"before_tool\",\"tool\":\"Write\"}", "this is no event"),
@@ -54,6 +54,55 @@ fn an_unknown_kind_is_helped() {
     World::new()
         .feed(&["check"], "{\"kind\":\"explode\"}")
         .complains("help: the kinds of event are session_start,");
+    World::new()
+        .feed(&["check"], "{\"kind\":\"befor_tool\"}")
+        .complains("unknown kind of event `befor_tool`")
+        .complains("did you mean `before_tool`?");
+}
+
+#[test]
+fn errors_of_events_name_no_type_of_rust() {
+    let world = World::new();
+    for (input, part) in [
+        ("[]", "expected a map, found a list"),
+        ("{\"kind\":\"before_tool\",\"tool\":\"Write\"}", "expected a map, found a text"),
+        (
+            "{\"kind\":\"before_tool\",\"usage\":{\"tokens\":\"x\"}}",
+            "expected a whole number of 0 or more, found a text",
+        ),
+    ] {
+        let ended = world.feed(&["check"], input).code(1).complains(part);
+        assert!(!ended.err.contains("struct") && !ended.err.contains("u64"), "{}", ended.err);
+        world.feed(&["replay", "-"], input).code(1).complains(part);
+    }
+}
+
+#[test]
+fn what_is_named_wrongly_is_suggested() {
+    let world = World::with_pack("pack: p\nguardrails: [{id: g, tools: x}]\nenv: {prod: {mode: shadow}}\n");
+    world.run(&["policy", "--env", "prd"]).code(1).complains("did you mean `prod`?");
+    world.run(&["policy", "--env", "elsewhere"]).code(1).complains("there are overlays for prod");
+    world.run(&["policy", "--pack", "defualt"]).code(1).complains("did you mean the shipped pack `default`?");
+}
+
+#[test]
+fn a_missing_base_is_told_beside_other_problems() {
+    let world = World::new();
+    world.write("packs/a.yaml", "pack: a\nextends: [default, nowhere]\n");
+    world.write("packs/b.yaml", "pack: b\nmode: enforced\n");
+    world.run(&["lint", "--pack", "packs"]).code(1).says("a.yaml:2:20").says("b.yaml:2:7").says("2 errors");
+}
+
+#[test]
+fn guardrails_in_javascript_are_never_passed_over() {
+    let world = World::with_pack("pack: p\n");
+    world.write(".midrail/guardrails.js", "export default []");
+    let part = "holds JavaScript guardrails, which are not supported yet";
+    for verb in ["policy", "lint"] {
+        world.run(&[verb]).code(1).complains(part);
+    }
+    world.feed(&["check"], before("x", json!({})).to_string()).code(1).complains(part);
+    world.run(&["policy", "--pack", ".midrail"]).code(1).complains(part);
 }
 
 #[test]
@@ -111,10 +160,10 @@ fn packs_that_cannot_be_read() {
     let bomb = world.write("bomb.yaml", format!("pack: a\nx:\n  - &l0 [a]\n{bomb}"));
     for (pack, part) in [
         (a.as_str(), "packs extend each other in a circle"),
-        (&latin, "is not UTF-8: byte 9"),
+        (&latin, "latin.yaml:1:10: the file is not UTF-8: byte 9"),
         (&large, "is larger than"),
         (&text, "a pack ends in `.yaml`, `.yml` or `.json`"),
-        (&none, "extends `nowhere`"),
+        (&none, "none.yaml:2:10"),
         (&empty, "there is no pack in this file"),
         (&bare, "there is no pack in"),
         (&missing, "could not read"),

@@ -67,3 +67,26 @@ fn the_guardrails_of_a_tool() {
     let ended = world.run(&["policy", "--for-tool", "rm"]).code(0).says("careful");
     assert!(!ended.out.contains("tests-first"));
 }
+
+#[test]
+fn alerts_are_shown_and_told_not_to_be_evaluated() {
+    let world = World::with_pack(
+        "pack: p\nalerts:\n  - {name: many-blocks, condition: 'block_rate > 30% over 10 minute window', action: notify ada}\n",
+    );
+    world.run(&["policy"]).code(0).says("many-blocks").says("notify ada").says("not evaluated yet");
+    assert_eq!(world.run(&["policy", "--json"]).code(0).json()["alerts"][0]["name"], "many-blocks");
+    world.run(&["lint"]).code(0).says("[alert-not-evaluated]").says("1 note");
+}
+
+#[test]
+fn a_guardrail_without_words_says_what_it_does() {
+    let world = World::with_pack(
+        "pack: p\nguardrails:\n  - {id: x, tools: deploy}\n  - {id: y, tools: [a, b], effect: escalate}\n  - {id: z, tools: c, effect: warn}\n",
+    );
+    world
+        .run(&["policy", "--prompt"])
+        .code(0)
+        .says("`x` does not allow deploy.")
+        .says("`y` asks a person about a or b.")
+        .says("`z` warns about c.");
+}

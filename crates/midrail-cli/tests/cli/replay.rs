@@ -107,3 +107,63 @@ fn root_and_store_can_be_named() {
 fn nothing_is_no_error() {
     World::new().feed(&["replay", "-"], "").code(0).says("no decisions");
 }
+
+#[test]
+fn directives_set_keep_and_put_back() {
+    let world = World::with_pack(
+        "pack: p\nguardrails:\n  - {id: first-a, require_before: {tool: b, requires: a}}\n  - {id: frozen, tools: c, when: session.frozen == true}\n",
+    );
+    let events = lines(&[
+        json!({"kind": "snapshot", "as": "start", "session": "s-1"}),
+        after("a", json!({}), "fine"),
+        before("b", json!({})),
+        json!({"kind": "restore", "from": "start"}),
+        before("b", json!({})),
+        json!({"kind": "set", "key": "frozen", "value": true, "session": "s-1"}),
+        before("c", json!({})),
+        json!({"kind": "set", "key": "frozen", "value": false, "session": "s-1"}),
+        before("c", json!({})),
+    ]);
+    let ended = world.feed(&["replay", "--json", "-"], events.clone()).code(0);
+    let effects: Vec<_> = ended.json_lines().iter().map(|decision| decision["effect"].clone()).collect();
+    assert_eq!(effects, ["allow", "allow", "block", "block", "allow"]);
+    let ended = world.feed(&["replay", "-"], events).code(0);
+    for part in
+        ["session s-1 is kept as start", "session s-1 is put back as in start", "session.frozen is set"]
+    {
+        assert!(ended.out.contains(part), "{}", ended.out);
+    }
+}
+
+#[test]
+fn a_directive_that_cannot_be_obeyed_is_an_error_of_its_line() {
+    let world = World::with_pack(PACK);
+    for (line, part) in [
+        (json!({"kind": "advance", "seconds": 1e300}), "more than the clock can hold"),
+        (json!({"kind": "restore", "from": "nothing"}), "there is no snapshot `nothing`"),
+        (json!({"kind": "set", "key": "a"}), "`set` needs `value`"),
+        (json!({"kind": "snapshot"}), "`snapshot` needs `as`, a text"),
+        (json!({"kind": "set", "key": "a", "valeu": 1}), "`valeu` does not belong beside `set`"),
+    ] {
+        world.feed(&["replay", "-"], format!("{line}\n")).code(1).complains("line 1").complains(part);
+    }
+}
+
+#[test]
+fn events_happen_in_this_folder_unless_a_root_is_named() {
+    let world = World::with_pack("pack: p\nguardrails:\n  - {id: here, tools: x, when: cwd is known}\n");
+    let event = lines(&[before("x", json!({}))]);
+    let ended = world.feed(&["replay", "--json", "-"], event.clone()).code(0);
+    assert_eq!(ended.json_lines()[0]["effect"], "block");
+    let ended = world.feed(&["replay", "--json", "--root", ".", "-"], event).code(0);
+    assert_eq!(ended.json_lines()[0]["effect"], "allow");
+}
+
+#[test]
+fn a_store_is_written_at_the_time_of_today() {
+    let world = World::with_pack(PACK);
+    let store = world.path("s.db");
+    world.feed(&["replay", "--store", &store, "-"], lines(&[before("a", json!({}))])).code(0);
+    let ended = world.run(&["audit", "list", "--json", "--store", &store]).code(0);
+    assert!(!ended.out.contains("2027-01-15T08:00:00"), "{}", ended.out);
+}

@@ -81,3 +81,14 @@ fn a_reader_that_goes_away_is_no_panic() {
     let ended = crate::world::Ended::from(child.wait_with_output().unwrap());
     assert_eq!(ended.err, "");
 }
+
+#[test]
+fn every_verb_can_speak_json() {
+    let world = World::new();
+    assert_eq!(world.run(&["completions", "bash", "--json"]).code(0).json()["shell"], "bash");
+    assert!(world.run(&["man", "--json"]).code(0).json()["page"].is_string());
+    assert_eq!(
+        world.run(&["schema", "--write", "out", "--json"]).code(0).json()["written"][0],
+        "out/pack.schema.json"
+    );
+}

@@ -100,6 +100,20 @@ fn what_cannot_be_run_is_a_failure() {
 }
 
 #[test]
+fn a_run_without_a_case_shows_nothing() {
+    let world = World::with_pack("pack: p\n");
+    world.run(&["test"]).code(1).complains("there is no case to run");
+    world.write("cases.yaml", CASES);
+    world
+        .run(&["test", "--filter", "nowhere", "cases.yaml"])
+        .code(1)
+        .complains("no case has `nowhere` in its id");
+    world.write("bad.yaml", "cases: 5\n");
+    let result = world.run(&["test", "--json", "bad.yaml"]).code(1).json();
+    assert!(result["files"][0]["error"]["message"].is_string(), "{result}");
+}
+
+#[test]
 fn the_corpus_and_the_pages_pass() {
     let root = repository();
     let path = |name: &str| root.join(name).display().to_string();

@@ -79,8 +79,9 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Result<Vec<Node>, Vec<Problem>> {
-        if self.problems.is_empty() { Ok(self.documents) } else { Err(self.problems) }
+    /// The documents that could be built, and what was wrong with them.
+    pub(super) fn finish(self) -> (Vec<Node>, Vec<Problem>) {
+        (self.documents, self.problems)
     }
 
     pub(super) fn problem(&mut self, problem: Problem) -> Step {

@@ -356,7 +356,7 @@ fn locks_that_overlap() {
         codes("pack: mine\nguardrails:\n  - {id: a, tools: x, lock: true}\n"),
         [("repeats-locked", 3)]
     );
-    assert_eq!(codes("pack: mine\nguardrails:\n  - {id: a, tools: y}\n"), []);
+    assert_eq!(codes("pack: mine\nguardrails:\n  - {id: a, tools: y}\n"), [("redefines-locked", 3)]);
     assert_eq!(codes("pack: mine\nlock: true\nguardrails:\n  - {id: b, tools: y}\n"), []);
 }
 
@@ -467,4 +467,89 @@ warning: `when` is always true
 fn sound_packs_are_left_in_peace() {
     let source = "pack: p\nlock: true\ndefaults: {on_error: escalate}\nguardrails:\n  - read_before_write\n  - secret-redaction\n  - injection-patterns\n  - require_before: {tool: deploy, requires: [test, build]}\n  - {id: fridays, tools: deploy, when: \"session.friday == true\"}\nagents:\n  tester: {allowed_tools: [test, Read]}\n  dev: {allowed_tools: ['*']}\nenv:\n  prod: {mode: enforce}\n";
     assert_eq!(codes(source), Vec::<&str>::new());
+}
+
+#[test]
+fn words_that_a_name_never_stands_for() {
+    shows(
+        "unknown-value",
+        Severity::Warning,
+        (3, 37),
+        "`action.type` is never `filewrite`",
+        "pack: p\nguardrails:\n  - {id: a, check: \"action.type == 'filewrite'\"}\n",
+        "pack: p\nguardrails:\n  - {id: a, check: \"action.type == 'file_write'\"}\n",
+    );
+    assert_eq!(
+        codes("pack: p\nguardrails:\n  - {id: a, when: \"task.risk == 'extreme'\"}\n"),
+        ["unknown-value"]
+    );
+    assert_eq!(
+        codes("pack: p\nguardrails:\n  - {id: a, when: \"event.kind == 'befor_tool'\"}\n"),
+        ["unknown-value"]
+    );
+}
+
+#[test]
+fn tools_where_there_are_none() {
+    shows(
+        "no-tool",
+        Severity::Warning,
+        (3, 38),
+        "`tools` does nothing here: before_model has no tool",
+        "pack: p\nguardrails:\n  - {id: a, on: before_model, tools: x}\n",
+        "pack: p\nguardrails:\n  - {id: a, on: [before_model, before_tool], tools: x}\n",
+    );
+    assert_eq!(
+        codes("pack: p\nguardrails:\n  - {id: a, on: before_model, check: tool.name != 'x'}\n"),
+        ["no-tool"]
+    );
+}
+
+#[test]
+fn guardrails_for_tools_and_tasks_that_nobody_has() {
+    shows(
+        "tool-not-allowed",
+        Severity::Warning,
+        (4, 20),
+        "no agent may call `deploy`, so `g` never comes to bear",
+        "pack: p\nagents: {dev: {allowed_tools: [Read]}}\nguardrails:\n  - {id: g, tools: deploy}\n",
+        "pack: p\nagents: {dev: {allowed_tools: [Read, dep*]}}\nguardrails:\n  - {id: g, tools: deploy}\n",
+    );
+    shows(
+        "unknown-task",
+        Severity::Warning,
+        (4, 20),
+        "no definition is for a task `relase`",
+        "pack: p\ntasks: {release: {token_budget: 5}}\nguardrails:\n  - {id: g, tasks: relase}\n",
+        "pack: p\ntasks: {release: {token_budget: 5}}\nguardrails:\n  - {id: g, tasks: rel*}\n",
+    );
+}
+
+#[test]
+fn what_redefines_a_lock_names_the_lock() {
+    let org = "pack: o\nlock: true\nguardrails:\n  - {id: g, tools: x}\n";
+    let lints = found(&[
+        (ORG, "o.yaml", org),
+        (Layer::Project, "p.yaml", "pack: p\nguardrails:\n  - {id: g, tools: x, reason: No.}\n"),
+    ]);
+    let [only] = lints.as_slice() else { panic!("{lints:#?}") };
+    assert_eq!(only.code, "redefines-locked");
+    assert!(only.message.contains("locked by the organisation pack `o`"), "{only:#?}");
+}
+
+#[test]
+fn alerts_are_checked_and_noted() {
+    let pack = "pack: p\nalerts:\n  - {name: a, condition: bypass_requests > 5 per agent per hour, action: tell ada}\n";
+    let lints = lint(&project(pack));
+    assert_eq!((lints[0].code, lints[0].severity, lints[0].line), ("alert-not-evaluated", Severity::Note, 3));
+}
+
+/// Thousands of guardrails are looked at in about the time of their number, not of its square.
+#[test]
+fn thousands_of_guardrails_are_linted() {
+    let rules: String = (0..4000)
+        .map(|i| format!("  - {{id: g{i}, tools: t{i}, reason: No.}}\n  - {{id: r{i}, require_before: {{tool: t{i}, requires: t{}}}}}\n", i + 1))
+        .collect();
+    let lints = lint(&project(&format!("pack: p\nguardrails:\n{rules}")));
+    assert!(lints.iter().all(|lint| lint.code == "unreachable-guardrail"), "{:#?}", lints.first());
 }

@@ -231,3 +231,32 @@ fn a_pack_of_a_thousand_guardrails_is_read() {
     let documents = Document::read("p.yaml", &format!("pack: p\nguardrails:\n{guards}"), None).unwrap();
     assert_eq!(documents[0].pack.guardrails.len(), 1_000);
 }
+
+#[test]
+fn conditions_of_alerts_are_checked_at_their_place() {
+    let text = refused(
+        "pack: p\nalerts:\n  - {name: a, condition: block_rat > 30%, action: x}\n  - {name: a, condition: block_rate > 1 per planet, action: x}\n",
+    );
+    for part in ["pack.yaml:3:26", "did you mean `block_rate`?", "unknown group `planet`", "two alerts `a`"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn alerts_of_monitoring_documents_are_read() {
+    let documents = read(
+        "pack.yaml",
+        "monitoring:\n  metrics:\n    - guardrail_blocks_total (counter, by category)\n  alerts:\n    - name: guardrail_slow\n      condition: avg_duration_ms > 500\n      action: log warning, consider optimization\n",
+    );
+    assert_eq!(documents[0].pack.alerts[0].name, "guardrail_slow");
+    let text = refused("monitoring:\n  alerts:\n    - {name: a, condition: avg_duration > 1, action: x}\n");
+    assert!(text.contains("pack.yaml:3:28"), "{text}");
+}
+
+#[test]
+fn a_duplicate_key_hides_no_other_problem() {
+    let text = refused("pack: p\nmode: enforce\nmode: shadow\nguardrails:\n  - {id: a, prioritty: 5}\n");
+    for part in ["duplicate key `mode`", "unknown key `prioritty`"] {
+        assert!(text.contains(part), "{text}");
+    }
+}

@@ -124,14 +124,17 @@ impl World {
 
     fn fact(&self, key: &FactKey, event: &Event) -> Fact {
         match key {
-            FactKey::Action => Fact::Action(midrail_detect::action::of(event)),
+            FactKey::Action => midrail_detect::action::of(event).map_or_else(Fact::Unavailable, Fact::Action),
+            FactKey::Place(path) => Fact::Place(
+                midrail_core::path::place(path, event.cwd.as_deref(), Default::default(), None).key,
+            ),
             FactKey::Secrets => {
                 let value = serde_json::to_value(event).unwrap();
                 Fact::Secrets(midrail_detect::secrets::scan_json(&value, b"key"))
             }
             FactKey::File(path) => Fact::File(match self.files.get(path) {
-                Some(content) => FileState::File { checksum: content.clone(), real: None },
-                None => FileState::Absent { real: None },
+                Some(content) => FileState::File { checksum: content.clone() },
+                None => FileState::Absent,
             }),
             FactKey::Answer(name) => Fact::Unavailable(format!("nobody answers `{name}`")),
         }

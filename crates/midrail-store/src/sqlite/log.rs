@@ -12,6 +12,7 @@ use crate::filter::Filter;
 use crate::sqlite::SqliteStore;
 use crate::sqlite::read::{int, number};
 use crate::store::AuditLog;
+use crate::verify::{self, Expect, Misfit, MisfitKind, Verification};
 
 const COLUMNS: &str = "seq, time, session, kind, tool, effect, guardrails, prev, hash, body";
 
@@ -19,6 +20,23 @@ const COLUMNS: &str = "seq, time, session, kind, tool, effect, guardrails, prev,
 const PAGE_BYTES: usize = 16 << 20;
 
 impl AuditLog for SqliteStore {
+    fn verify(&self, expect: &Expect, progress: &mut dyn FnMut(u64, u64)) -> Result<Verification> {
+        self.check_file()?;
+        // Read before the log is, so that no decision that is made meanwhile looks cut off.
+        let written = self.read(|connection| {
+            connection
+                .query_row("SELECT COALESCE(MAX(version), 0) FROM slices", [], |row| row.get(0).map(number))
+        })?;
+        let mut found = verify::log(self, expect, progress)?;
+        let end = found.head.as_ref().map_or(0, |head| head.seq);
+        if found.is_sound() && written > end {
+            let detail =
+                format!("the log ends at record {end}, and sessions were written with record {written}");
+            found.misfit = Some(Misfit { seq: end + 1, kind: MisfitKind::Truncated, detail });
+        }
+        Ok(found)
+    }
+
     fn entry(&self, seq: u64) -> Result<Option<Entry>> {
         let select = format!("SELECT {COLUMNS} FROM audit WHERE seq = ?1");
         self.read(|connection| connection.query_row(&select, [int(seq)], entry).optional())
