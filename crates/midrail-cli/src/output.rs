@@ -336,4 +336,12 @@ mod tests {
         assert_eq!(short("a\nb", 10), "a␊b");
         assert_eq!(short("abcdef", 4), "abc…");
     }
+
+    #[test]
+    fn json_drives_no_terminal_and_reads_back() {
+        let text = serde_json::to_string(&"a\u{9b}31m\u{202e}b\u{7f}").unwrap();
+        assert_eq!(escaped(&text), r#""a\u009b31m\u202eb\u007f""#);
+        assert_eq!(serde_json::from_str::<String>(&escaped(&text)).unwrap(), "a\u{9b}31m\u{202e}b\u{7f}");
+        assert_eq!(escaped("{\"é\": 1}\n"), "{\"é\": 1}\n");
+    }
 }

@@ -277,7 +277,7 @@ impl<'o> Player<'o> {
     fn show(&mut self, event: &Event, decision: &Decision, is_news: bool) -> Result<(), Failure> {
         self.clock.advance(5.0);
         if self.output.is_json() {
-            return self.output.line(wire::encode(decision));
+            return self.output.json_text(&wire::encode(decision));
         }
         if !is_news {
             self.timeline.count(decision.effect);

@@ -84,8 +84,6 @@ fn known(record: &Record, output: &mut Output) -> Result<(), Failure> {
 }
 
 fn in_words(fact: &Fact) -> String {
-    let real =
-        |real: &Option<String>| real.as_ref().map(|real| format!(", in truth {real}")).unwrap_or_default();
     match fact {
         Fact::Action(action) => {
             let files = match &action.target_files {
@@ -101,11 +99,10 @@ fn in_words(fact: &Fact) -> String {
             let found = found.iter().map(|finding| format!("{} at {}", finding.kind, finding.at));
             found.collect::<Vec<_>>().join(", ")
         }
-        Fact::File(FileState::Absent { real: place }) => format!("not there{}", real(place)),
+        Fact::Place(place) => place.clone(),
+        Fact::File(FileState::Absent) => "not there".to_owned(),
         Fact::File(FileState::Special) => "a folder, or no ordinary file".to_owned(),
-        Fact::File(FileState::File { checksum, real: place }) => {
-            format!("there, checksum {}{}", short(checksum, 24), real(place))
-        }
+        Fact::File(FileState::File { checksum }) => format!("there, checksum {}", short(checksum, 24)),
         Fact::Answer(value) => value.to_string(),
         Fact::Unavailable(why) => format!("not known: {why}"),
     }
