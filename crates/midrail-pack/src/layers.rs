@@ -283,13 +283,15 @@ impl<'p> Merged<'p> {
             .filter(|placed| placed.guard.enabled)
             .map(|placed| placed.guard.entry)
             .collect();
+        let is_shadow = !entries.is_empty() && entries.iter().all(|entry| entry.spec.mode == Mode::Shadow);
         // INVARIANT: an entry with the id of an always-on built-in is that built-in, and no looser (see `compile`).
         for entry in always_on() {
             if !entries.iter().any(|known| known.spec.id == entry.spec.id) {
                 entries.push(entry);
             }
         }
-        Policy::new(entries, self.definitions, identity.as_bytes())
+        let policy = Policy::new(entries, self.definitions, identity.as_bytes());
+        if is_shadow { policy.in_mode(Mode::Shadow) } else { policy }
     }
 }
 

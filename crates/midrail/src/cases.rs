@@ -414,5 +414,5 @@ pub fn in_short(event: &Event) -> String {
         text.push(' ');
         text.push_str(target);
     }
-    text.chars().take(120).collect::<String>().trim_end().to_owned()
+    midrail_detect::secrets::shown(&text).chars().take(120).collect::<String>().trim_end().to_owned()
 }

@@ -28,6 +28,7 @@ pub struct Engine {
     clock: Arc<dyn Clock>,
     files: Arc<Files>,
     root: Option<PathBuf>,
+    project: Option<PathBuf>,
     fingerprint_key: [u8; 32],
     listeners: RwLock<Vec<Arc<Listener>>>,
     saved_revisions: Mutex<Vec<Arc<str>>>,
@@ -86,6 +87,7 @@ pub struct EngineBuilder {
     clock: Arc<dyn Clock>,
     files: Arc<Files>,
     root: Option<PathBuf>,
+    project: Option<PathBuf>,
 }
 
 impl EngineBuilder {
@@ -113,6 +115,12 @@ impl EngineBuilder {
         self
     }
 
+    /// The folder that sessions begin in. Each keeps the one that it began in; without one that is its first `cwd`.
+    pub fn project(mut self, project: impl Into<PathBuf>) -> Self {
+        self.project = Some(project.into());
+        self
+    }
+
     /// The engine.
     pub fn build(self) -> Result<Engine, EngineError> {
         let store = match self.store {
@@ -128,6 +136,7 @@ impl EngineBuilder {
             clock: self.clock,
             files: self.files,
             root,
+            project: self.project,
             fingerprint_key,
             listeners: RwLock::default(),
             saved_revisions: Mutex::default(),
@@ -145,6 +154,7 @@ impl Engine {
             clock: Arc::new(SystemClock),
             files: Arc::new(Files::Disk),
             root: None,
+            project: None,
         }
     }
 
@@ -184,6 +194,11 @@ impl Engine {
     /// The folder that paths are resolved against, if one was set.
     pub fn root(&self) -> Option<&std::path::Path> {
         self.root.as_deref()
+    }
+
+    /// The folder that sessions begin in, if one was set.
+    pub(crate) fn project(&self) -> Option<&std::path::Path> {
+        self.project.as_deref()
     }
 
     /// Now, by the engine's clock.

@@ -38,7 +38,7 @@ pub use asynchronous::Deciding;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, EngineError, Listener};
 pub use files::Files;
-pub use load::{Load, LoadError, Loaded};
+pub use load::{Cache, Load, LoadError, Loaded};
 pub use midrail_core::{
     Action, ActionType, Agent, ApprovalKind, ApprovalRequest, Aside, AuditRef, Category, Changes, Condition,
     Context, Decision, Definition, Effect, Entry, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault,
@@ -56,3 +56,4 @@ pub use midrail_store::{
 };
 pub use permit::{CallError, Permit};
 pub use session::SessionHandle;
+pub use walk::folder_of;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use midrail_core::{Policy, hex};
+use midrail_detect::secrets;
 use midrail_pack::diagnostic::{excerpt, nearest};
 use midrail_pack::{Document, Layer, PolicySource, Report};
 use sha2::{Digest, Sha256};
@@ -23,7 +24,19 @@ pub struct Load {
     /// The folder whose layers are read where no pack is named.
     pub folder: Option<PathBuf>,
     /// Where compiled packs are kept between processes. `None`: nowhere.
-    pub cache: Option<PathBuf>,
+    pub cache: Option<Cache>,
+}
+
+/// Compiled packs that are kept between processes.
+///
+/// What is kept is sealed with a key, so that nobody who cannot read the key can slip in packs of their own. Packs of
+/// the organisation are never kept: their owner is not the user, and the user's files are no place for them.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The key of the seal.
+    pub key: [u8; 32],
 }
 
 /// A policy, and what it was made of.
@@ -194,7 +207,9 @@ impl Load {
         }
         let mut files = Vec::new();
         for (layer, folder) in places::layers(self.folder.as_deref()) {
-            if folder.is_dir() {
+            // Only a folder that is not there is no layer; one that cannot be read is an error.
+            let is_there = !matches!(folder.metadata(), Err(error) if error.kind() == ErrorKind::NotFound);
+            if is_there {
                 files.extend(pack_files(&folder, layer, false)?);
             }
         }
@@ -205,14 +220,15 @@ impl Load {
     }
 
     /// A digest of everything that the policy depends on. Packs that extend others are not cached: what they build
-    /// on is only known once they are read.
+    /// on is only known once they are read. (An escape could spell that word, so packs with one are not cached.)
     fn cache_key(&self, files: &[PackFile]) -> Option<String> {
         self.cache.as_ref()?;
         let mut hash = Sha256::new();
         hash.update(concat!("midrail ", env!("CARGO_PKG_VERSION"), "\n"));
-        hash.update(self.env.as_deref().unwrap_or_default());
+        hash.update(format!("{:?}", self.env));
         for file in files {
-            if file.text.contains("extends") {
+            if file.text.contains("extends") || file.text.contains('\\') || file.layer == Layer::Organisation
+            {
                 return None;
             }
             hash.update(format!("\n{} {} {}\n", file.layer.word(), file.path.display(), file.text.len()));
@@ -222,21 +238,34 @@ impl Load {
     }
 
     fn cached(&self, key: &Option<String>) -> Option<Loaded> {
-        let path = self.cache.as_ref()?.join(format!("{}.json", key.as_ref()?));
-        let text = std::fs::read_to_string(path).ok()?;
-        let source: PolicySource = serde_json::from_str(&text).ok()?;
+        let (cache, key) = (self.cache.as_ref()?, key.as_ref()?);
+        let text = std::fs::read_to_string(cache.folder.join(format!("{key}.json"))).ok()?;
+        let (seal, body) = text.split_once('\n')?;
+        if seal != cache.seal(key, body) {
+            log::warn!("the compiled packs in `{}` were changed, and are read past", cache.folder.display());
+            return None;
+        }
+        let source: PolicySource = serde_json::from_str(body).ok()?;
         let policy = source.compile().ok()?;
         Some(Loaded { policy, source, documents: Vec::new() })
     }
 
     /// A cache that cannot be written costs time and nothing else.
     fn keep(&self, key: &Option<String>, source: &PolicySource) {
-        let (Some(folder), Some(key)) = (&self.cache, key) else { return };
+        let (Some(cache), Some(key)) = (&self.cache, key) else { return };
+        let body = source.to_json();
+        let sealed = format!("{}\n{body}", cache.seal(key, &body));
         if let Err(error) =
-            places::write_private(&folder.join(format!("{key}.json")), source.to_json().as_bytes())
+            places::write_private(&cache.folder.join(format!("{key}.json")), sealed.as_bytes())
         {
             log::debug!("the compiled packs could not be kept: {error}");
         }
+    }
+}
+
+impl Cache {
+    fn seal(&self, key: &str, body: &str) -> String {
+        secrets::fingerprint(&format!("midrail-cache-v1\n{key}\n{body}"), &self.key)
     }
 }
 
@@ -302,7 +331,7 @@ fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(path).map_err(io)? {
         let path = entry.map_err(io)?.path();
-        if path.is_file() && is_pack(&path) {
+        if is_pack(&path) && !path.is_dir() {
             paths.push(path);
         }
     }

@@ -11,19 +11,28 @@ use midrail_pack::Layer;
 /// The folder of a project's packs.
 pub const PROJECT_FOLDER: &str = ".midrail";
 
-/// The folders of packs, highest layer first: `/etc/midrail`, the user's configuration, and the nearest `.midrail` at
-/// or above a folder.
+/// The folders of packs, highest layer first: `/etc/midrail`, the user's configuration, and every `.midrail` at or
+/// above a folder, so that none below can take the place of one above.
 pub fn layers(folder: Option<&Path>) -> Vec<(Layer, PathBuf)> {
     let mut layers = vec![(Layer::Organisation, PathBuf::from("/etc/midrail"))];
     layers.extend(in_home("XDG_CONFIG_HOME", ".config").map(|folder| (Layer::User, folder)));
-    layers.extend(folder.and_then(project).map(|project| (Layer::Project, project.join(PROJECT_FOLDER))));
+    let projects = folder.map(projects).unwrap_or_default();
+    layers.extend(projects.into_iter().map(|project| (Layer::Project, project.join(PROJECT_FOLDER))));
     layers
 }
 
-/// The project that a folder is in: the nearest one at or above it with a `.midrail`.
+/// The project that a folder is in: the topmost one at or above it with a `.midrail`.
 pub fn project(folder: &Path) -> Option<PathBuf> {
-    let folder = folder.canonicalize().ok()?;
-    folder.ancestors().find(|folder| folder.join(PROJECT_FOLDER).is_dir()).map(Path::to_owned)
+    projects(folder).into_iter().next()
+}
+
+/// Every folder at or above one that has a `.midrail`, the topmost first.
+fn projects(folder: &Path) -> Vec<PathBuf> {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let mut found: Vec<PathBuf> = folder.ancestors().map(Path::to_owned).collect();
+    found.retain(|folder| folder.join(PROJECT_FOLDER).symlink_metadata().is_ok());
+    found.reverse();
+    found
 }
 
 /// The store that is used where none is named.

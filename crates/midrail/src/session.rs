@@ -106,6 +106,13 @@ impl SessionHandle {
         self.decide(Event::before_tool(tool, args))
     }
 
+    /// Decides a call, and gives the permit to make it if it may be made.
+    pub fn ask<'e>(&self, event: &'e Event) -> (Decision, Option<Permit<'e>>) {
+        let decision = self.decide(event.clone());
+        let permit = Permit::of(&decision, event);
+        (decision, permit)
+    }
+
     /// Tells what came of a call.
     pub fn notify_result(&self, tool: &str, args: Value, result: ToolResult) -> Decision {
         self.decide(Event::after_tool(tool, args, result))
@@ -118,10 +125,8 @@ impl SessionHandle {
         F: FnOnce(Permit<'_>) -> Result<Value, String>,
     {
         let event = self.filled(Event::before_tool(tool, args));
-        let before = self.engine.decide(event.clone());
-        let Some(permit) = Permit::of(&before, &event) else {
-            return Err(CallError::Denied(Box::new(before)));
-        };
+        let (before, permit) = self.ask(&event);
+        let Some(permit) = permit else { return Err(CallError::Denied(Box::new(before))) };
         let outcome = run(permit);
         let result = match &outcome {
             Ok(content) => ToolResult::ok(content.clone()),

@@ -2,7 +2,7 @@
 //! leaves it: not in the record, not in a key, not in the decision.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use midrail_core::{
@@ -11,7 +11,7 @@ use midrail_core::{
 };
 use midrail_detect::action;
 use midrail_detect::secrets::{self, Mask};
-use midrail_store::{Commit, StoreError};
+use midrail_store::{Commit, Store, StoreError};
 use serde_json::Value;
 
 use crate::approvals;
@@ -22,6 +22,13 @@ use crate::files::Root;
 /// The slice that says which folder a session works in: that of its first event. An agent can move its shell, and
 /// not what its guardrails speak of.
 pub(crate) const ROOT: &str = "root";
+
+/// The folder that an event's session works in, where it has begun.
+pub fn folder_of(store: &dyn Store, event: &Event) -> Result<Option<PathBuf>, StoreError> {
+    let Some(session) = &event.session else { return Ok(None) };
+    let slices = store.load(session, &[ROOT])?;
+    Ok(slices.into_iter().next().and_then(|slice| slice.value?.as_str().map(PathBuf::from)))
+}
 
 /// One event on its way.
 pub(crate) struct Walk<'e> {
@@ -149,7 +156,8 @@ impl<'e> Walk<'e> {
         }
         let own = self.engine.root().map(|root| root.to_string_lossy().into_owned());
         let pinned = pinned.and_then(Value::as_str).map(str::to_owned);
-        let mut root = Root::of(&own.or(pinned).or_else(|| self.event.cwd.clone())?);
+        let first = || self.engine.project().map(|folder| folder.to_string_lossy().into_owned());
+        let mut root = Root::of(&own.or(pinned).or_else(first).or_else(|| self.event.cwd.clone())?);
         // The event's own folder may be another spelling of it.
         if let Some(cwd) = &self.event.cwd {
             root.add_spelling(cwd);

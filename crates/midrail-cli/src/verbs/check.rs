@@ -4,7 +4,8 @@ use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use midrail::{Decision, Effect, Engine, Event, Load, Loaded, SqliteStore, places};
+use midrail::store::Keys;
+use midrail::{Cache, Decision, Effect, Engine, Event, Load, Loaded, SqliteStore, places};
 use midrail_doors::wire::{self, WireError};
 
 use crate::decision;
@@ -31,15 +32,20 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, Failure> {
     let mut event = read(&args)?;
+    let store = args.store.path().and_then(|path| Ok(SqliteStore::open(path)?));
     let here = env::current_dir().ok();
     let of_event = event.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_dir());
-    let folder = of_event.or_else(|| here.clone());
-    let loaded = Load { cache: places::default_cache(), ..args.packs.of_folder(folder) }.load()?;
+    // A session stays in the folder that it began in, wherever the agent has moved.
+    let began_in = store.as_ref().ok().and_then(|store| midrail::folder_of(store, &event).ok().flatten());
+    let folder = began_in.or(of_event).or_else(|| here.clone());
+    let cache = store.as_ref().ok().and_then(cache);
+    let loaded = Load { cache, ..args.packs.of_folder(folder.clone()) }.load()?;
     if event.cwd.is_none() && args.root.is_none() {
         event.cwd = here.map(|here| here.to_string_lossy().into_owned());
     }
+    let project = folder.and_then(|folder| places::project(&folder).or(Some(folder)));
     let revision = loaded.policy.revision().clone();
-    let decision = match decide(&args, loaded, event.clone()) {
+    let decision = match store.and_then(|store| decide(&args, store, project, loaded, event.clone())) {
         Ok(decision) => decision,
         // INVARIANT: no record, no allow.
         Err(failure) => {
@@ -51,6 +57,11 @@ pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, Failure> {
     };
     print(&event, &decision, output)?;
     Ok(Exit::of(decision.effect))
+}
+
+/// Where compiled packs are kept, sealed with the store's key.
+fn cache(store: &SqliteStore) -> Option<Cache> {
+    Some(Cache { folder: places::default_cache()?, key: store.fingerprint_key().ok()? })
 }
 
 fn read(args: &Args) -> Result<Event, Failure> {
@@ -65,11 +76,18 @@ fn read(args: &Args) -> Result<Event, Failure> {
     })
 }
 
-fn decide(args: &Args, loaded: Loaded, event: Event) -> Result<Decision, Failure> {
-    let store = SqliteStore::open(args.store.path()?)?;
+fn decide(
+    args: &Args,
+    store: SqliteStore,
+    project: Option<PathBuf>,
+    loaded: Loaded,
+    event: Event,
+) -> Result<Decision, Failure> {
     let mut engine = Engine::builder(loaded.policy, &loaded.source).store(Arc::new(store));
     if let Some(root) = &args.root {
         engine = engine.root(root);
+    } else if let Some(project) = project {
+        engine = engine.project(project);
     }
     Ok(engine.build()?.try_decide(event)?)
 }

@@ -225,9 +225,9 @@ impl<'o> Player<'o> {
     /// A call under guard: asked, run with the permit, told. `expected` is the strongest effect on the way.
     fn act(&mut self, tool: &str, args: &Value, expected: Effect) -> Result<Decision, Failure> {
         let before = Event::before_tool(tool, args.clone());
-        let mut decision = self.session.decide(before.clone());
+        let (mut decision, permit) = self.session.ask(&before);
         self.show(&before, &decision, true)?;
-        if let Some(permit) = Permit::of(&decision, &before) {
+        if let Some(permit) = permit {
             let result = self.run(&permit);
             let after = Event::after_tool(tool, args.clone(), result);
             let told = self.session.decide(after.clone());

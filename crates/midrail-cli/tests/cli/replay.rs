@@ -40,7 +40,7 @@ fn people_read_a_timeline() {
 ── 2027-03-01 · session s-1 ──
 10:00:00  ✗ block     before_tool b x
                       first-a: Tool 'b' requires prior invocation of: a
-                      → Call a first, and b again once it has succeeded.
+                      → Call a first, and b again once that has succeeded.
           5 s pass
 10:00:05  ✓ allow     after_tool  a
 10:00:05  ✓ allow     before_tool b

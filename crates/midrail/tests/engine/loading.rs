@@ -86,17 +86,20 @@ fn what_is_cached_is_the_same_policy() {
         "p.yaml",
         "pack: p\nguardrails:\n  - {id: g, tools: x, check: \"tool.args.n > 1\"}\n",
     );
-    let cached =
-        Load { packs: vec![path.clone()], cache: Some(folder.path().join("cache")), ..Load::default() };
+    let cache = midrail::Cache { folder: folder.path().join("cache"), key: [7; 32] };
+    let cached = Load { packs: vec![path.clone()], cache: Some(cache), ..Load::default() };
     let first = cached.load().unwrap();
     assert!(!first.documents.is_empty());
     let second = cached.load().unwrap();
     assert!(second.documents.is_empty(), "the second load reads the text again");
     assert_eq!(first.policy.revision(), second.policy.revision());
     assert_eq!(effect(first, "x"), effect(second, "x"));
-    // A broken cache is read past, a changed pack is read anew.
-    for entry in fs::read_dir(folder.path().join("cache")).unwrap() {
-        fs::write(entry.unwrap().path(), "garbage").unwrap();
+    // A broken or forged cache is read past, a changed pack is read anew.
+    for content in ["garbage", "0000\n[]", "[]"] {
+        for entry in fs::read_dir(folder.path().join("cache")).unwrap() {
+            fs::write(entry.unwrap().path(), content).unwrap();
+        }
+        assert_eq!(effect(cached.load().unwrap(), "x"), Effect::Block, "{content}");
     }
     assert_eq!(effect(cached.load().unwrap(), "x"), Effect::Block);
     fs::write(&path, "pack: p\nguardrails:\n  - {id: g, tools: z}\n").unwrap();
