@@ -1,7 +1,7 @@
 //! `midrail check`: decides one event.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use midrail::store::Keys;
@@ -37,7 +37,11 @@ pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, Failure> {
     let of_event = event.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_dir());
     // A session stays in the folder that it began in, wherever the agent has moved.
     let began_in = store.as_ref().ok().and_then(|store| midrail::folder_of(store, &event).ok().flatten());
-    let folder = began_in.or(of_event).or_else(|| here.clone());
+    let folder = match (began_in, of_event) {
+        (Some(began_in), Some(now)) if is_below(&now, &began_in) => Some(now),
+        (Some(began_in), _) => Some(began_in),
+        (None, now) => now.or_else(|| here.clone()),
+    };
     let cache = store.as_ref().ok().and_then(cache);
     let loaded = Load { cache, ..args.packs.of_folder(folder.clone()) }.load()?;
     if event.cwd.is_none() && args.root.is_none() {
@@ -57,6 +61,10 @@ pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, Failure> {
     };
     print(&event, &decision, output)?;
     Ok(Exit::of(decision.effect))
+}
+
+fn is_below(folder: &Path, other: &Path) -> bool {
+    folder.canonicalize().is_ok_and(|folder| folder.starts_with(other))
 }
 
 /// Where compiled packs are kept, sealed with the store's key.

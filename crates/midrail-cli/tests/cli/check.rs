@@ -119,10 +119,24 @@ fn packs_come_from_the_layers_of_the_events_folder_or_are_named() {
     let named = world.write("other.yaml", "pack: q\nguardrails:\n  - {id: named, tools: x, reason: No.}\n");
     world.feed(&["check", "--pack", &named], event.to_string()).code(2).says("named");
     world.feed(&["check", "--pack", "default"], event.to_string()).code(0);
-    world.write("inner/.midrail/p.yaml", "pack: r\nguardrails:\n  - {id: inner, tools: x, reason: No.}\n");
-    let mut elsewhere = event.clone();
-    elsewhere["cwd"] = json!(world.path("inner"));
-    world.check(&elsewhere).code(2).says("inner");
+    // Packs further in add to those further out, and take none of them away.
+    world.write("inner/.midrail/p.yaml", "pack: r\nguardrails:\n  - {id: inner, tools: y, reason: No.}\n");
+    let inside = |tool: &str| {
+        let mut event = before(tool, json!({}));
+        event["cwd"] = json!(world.path("inner"));
+        event
+    };
+    world.check(&inside("x")).code(2).says("here");
+    world.check(&inside("y")).code(2).says("inner");
+}
+
+#[test]
+fn an_agent_that_moves_keeps_its_guardrails() {
+    let world = World::with_pack("pack: p\nguardrails:\n  - {id: here, tools: x, reason: No.}\n");
+    let at = |cwd: &str| json!({"kind": "before_tool", "session": "s", "cwd": cwd, "tool": {"name": "x"}});
+    world.check(&at(&world.path(""))).code(2).says("here");
+    world.check(&at("/tmp")).code(2).says("here");
+    world.check(&at("/no/such/folder")).code(2).says("here");
 }
 
 #[test]
