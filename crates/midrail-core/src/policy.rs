@@ -151,7 +151,8 @@ impl Policy {
 
     /// The chain for an event.
     pub(crate) fn chain(&self, event: &Event) -> Arc<[Link]> {
-        let tool = event.tool_name();
+        // A call whose tool has no name might be of any tool, like one that tells none.
+        let tool = event.tool_name().filter(|name| !name.is_empty());
         // A name that no real tool has is not worth remembering.
         let key = (event.kind, tool.map(|name| name.get(..MAX_NAME).unwrap_or(name).to_owned()));
         let is_kept = tool.is_none_or(|name| name.len() <= MAX_NAME);

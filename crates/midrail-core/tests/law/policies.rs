@@ -7,18 +7,19 @@ use crate::plan::{Does, Plan, plan, policy, says};
 use crate::world::{Backing, Run, once, write};
 
 #[test]
-fn a_tool_without_a_name_is_not_the_absence_of_a_tool() {
+fn a_call_of_no_named_tool_might_be_of_any() {
     let plans = [Plan { governs: Some(vec!["Write".to_owned()]), ..says("a", Effect::Block) }];
     let (nameless, none) = (Event::before_tool("", json!({})), Event::new(EventKind::BeforeTool));
-    assert_eq!(once(&plans, &none).effect, Effect::Block);
-    assert_eq!(once(&plans, &nameless).effect, Effect::Allow);
-    // Whichever comes first, the other is not taken for it.
-    for order in [[&nameless, &none], [&none, &nameless]] {
-        let mut run = Run::new(&plans);
-        for event in order {
-            let expected = if event.tool.is_none() { Effect::Block } else { Effect::Allow };
-            assert_eq!(run.feed(event).effect, expected);
-        }
+    let other = Event::before_tool("Read", json!({}));
+    for event in [&nameless, &none] {
+        assert_eq!(once(&plans, event).effect, Effect::Block);
+    }
+    // Whichever comes first, the others are not taken for it.
+    let mut run = Run::new(&plans);
+    for (event, expected) in
+        [(&other, Effect::Allow), (&nameless, Effect::Block), (&none, Effect::Block), (&other, Effect::Allow)]
+    {
+        assert_eq!(run.feed(event).effect, expected);
     }
 }
 

@@ -530,10 +530,12 @@ fn governs(plan: &Plan, event: &Event) -> bool {
     tool_fits(&plan.governs, event)
 }
 
-/// An event without a tool concerns everyone.
+/// An event without a tool, or with one that has no name, concerns everyone.
 fn tool_fits(tools: &Option<Vec<String>>, event: &Event) -> bool {
     match (tools, &event.tool) {
-        (Some(names), Some(tool)) => names.iter().any(|name| matches(name, &tool.name)),
+        (Some(names), Some(tool)) if !tool.name.is_empty() => {
+            names.iter().any(|name| matches(name, &tool.name))
+        }
         _ => true,
     }
 }
