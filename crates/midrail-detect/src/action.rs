@@ -138,18 +138,6 @@ const KNOWN: &[(ActionType, &[&str])] = &[
             "view_file",
             "open_file",
             "get_file_contents",
-            "Grep",
-            "Glob",
-            "LS",
-            "grep",
-            "glob",
-            "list",
-            "list_directory",
-            "list_dir",
-            "search_file_content",
-            "grep_search",
-            "file_search",
-            "directory_tree",
             "get_file_info",
         ],
     ),
@@ -264,6 +252,9 @@ fn kind_of(tool: &ToolCall, targets: &Targets, has_command: bool) -> ActionType 
         return ActionType::FileWrite;
     }
     let name = bare_name(&tool.name);
+    if SEARCHES.contains(&name) {
+        return ActionType::FileRead;
+    }
     // What is known of a tool stands, whatever else its arguments say.
     if let Some((kind, _)) = KNOWN.iter().find(|(_, names)| names.contains(&name)) {
         return *kind;
@@ -312,6 +303,13 @@ fn has_word(name: &str, word: &str) -> bool {
             found.eq_ignore_ascii_case(word) && starts && ends
         },
     )
+}
+
+/// Whether a tool is known by its name to work on files of this machine. A tool of an MCP server that is not may well
+/// mean files elsewhere, in a repository or a bucket.
+pub fn is_known(tool: &str) -> bool {
+    let name = bare_name(tool);
+    EDITORS.contains(&name) || KNOWN.iter().any(|(_, names)| names.contains(&name))
 }
 
 /// The tool's name without the prefix of its MCP server: `mcp__fs__read_text_file` is `read_text_file`.

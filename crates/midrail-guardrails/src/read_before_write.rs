@@ -4,7 +4,7 @@ use midrail_core::{
     Action, ActionType, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Tools,
     Verdict, glob,
 };
-use midrail_detect::action::bare_name;
+use midrail_detect::action::{bare_name, is_known};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -112,7 +112,8 @@ impl ReadBeforeWrite {
 
     fn is_write(&self, tool: &str, action: &Action) -> bool {
         if self.write_tools.is_empty() {
-            return action.kind == ActionType::FileWrite;
+            let may_be_elsewhere = tool.starts_with("mcp__") && !is_known(tool);
+            return action.kind == ActionType::FileWrite && !may_be_elsewhere;
         }
         self.write_tools.iter().any(|pattern| glob::name_matches(pattern, tool))
     }
@@ -387,6 +388,15 @@ mod tests {
         let diff = "--- a/existing.txt\n+++ b/existing.txt\n@@ -1 +1 @@\n-a\n+b\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n";
         let decision = run.before("patch", json!({"unified_diff": diff}));
         assert_eq!(decision.metadata["path"], json!("b.txt"));
+    }
+
+    #[test]
+    fn a_server_that_may_mean_files_elsewhere_is_not_governed() {
+        let mut run = run(json!({}));
+        let args = json!({"path": "existing.txt", "content": ""});
+        assert_eq!(run.before("mcp__github__create_or_update_file", args.clone()).effect, Effect::Allow);
+        assert_eq!(run.before("mcp__fs__write_file", args.clone()).effect, Effect::Block);
+        assert_eq!(run.before("saveDocument", args).effect, Effect::Block);
     }
 
     #[test]
