@@ -1,10 +1,12 @@
-//! Any text as a patch.
+//! Any text as a patch: each file once, and none without a name.
 #![no_main]
+
+use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    for file in midrail_detect::patch::targets(text) {
-        assert!(text.contains(file));
-    }
+    let files = midrail_detect::patch::targets(text);
+    assert!(files.iter().all(|file| !file.is_empty()));
+    assert_eq!(files.iter().collect::<BTreeSet<_>>().len(), files.len());
 });
