@@ -226,13 +226,12 @@ impl<'o> Player<'o> {
     fn act(&mut self, tool: &str, args: &Value, expected: Effect) -> Result<Decision, Failure> {
         let before = Event::before_tool(tool, args.clone());
         let (mut decision, permit) = self.session.ask(&before);
-        self.show(&before, &decision, true)?;
+        self.show(&before, &decision)?;
         if let Some(permit) = permit {
             let result = self.run(&permit);
             let after = Event::after_tool(tool, args.clone(), result);
             let told = self.session.decide(after.clone());
-            let is_news = told.effect > Effect::Allow || !after.is_success();
-            self.show(&after, &told, is_news)?;
+            self.show(&after, &told)?;
             if told.effect > decision.effect {
                 decision = told;
             }
@@ -274,14 +273,10 @@ impl<'o> Player<'o> {
             .map_err(|error| Failure::new(format!("could not change the demo's file: {error}")))
     }
 
-    fn show(&mut self, event: &Event, decision: &Decision, is_news: bool) -> Result<(), Failure> {
+    fn show(&mut self, event: &Event, decision: &Decision) -> Result<(), Failure> {
         self.clock.advance(5.0);
         if self.output.is_json() {
             return self.output.json_text(&wire::encode(decision));
-        }
-        if !is_news {
-            self.timeline.count(decision.effect);
-            return Ok(());
         }
         for line in self.timeline.add(self.clock.now(), event, decision, self.output) {
             self.output.line(line)?;
