@@ -36,6 +36,6 @@ pub use facts::{Fact, FactKey, Facts, FileState, Finding, Needs, UnknownFact};
 pub use guardrail::{Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
 pub use policy::{Entry, Policy, hex};
 pub use record::{PolicyDenied, Record};
-pub use session::{Changes, Session, Snapshot};
+pub use session::{Changes, RESERVED_IDS, Session, Snapshot};
 pub use tally::{HALTED, action_text, approval_key};
 pub use verdict::{Recovery, Redaction, Verdict};

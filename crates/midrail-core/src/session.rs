@@ -62,10 +62,12 @@ impl Changes {
     }
 }
 
+/// Words that the law keeps its own slices under. Packs may not use them as ids; those of programs are escaped.
+pub const RESERVED_IDS: &[&str] = &["approval", "denied", "halted", "retry", "root", "shadow", "var", "warn"];
+
 /// A guardrail's id as a part of a key: without the separators of keys, and apart from the law's own.
 pub(crate) fn key_part(id: &str) -> Cow<'_, str> {
-    const OF_THE_LAW: &[&str] = &["approval", "denied", "halted", "retry", "root", "shadow", "var", "warn"];
-    if OF_THE_LAW.contains(&id) {
+    if RESERVED_IDS.contains(&id) {
         Cow::Owned(format!("%{id}"))
     } else if id.contains(['%', '/', '@']) {
         Cow::Owned(id.replace('%', "%25").replace('/', "%2F").replace('@', "%40"))

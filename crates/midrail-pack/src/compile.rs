@@ -7,7 +7,7 @@ mod spec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midrail_core::{Definition, Entry, Guardrail, Spec, glob};
+use midrail_core::{Definition, Entry, Guardrail, RESERVED_IDS, Spec, glob};
 use midrail_guardrails::{
     CATALOGUE, InjectionPatterns, Page, ReadBeforeWrite, ScopeBoundary, SecretRedaction, TimeBudget,
     TokenBudget, ToolAllowlist, Unconfigured,
@@ -18,6 +18,9 @@ use crate::expr::{Expected, ExprProblem, Expression};
 use crate::names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
 use crate::raw::{AgentDefinition, AlertRule, Guard, Pack};
 use crate::rule::Deferred;
+
+/// The name under which the law itself speaks.
+const LAW: &str = "midrail";
 
 /// The page of the rules of order.
 const RULES: &str = "require_before";
@@ -67,9 +70,6 @@ impl Issue {
         self
     }
 }
-
-/// Ids that the law keeps its own state under.
-const RESERVED: &[&str] = &["midrail", "var", "warn", "retry", "approval", "halted", "shadow"];
 
 /// Compiles a pack, or lists everything that is wrong with it.
 pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Issue>> {
@@ -218,7 +218,7 @@ impl<'p> Compiler<'p> {
         if id.is_empty() || id.len() > 128 || !id.chars().all(is_clean) {
             let issue = Issue::new(&place, format!("`{}` cannot be an id", excerpt(&id)));
             self.issues.push(issue.help("an id has 1 to 128 characters, and no blank, `/` or `@`"));
-        } else if RESERVED.contains(&id.as_str()) {
+        } else if id == LAW || RESERVED_IDS.contains(&id.as_str()) {
             self.issues
                 .push(Issue::new(&place, format!("the id `{id}` is reserved")).help("choose another one"));
         } else if CATALOGUE.iter().any(|known| known.id == id && page.is_none_or(|page| page.id != id)) {
