@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::severity::{Confidence, Severity};
+
 /// The kind of thing that an action does.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
@@ -46,4 +48,56 @@ pub struct Action {
     /// The command line, where it runs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The files among them that are read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
+    /// The files among them that are created, changed or removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
+    /// The hosts that it talks to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// The programs that its command line starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
+    /// Files that it runs as programs, and whose content the command line does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<String>,
+    /// What it might destroy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dangers: Vec<Danger>,
+    /// Its command line is longer, deeper or more work than is looked into: what it does is not all here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
+}
+
+/// Something in a command line, a script or a statement that might destroy.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Danger {
+    /// The rule that it falls under: `rm-recursive`.
+    pub rule: String,
+    /// How bad it would be.
+    pub severity: Severity,
+    /// How sure the detector is.
+    pub confidence: Confidence,
+    /// What it does, in words: `rm deletes ~ and everything below it`.
+    pub reason: String,
+    /// What to do instead.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub safer: String,
+    /// The command as it would run, with quotes and variables resolved: `rm -rf ~`.
+    pub command: String,
+    /// The files that it would hit, relative to the folder that the whole command line starts in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// Harmless where every target lies in the sandbox or in a temporary folder.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub harmless_inside: bool,
+    /// By the spelling of its targets, all of them lie there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_inside: bool,
+    /// First byte in the command line.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
 }

@@ -116,6 +116,31 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Personal data in the event's texts.
+    pub fn personal_data(&self) -> Result<&'a [Finding], Missing> {
+        self.findings(FactKey::PersonalData)
+    }
+
+    /// Attempts in the event's texts to take over a model.
+    pub fn injections(&self) -> Result<&'a [Finding], Missing> {
+        self.findings(FactKey::Injections)
+    }
+
+    fn findings(&self, key: FactKey) -> Result<&'a [Finding], Missing> {
+        match self.world.fact(key.clone())? {
+            Fact::Findings(findings) => Ok(findings),
+            _ => Err(Missing(format!("`{key}` is not a list of findings"))),
+        }
+    }
+
+    /// What a file does if it is run as a script, by its [`Place`].
+    pub fn script(&self, place: &Place) -> Result<&'a Action, Missing> {
+        match self.world.fact(FactKey::Script(place.key.clone()))? {
+            Fact::Script(action) => Ok(action),
+            _ => Err(Missing(format!("`script:{}` is not what a script does", place.key))),
+        }
+    }
+
     /// The state of a file, by its [`Place`].
     pub fn file(&self, place: &Place) -> Result<&'a FileState, Missing> {
         match self.world.fact(FactKey::File(place.key.clone()))? {
@@ -130,6 +155,11 @@ impl<'a> Context<'a> {
             Fact::Answer(value) => Ok(value),
             _ => Err(Missing(format!("`answer:{name}` is not an answer"))),
         }
+    }
+
+    /// The folder that the session works in, where it is known.
+    pub fn root(&self) -> Option<&'a str> {
+        self.world.facts.root.as_deref()
     }
 
     /// Where a path of this event leads by its spelling. `mount` is the prefix under which the agent sees the root.

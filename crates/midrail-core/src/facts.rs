@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::action::Action;
+use crate::severity::{Confidence, Severity};
 
 /// The name of a fact. On the wire it is a text such as `file:src/a.rs`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +17,12 @@ pub enum FactKey {
     Action,
     /// The secrets in the event's texts.
     Secrets,
+    /// Personal data in the event's texts.
+    PersonalData,
+    /// Attempts in the event's texts to take over a model.
+    Injections,
+    /// What a file does if it is run as a script, by its place relative to the root.
+    Script(String),
     /// Where a path leads once symbolic links are followed, by the path as the caller spelt it.
     Place(String),
     /// The state of a file, by its place relative to the root (see [`crate::path`]).
@@ -29,6 +36,9 @@ impl fmt::Display for FactKey {
         match self {
             FactKey::Action => f.write_str("action"),
             FactKey::Secrets => f.write_str("secrets"),
+            FactKey::PersonalData => f.write_str("personal_data"),
+            FactKey::Injections => f.write_str("injections"),
+            FactKey::Script(path) => write!(f, "script:{path}"),
             FactKey::Place(path) => write!(f, "place:{path}"),
             FactKey::File(path) => write!(f, "file:{path}"),
             FactKey::Answer(name) => write!(f, "answer:{name}"),
@@ -48,6 +58,9 @@ impl FromStr for FactKey {
         match text.split_once(':') {
             None if text == "action" => Ok(FactKey::Action),
             None if text == "secrets" => Ok(FactKey::Secrets),
+            None if text == "personal_data" => Ok(FactKey::PersonalData),
+            None if text == "injections" => Ok(FactKey::Injections),
+            Some(("script", path)) => Ok(FactKey::Script(path.to_owned())),
             Some(("place", path)) => Ok(FactKey::Place(path.to_owned())),
             Some(("file", path)) => Ok(FactKey::File(path.to_owned())),
             Some(("answer", name)) => Ok(FactKey::Answer(name.to_owned())),
@@ -76,6 +89,10 @@ pub enum Fact {
     Action(Action),
     /// Places of secrets in the event's texts.
     Secrets(Vec<Finding>),
+    /// What a detector found in the event's texts.
+    Findings(Vec<Finding>),
+    /// What a script does if it is run.
+    Script(Action),
     /// The place that a path leads to: relative to the root where it lies inside, absolute where it does not.
     Place(String),
     /// The state of a file.
@@ -112,6 +129,15 @@ pub struct Finding {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
+    /// How bad it is.
+    #[serde(default)]
+    pub severity: Severity,
+    /// How sure the detector is.
+    #[serde(default)]
+    pub confidence: Confidence,
+    /// What it is, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub explanation: String,
     /// A keyed fingerprint of what was found, in hexadecimal. Never the thing itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fingerprint: String,

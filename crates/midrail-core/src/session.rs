@@ -63,7 +63,13 @@ impl Changes {
 }
 
 /// Words that the law keeps its own slices under. Packs may not use them as ids; those of programs are escaped.
-pub const RESERVED_IDS: &[&str] = &["approval", "denied", "halted", "retry", "root", "shadow", "var", "warn"];
+pub const RESERVED_IDS: &[&str] =
+    &["approval", "denied", "halted", "retry", "root", "shadow", "var", "warn", "written"];
+
+/// The slice that says that the agent wrote the file at a place.
+pub fn written_key(place: &str) -> String {
+    format!("written/{place}")
+}
 
 /// A guardrail's id as a part of a key: without the separators of keys, and apart from the law's own.
 pub(crate) fn key_part(id: &str) -> Cow<'_, str> {

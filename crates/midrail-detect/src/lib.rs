@@ -2,6 +2,12 @@
 //! decided by guardrails.
 
 pub mod action;
+pub mod finding;
 pub mod injection;
+pub mod of_event;
 pub mod patch;
+pub mod personal;
 pub mod secrets;
+pub mod shell;
+pub mod sql;
+pub mod texts;

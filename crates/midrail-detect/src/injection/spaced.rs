@@ -1,0 +1,71 @@
+//! Letters that stand apart (`i g n o r e`): joined again, and parted into the words that the rows know.
+
+use midrail_core::Confidence;
+
+use crate::finding::Hit;
+
+use super::confusables::{Fold, fold};
+use super::phrases;
+use super::vocabulary::Vocabulary;
+use super::words::{FIRST_HASH, SINGLE, Word, step};
+
+/// Letters of one run that are looked at.
+const MAX_RUN: usize = 4_096;
+/// Letters in a row that are no accident.
+const MIN_RUN: usize = 5;
+
+/// Adds the phrases that are spelled letter by letter.
+pub(super) fn scan(text: &str, words: &[Word], vocabulary: &Vocabulary, hits: &mut Vec<Hit>) {
+    let mut at = 0;
+    while at < words.len() {
+        let rest = words.get(at..).unwrap_or_default();
+        let length = rest.iter().take(MAX_RUN).take_while(|word| word.flags & SINGLE != 0).count();
+        if let Some(run) = rest.get(..length).filter(|_| length >= MIN_RUN) {
+            let joined = join(text, run, vocabulary);
+            for found in phrases::find(&joined, vocabulary).iter().filter(|found| !found.phrase.row.weak) {
+                if let Some(span) = super::span_of(&joined, found.first, found.last) {
+                    hits.push(super::hit(found.phrase.row.family, span, Confidence::High));
+                }
+            }
+        }
+        at += length.max(1);
+    }
+}
+
+/// The words that the letters spell, longest first.
+fn join(text: &str, letters: &[Word], vocabulary: &Vocabulary) -> Vec<Word> {
+    let mut words = Vec::new();
+    let mut at = 0;
+    while at < letters.len() {
+        let mut known = (1, 0, 0);
+        let mut hash = FIRST_HASH;
+        for length in 1..=vocabulary.longest() {
+            let Some(letter) = letters.get(at + length - 1) else { break };
+            let Some(c) = folded(text.get(letter.start..letter.end).unwrap_or_default()) else { break };
+            hash = step(hash, c);
+            let id = vocabulary.id(hash);
+            if id != 0 && length > 1 {
+                known = (length, hash, id);
+            }
+        }
+        let (length, hash, id) = known;
+        if let (Some(first), Some(last)) = (letters.get(at), letters.get(at + length - 1)) {
+            words.push(Word { hash, stem: hash, id, start: first.start, end: last.end, flags: 0 });
+        }
+        at += length;
+    }
+    words
+}
+
+/// The letter that a word of one letter is.
+fn folded(letter: &str) -> Option<char> {
+    letter.chars().find_map(|c| {
+        if c.is_ascii_alphanumeric() {
+            return Some(c.to_ascii_lowercase());
+        }
+        match fold(c, &mut Vec::new()) {
+            Fold::Letter(letter) => Some(letter),
+            Fold::Ideograph(_) | Fold::Invisible | Fold::Boundary => None,
+        }
+    })
+}

@@ -1,0 +1,273 @@
+//! The rows of all families, compiled once: every word that a rule knows, the sets it belongs to, the phrases it begins.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use super::encoded::{BACKWARDS, TURNED_BY_13};
+use super::rows::{CLASSES, Row, TABLES};
+use super::words::hash_of;
+
+/// Numbers the sets of words.
+pub(super) type ClassId = u16;
+
+/// Words that may stand between two steps of a phrase.
+pub(super) const FILLERS: &str = "@filler";
+/// Words that tell that a phrase is talked about.
+pub(super) const MENTIONS: &str = "@mention";
+
+/// One step of a phrase: a word of the set has to come, within `gap` words of the step before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) class: ClassId,
+    pub(super) gap: usize,
+    /// Any word may stand in the gap, as long as the sentence goes on; else only fillers may.
+    pub(super) any: bool,
+    pub(super) capitals: bool,
+    /// A comma or colon stands before the word.
+    pub(super) called: bool,
+}
+
+/// A compiled row.
+#[derive(Debug)]
+pub(super) struct Phrase {
+    pub(super) row: &'static Row,
+    pub(super) steps: Vec<Step>,
+    /// None of these words stands just before.
+    pub(super) not_after: Option<ClassId>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    classes: Vec<ClassId>,
+    begins: Vec<usize>,
+}
+
+/// All words and phrases.
+#[derive(Debug, Default)]
+pub(super) struct Vocabulary {
+    /// Open addressing, a power of two long; 0 is an empty place.
+    places: Vec<(u64, u32)>,
+    /// For each word one bit for each set, `stride` numbers a word.
+    bits: Vec<u64>,
+    stride: usize,
+    /// For each word the phrases that it may begin.
+    begins: Vec<Vec<usize>>,
+    pub(super) phrases: Vec<Phrase>,
+    pub(super) fillers: ClassId,
+    pub(super) mentions: ClassId,
+    /// Words of attacks, each letter moved by 13.
+    pub(super) turned: ClassId,
+    /// Words of attacks, written backwards.
+    pub(super) backwards: ClassId,
+    longest: usize,
+}
+
+/// The vocabulary of all rows.
+pub(super) fn vocabulary() -> &'static Vocabulary {
+    static ALL: LazyLock<Vocabulary> = LazyLock::new(|| Compiler::default().compile());
+    &ALL
+}
+
+impl Vocabulary {
+    /// The number of a word; 0 where no rule knows it.
+    pub(super) fn id(&self, hash: u64) -> u32 {
+        let mask = self.places.len().wrapping_sub(1);
+        let mut at = usize::try_from(hash ^ (hash >> 32)).unwrap_or_default() & mask;
+        loop {
+            match self.places.get(at) {
+                Some((_, 0)) | None => return 0,
+                Some((known, id)) if *known == hash => return *id,
+                Some(_) => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    pub(super) fn is_in(&self, id: u32, class: ClassId) -> bool {
+        let Ok(word) = usize::try_from(id) else { return false };
+        let bits = self.bits.get(word * self.stride + usize::from(class >> 6));
+        id != 0 && bits.is_some_and(|bits| bits >> (class & 63) & 1 == 1)
+    }
+
+    /// Is it a word of attacks in rot13, or backwards?
+    pub(super) fn is_turned(&self, id: u32) -> bool {
+        self.is_in(id, self.turned) || self.is_in(id, self.backwards)
+    }
+
+    /// The phrases that may begin with a word.
+    pub(super) fn begun_by(&self, id: u32) -> &[usize] {
+        usize::try_from(id).ok().and_then(|id| self.begins.get(id)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Letters of the longest word.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
+    }
+}
+
+#[derive(Default)]
+struct Compiler {
+    classes: BTreeMap<String, ClassId>,
+    members: Vec<Vec<u64>>,
+    phrases: Vec<Phrase>,
+    longest: usize,
+}
+
+impl Compiler {
+    fn compile(mut self) -> Vocabulary {
+        let fillers = self.class(FILLERS);
+        let mentions = self.class(MENTIONS);
+        let turned = self.class(&TURNED_BY_13.join("|"));
+        let backwards = self.class(&BACKWARDS.join("|"));
+        for row in TABLES.iter().copied().flatten() {
+            for pattern in row.patterns {
+                for variant in variants(pattern) {
+                    let phrase = self.phrase(row, &variant);
+                    self.phrases.push(phrase);
+                }
+            }
+        }
+        Vocabulary { fillers, mentions, turned, backwards, ..self.finish() }
+    }
+
+    fn phrase(&mut self, row: &'static Row, variant: &[String]) -> Phrase {
+        let (mut steps, mut not_after, mut gap) = (Vec::new(), None, None);
+        for item in variant {
+            if let Some(count) = item.strip_prefix('~') {
+                gap = count.parse().ok();
+            } else if let Some(words) = item.strip_prefix('!') {
+                not_after = Some(self.class(words));
+            } else {
+                let (capitals, words) = match item.strip_prefix('^') {
+                    Some(words) => (true, words),
+                    None => (false, item.as_str()),
+                };
+                let (called, words) = match words.strip_prefix(':') {
+                    Some(words) => (true, words),
+                    None => (false, words),
+                };
+                let class = self.class(words);
+                let any = gap.is_some();
+                steps.push(Step { class, gap: gap.take().unwrap_or(MAX_FILLERS), any, capitals, called });
+            }
+        }
+        Phrase { row, steps, not_after }
+    }
+
+    fn class(&mut self, words: &str) -> ClassId {
+        if let Some(id) = self.classes.get(words) {
+            return *id;
+        }
+        let id = ClassId::try_from(self.members.len()).unwrap_or(ClassId::MAX);
+        let mut members = Vec::new();
+        for word in words.split('|').flat_map(named) {
+            self.longest = self.longest.max(word.len());
+            members.push(hash_of(word));
+        }
+        self.classes.insert(words.to_owned(), id);
+        self.members.push(members);
+        id
+    }
+
+    fn finish(self) -> Vocabulary {
+        let mut entries: BTreeMap<u64, Entry> = BTreeMap::new();
+        for (class, members) in self.members.iter().enumerate() {
+            for hash in members {
+                entries.entry(*hash).or_default().classes.extend(ClassId::try_from(class));
+            }
+        }
+        for (number, phrase) in self.phrases.iter().enumerate() {
+            let Some(first) = phrase.steps.first() else { continue };
+            for hash in self.members.get(usize::from(first.class)).into_iter().flatten() {
+                let begins = &mut entries.entry(*hash).or_default().begins;
+                if begins.last() != Some(&number) {
+                    begins.push(number);
+                }
+            }
+        }
+        let size = (entries.len() * 4).next_power_of_two();
+        let mut places = vec![(0_u64, 0_u32); size];
+        let stride = self.members.len().div_ceil(64);
+        let mut bits = vec![0_u64; stride * (entries.len() + 1)];
+        let mut begins = vec![Vec::new()];
+        for (hash, entry) in entries {
+            let mut at = usize::try_from(hash ^ (hash >> 32)).unwrap_or_default() & (size - 1);
+            while places.get(at).is_some_and(|place| place.1 != 0) {
+                at = (at + 1) & (size - 1);
+            }
+            if let (Some(place), Ok(id)) = (places.get_mut(at), u32::try_from(begins.len())) {
+                *place = (hash, id);
+            }
+            for class in entry.classes {
+                if let Some(bits) = bits.get_mut(begins.len() * stride + usize::from(class >> 6)) {
+                    *bits |= 1 << (class & 63);
+                }
+            }
+            begins.push(entry.begins);
+        }
+        let Compiler { phrases, longest, .. } = self;
+        Vocabulary { places, bits, stride, begins, phrases, longest, ..Vocabulary::default() }
+    }
+}
+
+/// Fillers in a row that a phrase bears.
+const MAX_FILLERS: usize = 5;
+
+/// The words of a named set, or the word itself.
+fn named(word: &str) -> Vec<&str> {
+    if !word.starts_with('@') {
+        return vec![word];
+    }
+    let Some((_, members)) = CLASSES.iter().find(|(name, _)| *name == word) else { return Vec::new() };
+    members.split_whitespace().flat_map(named).collect()
+}
+
+/// A pattern with alternatives of several words (`a_b`) becomes one variant with single words and one for each such.
+fn variants(pattern: &str) -> Vec<Vec<String>> {
+    let mut all: Vec<Vec<String>> = vec![Vec::new()];
+    for item in pattern.split_whitespace() {
+        let (singles, several): (Vec<&str>, Vec<&str>) =
+            item.split('|').partition(|word| !word.contains('_'));
+        let mut next = Vec::new();
+        for before in &all {
+            if !singles.is_empty() {
+                next.push(before.iter().cloned().chain([singles.join("|")]).collect());
+            }
+            for words in &several {
+                let mut variant = before.clone();
+                for (number, word) in words.split('_').enumerate() {
+                    if number > 0 {
+                        variant.push("~0".to_owned());
+                    }
+                    variant.push(word.to_owned());
+                }
+                next.push(variant);
+            }
+        }
+        all = next;
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_named_set_exists_and_no_step_is_empty() {
+        let mut compiler = Compiler::default();
+        for row in TABLES.iter().copied().flatten() {
+            for pattern in row.patterns {
+                for item in pattern.split_whitespace().flat_map(|item| item.split('|')) {
+                    let word = item.trim_start_matches(['^', '!', ':']);
+                    if word.starts_with('@') {
+                        assert!(CLASSES.iter().any(|(name, _)| *name == word), "{pattern}: {word}");
+                    }
+                }
+                for variant in variants(pattern) {
+                    assert!(!compiler.phrase(row, &variant).steps.is_empty(), "{pattern}");
+                }
+            }
+        }
+        assert!(compiler.members.iter().all(|members| !members.is_empty()));
+    }
+}

@@ -1,0 +1,438 @@
+//! The words of a text as a model would read them: folded, unescaped, each with its place in the original.
+
+use super::confusables::{Fold, fold, is_invisible_space};
+use super::vocabulary::Vocabulary;
+
+/// Sentence punctuation or the edge of a quoted or bracketed piece stands before the word.
+pub(super) const BREAK: u8 = 1;
+/// A field of data ends or begins before the word.
+pub(super) const FIELD: u8 = 64;
+/// An empty line stands before the word.
+pub(super) const EMPTY_LINE: u8 = 32;
+/// All of its letters are capitals, and there are two or more.
+pub(super) const CAPITALS: u8 = 2;
+/// The edge of a quoted piece stands before the word: the beginning of a field of data.
+pub(super) const QUOTE: u8 = 4;
+/// It holds only digits.
+pub(super) const NUMBER: u8 = 8;
+/// A comma, a colon or the like stands before the word: who was named is spoken to.
+pub(super) const CALLED: u8 = 128;
+/// It is a single letter.
+pub(super) const SINGLE: u8 = 16;
+
+/// The longest word in letters: what is longer is no word.
+const MAX_LETTERS: u32 = 28;
+/// From this length on, a word may be a piece in another encoding.
+const LONG: u32 = 16;
+/// The longest word of the vocabulary in a script without spaces.
+const MAX_IDEOGRAPHS: usize = 10;
+
+/// One word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Word {
+    /// Hash of the folded letters.
+    pub(super) hash: u64,
+    /// Hash of the first letters: words of one stem share it.
+    pub(super) stem: u64,
+    /// Number in the vocabulary; 0 for a word that no rule knows.
+    pub(super) id: u32,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) flags: u8,
+}
+
+/// How a text is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Manner {
+    /// Invisible characters part words, instead of vanishing inside them.
+    pub(super) invisible_parts: bool,
+    /// Signs stand for letters: `@` for a, `$` for s, `!` and `|` for i.
+    pub(super) signs_are_letters: bool,
+}
+
+/// What was noticed on the way: what asks for another reading.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Noticed {
+    /// Invisible characters that might stand for spaces.
+    pub(super) invisible_spaces: bool,
+    /// Words that digits spell, as in `1gn0r3`.
+    pub(super) digits_as_letters: bool,
+    /// Five or more single letters in a row.
+    pub(super) spaced_letters: bool,
+    /// Words that are long enough for an encoding.
+    pub(super) long_words: bool,
+    /// Ten or more pairs of characters in a row, as in spaced hex.
+    pub(super) pairs: bool,
+    /// A word of attacks that is written backwards or in rot13.
+    pub(super) turned: bool,
+}
+
+pub(super) const FIRST_HASH: u64 = 0xcbf2_9ce4_8422_2325;
+const STEM_LETTERS: u32 = 5;
+
+pub(super) fn step(hash: u64, c: char) -> u64 {
+    (hash ^ u64::from(c)).wrapping_mul(0x0000_0100_0000_01b3)
+}
+
+/// The hash of a word in the tables: folded as texts are.
+pub(super) fn hash_of(word: &str) -> u64 {
+    let mut hash = FIRST_HASH;
+    let mut more = Vec::new();
+    for c in word.chars() {
+        if c.is_ascii_alphanumeric() {
+            hash = step(hash, c.to_ascii_lowercase());
+        } else if !c.is_ascii()
+            && let Fold::Letter(letter) | Fold::Ideograph(letter) = fold(c, &mut more)
+        {
+            hash = step(hash, letter);
+        }
+        for letter in more.drain(..) {
+            hash = step(hash, letter);
+        }
+    }
+    hash
+}
+
+/// Reads a text.
+pub(super) fn read(text: &str, vocabulary: &Vocabulary, manner: Manner) -> (Vec<Word>, Noticed) {
+    let mut reader = Reader {
+        text,
+        vocabulary,
+        manner,
+        words: Vec::with_capacity(text.len() / 6 + 8),
+        noticed: Noticed::default(),
+        current: Current::new(),
+        flags: BREAK,
+        singles: 0,
+        pairs: 0,
+        newlines: 0,
+    };
+    reader.run();
+    (reader.words, reader.noticed)
+}
+
+struct Current {
+    hash: u64,
+    stem: u64,
+    /// Hashes with digits read as letters; 1 is i in one and l in the other.
+    spelled: [u64; 2],
+    start: usize,
+    end: usize,
+    letters: u32,
+    digits: u32,
+    capitals: u32,
+}
+
+impl Current {
+    fn new() -> Self {
+        Current {
+            hash: FIRST_HASH,
+            stem: FIRST_HASH,
+            spelled: [FIRST_HASH; 2],
+            start: 0,
+            end: 0,
+            letters: 0,
+            digits: 0,
+            capitals: 0,
+        }
+    }
+
+    fn len(&self) -> u32 {
+        self.letters + self.digits
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    vocabulary: &'a Vocabulary,
+    manner: Manner,
+    words: Vec<Word>,
+    noticed: Noticed,
+    current: Current,
+    /// Flags of the next word.
+    flags: u8,
+    singles: u32,
+    pairs: u32,
+    newlines: u32,
+}
+
+impl Reader<'_> {
+    fn run(&mut self) {
+        let bytes = self.text.as_bytes();
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => {
+                    self.push(char::from(byte), at, at + 1);
+                    at += 1;
+                }
+                b' ' => {
+                    self.flush();
+                    at += 1;
+                }
+                b'\\' | b'&' | b'%' => match unescape(self.text, at) {
+                    Some((c, end)) => {
+                        self.take(c, at, end);
+                        at = end;
+                    }
+                    None => {
+                        self.boundary(byte);
+                        at += 1;
+                    }
+                },
+                // An apostrophe inside a word belongs to it: don't.
+                b'\''
+                    if self.current.letters > 0 && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) =>
+                {
+                    at += 1;
+                }
+                // The dot of a hidden file ends no sentence: .env
+                b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
+                    && matches!(
+                        at.checked_sub(1).and_then(|at| bytes.get(at)),
+                        Some(b' ' | b'/' | b'~' | b'`' | b'"')
+                    ) =>
+                {
+                    self.flush();
+                    at += 1;
+                }
+                b'@' | b'$' | b'!' | b'|' if self.manner.signs_are_letters => {
+                    let letter = match byte {
+                        b'@' => 'a',
+                        b'$' => 's',
+                        _ => 'i',
+                    };
+                    self.push(letter, at, at + 1);
+                    at += 1;
+                }
+                0..=0x7f => {
+                    self.boundary(byte);
+                    at += 1;
+                }
+                _ => {
+                    let Some(c) = self.text.get(at..).and_then(|rest| rest.chars().next()) else { break };
+                    let end = at + c.len_utf8();
+                    at = self.take(c, at, end);
+                }
+            }
+        }
+        self.flush();
+    }
+
+    /// Takes one character that stands at `at..end`, and answers where the next one begins.
+    fn take(&mut self, c: char, at: usize, end: usize) -> usize {
+        if c.is_ascii_alphanumeric() {
+            self.push(c, at, end);
+            return end;
+        }
+        if c.is_ascii() {
+            self.boundary(u8::try_from(u32::from(c)).unwrap_or(b' '));
+            return end;
+        }
+        if matches!(c, '’' | '‘' | 'ʼ') && self.current.letters > 0 {
+            let next = self.text.get(end..).and_then(|rest| rest.chars().next());
+            if next.is_some_and(char::is_alphabetic) {
+                return end;
+            }
+        }
+        let mut more = Vec::new();
+        match fold(c, &mut more) {
+            Fold::Letter(letter) => {
+                self.push(letter, at, end);
+                if c.is_uppercase() && letter.is_lowercase() {
+                    self.current.capitals += 1;
+                }
+                for letter in more {
+                    self.push(letter, at, end);
+                }
+            }
+            Fold::Invisible => {
+                if is_invisible_space(c) {
+                    self.noticed.invisible_spaces = true;
+                    if self.manner.invisible_parts {
+                        self.flush();
+                    }
+                }
+            }
+            Fold::Ideograph(_) => return self.ideographs(at),
+            Fold::Boundary => {
+                self.flush();
+                match c {
+                    '。' | '！' | '？' | '…' | '．' => self.flags |= BREAK,
+                    '“' | '”' | '«' | '»' | '„' | '「' | '」' | '『' | '』' => {
+                        self.flags |= BREAK | QUOTE
+                    }
+                    _ => {}
+                }
+            }
+        }
+        end
+    }
+
+    fn push(&mut self, c: char, at: usize, end: usize) {
+        let lower = c.to_ascii_lowercase();
+        let current = &mut self.current;
+        if current.len() == 0 {
+            current.start = at;
+        }
+        current.end = end;
+        current.hash = step(current.hash, lower);
+        if current.len() < STEM_LETTERS {
+            current.stem = current.hash;
+        }
+        if lower.is_ascii_digit() {
+            current.digits += 1;
+            let [one, other] = match lower {
+                '0' => ['o', 'o'],
+                '1' => ['i', 'l'],
+                '3' => ['e', 'e'],
+                '4' => ['a', 'a'],
+                '5' => ['s', 's'],
+                '7' => ['t', 't'],
+                '8' => ['b', 'b'],
+                _ => [lower, lower],
+            };
+            let [first, second] = current.spelled;
+            current.spelled = [step(first, one), step(second, other)];
+        } else {
+            current.letters += 1;
+            if lower != c {
+                current.capitals += 1;
+            }
+            let [first, second] = current.spelled;
+            current.spelled = [step(first, lower), step(second, lower)];
+        }
+    }
+
+    fn boundary(&mut self, byte: u8) {
+        self.flush();
+        match byte {
+            b'.' | b'!' | b'?' => self.flags |= BREAK,
+            b'"' | b'\'' | b'`' => self.flags |= BREAK | QUOTE,
+            b',' | b':' | b'{' | b'}' | b'[' | b']' if self.flags & QUOTE != 0 => self.flags |= FIELD,
+            b',' | b':' | b';' | b'-' => self.flags |= CALLED,
+            b'\n' => {
+                self.newlines += 1;
+                if self.newlines > 1 {
+                    self.flags |= EMPTY_LINE;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn flush(&mut self) {
+        let current = std::mem::replace(&mut self.current, Current::new());
+        if current.len() == 0 {
+            return;
+        }
+        let mut flags = std::mem::take(&mut self.flags);
+        self.newlines = 0;
+        if current.capitals > 1 && current.capitals == current.letters {
+            flags |= CAPITALS;
+        }
+        if current.letters == 0 {
+            flags |= NUMBER;
+        }
+        let mut id = 0;
+        if current.len() <= MAX_LETTERS {
+            id = self.vocabulary.id(current.hash);
+            if id == 0 && current.digits > 0 && current.letters > 0 {
+                let [one, other] = current.spelled;
+                id = self.vocabulary.id(one);
+                if id == 0 {
+                    id = self.vocabulary.id(other);
+                }
+                self.noticed.digits_as_letters |= id != 0;
+            }
+        }
+        self.noticed.long_words |= current.len() >= LONG;
+        self.noticed.turned |= id != 0 && self.vocabulary.is_turned(id);
+        self.pairs = if current.len() == 2 { self.pairs + 1 } else { 0 };
+        self.noticed.pairs |= self.pairs >= 10;
+        if current.len() == 1 {
+            flags |= SINGLE;
+            self.singles += 1;
+            self.noticed.spaced_letters |= self.singles >= 5;
+        } else {
+            self.singles = 0;
+        }
+        let (start, end) = (current.start, current.end);
+        self.words.push(Word { hash: current.hash, stem: current.stem, id, start, end, flags });
+    }
+
+    /// The longest word of the vocabulary here, or else one character.
+    fn ideographs(&mut self, at: usize) -> usize {
+        self.flush();
+        let rest = self.text.get(at..).unwrap_or_default();
+        let mut hash = FIRST_HASH;
+        let mut best: Option<Word> = None;
+        for (offset, c) in rest.char_indices().take(MAX_IDEOGRAPHS) {
+            if !matches!(fold(c, &mut Vec::new()), Fold::Ideograph(_)) {
+                break;
+            }
+            hash = step(hash, c);
+            let id = self.vocabulary.id(hash);
+            if best.is_none() || id != 0 {
+                let end = at + offset + c.len_utf8();
+                best = Some(Word { hash, stem: hash, id, start: at, end, flags: self.flags });
+            }
+        }
+        self.flags = 0;
+        self.newlines = 0;
+        let Some(word) = best else { return at + rest.chars().next().map_or(1, char::len_utf8) };
+        self.words.push(word);
+        word.end
+    }
+}
+
+/// The character that an escape at `at` stands for, and where the escape ends.
+fn unescape(text: &str, at: usize) -> Option<(char, usize)> {
+    let bytes = text.as_bytes();
+    let rest = text.get(at + 1..)?;
+    match (bytes.get(at)?, bytes.get(at + 1)?) {
+        (b'\\', b'n' | b'r') => Some(('\n', at + 2)),
+        (b'\\', b't') => Some((' ', at + 2)),
+        (b'\\', b'x') => number(rest.get(1..3)?, 16).map(|c| (c, at + 4)),
+        (b'\\', b'u') if rest.get(1..2) == Some("{") => {
+            let length = rest.bytes().skip(2).take(7).position(|byte| byte == b'}')?;
+            number(rest.get(2..2 + length)?, 16).map(|c| (c, at + 4 + length))
+        }
+        (b'\\', b'u') => number(rest.get(1..5)?, 16).map(|c| (c, at + 6)),
+        (b'%', _) => {
+            let c = number(rest.get(..2)?, 16)?;
+            c.is_ascii().then_some((c, at + 3))
+        }
+        (b'&', b'#') => {
+            let end = rest.bytes().take(10).position(|byte| byte == b';')?;
+            let digits = rest.get(1..end)?;
+            let c = match digits.strip_prefix(['x', 'X']) {
+                Some(digits) => number(digits, 16)?,
+                None => number(digits, 10)?,
+            };
+            Some((c, at + 2 + end))
+        }
+        (b'&', _) => {
+            let end = rest.bytes().take(8).position(|byte| byte == b';')?;
+            let c = match rest.get(..end)? {
+                "nbsp" => ' ',
+                "shy" | "zwnj" | "zwj" => '\u{200b}',
+                "quot" => '"',
+                "apos" => '\'',
+                "lt" => '<',
+                "gt" => '>',
+                "amp" => '+',
+                _ => return None,
+            };
+            Some((c, at + 2 + end))
+        }
+        _ => None,
+    }
+}
+
+fn number(digits: &str, radix: u32) -> Option<char> {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    u32::from_str_radix(digits, radix).ok().and_then(char::from_u32)
+}

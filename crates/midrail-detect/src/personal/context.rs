@@ -1,0 +1,209 @@
+//! The words around a candidate, which tell a phone number from an order number.
+
+use super::candidates::{byte, byte_before, is_escape, run_end};
+
+/// How many bytes before a candidate are read for words.
+pub(super) const BEFORE: usize = 56;
+
+/// How many bytes after it.
+pub(super) const AFTER: usize = 24;
+
+/// The most words that are kept, on both sides together and before.
+const MOST_WORDS: usize = 18;
+const MOST_BEFORE: usize = 12;
+
+/// How far away the first word after a candidate counts as.
+const FIRST_AFTER: usize = 2;
+
+/// A word, in lower case: where it lies in the buffer, and how many words away it stands.
+#[derive(Clone, Copy, Default)]
+struct Word {
+    start: usize,
+    end: usize,
+    rank: usize,
+}
+
+/// The words near a candidate.
+pub(super) struct Context {
+    text: [u8; BEFORE + AFTER],
+    words: [Word; MOST_WORDS],
+    count: usize,
+    /// The candidate is the value of a key: `phone: …`, `"ssn": "…"`.
+    pub(super) has_key: bool,
+}
+
+impl Context {
+    /// Reads the words around `start..end`.
+    pub(super) fn of(bytes: &[u8], start: usize, end: usize) -> Self {
+        Self::nearest(bytes, start, end, usize::MAX)
+    }
+
+    /// Reads the words around `start..end` that are at most `farthest` words away.
+    pub(super) fn nearest(bytes: &[u8], start: usize, end: usize, farthest: usize) -> Self {
+        let before = bytes.get(start.saturating_sub(BEFORE)..start).unwrap_or_default();
+        let (before, has_key) = key_of(before);
+        let mut context =
+            Context { text: [0; BEFORE + AFTER], words: [Word::default(); MOST_WORDS], count: 0, has_key };
+        context.copy(0, before);
+        context.add_before(before, farthest);
+        if !has_key && farthest >= FIRST_AFTER {
+            let after = bytes.get(end..).unwrap_or_default();
+            let after = after.get(..AFTER).unwrap_or(after);
+            let length = after.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(after.len());
+            let after = after.get(..length).unwrap_or_default();
+            context.copy(BEFORE, after);
+            context.add_after(after, farthest);
+        }
+        context
+    }
+
+    /// How many words away the nearest of some words is. A word that ends in `*` stands for all that start with it.
+    pub(super) fn rank(&self, wanted: &[&str]) -> Option<usize> {
+        self.rank_within(wanted, usize::MAX)
+    }
+
+    /// Whether one of some words is near.
+    pub(super) fn has(&self, wanted: &[&str]) -> bool {
+        self.rank(wanted).is_some()
+    }
+
+    /// Whether one of some words is at most `rank` words away.
+    pub(super) fn has_within(&self, wanted: &[&str], rank: usize) -> bool {
+        self.rank_within(wanted, rank).is_some()
+    }
+
+    /// How many words away the nearest of some words is, if it is at most `farthest`.
+    pub(super) fn rank_within(&self, wanted: &[&str], farthest: usize) -> Option<usize> {
+        let near = self.words.iter().take(self.count).filter(|word| word.rank <= farthest);
+        near.filter(|word| {
+            let found = self.text.get(word.start..word.end).unwrap_or_default();
+            wanted.iter().any(|wanted| fits(found, wanted.as_bytes()))
+        })
+        .map(|word| word.rank)
+        .min()
+    }
+
+    fn copy(&mut self, at: usize, text: &[u8]) {
+        for (to, from) in self.text.iter_mut().skip(at).zip(text) {
+            *to = from.to_ascii_lowercase();
+        }
+    }
+
+    /// Adds the words before the candidate, nearest first. `camelCase` is taken apart, and kept whole as well.
+    fn add_before(&mut self, text: &[u8], farthest: usize) {
+        let (mut end, mut rank, mut run_end) = (text.len(), 0, None);
+        while end > 0 && rank < MOST_BEFORE && rank <= farthest {
+            if !is_letter(byte(text, end - 1)) {
+                end -= 1;
+                run_end = None;
+                continue;
+            }
+            let whole_end = *run_end.get_or_insert(end);
+            let mut start = end - 1;
+            while start > 0 && is_letter(byte(text, start - 1)) && !is_hump(text, start) {
+                start -= 1;
+            }
+            // The letter of an escape such as `\n` is no part of the word after it.
+            let is_escaped = is_escape(text, start) && end - start > 1;
+            self.add(start + usize::from(is_escaped), end, rank);
+            let is_first = start == 0 || !is_letter(byte(text, start - 1));
+            if is_first && whole_end > end {
+                self.add(start, whole_end, rank);
+            }
+            rank += 1;
+            end = start;
+        }
+    }
+
+    /// Adds the words after the candidate. They count as farther away than those before.
+    fn add_after(&mut self, text: &[u8], farthest: usize) {
+        let (mut start, mut rank) = (0, FIRST_AFTER);
+        while start < text.len() && self.count < MOST_WORDS && rank <= farthest {
+            let end = run_end(text, start, is_letter);
+            if end > start {
+                self.add(BEFORE + start, BEFORE + end, rank);
+                rank += 1;
+            }
+            start = end + 1;
+        }
+    }
+
+    fn add(&mut self, start: usize, end: usize, rank: usize) {
+        if let Some(slot) = self.words.get_mut(self.count) {
+            *slot = Word { start, end, rank };
+            self.count += 1;
+        }
+    }
+}
+
+/// Where the candidate is the value of a key, only the key counts: the field before it is another matter.
+fn key_of(before: &[u8]) -> (&[u8], bool) {
+    let is_filler =
+        |byte: &u8| matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'\n' | b'\r' | b'(' | b'`' | b'*');
+    let Some(last) = before.iter().rposition(|byte| !is_filler(byte)) else { return (before, false) };
+    if !matches!(before.get(last), Some(b':' | b'=')) {
+        return (before, false);
+    }
+    let key = before.get(..last).unwrap_or_default();
+    let ends =
+        |byte: &u8| matches!(byte, b',' | b';' | b'{' | b'}' | b'\n' | b'\r' | b'&' | b'?' | b'|' | b'\\');
+    let start = key.iter().rposition(ends).map_or(0, |at| at + 1);
+    (key.get(start..).unwrap_or_default(), true)
+}
+
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte >= 0x80
+}
+
+fn is_hump(text: &[u8], at: usize) -> bool {
+    byte(text, at).is_ascii_uppercase() && byte_before(text, at).is_ascii_lowercase()
+}
+
+fn fits(found: &[u8], wanted: &[u8]) -> bool {
+    // Told by one byte for nearly all words.
+    if wanted.first().is_some_and(|first| first.is_ascii() && found.first() != Some(first)) {
+        return false;
+    }
+    match wanted.split_last() {
+        Some((b'*', stem)) => found.starts_with(stem),
+        // Scripts without spaces run words together.
+        Some((0x80.., _)) if wanted.first().is_some_and(|byte| *byte >= 0x80) => {
+            found.windows(wanted.len()).any(|part| part == wanted)
+        }
+        _ => found == wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(text: &str, words: &[&str]) -> Option<usize> {
+        let start = text.find('#').unwrap();
+        Context::of(text.as_bytes(), start, start + 1).rank(words)
+    }
+
+    #[test]
+    fn words_are_found_before_and_after() {
+        assert_eq!(near("my phone is #", &["phone"]), Some(1));
+        assert_eq!(near("# fax", &["fax"]), Some(2));
+        assert_eq!(near("customerPhone=#", &["phone"]), Some(0));
+        assert_eq!(near("phone_number: #", &["phone"]), Some(1));
+        assert_eq!(near("IdNr. #", &["idnr"]), Some(1));
+        assert_eq!(near("line\\nphone #", &["phone"]), Some(0));
+        assert_eq!(near("Steueridentifikationsnummer #", &["steuer*"]), Some(0));
+        assert_eq!(near("電話番号 #", &["電話"]), Some(0));
+        assert_eq!(near("microphones #", &["phone"]), None);
+    }
+
+    #[test]
+    fn a_key_hides_the_field_before_it() {
+        assert_eq!(near(r##"{"phone": "none", "order": "#"}"##, &["phone"]), None);
+        assert_eq!(near(r##"{"order": "none", "phone": "#"}"##, &["phone"]), Some(0));
+    }
+
+    #[test]
+    fn words_far_away_do_not_count() {
+        assert_eq!(near(&format!("phone {} #", "x ".repeat(BEFORE)), &["phone"]), None);
+    }
+}

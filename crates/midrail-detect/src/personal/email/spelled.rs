@@ -1,0 +1,95 @@
+//! E-mail addresses whose `@` is spelled in another way: escaped by a program, or in words by a person.
+
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use midrail_core::Confidence;
+
+use super::super::candidates::{byte, byte_before};
+use super::super::settings::Allowed;
+use super::{LONGEST_DOMAIN, domain_end, is_local, of_parts};
+use crate::finding::Hit;
+
+/// How programs write the sign.
+const ESCAPES: &[&str] = &["%40", "\\u0040", "\\x40", "&#64;", "&#064;", "&#x40;", "&commat;"];
+
+/// How people do. Other brackets mean something in code.
+const WORDS: &[&str] = &["[at]", "(at)"];
+
+/// And the full stop.
+const DOTS: &[&[u8]] = &[b"[dot]", b"(dot)", b"[.]", b"(.)"];
+
+/// The addresses of a text, in order.
+pub(super) fn scan(text: &[u8], allowed: &Allowed) -> Vec<Hit> {
+    static SEARCH: OnceLock<Option<AhoCorasick>> = OnceLock::new();
+    let search = SEARCH.get_or_init(|| {
+        let signs = ESCAPES.iter().chain(WORDS);
+        let builder = &mut AhoCorasick::builder();
+        builder.match_kind(MatchKind::LeftmostFirst).ascii_case_insensitive(true).build(signs).ok()
+    });
+    let Some(search) = search else { return Vec::new() };
+    let mut hits: Vec<Hit> = Vec::new();
+    for found in search.find_iter(text) {
+        let is_word = found.pattern().as_usize() >= ESCAPES.len();
+        let hit = address(text, found.start(), found.end(), is_word, allowed);
+        hits.extend(hit.filter(|hit| hits.last().is_none_or(|last| last.end <= hit.start)));
+    }
+    hits
+}
+
+fn address(text: &[u8], sign: usize, sign_end: usize, is_word: bool, allowed: &Allowed) -> Option<Hit> {
+    let (mut at, mut start) = (sign, sign_end);
+    // Blanks stand on both sides or on none: `call(at) next` is code.
+    if is_word && byte_before(text, at) == b' ' && byte(text, start) == b' ' {
+        (at, start) = (at - 1, start + 1);
+    }
+    if !is_local(byte_before(text, at)) || !byte(text, start).is_ascii_alphanumeric() {
+        return None;
+    }
+    let (domain, end) = if is_word {
+        spelled_domain(text, start)?
+    } else {
+        let end = domain_end(text, start)?;
+        (std::str::from_utf8(text.get(start..end)?).ok()?.to_ascii_lowercase(), end)
+    };
+    let hit = of_parts(text, at, end, &domain, allowed)?;
+    Some(Hit { confidence: hit.confidence.min(Confidence::Medium), ..hit })
+}
+
+/// The domain that starts at a place, with full stops or words for them, and where it ends.
+fn spelled_domain(text: &[u8], start: usize) -> Option<(String, usize)> {
+    let (mut domain, mut at) = (String::new(), start);
+    while at - start < LONGEST_DOMAIN {
+        let next = byte(text, at);
+        if next.is_ascii_alphanumeric() || next == b'-' {
+            domain.push(char::from(next.to_ascii_lowercase()));
+            at += 1;
+            continue;
+        }
+        let Some(label) = dot_end(text, at).filter(|label| byte(text, *label).is_ascii_alphanumeric()) else {
+            break;
+        };
+        domain.push('.');
+        at = label;
+    }
+    let is_whole = at - start < LONGEST_DOMAIN && !matches!(byte(text, at), b'_' | b'@' | b'(');
+    let is_right = domain.contains('.') && domain.split('.').all(|label| !label.starts_with('-'));
+    (is_whole && is_right && !domain.ends_with('-')).then_some((domain, at))
+}
+
+/// The end of the full stop, or of what stands for it, at a place.
+fn dot_end(text: &[u8], at: usize) -> Option<usize> {
+    if byte(text, at) == b'.' {
+        return Some(at + 1);
+    }
+    let is_spaced = byte(text, at) == b' ';
+    let from = at + usize::from(is_spaced);
+    let rest = text.get(from..)?;
+    let starts = |dot: &&&[u8]| rest.get(..dot.len()).is_some_and(|part| part.eq_ignore_ascii_case(dot));
+    let end = from + DOTS.iter().find(starts)?.len();
+    match (is_spaced, byte(text, end) == b' ') {
+        (true, true) => Some(end + 1),
+        (false, false) => Some(end),
+        _ => None,
+    }
+}

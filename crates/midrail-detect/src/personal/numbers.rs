@@ -1,0 +1,431 @@
+//! Leads each run of digits to the rules that its surroundings leave possible.
+
+use super::candidates::{byte, byte_before, follows_word, is_escape, is_word, run_end};
+use super::context::Context;
+use super::prose::{addresses, births};
+use super::settings::Allowed;
+use super::token::{LONGEST, Token};
+use super::{finance, identity, network, phone, places};
+use crate::finding::Hit;
+
+/// The longest row of groups of digits that may be one number. A longer one is a table of numbers.
+pub(super) const LONGEST_ROW: usize = 96;
+
+/// The shortest word of letters and digits that may be a number of a person.
+const SHORTEST_WORD: usize = 6;
+
+/// The fewest digits of a date, a coordinate or the address of a machine.
+const SHORTEST_PART: usize = 4;
+
+/// The fewest digits of a number of any other kind.
+const SHORTEST_NUMBER: usize = 7;
+
+/// The numbers of a text, as far as they are known.
+pub(super) struct Numbers<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    allowed: &'a Allowed,
+    /// Up to here the text is a table of numbers.
+    table_end: usize,
+    /// Numbers, in order.
+    pub(super) hits: Vec<Hit>,
+    /// Addresses, which may overlap numbers and each other.
+    pub(super) addresses: Vec<Hit>,
+}
+
+/// A row of groups of digits with single separators between them.
+struct Row {
+    /// None where letters are tied to the very first groups.
+    end: Option<usize>,
+    has_space: bool,
+    is_long: bool,
+}
+
+impl<'a> Numbers<'a> {
+    pub(super) fn new(text: &'a str, allowed: &'a Allowed) -> Self {
+        let bytes = text.as_bytes();
+        Numbers { text, bytes, allowed, table_end: 0, hits: Vec::new(), addresses: Vec::new() }
+    }
+
+    /// Looks at the run of digits that starts at a place, and answers where to go on.
+    pub(super) fn visit(&mut self, start: usize) -> usize {
+        let end = run_end(self.bytes, start, |byte| byte.is_ascii_digit());
+        let (before, after) = (byte_before(self.bytes, start), byte(self.bytes, end));
+        let follows = is_word(before) && follows_word(self.bytes, start);
+        let in_word = is_word(after) || follows;
+        // Most numbers in code and logs are short and stand alone.
+        let is_alone = !in_word && after != b':' && !matches!(before, b'+' | b'(');
+        if end - start <= 6 && is_alone && !(before == b':' && may_be_colons(self.bytes, start - 1)) {
+            if !may_join(after) && !matches!(before, b' ' | b'"' | b':') {
+                return end;
+            }
+            if next_group(self.bytes, end).is_none() && !has_check_letter(self.bytes, end) {
+                if addresses::may_start(before) {
+                    self.house(start, end);
+                }
+                return end;
+            }
+        }
+        // `12ms`, `64px`: no number of a person has small letters, and no address of a machine has these.
+        if !follows && matches!(after, b'g'..=b'z') && byte(self.bytes, end + 1).is_ascii_lowercase() {
+            return run_end(self.bytes, end, is_word);
+        }
+        // `v1`, `page22`: nor has any these before its digits, but for bank accounts, which start with two letters.
+        if follows
+            && matches!(before, b'g'..=b'z')
+            && (end - start < 2 || follows_word(self.bytes, start.saturating_sub(2)))
+        {
+            return word_end(self.bytes, end);
+        }
+        // `0x1f`.
+        if !follows && after == b'x' && self.bytes.get(start..end) == Some(b"0") {
+            return word_end(self.bytes, end);
+        }
+        if let Some(end) = time_end(self.bytes, start, end) {
+            return end;
+        }
+        if (after == b':' || before == b':' || in_word)
+            && let Some((hit, end)) = network::colons(self.bytes, start)
+        {
+            self.add(hit);
+            return end;
+        }
+        if in_word && (follows || !is_extension(self.bytes, end)) {
+            return self.word(start, end);
+        }
+        self.row(start, end)
+    }
+
+    /// A token of letters and digits.
+    fn word(&mut self, digits: usize, digits_end: usize) -> usize {
+        let bytes = self.bytes;
+        let mut start = digits;
+        let mut is_name = false;
+        while digits - start <= LONGEST {
+            let before = byte_before(bytes, start);
+            let joins = before == b'-' && start >= 2 && byte(bytes, start - 2).is_ascii_alphanumeric();
+            if start > 0 && is_escape(bytes, start - 1) || !(before.is_ascii_alphanumeric() || joins) {
+                is_name = before == b'_';
+                break;
+            }
+            start -= 1;
+        }
+        let end = word_end(bytes, digits_end);
+        let text = bytes.get(start..end).unwrap_or_default();
+        if is_name || text.contains(&b'_') {
+            return end;
+        }
+        if let Some((hit, end)) = finance::iban(bytes, start) {
+            self.add(hit);
+            return end;
+        }
+        // `12a Main Street`, `Musterweg 5b`.
+        if text.len() < SHORTEST_WORD {
+            if start == digits && end == digits_end + 1 {
+                self.house(start, end);
+            }
+            return end;
+        }
+        // Numbers of people are printed in capitals; small letters make a name, a word or a hash.
+        let is_mac = text.len() == 17 && byte(bytes, start + 2) == b'-';
+        if !is_mac && text.iter().any(u8::is_ascii_lowercase) {
+            return end;
+        }
+        let Some(token) = Token::of(bytes, start, end) else { return end };
+        // `A123456(3)`.
+        let is_bracketed = byte(bytes, end) == b'(' && byte(bytes, end + 2) == b')';
+        let bracketed = if is_bracketed { Token::of(bytes, start, end + 3) } else { None };
+        let hit = network::dashed_mac(&token)
+            .or_else(|| bracketed.and_then(|token| identity::find(&token, self.allowed)))
+            .or_else(|| identity::find(&token, self.allowed));
+        self.add(hit);
+        end
+    }
+
+    /// A row of digits, perhaps with spaces and brackets between them.
+    fn row(&mut self, start: usize, end: usize) -> usize {
+        if start < self.table_end {
+            let end = tight_end(self.bytes, start);
+            self.part(start, end);
+            return end;
+        }
+        let row = Row::of(self.bytes, start);
+        if row.is_long {
+            self.table_end = table_end(self.bytes, start);
+            let end = tight_end(self.bytes, start);
+            self.part(start, end);
+            return end;
+        }
+        let Some(row_end) = row.end else { return self.word(start, end) };
+        if let Some(hit) = self.lettered(start, row_end) {
+            let end = hit.end;
+            self.add(Some(hit));
+            return end;
+        }
+        // With spaces in it, a short number is none of any kind.
+        if row.has_space && row_end - start > SHORTEST_NUMBER {
+            let whole = Token::of(self.bytes, start, row_end);
+            let hit = whole.and_then(|token| self.number(&token));
+            if hit.is_some() {
+                self.add(hit);
+                return row_end;
+            }
+        }
+        self.parts(start, row_end);
+        row_end
+    }
+
+    /// A number with letters around it: `AB 12 34 56 C`.
+    fn lettered(&self, start: usize, end: usize) -> Option<Hit> {
+        if end - start != 8 || byte_before(self.bytes, start) != b' ' || byte(self.bytes, end) != b' ' {
+            return None;
+        }
+        let token = Token::of(self.bytes, start.checked_sub(3)?, end + 2)?;
+        if follows_word(self.bytes, token.start) || is_word(byte(self.bytes, token.end)) {
+            return None;
+        }
+        identity::find(&token, self.allowed)
+    }
+
+    /// The parts of a row that spaces part.
+    fn parts(&mut self, start: usize, end: usize) {
+        let bytes = self.bytes;
+        let mut done = start;
+        for (at, _) in groups(bytes, start, end) {
+            let starts_part = at == start || byte_before(bytes, at) == b' ' || opens(bytes, at);
+            if at < done || !starts_part {
+                continue;
+            }
+            if (end - at >= finance::SHORTEST_IN_ROW || byte_before(bytes, at) == b'+')
+                && let Some(hit) = first_in_row(bytes, at, end)
+            {
+                done = hit.end;
+                self.add(Some(hit));
+                continue;
+            }
+            done = part_end(bytes, at, end);
+            self.part(at, done);
+        }
+    }
+
+    /// A number without spaces in it.
+    fn part(&mut self, start: usize, end: usize) {
+        if end - start < SHORTEST_PART {
+            if start >= self.table_end {
+                self.house(start, end);
+            }
+            return;
+        }
+        let Some(token) = Token::of(self.bytes, start, end) else { return };
+        let hit = self.number(&token);
+        if hit.is_some() {
+            self.add(hit);
+        } else if matches!(token.shape(), b"99999-999" | b"99999-9999") {
+            self.add(addresses::post_code(self.bytes, start, end));
+        } else if start >= self.table_end {
+            self.house(start, end);
+        }
+    }
+
+    fn number(&self, token: &Token<'_>) -> Option<Hit> {
+        let count = token.bare().len();
+        if let Some(hit) = network::quad(token) {
+            return hit;
+        }
+        if !(SHORTEST_PART..=19).contains(&count) {
+            return None;
+        }
+        if let Some(hit) = births::numeric(token).or_else(|| places::coordinate(token)) {
+            return Some(hit);
+        }
+        if count < SHORTEST_NUMBER {
+            return None;
+        }
+        if let Some(hit) = finance::card(token) {
+            return Some(hit);
+        }
+        // A number in a path or a name has no words that tell: `/items/1234567`.
+        let is_in_name = matches!(byte_before(self.bytes, token.start), b'/' | b'-' | b'#' | b'@');
+        if is_in_name && !identity::has_shape(token) {
+            return None;
+        }
+        let context = Context::of(token.bytes, token.start, token.end);
+        let id = identity::best(token, &context, self.allowed);
+        let phone = phone::find(token, &context, self.allowed);
+        match (id, phone) {
+            // The nearer word tells which of the two it is.
+            (Some((id, rank)), Some((phone, phone_rank))) => {
+                Some(if rank <= phone_rank { id } else { phone })
+            }
+            (Some((hit, _)), None) | (None, Some((hit, _))) => Some(hit),
+            (None, None) => None,
+        }
+    }
+
+    /// A short number: of a house, of a year, of a town.
+    fn house(&mut self, start: usize, end: usize) {
+        if end - start > 6 {
+            return;
+        }
+        if let Some(hit) = births::in_words(self.bytes, start, end) {
+            self.add(Some(hit));
+        } else if let Some(hit) = addresses::around(self.text, start, end)
+            && self.allowed.kind(hit.kind)
+        {
+            self.addresses.push(hit);
+        }
+    }
+
+    fn add(&mut self, hit: Option<Hit>) {
+        if let Some(hit) = hit.filter(|hit| self.allowed.kind(hit.kind)) {
+            self.hits.push(hit);
+        }
+    }
+}
+
+impl Row {
+    fn of(bytes: &[u8], start: usize) -> Self {
+        // The end of what spaces part from the groups that are read now.
+        let (mut at, mut parted) = (start, None);
+        loop {
+            let end = run_end(bytes, at, |byte| byte.is_ascii_digit());
+            let has_space = parted.is_some();
+            if end - start > LONGEST_ROW {
+                return Row { end: None, has_space, is_long: true };
+            }
+            if is_word(byte(bytes, end)) && !is_extension(bytes, end) || has_check_letter(bytes, end) {
+                // The last word has letters: it and what is tied to it is no part of the row.
+                return Row { end: parted, has_space, is_long: false };
+            }
+            let Some(next) = next_group(bytes, end) else {
+                return Row { end: Some(end), has_space, is_long: false };
+            };
+            if bytes.get(end..next).is_some_and(|gap| gap.contains(&b' ')) {
+                parted = Some(end);
+            }
+            at = next;
+        }
+    }
+}
+
+/// The end of the word that goes on at a place, with what dashes and full stops tie to it.
+fn word_end(bytes: &[u8], at: usize) -> usize {
+    let mut end = at;
+    loop {
+        end = run_end(bytes, end, is_word);
+        let (joint, next) = (byte(bytes, end), byte(bytes, end + 1));
+        let is_joint = match joint {
+            b'-' | b'.' => true,
+            b'/' | b'+' => byte_before(bytes, end).is_ascii_digit() && next.is_ascii_digit(),
+            _ => false,
+        };
+        if !is_joint || !next.is_ascii_alphanumeric() {
+            return end;
+        }
+        end += 1;
+    }
+}
+
+/// The card or international phone number that starts a row of groups.
+fn first_in_row(bytes: &[u8], start: usize, end: usize) -> Option<Hit> {
+    let ends = groups(bytes, start, end).map(|(_, end)| end);
+    finance::card_in_row(bytes, start, ends.clone()).or_else(|| phone::in_row(bytes, start, ends))
+}
+
+/// The groups of digits from a place on: where each starts and ends.
+fn groups(bytes: &[u8], start: usize, end: usize) -> impl Iterator<Item = (usize, usize)> + Clone + '_ {
+    let group = |at: usize| (at, run_end(bytes, at, |byte| byte.is_ascii_digit()));
+    std::iter::successors(Some(group(start)), move |(_, group_end)| next_group(bytes, *group_end).map(group))
+        .take_while(move |(_, group_end)| *group_end <= end)
+}
+
+/// The end of a time stamp: `2024-05-01T10:11:12`, `2024-05-01 10:11:12`, `10:11:12`. Every line of a log has one.
+fn time_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
+    let is_pair = |at: usize| byte(bytes, at).is_ascii_digit() && byte(bytes, at + 1).is_ascii_digit();
+    let is_time = |at: usize| is_pair(at) && byte(bytes, at + 2) == b':' && is_pair(at + 3);
+    let time = match (end - start, byte(bytes, end)) {
+        (4, b'-' | b'/') if matches!(byte(bytes, end + 6), b'T' | b' ') => start + 11,
+        (2, b':') => start,
+        _ => return None,
+    };
+    if !is_time(time) || byte(bytes, time + 5) != b':' || !is_pair(time + 6) {
+        return None;
+    }
+    // Six pairs are the address of a machine.
+    let end = time + 8;
+    let next = byte(bytes, end);
+    if next == b':' || next.is_ascii_alphanumeric() && next != b'Z' {
+        return None;
+    }
+    let has_fraction = matches!(next, b'.' | b',') && byte(bytes, end + 1).is_ascii_digit();
+    let end = if has_fraction { run_end(bytes, end + 1, |byte| byte.is_ascii_digit()) } else { end };
+    Some(end + usize::from(byte(bytes, end) == b'Z'))
+}
+
+/// Whether the colon at a place may be one of the address of a machine: `fe80:12`, `::12`.
+fn may_be_colons(bytes: &[u8], colon: usize) -> bool {
+    let before = byte_before(bytes, colon);
+    before.is_ascii_hexdigit() || before == b':'
+}
+
+/// Whether a number may go on after such a byte.
+fn may_join(byte: u8) -> bool {
+    matches!(byte, b'-' | b'.' | b'/' | b' ' | b'(' | b')' | b':' | b'+')
+}
+
+/// Where the next group of digits starts, if what lies between is a separator as people write them in numbers.
+fn next_group(bytes: &[u8], end: usize) -> Option<usize> {
+    let gap = match (byte(bytes, end), byte(bytes, end + 1), byte(bytes, end + 2)) {
+        (b'-' | b'.' | b'/' | b' ' | b'(' | b')', b'0'..=b'9', _) => 1,
+        (b')', b' ' | b'-', b'0'..=b'9') | (b' ', b'(', b'0'..=b'9') => 2,
+        _ => return None,
+    };
+    Some(end + gap)
+}
+
+fn opens(bytes: &[u8], start: usize) -> bool {
+    byte_before(bytes, start) == b'(' && start >= 2 && byte(bytes, start - 2) == b' '
+}
+
+/// Whether a number ends here although a letter follows: `555-123-4567x12`.
+fn is_extension(bytes: &[u8], end: usize) -> bool {
+    byte(bytes, end) == b'x'
+        && byte(bytes, end + 1).is_ascii_digit()
+        && end >= 2
+        && byte(bytes, end - 2).is_ascii_digit()
+}
+
+/// Whether a single letter follows, as in `12345678-Z`.
+fn has_check_letter(bytes: &[u8], end: usize) -> bool {
+    byte(bytes, end) == b'-' && byte(bytes, end + 1).is_ascii_uppercase() && !is_word(byte(bytes, end + 2))
+}
+
+/// The end of the part without spaces that starts at a group.
+fn part_end(bytes: &[u8], start: usize, end: usize) -> usize {
+    let mut last = start;
+    for (at, group_end) in groups(bytes, start, end) {
+        if at > start && bytes.get(last..at).is_some_and(|gap| gap.contains(&b' ')) {
+            break;
+        }
+        last = group_end;
+    }
+    last
+}
+
+/// The end of the digits and separators without spaces that start at a place.
+fn tight_end(bytes: &[u8], start: usize) -> usize {
+    let mut end = run_end(bytes, start, |byte| byte.is_ascii_digit());
+    while matches!(byte(bytes, end), b'-' | b'.' | b'/') && byte(bytes, end + 1).is_ascii_digit() {
+        end = run_end(bytes, end + 1, |byte| byte.is_ascii_digit());
+    }
+    end
+}
+
+/// The end of a table of numbers.
+fn table_end(bytes: &[u8], start: usize) -> usize {
+    let mut end = run_end(bytes, start, |byte| byte.is_ascii_digit());
+    while let Some(next) = next_group(bytes, end) {
+        end = run_end(bytes, next, |byte| byte.is_ascii_digit());
+    }
+    end
+}

@@ -1,0 +1,477 @@
+//! Postal addresses: a house number beside a street, in the orders that countries write them, with what follows.
+
+use midrail_core::{Confidence, Severity};
+
+use super::super::candidates::{byte, byte_before, follows_word, is_word, run_end, run_start};
+use super::super::context::Context;
+use super::street_words::{
+    AFTER_NUMBER, BETWEEN, BOXES, CODE_ENDINGS, CODE_WORDS, ENDINGS, FIRST, HOME_WORDS, LAST, LAST_WEAK,
+    UNITS,
+};
+use super::word_list::WordList;
+use crate::finding::Hit;
+
+const KIND: &str = "postal-address";
+
+/// The longest word of a street's name, in bytes.
+const LONGEST_WORD: usize = 32;
+
+/// How many words a street's name may have.
+const MOST_WORDS: usize = 5;
+
+/// Whether the number of a house may stand after such a byte. After a dash, a slash or an equals sign a number is a part
+/// of a name, or the value of a setting.
+pub(in super::super) fn may_start(before: u8) -> bool {
+    before.is_ascii_whitespace() || matches!(before, b'"' | b'\'' | b':' | b',' | b'(' | b'>' | b'|' | b'n')
+}
+
+/// How the names of companies and foundations end.
+const COMPANIES: &[&str] =
+    &["corp", "corporation", "foundation", "gmbh", "inc", "incorporated", "limited", "llc", "ltd"];
+
+/// The address that a number stands in. That of a company, as licences have it, leads to no person.
+pub(in super::super) fn around(text: &str, start: usize, end: usize) -> Option<Hit> {
+    let hit = person_or_company(text, start, end)?;
+    if hit.kind == KIND && Context::nearest(text.as_bytes(), hit.start, hit.end, 0).has(COMPANIES) {
+        return Some(Hit { severity: Severity::Low, confidence: Confidence::Low, ..hit });
+    }
+    Some(hit)
+}
+
+fn person_or_company(text: &str, start: usize, end: usize) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    let before = byte_before(bytes, start);
+    if !may_start(before) {
+        return None;
+    }
+    let next = byte(bytes, end + 1);
+    if byte(bytes, end) == b' '
+        && (next.is_ascii_alphanumeric() || next >= 0x80)
+        && let Some(street_end) = street_after(text, end)
+    {
+        return Some(hit(start, extend(text, trailing_number(bytes, street_end))));
+    }
+    if let Some(street_end) = home_after(text, start, end) {
+        return Some(hit(start, extend(text, trailing_number(bytes, street_end))));
+    }
+    if before == b' '
+        && let Some(street) = street_before(text, start - 1)
+    {
+        return Some(hit(leading_number(bytes, street), extend(text, end)));
+    }
+    post_code(bytes, start, end)
+}
+
+fn hit(start: usize, end: usize) -> Hit {
+    Hit { confidence: Confidence::Medium, ..Hit::new(KIND, start, end, "a postal address") }
+}
+
+/// `ZIP: 90210`.
+pub(in super::super) fn post_code(bytes: &[u8], start: usize, end: usize) -> Option<Hit> {
+    if !(3..=10).contains(&(end - start)) {
+        return None;
+    }
+    // The last letters of the key, before anything dearer is done: most numbers are no post codes.
+    let is_filler = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b':' | b'=');
+    let key = run_start(bytes, start, 6, is_filler);
+    let ending = bytes.get(key.saturating_sub(3)..key).unwrap_or_default();
+    let may_end = ending.last().is_some_and(|last| matches!(last | 0x20, b'e' | b'l' | b'p' | b'z'));
+    if key == start || !may_end || !CODE_ENDINGS.iter().any(|other| other.eq_ignore_ascii_case(ending)) {
+        return None;
+    }
+    let context = Context::nearest(bytes, start, end, 1);
+    if !context.has_key || !context.has_within(CODE_WORDS, 1) {
+        return None;
+    }
+    let rest = bytes.get(end..).unwrap_or_default();
+    let more = match rest {
+        [b'-', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', ..] => 5,
+        [b'-', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', ..] => 4,
+        [b' ', b'A'..=b'Z', b'A'..=b'Z', ..] => 3,
+        [b' ', b'0'..=b'9', b'0'..=b'9', ..] if end - start == 3 => 3,
+        _ if end - start == 3 => return None,
+        _ => 0,
+    };
+    let hit = Hit::new("postal-code", start, end + more, "a post code");
+    Some(Hit { severity: Severity::Low, confidence: Confidence::Medium, ..hit })
+}
+
+/// The end of a name after a number that a word such as `lives at` or `address:` stands before.
+fn home_after(text: &str, start: usize, end: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    if byte(bytes, end + 1).is_ascii_lowercase() {
+        return None;
+    }
+    let (first, word_end) = word_at(bytes, end)?;
+    if !text.get(first..word_end).is_some_and(is_capital) || end - start < 2 {
+        return None;
+    }
+    // A number in between has had the word already.
+    let before = bytes.get(start.saturating_sub(LONGEST_WORD)..start).unwrap_or_default();
+    if before.iter().any(u8::is_ascii_digit) {
+        return None;
+    }
+    let context = Context::nearest(bytes, start, end, 1);
+    let rank = if context.has_key { 0 } else { 1 };
+    if context.has_within(HOME_WORDS, rank) { name_after(text, end) } else { None }
+}
+
+/// The end of the street whose name follows a house number.
+fn street_after(text: &str, end: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = end;
+    for index in 0..MOST_WORDS {
+        let (start, mut word_end) = word_at(bytes, at)?;
+        let mut word = text.get(start..word_end)?;
+        // A word in full needs no full stop: it ends a sentence.
+        if let Some(bare) = word.strip_suffix('.').filter(|bare| bare.len() > 4) {
+            (word, word_end) = (bare, word_end - 1);
+        }
+        if index == 0 && is_one_of(word, &AFTER_NUMBER) {
+            return name_after(text, word_end);
+        }
+        // Any other name starts with a capital or a number.
+        if index == 0 && byte(bytes, start).is_ascii_lowercase() {
+            return None;
+        }
+        if index == 0 && ends_like_a_street(word) {
+            return Some(word_end);
+        }
+        if index > 0 && is_one_of(word, &LAST) && is_capital(word) {
+            return Some(word_end);
+        }
+        if index > 0 && is_one_of(word, &LAST_WEAK) && is_capital(word) && ends_address(text, word_end) {
+            return Some(word_end);
+        }
+        let has_digits = word.contains(|c: char| c.is_ascii_digit());
+        let starts_name = is_capital(word) && !has_digits || is_ordinal(word);
+        if !starts_name && (index == 0 || !is_particle(word)) || is_sentence(word) {
+            return None;
+        }
+        at = word_end;
+    }
+    None
+}
+
+/// The end of a name of up to four capitalised words, particles between them.
+fn name_after(text: &str, end: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut at, mut last) = (end, None);
+    for _ in 0..MOST_WORDS {
+        let Some((start, word_end)) = word_at(bytes, at) else { break };
+        let Some(word) = text.get(start..word_end) else { break };
+        if is_capital(word) {
+            last = Some(word_end);
+        } else if !is_particle(word) && !is_one_of(word, &AFTER_NUMBER) {
+            break;
+        }
+        at = word_end;
+    }
+    last
+}
+
+/// The start of the street whose name ends before a house number.
+fn street_before(text: &str, end: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut start, word_end) = word_before(bytes, end)?;
+    let word = text.get(start..word_end)?;
+    if is_one_of(word, &BOXES) {
+        // `P.O. Box 12`.
+        let from = run_start(bytes, start, 5, |byte| matches!(byte, b'P' | b'O' | b'.' | b' '));
+        let is_post = !follows_word(bytes, from)
+            && bytes.get(from..start).is_some_and(|before| before.contains(&b'P') && before.contains(&b'O'));
+        // `PSC 1234, Box 5678`.
+        let unit = start.saturating_sub(12);
+        let before = bytes.get(unit..start).unwrap_or_default();
+        if let Some(place) = before.windows(4).position(|part| matches!(part, b"PSC " | b"CMR ")) {
+            return Some(unit + place);
+        }
+        return (is_post || word.len() > 3).then_some(from + usize::from(byte(bytes, from) == b' '));
+    }
+    if ends_like_a_street(word) {
+        return Some(start);
+    }
+    let is_between = is_one_of(word, &BETWEEN);
+    if !is_between && !is_capital(word) {
+        return None;
+    }
+    let mut first_name = None;
+    for _ in 0..MOST_WORDS - 1 {
+        let gap = run_start(bytes, start, 1, |byte| byte == b' ');
+        let Some((before, before_end)) = word_before(bytes, gap).filter(|_| gap < start) else { break };
+        let word = text.get(before..before_end)?;
+        if !is_between && is_one_of(word, &FIRST) {
+            return Some(before);
+        }
+        if is_capital(word) {
+            first_name = Some(before);
+        } else if !is_particle(word) {
+            break;
+        }
+        start = before;
+    }
+    if is_between { first_name } else { None }
+}
+
+/// The word after a space.
+fn word_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    if byte(bytes, at) != b' ' {
+        return None;
+    }
+    let window = bytes.get(at + 1..)?;
+    let window = window.get(..LONGEST_WORD).unwrap_or(window);
+    let length = window.iter().position(|byte| !is_name_byte(*byte)).unwrap_or(window.len());
+    let length = length + usize::from(window.get(length) == Some(&b'.'));
+    (length > 0 && length < LONGEST_WORD).then_some((at + 1, at + 1 + length))
+}
+
+/// The word that ends at a place.
+fn word_before(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
+    let stop = end - usize::from(byte_before(bytes, end) == b'.').min(end);
+    let start = run_start(bytes, stop, LONGEST_WORD, |byte| is_name_byte(byte) || byte == b'/');
+    (start < stop && stop - start < LONGEST_WORD).then_some((start, end))
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'\'' | b'-')
+}
+
+/// Whether a word is in a list, whatever its case and with or without a full stop.
+fn is_one_of(word: &str, words: &WordList) -> bool {
+    words.holds(word.strip_suffix('.').unwrap_or(word))
+}
+
+/// `5th`, `42nd`.
+fn is_ordinal(word: &str) -> bool {
+    let number = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    !number.is_empty() && matches!(word.strip_prefix(number), Some("st" | "nd" | "rd" | "th"))
+}
+
+fn is_capital(word: &str) -> bool {
+    word.starts_with(char::is_uppercase)
+}
+
+fn is_particle(word: &str) -> bool {
+    static PARTICLES: WordList = WordList::new(&[
+        "of",
+        "the",
+        "de",
+        "la",
+        "le",
+        "les",
+        "du",
+        "des",
+        "da",
+        "do",
+        "dos",
+        "del",
+        "della",
+        "di",
+        "den",
+        "der",
+        "van",
+        "von",
+        "am",
+        "an",
+        "y",
+        "e",
+        "et",
+        "d",
+        "l",
+        "i",
+        "fejedelem",
+    ]);
+    PARTICLES.may_hold(word) && PARTICLES.words.contains(&word)
+}
+
+/// Words that start or fill sentences, and no streets.
+fn is_sentence(word: &str) -> bool {
+    static WORDS: WordList = WordList::new(&[
+        "and", "are", "disk", "for", "from", "google", "hard", "has", "in", "is", "minutes", "on", "one",
+        "or", "test", "to", "usb", "was", "with",
+    ]);
+    is_one_of(word, &WORDS)
+}
+
+fn ends_like_a_street(word: &str) -> bool {
+    let word = word.strip_suffix('.').unwrap_or(word);
+    let is_long = |ending: &str| word.len() >= ending.len() + 3;
+    ENDINGS.may_end(word)
+        && is_capital(word)
+        && ENDINGS.endings.iter().any(|ending| is_long(ending) && word.ends_with(ending))
+}
+
+/// Whether an address may end here: at the end of a line or sentence, or before a town.
+fn ends_address(text: &str, end: usize) -> bool {
+    let bytes = text.as_bytes();
+    let next = byte(bytes, end);
+    if matches!(next, b',' | b'\n' | b'\r' | b'"' | b'.' | b';' | b'<' | b')' | b'\\') {
+        return true;
+    }
+    word_at(bytes, end)
+        .and_then(|(start, end)| text.get(start..end))
+        .is_some_and(|word| is_one_of(word, &UNITS) || word == "street")
+}
+
+/// In some countries a number stands on both sides: `6750 Koskikatu 25`.
+fn leading_number(bytes: &[u8], street: usize) -> usize {
+    let gap = run_start(bytes, street, 1, |byte| byte == b' ');
+    let number = run_start(bytes, gap, 6, |byte| byte.is_ascii_digit());
+    if gap < street && number < gap && !is_word(byte_before(bytes, number)) { number } else { street }
+}
+
+fn trailing_number(bytes: &[u8], end: usize) -> usize {
+    let number = end + usize::from(byte(bytes, end) == b' ');
+    let number_end = number + digits_at(bytes, number, 5);
+    if number_end > number && !is_word(byte(bytes, number_end)) { number_end } else { end }
+}
+
+fn digits_at(bytes: &[u8], at: usize, most: usize) -> usize {
+    bytes.get(at..).unwrap_or_default().iter().take(most + 1).take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+/// What goes on after street and number: a flat, a post code, a town, a state.
+fn extend(text: &str, end: usize) -> usize {
+    let bytes = text.as_bytes();
+    let end = unit(text, end).unwrap_or(end);
+    town(text, end).unwrap_or(end).max(state_and_code(bytes, end).unwrap_or(end))
+}
+
+/// The place after a comma, spaces and at most one line break.
+fn past_gap(bytes: &[u8], end: usize) -> usize {
+    let window = bytes.get(end..).unwrap_or_default();
+    end + window.iter().take(4).take_while(|byte| matches!(byte, b',' | b' ' | b'\n' | b'.')).count()
+}
+
+fn unit(text: &str, end: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let at = past_gap(bytes, end);
+    let (start, word_end) = word_at(bytes, at.checked_sub(1)?).or_else(|| {
+        let length =
+            bytes.get(at..)?.iter().take(LONGEST_WORD).take_while(|byte| is_name_byte(**byte)).count();
+        Some((at, at + length + usize::from(byte(bytes, at + length) == b'.')))
+    })?;
+    let word = text.get(start..word_end)?;
+    if at == end || !is_one_of(word, &UNITS) {
+        return None;
+    }
+    let number = word_end + usize::from(byte(bytes, word_end) == b' ');
+    let number_end = run_end(bytes, number, |byte| byte.is_ascii_alphanumeric());
+    (number_end > number && number_end - number <= 5).then_some(number_end)
+}
+
+/// `12345 Berlin`, `Springfield, IL 62704`, `London SW1A 2AA`.
+fn town(text: &str, end: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let at = past_gap(bytes, end);
+    if at == end {
+        return None;
+    }
+    let digits = digits_at(bytes, at, 5);
+    if (4..=5).contains(&digits) {
+        let letters = at + digits;
+        let is_dutch = matches!(bytes.get(letters..letters + 3), Some([b' ', b'A'..=b'Z', b'A'..=b'Z']))
+            && !is_word(byte(bytes, letters + 3));
+        let code = if is_dutch { letters + 3 } else { letters };
+        return Some(town_name(text, code).unwrap_or(code));
+    }
+    let name = town_name(text, at.checked_sub(1).filter(|at| byte(bytes, *at) == b' ')?)?;
+    state_and_code(bytes, name)
+}
+
+/// One to three capitalised words.
+fn town_name(text: &str, at: usize) -> Option<usize> {
+    let (mut at, mut last) = (at, None);
+    for _ in 0..3 {
+        let Some((start, end)) = word_at(text.as_bytes(), at) else { break };
+        let is_name = |word: &str| is_capital(word) && !word.contains(|c: char| c.is_ascii_digit());
+        if !text.get(start..end).is_some_and(is_name) {
+            break;
+        }
+        last = Some(end);
+        at = end;
+    }
+    last
+}
+
+/// `, IL 62704`, ` SW1A 2AA`, `, ON K1A 0B1`.
+fn state_and_code(bytes: &[u8], end: usize) -> Option<usize> {
+    let mut at = past_gap(bytes, end);
+    if matches!(bytes.get(at..at + 3), Some([b'A'..=b'Z', b'A'..=b'Z', b' ' | b','])) {
+        at = past_gap(bytes, at + 2);
+    }
+    let digits = digits_at(bytes, at, 6);
+    if at > end && (4..=6).contains(&digits) && !is_word(byte(bytes, at + digits)) {
+        let more = byte(bytes, at + digits) == b'-' && digits_at(bytes, at + digits + 1, 4) == 4;
+        return Some(at + digits + if more { 5 } else { 0 });
+    }
+    let window = bytes.get(at..).unwrap_or_default().iter().take(9);
+    let code = window
+        .take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b' ')
+        .count();
+    let code = bytes.get(at..at + code).unwrap_or_default().trim_ascii_end();
+    let is_code = (5..=8).contains(&code.len())
+        && code.contains(&b' ')
+        && code.first().is_some_and(u8::is_ascii_uppercase)
+        && code.iter().filter(|byte| byte.is_ascii_digit()).count() >= 2;
+    (at > end && is_code).then_some(at + code.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::scan;
+
+    fn addresses(text: &str) -> Vec<&str> {
+        scan(text)
+            .iter()
+            .filter(|hit| hit.kind == "postal-address")
+            .map(|hit| &text[hit.start..hit.end])
+            .collect()
+    }
+
+    #[test]
+    fn addresses_of_many_countries_are_found() {
+        for (text, address) in [
+            ("She lives at 12 Main Street.", "12 Main Street"),
+            (
+                "ship to 4560 North Oak Ave, Apt 3, Springfield, IL 62704",
+                "4560 North Oak Ave, Apt 3, Springfield, IL 62704",
+            ),
+            ("10 Downing Street, London SW1A 2AA is", "10 Downing Street, London SW1A 2AA"),
+            ("wohnt in der Hauptstraße 5, 10115 Berlin", "Hauptstraße 5, 10115 Berlin"),
+            ("habite 12 rue de la Paix, 75002 Paris", "12 rue de la Paix, 75002 Paris"),
+            ("abita in Via Roma 15", "Via Roma 15"),
+            ("bor på Kungsgatan 12, 11143 Stockholm", "Kungsgatan 12, 11143 Stockholm"),
+            ("woont Keizersgracht 123, 1015 CJ Amsterdam", "Keizersgracht 123, 1015 CJ Amsterdam"),
+            ("Kossuth Lajos utca 12", "Kossuth Lajos utca 12"),
+            ("P.O. Box 1234", "P.O. Box 1234"),
+        ] {
+            assert_eq!(addresses(text), [address], "{text}");
+        }
+    }
+
+    #[test]
+    fn lists_are_sorted() {
+        use super::*;
+        for list in [&LAST, &LAST_WEAK, &FIRST, &AFTER_NUMBER, &BETWEEN, &BOXES, &UNITS] {
+            assert!(list.words.is_sorted(), "{list:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_beside_words_are_no_addresses() {
+        for text in [
+            "see section 12 Main ideas",
+            "upgrade to Python 3 today",
+            "5 Google Drive files",
+            "line 12 in the road map",
+            "took 3 Easy steps on the way",
+            "let box = 5;",
+            "Figure 3 shows the street",
+            "24 Hour Drive in a car",
+            "the 2 Way binding of data",
+        ] {
+            assert!(addresses(text).is_empty(), "{text}: {:?}", addresses(text));
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! Names that secrets are assigned to: `DB_PASSWORD`, `apiKey`, `client-secret`, and those that only sound like it.
+
+/// What a name says of its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// A bare `key`, `auth` or the like: the value decides.
+    Weak,
+    /// An access key, a token.
+    Key,
+    /// Something that is called a secret: as a key, but shorter ones count.
+    Secret,
+    /// A secret that people make up themselves.
+    Password,
+}
+
+/// Words at the end of a name that make it a secret.
+const PASSWORDS: &[&str] = &[
+    "pass",
+    "passcode",
+    "passphrase",
+    "passwd",
+    "password",
+    "passwords",
+    "passwort",
+    "pasw",
+    "pswd",
+    "psw",
+    "pw",
+    "pwd",
+    "pass1",
+    "pass2",
+    "contraseña",
+    "senha",
+    "heslo",
+];
+
+const SECRETS: &[&str] = &[
+    "accesstoken",
+    "apikey",
+    "apitoken",
+    "appsecret",
+    "authkey",
+    "authtoken",
+    "bearer",
+    "clientsecret",
+    "cookie",
+    "credential",
+    "credentials",
+    "creds",
+    "cred",
+    "jwt",
+    "privatekey",
+    "secret",
+    "secretkey",
+    "secrets",
+    "phpsessid",
+    "jsessionid",
+    "token",
+    "tokens",
+    "accesskey",
+    "consumersecret",
+    "consumerkey",
+    "encryptionkey",
+    "masterkey",
+    "signingkey",
+    "webhooksecret",
+    "oauthtoken",
+    "refreshtoken",
+    "verifier",
+    "xsrf",
+    "csrf",
+    "pat",
+    "sharedkey",
+    "accountkey",
+];
+
+/// Words that may be a secret: the value decides.
+const WEAK: &[&str] = &[
+    "auth",
+    "authorization",
+    "authentication",
+    "key",
+    "keys",
+    "nonce",
+    "otp",
+    "pin",
+    "salt",
+    "sig",
+    "signature",
+    "sid",
+    "sessid",
+    "hmac",
+    "passkey",
+    "seed",
+    "mnemonic",
+    "license",
+    "iv",
+];
+
+/// What `pass` is a password of, where both are written as one word.
+const PASS_OWNERS: &[&str] = &[
+    "admin", "app", "auth", "cert", "client", "db", "default", "ftp", "key", "ldap", "login", "mail",
+    "master", "mongo", "my", "mysql", "new", "pg", "proxy", "redis", "root", "server", "smb", "smtp", "sql",
+    "ssh", "store", "sudo", "user", "vpn", "wifi",
+];
+
+/// What stands before `key` in the name of a secret key.
+const KEY_MAKERS: &[&str] = &[
+    "access",
+    "account",
+    "admin",
+    "aes",
+    "api",
+    "app",
+    "application",
+    "auth",
+    "client",
+    "consumer",
+    "crypt",
+    "crypto",
+    "cookie",
+    "decryption",
+    "deploy",
+    "des",
+    "dev",
+    "ec",
+    "encrypt",
+    "encryption",
+    "hmac",
+    "host",
+    "integration",
+    "jwt",
+    "license",
+    "live",
+    "master",
+    "oauth",
+    "partner",
+    "priv",
+    "private",
+    "prod",
+    "production",
+    "provision",
+    "rsa",
+    "sandbox",
+    "secret",
+    "secure",
+    "security",
+    "server",
+    "service",
+    "session",
+    "shared",
+    "sign",
+    "signature",
+    "signing",
+    "ssh",
+    "ssl",
+    "storage",
+    "stripe",
+    "subscription",
+    "symmetric",
+    "tls",
+    "token",
+    "user",
+    "validation",
+    "verification",
+    "webhook",
+    "write",
+    "x",
+    "aws",
+    "s3",
+    "google",
+    "maps",
+    "firebase",
+    "twilio",
+    "sendgrid",
+    "datadog",
+    "github",
+    "azure",
+];
+
+/// What stands before `key` where it is a name of something.
+const KEY_BREAKERS: &[&str] = &[
+    "arrow",
+    "gpg",
+    "pgp",
+    "attribute",
+    "cache",
+    "column",
+    "composite",
+    "config",
+    "context",
+    "data",
+    "dict",
+    "dictionary",
+    "event",
+    "field",
+    "filter",
+    "foreign",
+    "group",
+    "header",
+    "hot",
+    "i18n",
+    "index",
+    "item",
+    "json",
+    "label",
+    "locale",
+    "lookup",
+    "map",
+    "message",
+    "meta",
+    "metadata",
+    "object",
+    "option",
+    "param",
+    "parent",
+    "partition",
+    "path",
+    "pk",
+    "primary",
+    "property",
+    "pub",
+    "public",
+    "query",
+    "range",
+    "record",
+    "registry",
+    "row",
+    "setting",
+    "short",
+    "sort",
+    "sorting",
+    "state",
+    "storagekey",
+    "string",
+    "tab",
+    "table",
+    "tag",
+    "tenant",
+    "theme",
+    "title",
+    "translation",
+    "type",
+    "unique",
+    "xml",
+    "yaml",
+    "react",
+    "default",
+    "idempotency",
+    "routing",
+    "any",
+    "key",
+];
+
+/// Words after the secret that say nothing of their own.
+const TAILS: &[&str] = &[
+    "base64",
+    "b64",
+    "base",
+    "bytes",
+    "const",
+    "current",
+    "data",
+    "def",
+    "default",
+    "dev",
+    "development",
+    "digest",
+    "enc",
+    "encoded",
+    "encrypted",
+    "env",
+    "example",
+    "hex",
+    "live",
+    "literal",
+    "main",
+    "new",
+    "old",
+    "plain",
+    "plaintext",
+    "primary",
+    "prod",
+    "production",
+    "raw",
+    "sandbox",
+    "secondary",
+    "staging",
+    "str",
+    "string",
+    "test",
+    "testing",
+    "text",
+    "val",
+    "value",
+    "values",
+    "var",
+    "string1",
+    "in",
+    "confirm",
+    "confirmation",
+    "again",
+    "repeat",
+    "header",
+    "hash",
+    "for",
+    "root",
+    "user",
+    "admin",
+    "s",
+    "backup",
+];
+
+/// Words for a password that are not of ASCII letters alone, or more than one.
+const FOREIGN: &[&str] =
+    &["mot de passe", "contraseña", "пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호"];
+
+/// What a name says of the value that is assigned to it. The name is as it stands in the text.
+pub(crate) fn class(name: &[u8]) -> Option<Class> {
+    let is_foreign = FOREIGN.iter().any(|foreign| {
+        let start = name.len().checked_sub(foreign.len());
+        start
+            .and_then(|start| name.get(start..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(foreign.as_bytes()))
+    });
+    if is_foreign {
+        return Some(Class::Password);
+    }
+    let words = words(name);
+    let mut end = words.len();
+    // Whatever comes last is what the thing is: a password file is a file.
+    while end > 0 {
+        let word = words.get(end - 1).map(String::as_str)?;
+        let is_tail =
+            TAILS.contains(&word) || (word.len() <= 3 && word.bytes().all(|byte| byte.is_ascii_digit()));
+        if !is_tail {
+            break;
+        }
+        end -= 1;
+    }
+    let last = words.get(end.checked_sub(1)?)?.as_str();
+    let before = end.checked_sub(2).and_then(|place| words.get(place)).map_or("", String::as_str);
+    let trimmed = last.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    if matches!(
+        before,
+        "no" | "not"
+            | "is"
+            | "has"
+            | "use"
+            | "public"
+            | "pub"
+            | "next"
+            | "page"
+            | "continuation"
+            | "cancellation"
+            | "show"
+            | "forgot"
+            | "reset"
+            | "missing"
+            | "invalid"
+            | "without"
+            | "disabled"
+            | "disable"
+            | "enable"
+            | "get"
+            | "set"
+            | "check"
+            | "num"
+            | "max"
+            | "min"
+    ) {
+        return match before {
+            "set" | "get" | "reset" if PASSWORDS.contains(&trimmed) => Some(Class::Password),
+            _ => None,
+        };
+    }
+    if words.iter().take(end).any(|word| word.starts_with("public") || word == "pub" || word == "encrypted")
+        && !PASSWORDS.contains(&trimmed)
+    {
+        return None;
+    }
+    if PASSWORDS.contains(&trimmed)
+        || trimmed.ends_with("password")
+        || trimmed.ends_with("passwd")
+        || trimmed.ends_with("passphrase")
+    {
+        return Some(Class::Password);
+    }
+    if matches!(trimmed, "secret" | "secrets" | "clientsecret" | "appsecret" | "secretkey")
+        || trimmed.ends_with("secret")
+    {
+        return Some(Class::Secret);
+    }
+    if SECRETS.contains(&trimmed) || trimmed.ends_with("token") || trimmed.ends_with("apikey") {
+        return Some(Class::Key);
+    }
+    if matches!(trimmed, "key" | "keys") {
+        if KEY_BREAKERS.contains(&before) {
+            return None;
+        }
+        return Some(match before {
+            "secret" => Class::Secret,
+            _ if KEY_MAKERS.contains(&before) => Class::Key,
+            _ => Class::Weak,
+        });
+    }
+    if trimmed.ends_with("key")
+        && trimmed.len() > 3
+        && !matches!(
+            trimmed,
+            "monkey" | "turkey" | "hotkey" | "donkey" | "jockey" | "whiskey" | "publickey" | "hockey"
+        )
+    {
+        return Some(Class::Weak);
+    }
+    if trimmed.strip_suffix("pass").is_some_and(|owner| PASS_OWNERS.contains(&owner)) {
+        return Some(Class::Password);
+    }
+    (WEAK.contains(&trimmed)).then_some(Class::Weak)
+}
+
+/// Whether a name says that its value is a key, a token or the like, or belongs to an account or an interface.
+pub(crate) fn is_secretish(name: &[u8]) -> bool {
+    const HINTS: &[&str] = &[
+        "key", "token", "secret", "auth", "pass", "pwd", "cred", "api", "access", "client", "bearer", "sid",
+        "licen", "webhook", "hmac", "pat", "pw", "iam", "jwt", "dsn", "account", "consumer", "write",
+        "service",
+    ];
+    let lower = name.to_ascii_lowercase();
+    let lower = String::from_utf8_lossy(&lower);
+    HINTS.iter().any(|hint| lower.contains(hint))
+}
+
+/// Whether a name has a word in it.
+pub(crate) fn mentions(name: &[u8], word: &str) -> bool {
+    name.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// The words of a name, in lower case: `dbPassword2`, `DB_PASSWORD_2` and `db-password.2` have the same.
+fn words(name: &[u8]) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word = String::new();
+    let mut last = b' ';
+    for (place, &byte) in name.iter().enumerate() {
+        let next = name.get(place + 1).copied().unwrap_or(b' ');
+        let is_hump = byte.is_ascii_uppercase()
+            && (last.is_ascii_lowercase()
+                || (last.is_ascii_uppercase() && next.is_ascii_lowercase())
+                || last.is_ascii_digit());
+        if (!byte.is_ascii_alphanumeric() || is_hump) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if byte.is_ascii_alphanumeric() {
+            word.push(char::from(byte.to_ascii_lowercase()));
+        }
+        last = byte;
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_they_hold() {
+        for (name, expected) in [
+            ("DB_PASSWORD", Some(Class::Password)),
+            ("dbPassword2", Some(Class::Password)),
+            ("apiKey", Some(Class::Key)),
+            ("client-secret", Some(Class::Secret)),
+            ("AWS_SECRET_ACCESS_KEY", Some(Class::Key)),
+            ("key", Some(Class::Weak)),
+            ("publicKey", None),
+            ("primary_key", None),
+            ("password_file", None),
+            ("token_url", None),
+            ("nextPageToken", None),
+            ("monkey", None),
+            ("title", None),
+            // Of an event: its session is a name, not a secret.
+            ("session", None),
+            ("session_id", None),
+        ] {
+            assert_eq!(class(name.as_bytes()), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,526 @@
+//! Whether a value is a secret or only stands where one would: placeholders, code, paths, words.
+
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
+use super::assignment::MAX_VALUE;
+use super::letters::strangeness;
+use super::names::Class;
+use crate::secrets::words;
+
+/// What a value is made of.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Makeup {
+    pub(crate) length: usize,
+    pub(crate) lower: usize,
+    pub(crate) upper: usize,
+    pub(crate) digits: usize,
+    pub(crate) symbols: usize,
+    pub(crate) spaces: usize,
+    /// Bytes of characters beyond ASCII.
+    pub(crate) foreign: usize,
+    /// How many different bytes.
+    pub(crate) distinct: usize,
+}
+
+/// What a value is made of.
+pub(crate) fn makeup(value: &[u8]) -> Makeup {
+    let mut made = Makeup { length: value.len(), ..Makeup::default() };
+    let mut counts = [false; 256];
+    for &byte in value {
+        match byte {
+            b'a'..=b'z' => made.lower += 1,
+            b'A'..=b'Z' => made.upper += 1,
+            b'0'..=b'9' => made.digits += 1,
+            b' ' | b'\t' => made.spaces += 1,
+            0x80.. => made.foreign += 1,
+            _ => made.symbols += 1,
+        }
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            made.distinct += usize::from(!*count);
+            *count = true;
+        }
+    }
+    made
+}
+
+/// The entropy of a text in tenths of a bit a character.
+pub(crate) fn entropy_of(value: &[u8]) -> u32 {
+    let mut counts = [0_u16; 256];
+    for &byte in value {
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            *count = count.saturating_add(1);
+        }
+    }
+    let total = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX)).max(1.0);
+    let share = |count: &u16| f64::from(*count) / total;
+    let bits: f64 =
+        counts.iter().filter(|count| **count > 0).map(share).map(|share| -share * share.log2()).sum();
+    // A comparison instead of a conversion: there are at most eighty tenths.
+    let mut tenths = 0;
+    while tenths < 80 && f64::from(tenths + 1) <= bits * 10.0 + 1e-9 {
+        tenths += 1;
+    }
+    tenths
+}
+
+/// Words that make a value a placeholder wherever they stand in it.
+const DUMMIES: &[&str] = &[
+    "example",
+    "sample",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "replace",
+    "redacted",
+    "removed",
+    "insert",
+    "dummy",
+    "your",
+    "foobar",
+    "foo_bar",
+    "xxxx",
+    "****",
+    "....",
+    "____",
+    "----",
+    "0000000",
+    "1234567890",
+    "012345678",
+    "123456789",
+    "abcdef123",
+    "abcdefgh",
+    "deadbeef",
+    "todo",
+    "fixme",
+    "not_real",
+    "notreal",
+    "not-real",
+    "fake",
+    "mock",
+    "hidden",
+    "masked",
+    "_here",
+    "-here",
+    "enter_",
+    "put_",
+    "mysecret",
+    "mypass",
+    "my_",
+    "my-",
+    "asdf",
+    "qwert",
+    "lorem",
+    "undefined",
+    "unknown",
+    "none",
+    "null",
+    "test_",
+    "_test",
+    "test-",
+    "-test",
+    "testing",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "api_key",
+    "api-key",
+    "access_key",
+    "accesskey",
+    "client_id",
+    "clientid",
+    "username",
+    "credential",
+    "<%",
+    "%>",
+    "$(",
+    "...",
+    "%s",
+    "%d",
+    "%(",
+    "%v",
+    "••",
+    "env.",
+    "environ",
+    "getenv",
+    "xyz123",
+    "-----begin",
+];
+
+/// Marks of values of formats that leave no doubt but for plain dummies.
+const MARKS: &[&str] = &[
+    "example",
+    "xxxxxx",
+    "placeholder",
+    "redacted",
+    "your_",
+    "your-",
+    "******",
+    "......",
+    "000000000",
+    "replace",
+    "1234567890abcdef",
+    "0123456789abcdef",
+    "${",
+    "{{",
+    "abcdefghijkl",
+    "changeme",
+    "dummy",
+];
+
+/// Values that are none, whole, in lower case.
+const WORDS: &[&str] = &[
+    "abc", "abc123", "123abc", "abcd1234", "admin123", "bar", "baz", "foo", "hunter2", "int", "letmein",
+    "nil", "no", "null", "off", "on", "pass1", "pass123", "qwerty", "root", "str", "test1", "test123",
+    "test1234", "yes", "utf8", "utf-8", "sha1", "sha256", "md5", "base64", "hs256", "rs256", "oauth2",
+    "user1", "user2", "pwd123", "key1", "key2", "value1", "value2", "p@ssword", "p@ssw0rd", "p@ss", "s3cr3t",
+    "s3cret", "passw0rd",
+];
+
+fn searches() -> &'static (Option<AhoCorasick>, Option<AhoCorasick>) {
+    static SEARCHES: OnceLock<(Option<AhoCorasick>, Option<AhoCorasick>)> = OnceLock::new();
+    SEARCHES.get_or_init(|| {
+        let build = |words: &[&str]| {
+            // The kind that is built fastest: values are short, and a process often looks at few.
+            let kind = Some(AhoCorasickKind::NoncontiguousNFA);
+            AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(words).ok()
+        };
+        (build(DUMMIES), build(MARKS))
+    })
+}
+
+/// Whether a value stands for a secret without being one. Says nothing of its randomness.
+pub(crate) fn is_placeholder(value: &[u8]) -> bool {
+    WORDS.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(value))
+        || searches().0.as_ref().is_some_and(|search| search.is_match(value))
+        || is_template(value)
+        || is_repetitive(value)
+}
+
+/// Whether a value is blanked out: `ghp_xxxxxxxx…`.
+pub(crate) fn is_blanked(value: &[u8]) -> bool {
+    value.to_ascii_lowercase().windows(8).any(|part| part == b"xxxxxxxx")
+}
+
+/// Values of formats that leave no doubt: only plain dummies are left out.
+pub(crate) fn is_dummy(value: &[u8]) -> bool {
+    searches().1.as_ref().is_some_and(|search| search.is_match(value)) || is_repetitive(value)
+}
+
+/// Whether a value has a part that is filled in later: `${NAME}`, `{{ name }}`, `#{name}`, `{0}`, `<name>`.
+fn is_template(value: &[u8]) -> bool {
+    let is_filler = |byte: &u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'_' | b'.' | b' ' | b'-' | b':' | b'|' | b'$' | b'{' | b'(' | b')')
+    };
+    value.iter().enumerate().any(|(place, byte)| {
+        let close = match byte {
+            b'{' => b'}',
+            b'<' => b'>',
+            _ => return false,
+        };
+        let rest = value.get(place + 1..).unwrap_or_default();
+        let length = rest.iter().take(64).take_while(|byte| is_filler(byte)).count();
+        rest.get(length) == Some(&close)
+    })
+}
+
+/// Whether one character makes up most of a value, or its characters follow each other in order.
+pub(crate) fn is_repetitive(value: &[u8]) -> bool {
+    if value.len() < 4 {
+        return false;
+    }
+    let steps = value.array_windows::<2>().filter(|[first, second]| {
+        first == second || second.wrapping_sub(*first) == 1 || first.wrapping_sub(*second) == 1
+    });
+    steps.count() * 3 >= (value.len() - 1) * 2
+}
+
+/// Whether a value is code rather than text: a call, an index, a member, a variable.
+fn is_code(value: &[u8], quoted: bool, made: &Makeup) -> bool {
+    let first = value.first().copied().unwrap_or(b' ');
+    let last = value.last().copied().unwrap_or(b' ');
+    let is_variable = first == b'$'
+        && value.iter().skip(1).all(|byte| {
+            byte.is_ascii_alphanumeric()
+                || matches!(byte, b'_' | b'{' | b'}' | b'.' | b':' | b'[' | b']' | b'-' | b'>')
+        });
+    let is_expansion = value.starts_with(b"${") && last == b'}';
+    if is_variable || is_expansion || matches!(first, b')' | b',' | b']' | b';' | b'}' | b'>') {
+        return true;
+    }
+    if quoted {
+        let pairs = [
+            (b'<', b'>'),
+            (b'{', b'}'),
+            (b'%', b'%'),
+            (b'[', b']'),
+            (b'@', b'@'),
+            (b'_', b'_'),
+            (b'(', b')'),
+            (b':', b':'),
+        ];
+        return pairs.contains(&(first, last))
+            || value.starts_with(b"\\x")
+            || value.starts_with(b"\\u")
+            || value.starts_with(b"0x") && made.length < 20;
+    }
+    // `0x04`, `__u32`: a number, a type.
+    let is_hex = value.strip_prefix(b"0x").is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
+    if is_hex && made.length <= 18 || value.starts_with(b"__") {
+        return true;
+    }
+    // `get_token(`, `args[0]`, `x->y`: a name, then what makes it code.
+    let name = value
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$'))
+        .count();
+    let is_call = matches!(value.get(name), Some(b'(' | b'['))
+        || value.windows(2).any(|pair| pair == b"->" || pair == b"::" || pair == b"=>" || pair == b"&&");
+    let is_mixed = made.digits > 0 && made.upper > 0 && made.lower > 0 && made.symbols >= 2;
+    let has_brackets =
+        value.iter().any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|'));
+    is_call
+        || has_brackets && !is_mixed
+        || matches!(
+            first,
+            b'$' | b'%' | b'<' | b'{' | b'[' | b'(' | b'&' | b'*' | b'@' | b'!' | b'=' | b'|' | b'~' | b'/'
+        )
+}
+
+/// Whether a value is a path, an address or a host.
+fn is_place(value: &[u8]) -> bool {
+    const STARTS: &[&[u8]] = &[
+        b"./",
+        b"../",
+        b"~/",
+        b"@/",
+        b"C:\\",
+        b"arn:",
+        b"urn:",
+        b"data:",
+        b"sha256:",
+        b"sha512-",
+        b"sha1-",
+        b"h1:",
+        b"application/",
+        b"text/",
+        b"image/",
+    ];
+    const ENDS: &[&str] = &[
+        "js", "ts", "json", "yml", "yaml", "py", "rb", "go", "rs", "java", "php", "pem", "key", "crt", "txt",
+        "md", "html", "xml", "com", "org", "net", "io", "css", "png", "conf", "sh", "toml", "ini", "cfg",
+        "env", "local", "jks", "p12", "pub", "cpp", "svg", "tsx", "jsx", "vue", "dev", "keystore",
+    ];
+    let slashes = value.iter().filter(|byte| **byte == b'/').count();
+    let has_base64 = value.iter().any(|byte| matches!(byte, b'+' | b'='));
+    let end = value.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+    value.windows(3).any(|part| part == b"://")
+        || slashes >= 2 && !has_base64 && letters_in_words(value) * 2 > value.len()
+        || value.first() == Some(&b'/') && slashes >= 2 && !has_base64
+        || STARTS.iter().any(|start| value.starts_with(start))
+        || end.len() < value.len() && ENDS.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(end))
+}
+
+/// How many letters of a value stand in everyday words.
+pub(crate) fn letters_in_words(value: &[u8]) -> usize {
+    wording(value).0
+}
+
+/// So much of a value is enough to tell what it is made of.
+const MAX_WORDING: usize = 64;
+
+/// How many letters of a value stand in everyday words, and how strange the others are, in tenths.
+fn wording(value: &[u8]) -> (usize, u32) {
+    let value = value.get(..MAX_WORDING).unwrap_or(value);
+    let mut known = 0;
+    let mut cost = 0;
+    let mut rest: u32 = 0;
+    let mut start = 0;
+    for end in 0..=value.len() {
+        let byte = value.get(end).copied().unwrap_or(b' ');
+        let before = end.checked_sub(1).and_then(|place| value.get(place)).copied().unwrap_or(b' ');
+        // Humps part words: `hasAuthority` is two.
+        let is_edge = !byte.is_ascii_alphabetic() || byte.is_ascii_uppercase() && before.is_ascii_lowercase();
+        if !is_edge {
+            continue;
+        }
+        if let Some(run) = value.get(start..end)
+            && run.len() >= 2
+        {
+            known += if run.len() == 2 { 0 } else { words::covered(run) };
+            let length = u32::try_from(run.len()).unwrap_or(0);
+            cost += strangeness(run) * length;
+            rest += length;
+        }
+        start = if byte.is_ascii_alphabetic() { end } else { end + 1 };
+    }
+    (known, cost.checked_div(rest).unwrap_or(0))
+}
+
+/// Whether a value is a secret, given what its name says and whether it stands in quotes.
+pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
+    // The beginning of a long value tells what it is.
+    let value = value.get(..MAX_VALUE).unwrap_or(value);
+    if value.len() < 4 {
+        return false;
+    }
+    let made = makeup(value);
+    let letters = made.lower + made.upper;
+    let too_plain = match class {
+        Class::Password => made.distinct < 3,
+        Class::Secret => made.length < 6 || made.distinct < 4,
+        Class::Key => made.length < 10 || made.distinct < 6,
+        Class::Weak => made.length < 16 || made.distinct < 8,
+    };
+    let is_text = made.spaces > usize::from(class == Class::Password)
+        || made.foreign > 0 && (class != Class::Password || made.digits == 0);
+    if too_plain || is_text || is_code(value, quoted, &made) || is_place(value) || is_placeholder(value) {
+        return false;
+    }
+    let is_numbers = value.iter().all(|byte| {
+        byte.is_ascii_digit()
+            || matches!(
+                byte,
+                b'.' | b':'
+                    | b'-'
+                    | b'/'
+                    | b'='
+                    | b','
+                    | b'+'
+                    | b'_'
+                    | b' '
+                    | b'^'
+                    | b'~'
+                    | b'v'
+                    | b'>'
+                    | b'<'
+                    | b'*'
+            )
+    });
+    if is_numbers {
+        return class == Class::Password && made.digits == made.length && made.length >= 6;
+    }
+    let (known, strange) = wording(value);
+    let shown = value.iter().take(MAX_WORDING).filter(|byte| byte.is_ascii_alphabetic()).count();
+    let entropy = entropy_of(value);
+    let is_wordlike = known * 10 >= shown * 6 && shown >= 4;
+    let is_identifier = made.digits == 0
+        && value.iter().all(|byte| {
+            byte.is_ascii_alphabetic()
+                || matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | b' ' | b'\\' | b',')
+        });
+    match class {
+        Class::Password => {
+            if is_identifier {
+                // Letters alone: neither words nor a name that looks like some.
+                return !is_wordlike
+                    && (made.symbols == 0 || strange >= 95 || quoted)
+                    && (quoted || strange >= 75)
+                    && made.spaces == 0;
+            }
+            if is_wordlike {
+                let is_varied = (made.digits + made.symbols >= 2
+                    || quoted && made.digits > 0 && made.length >= 7)
+                    && !is_dashed_words(value);
+                return is_varied
+                    && (quoted || made.symbols > 0 && made.digits > 0 || made.digits >= 3)
+                    && made.spaces == 0;
+            }
+            letters + made.digits >= 3
+        }
+        Class::Secret | Class::Key => {
+            if is_identifier {
+                let least = if class == Class::Secret { 6 } else { 14 };
+                let strangest = if quoted || made.length >= 20 { 90 } else { 105 };
+                let is_member = !quoted && value.contains(&b'.');
+                return !is_wordlike
+                    && !is_member
+                    && made.symbols <= 3
+                    && made.length >= least
+                    && strange >= strangest;
+            }
+            if is_wordlike {
+                return made.length >= 16
+                    && made.digits * 5 >= made.length
+                    && entropy >= 32
+                    && !is_dashed_words(value);
+            }
+            entropy >= 27 && made.digits >= 2 || entropy >= 33
+        }
+        Class::Weak => {
+            if is_wordlike || is_dashed_words(value) || made.spaces > 0 || is_uuid(value) {
+                return false;
+            }
+            if is_identifier {
+                return made.symbols == 0 && strange >= 115 && entropy >= 34;
+            }
+            made.digits >= 2 && entropy >= 31
+        }
+    }
+}
+
+/// Names of things more often than secrets: a name has to say that it is one.
+fn is_uuid(value: &[u8]) -> bool {
+    value.len() == 36
+        && value.iter().enumerate().all(|(place, byte)| match place {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Words and numbers joined by dashes, dots or underscores.
+fn is_dashed_words(value: &[u8]) -> bool {
+    let mut parts = 0;
+    let mut plain = 0;
+    for part in value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':')) {
+        parts += 1;
+        let is_word = part.iter().all(u8::is_ascii_alphabetic) && words::covered(part) * 2 >= part.len();
+        plain += usize::from(is_word || part.iter().all(u8::is_ascii_digit));
+    }
+    parts >= 2 && plain * 3 >= parts * 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_told_from_what_stands_in_their_place() {
+        for (value, class, quoted) in [
+            ("turtle99swims!", Class::Password, true),
+            ("Kx7zzq21", Class::Password, false),
+            ("wqzvbnk", Class::Password, true),
+            ("9fA3kQ71vB0xTz28", Class::Key, true),
+            ("8d3f0a91c7be4562", Class::Key, false),
+            ("b9D2-kkQz-71xW", Class::Secret, true),
+        ] {
+            assert!(is_secret(value.as_bytes(), class, quoted), "{value}");
+        }
+        for (value, class, quoted) in [
+            ("Enter your password", Class::Password, true),
+            ("${DB_PASSWORD}", Class::Password, true),
+            ("{{ db_password }}", Class::Password, true),
+            ("os.environ[NAME]", Class::Password, false),
+            ("process.env.PASS", Class::Password, false),
+            ("getPassword()", Class::Password, false),
+            ("required", Class::Password, true),
+            ("<your-key>", Class::Key, true),
+            ("xxxxxxxxxxxxxxxx", Class::Key, true),
+            ("config/master.key", Class::Key, true),
+            ("https://host/path", Class::Key, true),
+            ("application-settings-v2", Class::Weak, true),
+            ("user_profile_cache_key", Class::Weak, true),
+            ("1.2.840.113549", Class::Password, true),
+            ("path/to/block_device2", Class::Password, false),
+            ("3f0c71b0-a284-4c4e-91d6-f9a0c3e3d0ea", Class::Weak, true),
+        ] {
+            assert!(!is_secret(value.as_bytes(), class, quoted), "{value}");
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! What the words of a command mean: quotes, braces, tildes, variables and substitutions, as far as the line tells.
+
+use std::rc::Rc;
+
+use super::ast::{Param, Part, Word};
+use super::invocation::{Arg, Folder};
+use super::pattern;
+use super::scope::{START, Scope, Variable};
+use super::walk::{Stream, Walk};
+
+/// How many words one brace expansion may make.
+const MAX_BRACES: usize = 512;
+
+/// Builds the words that one word of the line becomes.
+#[derive(Default)]
+struct Fields {
+    done: Vec<Arg>,
+    now: Arg,
+    /// Something stands in `now`, be it an empty quote.
+    is_begun: bool,
+    never_splits: bool,
+}
+
+impl Fields {
+    fn text(&mut self, text: &str) {
+        self.is_begun = true;
+        self.now.text.push_str(text);
+    }
+
+    fn unknown(&mut self, text: &str) {
+        // Nobody reads on in so long an expansion, and copies of it would add up.
+        const LONGEST: usize = 1 << 15;
+        let text = if text.len() > LONGEST { "$(…)" } else { text };
+        self.is_begun = true;
+        let start = self.now.text.len();
+        self.now.text.push_str(text);
+        self.now.unknown.push(start..self.now.text.len());
+    }
+
+    fn next_field(&mut self) {
+        if self.never_splits {
+            self.text(" ");
+            return;
+        }
+        if self.is_begun {
+            self.done.push(std::mem::take(&mut self.now));
+            self.is_begun = false;
+        }
+    }
+
+    /// A value: split at blanks where it is not quoted.
+    fn value(&mut self, value: &Arg, is_quoted: bool, separators: &str) {
+        self.now.is_glob |= value.is_glob || (!is_quoted && value.text.contains(['*', '?', '[']));
+        let mut at = 0;
+        for range in &value.unknown {
+            self.known(value.text.get(at..range.start).unwrap_or(""), is_quoted, separators);
+            self.unknown(value.text.get(range.clone()).unwrap_or(""));
+            at = range.end;
+        }
+        self.known(value.text.get(at..).unwrap_or(""), is_quoted, separators);
+    }
+
+    fn known(&mut self, text: &str, is_quoted: bool, separators: &str) {
+        if is_quoted || self.never_splits {
+            if is_quoted || !text.is_empty() {
+                self.text(text);
+            }
+            return;
+        }
+        let mut is_first = true;
+        for piece in text.split(|c| separators.contains(c)) {
+            if !is_first {
+                self.next_field();
+            }
+            is_first = false;
+            if !piece.is_empty() {
+                self.text(piece);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Vec<Arg> {
+        if self.is_begun {
+            self.done.push(self.now);
+        }
+        self.done
+    }
+}
+
+impl Walk {
+    /// The words that one word becomes: none, one or several.
+    pub(super) fn expand(&mut self, word: &Word<'_>, scope: &mut Scope) -> Vec<Arg> {
+        // Most words are plain text.
+        if let [Part::Bare(text)] = word.parts.as_slice()
+            && !word.has_brace
+        {
+            self.spend(1);
+            return vec![Arg {
+                text: (*text).to_owned(),
+                unknown: Vec::new(),
+                is_glob: text.contains(['*', '?', '[']),
+            }];
+        }
+        if word.has_brace {
+            let mut results = Vec::new();
+            match super::braces::expand(&word.parts, MAX_BRACES) {
+                Some(words) => {
+                    for parts in words {
+                        self.expand_parts(&parts, scope, false, &mut results);
+                    }
+                }
+                None => {
+                    self.is_given_up = true;
+                    self.expand_parts(&word.parts, scope, false, &mut results);
+                }
+            }
+            return results;
+        }
+        let mut results = Vec::new();
+        self.expand_parts(&word.parts, scope, false, &mut results);
+        results
+    }
+
+    fn expand_parts(
+        &mut self,
+        parts: &[Part<'_>],
+        scope: &mut Scope,
+        never_splits: bool,
+        results: &mut Vec<Arg>,
+    ) {
+        let mut fields = Fields { never_splits, ..Fields::default() };
+        for part in parts {
+            self.part(part, false, scope, &mut fields);
+        }
+        results.extend(fields.finish());
+    }
+
+    /// The value of a word where nothing is split: of an assignment, of a redirection.
+    pub(super) fn expand_one(&mut self, parts: &[Part<'_>], scope: &mut Scope) -> Arg {
+        let mut results = Vec::new();
+        self.expand_parts(parts, scope, true, &mut results);
+        results.into_iter().next().unwrap_or_default()
+    }
+
+    fn part(&mut self, part: &Part<'_>, is_quoted: bool, scope: &mut Scope, fields: &mut Fields) {
+        match part {
+            Part::Bare(text) => {
+                self.spend(1 + text.len() / 16);
+                if !is_quoted && text.contains(['*', '?', '[']) {
+                    fields.now.is_glob = true;
+                }
+                fields.text(text);
+            }
+            Part::Quoted(text) => {
+                self.spend(1 + text.len() / 16);
+                fields.text(text);
+            }
+            Part::Double(parts) => {
+                fields.is_begun |= !is_all_arguments(parts);
+                for part in parts.iter() {
+                    self.part(part, true, scope, fields);
+                }
+            }
+            Part::Param(param) => self.param(param, is_quoted, scope, fields),
+            Part::Command(substitution) => {
+                let stream = self.substitution(&substitution.list, scope, &Default::default());
+                self.keep_secret(&stream, substitution.source);
+                self.output(stream, substitution.source, is_quoted, scope, fields);
+            }
+            Part::Backtick { code, source } => {
+                let mut inner = scope.clone();
+                let stream = self.code(code, &mut inner, &Default::default());
+                self.keep_secret(&stream, source);
+                self.output(stream, source, is_quoted, scope, fields);
+            }
+            Part::Arithmetic { parts, source } => {
+                let text = self.expand_one(parts, scope);
+                match super::arithmetic::value(&text, scope) {
+                    Some(value) => fields.text(&value.to_string()),
+                    None => fields.unknown(source),
+                }
+            }
+            Part::Process(substitution) => {
+                let name = self.process(substitution, scope);
+                fields.text(&name);
+            }
+            Part::Array(words) => {
+                for word in words.iter() {
+                    let _ = self.expand(word, scope);
+                }
+                fields.unknown("(…)");
+            }
+        }
+    }
+
+    /// What a substitution prints.
+    fn output(&mut self, stream: Stream, source: &str, is_quoted: bool, scope: &Scope, fields: &mut Fields) {
+        match stream.text {
+            Some(mut value) => {
+                let kept = value.text.trim_end_matches('\n').len();
+                let is_cut_known = value.unknown.last().is_none_or(|range| range.end <= kept);
+                if is_cut_known {
+                    value.text.truncate(kept);
+                }
+                self.spend(value.text.len() / 16);
+                fields.value(&value, is_quoted, &separators(scope));
+            }
+            None if !stream.paths.is_empty() => {
+                for (index, path) in stream.paths.iter().enumerate() {
+                    if index > 0 {
+                        fields.next_field();
+                    }
+                    fields.value(path, true, "");
+                }
+            }
+            None => fields.unknown(source),
+        }
+    }
+
+    fn param(&mut self, param: &Param<'_>, is_quoted: bool, scope: &mut Scope, fields: &mut Fields) {
+        self.spend(2);
+        match self.param_value(param, scope) {
+            Some((items, joins)) => {
+                let separators = separators(scope);
+                let size: usize = items.iter().map(|item| item.text.len()).sum();
+                self.spend(size / 16 + items.len());
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        if joins && is_quoted {
+                            fields.text(" ");
+                        } else {
+                            fields.next_field();
+                        }
+                    }
+                    fields.value(item, is_quoted, &separators);
+                }
+            }
+            None => fields.unknown(param.source),
+        }
+    }
+
+    /// What an expansion of a variable gives: its items, and whether they are joined to one in quotes. `None` where the
+    /// line does not tell.
+    fn param_value(&mut self, param: &Param<'_>, scope: &mut Scope) -> Option<(Vec<Arg>, bool)> {
+        let mut name = param.name.to_owned();
+        if param.is_indirect {
+            let (items, _) = self.plain_value(&name, None, scope)?;
+            name = items.first().filter(|item| item.is_known())?.text.clone();
+        }
+        let value = self.plain_value(&name, param.index, scope);
+        if param.is_length {
+            let (items, _) = value?;
+            let length = match (param.index, name.as_str()) {
+                (Some("@" | "*"), _) | (_, "@" | "*") => items.len(),
+                _ => items.first().filter(|item| item.is_known())?.text.chars().count(),
+            };
+            return Some((vec![Arg::known(length.to_string())], false));
+        }
+        match param.operator {
+            "" | "@" => value,
+            ":-" | "-" | ":=" | "=" => {
+                if let Some((items, _)) = &value
+                    && (!items.iter().all(|item| item.text.is_empty()) || !param.operator.starts_with(':'))
+                {
+                    return value;
+                }
+                let default = self.expand_one(&param.operand, scope);
+                if param.operator.ends_with('=') {
+                    scope.set(&name, vec![default.clone()], false);
+                }
+                Some((vec![default], false))
+            }
+            ":+" | "+" => {
+                let other = self.expand_one(&param.operand, scope);
+                let (items, _) = value?;
+                let is_set = items.iter().any(|item| !item.text.is_empty());
+                Some((if is_set { vec![other] } else { Vec::new() }, false))
+            }
+            ":?" | "?" => value,
+            operator => {
+                let operand = self.expand_one(&param.operand, scope);
+                let second = param.second.as_ref().map(|parts| self.expand_one(parts, scope));
+                if operator == ":"
+                    && operand.text.trim() == "0"
+                    && second.as_ref().is_some_and(|length| length.text.trim() == "1")
+                    && matches!(name.as_str(), "HOME" | "PWD" | "PATH" | "SHELL" | "OLDPWD" | "BASH" | "0")
+                    && scope.variable(&name).is_none()
+                {
+                    // These all hold absolute paths.
+                    return Some((vec![Arg::known("/")], false));
+                }
+                let (items, joins) = value?;
+                if operator == ":"
+                    && (matches!(param.index, Some("@" | "*")) || matches!(name.as_str(), "@" | "*"))
+                {
+                    return slice_items(&items, &operand, second.as_ref()).map(|items| (items, joins));
+                }
+                let mut changed = Vec::with_capacity(items.len());
+                for item in &items {
+                    changed.push(pattern::apply(operator, item, &operand, second.as_ref())?);
+                }
+                Some((changed, joins))
+            }
+        }
+    }
+
+    fn plain_value(&mut self, name: &str, index: Option<&str>, scope: &Scope) -> Option<(Vec<Arg>, bool)> {
+        match name {
+            "@" | "*" => {
+                let positional = scope.positional.as_ref()?;
+                return Some((positional.iter().skip(1).cloned().collect(), name == "*"));
+            }
+            "#" => {
+                let count = scope.positional.as_ref()?.len().saturating_sub(1);
+                return Some((vec![Arg::known(count.to_string())], false));
+            }
+            _ if name.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let Some(positional) = scope.positional.as_ref() else {
+                    return environment(name, scope).map(|arg| (vec![arg], false));
+                };
+                let at: usize = name.parse().ok()?;
+                return Some((vec![positional.get(at).cloned().unwrap_or_default()], false));
+            }
+            _ => {}
+        }
+        let Some(variable) = scope.variable(name) else {
+            return environment(name, scope).map(|arg| (vec![arg], false));
+        };
+        let items = self.candidate(variable);
+        match index {
+            Some("@" | "*") => Some((items.to_vec(), index == Some("*"))),
+            Some(index) => {
+                let at: usize = index.trim().parse().ok()?;
+                Some((vec![items.get(at).cloned().unwrap_or_default()], false))
+            }
+            None => Some((items.iter().take(1).cloned().collect(), false)),
+        }
+    }
+
+    /// The value that is looked at in this round (see [`Walk::choice`]).
+    fn candidate(&mut self, variable: &Variable) -> Rc<Vec<Arg>> {
+        self.choices = self.choices.max(variable.candidates.len());
+        let chosen = variable.candidates.get(self.choice).or_else(|| variable.candidates.first());
+        chosen.map(Rc::clone).unwrap_or_default()
+    }
+}
+
+fn is_all_arguments(parts: &[Part<'_>]) -> bool {
+    matches!(parts, [Part::Param(param)] if param.operator.is_empty()
+        && (param.name == "@" || param.index == Some("@")))
+}
+
+/// Variables that every shell has.
+fn environment(name: &str, scope: &Scope) -> Option<Arg> {
+    match name {
+        "HOME" => Some(Arg::known("~")),
+        "SHELL" | "BASH" => Some(Arg::known("/bin/bash")),
+        // A shell, or the script that the text stands in: its folder is not known.
+        "0" => Some(Arg::known("bash")),
+        "TMPDIR" => Some(Arg::known("/tmp")),
+        "IFS" => Some(Arg::known(" \t\n")),
+        "PWD" => match &scope.folder {
+            Folder::Known(folder) if super::scope::is_absolute(folder) => Some(Arg::known(folder.clone())),
+            Folder::Known(folder) if folder.is_empty() => Some(Arg::known(START.to_string())),
+            Folder::Known(folder) => Some(Arg::known(format!("{START}/{folder}"))),
+            Folder::Unknown => None,
+        },
+        _ => None,
+    }
+}
+
+fn separators(scope: &Scope) -> String {
+    let value = scope.variable("IFS").and_then(|variable| variable.candidates.first());
+    match value.and_then(|items| items.first()) {
+        Some(item) if item.is_known() => item.text.clone(),
+        _ => " \t\n".to_owned(),
+    }
+}
+
+fn slice_items(items: &[Arg], offset: &Arg, length: Option<&Arg>) -> Option<Vec<Arg>> {
+    let offset: usize = offset.text.trim().parse().ok()?;
+    let length = match length {
+        Some(length) => length.text.trim().parse().ok()?,
+        None => usize::MAX,
+    };
+    // `${@:1}` begins at `$1`.
+    Some(items.iter().skip(offset.saturating_sub(1)).take(length).cloned().collect())
+}

@@ -1,0 +1,73 @@
+//! One program that a command line starts, with its words resolved as far as the line tells: what the walk of a command
+//! line hands to the tables of [`super::danger`].
+
+use std::ops::Range;
+
+/// One word of a command, after quotes, escapes and expansions.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Arg {
+    /// The value. Where a part of it is not known it stands as it was written: `$DIR/build`.
+    pub text: String,
+    /// The parts of `text` that are not known: expansions of variables or commands that the line does not tell.
+    pub unknown: Vec<Range<usize>>,
+    /// It holds a wildcard (`*`, `?`, `[`) that the shell would expand.
+    pub is_glob: bool,
+}
+
+impl Arg {
+    /// A word whose value is known.
+    pub fn known(text: impl Into<String>) -> Self {
+        Arg { text: text.into(), ..Arg::default() }
+    }
+
+    /// Whether the whole value is known.
+    pub fn is_known(&self) -> bool {
+        self.unknown.is_empty()
+    }
+}
+
+/// Where a command runs, as far as files are concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Folder {
+    /// Here: the folder that the command line starts in, followed by this relative or absolute path (`""`, `src`,
+    /// `/etc`, `~`, `~/x`).
+    Known(String),
+    /// Somewhere that the line does not tell.
+    Unknown,
+}
+
+/// What a program reads from its standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing that the line tells of.
+    Inherited,
+    /// This text: a here-document, a here-string, or what `echo` or `printf` before it in the pipeline prints.
+    Text(String),
+    /// What another program prints, by that program's name: `curl`.
+    Program(String),
+    /// The content of a file: `< file`.
+    File(String),
+}
+
+/// One program that is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// The program's name without its folder: `rm` for `/bin/rm` and `\rm`. Empty where it is not known.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<Arg>,
+    /// Where it runs.
+    pub folder: Folder,
+    /// It runs on another machine or in a container: no file of it lies in the sandbox.
+    pub is_remote: bool,
+    /// It runs with the rights of another user (`sudo`, `doas`).
+    pub is_privileged: bool,
+    /// Its arguments are followed by others that the line does not tell (`xargs rm`, `find -exec rm {}`).
+    pub has_more_args: bool,
+    /// What it reads.
+    pub input: Input,
+    /// First byte of it in the whole command line.
+    pub start: usize,
+    /// One past its last byte.
+    pub end: usize,
+}

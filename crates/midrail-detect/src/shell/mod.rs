@@ -1,0 +1,88 @@
+//! What a command line does: which programs it starts, which files and hosts it touches, and what it might destroy.
+
+pub mod danger;
+pub mod decode;
+pub mod invocation;
+pub mod snippet;
+pub mod windows;
+
+mod arithmetic;
+mod ast;
+mod braces;
+mod compound;
+mod expand;
+mod files;
+mod hosts;
+mod lex;
+mod options;
+mod parse;
+mod pattern;
+mod redirects;
+mod scope;
+mod script;
+mod walk;
+mod wrappers;
+
+use midrail_core::Danger;
+
+use crate::sql;
+
+/// What a command line does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Analysis {
+    /// What it might destroy. Those that are harmless by the spelling of their targets are told too, with `is_inside`.
+    pub dangers: Vec<Danger>,
+    /// Files that it reads, relative to the folder that it starts in.
+    pub reads: Vec<String>,
+    /// Files that it creates, changes or removes.
+    pub writes: Vec<String>,
+    /// Hosts that it talks to.
+    pub hosts: Vec<String>,
+    /// Programs that it starts.
+    pub programs: Vec<String>,
+    /// Files that it runs as scripts or programs, and whose content it does not tell.
+    pub scripts: Vec<String>,
+    /// It is longer, deeper or more work than is looked into: what it does is not all here.
+    pub is_partial: bool,
+}
+
+/// Looks into a command line, or into a script of a shell.
+pub fn analyse(command: &str) -> Analysis {
+    analyse_in(command, None)
+}
+
+/// The same for a command line that starts in another folder than the one that its findings speak of.
+pub fn analyse_in(command: &str, folder: Option<&str>) -> Analysis {
+    walk::Walk::default().line(command, folder).0
+}
+
+/// What a file does if it is run, by its name and its content.
+pub fn analyse_script(name: &str, content: &str) -> Analysis {
+    match script::kind(name, content) {
+        script::Kind::Shell => analyse(content),
+        script::Kind::Code(language) => walk::Walk::default().script(language, content),
+        script::Kind::Sql => Analysis {
+            dangers: sql::scan(content).iter().map(|hit| sql::danger(content, hit)).collect(),
+            ..Analysis::default()
+        },
+    }
+}
+
+/// Whether a rule is about Midrail itself, and so a matter of self-protection.
+pub fn is_about_midrail(rule: &str) -> bool {
+    rule.starts_with("midrail-")
+}
+
+/// Whether a target may be destroyed that is spelt so and lies at a place in the sandbox: it is not the sandbox itself,
+/// nor git's or Midrail's files.
+pub fn is_expendable(place: &str) -> bool {
+    danger::is_expendable(place)
+}
+
+/// The programs that a command line starts, with their words resolved, in the order in which they are met.
+pub fn invocations(command: &str) -> Vec<invocation::Invocation> {
+    walk::Walk::keeping().line(command, None).1
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! What a command line has told so far at some place in it: the folder, variables, functions and aliases.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::invocation::{Arg, Folder};
+
+/// Stands for the folder that the whole line starts in, inside of values that may be used after a `cd`.
+pub(super) const START: char = '\u{F8FE}';
+
+/// How many values a variable may have at once, after branches that may or may not have run.
+const MAX_CANDIDATES: usize = 4;
+
+/// How many variables are kept.
+const MAX_VARIABLES: usize = 400;
+
+/// The longest value that is kept.
+const MAX_VALUE: usize = 1 << 16;
+
+/// What a variable may hold: the newest value first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Variable {
+    pub(super) candidates: Vec<Rc<Vec<Arg>>>,
+    pub(super) is_array: bool,
+}
+
+/// The state of a shell at one place of the line.
+#[derive(Debug, Clone)]
+pub(super) struct Scope {
+    pub(super) folder: Folder,
+    /// Folders to come back to: `cd -`, `popd`.
+    pub(super) folders: Vec<Folder>,
+    variables: Rc<BTreeMap<String, Variable>>,
+    pub(super) functions: Rc<BTreeMap<String, Rc<str>>>,
+    pub(super) aliases: Rc<BTreeMap<String, Rc<str>>>,
+    /// `$0`, `$1`, … where they are known.
+    pub(super) positional: Option<Rc<Vec<Arg>>>,
+    pub(super) is_remote: bool,
+    pub(super) is_privileged: bool,
+    /// Something was told that is not kept: what follows may not be understood. Shared by all scopes of a line.
+    pub(super) has_forgotten: Rc<Cell<bool>>,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Scope {
+            folder: Folder::Known(String::new()),
+            folders: Vec::new(),
+            variables: Rc::default(),
+            functions: Rc::default(),
+            aliases: Rc::default(),
+            positional: None,
+            is_remote: false,
+            is_privileged: false,
+            has_forgotten: Rc::default(),
+        }
+    }
+}
+
+impl Scope {
+    pub(super) fn variable(&self, name: &str) -> Option<&Variable> {
+        self.variables.get(name)
+    }
+
+    pub(super) fn set(&mut self, name: &str, items: Vec<Arg>, is_array: bool) {
+        let size: usize = items.iter().map(|item| item.text.len()).sum();
+        let variables = Rc::make_mut(&mut self.variables);
+        if size > MAX_VALUE || (variables.len() >= MAX_VARIABLES && !variables.contains_key(name)) {
+            variables.remove(name);
+            self.has_forgotten.set(true);
+            return;
+        }
+        variables.insert(name.to_owned(), Variable { candidates: vec![Rc::new(items)], is_array });
+    }
+
+    /// Several values, of which any may hold.
+    pub(super) fn set_any(&mut self, name: &str, values: Vec<Arg>) {
+        let candidates =
+            values.into_iter().take(MAX_CANDIDATES * 2).map(|value| Rc::new(vec![value])).collect();
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), Variable { candidates, is_array: false });
+    }
+
+    /// The variables as they were before a command that had some of its own: `X=1 command`.
+    pub(super) fn restore_variables(&mut self, before: &Scope) {
+        self.variables = Rc::clone(&before.variables);
+    }
+
+    /// The line no longer tells what a variable holds.
+    pub(super) fn forget(&mut self, name: &str) {
+        if self.variables.contains_key(name) {
+            Rc::make_mut(&mut self.variables).remove(name);
+        }
+    }
+
+    pub(super) fn define(&mut self, name: &str, body: &str) {
+        if self.functions.len() < MAX_VARIABLES {
+            Rc::make_mut(&mut self.functions).insert(name.to_owned(), Rc::from(body));
+        } else {
+            self.has_forgotten.set(true);
+        }
+    }
+
+    pub(super) fn alias(&mut self, name: &str, body: &str) {
+        if self.aliases.len() < MAX_VARIABLES {
+            Rc::make_mut(&mut self.aliases).insert(name.to_owned(), Rc::from(body));
+        } else {
+            self.has_forgotten.set(true);
+        }
+    }
+
+    /// What is known after a branch that may or may not have run: both values of each variable, the new one first.
+    pub(super) fn may_have_been(&mut self, before: &Scope) {
+        if Rc::ptr_eq(&self.variables, &before.variables) {
+            return;
+        }
+        let variables = Rc::make_mut(&mut self.variables);
+        for (name, variable) in variables.iter_mut() {
+            match before.variables.get(name) {
+                Some(old) if old == variable => {}
+                Some(old) => {
+                    for candidate in &old.candidates {
+                        if variable.candidates.len() < MAX_CANDIDATES
+                            && !variable.candidates.contains(candidate)
+                        {
+                            variable.candidates.push(Rc::clone(candidate));
+                        }
+                    }
+                }
+                None => {}
+            }
+        }
+        for (name, old) in before.variables.iter() {
+            if !variables.contains_key(name) {
+                variables.insert(name.clone(), old.clone());
+            }
+        }
+    }
+
+    /// What one argument means as a path, seen from the folder that the line starts in.
+    pub(super) fn place(&self, path: &str) -> String {
+        match &self.folder {
+            Folder::Known(folder) => join(folder, path),
+            Folder::Unknown => path.to_owned(),
+        }
+    }
+
+    pub(super) fn change_folder(&mut self, target: Option<&Arg>) {
+        let next = match target {
+            None => Folder::Known("~".to_owned()),
+            Some(arg) if arg.text == "-" => self.folders.last().cloned().unwrap_or(Folder::Unknown),
+            Some(arg) => match &self.folder {
+                _ if is_absolute(&arg.text) && starts_known(arg) => Folder::Known(join("", &arg.text)),
+                _ if !arg.is_known() => Folder::Unknown,
+                Folder::Known(folder) => Folder::Known(join(folder, &arg.text)),
+                Folder::Unknown => Folder::Unknown,
+            },
+        };
+        // A folder that grows without end is not followed.
+        let next = match next {
+            Folder::Known(folder) if folder.len() > 4096 => Folder::Unknown,
+            next => next,
+        };
+        self.folders.push(std::mem::replace(&mut self.folder, next));
+        if self.folders.len() > 32 {
+            self.folders.remove(0);
+        }
+    }
+}
+
+/// Whether the unknown parts of a path stand behind its known beginning: `/data/$x`.
+fn starts_known(arg: &Arg) -> bool {
+    arg.unknown.first().is_none_or(|range| range.start > 0)
+}
+
+pub(super) fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.starts_with('~')
+}
+
+/// A path seen from a folder, without `.` and without the `..` that can be resolved.
+pub(super) fn join(folder: &str, path: &str) -> String {
+    if path.is_empty() {
+        return folder.to_owned();
+    }
+    let is_plain = |path: &str| {
+        !path.starts_with("./")
+            && !path.contains("/.")
+            && !path.contains("//")
+            && !path.ends_with('/')
+            && path != "."
+    };
+    if is_absolute(path) || folder.is_empty() {
+        if is_plain(path) && !path.starts_with("..") {
+            return path.to_owned();
+        }
+        return normalise(path);
+    }
+    normalise(&format!("{folder}/{path}"))
+}
+
+fn normalise(path: &str) -> String {
+    let is_rooted = path.starts_with('/');
+    let mut kept: Vec<&str> = Vec::new();
+    for piece in path.split('/') {
+        match piece {
+            "" | "." => {}
+            ".." => match kept.last() {
+                Some(&last) if last != ".." && !last.starts_with('~') && !last.contains('$') => {
+                    kept.pop();
+                }
+                None if is_rooted => {}
+                _ => kept.push(".."),
+            },
+            _ => kept.push(piece),
+        }
+    }
+    let joined = kept.join("/");
+    match (is_rooted, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => joined,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_seen_from_the_start() {
+        for (folder, path, place) in [
+            ("", "a", "a"),
+            ("src", "a.rs", "src/a.rs"),
+            ("src", "../a", "a"),
+            ("src", "..", "."),
+            ("", "../x", "../x"),
+            ("src", "/etc/x", "/etc/x"),
+            ("~", "..", "~/.."),
+            ("/a/b", "../../..", "/"),
+            ("", "./a//b/", "a/b"),
+            ("..", "..", "../.."),
+        ] {
+            assert_eq!(join(folder, path), place, "{folder} {path}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What kind of script a file is: by its first line, then by its name.
+
+use super::snippet::Language;
+
+/// What a file is if it is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A script of a shell.
+    Shell,
+    /// Code of another language.
+    Code(Language),
+    /// Statements for a database.
+    Sql,
+}
+
+/// The interpreters of files by their endings.
+const ENDINGS: &[(&str, &str)] = &[
+    ("py", "python"),
+    ("pyw", "python"),
+    ("pl", "perl"),
+    ("rb", "ruby"),
+    ("js", "node"),
+    ("mjs", "node"),
+    ("cjs", "node"),
+    ("ts", "node"),
+    ("php", "php"),
+    ("awk", "awk"),
+    ("lua", "lua"),
+    ("scpt", "osascript"),
+];
+
+/// What a file is.
+pub(super) fn kind(name: &str, content: &str) -> Kind {
+    if let Some(program) = interpreter(content) {
+        return match Language::of_program(program) {
+            Some(language) => Kind::Code(language),
+            None => Kind::Shell,
+        };
+    }
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+    let program = ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, program)| *program);
+    match program.and_then(Language::of_program) {
+        Some(language) => Kind::Code(language),
+        None if ending == "sql" => Kind::Sql,
+        None => Kind::Shell,
+    }
+}
+
+/// The program of a first line such as `#!/usr/bin/env -S python3 -u`.
+fn interpreter(content: &str) -> Option<&str> {
+    let line = content.strip_prefix("#!")?.lines().next()?;
+    let mut words = line.split_whitespace();
+    let program = words.next()?;
+    if program.rsplit('/').next() != Some("env") {
+        return Some(program);
+    }
+    words.find(|word| !word.starts_with('-') && !word.contains('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_says_more_than_the_name() {
+        assert_eq!(kind("x", "#!/usr/bin/env -S python3 -u\n"), Kind::Code(Language::Python));
+        assert_eq!(kind("x.py", "#!/bin/bash\n"), Kind::Shell);
+        assert_eq!(kind("a/x.rb", "puts 1"), Kind::Code(Language::Ruby));
+        assert_eq!(kind("clean", "rm -rf /"), Kind::Shell);
+        assert_eq!(kind("drop.sql", ""), Kind::Sql);
+        // What is run is a script, whatever it is called.
+        assert_eq!(kind("notes.md", "rm -rf /"), Kind::Shell);
+    }
+}

@@ -1,0 +1,668 @@
+//! Follows the expressions of a snippet, as far as its text tells, and notes what its calls do.
+
+use std::collections::BTreeMap;
+
+use super::calls::{self, Effect};
+use super::lex::{self, Kind, Part, Token};
+use super::pure::{format, is_environment, is_home, is_keyword, member, number_of, reverse};
+use super::value::{Text, Value};
+use super::{Language, Snippet};
+
+/// Expressions nested deeper than this are taken piece by piece.
+const DEEPEST: usize = 40;
+/// Code inside code (`exec("exec('…')")`) is followed this far.
+const DEEPEST_CODE: usize = 4;
+/// No more findings of one sort than this.
+pub(super) const MOST: usize = 256;
+
+/// What is known while a snippet is followed.
+pub(super) struct World {
+    pub(super) snippet: Snippet,
+    /// Variables, each with the size of its value.
+    variables: BTreeMap<String, (Value, usize)>,
+    /// Modules whose names are all imported: `from os import *`.
+    pub(super) stars: Vec<String>,
+    pub(super) is_connected: bool,
+    pub(super) hands_over: bool,
+    starts_shell: bool,
+    pub(super) has_fetched: bool,
+    pub(super) runs_unknown_code: bool,
+    /// It goes through all that lies below some folder.
+    pub(super) walks: bool,
+    /// Its database lies in memory, or is there for a while only.
+    pub(super) is_database_temporary: bool,
+    /// How many loops inside of expressions may still be looked at ahead of what they repeat.
+    loops: usize,
+    /// How many bytes may still be copied from variables: doubling a text again and again must end.
+    budget: usize,
+    depth: usize,
+}
+
+impl World {
+    pub(super) fn new(code: &str) -> Self {
+        World {
+            snippet: Snippet::default(),
+            variables: BTreeMap::new(),
+            stars: Vec::new(),
+            is_connected: false,
+            hands_over: false,
+            starts_shell: false,
+            has_fetched: false,
+            runs_unknown_code: false,
+            walks: false,
+            is_database_temporary: false,
+            loops: 64,
+            budget: 4 * code.len() + 256 * 1024,
+            depth: 0,
+        }
+    }
+
+    /// Draws the conclusions that need the whole snippet.
+    pub(super) fn finish(mut self) -> Snippet {
+        self.snippet.is_reverse_shell |= self.is_connected && (self.hands_over || self.starts_shell);
+        self.snippet.runs_downloaded_code |= self.has_fetched && self.runs_unknown_code;
+        self.snippet
+    }
+
+    /// Follows a piece of code.
+    pub(super) fn run(&mut self, language: Language, code: &str) {
+        if self.depth >= DEEPEST_CODE {
+            self.snippet.is_opaque |= !code.is_empty();
+            return;
+        }
+        self.depth += 1;
+        let tokens = lex::tokens(language, code);
+        let closings = closings(&tokens);
+        let mut runner = Runner { world: self, language, tokens: &tokens, closings: &closings };
+        let mut at = 0;
+        while at < tokens.len() {
+            at = runner.statement(at).max(at + 1);
+        }
+        self.depth -= 1;
+    }
+
+    pub(super) fn look_up(&mut self, name: &str) -> Option<Value> {
+        let (value, size) = self.variables.get(name)?;
+        if *size > self.budget {
+            return Some(Value::Unknown);
+        }
+        self.budget -= size;
+        Some(value.clone())
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: Value) {
+        // Lists of lists of lists are no arguments, and copies of very deep ones would overflow the stack.
+        let value = if value.is_deeper_than(4) { Value::Unknown } else { value };
+        let size = value.size();
+        self.variables.insert(name.to_owned(), (value, size));
+    }
+
+    pub(super) fn command(&mut self, line: String) {
+        let program = line.split_ascii_whitespace().next().unwrap_or("").trim_matches(['"', '\'']);
+        let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+        self.starts_shell |= matches!(
+            name,
+            "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "cmd.exe" | "cmd" | "powershell" | "pwsh"
+        );
+        if self.snippet.commands.len() < MOST {
+            self.snippet.commands.push(line);
+        }
+    }
+
+    pub(super) fn host(&mut self, text: &str) {
+        let authority = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let authority = authority.split(['/', '?', '#']).next().unwrap_or("");
+        let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
+        let is_host = !host.is_empty()
+            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
+        if is_host && self.snippet.hosts.len() < MOST && !self.snippet.hosts.iter().any(|known| known == host)
+        {
+            self.snippet.hosts.push(host.to_owned());
+        }
+    }
+}
+
+/// For each token that opens a bracket, the place of the one that closes it.
+fn closings(tokens: &[Token<'_>]) -> Vec<usize> {
+    let mut closings = vec![tokens.len(); tokens.len()];
+    let mut open: Vec<(usize, u8)> = Vec::new();
+    for (place, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::Mark(mark @ (b'(' | b'[' | b'{')) => open.push((place, mark)),
+            Kind::Mark(mark @ (b')' | b']' | b'}')) => {
+                let wanted = match mark {
+                    b')' => b'(',
+                    b']' => b'[',
+                    _ => b'{',
+                };
+                if open.last().is_some_and(|(_, mark)| *mark == wanted)
+                    && let Some((start, _)) = open.pop()
+                    && let Some(closing) = closings.get_mut(start)
+                {
+                    *closing = place;
+                }
+            }
+            _ => {}
+        }
+    }
+    closings
+}
+
+/// The arguments of a call: without names, and with.
+#[derive(Default)]
+pub(super) struct Args {
+    pub(super) plain: Vec<Value>,
+    pub(super) named: Vec<(String, Value)>,
+    /// A setting `recursive: true` stands among them.
+    pub(super) is_recursive: bool,
+}
+
+impl Args {
+    pub(super) fn text(&self, place: usize) -> Text {
+        self.plain.get(place).map_or_else(Text::unknown, Value::text)
+    }
+}
+
+pub(super) struct Runner<'a, 'w> {
+    pub(super) world: &'w mut World,
+    pub(super) language: Language,
+    pub(super) tokens: &'a [Token<'a>],
+    closings: &'a [usize],
+}
+
+impl<'a> Runner<'a, '_> {
+    pub(super) fn kind(&self, at: usize) -> Option<&'a Kind<'a>> {
+        self.tokens.get(at).map(|token| &token.kind)
+    }
+
+    pub(super) fn is_mark(&self, at: usize, mark: u8) -> bool {
+        matches!(self.kind(at), Some(Kind::Mark(found)) if *found == mark)
+    }
+
+    pub(super) fn word(&self, at: usize) -> Option<&'a str> {
+        match self.kind(at) {
+            Some(Kind::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    pub(super) fn closing(&self, at: usize) -> usize {
+        self.closings.get(at).copied().unwrap_or(self.tokens.len())
+    }
+
+    /// The value of the expression that starts here, and the place after it.
+    pub(super) fn expression(&mut self, at: usize, depth: usize) -> (Value, usize) {
+        if depth > DEEPEST {
+            return (Value::Unknown, at + 1);
+        }
+        let (mut value, mut at) = self.operand(at, depth);
+        loop {
+            // Strings next to each other are one in Python, and anything is in awk.
+            let is_next_to = match self.language {
+                Language::Python => matches!((&value, self.kind(at)), (Value::Text(_), Some(Kind::Text(_)))),
+                Language::Awk => {
+                    matches!(self.kind(at), Some(Kind::Text(_) | Kind::Number(_)))
+                        || self.word(at).is_some_and(|word| !is_keyword(word) && word != "getline")
+                        || self.is_mark(at, b'$')
+                }
+                _ => false,
+            };
+            let length = match self.kind(at) {
+                _ if is_next_to => 0,
+                Some(Kind::Mark(b'+')) if !matches!(self.kind(at + 1), Some(Kind::Mark(b'+' | b'='))) => 1,
+                Some(Kind::Mark(b'.')) if self.is_mark(at + 1, b'.') => 2,
+                Some(Kind::Mark(b'.')) if matches!(self.language, Language::Perl | Language::Php) => 1,
+                Some(Kind::Mark(b'&')) if self.language == Language::AppleScript => 1,
+                Some(Kind::Mark(b'%')) if matches!(value, Value::Text(_)) => 1,
+                Some(Kind::Mark(b'/')) if matches!(value, Value::Path(_)) => 1,
+                _ => break,
+            };
+            let is_format = self.is_mark(at, b'%') && !is_next_to;
+            let is_path = self.is_mark(at, b'/') && !is_next_to;
+            let (other, after) = self.operand(at + length, depth + 1);
+            at = after;
+            value = match value {
+                Value::Text(text) if is_format => Value::Text(format(text, &other)),
+                Value::Path(mut text) if is_path => {
+                    text.append(Text::known("/"));
+                    text.append(other.text());
+                    Value::Path(text)
+                }
+                Value::Text(mut text) => {
+                    text.append(other.text());
+                    Value::Text(text)
+                }
+                Value::List(mut values) if matches!(other, Value::List(_)) => {
+                    values.extend(other.each().iter().cloned());
+                    Value::List(values)
+                }
+                Value::Fetched => Value::Fetched,
+                Value::Decoded => Value::Decoded,
+                value => {
+                    let mut text = value.text();
+                    text.append(other.text());
+                    if text.has_known() { Value::Text(text) } else { Value::Unknown }
+                }
+            };
+        }
+        // awk: `"command" | getline`.
+        if self.language == Language::Awk && self.is_mark(at, b'|') {
+            let getline = at + 1 + usize::from(self.is_mark(at + 1, b'&'));
+            if self.word(getline) == Some("getline") {
+                let text = value.text();
+                if text.all().is_some_and(|text| text.starts_with("/inet/")) {
+                    self.world.is_connected = true;
+                    self.world.hands_over = true;
+                } else if text.has_known() {
+                    self.world.command(text.to_line());
+                } else {
+                    self.world.hands_over = true;
+                }
+            }
+        }
+        (value, at)
+    }
+
+    /// A value with its members, indexes and calls.
+    fn operand(&mut self, mut at: usize, depth: usize) -> (Value, usize) {
+        while self
+            .word(at)
+            .is_some_and(|word| matches!(word, "new" | "await" | "not" | "return" | "typeof" | "do"))
+            || matches!(self.kind(at), Some(Kind::Mark(b'*' | b'@' | b'\\' | b'&')))
+        {
+            at += 1;
+        }
+        let (mut value, mut at) = self.primary(at, depth);
+        loop {
+            // Elixir's functions that raise: `File.rm_rf!(x)`.
+            if self.language == Language::Elixir && self.is_mark(at, b'!') && self.is_mark(at + 1, b'(') {
+                at += 1;
+            }
+            if let Some(length) = self.member_mark(at) {
+                let Some(name) = self.word(at + length) else {
+                    break;
+                };
+                if self.language == Language::Node && matches!(name, "then" | "forEach" | "map") {
+                    self.bind_callback(&value, at + length + 1);
+                }
+                if matches!(name, "each" | "map" | "each_entry" | "reject" | "select") {
+                    self.bind_block(&value, at + length + 1);
+                }
+                value = member(value, name);
+                at += length + 1;
+            } else if self.runs_template(&value, at) {
+                // Bun and zx: a template after `$` is a command line.
+                let (line, end) = self.primary(at, depth);
+                self.world.command(line.text().to_line());
+                (value, at) = (Value::Unknown, end);
+            } else if self.is_mark(at, b'(') {
+                let end = self.closing(at);
+                let args = self.args(at + 1, end, depth);
+                value = self.call(value, &args);
+                at = end + 1;
+                self.bind_block(&value, at);
+            } else if self.is_mark(at, b'[') && self.tokens.get(at).is_some_and(|token| token.is_joined) {
+                let end = self.closing(at);
+                let args = self.args(at + 1, end, depth);
+                value = self.index(value, &args, at + 1, end);
+                at = end + 1;
+            } else if self.takes_bare_args(&value, at) {
+                let (args, end) = self.bare_args(at, depth);
+                value = self.call(value, &args);
+                at = end;
+            } else {
+                break;
+            }
+        }
+        if self.language == Language::Ruby && matches!(value, Value::Method(..)) {
+            value = self.call(value, &Args::default());
+        }
+        // Perl's `unlink` alone removes what the loop around it goes through.
+        let is_bare_removal = self.language == Language::Perl
+            && matches!(&value, Value::Name(name) if matches!(name.as_str(), "unlink" | "rmdir"))
+            && !self.is_mark(at, b'=');
+        if is_bare_removal {
+            value = self.call(value, &Args { plain: vec![Value::Unknown], ..Args::default() });
+        }
+        (value, at)
+    }
+
+    /// `.then(c => …)`: the value is known to the callback by its own name.
+    fn bind_callback(&mut self, value: &Value, at: usize) {
+        let is_wrapped = self.is_mark(at + 1, b'(');
+        let name = at + 1 + usize::from(is_wrapped);
+        let arrow = name + 1 + usize::from(is_wrapped);
+        if self.is_mark(at, b'(')
+            && self.is_mark(arrow, b'=')
+            && self.is_mark(arrow + 1, b'>')
+            && let (Some(name), Value::Name(_) | Value::List(_) | Value::Text(_)) = (self.word(name), value)
+        {
+            self.world.set(name, value.clone());
+        }
+    }
+
+    fn runs_template(&self, value: &Value, at: usize) -> bool {
+        self.language == Language::Node
+            && matches!(value, Value::Name(name) if name == "$" || name == "Bun.$")
+            && self.tokens.get(at).is_some_and(|token| token.is_joined && matches!(token.kind, Kind::Text(_)))
+    }
+
+    /// The length of a mark between a value and its member: `.`, `->`, `::`, `?.`, `&.`, `:`.
+    fn member_mark(&self, at: usize) -> Option<usize> {
+        let second = |mark| self.is_mark(at + 1, mark);
+        let is_word = |place| self.word(place).is_some();
+        match (self.kind(at)?, self.language) {
+            (Kind::Mark(b'.'), Language::Perl | Language::Php | Language::Awk | Language::AppleScript) => {
+                None
+            }
+            (Kind::Mark(b'.'), _) => is_word(at + 1).then_some(1),
+            (Kind::Mark(b'-'), Language::Perl | Language::Php) => {
+                (second(b'>') && is_word(at + 2)).then_some(2)
+            }
+            (Kind::Mark(b':'), Language::Lua) => is_word(at + 1).then_some(1),
+            (Kind::Mark(b':'), _) => (second(b':') && is_word(at + 2)).then_some(2),
+            (Kind::Mark(b'?' | b'&'), Language::Node | Language::Ruby) => {
+                (second(b'.') && is_word(at + 2)).then_some(2)
+            }
+            _ => None,
+        }
+    }
+
+    fn primary(&mut self, at: usize, depth: usize) -> (Value, usize) {
+        match self.kind(at) {
+            Some(Kind::Text(parts)) => (Value::Text(self.resolve(parts)), at + 1),
+            Some(Kind::Shell(parts)) => {
+                let line = self.resolve(parts).to_line();
+                self.world.command(line);
+                (Value::Unknown, at + 1)
+            }
+            Some(Kind::Number(number)) => (number_of(number), at + 1),
+            Some(Kind::Word(word)) => match self.world.look_up(word) {
+                Some(value) => (value, at + 1),
+                None => (Value::Name((*word).to_owned()), at + 1),
+            },
+            Some(Kind::Mark(b'(' | b'[')) => {
+                let end = self.closing(at);
+                let is_list = self.is_mark(at, b'[');
+                let mut args = self.args(at + 1, end, depth + 1);
+                let value = match args.plain.len() {
+                    1 if !is_list => args.plain.pop().unwrap_or(Value::Unknown),
+                    _ => Value::List(args.plain),
+                };
+                (value, end + 1)
+            }
+            Some(Kind::Mark(b'{')) => {
+                let end = self.closing(at);
+                let inner = if depth < DEEPEST { self.args(at + 1, end, depth + 1) } else { Args::default() };
+                // An object that holds the environment stands for it.
+                let environment = inner
+                    .plain
+                    .into_iter()
+                    .chain(inner.named.into_iter().map(|(_, value)| value))
+                    .find(|value| matches!(value, Value::Name(name) if is_environment(name)));
+                (environment.unwrap_or(Value::Unknown), end + 1)
+            }
+            _ => (Value::Unknown, at + 1),
+        }
+    }
+
+    /// The arguments between two brackets.
+    pub(super) fn args(&mut self, mut at: usize, end: usize, depth: usize) -> Args {
+        let mut args = Args::default();
+        if depth > DEEPEST {
+            // Too deep to be written by anyone: what lies inside is followed without its nesting.
+            while at < end {
+                at = self.flat(at);
+            }
+            return args;
+        }
+        while at < end {
+            let mut name = None;
+            while matches!(self.kind(at), Some(Kind::Line)) {
+                at += 1;
+            }
+            if let Some(word) = self.word(at) {
+                let is_named = (self.is_mark(at + 1, b'=')
+                    && !matches!(self.kind(at + 2), Some(Kind::Mark(b'=' | b'>'))))
+                    || (self.is_mark(at + 1, b':')
+                        && !self.is_mark(at + 2, b':')
+                        && self.language != Language::Lua);
+                if is_named {
+                    name = Some(word.to_owned());
+                    at += 2;
+                    args.is_recursive |=
+                        word == "recursive" && !matches!(self.word(at), Some("false" | "False" | "FALSE"));
+                }
+            }
+            // The key of an object in quotes: `{'a': x}`.
+            let is_keyed = matches!(self.kind(at), Some(Kind::Text(_)))
+                && self.is_mark(at + 1, b':')
+                && !self.is_mark(at + 2, b':')
+                && matches!(self.language, Language::Python | Language::Node);
+            if is_keyed {
+                name = Some(String::new());
+                at += 2;
+            }
+            if at >= end {
+                break;
+            }
+            self.bind_comprehension(at, end, depth);
+            let (mut value, mut after) = self.expression(at, depth + 1);
+            // Whatever else stands before the next comma is followed for what it does.
+            let mut is_block = false;
+            while after < end && !self.is_mark(after, b',') {
+                let is_blank = matches!(self.kind(after), Some(Kind::Line));
+                is_block |= !is_blank;
+                after = if is_blank { after + 1 } else { self.statement_at(after, depth + 1) };
+            }
+            args.is_recursive |= self.has_recursive(at, after);
+            if is_block && !matches!(value, Value::Fetched | Value::Decoded) {
+                value = Value::Unknown;
+            }
+            self.note_code_by_name(&value);
+            match name {
+                Some(name) => args.named.push((name, value)),
+                None => args.plain.push(value),
+            }
+            at = after + 1;
+        }
+        args
+    }
+
+    /// `f(x) for x in y`: what the loop goes through is known to the expression in front of it.
+    fn bind_comprehension(&mut self, from: usize, end: usize, depth: usize) {
+        if self.language != Language::Python {
+            return;
+        }
+        let mut at = from;
+        while at < end && self.world.loops > 0 {
+            if self.is_mark(at, b'(') || self.is_mark(at, b'[') || self.is_mark(at, b'{') {
+                at = self.closing(at) + 1;
+                continue;
+            }
+            if self.is_mark(at, b',') {
+                return;
+            }
+            if self.word(at) == Some("for") && at > from {
+                self.world.loops -= 1;
+                // It is followed once more in its own place: what it does is noted there.
+                let noted = self.world.snippet.clone();
+                at = self.bind_loop(at + 1, depth + 1).max(at + 1);
+                self.world.snippet = noted;
+                continue;
+            }
+            at += 1;
+        }
+    }
+
+    /// `x in y`, `a, b in y`: names what a loop goes through. Returns the place after it.
+    pub(super) fn bind_loop(&mut self, at: usize, depth: usize) -> usize {
+        let Some(within) = (at..at + 12).find(|place| self.word(*place) == Some("in")) else {
+            return at;
+        };
+        let names: Vec<&str> = (at..within).filter_map(|place| self.word(place)).collect();
+        let (value, end) = self.expression(within + 1, depth);
+        match (names.as_slice(), &value) {
+            ([only], _) => self.world.set(only, value),
+            (names, Value::List(values)) if values.len() == names.len() => {
+                for (name, value) in names.iter().zip(values) {
+                    self.world.set(name, value.clone());
+                }
+            }
+            (names, _) => names.iter().for_each(|name| self.world.set(name, Value::Unknown)),
+        }
+        end
+    }
+
+    /// `.each { |x| … }`: what comes before is known to the block by its own name.
+    fn bind_block(&mut self, value: &Value, at: usize) {
+        let opens = self.is_mark(at, b'{') || self.word(at) == Some("do");
+        if self.language == Language::Ruby
+            && opens
+            && self.is_mark(at + 1, b'|')
+            && self.is_mark(at + 3, b'|')
+            && let (Some(name), Value::Text(_) | Value::Path(_) | Value::List(_)) = (self.word(at + 2), value)
+        {
+            self.world.set(name, value.clone());
+        }
+    }
+
+    /// `.then(eval)`: a function that runs code is handed on.
+    fn note_code_by_name(&mut self, value: &Value) {
+        if let Value::Name(name) = value {
+            self.world.runs_unknown_code |= calls::effect(self.language, name) == Some(Effect::Code);
+        }
+    }
+
+    /// An object `{recursive: true}` starts here.
+    fn has_recursive(&self, at: usize, end: usize) -> bool {
+        self.is_mark(at, b'{')
+            && (at..end.min(at + 32)).any(|place| {
+                self.word(place) == Some("recursive")
+                    && self.is_mark(place + 1, b':')
+                    && self.word(place + 2) == Some("true")
+            })
+    }
+
+    /// A statement inside brackets. Assignments and keywords count as at the top.
+    fn statement_at(&mut self, at: usize, depth: usize) -> usize {
+        match self.word(at) {
+            Some(word) if is_keyword(word) => at + 1,
+            Some(_)
+                if self.is_mark(at + 1, b'=')
+                    && !matches!(self.kind(at + 2), Some(Kind::Mark(b'=' | b'>'))) =>
+            {
+                let Some(name) = self.word(at) else { return at + 1 };
+                let (value, end) = self.expression(at + 2, depth);
+                self.world.set(name, value);
+                end.max(at + 1)
+            }
+            _ => self.expression(at, depth).1.max(at + 1),
+        }
+    }
+
+    /// One call or token without its nesting.
+    fn flat(&mut self, at: usize) -> usize {
+        if let (Some(name), true, Some(Kind::Text(parts))) =
+            (self.word(at), self.is_mark(at + 1, b'('), self.kind(at + 2))
+        {
+            let value = Value::Text(self.resolve(parts));
+            let args = Args { plain: vec![value], ..Args::default() };
+            let module =
+                at.checked_sub(2).filter(|_| self.is_mark(at - 1, b'.')).and_then(|place| self.word(place));
+            let name = module.map_or_else(|| name.to_owned(), |module| format!("{module}.{name}"));
+            self.call(Value::Name(name), &args);
+        }
+        at + 1
+    }
+
+    /// Perl, Ruby and AppleScript call functions without brackets, Python 2 `exec`, Lua with one string.
+    fn takes_bare_args(&self, value: &Value, at: usize) -> bool {
+        let Value::Name(name) = value else {
+            return false;
+        };
+        let starts_value = match self.kind(at) {
+            Some(Kind::Text(_) | Kind::Shell(_)) => true,
+            Some(Kind::Word(word)) => !is_keyword(word) && self.language != Language::Lua,
+            Some(Kind::Mark(mark)) => {
+                matches!(
+                    (mark, self.language),
+                    (b'[' | b'*', Language::Ruby) | (b'[' | b'@' | b'<', Language::Perl)
+                )
+            }
+            _ => false,
+        };
+        match self.language {
+            Language::Perl | Language::Ruby | Language::Lua | Language::Php => {
+                starts_value && calls::effect(self.language, name).is_some()
+            }
+            Language::Python => starts_value && name == "exec",
+            Language::Node
+            | Language::Awk
+            | Language::AppleScript
+            | Language::R
+            | Language::Julia
+            | Language::Elixir
+            | Language::Groovy => false,
+        }
+    }
+
+    fn bare_args(&mut self, mut at: usize, depth: usize) -> (Args, usize) {
+        let mut args = Args::default();
+        if depth > DEEPEST {
+            return (args, at + 1);
+        }
+        loop {
+            let (value, after) = self.expression(at, depth + 1);
+            args.plain.push(value);
+            at = after;
+            if !self.is_mark(at, b',') {
+                return (args, at);
+            }
+            at += 1;
+        }
+    }
+
+    /// The text of a string, with what it interpolates.
+    fn resolve(&mut self, parts: &[Part]) -> Text {
+        let mut text = Text::default();
+        for part in parts {
+            match part {
+                Part::Known(known) => text.append(Text::known(known.as_str())),
+                Part::Code(code) => match self.world.look_up(code.trim()) {
+                    Some(value) => text.append(value.text()),
+                    None => {
+                        if code.contains(['(', '`']) {
+                            self.world.run(self.language, code);
+                        }
+                        text.append(if is_home(code) { Text::known("~") } else { Text::unknown() });
+                    }
+                },
+            }
+        }
+        text
+    }
+
+    fn index(&mut self, value: Value, args: &Args, at: usize, end: usize) -> Value {
+        // `[::-1]`
+        if end == at + 4 && self.is_mark(at, b':') && self.is_mark(at + 1, b':') && self.is_mark(at + 2, b'-')
+        {
+            return reverse(value);
+        }
+        match (value, args.plain.first()) {
+            (Value::Name(name), Some(Value::Text(key))) => match key.all() {
+                Some("HOME" | "USERPROFILE") if is_environment(&name) => Value::Text(Text::known("~")),
+                Some(key) if name == "Dir" => Value::Text(Text::known(key)),
+                Some(key) if name == "sys.modules" => Value::Name(key.to_owned()),
+                Some(key) if !is_environment(&name) => Value::Name(format!("{name}.{key}")),
+                _ => Value::Unknown,
+            },
+            (Value::List(values), Some(Value::Number(place))) => usize::try_from(*place)
+                .ok()
+                .and_then(|place| values.into_iter().nth(place))
+                .unwrap_or(Value::Unknown),
+            (value @ (Value::Fetched | Value::Decoded), _) => value,
+            _ => Value::Unknown,
+        }
+    }
+}

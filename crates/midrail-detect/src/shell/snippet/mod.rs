@@ -1,0 +1,99 @@
+//! Code of other languages that a command line holds (`python -c`, `perl -e`): what it starts, removes, reads, writes
+//! and talks to, as far as its text tells without a full parser.
+
+mod calls;
+mod effects;
+mod eval;
+mod lex;
+mod pure;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod value;
+
+/// The languages that are looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// `python -c`.
+    Python,
+    /// `perl -e`.
+    Perl,
+    /// `ruby -e`.
+    Ruby,
+    /// JavaScript: `node -e`, `deno eval`, `bun -e`.
+    Node,
+    /// `php -r`.
+    Php,
+    /// `awk`, whose program is its first word.
+    Awk,
+    /// `lua -e`.
+    Lua,
+    /// AppleScript: `osascript -e`.
+    AppleScript,
+    /// `Rscript -e`.
+    R,
+    /// `julia -e`.
+    Julia,
+    /// `elixir -e`.
+    Elixir,
+    /// `groovy -e`.
+    Groovy,
+}
+
+impl Language {
+    /// The language of an interpreter by its program's name: `python3.11`, `nodejs`, `gawk`, `osascript`.
+    pub fn of_program(program: &str) -> Option<Self> {
+        let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+        let name = name.strip_suffix(".exe").unwrap_or(name);
+        let name =
+            name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.' || letter == '-');
+        calls::PROGRAMS
+            .iter()
+            .find(|(known, _)| name.eq_ignore_ascii_case(known))
+            .map(|(_, language)| *language)
+    }
+}
+
+/// A file or folder that a snippet removes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The path, with `${unknown}` for parts that the snippet does not tell; `None` where it tells nothing of it.
+    pub path: Option<String>,
+    /// A folder goes with all that lies in it.
+    pub is_recursive: bool,
+}
+
+/// What a snippet of code does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Snippet {
+    /// Shell command lines that it starts. Lists of arguments are joined with quotes; parts that the snippet does not
+    /// tell stand as `${unknown}`.
+    pub commands: Vec<String>,
+    /// What it removes.
+    pub removes: Vec<Removal>,
+    /// Files that it reads.
+    pub reads: Vec<String>,
+    /// Files that it creates or changes.
+    pub writes: Vec<String>,
+    /// Files among those that it writes whose content it replaces or cuts off.
+    pub overwrites: Vec<String>,
+    /// Statements of SQL that it hands to a database.
+    pub statements: Vec<String>,
+    /// It sends all of its environment, with the secrets in it, to a host.
+    pub sends_environment: bool,
+    /// Hosts that it talks to.
+    pub hosts: Vec<String>,
+    /// It connects to a host and hands the connection to a shell.
+    pub is_reverse_shell: bool,
+    /// It runs code that it fetches from elsewhere.
+    pub runs_downloaded_code: bool,
+    /// It runs code or a command that it hides or builds from parts that are not known, and that looks destructive.
+    pub is_opaque: bool,
+}
+
+/// Looks into a snippet of code.
+pub fn look(language: Language, code: &str) -> Snippet {
+    let mut world = eval::World::new(code);
+    world.run(language, code);
+    world.finish()
+}

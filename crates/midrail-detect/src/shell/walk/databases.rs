@@ -1,0 +1,206 @@
+//! Clients of databases, and the statements that they are given.
+
+use midrail_core::Danger;
+
+use super::super::invocation::Invocation;
+use super::super::options;
+use super::super::scope::Scope;
+use super::{Content, Listed, Stream, Walk};
+use crate::sql;
+
+/// Clients of databases: options with a statement, options with other values, and which operand is a statement.
+pub(super) struct Client {
+    programs: &'static [&'static str],
+    statements: &'static [&'static str],
+    files: &'static [&'static str],
+    values: &'static [&'static str],
+    /// Operands from this one on are statements.
+    operand: Option<usize>,
+    /// The first operand must be this: `cockroach sql`.
+    verb: Option<&'static str>,
+}
+
+const CLIENTS: &[Client] = &[
+    Client {
+        programs: &["psql", "pgcli", "ysqlsh", "vsql", "usql"],
+        statements: &["-c", "--command"],
+        files: &["-f", "--file"],
+        values: &[
+            "-h",
+            "-p",
+            "-U",
+            "-d",
+            "-v",
+            "-o",
+            "-F",
+            "-R",
+            "-L",
+            "-P",
+            "--host",
+            "--port",
+            "--username",
+            "--dbname",
+            "--set",
+        ],
+        operand: None,
+        verb: None,
+    },
+    Client {
+        programs: &["mysql", "mariadb", "mycli", "tidb"],
+        statements: &["-e", "--execute"],
+        files: &[],
+        values: &["-h", "-P", "-u", "-D", "-S", "--host", "--port", "--user", "--database"],
+        operand: None,
+        verb: None,
+    },
+    Client {
+        programs: &["sqlite3", "sqlite", "duckdb", "litecli", "libsql"],
+        statements: &["-cmd", "-c", "--cmd"],
+        files: &["-init"],
+        values: &["-separator", "-newline", "-nullvalue"],
+        operand: Some(1),
+        verb: None,
+    },
+    Client {
+        programs: &["clickhouse-client", "clickhouse", "clickhouse-local"],
+        statements: &["-q", "--query"],
+        files: &["--queries-file"],
+        values: &["-h", "--host", "--port", "-u", "--user", "--password", "-d", "--database"],
+        operand: None,
+        verb: None,
+    },
+    Client {
+        programs: &["sqlcmd", "tsql", "osql"],
+        statements: &["-Q", "-q"],
+        files: &["-i"],
+        values: &["-S", "-U", "-P", "-d", "-o", "-H"],
+        operand: None,
+        verb: None,
+    },
+    Client {
+        programs: &[
+            "snowsql",
+            "snow",
+            "trino",
+            "presto",
+            "hive",
+            "beeline",
+            "spark-sql",
+            "impala-shell",
+            "cqlsh",
+            "db2",
+            "isql",
+            "fbsql",
+        ],
+        statements: &["-q", "--query", "-e", "--execute", "-Q"],
+        files: &["-f", "--filename", "--file"],
+        values: &["-a", "-u", "-d", "-s", "-w", "-r", "--server", "--catalog", "--schema"],
+        operand: None,
+        verb: None,
+    },
+    Client {
+        programs: &["bq"],
+        statements: &[],
+        files: &[],
+        values: &["--project_id", "--location", "--dataset_id"],
+        operand: Some(1),
+        verb: Some("query"),
+    },
+    Client {
+        programs: &["cockroach"],
+        statements: &["-e", "--execute"],
+        files: &["-f", "--file"],
+        values: &["--host", "--url", "-u", "-d", "--database", "--certs-dir"],
+        operand: None,
+        verb: Some("sql"),
+    },
+    Client {
+        programs: &["turso", "wrangler"],
+        statements: &["--command"],
+        files: &["--file"],
+        values: &[],
+        operand: None,
+        verb: None,
+    },
+];
+
+/// The client of that name.
+pub(super) fn client(program: &str) -> Option<&'static Client> {
+    CLIENTS.iter().find(|client| client.programs.contains(&program))
+}
+
+impl Walk {
+    pub(super) fn client(
+        &mut self,
+        client: &Client,
+        invocation: &Invocation,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Option<Stream> {
+        let mut takes: Vec<&str> = client.statements.to_vec();
+        takes.extend(client.files);
+        takes.extend(client.values);
+        let mut sorted = options::sort(&invocation.args, &takes, false);
+        // `-cmd` and the like are long options with one dash.
+        if let Some(verb) = client.verb {
+            let first = sorted
+                .operands
+                .iter()
+                .position(|at| invocation.args.get(*at).is_some_and(|arg| arg.text == verb));
+            first?;
+        }
+        // Nothing can be lost there.
+        if sorted.has(&["-readonly", "-safe", "--readonly", "--safe"]) {
+            return Some(Stream::from(&invocation.program));
+        }
+        let mut has_statement = false;
+        for value in sorted.values_of(client.statements) {
+            has_statement = true;
+            self.statements(&value.text, scope);
+        }
+        for file in sorted.values_of(client.files) {
+            has_statement = true;
+            let place = scope.place(&file.text);
+            match self.files.get(&place).cloned() {
+                Some(Content::Known(text)) => self.statements(&text.text, scope),
+                _ if !scope.is_remote => self.note(Listed::Read, &place),
+                _ => {}
+            }
+        }
+        if let Some(from) = client.operand {
+            let operands = std::mem::take(&mut sorted.operands);
+            for operand in operands.into_iter().skip(from).filter_map(|at| invocation.args.get(at)) {
+                has_statement = true;
+                self.statements(&operand.text, scope);
+            }
+        }
+        if !has_statement && let Some(text) = &input.text {
+            self.statements(&text.text, scope);
+        }
+        Some(Stream::from(&invocation.program))
+    }
+
+    /// Statements of SQL.
+    pub(super) fn statements(&mut self, text: &str, scope: &Scope) {
+        self.spend(10 + text.len() / 8);
+        if self.is_exhausted() {
+            return;
+        }
+        for hit in sql::scan(text) {
+            let danger = Danger {
+                rule: hit.kind.to_owned(),
+                severity: hit.severity,
+                confidence: hit.confidence,
+                reason: hit.explanation.into_owned(),
+                command: super::shorten(text.get(hit.start..hit.end).unwrap_or(text)),
+                start: self.span.0,
+                end: self.span.1,
+                ..Danger::default()
+            };
+            self.tell(danger);
+        }
+        for shell in sql::shell_commands(text) {
+            let _ = self.code(&shell.command, &mut scope.clone(), &Stream::default());
+        }
+    }
+}

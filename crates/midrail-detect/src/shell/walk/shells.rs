@@ -1,0 +1,486 @@
+//! Programs that run code: shells, interpreters of other languages, clients of databases, the shells of Windows.
+
+use super::super::danger;
+use super::super::invocation::{Arg, Invocation};
+use super::super::options;
+use super::super::scope::Scope;
+use super::super::snippet::{self, Language, Snippet};
+use super::super::windows;
+use super::databases;
+use super::flow::{SHELLS, has_fetched, line_of};
+use super::{Content, Listed, Source, Stream, Walk};
+
+/// What kind of code something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Code {
+    Shell,
+    Other(Language),
+    PowerShell,
+}
+
+/// Options of interpreters whose value is code.
+const CODE_OPTIONS: &[&str] =
+    &["-c", "-e", "-E", "-r", "-p", "-pe", "-ne", "--eval", "--print", "--run", "-B", "-R"];
+
+/// Interpreters' options that take some other value.
+const INTERPRETER_VALUES: &[&str] = &[
+    "-W",
+    "-X",
+    "-I",
+    "-M",
+    "-d",
+    "--require",
+    "--import",
+    "--loader",
+    "-l",
+    "-F",
+    "-f",
+    "-v",
+    "--env-file",
+];
+
+impl Walk {
+    /// Programs that run code. `None`: it is none of them.
+    pub(super) fn interpreted(
+        &mut self,
+        invocation: &Invocation,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Option<Stream> {
+        let program = invocation.program.as_str();
+        if SHELLS.contains(&program) {
+            return Some(self.shell(invocation, scope, input));
+        }
+        match program.to_ascii_lowercase().as_str() {
+            "cmd" => return self.cmd(invocation, scope),
+            "powershell" | "pwsh" => return Some(self.powershell(invocation, scope, input)),
+            _ => {}
+        }
+        if let Some(client) = databases::client(program) {
+            return self.client(client, invocation, scope, input);
+        }
+        let language = Language::of_program(program)?;
+        // `deno run https://…`
+        let script = invocation.args.iter().find(|arg| !arg.text.starts_with('-') && arg.text != "run");
+        if script.is_some_and(|script| is_url(&script.text)) && matches!(program, "deno" | "bun" | "node") {
+            self.remote_code("code from the network is run", &line_of(program, &invocation.args));
+        }
+        if language == Language::Awk {
+            self.awk(invocation, scope);
+            return None;
+        }
+        self.interpreter(language, invocation, scope, input)
+    }
+
+    fn shell(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
+        let values = ["-o", "+o", "-O", "+O", "--rcfile", "--init-file"];
+        let args = invocation.args.as_slice();
+        if self.is_on_socket {
+            self.reverse_shell("a shell that talks to the network");
+        }
+        let mut at = 0;
+        let mut runs_text = false;
+        let mut reads_input = false;
+        while let Some(arg) = args.get(at) {
+            let text = arg.text.as_str();
+            if values.contains(&text) {
+                at += 2;
+                continue;
+            }
+            if text == "--" || text == "-" {
+                at += 1;
+                break;
+            }
+            if !text.starts_with(['-', '+']) || text.len() < 2 {
+                break;
+            }
+            if text == "--command" || (!text.starts_with("--") && text.starts_with('-') && text.contains('c'))
+            {
+                runs_text = true;
+            }
+            if !text.starts_with("--") && text.contains('s') {
+                reads_input = true;
+            }
+            at += 1;
+        }
+        if runs_text {
+            let Some(code) = args.get(at) else { return Stream::default() };
+            return self.shell_text(code, args.get(at + 1..).unwrap_or(&[]), scope, input);
+        }
+        match args.get(at) {
+            Some(file) if !reads_input && !matches!(file.text.as_str(), "/dev/stdin" | "/proc/self/fd/0") => {
+                let rest = args.get(at + 1..).unwrap_or(&[]).to_vec();
+                self.run_file(file, &rest, Some(Code::Shell), &mut scope.clone(), input)
+            }
+            _ => {
+                self.is_piped_shell = true;
+                let mut inner = scope.clone();
+                let mut positional = vec![Arg::known("sh")];
+                positional.extend(args.get(at..).unwrap_or(&[]).iter().cloned());
+                inner.positional = Some(positional.into());
+                self.run_stream(input, Code::Shell, invocation, &inner)
+            }
+        }
+    }
+
+    /// `sh -c text name args…`
+    pub(super) fn shell_text(&mut self, code: &Arg, args: &[Arg], scope: &Scope, input: &Stream) -> Stream {
+        let mut inner = scope.clone();
+        inner.functions = Default::default();
+        inner.aliases = Default::default();
+        let mut positional = vec![args.first().cloned().unwrap_or_else(|| Arg::known("sh"))];
+        positional.extend(args.iter().skip(1).cloned());
+        inner.positional = Some(positional.into());
+        self.code(&code.text, &mut inner, input)
+    }
+
+    /// Code that comes through a pipe or from a redirection.
+    pub(super) fn run_stream(
+        &mut self,
+        stream: &Stream,
+        code: Code,
+        invocation: &Invocation,
+        scope: &Scope,
+    ) -> Stream {
+        if let Some(text) = &stream.text {
+            if code != Code::Shell && has_fetched(text) {
+                let command = line_of(&invocation.program, &invocation.args);
+                self.remote_code("what is fetched from the network is run", &command);
+            }
+            return self.run_code(&text.text, code, &mut scope.clone(), &Stream::default());
+        }
+        let command = line_of(&invocation.program, &invocation.args);
+        match &stream.source {
+            Source::Remote => {
+                let reason = format!("what {} fetches is run by {}", stream.program, invocation.program);
+                self.remote_code(&reason, &command);
+            }
+            Source::Hidden => {
+                let reason = format!(
+                    "what {} runs was decoded from something that cannot be read",
+                    invocation.program
+                );
+                self.opaque_command(&reason, &command);
+            }
+            Source::File(name) => {
+                let name = name.clone();
+                if !scope.is_remote && !name.is_empty() {
+                    self.note(Listed::Script, &name);
+                }
+            }
+            Source::Local if stream.hints && code == Code::Shell => {
+                let reason = format!(
+                    "{} puts together what {} runs, and names programs that destroy",
+                    stream.program, invocation.program
+                );
+                self.opaque_command(&reason, &command);
+            }
+            Source::Inherited | Source::Local => {}
+        }
+        Stream::default()
+    }
+
+    pub(super) fn run_code(&mut self, text: &str, code: Code, scope: &mut Scope, input: &Stream) -> Stream {
+        match code {
+            Code::Shell => self.code(text, scope, input),
+            Code::Other(language) => {
+                self.snippet(language, text, scope);
+                Stream::default()
+            }
+            Code::PowerShell => {
+                let translated = windows::powershell(text);
+                self.translated(translated, scope);
+                Stream::default()
+            }
+        }
+    }
+
+    /// Runs a file: one that the line wrote, or one whose content it does not tell.
+    pub(super) fn run_file(
+        &mut self,
+        file: &Arg,
+        args: &[Arg],
+        code: Option<Code>,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Stream {
+        let place = scope.place(&file.text);
+        match self.files.get(&place).cloned() {
+            Some(content) => {
+                let code = code.unwrap_or(Code::Shell);
+                self.run_content(&content, Some(code), file, args, scope, input)
+            }
+            None => {
+                if file.is_known() && !file.is_glob && !scope.is_remote {
+                    self.note(Listed::Script, &place);
+                    self.note(Listed::Read, &place);
+                }
+                Stream::default()
+            }
+        }
+    }
+
+    /// Runs what stands in a file that the line wrote.
+    pub(super) fn run_content(
+        &mut self,
+        content: &Content,
+        code: Option<Code>,
+        name: &Arg,
+        args: &[Arg],
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Stream {
+        match content {
+            Content::Known(text) => {
+                let code = code.unwrap_or_else(|| shebang(&text.text));
+                let mut positional = vec![name.clone()];
+                positional.extend(args.iter().cloned());
+                let outer = scope.positional.replace(positional.into());
+                let stream = self.run_code(&text.text, code, scope, input);
+                scope.positional = outer;
+                stream
+            }
+            Content::Remote => {
+                self.remote_code("what was fetched from the network is run", &line_of(&name.text, args));
+                Stream::default()
+            }
+            Content::Hidden => {
+                self.opaque_command("what runs was decoded from something that cannot be read", &name.text);
+                Stream::default()
+            }
+            Content::Copy(original) => {
+                if !scope.is_remote {
+                    self.note(Listed::Script, original);
+                }
+                Stream::default()
+            }
+            Content::Paths(_) | Content::Unknown => Stream::default(),
+        }
+    }
+
+    fn awk(&mut self, invocation: &Invocation, scope: &mut Scope) {
+        let sorted = options::sort(&invocation.args, &["-F", "-v", "-f", "--file", "--assign", "-e"], false);
+        if sorted.values_of(&["-f", "--file"]).next().is_some() {
+            return;
+        }
+        let program = sorted.values_of(&["-e"]).next().cloned();
+        let program =
+            program.or_else(|| sorted.operands.first().and_then(|at| invocation.args.get(*at)).cloned());
+        if let Some(program) = program {
+            self.snippet(Language::Awk, &program.text, scope);
+        }
+    }
+
+    fn interpreter(
+        &mut self,
+        language: Language,
+        invocation: &Invocation,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Option<Stream> {
+        let args = invocation.args.as_slice();
+        let mut at = 0;
+        let mut has_code = false;
+        while let Some(arg) = args.get(at) {
+            let text = arg.text.as_str();
+            if text == "eval" && at == 0 {
+                // `deno eval code`
+                at += 1;
+                while args.get(at).is_some_and(|arg| arg.text.starts_with('-')) {
+                    at += 1;
+                }
+                if let Some(code) = args.get(at) {
+                    self.inline(language, code, scope);
+                }
+                return Some(Stream::from(&invocation.program));
+            }
+            if text == "-" || text == "--" || !text.starts_with('-') {
+                break;
+            }
+            // A module: its arguments are its own.
+            if language == Language::Python && text.starts_with("-m") {
+                return None;
+            }
+            if let Some((name, value)) = text.split_once('=')
+                && matches!(name, "--eval" | "--print" | "--run")
+            {
+                let value = Arg::known(value);
+                self.inline(language, &value, scope);
+                has_code = true;
+            } else if is_code_option(language, text) {
+                has_code = true;
+                at += 1;
+                if let Some(code) = args.get(at) {
+                    self.inline(language, code, scope);
+                }
+            } else if INTERPRETER_VALUES.contains(&text) && !(language == Language::Perl && text != "-I") {
+                at += 1;
+            }
+            at += 1;
+            if has_code && language == Language::Python {
+                break;
+            }
+        }
+        if has_code {
+            return Some(Stream::from(&invocation.program));
+        }
+        let file = args
+            .get(at)
+            .filter(|arg| !matches!(arg.text.as_str(), "-" | "--" | "/dev/stdin" | "run" | "test"));
+        match file {
+            Some(file) => {
+                let rest = args.get(at + 1..).unwrap_or(&[]).to_vec();
+                Some(self.run_file(file, &rest, Some(Code::Other(language)), &mut scope.clone(), input))
+            }
+            None if args.get(at).is_none_or(|arg| arg.text == "-" || arg.text == "/dev/stdin") => {
+                let _ = self.run_stream(input, Code::Other(language), invocation, scope);
+                Some(Stream::from(&invocation.program))
+            }
+            None => None,
+        }
+    }
+
+    fn inline(&mut self, language: Language, code: &Arg, scope: &mut Scope) {
+        if has_fetched(code) {
+            self.remote_code("what is fetched from the network is run", &code.text);
+        }
+        self.snippet(language, &code.text, scope);
+    }
+
+    pub(super) fn snippet(&mut self, language: Language, code: &str, scope: &Scope) {
+        self.spend(20 + code.len() / 4);
+        if self.is_exhausted() {
+            return;
+        }
+        let Snippet {
+            commands,
+            removes,
+            reads,
+            writes,
+            overwrites,
+            statements,
+            sends_environment,
+            hosts,
+            is_reverse_shell,
+            runs_downloaded_code,
+            is_opaque,
+        } = snippet::look(language, code);
+        for command in commands {
+            let _ = self.code(&command, &mut scope.clone(), &Stream::default());
+        }
+        for removal in removes {
+            let flags = if removal.is_recursive { "-rf" } else { "-f" };
+            let target = match removal.path {
+                Some(path) => Arg { is_glob: path.contains(['*', '?']), ..Arg::known(path) },
+                None => options::unknown("$path"),
+            };
+            let mut inner = scope.clone();
+            let removed = self.removal(&[Arg::known(flags), target], &mut inner);
+            let _ = removed;
+        }
+        if !scope.is_remote {
+            for path in reads {
+                self.note(Listed::Read, &scope.place(&path));
+            }
+            for path in writes {
+                self.note(Listed::Write, &scope.place(&path));
+            }
+        }
+        for path in overwrites {
+            let target = if path.contains("${unknown}") { options::unknown(&path) } else { Arg::known(path) };
+            if let Some(danger) = danger::judge_overwrite(&target, &scope.folder, scope.is_remote, self.span)
+            {
+                self.tell(danger);
+            }
+        }
+        for statement in statements {
+            self.statements(&statement, scope);
+        }
+        for host in hosts {
+            self.note(Listed::Host, &host);
+        }
+        if sends_environment {
+            self.found(
+                "credential-exfiltration",
+                midrail_core::Severity::High,
+                "The code sends all of its environment, with the secrets in it, to a host".to_owned(),
+                "send the one value that is needed",
+                code,
+            );
+        }
+        if is_reverse_shell {
+            self.reverse_shell("the code hands a connection to a shell");
+        }
+        if runs_downloaded_code {
+            self.remote_code("the code runs what it fetches from the network", code);
+        }
+        if is_opaque {
+            self.opaque_command("the code runs something that its text hides", code);
+        }
+    }
+
+    /// What code removes is judged as `rm` is.
+    fn removal(&mut self, args: &[Arg], scope: &mut Scope) -> bool {
+        let invocation = Invocation {
+            program: "rm".to_owned(),
+            args: args.to_vec(),
+            folder: scope.folder.clone(),
+            is_remote: scope.is_remote,
+            is_privileged: scope.is_privileged,
+            has_more_args: false,
+            input: super::super::invocation::Input::Inherited,
+            start: self.span.0,
+            end: self.span.1,
+        };
+        self.look_at(&invocation, scope)
+    }
+
+    /// Judges a program that no shell of this line starts, and notes what it touches.
+    pub(super) fn look_at(&mut self, invocation: &Invocation, scope: &Scope) -> bool {
+        let dangers = danger::judge(invocation);
+        let is_found = !dangers.is_empty();
+        for danger in dangers {
+            self.tell(danger);
+        }
+        if !scope.is_remote {
+            for touched in super::super::files::touched(invocation) {
+                if touched.is_written && !touched.path.contains('$') {
+                    self.note(Listed::Write, &scope.place(&touched.path));
+                }
+            }
+        }
+        is_found
+    }
+}
+
+/// Whether an option of an interpreter takes code.
+fn is_code_option(language: Language, text: &str) -> bool {
+    let flags = text.trim_start_matches('-');
+    match language {
+        Language::Python => !text.starts_with("--") && flags.ends_with('c') && flags.len() <= 4,
+        Language::Perl | Language::Ruby => {
+            !text.starts_with("--") && (flags.ends_with('e') || flags.ends_with('E')) && flags.len() <= 8
+        }
+        Language::Php => matches!(text, "-r" | "--run" | "-R" | "-B" | "-E"),
+        Language::Node => matches!(text, "-e" | "-p" | "-pe" | "-ep" | "--eval" | "--print"),
+        Language::Lua | Language::AppleScript => text == "-e",
+        Language::R | Language::Julia | Language::Elixir | Language::Groovy => {
+            matches!(text, "-e" | "-E" | "--eval")
+        }
+        Language::Awk => CODE_OPTIONS.contains(&text),
+    }
+}
+
+/// What kind of code a file holds, by its first line.
+fn shebang(text: &str) -> Code {
+    let first = text.lines().next().unwrap_or("");
+    let Some(rest) = first.strip_prefix("#!") else { return Code::Shell };
+    let program =
+        rest.split_whitespace().map(super::flow::base_name).find(|word| !matches!(*word, "env" | "-S"));
+    program.and_then(Language::of_program).map_or(Code::Shell, Code::Other)
+}
+
+/// Whether a word is the address of something on the network.
+pub(super) fn is_url(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}

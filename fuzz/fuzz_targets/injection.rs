@@ -1,0 +1,12 @@
+//! Any text as one that a model reads: findings lie in it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use midrail_detect::injection;
+
+fuzz_target!(|text: &str| {
+    for hit in injection::scan(text) {
+        assert!(text.get(hit.start..hit.end).is_some(), "{hit:?}");
+        injection::intent_of(hit.kind);
+    }
+});

@@ -1,0 +1,13 @@
+//! Any text as one with personal data: findings lie in it, in order, and none overlaps another.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use midrail_detect::personal;
+
+fuzz_target!(|text: &str| {
+    let mut done = 0;
+    for hit in personal::scan(text) {
+        assert!(text.get(hit.start..hit.end).is_some() && hit.start >= done && hit.start < hit.end, "{hit:?}");
+        done = hit.end;
+    }
+});

@@ -1,0 +1,23 @@
+//! Any text in any parts: what is released is the text, and what is found is what the whole has.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use midrail_detect::secrets;
+use midrail_detect::secrets::stream::{Secrets, Stream};
+
+fuzz_target!(|input: (&str, u8)| {
+    let (text, size) = input;
+    let mut stream = Stream::new(Secrets::default());
+    let (mut whole, mut hits) = (String::new(), Vec::new());
+    let characters: Vec<char> = text.chars().collect();
+    for part in characters.chunks(usize::from(size).max(1)) {
+        let released = stream.push(&part.iter().collect::<String>());
+        whole.push_str(&released.text);
+        hits.extend(released.hits);
+    }
+    let released = stream.finish();
+    whole.push_str(&released.text);
+    hits.extend(released.hits);
+    assert_eq!(whole, text);
+    assert_eq!(hits, secrets::scan(text));
+});
