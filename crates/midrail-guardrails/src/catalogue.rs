@@ -2,6 +2,13 @@
 
 use midrail_core::{Category, EventKind};
 
+use crate::settings::Settings;
+use crate::{
+    DestructiveCommand, InjectionPatterns, OutputSecretScan, ReadBeforeWrite, RuleSet, SandboxBoundary,
+    ScopeBoundary, SecretRedaction, SelfProtection, SensitiveFile, TimeBudget, TokenBudget, ToolAllowlist,
+    ToolList, Unconfigured,
+};
+
 /// A built-in guardrail: what it is called, where it stands, and its page.
 #[derive(Debug, Clone, Copy)]
 pub struct Page {
@@ -19,6 +26,8 @@ pub struct Page {
     pub on: &'static [EventKind],
     /// In force in every policy.
     pub always_on: bool,
+    /// How it is made from what a pack gives it under `with:`.
+    pub settings: Settings,
     /// Its page: reference, `midrail explain` and test at once.
     pub page: &'static str,
 }
@@ -28,6 +37,61 @@ const BEFORE_TOOL: &[EventKind] = &[EventKind::BeforeTool];
 /// All built-in guardrails.
 pub const CATALOGUE: &[Page] = &[
     Page {
+        id: "self-protection",
+        name: "self_protection",
+        aliases: &[],
+        category: Category::Safety,
+        priority: 5,
+        on: BEFORE_TOOL,
+        always_on: true,
+        settings: Settings::none::<SelfProtection>(),
+        page: include_str!("self_protection.md"),
+    },
+    Page {
+        id: "safety-001",
+        name: "destructive_command_block",
+        aliases: &["destructive_command"],
+        category: Category::Safety,
+        priority: 10,
+        on: BEFORE_TOOL,
+        always_on: false,
+        settings: Settings::of::<DestructiveCommand>(),
+        page: include_str!("destructive_command.md"),
+    },
+    Page {
+        id: "safety-002",
+        name: "sensitive_file_protection",
+        aliases: &["sensitive_file"],
+        category: Category::Safety,
+        priority: 10,
+        on: BEFORE_TOOL,
+        always_on: false,
+        settings: Settings::of::<SensitiveFile>(),
+        page: include_str!("sensitive_file.md"),
+    },
+    Page {
+        id: "safety-003",
+        name: "output_secret_scan",
+        aliases: &[],
+        category: Category::Safety,
+        priority: 10,
+        on: &[EventKind::AfterTool, EventKind::AfterModel],
+        always_on: false,
+        settings: Settings::of::<OutputSecretScan>(),
+        page: include_str!("output_secret_scan.md"),
+    },
+    Page {
+        id: "safety-004",
+        name: "sandbox_boundary",
+        aliases: &[],
+        category: Category::Safety,
+        priority: 10,
+        on: BEFORE_TOOL,
+        always_on: false,
+        settings: Settings::of::<SandboxBoundary>(),
+        page: include_str!("sandbox_boundary.md"),
+    },
+    Page {
         id: "builtin-001",
         name: "token_budget",
         aliases: &["builtin_token_budget"],
@@ -35,6 +99,7 @@ pub const CATALOGUE: &[Page] = &[
         priority: 1,
         on: BEFORE_TOOL,
         always_on: true,
+        settings: Settings::none::<TokenBudget>(),
         page: include_str!("token_budget.md"),
     },
     Page {
@@ -45,6 +110,7 @@ pub const CATALOGUE: &[Page] = &[
         priority: 2,
         on: BEFORE_TOOL,
         always_on: true,
+        settings: Settings::none::<TimeBudget>(),
         page: include_str!("time_budget.md"),
     },
     Page {
@@ -55,6 +121,7 @@ pub const CATALOGUE: &[Page] = &[
         priority: 3,
         on: BEFORE_TOOL,
         always_on: true,
+        settings: Settings::none::<ScopeBoundary>(),
         page: include_str!("scope_boundary.md"),
     },
     Page {
@@ -65,6 +132,7 @@ pub const CATALOGUE: &[Page] = &[
         priority: 4,
         on: BEFORE_TOOL,
         always_on: true,
+        settings: Settings::none::<ToolAllowlist>(),
         page: include_str!("tool_allowlist.md"),
     },
     Page {
@@ -75,6 +143,7 @@ pub const CATALOGUE: &[Page] = &[
         priority: 60,
         on: BEFORE_TOOL,
         always_on: false,
+        settings: Settings::of::<ReadBeforeWrite>(),
         page: include_str!("read_before_write.md"),
     },
     Page {
@@ -85,6 +154,7 @@ pub const CATALOGUE: &[Page] = &[
         priority: 61,
         on: BEFORE_TOOL,
         always_on: false,
+        settings: Settings::none::<RuleSet>(),
         page: include_str!("require_before.md"),
     },
     Page {
@@ -95,6 +165,7 @@ pub const CATALOGUE: &[Page] = &[
         priority: 20,
         on: &[EventKind::AfterTool, EventKind::AfterModel],
         always_on: false,
+        settings: Settings::of::<SecretRedaction>(),
         page: include_str!("secret_redaction.md"),
     },
     Page {
@@ -105,7 +176,19 @@ pub const CATALOGUE: &[Page] = &[
         priority: 10,
         on: &[EventKind::BeforeModel],
         always_on: false,
+        settings: Settings::of::<InjectionPatterns>(),
         page: include_str!("injection_patterns.md"),
+    },
+    Page {
+        id: "tool-allowlist",
+        name: "tool_list",
+        aliases: &[],
+        category: Category::Safety,
+        priority: 10,
+        on: BEFORE_TOOL,
+        always_on: false,
+        settings: Settings::of::<ToolList>(),
+        page: include_str!("tool_list.md"),
     },
     Page {
         id: "scope-classifier",
@@ -115,6 +198,7 @@ pub const CATALOGUE: &[Page] = &[
         priority: 90,
         on: &[EventKind::BeforeModel, EventKind::BeforeTool],
         always_on: false,
+        settings: Settings::none::<Unconfigured>(),
         page: include_str!("unconfigured.md"),
     },
 ];

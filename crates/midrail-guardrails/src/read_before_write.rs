@@ -175,6 +175,28 @@ impl ReadBeforeWrite {
         })
     }
 
+    /// What a command showed of a file counts as read, and what it wrote as written: `cat a`, `sed -n 1,9p a`,
+    /// `cat > a <<EOF`.
+    fn observe_command(
+        &self,
+        context: &Context<'_>,
+        action: &Action,
+        changes: &mut Changes,
+    ) -> Result<(), Fault> {
+        if action.kind != ActionType::Command || !(self.read_tools.is_empty() && self.key.is_empty()) {
+            return Ok(());
+        }
+        let own = if self.own_writes == OwnWrites::Count { action.writes.as_slice() } else { &[] };
+        let seen: Vec<_> = action.reads.iter().chain(own).map(|path| self.seen(context, path)).collect();
+        for outcome in seen {
+            // What cannot be looked at has not been read.
+            if let Ok((key, Some(content))) = outcome {
+                changes.set(context.key(&read_key(&key)), content);
+            }
+        }
+        Ok(())
+    }
+
     /// What is remembered of a file that was read or written: its place and its content.
     fn seen(&self, context: &Context<'_>, path: &str) -> Result<(String, Option<Value>), Missing> {
         if self.is_lexical() {
@@ -238,7 +260,7 @@ impl Guardrail for ReadBeforeWrite {
         let action = context.action()?;
         let (is_read, is_write) = (self.is_read(tool, action), self.is_write(tool, action));
         if !is_read && !is_write {
-            return Ok(());
+            return self.observe_command(context, action, changes);
         }
         let counts = is_read || self.own_writes == OwnWrites::Count;
         let seen: Vec<_> = self.paths(context)?.into_iter().map(|path| self.seen(context, path)).collect();

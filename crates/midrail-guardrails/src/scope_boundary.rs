@@ -1,7 +1,7 @@
 //! builtin-003: an agent stays within the files of its task.
 
 use midrail_core::{
-    ActionType, Context, Effect, EventKind, Fault, FileScope, Guardrail, Missing, Verdict, glob,
+    Action, ActionType, Context, Effect, EventKind, Fault, FileScope, Guardrail, Missing, Verdict, glob,
 };
 use serde_json::json;
 
@@ -33,7 +33,10 @@ impl Guardrail for ScopeBoundary {
                         continue;
                     }
                 };
-                let objects = names.iter().find_map(|name| objection(scope, action.kind, name));
+                let uses = uses(action, file);
+                let objects = names.iter().find_map(|name| {
+                    uses.into_iter().flatten().find_map(|kind| objection(scope, kind, name))
+                });
                 if let Some((rule, patterns)) = objects {
                     let list = patterns.join(", ");
                     return Ok(Verdict::block(format!(
@@ -56,6 +59,18 @@ impl Guardrail for ScopeBoundary {
 
     fn summary(&self) -> Option<String> {
         Some("Touch only files that are in the scope of your task.".to_owned())
+    }
+}
+
+/// What an action does to one of its files: a command may read one and write another.
+fn uses(action: &Action, file: &String) -> [Option<ActionType>; 2] {
+    if action.kind != ActionType::Command {
+        return [Some(action.kind), None];
+    }
+    let is_used = |list: &[String], kind| list.contains(file).then_some(kind);
+    match (is_used(&action.reads, ActionType::FileRead), is_used(&action.writes, ActionType::FileWrite)) {
+        (None, None) => [Some(ActionType::Command), None],
+        (read, write) => [read, write],
     }
 }
 
@@ -129,6 +144,14 @@ mod tests {
         assert_eq!(effect("Write", json!({"file_path": "src/../tests/a"})), Effect::Block);
         assert_eq!(effect("Write", json!({"file_path": "../src/a"})), Effect::Block);
         assert_eq!(effect("patch", json!({"diff": "--- a/src/a\n+++ b/tests/a\n"})), Effect::Block);
+    }
+
+    #[test]
+    fn files_of_commands_count() {
+        assert_eq!(effect("Bash", json!({"command": "cat src/a.rs"})), Effect::Allow);
+        assert_eq!(effect("Bash", json!({"command": "cat docs/a.md"})), Effect::Block);
+        assert_eq!(effect("Bash", json!({"command": "echo x > tests/a.rs"})), Effect::Block);
+        assert_eq!(effect("Bash", json!({"command": "cp tests/a.rs src/app.env"})), Effect::Block);
     }
 
     #[test]

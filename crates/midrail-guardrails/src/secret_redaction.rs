@@ -1,37 +1,64 @@
 //! secret-redaction: secrets in what tools and models answer are replaced by their kind and fingerprint.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Redaction, Verdict};
+use midrail_core::{Context, Effect, Fault, Finding, Guardrail, Redaction, Verdict};
 use midrail_detect::secrets;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Replaces secrets in a result's content and in a model's text.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SecretRedaction;
+use crate::findings::{CONTENT, Sensitive, TEXT, kinds};
 
-const TEXT: &str = "/text";
-const CONTENT: &str = "/result/content";
+/// The settings of secret-redaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct SecretRedaction(#[serde(deserialize_with = "secrets_by_default")] pub Sensitive);
+
+impl Default for SecretRedaction {
+    fn default() -> Self {
+        SecretRedaction(Sensitive::secrets_only())
+    }
+}
+
+/// Personal data counts only where a pack says so.
+fn secrets_by_default<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Sensitive, D::Error> {
+    let mut settings = Value::deserialize(deserializer)?;
+    if let Value::Object(map) = &mut settings {
+        map.entry("personal_data").or_insert(Value::Bool(false));
+    }
+    serde_path_to_error::deserialize(settings)
+        .map_err(|error| serde::de::Error::custom(error.into_inner().to_string()))
+}
 
 impl Guardrail for SecretRedaction {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let findings: Vec<_> = context
-            .secrets()?
-            .iter()
-            .filter(|finding| {
-                let below = finding.at.strip_prefix(CONTENT);
-                finding.at == TEXT || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            })
-            .cloned()
-            .collect();
+        let findings = self.0.in_output(context)?;
         if findings.is_empty() {
             return Ok(Verdict::allow());
         }
-        let mut kinds: Vec<&str> = findings.iter().map(|finding| finding.kind.as_str()).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
+        // Only the text that passes on can be changed. What stands beside it is withheld with it.
+        let passes = if context.event.result.is_some() { CONTENT } else { TEXT };
+        let is_beside = |finding: &&Finding| {
+            !finding
+                .at
+                .strip_prefix(passes)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '~']))
+        };
+        let fingerprints: Vec<&str> = findings.iter().map(|finding| finding.fingerprint.as_str()).collect();
+        let kinds = kinds(&findings);
+        if let Some(finding) = findings.iter().find(is_beside) {
+            return Ok(Verdict::block(format!(
+                "There is a sensitive value ({}) at `{}`, where nothing can be replaced.",
+                finding.kind, finding.at
+            ))
+            .advise("Ask for the part that you need without the value.")
+            .with("kinds", Value::from(kinds))
+            .with("fingerprints", Value::from(fingerprints)));
+        }
         let mut verdict =
-            Verdict::new(Effect::Redact, format!("Secrets were replaced: {}.", kinds.join(", ")))
+            Verdict::new(Effect::Redact, format!("Sensitive values were replaced: {}.", kinds.join(", ")))
                 .advise("Refer to the secret by its name or place; you do not need its value.")
-                .with("kinds", Value::from(kinds));
+                .with("kinds", Value::from(kinds))
+                .with("fingerprints", Value::from(fingerprints));
         let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
         if let Some(content @ (Value::Object(_) | Value::Array(_))) = content {
             // A structure stays the structure that its host expects.
@@ -52,7 +79,7 @@ impl Guardrail for SecretRedaction {
     }
 
     fn ceiling(&self) -> Effect {
-        Effect::Redact
+        Effect::Block
     }
 }
 
@@ -65,7 +92,7 @@ mod tests {
     use std::sync::Arc;
 
     fn content(result: Value) -> Option<String> {
-        let mut run = Run::on(Arc::new(SecretRedaction), vec![EventKind::AfterTool]);
+        let mut run = Run::on(Arc::new(SecretRedaction::default()), vec![EventKind::AfterTool]);
         run.decide(&Event::after_tool("t", json!({}), ToolResult::ok(result))).content
     }
 

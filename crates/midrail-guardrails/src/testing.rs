@@ -96,11 +96,23 @@ impl Run {
                 let value = serde_json::to_value(event).unwrap();
                 Fact::Secrets(midrail_detect::secrets::scan_json(&value, b"key"))
             }
+            (FactKey::PersonalData, _) => {
+                let value = serde_json::to_value(event).unwrap();
+                Fact::Findings(midrail_detect::of_event::personal_data(&value, b"key"))
+            }
+            (FactKey::Injections, _) => {
+                let value = serde_json::to_value(event).unwrap();
+                Fact::Findings(midrail_detect::of_event::injections(&value, b"key"))
+            }
+            (FactKey::Script(path), Some(files)) => {
+                let content = files.get(path).map(|(_, content)| content.as_str()).unwrap_or_default();
+                Fact::Script(midrail_detect::action::of_script(path, content))
+            }
             (FactKey::File(path), Some(files)) => Fact::File(match files.get(path) {
                 Some((_, content)) => FileState::File { checksum: content.clone() },
                 None => FileState::Absent,
             }),
-            (FactKey::File(_) | FactKey::Place(_), None) => {
+            (FactKey::File(_) | FactKey::Place(_) | FactKey::Script(_), None) => {
                 Fact::Unavailable("there is no file system".to_owned())
             }
             (FactKey::Answer(name), _) => Fact::Unavailable(format!("nobody answers `{name}`")),

@@ -7,11 +7,8 @@ mod spec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midrail_core::{Definition, Entry, Guardrail, RESERVED_IDS, Spec, glob};
-use midrail_guardrails::{
-    CATALOGUE, InjectionPatterns, Page, ReadBeforeWrite, ScopeBoundary, SecretRedaction, TimeBudget,
-    TokenBudget, ToolAllowlist, Unconfigured,
-};
+use midrail_core::{Definition, Entry, RESERVED_IDS, Spec, glob};
+use midrail_guardrails::{CATALOGUE, Page, Unconfigured};
 
 use crate::diagnostic::{Span, excerpt, nearest};
 use crate::expr::{Expected, ExprProblem, Expression};
@@ -107,7 +104,13 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
 /// The always-on built-ins, as every policy has them.
 pub(crate) fn always_on() -> Vec<Entry> {
     let pages = CATALOGUE.iter().filter(|page| page.always_on);
-    pages.map(|page| Entry { spec: page_spec(page), guardrail: built_in(page) }).collect()
+    let entry = |page: &'static Page| {
+        // A test holds that every built-in can be made without settings; one that could not has no answer, and fails
+        // closed.
+        let guardrail = page.settings.default().unwrap_or_else(|| Arc::new(Unconfigured));
+        Entry { spec: page_spec(page), guardrail }
+    };
+    pages.map(entry).collect()
 }
 
 /// What a guardrail is bound to, beyond what it says itself.
@@ -304,21 +307,6 @@ impl<'p> Compiler<'p> {
 
 fn page_spec(page: &Page) -> Spec {
     Spec { priority: page.priority, category: page.category, on: page.on.to_vec(), ..Spec::new(page.id) }
-}
-
-/// The built-in of a page, with its defaults.
-fn built_in(page: &Page) -> Arc<dyn Guardrail> {
-    match page.id {
-        "builtin-001" => Arc::new(TokenBudget::default()),
-        "builtin-002" => Arc::new(TimeBudget::default()),
-        "builtin-003" => Arc::new(ScopeBoundary),
-        "builtin-004" => Arc::new(ToolAllowlist),
-        "read_before_write" => Arc::new(ReadBeforeWrite::default()),
-        "secret-redaction" => Arc::new(SecretRedaction),
-        "injection-patterns" => Arc::new(InjectionPatterns),
-        // A page without a line here has no answer, and fails closed; a test forbids it.
-        _ => Arc::new(Unconfigured),
-    }
 }
 
 /// A key as a segment of a JSON pointer.

@@ -1,8 +1,9 @@
 //! The names that expressions know, and what they stand for in an event.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use midrail_core::{Context, glob};
+use midrail_core::{Action, Context, glob};
 use serde_json::Value as Json;
 
 use crate::expr::{Glob, Globs, Name, Scope, Segment, Term, Texts, Type, Value, Vocabulary};
@@ -13,7 +14,12 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("action.tool_name", Type::Text, "the tool's name"),
     Term::new("action.target_file", Type::Texts, "the file it touches; with several, each of them"),
     Term::new("action.target_files", Type::List, "the files it touches, relative to the root"),
+    Term::new("action.reads", Type::List, "the files among them that it reads"),
+    Term::new("action.writes", Type::List, "the files among them that it creates, changes or removes"),
     Term::new("action.command", Type::Text, "the command line"),
+    Term::new("action.programs", Type::List, "the programs that its command line starts"),
+    Term::new("action.hosts", Type::List, "the hosts that it talks to"),
+    Term::new("action.dangers", Type::List, "what it might destroy, by the name of the rule"),
     Term::new("agent.id", Type::Text, "the agent's name"),
     Term::new("agent.role", Type::Text, "the agent's role"),
     Term::new("agent.capabilities", Type::List, "what the agent can do"),
@@ -116,6 +122,19 @@ impl<'a> EventScope<'a> {
         places.as_deref().map_or(Value::Unknown, Value::list)
     }
 
+    /// Some of the files as places. They are many at most once in an expression, so they are not kept.
+    fn places_of(&self, files: impl Fn(&'a Action) -> &'a Vec<String>) -> Value<'_> {
+        let Ok(action) = self.context.action() else { return Value::Unknown };
+        if action.target_files.is_none() {
+            return Value::Unknown;
+        }
+        let names: Vec<_> = files(action).iter().map(|file| self.context.names_of(file)).collect();
+        let names: Option<Vec<Vec<String>>> = names.into_iter().map(Result::ok).collect();
+        names.map_or(Value::Unknown, |names| {
+            Value::List(Texts::Mixed(names.concat().into_iter().map(Cow::Owned).collect()))
+        })
+    }
+
     /// A limit of the event's task or of the definitions: the tightest. None set: no limit.
     fn limit(&self, of: impl Fn(&'a midrail_core::Task) -> Option<f64>) -> Value<'_> {
         Value::Number(self.context.tasks().filter_map(of).fold(f64::INFINITY, f64::min))
@@ -151,6 +170,18 @@ impl Scope for EventScope<'_> {
             "action.type" => text(context.action().ok().map(|action| action.kind.word())),
             "action.tool_name" | "tool.name" => text(event.tool_name()),
             "action.target_file" | "action.target_files" => self.places(),
+            "action.reads" => self.places_of(|action| &action.reads),
+            "action.writes" => self.places_of(|action| &action.writes),
+            "action.programs" => {
+                context.action().ok().map_or(Value::Unknown, |action| Value::list(&action.programs))
+            }
+            "action.hosts" => {
+                context.action().ok().map_or(Value::Unknown, |action| Value::list(&action.hosts))
+            }
+            "action.dangers" => context.action().ok().map_or(Value::Unknown, |action| {
+                let dangers = action.dangers.iter().filter(|danger| !danger.is_inside);
+                dangers.map(|danger| danger.rule.as_str()).collect::<Vec<_>>().into()
+            }),
             "action.command" => text(context.action().ok().and_then(|action| action.command.as_deref())),
             "agent.id" => text(agent.as_ref().and_then(|agent| agent.id.as_deref())),
             "agent.role" => text(agent.as_ref().and_then(|agent| agent.role.as_deref())),

@@ -219,6 +219,9 @@ pub struct Guard {
     /// A built-in guardrail, by id or name.
     #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
     pub uses: Option<String>,
+    /// The settings of that built-in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with: Option<Value>,
     /// An expression that has to hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,

@@ -1,9 +1,12 @@
 //! The JSON Schemas of packs, events and decisions, generated from the types.
 
+use std::collections::BTreeSet;
+
 use midrail_core::{Decision, Event};
+use midrail_guardrails::{CATALOGUE, Page};
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, json_schema};
-use serde_json::Value;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
 
 use crate::dialect::{HookDocument, PolicyPack, ToolPolicy};
 use crate::raw::Pack;
@@ -17,14 +20,30 @@ pub fn pack() -> Value {
         generator.subschema_for::<PolicyPack>(),
         generator.subschema_for::<ToolPolicy>(),
     ];
+    let settings: Vec<Value> = CATALOGUE.iter().filter_map(|page| settings(page, &mut generator)).collect();
     let mut schema = json_schema!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Midrail pack",
         "description": "A pack: a versioned file of guardrails and settings.",
         "anyOf": dialects,
     });
-    schema.insert("$defs".to_owned(), Value::Object(generator.take_definitions(true)));
+    let mut definitions = generator.take_definitions(true);
+    if let Some(Value::Object(guard)) = definitions.get_mut("Guard").and_then(|it| it.pointer_mut("/anyOf/1"))
+    {
+        guard.insert("allOf".to_owned(), Value::Array(settings));
+    }
+    schema.insert("$defs".to_owned(), Value::Object(definitions));
     schema.to_value()
+}
+
+/// What may stand under `with:` beside the `use:` of one built-in.
+fn settings(page: &Page, generator: &mut SchemaGenerator) -> Option<Value> {
+    let names: BTreeSet<&str> = page.aliases.iter().chain([&page.id, &page.name]).copied().collect();
+    let with = page.settings.schema(generator)?;
+    Some(json!({
+        "if": {"properties": {"use": {"enum": names}}, "required": ["use"]},
+        "then": {"properties": {"with": with}},
+    }))
 }
 
 /// The schema of an event.

@@ -8,7 +8,10 @@ use midrail_guardrails::{
     Key, KeyedDependency, KeyedRule, Page, ReadBeforeWrite, RuleSet, SequentialDependency,
 };
 
-use super::{Compiler, Issue, built_in, key as pointer};
+use serde_json::{Value, json};
+
+use super::{Compiler, Issue, key as pointer};
+use crate::decode::in_plain_words;
 use crate::expr::Expected;
 use crate::raw::{Guard, KeySource, RequireBefore};
 use crate::rule::{CustomCheck, Deferred, key, worded};
@@ -42,6 +45,11 @@ impl Compiler<'_> {
             }
             return None;
         }
+        if guard.with.is_some() && guard.uses.is_none() {
+            let issue = Issue::new(format!("{at}/with"), "`with` gives settings to a built-in guardrail");
+            self.issues.push(issue.help("add `use: NAME` of the guardrail that they are for"));
+            return None;
+        }
         let inner = match page {
             Some(page) => self.built_in(at, guard, page)?,
             None => return self.custom(at, guard, spec),
@@ -72,7 +80,31 @@ impl Compiler<'_> {
                 rules.map(|(i, rule)| (format!("{at}/rules/{i}/require_before"), &rule.require_before));
             return self.rule_set(&format!("{at}/rules"), rules.collect());
         }
-        Some(built_in(page))
+        self.with_settings(&format!("{at}/with"), guard.with.as_ref(), page)
+    }
+
+    /// A guardrail of the catalogue with the settings of a pack. All that is wrong with them is told: what is wrong is
+    /// taken out, and the rest is read again.
+    fn with_settings(&mut self, at: &str, settings: Option<&Value>, page: &Page) -> Check {
+        let mut rest = settings.cloned().unwrap_or_else(|| json!({}));
+        let mut is_right = true;
+        for _ in 0..MAX_PROBLEMS {
+            let problem = match page.settings.build(&rest) {
+                Ok(guardrail) => return Some(guardrail).filter(|_| is_right),
+                Err(problem) => problem,
+            };
+            is_right = false;
+            let (message, help) = in_plain_words(&problem.message);
+            let issue = Issue::new(format!("{at}{}", problem.at), message);
+            self.issues.push(match help {
+                Some(help) => issue.help(help),
+                None => issue.help(format!("`midrail explain {}` tells its settings", page.id)),
+            });
+            if !remove(&mut rest, &problem.at) {
+                break;
+            }
+        }
+        None
     }
 
     fn custom(&mut self, at: &str, guard: &Guard, spec: &Spec) -> Check {
@@ -213,6 +245,25 @@ impl Compiler<'_> {
         }
         let rules = rules.into_iter().filter_map(|(at, rule)| self.require_before(&at, rule)).collect();
         Some(Arc::new(RuleSet { rules }))
+    }
+}
+
+/// Problems beyond this are not looked for in the settings of one guardrail.
+const MAX_PROBLEMS: usize = 16;
+
+/// Takes out what is at a JSON pointer.
+fn remove(value: &mut Value, at: &str) -> bool {
+    let Some((parent, last)) = at.rsplit_once('/') else { return false };
+    match value.pointer_mut(parent) {
+        Some(Value::Object(map)) => map.remove(last).is_some(),
+        Some(Value::Array(items)) => match last.parse::<usize>() {
+            Ok(index) if index < items.len() => {
+                items.remove(index);
+                true
+            }
+            _ => false,
+        },
+        _ => false,
     }
 }
 

@@ -92,6 +92,9 @@ pub struct RuleRef {
     /// Off with `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
+    /// Its settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Value>,
 }
 
 pub(super) fn policy_pack(document: PolicyPack) -> (Pack, Origin) {
@@ -110,9 +113,11 @@ pub(super) fn policy_pack(document: PolicyPack) -> (Pack, Origin) {
             let native = format!("/guardrails/{}", guardrails.len());
             origin.push((native.clone(), format!("/{list}/{at}")));
             origin.push((format!("{native}/use"), format!("/{list}/{at}/id")));
+            origin.push((format!("{native}/with"), format!("/{list}/{at}/config")));
             origin.push((format!("{native}/on_error"), format!("/gateway/{mode}/fail_open")));
             guardrails.push(Guard {
                 uses: Some(rule.id),
+                with: rule.config,
                 enabled: Some(runs && rule.enabled != Some(false)),
                 on_error: Some(on_error),
                 ..Guard::default()

@@ -70,6 +70,11 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), St
     for schema in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
         check(root, schema, value, at)?;
     }
+    if let (Some(condition), Some(then)) = (schema.get("if"), schema.get("then"))
+        && check(root, condition, value, at).is_ok()
+    {
+        check(root, then, value, at)?;
+    }
     match value {
         Value::Array(items) => {
             for (i, item) in items.iter().enumerate() {
@@ -124,6 +129,8 @@ fn known_keywords(schema: &Map<String, Value>) {
         "anyOf",
         "oneOf",
         "allOf",
+        "if",
+        "then",
         "items",
         "required",
         "properties",

@@ -113,7 +113,37 @@ fn problems_speak_the_words_of_packs() {
         (
             "pack: p\nguardrails: [nothing]\n",
             "unknown guardrail `nothing`",
-            "the built-in guardrails are builtin-001,",
+            "the built-in guardrails are self-protection, safety-001,",
+        ),
+        (
+            "pack: p\nguardrails:\n  - {use: safety-001, with: {alow: [x]}}\n",
+            "unknown key `alow`",
+            "did you mean `allow`?",
+        ),
+        (
+            "pack: p\nguardrails:\n  - {use: safety-001, with: {allow: [x], block_from: huge}}\n",
+            "unknown value `huge`",
+            "use one of",
+        ),
+        (
+            "pack: p\nguardrails:\n  - {use: safety-001, with: {ignore: ['a[']}}\n",
+            "the pattern `a[` ",
+            "`midrail explain safety-001` tells its settings",
+        ),
+        (
+            "pack: p\nguardrails:\n  - {use: safety-003, with: {locales: [zz]}}\n",
+            "no formats are known of the country `zz`",
+            "`midrail explain safety-003`",
+        ),
+        (
+            "pack: p\nguardrails:\n  - {use: builtin-004, with: {allow: [x]}}\n",
+            "this guardrail has no settings",
+            "`midrail explain builtin-004`",
+        ),
+        (
+            "pack: p\nguardrails:\n  - {id: a, check: 'true', with: {}}\n",
+            "`with` gives settings to a built-in guardrail",
+            "add `use: NAME`",
         ),
         ("pack: p\nguardrails:\n  - {id: a b}\n", "`a b` cannot be an id", "no blank"),
         ("pack: p\nguardrails:\n  - {id: halted}\n", "the id `halted` is reserved", "choose another one"),

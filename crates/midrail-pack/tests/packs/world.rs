@@ -132,6 +132,18 @@ impl World {
                 let value = serde_json::to_value(event).unwrap();
                 Fact::Secrets(midrail_detect::secrets::scan_json(&value, b"key"))
             }
+            FactKey::PersonalData => {
+                let value = serde_json::to_value(event).unwrap();
+                Fact::Findings(midrail_detect::of_event::personal_data(&value, b"key"))
+            }
+            FactKey::Injections => {
+                let value = serde_json::to_value(event).unwrap();
+                Fact::Findings(midrail_detect::of_event::injections(&value, b"key"))
+            }
+            FactKey::Script(path) => {
+                let content = self.files.get(path).cloned().unwrap_or_default();
+                Fact::Script(midrail_detect::action::of_script(path, &content))
+            }
             FactKey::File(path) => Fact::File(match self.files.get(path) {
                 Some(content) => FileState::File { checksum: content.clone() },
                 None => FileState::Absent,
