@@ -43,7 +43,8 @@ impl From<Exit> for ExitCode {
 pub(crate) const OF_ALL: &str = "\
 Exit codes:
   0  done; check: allow, warn or redact
-  1  an error; test, lint, audit verify, audit replay: something was found
+  1  an error; test, lint, detect, audit verify, audit replay: something
+     was found
   2  check: block, halt, escalate or retry; every verb: an internal error";
 
 /// Exit codes of `check`.
@@ -71,6 +72,12 @@ pub(crate) const OF_LINT: &str = "\
 Exit codes:
   0  nothing was found, or warnings only
   1  errors were found; with --strict: warnings, too";
+
+/// Exit codes of `detect`.
+pub(crate) const OF_DETECT: &str = "\
+Exit codes:
+  0  nothing was found; JSON lines: all of them were looked at
+  1  something was found in the one text, or an error";
 
 /// Exit codes of `audit verify`.
 pub(crate) const OF_VERIFY: &str = "\

@@ -8,7 +8,8 @@ use std::sync::Mutex;
 use std::time::UNIX_EPOCH;
 
 use midrail_core::path::Roots;
-use midrail_core::{Fact, FileState, hex};
+use midrail_core::{Action, Danger, Fact, FileState, hex};
+use midrail_detect::action;
 use sha2::{Digest, Sha256};
 
 /// Where file facts come from.
@@ -25,6 +26,9 @@ pub enum Files {
 
 /// Files larger than this are told apart by size and time of change.
 const MAX_DIGESTED: u64 = 64 << 20;
+
+/// Scripts are looked into up to this many bytes.
+const MAX_SCRIPT: u64 = 1 << 20;
 
 impl Files {
     /// A made-up world.
@@ -80,6 +84,22 @@ impl Files {
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
             Files::Disk => match root {
                 Some(root) => Fact::Place(disk_place(root, cwd, path)),
+                None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
+            },
+        }
+    }
+
+    /// What the file at a place does if it is run.
+    pub(crate) fn script(&self, root: Option<&Path>, place: &str) -> Fact {
+        match self {
+            Files::World(files) => Fact::Script(match lock(files).get(place) {
+                Some(content) => action::of_script(place, content),
+                None => Action::default(),
+            }),
+            Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
+            Files::Disk => match root {
+                Some(root) => script(&root.join(place))
+                    .map_or_else(|error| Fact::Unavailable(format!("`{place}`: {error}")), Fact::Script),
                 None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
             },
         }
@@ -224,6 +244,42 @@ fn state(path: &Path) -> io::Result<FileState> {
     };
     Ok(FileState::File { checksum })
 }
+
+/// What a file does if it is run. A program in machine code is not looked into.
+fn script(path: &Path) -> io::Result<Action> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Action::default());
+        }
+        Err(error) => return Err(error),
+    };
+    if !metadata.is_file() {
+        return Ok(Action::default());
+    }
+    let mut content = Vec::new();
+    File::open(path)?.take(MAX_SCRIPT).read_to_end(&mut content)?;
+    if PROGRAMS.iter().any(|magic| content.starts_with(magic)) {
+        return Ok(Action::default());
+    }
+    // Shells pass over such bytes.
+    content.retain(|byte| *byte != 0);
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let mut action = action::of_script(&name, &String::from_utf8_lossy(&content));
+    if metadata.len() > MAX_SCRIPT {
+        action.is_partial = true;
+        action.dangers.push(Danger {
+            rule: "opaque".to_owned(),
+            reason: "the script is longer than is looked into".to_owned(),
+            command: name.into_owned(),
+            ..Danger::default()
+        });
+    }
+    Ok(action)
+}
+
+/// How files in machine code begin.
+const PROGRAMS: &[&[u8]] = &[b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
 
 fn lock(files: &Mutex<BTreeMap<String, String>>) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
     files.lock().unwrap_or_else(std::sync::PoisonError::into_inner)

@@ -22,6 +22,7 @@ mod approvals;
 mod asynchronous;
 pub mod cases;
 mod clock;
+pub mod detection;
 mod engine;
 mod files;
 mod load;
@@ -41,14 +42,15 @@ pub use files::Files;
 pub use load::{Cache, Load, LoadError, Loaded};
 pub use midrail_core::{
     Action, ActionType, Agent, ApprovalKind, ApprovalRequest, Aside, AuditRef, Category, Changes, Condition,
-    Context, Decision, Definition, Effect, Entry, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault,
-    FileScope, FileState, Finding, Guardrail, Handoff, Meter, Missing, Mode, OnFault, Policy, PolicyDenied,
-    Record, Recovery, Redaction, Retry, Risk, Said, Scope, Session, Snapshot, Spec, Task, ToolCall,
-    ToolResult, Tools, Usage, Verdict, decide,
+    Confidence, Context, Danger, Decision, Definition, Effect, Entry, ErrorInfo, Event, EventKind, Fact,
+    FactKey, Facts, Fault, FileScope, FileState, Finding, Guardrail, Handoff, Meter, Missing, Mode, OnFault,
+    Policy, PolicyDenied, Record, Recovery, Redaction, Retry, Risk, Said, Scope, Session, Severity, Snapshot,
+    Spec, Task, ToolCall, ToolResult, Tools, Usage, Verdict, decide,
 };
 pub use midrail_guardrails::{
-    CATALOGUE, Freshness, Inspect, Key, KeyedDependency, KeyedRule, Middleware, NewFiles, OwnWrites, Page,
-    ReadBeforeWrite, Recast, RuleSet, SequentialDependency, page,
+    CATALOGUE, DestructiveCommand, Freshness, InjectionPatterns, Inspect, Key, KeyedDependency, KeyedRule,
+    Middleware, NewFiles, OutputSecretScan, OwnWrites, Page, Pattern, ReadBeforeWrite, Recast, RuleSet,
+    SandboxBoundary, SecretRedaction, Sensitive, SensitiveFile, SequentialDependency, ToolList, page,
 };
 pub use midrail_pack::{self as pack, Document, Layer, PolicySource, Report};
 pub use midrail_store::{

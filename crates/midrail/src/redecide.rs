@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::{
-    Decision, EventKind, Fact, FactKey, Facts, HALTED, Policy, Record, Session, Unmetered, approval_key,
-    evaluate, variable_key,
+    Decision, EventKind, Fact, FactKey, Facts, Finding, HALTED, Policy, Record, Session, Unmetered,
+    approval_key, evaluate, variable_key,
 };
-use midrail_detect::action;
+use midrail_detect::{action, of_event};
 use midrail_pack::PolicySource;
 use midrail_store::{Approval, Store, StoreError};
 use serde::Serialize;
@@ -192,8 +192,16 @@ fn fact(key: &FactKey, record: &Record) -> Option<Fact> {
         FactKey::Secrets if record.facts.action_digest.is_none() => Some(Fact::Secrets(Vec::new())),
         // Without a file system a path is what it says.
         FactKey::Place(_) => Some(Fact::Unavailable("where its links led is not on record".to_owned())),
-        FactKey::Secrets | FactKey::File(_) | FactKey::Answer(_) => None,
+        // The record shows every text but its secrets. Nothing is fingerprinted: the key is the store's.
+        FactKey::PersonalData => found(record, of_event::personal_data),
+        FactKey::Injections => found(record, of_event::injections),
+        FactKey::Secrets | FactKey::Script(_) | FactKey::File(_) | FactKey::Answer(_) => None,
     })
+}
+
+fn found(record: &Record, detector: fn(&Value, &[u8]) -> Vec<Finding>) -> Option<Fact> {
+    let event = serde_json::to_value(&record.event).ok()?;
+    Some(Fact::Findings(detector(&event, &[])))
 }
 
 /// A person's answer holds for the same guardrail and action, whichever policy asks.

@@ -9,8 +9,8 @@ use midrail_core::{
     Aside, Changes, Decision, Event, Fact, FactKey, Facts, Finding, HALTED, Needs, Policy, PolicyDenied,
     Record, Session, action_text, denied_key, evaluate,
 };
-use midrail_detect::action;
 use midrail_detect::secrets::{self, Mask};
+use midrail_detect::{action, of_event};
 use midrail_store::{Commit, Store, StoreError};
 use serde_json::Value;
 
@@ -199,7 +199,39 @@ impl<'e> Walk<'e> {
             FactKey::Secrets => Fact::Secrets(self.findings.clone()),
             FactKey::Place(path) => self.engine.files().place(root, self.event.cwd.as_deref(), path),
             FactKey::File(place) => self.engine.files().probe(root, place),
+            FactKey::PersonalData => self.findings_of(of_event::personal_data),
+            FactKey::Injections => self.findings_of(of_event::injections),
+            FactKey::Script(place) => self.engine.files().script(root, place),
             FactKey::Answer(name) => Fact::Unavailable(format!("no probe answers `{name}`")),
+        }
+    }
+
+    /// What commands and scripts do is told with their quotes, encodings and variables resolved, and that may hold
+    /// secrets which the event did not show.
+    fn hide_what_came_to_light(&self, record: &mut Record) -> Result<(), EngineError> {
+        let resolves = |fact: &Fact| match fact {
+            Fact::Action(action) => !action.dangers.is_empty(),
+            Fact::Script(_) => true,
+            _ => false,
+        };
+        if !record.facts.known.values().any(resolves) {
+            return Ok(());
+        }
+        let mut value = serde_json::to_value(&*record)?;
+        let mut found = secrets::scan_json(&value, self.engine.fingerprint_key());
+        found.retain(|finding| RESOLVED.iter().any(|place| finding.at.starts_with(place)));
+        if !found.is_empty() {
+            let mask = Mask::of(&value, &found);
+            secrets::mask(&mut value, &found);
+            *record = serde_json::from_value(mask.value(value))?;
+        }
+        Ok(())
+    }
+
+    fn findings_of(&self, detector: fn(&Value, &[u8]) -> Vec<Finding>) -> Fact {
+        match serde_json::to_value(&self.event) {
+            Ok(event) => Fact::Findings(detector(&event, self.engine.fingerprint_key())),
+            Err(error) => Fact::Unavailable(error.to_string()),
         }
     }
 
@@ -210,6 +242,11 @@ impl<'e> Walk<'e> {
         let mut facts = known.facts;
         if let Some(Fact::Secrets(findings)) = facts.known.get_mut(&FactKey::Secrets) {
             findings.clone_from(&self.tags);
+        }
+        for fact in facts.known.values_mut() {
+            if let Fact::Findings(findings) = fact {
+                secrets::follow(findings, &self.findings, &self.tags);
+            }
         }
         let denied = PolicyDenied::of(&self.event, &decision, &self.session, self.now, unique_id());
         let mut record = Record {
@@ -224,6 +261,7 @@ impl<'e> Walk<'e> {
         if !self.mask.is_empty() {
             record = serde_json::from_value(self.mask.value(serde_json::to_value(&record)?))?;
         }
+        self.hide_what_came_to_light(&mut record)?;
         let kept = changes.0.into_iter().map(|(key, value)| match self.mask.is_empty() {
             true => (key, value),
             false => (self.kept_key(&key), value.map(|value| self.mask.value(value))),
@@ -233,6 +271,19 @@ impl<'e> Walk<'e> {
         Ok(record)
     }
 }
+
+/// Where a record tells of commands as they would run.
+const RESOLVED: &[&str] = &[
+    "/facts/known/action",
+    "/facts/known/script",
+    "/decision/reason",
+    "/decision/advice",
+    "/decision/metadata",
+    "/decision/verdicts",
+    "/decision/approval",
+    "/decision/user_message",
+    "/denied",
+];
 
 /// What is known so far.
 #[derive(Default)]

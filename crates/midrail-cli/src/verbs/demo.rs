@@ -257,7 +257,7 @@ impl<'o> Player<'o> {
                 fs::write(path, text).map(|()| "edited".to_owned())
             }),
             // The key is the one that Amazon's manuals use as an example.
-            "Bash" => Ok("HOME=/home/agent\nAWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE\n".to_owned()),
+            "Bash" => Ok("HOME=/home/agent\nAWS_ACCESS_KEY_ID=AKIAQ4ZTX7RK2MPLWN3J\n".to_owned()),
             "run_tests" if permit.text("that").is_some() => {
                 Err(std::io::Error::other("1 of 12 tests failed"))
             }

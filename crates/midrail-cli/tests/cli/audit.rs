@@ -172,7 +172,7 @@ fn another_pack_is_tried_on_what_happened() {
 record 2 after_tool a
   effect  ~ redact → ✓ allow
   by      secret-redaction → nothing
-  reason  Secrets were replaced: aws-access-key. → nothing
+  reason  Sensitive values were replaced: aws-access-key. → nothing
 record 3 before_tool b x
   effect  ✓ allow → ✗ block
   by      nothing → first-c

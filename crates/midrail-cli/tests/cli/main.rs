@@ -11,6 +11,7 @@ mod audit;
 mod bad_input;
 mod check;
 mod demo;
+mod detect;
 mod documents;
 mod explain;
 mod lint;

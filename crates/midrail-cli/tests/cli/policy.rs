@@ -23,7 +23,7 @@ fn layers_are_shown_with_their_guardrails() {
     let ended = world.run(&["policy"]).code(0);
     for part in [
         "always on  in every policy",
-        "builtin-001  1         block   enforce  locked  before_tool  all",
+        "builtin-001      1         block   enforce  locked  before_tool  all",
         ".midrail/pack.yaml  pack p 2, locked",
         "tests-first  61        block   enforce  locked  before_tool  deploy, test",
         "careful      100       warn    shadow   locked  before_tool  rm",

@@ -71,7 +71,7 @@ fn packs_test_themselves() {
     world.run(&["test"]).code(0).says("1 passed, 0 failed");
     World::new().run(&["test"]).code(0).says("✓ midrail:default");
     let world = World::with_pack(
-        "pack: p\nextends: default\ntests:\n  - id: the base decides with it\n    events:\n      - {before_tool: Read, args: {file_path: .env}, expect: {effect: block, by: protected-files}}\n",
+        "pack: p\nextends: default\ntests:\n  - id: the base decides with it\n    events:\n      - {before_tool: Read, args: {file_path: .env}, expect: {effect: block, by: safety-002}}\n",
     );
     world.run(&["test"]).code(0).says("1 passed, 0 failed");
     World::new().run(&["test", "default"]).code(0);

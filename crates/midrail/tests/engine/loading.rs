@@ -63,7 +63,7 @@ fn a_pack_replaces_what_it_extends() {
     assert_eq!(effect(load(&pack).unwrap(), "x"), Effect::Warn);
     assert_eq!(effect(load(&pack).unwrap(), "y"), Effect::Block);
     let shipped = write(folder.path(), "shipped.yaml", "pack: own\nextends: default\n");
-    assert!(load(&shipped).unwrap().policy.get("protected-files").is_some());
+    assert!(load(&shipped).unwrap().policy.get("safety-002").is_some());
 }
 
 #[test]

@@ -245,6 +245,38 @@ fn a_restore_does_not_undo_what_people_and_the_law_decided() {
 }
 
 #[test]
+fn a_secret_that_an_encoding_or_a_script_hid_is_nowhere_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let (policy, source) = policy("pack: t\nguardrails: [safety-001]\n");
+    let store = Arc::new(SqliteStore::open(folder.path().join("s.db")).unwrap());
+    let script = "rm -rf ~ --token=ghp_Zq8Rk3Vt6Wm1Xp9Ys4Bn7Cd2Ff5Gh0Jj8KkL\n";
+    let files = Arc::new(Files::world([("x.sh".to_owned(), script.to_owned())].into()));
+    let engine =
+        Arc::new(Engine::builder(policy, &source).store(store.clone()).files(files).build().unwrap());
+    let session = engine.session("s");
+    // `rm -rf ~ AKIAQ4ZTX7RK2MPLWN3J`, encoded.
+    let encoded = "echo cm0gLXJmIH4gQUtJQVE0WlRYN1JLMk1QTFdOM0o= | base64 -d | sh";
+    let decoded = session.check("Bash", json!({"command": encoded}));
+    assert_eq!(session.check("Write", json!({"file_path": "x.sh", "content": ""})).effect, Effect::Allow);
+    let script = session.check("Bash", json!({"command": "sh x.sh"}));
+    let mut kept = String::new();
+    for answer in [&decoded, &script] {
+        assert_eq!(answer.effect, Effect::Block, "{answer:?}");
+        kept.push_str(&serde_json::to_string(answer).unwrap());
+    }
+    use midrail::store::AuditLog;
+    for entry in store.entries(&Default::default()).unwrap() {
+        let record = entry.record().unwrap();
+        let replayed = record.replay(&engine.policy());
+        assert_eq!(replayed.effect, record.decision.effect, "{}", entry.seq);
+        kept.push_str(&serde_json::to_string(&record).unwrap());
+    }
+    for secret in ["AKIAQ4ZTX7RK2MPLWN3J", "ghp_Zq8Rk3Vt6Wm1Xp9Ys4Bn7Cd2Ff5Gh0Jj8KkL"] {
+        assert!(!kept.contains(secret), "{secret} is in {kept}");
+    }
+}
+
+#[test]
 fn a_secret_is_nowhere_in_what_is_kept_or_answered() {
     let folder = tempfile::tempdir().unwrap();
     let (policy, source) = policy(
@@ -340,5 +372,5 @@ fn links_are_followed_by_every_guardrail_on_files() {
     let engine = Arc::new(Engine::builder(loaded.policy, &loaded.source).build().unwrap());
     let session = engine.session("s").cwd(repo.to_string_lossy());
     let decision = session.check("Read", json!({"file_path": "src/innocent.txt"}));
-    assert_eq!(decision.by.as_deref(), Some("protected-files"), "{}", decision.reason);
+    assert_eq!(decision.by.as_deref(), Some("safety-002"), "{}", decision.reason);
 }

@@ -94,10 +94,14 @@ fn in_words(fact: &Fact) -> String {
             let command = action.command.as_ref().map(|command| format!(" `{command}`")).unwrap_or_default();
             format!("{}{files}{command}", action.kind.word())
         }
-        Fact::Secrets(found) if found.is_empty() => "none".to_owned(),
-        Fact::Secrets(found) => {
+        Fact::Secrets(found) | Fact::Findings(found) if found.is_empty() => "none".to_owned(),
+        Fact::Secrets(found) | Fact::Findings(found) => {
             let found = found.iter().map(|finding| format!("{} at {}", finding.kind, finding.at));
             found.collect::<Vec<_>>().join(", ")
+        }
+        Fact::Script(action) if action.dangers.is_empty() => "destroys nothing".to_owned(),
+        Fact::Script(action) => {
+            action.dangers.iter().map(|danger| danger.reason.as_str()).collect::<Vec<_>>().join("; ")
         }
         Fact::Place(place) => place.clone(),
         Fact::File(FileState::Absent) => "not there".to_owned(),

@@ -1,0 +1,156 @@
+//! The detectors on texts alone, without a session: what they find, and what the guardrails that stand on them would
+//! answer with their defaults. For people who look at a text, and for measuring.
+
+use std::fmt;
+use std::str::FromStr;
+
+use midrail_core::{Confidence, Danger, Effect, Severity};
+use midrail_detect::finding::Hit;
+use midrail_detect::{injection, personal, secrets, shell, sql};
+use serde::Serialize;
+
+pub mod corpus;
+pub mod redact;
+
+/// A detector of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Detector {
+    /// Command lines and scripts that destroy.
+    Command,
+    /// Statements of SQL that destroy.
+    Sql,
+    /// Secrets.
+    Secrets,
+    /// Personal data.
+    PersonalData,
+    /// Attempts to take over a model.
+    Injection,
+}
+
+impl Detector {
+    /// All of them.
+    pub const ALL: [Detector; 5] =
+        [Detector::Command, Detector::Sql, Detector::Secrets, Detector::PersonalData, Detector::Injection];
+
+    /// Its word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Detector::Command => "command",
+            Detector::Sql => "sql",
+            Detector::Secrets => "secrets",
+            Detector::PersonalData => "pii",
+            Detector::Injection => "injection",
+        }
+    }
+
+    /// What it finds in a text.
+    pub fn look(self, text: &str) -> Detection {
+        match self {
+            Detector::Command => Detection::of_dangers(shell::analyse(text).dangers),
+            Detector::Sql => {
+                Detection::of_dangers(sql::scan(text).iter().map(|hit| sql::danger(text, hit)).collect())
+            }
+            Detector::Secrets => Detection::of_hits(secrets::scan(text), Effect::Redact),
+            Detector::PersonalData => Detection::of_hits(personal::scan(text), Effect::Redact),
+            Detector::Injection => Detection::of_hits(injection::scan(text), Effect::Halt),
+        }
+    }
+}
+
+impl fmt::Display for Detector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl FromStr for Detector {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let found = Detector::ALL.into_iter().find(|detector| detector.word() == word);
+        found.ok_or_else(|| format!("there is no detector `{word}`"))
+    }
+}
+
+/// What a detector found in one text.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Detection {
+    /// The findings, in order.
+    pub findings: Vec<Found>,
+    /// What the guardrail on this detector would answer with its defaults.
+    pub effect: Effect,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// The rule that found it.
+    pub kind: String,
+    /// First byte in the text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// How bad it is.
+    pub severity: Severity,
+    /// How sure the detector is.
+    pub confidence: Confidence,
+    /// What it is or does, in words.
+    pub explanation: String,
+    /// The command as it would run, with quotes and variables resolved.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub command: String,
+    /// The files that it would hit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// What to do instead.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub safer: String,
+}
+
+impl Detection {
+    fn of_dangers(dangers: Vec<Danger>) -> Self {
+        let found: Vec<Found> = dangers
+            .into_iter()
+            .filter(|danger| !danger.is_inside)
+            .map(|danger| Found {
+                kind: danger.rule,
+                start: danger.start,
+                end: danger.end,
+                severity: danger.severity,
+                confidence: danger.confidence,
+                explanation: danger.reason,
+                command: danger.command,
+                targets: danger.targets,
+                safer: danger.safer,
+            })
+            .collect();
+        let is_blocked =
+            |found: &Found| found.severity >= Severity::High && found.confidence > Confidence::Low;
+        let effect = if found.iter().any(is_blocked) {
+            Effect::Block
+        } else if found.is_empty() {
+            Effect::Allow
+        } else {
+            Effect::Escalate
+        };
+        Detection { findings: found, effect }
+    }
+
+    fn of_hits(hits: Vec<Hit>, effect: Effect) -> Self {
+        // What is not sure is told, and the guardrails leave it out unless a pack says otherwise.
+        let is_sure = hits.iter().any(|hit| hit.confidence > Confidence::Low);
+        let effect = if is_sure { effect } else { Effect::Allow };
+        let found = hits.into_iter().map(|hit| Found {
+            kind: hit.kind.to_owned(),
+            start: hit.start,
+            end: hit.end,
+            severity: hit.severity,
+            confidence: hit.confidence,
+            explanation: hit.explanation.into_owned(),
+            command: String::new(),
+            targets: Vec::new(),
+            safer: String::new(),
+        });
+        Detection { findings: found.collect(), effect }
+    }
+}
