@@ -1,5 +1,5 @@
-//! The tables of what destroys, and their matcher. [`rules`] holds the tables by theme, [`condition`] the language in
-//! which a row says when it holds, [`grammar`] how programs read their arguments, [`place`] where targets lie.
+//! The tables of what destroys, and their matcher. `rules` holds the tables by theme, `condition` the language in
+//! which a row says when it holds, `grammar` how programs read their arguments, `place` where targets lie.
 
 mod call;
 mod condition;
