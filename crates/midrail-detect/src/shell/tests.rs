@@ -263,7 +263,7 @@ fn code_in_arguments_is_code() {
         "ls | entr -s 'rm -rf /'",
         "expect -c 'spawn rm -rf /; interact'",
         "gdb -batch -ex 'shell rm -rf /'",
-        "npx tsx -e \"require('child_process').execSync('rm -rf /')\"",
+        "npx tsx -e \"require('child_process').execSync('rm -rf /srv')\"",
         "mapfile -t a <<< $'rm\\n-rf\\n/'; \"${a[@]}\"",
         "su - postgres -c \"psql -c 'DROP DATABASE x'\"",
     ]);

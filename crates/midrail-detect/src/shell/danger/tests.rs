@@ -305,7 +305,7 @@ fn whole_lines_are_as_bad_as_they_are() {
         "echo done >> notes.txt",
         "export HISTSIZE=10000",
         "lsof -ti:3000 | xargs kill -9",
-        "jobs -p | xargs kill -9",
+        "jobs -p | xargs -r kill -9",
         "rails db:migrate RAILS_ENV=test",
     ] {
         check(line, |found| found.is_none());
