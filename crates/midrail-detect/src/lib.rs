@@ -2,6 +2,8 @@
 //! decided by guardrails.
 
 pub mod action;
+mod base64;
+mod byte_set;
 pub mod finding;
 pub mod injection;
 pub mod of_event;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::base64;
+
 /// A decoded piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Decoded {
@@ -70,36 +72,13 @@ fn decode(run: &[u8]) -> Option<(String, &'static str)> {
         let bytes: Vec<u8> = run.chunks_exact(2).filter_map(hex_byte).collect();
         return readable(bytes).map(|text| (text, "hex"));
     }
-    readable(base64(run)).map(|text| (text, "base64"))
+    readable(base64::prefix(run)).map(|text| (text, "base64"))
 }
 
 fn hex_byte(pair: &[u8]) -> Option<u8> {
     let [high, low] = pair else { return None };
     let (high, low) = (char::from(*high).to_digit(16)?, char::from(*low).to_digit(16)?);
     u8::try_from(high * 16 + low).ok()
-}
-
-/// Both alphabets; stops at padding.
-fn base64(run: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(run.len() / 4 * 3 + 3);
-    let (mut bits, mut count) = (0_u32, 0_u32);
-    for byte in run {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => break,
-        };
-        bits = (bits << 6 | u32::from(value)) & 0x00ff_ffff;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.extend(u8::try_from((bits >> count) & 0xff));
-        }
-    }
-    out
 }
 
 /// Text that people could read: letters and spaces, for the most part.

@@ -1,40 +1,45 @@
 //! The one pass over a text that finds runs of digits, and the classes of bytes that tokens are made of.
 
+use crate::byte_set::ByteSet;
+
 /// How many bytes are looked at together.
 const BLOCK: usize = 64;
 
-/// Calls `visit` with the start of each run of digits. It answers where to go on; runs that start before are skipped.
-pub(super) fn each_digit_run(bytes: &[u8], mut visit: impl FnMut(usize) -> usize) {
-    let (mut resume, mut base, mut carry) = (0, 0, 0);
+/// Calls `visit` with the start and the end of each run of digits. It answers where to go on: runs that start before are
+/// skipped.
+pub(super) fn each_digit_run(bytes: &[u8], mut visit: impl FnMut(usize, usize) -> usize) {
+    let (mut resume, mut base, mut carry) = (0_usize, 0, 0);
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    for block in blocks {
-        let mask = digit_mask(block);
-        each_start(mask, carry, base, &mut resume, &mut visit);
-        carry = mask >> 63;
-        base += BLOCK;
-    }
     let mut last = [0; BLOCK];
     for (to, from) in last.iter_mut().zip(rest) {
         *to = *from;
     }
-    each_start(digit_mask(&last), carry, base, &mut resume, &mut visit);
+    for block in blocks.iter().chain([&last]) {
+        let mask = digit_mask(block);
+        let mut starts = mask & !((mask << 1) | carry) & from_bit(resume.saturating_sub(base));
+        while starts != 0 {
+            let offset = starts.trailing_zeros();
+            let start = base + index(offset);
+            let length = (mask >> offset).trailing_ones();
+            let end = start + index(length);
+            // A run that reaches the end of the block may go on in the next one.
+            let goes_on = offset + length == u64::BITS;
+            let end = if goes_on { run_end(bytes, end, |byte| byte.is_ascii_digit()) } else { end };
+            resume = visit(start, end).max(start + 1);
+            starts &= from_bit(resume - base);
+        }
+        carry = mask >> 63;
+        base += BLOCK;
+    }
 }
 
-fn each_start(
-    mask: u64,
-    carry: u64,
-    base: usize,
-    resume: &mut usize,
-    visit: &mut impl FnMut(usize) -> usize,
-) {
-    let mut starts = mask & !((mask << 1) | carry);
-    while starts != 0 {
-        let at = base + usize::try_from(starts.trailing_zeros()).unwrap_or(0);
-        starts &= starts - 1;
-        if at >= *resume {
-            *resume = visit(at).max(at + 1);
-        }
-    }
+/// All bits from one on.
+fn from_bit(bit: usize) -> u64 {
+    u32::try_from(bit).ok().and_then(|bit| u64::MAX.checked_shl(bit)).unwrap_or(0)
+}
+
+fn index(bits: u32) -> usize {
+    usize::try_from(bits).unwrap_or(0)
 }
 
 /// One bit a byte, set where the byte is a digit.
@@ -44,16 +49,26 @@ fn digit_mask(block: &[u8; BLOCK]) -> u64 {
     // Added to a byte below 0x80, these set its high bit from `0` on, and from `:` on.
     const FROM_ZERO: u64 = 0x5050_5050_5050_5050;
     const FROM_COLON: u64 = 0x4646_4646_4646_4646;
-    // Multiplied, gathers the lowest bits of eight bytes in the highest byte.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let mut mask = 0;
-    for (index, eight) in block.as_chunks::<8>().0.iter().enumerate() {
+    let mut columns = 0;
+    for eight in block.as_chunks::<8>().0 {
         let word = u64::from_le_bytes(*eight);
         let low = word & LOW;
         let digits = (low + FROM_ZERO) & !(low + FROM_COLON) & !word & HIGH;
-        mask |= ((digits >> 7).wrapping_mul(GATHER) >> 56) << (8 * index);
+        columns = columns >> 1 | digits;
     }
-    mask
+    // Most blocks have none.
+    if columns == 0 { 0 } else { transposed(columns) }
+}
+
+/// Eight rows of eight bits, with rows made columns.
+fn transposed(bits: u64) -> u64 {
+    let swap = |bits: u64, distance: u32, mask: u64| {
+        let differ = (bits ^ (bits >> distance)) & mask;
+        bits ^ differ ^ (differ << distance)
+    };
+    let bits = swap(bits, 7, 0x00aa_00aa_00aa_00aa);
+    let bits = swap(bits, 14, 0x0000_cccc_0000_cccc);
+    swap(bits, 28, 0x0000_0000_f0f0_f0f0)
 }
 
 /// The byte at a place; a line break outside the text, which is a boundary to every rule.
@@ -68,7 +83,8 @@ pub(super) fn byte_before(bytes: &[u8], at: usize) -> u8 {
 
 /// Letters, digits and the underscore: what a name in code goes on with.
 pub(super) fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    static WORD: ByteSet = ByteSet::letters_and(b"_", false);
+    WORD.has(byte)
 }
 
 /// Whether the letter at a place belongs to an escape such as `\n`, and so not to the word after it.
@@ -99,32 +115,30 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn starts(text: &[u8]) -> Vec<usize> {
-        let mut found = Vec::new();
-        each_digit_run(text, |at| {
-            found.push(at);
-            at
-        });
-        found
-    }
-
     proptest! {
         #[test]
         fn the_mask_finds_what_a_plain_loop_finds(text in proptest::collection::vec(prop_oneof![
             Just(b'0'), Just(b'9'), Just(b'/'), Just(b':'), Just(0xb5_u8), any::<u8>()], 0..200)) {
-            let plain: Vec<usize> = (0..text.len())
-                .filter(|at| text[*at].is_ascii_digit() && (*at == 0 || !text[*at - 1].is_ascii_digit()))
+            let mut found = Vec::new();
+            each_digit_run(&text, |start, end| {
+                found.push((start, end));
+                start
+            });
+            let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
+            let plain: Vec<(usize, usize)> = (0..text.len())
+                .filter(|at| is_digit(*at) && (*at == 0 || !is_digit(*at - 1)))
+                .map(|start| (start, (start..).find(|at| !is_digit(*at)).unwrap()))
                 .collect();
-            prop_assert_eq!(starts(&text), plain);
+            prop_assert_eq!(found, plain);
         }
     }
 
     #[test]
     fn what_was_looked_at_is_skipped() {
         let mut found = Vec::new();
-        each_digit_run(b"1 2 3 4", |at| {
-            found.push(at);
-            at + 4
+        each_digit_run(b"1 2 3 4", |start, _| {
+            found.push(start);
+            start + 4
         });
         assert_eq!(found, [0, 4]);
     }

@@ -18,9 +18,9 @@ const FIRST_AFTER: usize = 2;
 /// A word, in lower case: where it lies in the buffer, and how many words away it stands.
 #[derive(Clone, Copy, Default)]
 struct Word {
-    start: usize,
-    end: usize,
-    rank: usize,
+    start: u8,
+    end: u8,
+    rank: u8,
 }
 
 /// The words near a candidate.
@@ -74,12 +74,12 @@ impl Context {
 
     /// How many words away the nearest of some words is, if it is at most `farthest`.
     pub(super) fn rank_within(&self, wanted: &[&str], farthest: usize) -> Option<usize> {
-        let near = self.words.iter().take(self.count).filter(|word| word.rank <= farthest);
+        let near = self.words.iter().take(self.count).filter(|word| usize::from(word.rank) <= farthest);
         near.filter(|word| {
-            let found = self.text.get(word.start..word.end).unwrap_or_default();
+            let found = self.text.get(usize::from(word.start)..usize::from(word.end)).unwrap_or_default();
             wanted.iter().any(|wanted| fits(found, wanted.as_bytes()))
         })
-        .map(|word| word.rank)
+        .map(|word| usize::from(word.rank))
         .min()
     }
 
@@ -129,8 +129,10 @@ impl Context {
     }
 
     fn add(&mut self, start: usize, end: usize, rank: usize) {
+        // INVARIANT: places in the buffer and ranks are far below 256.
+        let small = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
         if let Some(slot) = self.words.get_mut(self.count) {
-            *slot = Word { start, end, rank };
+            *slot = Word { start: small(start), end: small(end), rank: small(rank) };
             self.count += 1;
         }
     }

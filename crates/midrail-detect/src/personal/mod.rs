@@ -99,7 +99,7 @@ impl Scanner {
             false => Vec::new(),
         };
         let mut numbers = Numbers::new(text, &self.allowed);
-        candidates::each_digit_run(bytes, |at| numbers.visit(at));
+        candidates::each_digit_run(bytes, |start, end| numbers.visit(start, end));
         let names = match self.allowed.kind("person-name") {
             true => prose::names::scan(text),
             false => Vec::new(),

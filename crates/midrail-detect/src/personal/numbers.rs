@@ -47,14 +47,20 @@ impl<'a> Numbers<'a> {
         Numbers { text, bytes, allowed, table_end: 0, hits: Vec::new(), addresses: Vec::new() }
     }
 
-    /// Looks at the run of digits that starts at a place, and answers where to go on.
-    pub(super) fn visit(&mut self, start: usize) -> usize {
-        let end = run_end(self.bytes, start, |byte| byte.is_ascii_digit());
+    /// Looks at a run of digits, and answers where to go on.
+    pub(super) fn visit(&mut self, start: usize, end: usize) -> usize {
         let (before, after) = (byte_before(self.bytes, start), byte(self.bytes, end));
         let follows = is_word(before) && follows_word(self.bytes, start);
-        let in_word = is_word(after) || follows;
+        // Every line of a log starts with a time.
+        if !follows
+            && (end - start == 2 && after == b':'
+                || end - start == 4 && next_group(self.bytes, end).is_some())
+            && let Some(end) = time_end(self.bytes, start, end)
+        {
+            return end;
+        }
         // Most numbers in code and logs are short and stand alone.
-        let is_alone = !in_word && after != b':' && !matches!(before, b'+' | b'(');
+        let is_alone = !follows && !is_word(after) && after != b':' && !matches!(before, b'+' | b'(');
         if end - start <= 6 && is_alone && !(before == b':' && may_be_colons(self.bytes, start - 1)) {
             if !may_join(after) && !matches!(before, b' ' | b'"' | b':') {
                 return end;
@@ -66,6 +72,14 @@ impl<'a> Numbers<'a> {
                 return end;
             }
         }
+        self.number_or_word(start, end, follows)
+    }
+
+    /// Looks at a run of digits that goes on in other groups, or is a part of a word. Kept apart from what is common.
+    #[inline(never)]
+    fn number_or_word(&mut self, start: usize, end: usize, follows: bool) -> usize {
+        let (before, after) = (byte_before(self.bytes, start), byte(self.bytes, end));
+        let in_word = is_word(after) || follows;
         // `12ms`, `64px`: no number of a person has small letters, and no address of a machine has these.
         if !follows && matches!(after, b'g'..=b'z') && byte(self.bytes, end + 1).is_ascii_lowercase() {
             return run_end(self.bytes, end, is_word);
@@ -190,27 +204,34 @@ impl<'a> Numbers<'a> {
     /// The parts of a row that spaces part.
     fn parts(&mut self, start: usize, end: usize) {
         let bytes = self.bytes;
-        let mut done = start;
-        for (at, _) in groups(bytes, start, end) {
+        let (mut at, mut done) = (start, start);
+        loop {
+            let mut group_end = run_end(bytes, at, |byte| byte.is_ascii_digit());
             let starts_part = at == start || byte_before(bytes, at) == b' ' || opens(bytes, at);
-            if at < done || !starts_part {
-                continue;
+            if at >= done && starts_part {
+                let may_be_first = end - at >= finance::SHORTEST_IN_ROW || byte_before(bytes, at) == b'+';
+                if let Some(hit) = may_be_first.then(|| first_in_row(bytes, at, end)).flatten() {
+                    done = hit.end;
+                    self.add(Some(hit));
+                } else {
+                    group_end = part_end(bytes, at, end);
+                    done = group_end;
+                    self.part(at, done);
+                }
             }
-            if (end - at >= finance::SHORTEST_IN_ROW || byte_before(bytes, at) == b'+')
-                && let Some(hit) = first_in_row(bytes, at, end)
-            {
-                done = hit.end;
-                self.add(Some(hit));
-                continue;
+            match next_group(bytes, group_end) {
+                Some(next) if next < end => at = next,
+                _ => return,
             }
-            done = part_end(bytes, at, end);
-            self.part(at, done);
         }
     }
 
     /// A number without spaces in it.
     fn part(&mut self, start: usize, end: usize) {
-        if end - start < SHORTEST_PART {
+        let part = self.bytes.get(start..end).unwrap_or_default();
+        if part.len() < 2 * SHORTEST_PART
+            && part.iter().filter(|byte| byte.is_ascii_digit()).count() < SHORTEST_PART
+        {
             if start >= self.table_end {
                 self.house(start, end);
             }
@@ -402,12 +423,11 @@ fn has_check_letter(bytes: &[u8], end: usize) -> bool {
 
 /// The end of the part without spaces that starts at a group.
 fn part_end(bytes: &[u8], start: usize, end: usize) -> usize {
-    let mut last = start;
-    for (at, group_end) in groups(bytes, start, end) {
-        if at > start && bytes.get(last..at).is_some_and(|gap| gap.contains(&b' ')) {
-            break;
-        }
-        last = group_end;
+    let mut last = run_end(bytes, start, |byte| byte.is_ascii_digit());
+    while let Some(next) = next_group(bytes, last).filter(|next| *next < end)
+        && bytes.get(last..next).is_some_and(|gap| !gap.contains(&b' '))
+    {
+        last = run_end(bytes, next, |byte| byte.is_ascii_digit());
     }
     last
 }

@@ -1,8 +1,9 @@
 //! Where a text is worth a look: the places of all keywords, found in one pass.
 //!
-//! Some bytes of each keyword, the rarest ones, are its anchor. A small table tells for each three bytes of the text,
-//! and a hint of the fourth, whether they may be an anchor; most of a text is passed over by that alone. The table is
-//! made when it is first needed, in some microseconds: a hook process lives two milliseconds.
+//! Some bytes of each keyword, the rarest ones, are its anchor. A small table tells for three bytes of the text, and a
+//! hint of the fourth, whether an anchor may lie there; most of a text is passed over by that alone. Only every second
+//! place is looked up: what begins at the places between is found by its second byte. The table is made when it is
+//! first needed, in some microseconds: a hook process lives two milliseconds.
 
 use std::sync::OnceLock;
 
@@ -37,10 +38,19 @@ struct Keyword {
 
 const SLOTS: usize = 1 << 14;
 
+/// How many bytes are looked up together.
+const BLOCK: usize = 64;
+
+/// The bits of the first of three bytes that count. They are few, so that a byte that may be any takes few marks.
+const FIRST_BITS: u8 = 31;
+
 /// The keywords, arranged for the search.
 pub(super) struct Triggers {
-    /// For each slot a bit for each class of fourth bytes that an anchor goes on with.
-    fourth: Box<[u16; SLOTS]>,
+    /// For each slot a bit for each class of fourth bytes, set where an anchor lies at these bytes, or one place before
+    /// or after.
+    marks: Box<[u16; SLOTS]>,
+    /// The same for anchors at these bytes alone.
+    anchors: Box<[u16; SLOTS]>,
     /// For each slot the keywords whose anchor falls into it: the first, and how many.
     slots: Box<[(u16, u16); SLOTS]>,
     keywords: Vec<Keyword>,
@@ -56,18 +66,24 @@ pub(super) fn triggers() -> &'static Triggers {
 
 impl Triggers {
     fn new(all: Vec<(&'static str, bool, Lead)>) -> Self {
-        let mut fourth = Box::new([0_u16; SLOTS]);
+        let mut marks = Box::new([0_u16; SLOTS]);
+        let mut anchors = Box::new([0_u16; SLOTS]);
         let mut slots = Box::new([(0_u16, 0_u16); SLOTS]);
         let mut keywords: Vec<Keyword> = Vec::with_capacity(all.len());
         for (text, any_case, lead) in all {
             let text = text.as_bytes();
             let anchor = rarest(text);
             let rest = text.get(anchor..).unwrap_or_default();
-            let Some(first) = rest.first_chunk::<3>() else { continue };
-            let slot = slot(*first);
-            if let Some(classes) = fourth.get_mut(slot) {
-                *classes |= rest.get(3).map_or(u16::MAX, |byte| 1 << class(*byte));
+            let Some(&[first, second, third]) = rest.first_chunk() else { continue };
+            mark(&mut anchors, [first, second, third], rest.get(3));
+            mark(&mut marks, [first, second, third], rest.get(3));
+            match rest.get(3) {
+                Some(fourth) => mark(&mut marks, [second, third, *fourth], rest.get(4)),
+                // Too short to be told from its second byte on: told by the byte before, whatever that is.
+                None => (0..=FIRST_BITS)
+                    .for_each(|before| mark(&mut marks, [before, first, second], Some(&third))),
             }
+            let slot = slot([first, second, third]);
             keywords.push(Keyword { text, any_case, anchor, head: head(rest), slot, lead });
         }
         // Stable: keywords of one slot stay in the order of the table.
@@ -78,7 +94,7 @@ impl Triggers {
             }
         }
         let longest = keywords.iter().map(|keyword| keyword.text.len()).max().unwrap_or(0);
-        Triggers { fourth, slots, keywords, longest }
+        Triggers { marks, anchors, slots, keywords, longest }
     }
 
     /// Tells the keywords of a text, in the order of their anchors: places of the anchor and of the keyword, its
@@ -90,19 +106,36 @@ impl Triggers {
         upto: usize,
         mut visit: impl FnMut(usize, usize, usize, Lead) -> bool,
     ) {
-        let Some(rest) = text.get(from..text.len().min(upto.saturating_add(3))) else { return };
-        for (offset, &[first, second, third, next]) in rest.array_windows::<4>().enumerate() {
-            let classes = self.fourth.get(slot([first, second, third])).copied().unwrap_or(0);
-            if classes >> class(next) & 1 == 1 && !self.at_anchor(text, from + offset, &mut visit) {
+        // Anchors before this place are dealt with.
+        let (mut done, mut at) = (from, from);
+        while let Some(block) = text.get(at..).and_then(|rest| rest.first_chunk())
+            && at < upto
+        {
+            let mut marked = marked(&self.marks, block);
+            while marked != 0 {
+                let place = at + 2 * usize::try_from(marked.trailing_zeros()).unwrap_or(0);
+                marked &= marked - 1;
+                for anchor in done.max(place.saturating_sub(1))..upto.min(place + 2) {
+                    if self.may_be_at(text, anchor) && !self.at_anchor(text, anchor, &mut visit) {
+                        return;
+                    }
+                }
+                done = place + 2;
+            }
+            at += BLOCK;
+        }
+        // The last bytes are too few for a block, and what begins right before them is told by them.
+        for anchor in done.max(at.saturating_sub(1))..upto.min(text.len()) {
+            if self.may_be_at(text, anchor) && !self.at_anchor(text, anchor, &mut visit) {
                 return;
             }
         }
-        // The last three bytes have no fourth.
-        if let Some(tail) = text.len().checked_sub(3)
-            && (from..upto).contains(&tail)
-        {
-            self.at_anchor(text, tail, &mut visit);
-        }
+    }
+
+    /// False where surely no anchor lies at a place.
+    fn may_be_at(&self, text: &[u8], place: usize) -> bool {
+        let four = text.get(place..).and_then(|rest| rest.first_chunk());
+        four.is_none_or(|four| is_marked(&self.anchors, u32::from_le_bytes(*four)) == 1)
     }
 
     #[inline(never)]
@@ -138,6 +171,38 @@ impl Triggers {
     }
 }
 
+/// Sets the mark of three bytes and the class of the fourth; of all classes, where it may be any.
+fn mark(marks: &mut [u16; SLOTS], bytes: [u8; 3], next: Option<&u8>) {
+    if let Some(classes) = marks.get_mut(slot(bytes)) {
+        *classes |= next.map_or(u16::MAX, |byte| 1 << (byte & 15));
+    }
+}
+
+/// Looks up every second place of a block, and sets a bit for each that is marked.
+///
+/// There is no branch in it: which places are marked cannot be foretold.
+fn marked(marks: &[u16; SLOTS], block: &[u8; BLOCK + 8]) -> u32 {
+    let low = |word: u64| u32::try_from(word & 0xffff_ffff).unwrap_or(0);
+    let (words, _) = block.as_chunks::<8>();
+    let mut bits = 0;
+    for [word, next] in words.array_windows::<2>() {
+        let (word, next) = (u64::from_le_bytes(*word), u64::from_le_bytes(*next));
+        let four = is_marked(marks, low(word))
+            | is_marked(marks, low(word >> 16)) << 1
+            | is_marked(marks, low(word >> 32)) << 2
+            | is_marked(marks, low(word >> 48 | next << 16)) << 3;
+        bits = bits >> 4 | four << 28;
+    }
+    bits
+}
+
+/// One where four bytes are marked, else zero.
+#[inline(always)]
+fn is_marked(marks: &[u16; SLOTS], bytes: u32) -> u32 {
+    let classes = marks.get(slot_of(bytes)).copied().unwrap_or(0);
+    u32::from(classes) >> (bytes >> 24 & 15) & 1
+}
+
 /// The first four bytes of a text, or three, with both cases of a letter made one; and a mask of those that there are.
 fn head(text: &[u8]) -> (u32, u32) {
     let (bytes, mask) = match text {
@@ -150,14 +215,15 @@ fn head(text: &[u8]) -> (u32, u32) {
 
 fn slot(bytes: [u8; 3]) -> usize {
     let [first, second, third] = bytes;
-    let folded = u32::from_le_bytes([first, second, third, 0]) | 0x0020_2020;
-    // The upper bits of a product are the well-mixed ones.
-    usize::try_from(folded.wrapping_mul(0x9E37_79B1) >> 18).unwrap_or(0) % SLOTS
+    slot_of(u32::from_le_bytes([first, second, third, 0]))
 }
 
-/// One of sixteen classes, the same for both cases of a letter.
-fn class(byte: u8) -> u8 {
-    byte & 15
+/// The slot of the first three of four bytes, the same for both cases of a letter.
+#[inline(always)]
+fn slot_of(bytes: u32) -> usize {
+    let folded = bytes & u32::from_le_bytes([FIRST_BITS, 0xdf, 0xdf, 0]);
+    // The upper bits of a product are the well-mixed ones.
+    usize::try_from(folded.wrapping_mul(0x9E37_79B1) >> 18).unwrap_or(0) % SLOTS
 }
 
 /// The place of the bytes of a keyword that everyday texts have least of.
@@ -174,4 +240,70 @@ fn rarity(bytes: &[u8]) -> u32 {
         false => 14,
     };
     bytes.array_windows::<2>().map(pair).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    type Found = Vec<(usize, usize, usize, Lead)>;
+
+    /// What a search tells that tries each keyword at each place.
+    fn plain(text: &[u8], from: usize, upto: usize) -> Found {
+        let mut found = Vec::new();
+        let keywords: Vec<(&[u8], usize, bool, Lead)> = super::super::engine::keywords()
+            .into_iter()
+            .map(|(text, any_case, lead)| (text.as_bytes(), rarest(text.as_bytes()), any_case, lead))
+            .collect();
+        for place in from..upto.min(text.len()) {
+            for &(keyword, anchor, any_case, lead) in &keywords {
+                let start = place.checked_sub(anchor);
+                let part = start.and_then(|start| text.get(start..start + keyword.len()));
+                let is_same = |part: &[u8]| part == keyword || any_case && part.eq_ignore_ascii_case(keyword);
+                if keyword.len() >= 3 && part.is_some_and(is_same) {
+                    found.push((place, start.unwrap(), keyword.len(), lead));
+                }
+            }
+        }
+        found
+    }
+
+    fn quick(text: &[u8], from: usize, upto: usize) -> Found {
+        let mut found = Vec::new();
+        triggers().find(text, from, upto, |anchor, start, length, lead| {
+            found.push((anchor, start, length, lead));
+            true
+        });
+        found
+    }
+
+    /// Keywords in either case, what is nearly one, and rubbish.
+    fn random_text() -> impl Strategy<Value = Vec<u8>> {
+        let keywords = super::super::engine::keywords();
+        let keyword = (0..keywords.len()).prop_map(move |index| keywords[index].0.as_bytes().to_vec());
+        let piece = prop_oneof![
+            3 => keyword.clone(),
+            1 => keyword.clone().prop_map(|text| text.to_ascii_uppercase()),
+            1 => keyword.prop_map(|text| text[1..].to_vec()),
+            2 => proptest::collection::vec(any::<u8>(), 0..4),
+            1 => proptest::collection::vec(prop_oneof![Just(b'a'), Just(b' '), Just(b'=')], 0..70),
+        ];
+        proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn the_quick_search_finds_what_a_plain_one_finds(
+            text in random_text(),
+            from in 0_usize..40,
+            cut in 0_usize..40,
+        ) {
+            let upto = text.len().saturating_sub(cut);
+            prop_assert_eq!(quick(&text, 0, text.len()), plain(&text, 0, text.len()));
+            prop_assert_eq!(quick(&text, from, upto), plain(&text, from, upto));
+        }
+    }
 }

@@ -6,6 +6,7 @@ use super::generic::letters::strangeness;
 use super::generic::names::Class;
 use super::generic::values;
 use super::rules::Verify;
+use crate::base64;
 
 /// How sure a key is, or `None` where it is none.
 pub(super) fn confidence(verify: Verify, secret: &[u8]) -> Option<Confidence> {
@@ -95,28 +96,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 /// The first bytes of a text in base 64 of either alphabet; ends where it is none.
 pub(super) fn base64_prefix(text: &[u8]) -> Vec<u8> {
     const LIMIT: usize = 1_024;
-    let mut out = Vec::new();
-    let mut bits: u32 = 0;
-    let mut count = 0;
-    for byte in text.iter().take(LIMIT) {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => break,
-        };
-        bits = (bits << 6) | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            let [_, _, _, low] = (bits >> count).to_be_bytes();
-            out.push(low);
-            bits &= (1 << count) - 1;
-        }
-    }
-    out
+    base64::prefix(text.get(..LIMIT).unwrap_or(text))
 }
 
 #[cfg(test)]

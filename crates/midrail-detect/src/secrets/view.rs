@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::byte_set::ByteSet;
+
 /// How far any rule looks back from its keyword. A stream keeps this much of what it has released.
 pub(super) const LOOK_BACK: usize = 160;
 
@@ -153,5 +155,6 @@ impl<'t> View<'t> {
 }
 
 pub(super) fn word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    static WORD: ByteSet = ByteSet::letters_and(b"_", false);
+    WORD.has(byte)
 }

@@ -192,14 +192,7 @@ pub fn percent(text: &str) -> Option<String> {
 
 /// The bytes of a base64 text.
 fn base64_bytes(text: &str) -> Option<Vec<u8>> {
-    unpack(text, 6, |byte| match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' | b'-' => Some(62),
-        b'/' | b'_' => Some(63),
-        _ => None,
-    })
+    unpack(text, 6, crate::base64::digit)
 }
 
 /// Joins digits of a few bits each into bytes. Padding may only stand at the end.

@@ -20,26 +20,19 @@ pub(super) enum Until {
     End,
 }
 
+/// Bytes that end a word where they are not quoted.
+pub(super) fn ends_word(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
+}
+
+/// Bytes that quote others.
+pub(super) fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'\'' | b'"')
+}
+
 /// Bytes that end a run of plain text in a word.
 fn is_special(byte: u8) -> bool {
-    matches!(
-        byte,
-        b' ' | b'\t'
-            | b'\n'
-            | b'\r'
-            | b';'
-            | b'&'
-            | b'|'
-            | b'<'
-            | b'>'
-            | b'('
-            | b')'
-            | b'\\'
-            | b'\''
-            | b'"'
-            | b'$'
-            | b'`'
-    )
+    ends_word(byte) || is_quote(byte) || matches!(byte, b'$' | b'`')
 }
 
 pub(super) fn is_name_start(byte: u8) -> bool {

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::ast::{HereDoc, Part, Redirect, RedirectKind, Word};
-use super::lex::{Until, is_name_byte};
+use super::lex::{Until, ends_word, is_name_byte, is_quote};
 use super::parse::{Parser, Pending};
 
 impl<'a> Parser<'a> {
@@ -132,7 +132,7 @@ impl<'a> Parser<'a> {
         let mut is_quoted = false;
         while let Some(byte) = self.peek() {
             match byte {
-                b' ' | b'\t' | b'\n' | b'\r' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' => break,
+                _ if ends_word(byte) => break,
                 b'\'' | b'"' => {
                     is_quoted = true;
                     let open = self.at + 1;
@@ -149,24 +149,7 @@ impl<'a> Parser<'a> {
                 b'$' if self.peek_at(1) == Some(b'\'') => self.at += 1,
                 _ => {
                     let start = self.at;
-                    while self.peek().is_some_and(|byte| {
-                        !matches!(
-                            byte,
-                            b' ' | b'\t'
-                                | b'\n'
-                                | b'\r'
-                                | b';'
-                                | b'&'
-                                | b'|'
-                                | b'<'
-                                | b'>'
-                                | b'('
-                                | b')'
-                                | b'\''
-                                | b'"'
-                                | b'\\'
-                        )
-                    }) {
+                    while self.peek().is_some_and(|byte| !ends_word(byte) && !is_quote(byte)) {
                         self.at += 1;
                     }
                     delimiter.push_str(self.slice(start, self.at));

@@ -9,6 +9,7 @@ use super::street_words::{
     UNITS,
 };
 use super::word_list::WordList;
+use crate::byte_set::ByteSet;
 use crate::finding::Hit;
 
 const KIND: &str = "postal-address";
@@ -99,7 +100,8 @@ pub(in super::super) fn post_code(bytes: &[u8], start: usize, end: usize) -> Opt
 /// The end of a name after a number that a word such as `lives at` or `address:` stands before.
 fn home_after(text: &str, start: usize, end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
-    if byte(bytes, end + 1).is_ascii_lowercase() {
+    let next = byte(bytes, end + 1);
+    if next.is_ascii() && !next.is_ascii_uppercase() {
         return None;
     }
     let (first, word_end) = word_at(bytes, end)?;
@@ -119,6 +121,11 @@ fn home_after(text: &str, start: usize, end: usize) -> Option<usize> {
 /// The end of the street whose name follows a house number.
 fn street_after(text: &str, end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
+    let (first, second) = (byte(bytes, end + 1), byte(bytes, end + 2));
+    // Told by two bytes for most numbers in sentences.
+    if first.is_ascii_lowercase() && second.is_ascii() && !AFTER_NUMBER.may_begin([first, second]) {
+        return None;
+    }
     let mut at = end;
     for index in 0..MOST_WORDS {
         let (start, mut word_end) = word_at(bytes, at)?;
@@ -137,14 +144,15 @@ fn street_after(text: &str, end: usize) -> Option<usize> {
         if index == 0 && ends_like_a_street(word) {
             return Some(word_end);
         }
-        if index > 0 && is_one_of(word, &LAST) && is_capital(word) {
+        let is_capital = is_capital(word);
+        if index > 0 && is_capital && is_one_of(word, &LAST) {
             return Some(word_end);
         }
-        if index > 0 && is_one_of(word, &LAST_WEAK) && is_capital(word) && ends_address(text, word_end) {
+        if index > 0 && is_capital && is_one_of(word, &LAST_WEAK) && ends_address(text, word_end) {
             return Some(word_end);
         }
-        let has_digits = word.contains(|c: char| c.is_ascii_digit());
-        let starts_name = is_capital(word) && !has_digits || is_ordinal(word);
+        let has_digits = word.bytes().any(|byte| byte.is_ascii_digit());
+        let starts_name = is_capital && !has_digits || is_ordinal(word);
         if !starts_name && (index == 0 || !is_particle(word)) || is_sentence(word) {
             return None;
         }
@@ -174,6 +182,14 @@ fn name_after(text: &str, end: usize) -> Option<usize> {
 fn street_before(text: &str, end: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut start, word_end) = word_before(bytes, end)?;
+    let (first, second) = (byte(bytes, start), byte(bytes, start + 1));
+    // Without a capital it is one of a few words, which two bytes tell from most others.
+    if first.is_ascii() && !first.is_ascii_uppercase() {
+        let may_begin = BOXES.may_begin([first, second]) || BETWEEN.may_begin([first, second]);
+        if !first.is_ascii_lowercase() || second.is_ascii() && !may_begin {
+            return None;
+        }
+    }
     let word = text.get(start..word_end)?;
     if is_one_of(word, &BOXES) {
         // `P.O. Box 12`.
@@ -228,21 +244,27 @@ fn word_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
 /// The word that ends at a place.
 fn word_before(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
     let stop = end - usize::from(byte_before(bytes, end) == b'.').min(end);
-    let start = run_start(bytes, stop, LONGEST_WORD, |byte| is_name_byte(byte) || byte == b'/');
+    static NAME_OR_SLASH: ByteSet = ByteSet::letters_and(b"'-/", true);
+    let start = run_start(bytes, stop, LONGEST_WORD, |byte| NAME_OR_SLASH.has(byte));
     (start < stop && stop - start < LONGEST_WORD).then_some((start, end))
 }
 
 fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'\'' | b'-')
+    static NAME: ByteSet = ByteSet::letters_and(b"'-", true);
+    NAME.has(byte)
 }
 
 /// Whether a word is in a list, whatever its case and with or without a full stop.
+#[inline(always)]
 fn is_one_of(word: &str, words: &WordList) -> bool {
     words.holds(word.strip_suffix('.').unwrap_or(word))
 }
 
 /// `5th`, `42nd`.
 fn is_ordinal(word: &str) -> bool {
+    if !matches!(word.as_bytes(), [_, _, .., b't' | b'd' | b'h']) {
+        return false;
+    }
     let number = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     !number.is_empty() && matches!(word.strip_prefix(number), Some("st" | "nd" | "rd" | "th"))
 }

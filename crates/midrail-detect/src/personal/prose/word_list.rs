@@ -4,44 +4,98 @@
 #[derive(Debug)]
 pub(super) struct WordList {
     pub(super) words: &'static [&'static str],
-    marks: Marks,
+    /// Each pair of first bytes, if they are of ASCII.
+    beginnings: Marks,
+    /// Each first byte, with a part of the length.
+    first: Marks,
+    /// Each last byte, with the rest of the length.
+    last: Marks,
 }
 
 /// Endings of words, as they are written.
 #[derive(Debug)]
 pub(super) struct EndingList {
     pub(super) endings: &'static [&'static str],
-    /// A bit for each pair of last bytes, as far as four of their bits tell.
-    marks: u128,
+    /// Each pair of last bytes.
+    marks: Marks,
 }
 
-/// A bit for each first byte and a part of the length, and one for each last byte and the rest of the length.
+/// A set of bytes, each with a number, as far as five bits of the byte and two of the number tell. Both cases of a
+/// letter agree in these bits.
 #[derive(Debug, Clone, Copy)]
-struct Marks {
-    first: u128,
-    last: u128,
+struct Marks([u32; 4]);
+
+impl Marks {
+    const NONE: Marks = Marks([0; 4]);
+
+    const fn with(self, byte: u8, number: usize) -> Self {
+        let Marks([zero, one, two, three]) = self;
+        let bit = 1 << (byte & 31);
+        Marks(match number & 3 {
+            0 => [zero | bit, one, two, three],
+            1 => [zero, one | bit, two, three],
+            2 => [zero, one, two | bit, three],
+            _ => [zero, one, two, three | bit],
+        })
+    }
+
+    fn has(&self, byte: u8, number: usize) -> bool {
+        let Marks(rows) = self;
+        rows.get(number & 3).is_some_and(|row| row >> (byte & 31) & 1 == 1)
+    }
 }
 
 impl WordList {
     pub(super) const fn new(words: &'static [&'static str]) -> Self {
-        let mut marks = Marks { first: 0, last: 0 };
+        let mut list = WordList { words, beginnings: Marks::NONE, first: Marks::NONE, last: Marks::NONE };
         let mut rest = words;
         while let [word, others @ ..] = rest {
-            let of_word = Marks::of(word.as_bytes());
-            marks = Marks { first: marks.first | of_word.first, last: marks.last | of_word.last };
             rest = others;
+            let (Some(first), Some(last)) = (word.as_bytes().first(), word.as_bytes().last()) else {
+                continue;
+            };
+            list.first = list.first.with(*first, word.len());
+            list.last = list.last.with(*last, word.len() >> 2);
+            list.beginnings = match word.as_bytes() {
+                #[expect(clippy::as_conversions, reason = "`From` is not for constants")]
+                [first, second, ..] if second.is_ascii() => list.beginnings.with(*first, *second as usize),
+                [_, _, ..] => list.beginnings,
+                // A word of one letter may be followed by anything.
+                _ => list.beginnings.with(*first, 0).with(*first, 1).with(*first, 2).with(*first, 3),
+            };
         }
-        WordList { words, marks }
+        list
+    }
+
+    /// False where a word that begins with two bytes of ASCII is surely not in the list, whatever its case.
+    pub(super) fn may_begin(&self, bytes: [u8; 2]) -> bool {
+        let [first, second] = bytes;
+        self.beginnings.has(first, usize::from(second))
     }
 
     /// False where an ASCII word is surely not in the list, whatever its case.
     pub(super) fn may_hold(&self, word: &str) -> bool {
-        let marks = Marks::of(word.as_bytes());
-        self.marks.first & marks.first != 0 && self.marks.last & marks.last != 0
+        let (Some(first), Some(last)) = (word.as_bytes().first(), word.as_bytes().last()) else {
+            return false;
+        };
+        self.first.has(*first, word.len()) && self.last.has(*last, word.len() >> 2)
     }
 
     /// Whether a word is in the list, whatever its case.
+    #[inline(always)]
     pub(super) fn holds(&self, word: &str) -> bool {
+        let may_hold = match word.as_bytes() {
+            [first, second, ..] if first.is_ascii() && second.is_ascii() => {
+                first.is_ascii_alphabetic() && self.may_begin([*first, *second])
+            }
+            [first] => first.is_ascii_alphabetic(),
+            [] => false,
+            _ => true,
+        };
+        may_hold && self.finds(word)
+    }
+
+    fn finds(&self, word: &str) -> bool {
         if !word.is_ascii() {
             return self.words.binary_search(&word.to_lowercase().as_str()).is_ok();
         }
@@ -49,25 +103,15 @@ impl WordList {
     }
 }
 
-impl Marks {
-    /// The marks of a word. Both cases of a letter agree in the bits that are used.
-    const fn of(word: &[u8]) -> Self {
-        let (Some(first), Some(last)) = (word.first(), word.last()) else {
-            return Marks { first: 0, last: 0 };
-        };
-        let length = word.len();
-        Marks {
-            first: 1 << ((*first & 31) << 2) << (length & 3),
-            last: 1 << ((*last & 31) << 2) << ((length >> 2) & 3),
-        }
-    }
-}
-
 impl EndingList {
     pub(super) const fn new(endings: &'static [&'static str]) -> Self {
-        let (mut marks, mut rest) = (0, endings);
+        let (mut marks, mut rest) = (Marks::NONE, endings);
         while let [ending, others @ ..] = rest {
-            marks |= Self::mark(ending.as_bytes());
+            if let [.., before, last] = ending.as_bytes() {
+                #[expect(clippy::as_conversions, reason = "`From` is not for constants")]
+                let before = *before as usize;
+                marks = marks.with(*last, before);
+            }
             rest = others;
         }
         EndingList { endings, marks }
@@ -75,13 +119,9 @@ impl EndingList {
 
     /// False where a word surely has none of the endings.
     pub(super) fn may_end(&self, word: &str) -> bool {
-        self.marks & Self::mark(word.as_bytes()) != 0
-    }
-
-    const fn mark(word: &[u8]) -> u128 {
-        match word {
-            [.., before, last] => 1 << ((*last & 31) << 2) << (*before & 3),
-            _ => 0,
+        match word.as_bytes() {
+            [.., before, last] => self.marks.has(*last, usize::from(*before)),
+            _ => false,
         }
     }
 }
@@ -95,6 +135,9 @@ mod tests {
         const LIST: WordList = WordList::new(&["a", "lane", "street", "ulica", "út"]);
         for word in ["a", "A", "Lane", "STREET", "ulica", "ÚT"] {
             assert!(LIST.holds(word), "{word}");
+        }
+        for beginning in ["a ", "A,", "La", "ST", "ul"] {
+            assert!(LIST.may_begin([beginning.as_bytes()[0], beginning.as_bytes()[1]]), "{beginning}");
         }
         for word in ["", "b", "lan", "lanes", "stroet", "ut", "."] {
             assert!(!LIST.holds(word), "{word}");

@@ -1,5 +1,6 @@
 //! What is assigned to a name, in code, configuration, command lines, markup and query strings.
 
+use crate::byte_set::ByteSet;
 use crate::secrets::view::{View, word};
 
 /// A value and how it is written.
@@ -95,7 +96,8 @@ pub(crate) fn parse(view: &View<'_>, keyword: usize, keyword_end: usize) -> Opti
     }
     link(view, name_start, name_end)
         .or_else(|| {
-            (in_words > name_end).then(|| link(view, name_start, in_words)).flatten().filter(|value| {
+            let may_link = in_words > name_end && may_link(view, in_words);
+            may_link.then(|| link(view, name_start, in_words)).flatten().filter(|value| {
                 value.link != Link::Space && value.link != Link::Markup && value.link != Link::Call
             })
         })
@@ -161,11 +163,20 @@ fn name_start(view: &View<'_>, keyword: usize) -> usize {
 }
 
 fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'$')
+    static NAME: ByteSet = ByteSet::letters_and(b"_-.$", false);
+    NAME.has(byte)
 }
 
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
+}
+
+/// False where no sign of an assignment can follow a name. Most names in sentences and code are followed by a word.
+fn may_link(view: &View<'_>, name_end: usize) -> bool {
+    let place = view.run(name_end, MAX_GAP, is_blank);
+    view.at(place).is_some_and(|byte| {
+        !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b',' | b';' | b'(' | b'{' | b'\n' | b'\r')
+    })
 }
 
 fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
@@ -183,6 +194,9 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
     match view.at(place)? {
         b'(' if operator == name_end || closed => {
             let start = view.run(place + 1, 4, is_blank);
+            if view.at(start) == Some(b')') {
+                return None;
+            }
             let value = found(start, Link::Call)?;
             // The only argument: of several, who knows which is the secret.
             let after = value.end + 1;
@@ -272,14 +286,18 @@ const SETTERS: &[&str] =
 
 /// A value that only a space parts from its name: an argument of a command.
 fn spaced(view: &View<'_>, name_start: usize, name_end: usize, operator: usize) -> Option<Value> {
+    if operator == name_end {
+        return None;
+    }
     let before = view.slice(name_start.saturating_sub(16), name_start);
-    let is_set = SETTERS.iter().any(|setter| {
-        before.len().checked_sub(setter.len()).and_then(|start| before.get(start..)).is_some_and(|last| {
-            // `ENV` is a word of Dockerfiles in upper case only.
-            if *setter == "env " { last == b"ENV " } else { last.eq_ignore_ascii_case(setter.as_bytes()) }
-        })
-    });
-    if operator == name_end || !is_set && view.slice(name_start, name_start + 1) != b"-" {
+    let is_set = before.last() == Some(&b' ')
+        && SETTERS.iter().any(|setter| {
+            before.len().checked_sub(setter.len()).and_then(|start| before.get(start..)).is_some_and(|last| {
+                // `ENV` is a word of Dockerfiles in upper case only.
+                if *setter == "env " { last == b"ENV " } else { last.eq_ignore_ascii_case(setter.as_bytes()) }
+            })
+        });
+    if !is_set && view.slice(name_start, name_start + 1) != b"-" {
         return None;
     }
     if view.at(operator) == Some(b'-') {
@@ -372,9 +390,9 @@ fn quoted_end(view: &View<'_>, from: usize, limit: usize, quote: u8, escaped: bo
 
 /// The end of a value without quotes. A quote or backslash that is escaped within it belongs to it.
 fn bare_end(view: &View<'_>, from: usize, limit: usize, link: Link) -> usize {
-    let mut place = from;
+    let (mut place, bare) = (from, bare(link));
     loop {
-        place = view.run(place, limit.saturating_sub(place - from), |byte| is_bare(byte, link));
+        place = view.run(place, limit.saturating_sub(place - from), |byte| bare.has(byte));
         if place + 4 >= from + limit || view.at(place) != Some(b'\\') || place == from {
             return place;
         }
@@ -413,14 +431,16 @@ fn past_wrapper(view: &View<'_>, start: usize) -> usize {
     for _ in 0..2 {
         let end = view.run(place, 32, |byte| is_name(byte) || byte == b':');
         let name = view.slice(place, end);
-        let is_wrapper = !name.is_empty()
-            && WRAPPERS.iter().any(|wrapper| {
-                name.len() >= wrapper.len()
-                    && name
-                        .get(name.len() - wrapper.len()..)
-                        .is_some_and(|end| end.eq_ignore_ascii_case(wrapper.as_bytes()))
-            });
-        if !is_wrapper || view.at(end) != Some(b'(') {
+        if name.is_empty() || view.at(end) != Some(b'(') {
+            return start;
+        }
+        let is_wrapper = WRAPPERS.iter().any(|wrapper| {
+            name.len()
+                .checked_sub(wrapper.len())
+                .and_then(|start| name.get(start..))
+                .is_some_and(|end| end.eq_ignore_ascii_case(wrapper.as_bytes()))
+        });
+        if !is_wrapper {
             return start;
         }
         place = end + 1;
@@ -431,12 +451,9 @@ fn past_wrapper(view: &View<'_>, start: usize) -> usize {
     start
 }
 
-/// Whether a byte may stand in a value without quotes.
-fn is_bare(byte: u8, link: Link) -> bool {
-    match byte {
-        0..=b' ' | b'"' | b'\'' | b'`' | b'\\' | b'<' => false,
-        b',' | b';' => false,
-        b'&' => link == Link::Space,
-        _ => true,
-    }
+/// The bytes that may stand in a value without quotes.
+fn bare(link: Link) -> &'static ByteSet {
+    static ARGUMENT: ByteSet = ByteSet::shown_but(b"\"'`\\<,;");
+    static OTHER: ByteSet = ByteSet::shown_but(b"\"'`\\<,;&");
+    if link == Link::Space { &ARGUMENT } else { &OTHER }
 }

@@ -54,8 +54,12 @@ pub(super) const NAMES: &[&str] = &[
 pub(super) fn assigned(view: &View<'_>, keyword: usize, keyword_end: usize) -> Option<Candidate> {
     let value = assignment::parse(view, keyword, keyword_end)?;
     let name = view.slice(value.name_start, value.name_end);
-    let class = names::class(name)?;
     let text = view.slice(value.start, value.end);
+    // Most of what code assigns, and never a secret, whatever the name.
+    if !value.quoted && values::is_call(text) {
+        return None;
+    }
+    let class = names::class(name)?;
     // `password=password=…`: the second one is looked at by itself.
     let is_again = text.strip_prefix(name).is_some_and(|rest| matches!(rest.first(), Some(b'=' | b':')));
     if is_again || is_type_name(view, &value, class) || is_json_number(view, &value, text) {

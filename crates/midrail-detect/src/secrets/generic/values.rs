@@ -241,6 +241,12 @@ pub(crate) fn is_repetitive(value: &[u8]) -> bool {
     steps.count() * 3 >= (value.len() - 1) * 2
 }
 
+/// Whether a value without quotes begins as a call or an index: `get_token(`, `args[0]`.
+pub(crate) fn is_call(value: &[u8]) -> bool {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
+    matches!(value.iter().find(|byte| !is_name(**byte)), Some(b'(' | b'['))
+}
+
 /// Whether a value is code rather than text: a call, an index, a member, a variable.
 fn is_code(value: &[u8], quoted: bool, made: &Makeup) -> bool {
     let first = value.first().copied().unwrap_or(b' ');
@@ -275,12 +281,8 @@ fn is_code(value: &[u8], quoted: bool, made: &Makeup) -> bool {
     if is_hex && made.length <= 18 || value.starts_with(b"__") {
         return true;
     }
-    // `get_token(`, `args[0]`, `x->y`: a name, then what makes it code.
-    let name = value
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$'))
-        .count();
-    let is_call = matches!(value.get(name), Some(b'(' | b'['))
+    // `x->y`: a name, then what makes it code.
+    let is_call = is_call(value)
         || value.windows(2).any(|pair| pair == b"->" || pair == b"::" || pair == b"=>" || pair == b"&&");
     let is_mixed = made.digits > 0 && made.upper > 0 && made.lower > 0 && made.symbols >= 2;
     let has_brackets =

@@ -13,24 +13,25 @@ mod output;
 mod redirect;
 mod settings;
 mod shells;
+mod simple;
 mod stream;
 mod tools;
 mod windows;
 mod wrap;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use midrail_core::{Danger, Severity};
 
 use super::Analysis;
-use super::ast::{Command, Item, Joint, Kind, List, Part, Substitution, Trouble, Value, Word};
-use super::invocation::{Arg, Folder, Invocation};
+use super::ast::{Command, Item, Joint, Kind, List, Substitution, Trouble, Word};
+use super::invocation::{Folder, Invocation};
 use super::parse::{bounded, parse};
 use super::scope::Scope;
 use super::snippet::Language;
 use super::windows::Dialect;
 use crate::sql;
+use simple::Simple;
 pub(in crate::shell) use stream::Stream;
 use stream::{Content, Source, concat};
 
@@ -334,7 +335,7 @@ impl Walk {
             if !self.is_nested {
                 self.span = (command.start, command.end);
             }
-            let stream = self.rounds(command, assignments, words, scope, input);
+            let stream = self.rounds(Simple { command, assignments, words }, scope, input);
             self.span = outer;
             return stream;
         }
@@ -458,137 +459,6 @@ impl Walk {
         scope.may_have_been(&before);
         stream
     }
-
-    /// Walks a simple command once for each value that its variables may have.
-    fn rounds(
-        &mut self,
-        command: &Command<'_>,
-        assignments: &[super::ast::Assignment<'_>],
-        words: &[Word<'_>],
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Stream {
-        let outer = (self.choice, self.choices, self.is_on_socket);
-        (self.choice, self.choices) = (0, 1);
-        if words.is_empty() {
-            let stream = self.simple(command, assignments, words, scope, input);
-            (self.choice, self.choices, self.is_on_socket) = outer;
-            return stream;
-        }
-        let before = scope.clone();
-        let stream = self.simple(command, assignments, words, scope, input);
-        let rounds = self.choices.min(MAX_ROUNDS);
-        for choice in 1..rounds {
-            self.choice = choice;
-            if self.is_exhausted() {
-                break;
-            }
-            let _ = self.simple(command, assignments, words, &mut before.clone(), input);
-        }
-        (self.choice, self.choices, self.is_on_socket) = outer;
-        stream
-    }
-
-    fn simple(
-        &mut self,
-        command: &Command<'_>,
-        assignments: &[super::ast::Assignment<'_>],
-        words: &[Word<'_>],
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Stream {
-        let mut argv = Vec::with_capacity(words.len());
-        let outer = std::mem::take(&mut self.flowing);
-        // Only then: the text may be long.
-        if words.iter().any(has_sink) {
-            self.flowing = input.clone();
-        }
-        for word in words {
-            if self.is_exhausted() {
-                break;
-            }
-            if self.is_declaration(&argv)
-                && let Some(assigned) = self.declared(word, scope)
-            {
-                argv.push(assigned);
-                continue;
-            }
-            self.is_given_up = false;
-            argv.extend(self.expand(word, scope));
-            if self.is_given_up && argv.len() == 1 {
-                self.opaque("the command is made of more words than are looked into");
-            }
-        }
-        self.flowing = outer;
-        let redirected = self.redirects(&command.redirects, scope);
-        let input = redirected.input.as_ref().unwrap_or(input);
-        if argv.is_empty() {
-            for assignment in assignments {
-                self.assign(assignment, scope);
-            }
-            let stream = if command.redirects.is_empty() { Stream::silent() } else { input.clone() };
-            return self.redirect_output(&redirected, stream);
-        }
-        let stream = if assignments.is_empty() {
-            self.invoke(argv, false, scope, input)
-        } else {
-            let saved = scope.clone();
-            for assignment in assignments {
-                self.assign(assignment, scope);
-            }
-            let stream = self.invoke(argv, false, scope, input);
-            scope.restore_variables(&saved);
-            stream
-        };
-        self.redirect_output(&redirected, stream)
-    }
-
-    fn assign(&mut self, assignment: &super::ast::Assignment<'_>, scope: &mut Scope) {
-        let old =
-            scope.variable(assignment.name).and_then(|variable| variable.candidates.first().map(Rc::clone));
-        let mut items = match &old {
-            Some(items) if assignment.is_append || assignment.index.is_some() => items.to_vec(),
-            _ => Vec::new(),
-        };
-        match (&assignment.value, assignment.index) {
-            (Value::Array(words), _) => {
-                for word in words {
-                    items.extend(self.expand(word, scope));
-                }
-                scope.set(assignment.name, items, true);
-            }
-            (Value::Word(word), Some(index)) => {
-                let value = self.expand_one(&word.parts, scope);
-                let at = index.trim().parse::<usize>().ok().filter(|at| *at < 1000);
-                match at {
-                    Some(at) => {
-                        while items.len() <= at {
-                            items.push(Arg::default());
-                        }
-                        if let Some(slot) = items.get_mut(at) {
-                            *slot = value;
-                        }
-                        scope.set(assignment.name, items, true);
-                    }
-                    None => scope.forget(assignment.name),
-                }
-            }
-            (Value::Word(word), None) => {
-                let value = self.expand_one(&word.parts, scope);
-                let value = match items.into_iter().next() {
-                    Some(first) => concat(first, &value),
-                    None => value,
-                };
-                scope.set(assignment.name, vec![value], false);
-                self.code_variable(assignment.name, scope);
-            }
-        }
-    }
-}
-
-/// Whether a word is `>(…)`.
-fn has_sink(word: &Word<'_>) -> bool {
-    word.parts.iter().any(|part| matches!(part, Part::Process(substitution) if substitution.is_sink))
 }
 
 /// A command for a report: not longer than a person reads.

@@ -1,7 +1,8 @@
 //! Reads lines of cmd: commands, carets, quotes, and variables of the environment.
 
+use super::command::Command;
 use super::path::{environment, posix};
-use super::verbs::{Command, tell};
+use super::verbs::tell;
 use super::{DEEPEST, MOST, Translated};
 use crate::shell::invocation::Arg;
 

@@ -2,6 +2,8 @@
 //! [`super::danger`] know, and those that have no such counterpart.
 
 mod cmd;
+mod command;
+mod dangers;
 mod dialect;
 mod path;
 mod powershell;

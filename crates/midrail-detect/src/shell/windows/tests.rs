@@ -112,7 +112,7 @@ fn what_is_fetched_and_run() {
 
 #[test]
 fn every_row_finds_its_example_and_not_its_near_miss() {
-    for row in verbs::ROWS {
+    for row in dangers::ROWS {
         let [example, near_miss] = row.examples;
         for translated in [powershell(example), cmd(example)] {
             assert_eq!(spelt(&translated), [format!("! {}", row.rule)], "{example}");
