@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use midrail::cases::in_short;
-use midrail::{ApprovalKind, Decision, Effect, Event, EventKind, Mode};
+use midrail::{ApprovalKind, Autonomy, Decision, Effect, Event, EventKind, Mode};
 use serde_json::Value;
 
 use crate::output::{Output, Paint, Style, effect_style, short, wrap};
@@ -39,6 +39,14 @@ pub(crate) fn subject(event: &Event) -> String {
             let (state, by) = (part("state").unwrap_or("decided"), part("decided_by").unwrap_or("someone"));
             format!("{} by {}", short(state, 20), short(by, 40))
         }
+        EventKind::Administered => {
+            let what = event.extra.get("what").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
+            let of = |name: &str| event.extra.get(name);
+            let whom = of("approver").and_then(|approver| approver.get("name")?.as_str());
+            let whom = whom.or_else(|| of("approval").and_then(|approval| approval.get("id")?.as_str()));
+            let whom = whom.or_else(|| ["actor", "task", "path"].iter().find_map(|name| of(name)?.as_str()));
+            short(format!("{what} {}", whom.unwrap_or_default()).trim_end(), 80).into_owned()
+        }
         _ => event.text.as_deref().map(quoted).unwrap_or_default(),
     };
     let result = event.result.as_ref().filter(|_| event.kind == EventKind::AfterTool);
@@ -49,13 +57,16 @@ pub(crate) fn subject(event: &Event) -> String {
 }
 
 /// One decision as a block of lines.
-pub(crate) fn block(event: &Event, decision: &Decision, output: &Output) -> Vec<String> {
+pub(crate) fn block(event: &Event, decision: &Decision, ask: Option<&str>, output: &Output) -> Vec<String> {
     let paint = output.paint();
     let head = format!("{} {}", event.kind, subject(event));
     let mut lines =
         vec![format!("{}  {}", paint.effect(decision.effect), paint.style(Style::Strong, head.trim_end()))];
     for (name, text) in fields(decision, output.is_verbose()) {
         lines.extend(field(&name, &text, paint, output.width()));
+    }
+    if let Some(ask) = ask {
+        lines.extend(field("ask", ask, paint, output.width()));
     }
     if output.is_verbose() {
         let table = verdicts(decision);
@@ -100,7 +111,6 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
         };
         let until = approval.expires.map(|time| format!(" until {}", when::full(time))).unwrap_or_default();
         add("approval", format!("{} ({kind}): waits for `{}`{until}", approval.id, approval.approver));
-        add("", "Once it is approved, the very same action goes on, once.".to_owned());
     }
     if let Some(content) = &decision.content {
         add("passes on", cut(content, whole));
@@ -116,6 +126,10 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
                 .unwrap_or_default(),
         );
     }
+    add("risk", decision.risk.map(|risk| risk.word().to_owned()).unwrap_or_default());
+    if let Some(autonomy) = decision.autonomy {
+        add("autonomy", in_words(autonomy));
+    }
     if decision.rollback_requested {
         add("rollback", "the result is withheld, and the action should be undone".to_owned());
     }
@@ -129,6 +143,17 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
         add("record", place.seq.to_string());
     }
     fields
+}
+
+/// How far the agent may go on its own, and what that means for it.
+fn in_words(autonomy: Autonomy) -> String {
+    let meaning = match autonomy {
+        Autonomy::Standard => "",
+        Autonomy::Strict => ": half of a budget is used, and thresholds are tighter",
+        Autonomy::Lockdown => ": little is left of a budget, and warnings are blocks",
+        Autonomy::Halt => ": a budget is used up",
+    };
+    format!("{}{meaning}", autonomy.word())
 }
 
 fn cut(content: &str, whole: bool) -> String {
@@ -234,6 +259,9 @@ impl Timeline {
         }
         if let Some(approval) = &decision.approval {
             add(format!("waits for `{}` as approval {}", approval.approver, approval.id), Some(Style::Dim));
+        }
+        if let Some(autonomy) = decision.autonomy.filter(|autonomy| *autonomy > Autonomy::Standard) {
+            add(format!("autonomy: {}", in_words(autonomy)), Some(Style::Dim));
         }
         if let Some(would) = decision.would {
             add(format!("in shadow mode; enforced it would be {would}"), Some(Style::Dim));

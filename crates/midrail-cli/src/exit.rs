@@ -15,6 +15,12 @@ pub(crate) enum Exit {
     Failed,
     /// 2: the action must not go on.
     Stopped,
+    /// 3: a person said no.
+    Denied,
+    /// 4: nobody answered, or nobody acted, in time.
+    TimedOut,
+    /// 5: nobody has answered yet.
+    Pending,
 }
 
 impl Exit {
@@ -35,6 +41,9 @@ impl From<Exit> for ExitCode {
             Exit::Good => ExitCode::SUCCESS,
             Exit::Failed => ExitCode::from(1),
             Exit::Stopped => ExitCode::from(2),
+            Exit::Denied => ExitCode::from(3),
+            Exit::TimedOut => ExitCode::from(4),
+            Exit::Pending => ExitCode::from(5),
         }
     }
 }
@@ -45,7 +54,10 @@ Exit codes:
   0  done; check: allow, warn or redact
   1  an error; test, lint, detect, audit verify, audit replay: something
      was found
-  2  check: block, halt, escalate or retry; every verb: an internal error";
+  2  check: block, halt, escalate or retry; every verb: an internal error
+  3  approvals wait: denied
+  4  approvals wait: timed out
+  5  approvals wait: still pending";
 
 /// Exit codes of `check`.
 pub(crate) const OF_CHECK: &str = "\
@@ -53,7 +65,24 @@ Exit codes:
   0  allow, warn, redact: the action may go on
   1  an error: no decision could be made, and the action must not go on
   2  block, halt, escalate, retry: the action must not go on; so it is where
-     the store failed (no record, no allow), and after an internal error";
+     the store failed (no record, no allow), and after an internal error;
+     with --stream: where any event was stopped";
+
+/// Exit codes of the verbs of `approvals` and `approver`.
+pub(crate) const OF_APPROVALS: &str = "\
+Exit codes:
+  0  done
+  1  an error: refused, not there, or a key that does not fit; nothing has
+     changed";
+
+/// Exit codes of `approvals wait`.
+pub(crate) const OF_WAIT: &str = "\
+Exit codes:
+  0  approved (also: used, or an emergency that grants itself)
+  1  an error
+  3  denied: a person said no
+  4  timed out: nobody answered in time, or the approval was not used in time
+  5  still pending when --timeout was over";
 
 /// Exit codes of `replay`.
 pub(crate) const OF_REPLAY: &str = "\

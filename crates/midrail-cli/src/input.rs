@@ -39,6 +39,18 @@ impl Packs {
     }
 }
 
+/// Midrail's own files, which an agent leaves alone: this store with what lies beside it, and the packs of all layers.
+pub(crate) fn own_places(store: &Path) -> Vec<PathBuf> {
+    let beside = ["", "-wal", "-shm", "-journal", ".key"].iter().map(|ending| {
+        let mut name = store.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    });
+    let layers = places::layers(None).into_iter().map(|(_, place)| place);
+    let usual = places::default_store().and_then(|path| path.parent().map(Path::to_owned));
+    beside.chain(layers).chain(usual).collect()
+}
+
 /// Where sessions and the audit log are kept.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct StoreFile {
@@ -54,6 +66,16 @@ impl StoreFile {
             Failure::new("there is no place for the store: `HOME` is not set")
                 .help("name one with `--store FILE`")
         })
+    }
+
+    /// The store, which has to be there.
+    pub(crate) fn existing(&self) -> Result<SqliteStore, Failure> {
+        let path = self.path()?;
+        if !path.exists() {
+            // It tells what is missing in the words of the store.
+            return self.read_only();
+        }
+        Ok(SqliteStore::open(path)?)
     }
 
     /// The store, of which nothing is to be changed.

@@ -2,9 +2,11 @@
 
 mod cli;
 mod decision;
+mod desk;
 mod exit;
 mod failure;
 mod input;
+mod key;
 mod logger;
 mod markdown;
 mod output;

@@ -1,5 +1,7 @@
 //! Times on the command line and on the screen. All of them are UTC.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
 /// A time as it is given on the command line: RFC 3339, a day, or how long ago (`90s`, `30m`, `2h`, `3d`, `1w`).
@@ -15,19 +17,68 @@ pub(crate) fn parse(text: &str) -> Result<Timestamp, String> {
     if let Ok(time) = format!("{text}T00:00:00Z").parse() {
         return Ok(time);
     }
-    let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-    let (number, unit) = text.split_at(split);
-    let number: i64 = number.parse().map_err(|_| wrong())?;
+    let ago = seconds(text).map(SignedDuration::from_secs).ok_or_else(wrong)?;
+    Timestamp::now().checked_sub(ago).map_err(|_| wrong())
+}
+
+/// How long something lasts, as it is given on the command line: `90s`, `30m`, `2h`, `3d`, `1w`.
+pub(crate) fn lasts(text: &str) -> Result<Duration, String> {
+    let found = seconds(text).and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+    let found = found.filter(|seconds| *seconds <= LONGEST);
+    found.map(Duration::from_secs).ok_or_else(|| format!("`{text}` is no time span: write 30m, 2h or 3d"))
+}
+
+/// The longest span that can be given: ten years.
+const LONGEST: u64 = 10 * 366 * 86_400;
+
+fn seconds(text: &str) -> Option<i64> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let number: i64 = number.parse().ok()?;
     let seconds = match unit {
         "s" => 1,
         "m" | "min" => 60,
         "h" => 3_600,
         "d" => 86_400,
         "w" => 604_800,
+        _ => return None,
+    };
+    number.checked_mul(seconds)
+}
+
+/// How long, as it is given on the command line: `500ms`, `90s`, `15m`, `2h`. A bare number is in seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no duration: write 500ms, 90s, 15m or 2h");
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let seconds = match unit {
+        "ms" => return Ok(Duration::from_millis(number)),
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3_600,
         _ => return Err(wrong()),
     };
-    let ago = number.checked_mul(seconds).map(SignedDuration::from_secs).ok_or_else(wrong)?;
-    Timestamp::now().checked_sub(ago).map_err(|_| wrong())
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// How long it is until a time, or since it, in its two largest units.
+pub(crate) fn between(one: Timestamp, other: Timestamp) -> String {
+    // To the nearest second, so that a quarter of an hour that has just begun is 15 minutes.
+    let seconds = (other.duration_since(one).abs().as_millis().saturating_add(500) / 1_000).unsigned_abs();
+    let parts = [
+        (seconds / 86_400, "d"),
+        (seconds / 3_600 % 24, "h"),
+        (seconds / 60 % 60, "min"),
+        (seconds % 60, "s"),
+    ];
+    let shown: Vec<String> = parts
+        .iter()
+        .skip_while(|(number, _)| *number == 0)
+        .take(2)
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, unit)| format!("{number} {unit}"))
+        .collect();
+    if shown.is_empty() { "0 s".to_owned() } else { shown.join(" ") }
 }
 
 /// The day and the time of day.
@@ -59,6 +110,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn durations_are_read_and_told_in_their_units() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(
+            (duration("7"), duration("2h")),
+            (Ok(Duration::from_secs(7)), Ok(Duration::from_secs(7_200)))
+        );
+        for wrong in ["", "s", "-1s", "1.5s", "3 s", "1y", "99999999999999999999s", "9999999999999999999h"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+        let then = |seconds: i64| between(Timestamp::UNIX_EPOCH, Timestamp::from_second(seconds).unwrap());
+        assert_eq!([then(0), then(59), then(60), then(872)], ["0 s", "59 s", "1 min", "14 min 32 s"]);
+        assert_eq!([then(86_400), then(-3_700), then(90_061)], ["1 d", "1 h 1 min", "1 d 1 h"]);
+    }
+
+    #[test]
     fn times_are_absolute_or_ago() {
         assert_eq!(full(parse("2026-11-15T10:00:00+02:00").unwrap()), "2026-11-15 08:00:00Z");
         assert_eq!(full(parse("2026-11-15").unwrap()), "2026-11-15 00:00:00Z");
@@ -68,6 +135,14 @@ mod tests {
         for wrong in ["", "h", "2", "2y", "-2h", "99999999999999999999d", "999999999999w", "2026-13-01", "é"]
         {
             assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn spans_are_longer_than_nothing() {
+        assert_eq!(lasts("30m").unwrap().as_secs(), 1_800);
+        for wrong in ["", "0s", "30", "-1h", "m", "9999999999w", "1 h"] {
+            assert!(lasts(wrong).is_err(), "{wrong}");
         }
     }
 }

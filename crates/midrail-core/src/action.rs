@@ -66,9 +66,31 @@ pub struct Action {
     /// What it might destroy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dangers: Vec<Danger>,
+    /// What it asks of git and of the programs of forges, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repository: Vec<RepositoryCall>,
     /// Its command line is longer, deeper or more work than is looked into: what it does is not all here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
+}
+
+/// A call of git, or of the program of a forge (`gh`, `glab`), with its words resolved as far as the line tells.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RepositoryCall {
+    /// `git`, `gh` or `glab`.
+    pub program: String,
+    /// Its arguments. What is not known stands as it was written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Which of them are not wholly known, by their place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<usize>,
+    /// Others follow that the line does not tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_more_args: bool,
+    /// The folder that it runs in, seen from where the action starts. `None`: not known, or on another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
 }
 
 /// Something in a command line, a script or a statement that might destroy.

@@ -6,7 +6,8 @@ use crate::context::{Context, World};
 use crate::decision::{Decision, Said};
 use crate::definition::fits;
 use crate::effect::Effect;
-use crate::guardrail::Fault;
+use crate::event::Risk;
+use crate::guardrail::{Fault, Spec};
 use crate::policy::Entry;
 use crate::session::Changes;
 use crate::verdict::Verdict;
@@ -20,6 +21,7 @@ pub(crate) struct Answer {
 /// Asks for a verdict. `None`: it has nothing to do with this event.
 pub(crate) fn ask(entry: &Entry, world: &World<'_>) -> Option<Answer> {
     let context = Context::new(world, &entry.spec);
+    world.asks_too_early.set(false);
     match guarded(|| {
         if concerns(entry, &context) && holds(entry, &context) {
             entry.guardrail.check(&context).map(Some)
@@ -28,7 +30,7 @@ pub(crate) fn ask(entry: &Entry, world: &World<'_>) -> Option<Answer> {
         }
     }) {
         Ok(None) => None,
-        Ok(Some(verdict)) => Some(Answer { verdict: dressed(entry, verdict), error: None }),
+        Ok(Some(verdict)) => Some(Answer { verdict: dressed(entry, context.risk(), verdict), error: None }),
         Err(fault) => {
             let id = &entry.spec.id;
             let (on_fault, reason) = match &fault {
@@ -67,6 +69,15 @@ fn concerns(entry: &Entry, context: &Context<'_>) -> bool {
     fits(&spec.agents, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))
         && fits(&spec.tasks, event.task.as_ref().and_then(|task| task.id.as_deref()))
         && spec.bound.as_ref().is_none_or(|definition| definition.concerns(event))
+        && is_asked_at(spec, context.risk())
+}
+
+/// Whether it is asked at a level of risk. Without one, everyone is.
+fn is_asked_at(spec: &Spec, risk: Option<Risk>) -> bool {
+    match (spec.from_risk, risk) {
+        (Some(from), Some(risk)) => risk >= from,
+        _ => true,
+    }
 }
 
 /// Whether its condition holds. What is not known counts as true. A guardrail learns from everyone while it holds,
@@ -76,11 +87,18 @@ fn holds(entry: &Entry, context: &Context<'_>) -> bool {
 }
 
 /// The verdict with what the spec replaces in it.
-fn dressed(entry: &Entry, mut verdict: Verdict) -> Verdict {
+fn dressed(entry: &Entry, risk: Option<Risk>, mut verdict: Verdict) -> Verdict {
     if verdict.effect == Effect::Allow {
         return verdict;
     }
     let spec = &entry.spec;
+    if let Some(risk) = risk.filter(|_| spec.effect_by_risk) {
+        verdict.effect = match risk {
+            Risk::Low => Effect::Warn,
+            Risk::Medium => Effect::Escalate,
+            Risk::High | Risk::Critical => Effect::Block,
+        };
+    }
     if let Some(effect) = spec.effect {
         verdict.effect = effect;
     }

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::action::Action;
+use crate::budget::{Autonomy, Budget, Resource};
 use crate::definition::Definition;
 use crate::effect::Effect;
-use crate::event::{Event, Task};
-use crate::facts::{Fact, FactKey, Facts, FileState, Finding, Needs};
+use crate::event::{Event, Risk, Task};
+use crate::facts::{CommandEnd, Fact, FactKey, Facts, FileState, Finding, GitState, Needs, Run};
 use crate::guardrail::Spec;
 use crate::path::{self, Place, Roots};
 use crate::policy::Policy;
@@ -32,12 +33,34 @@ pub(crate) struct World<'a> {
     pub(crate) lacks: Cell<bool>,
     /// What is lacking now is lacking in shadow mode only.
     pub(crate) in_shadow: Cell<bool>,
+    /// The guardrail that is being asked lacks something that could still be fetched.
+    pub(crate) asks_too_early: Cell<bool>,
 }
 
 impl<'a> World<'a> {
     fn note_lack(&self) {
+        self.asks_too_early.set(true);
         self.lacks.set(self.lacks.get() || !self.in_shadow.get());
     }
+
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &'a Definition> {
+        let event = self.event;
+        self.policy.definitions().iter().filter(move |definition| definition.concerns(event))
+    }
+
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = &'a Task> {
+        let own = self.event.task.as_ref();
+        own.into_iter().chain(self.definitions().map(|definition| &definition.task))
+    }
+
+    pub(crate) fn actor(&self) -> String {
+        actor(self.event, &self.session.id)
+    }
+
+    pub(crate) fn risk(&self) -> Option<Risk> {
+        self.tasks().filter_map(|task| task.risk).max()
+    }
+
     pub(crate) fn slice(&self, key: &str) -> Result<Option<&'a Value>, Missing> {
         self.session.get(key).ok_or_else(|| {
             self.note_lack();
@@ -149,12 +172,49 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// How a command of the pack ends.
+    pub fn command(&self, run: &Run) -> Result<&'a CommandEnd, Missing> {
+        match self.world.fact(FactKey::Command(run.clone()))? {
+            Fact::Command(end) => Ok(end),
+            _ => Err(Missing(format!("`{}` did not tell how it ended", run.command))),
+        }
+    }
+
+    /// How a command of the pack ended, where this decision had it run. Asking does not make it run.
+    pub fn ended(&self, run: &Run) -> Option<&'a CommandEnd> {
+        match self.world.facts.get(&FactKey::Command(run.clone()))? {
+            Fact::Command(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// A digest of the state of all files below the root that fit any of these patterns.
+    pub fn tree(&self, patterns: &[String]) -> Result<&'a str, Missing> {
+        match self.world.fact(FactKey::Tree(patterns.to_vec()))? {
+            Fact::Tree(digest) => Ok(digest),
+            _ => Err(Missing("the state of the files is not known".to_owned())),
+        }
+    }
+
+    /// What the repository around the root is at. `None`: the root is in no repository.
+    pub fn git(&self) -> Result<Option<&'a GitState>, Missing> {
+        match self.world.fact(FactKey::Git)? {
+            Fact::Git(state) => Ok(state.as_ref()),
+            _ => Err(Missing("the state of the repository is not known".to_owned())),
+        }
+    }
+
     /// A probe's answer, by the probe's own name for it.
     pub fn answer(&self, name: &str) -> Result<&'a Value, Missing> {
         match self.world.fact(FactKey::Answer(name.to_owned()))? {
             Fact::Answer(value) => Ok(value),
             _ => Err(Missing(format!("`answer:{name}` is not an answer"))),
         }
+    }
+
+    /// Where the engine keeps its own files, beyond the usual places.
+    pub fn own_places(&self) -> &'a [String] {
+        &self.world.facts.own_places
     }
 
     /// The folder that the session works in, where it is known.
@@ -221,6 +281,41 @@ impl<'a> Context<'a> {
         Context { event: self.event, spec: self.spec, world: self.world, part: Some(part) }
     }
 
+    /// Who acts, by a name that holds across sessions: the agent's id, or that of the session where it has none.
+    pub fn actor(&self) -> String {
+        self.world.actor()
+    }
+
+    /// The session's name.
+    pub fn session(&self) -> &'a str {
+        &self.world.session.id
+    }
+
+    /// How much can go wrong with the task, as the host and the definitions say; the worst counts.
+    pub fn risk(&self) -> Option<Risk> {
+        self.world.risk()
+    }
+
+    /// A budget of the task, as far as one is set: the tightest of the host's and those of the definitions.
+    pub fn budget(&self, of: Resource) -> Result<Option<Budget>, Missing> {
+        self.world.budget(of)
+    }
+
+    /// Whether the event's tool speaks to another machine.
+    pub fn reaches_outside(&self) -> Result<bool, Missing> {
+        self.world.reaches_outside()
+    }
+
+    /// How far the agent may go on its own, by what remains of the budgets.
+    pub fn autonomy(&self) -> Result<Autonomy, Missing> {
+        self.world.autonomy()
+    }
+
+    /// What thresholds that warn and escalate are multiplied with.
+    pub fn tightening(&self) -> Result<f64, Missing> {
+        self.world.tightening()
+    }
+
     /// The time of the event.
     pub fn now(&self) -> Result<Timestamp, Missing> {
         self.event.time.ok_or_else(|| Missing("the event tells no time".to_owned()))
@@ -228,14 +323,25 @@ impl<'a> Context<'a> {
 
     /// The definitions of the policy that this event falls under: those of its agent and of its task.
     pub fn definitions(&self) -> impl Iterator<Item = &'a Definition> {
-        let event = self.event;
-        self.world.policy.definitions().iter().filter(move |definition| definition.concerns(event))
+        self.world.definitions()
+    }
+
+    /// The definitions of the policy that name an agent, by its id, its role or their own name. A hand-off goes to an
+    /// agent that its event does not speak for.
+    pub fn definitions_of(&self, agent: &str) -> impl Iterator<Item = &'a Definition> {
+        let is_named = move |definition: &&Definition| {
+            let role = definition.agent.role.as_deref();
+            let is_of_agent = role.is_some() || !definition.agents.is_empty();
+            definition.agents.iter().any(|pattern| crate::glob::name_matches(pattern, agent))
+                || role == Some(agent)
+                || (is_of_agent && definition.name == agent)
+        };
+        self.world.policy.definitions().iter().filter(is_named)
     }
 
     /// The event's own task and those of the definitions. Every limit in any of them holds.
     pub fn tasks(&self) -> impl Iterator<Item = &'a Task> {
-        let own = self.event.task.as_ref();
-        own.into_iter().chain(self.definitions().map(|definition| &definition.task))
+        self.world.tasks()
     }
 
     /// Every list of allowed tools that holds for this event, the host's and those of the definitions, each with the
@@ -247,6 +353,14 @@ impl<'a> Context<'a> {
             Some((definition.agent.allowed_tools.as_deref()?, added))
         });
         own.map(|list| (list, [].as_slice())).into_iter().chain(defined)
+    }
+}
+
+/// Who acts: the agent, or where it has no name its session.
+pub(crate) fn actor(event: &Event, session: &str) -> String {
+    match event.agent.as_ref().and_then(|agent| agent.id.as_deref()) {
+        Some(agent) => agent.to_owned(),
+        None => format!("session:{session}"),
     }
 }
 

@@ -45,6 +45,7 @@ pub fn evaluate(
         needs: RefCell::default(),
         lacks: Cell::new(false),
         in_shadow: Cell::new(false),
+        asks_too_early: Cell::new(false),
     };
     let chain = policy.chain(event);
     let links = || chain.iter().filter_map(|(at, part)| Some((policy.entries().get(*at)?, part)));
@@ -64,6 +65,8 @@ pub fn evaluate(
         }
     }
     let mut decision = tally.conclude();
+    // What was used up is used up, whatever is decided. What is not known is asked for, and the event decided again.
+    let _ = world.spend(&mut decision.changes);
     for (entry, _) in links().filter(|(_, part)| part.watches) {
         observe(entry, &world, &mut decision);
     }

@@ -8,9 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::budget::Autonomy;
 use crate::effect::Effect;
+use crate::event::Risk;
 use crate::session::Changes;
-use crate::verdict::Recovery;
+use crate::verdict::{Notice, Recovery};
 
 /// One decision.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +67,15 @@ pub struct Decision {
     /// The revision of the policy that decided.
     #[serde(default)]
     pub policy: Arc<str>,
+    /// How much can go wrong with the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+    /// How far the agent may go on its own, where its budgets restrain it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autonomy: Option<Autonomy>,
+    /// What others are told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<Notice>,
     /// Where this decision stands in the audit log.
     #[serde(default, skip_serializing_if = "Aside::is_empty")]
     pub audit: Aside<AuditRef>,

@@ -216,6 +216,8 @@ event_kinds! {
     ApprovalDecided = "approval_decided",
     /// The session was set back to a snapshot. Made by the engine.
     Restored = "restored",
+    /// Somebody changed what decisions are made from: a request to people, an approver, a lock. Made by the engine.
+    Administered = "administered",
 }
 
 /// A word that names no kind of event.
@@ -366,6 +368,26 @@ pub struct Usage {
     /// Money that this action is expected to cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_cost: Option<f64>,
+    /// What the call alone used that this event tells the outcome of. Midrail sums it up where a host does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallUsage>,
+    /// What a host sent beyond this format.
+    #[serde(flatten)]
+    pub extra: BTreeMap<String, Value>,
+}
+
+/// What one call used.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CallUsage {
+    /// Tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Calls to the outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_calls: Option<u64>,
+    /// Money.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// What a host sent beyond this format.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,

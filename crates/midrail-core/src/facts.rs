@@ -27,6 +27,12 @@ pub enum FactKey {
     Place(String),
     /// The state of a file, by its place relative to the root (see [`crate::path`]).
     File(String),
+    /// How a command ends that a pack names.
+    Command(Run),
+    /// The state of the files below the root that fit any of these glob patterns, as one digest.
+    Tree(Vec<String>),
+    /// What the repository around the root is at.
+    Git,
     /// Anything else that a probe of the engine answers, by the probe's own name for it.
     Answer(String),
 }
@@ -41,6 +47,9 @@ impl fmt::Display for FactKey {
             FactKey::Script(path) => write!(f, "script:{path}"),
             FactKey::Place(path) => write!(f, "place:{path}"),
             FactKey::File(path) => write!(f, "file:{path}"),
+            FactKey::Command(run) => write!(f, "command:{}:{}", run.timeout_ms, run.command),
+            FactKey::Tree(patterns) => write!(f, "tree:{}", Value::from(patterns.as_slice())),
+            FactKey::Git => f.write_str("git"),
             FactKey::Answer(name) => write!(f, "answer:{name}"),
         }
     }
@@ -60,6 +69,17 @@ impl FromStr for FactKey {
             None if text == "secrets" => Ok(FactKey::Secrets),
             None if text == "personal_data" => Ok(FactKey::PersonalData),
             None if text == "injections" => Ok(FactKey::Injections),
+            None if text == "git" => Ok(FactKey::Git),
+            Some(("command", run)) => run
+                .split_once(':')
+                .and_then(|(timeout, command)| {
+                    Some(Run { command: command.to_owned(), timeout_ms: timeout.parse().ok()? })
+                })
+                .map(FactKey::Command)
+                .ok_or_else(|| UnknownFact(text.to_owned())),
+            Some(("tree", patterns)) => {
+                serde_json::from_str(patterns).map(FactKey::Tree).map_err(|_| UnknownFact(text.to_owned()))
+            }
             Some(("script", path)) => Ok(FactKey::Script(path.to_owned())),
             Some(("place", path)) => Ok(FactKey::Place(path.to_owned())),
             Some(("file", path)) => Ok(FactKey::File(path.to_owned())),
@@ -81,6 +101,49 @@ impl<'de> Deserialize<'de> for FactKey {
     }
 }
 
+/// A command of a pack, as the shell of the machine runs it in the session's folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Run {
+    /// The command line.
+    pub command: String,
+    /// Milliseconds after which it is stopped, with all that it started.
+    pub timeout_ms: u64,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CommandEnd {
+    /// Its exit code. `None`: a signal ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The end of what it printed on both streams, with secrets replaced.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+    /// How long it took.
+    #[serde(default)]
+    pub took_ms: u64,
+}
+
+/// What a git repository is at.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct GitState {
+    /// The branch that is checked out. `None`: no branch is (a detached head).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that is checked out. `None`: there is none yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The top folder of the work tree, absolute.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub top: String,
+    /// The folder that all work trees of the repository share, absolute.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub common: String,
+    /// The branch that the current one pushes to, as `remote/branch`, where one is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+}
+
 /// Something known of the outside world.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -97,6 +160,12 @@ pub enum Fact {
     Place(String),
     /// The state of a file.
     File(FileState),
+    /// How a command ended. One that did not end in time is unavailable.
+    Command(CommandEnd),
+    /// The digest of a set of files.
+    Tree(String),
+    /// What the repository is at. `None`: the root is in no repository.
+    Git(Option<GitState>),
     /// A probe's answer.
     Answer(Value),
     /// It was asked for and could not be had, for this reason.
@@ -155,6 +224,12 @@ pub struct Facts {
     /// A digest of the exact action, where the record does not show the event as it was. Approvals are bound to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_digest: Option<String>,
+    /// Where the engine keeps its own files, beyond the usual places: absolute, or relative to the root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_places: Vec<String>,
+    /// What tells a request to people from an earlier one for the same action at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_salt: Option<String>,
     /// The facts themselves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known: BTreeMap<FactKey, Fact>,
@@ -196,6 +271,12 @@ mod tests {
     fn facts_survive_the_audit_record() {
         let mut facts = Facts { root: Some("/repo".into()), ..Facts::default() };
         facts.insert(FactKey::File("a:b.rs".into()), Fact::File(FileState::Absent));
+        facts.insert(FactKey::Tree(vec!["src/**".into()]), Fact::Tree("ab".into()));
+        facts.insert(FactKey::Git, Fact::Git(None));
+        facts.insert(
+            FactKey::Command(Run { command: "a:b c".into(), timeout_ms: 50 }),
+            Fact::Command(CommandEnd { exit_code: Some(1), ..CommandEnd::default() }),
+        );
         facts.insert(FactKey::Action, Fact::Action(Action::default()));
         facts.insert(FactKey::Answer("tests".into()), Fact::Unavailable("timed out".into()));
         let text = serde_json::to_string(&facts).unwrap();

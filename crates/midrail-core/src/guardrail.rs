@@ -9,7 +9,7 @@ use crate::context::{Context, Missing};
 use crate::decision::Mode;
 use crate::definition::Definition;
 use crate::effect::Effect;
-use crate::event::EventKind;
+use crate::event::{EventKind, Risk};
 use crate::glob;
 use crate::session::Changes;
 use crate::verdict::Verdict;
@@ -212,6 +212,24 @@ pub struct Spec {
     pub approval_timeout_s: u32,
     /// Its state is kept for each prompt of a session apart.
     pub per_prompt: bool,
+    /// Whether and by whom it can be lifted for one action.
+    pub bypass: Bypass,
+    /// Where tasks have a level of risk, the lowest one at which it is asked. `None`: it is asked at every level.
+    pub from_risk: Option<Risk>,
+    /// Its author named no effect, so that of its objections follows from the task's risk.
+    pub effect_by_risk: bool,
+}
+
+/// Whether and by whom a guardrail can be lifted for one action.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub enum Bypass {
+    /// By nobody.
+    Never,
+    /// By an emergency override alone.
+    #[default]
+    Emergency,
+    /// By someone of this role.
+    By(String),
 }
 
 impl Spec {
@@ -240,6 +258,9 @@ impl Spec {
             approver: "reviewer".to_owned(),
             approval_timeout_s: 30 * 60,
             per_prompt: false,
+            bypass: Bypass::default(),
+            from_risk: None,
+            effect_by_risk: false,
         }
     }
 }

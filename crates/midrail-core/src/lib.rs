@@ -4,7 +4,9 @@
 //! nothing here panics; all that a decision needs from the world arrives as values.
 
 mod action;
+mod approval;
 mod ask;
+mod budget;
 mod context;
 mod decide;
 mod decision;
@@ -23,21 +25,25 @@ mod severity;
 mod tally;
 mod verdict;
 
-pub use action::{Action, ActionType, Danger};
+pub use action::{Action, ActionType, Danger, RepositoryCall};
+pub use approval::{Authorities, EMERGENCY_OVERRIDE, Emergency, action_text, approval_key, digest_of_action};
+pub use budget::{Autonomy, Budget, Measure, Resource};
 pub use context::{Context, Missing, denied_key, state_prefix, variable_key};
 pub use decide::{Evaluation, Meter, Unmetered, decide, evaluate};
 pub use decision::{ApprovalKind, ApprovalRequest, Aside, AuditRef, Decision, Mode, Retry, Said};
 pub use definition::Definition;
 pub use effect::{Effect, UnknownEffect};
 pub use event::{
-    Agent, ErrorInfo, Event, EventKind, FileScope, Handoff, Risk, Scope, Task, ToolCall, ToolResult,
-    UnknownKind, Usage,
+    Agent, CallUsage, ErrorInfo, Event, EventKind, FileScope, Handoff, Risk, Scope, Task, ToolCall,
+    ToolResult, UnknownKind, Usage,
 };
-pub use facts::{Fact, FactKey, Facts, FileState, Finding, Needs, UnknownFact};
-pub use guardrail::{Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
+pub use facts::{CommandEnd, Fact, FactKey, Facts, FileState, Finding, GitState, Needs, Run, UnknownFact};
+pub use guardrail::{Bypass, Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
 pub use policy::{Entry, Policy, hex};
 pub use record::{PolicyDenied, Record};
-pub use session::{Changes, RESERVED_IDS, Session, Snapshot, written_key};
+pub use session::{
+    Changes, RESERVED_IDS, SHARED, Session, Snapshot, lock_key, quarantine_key, task_key, written_key,
+};
 pub use severity::{Confidence, Severity};
-pub use tally::{HALTED, action_text, approval_key};
-pub use verdict::{Recovery, Redaction, Verdict};
+pub use tally::{HALTED, standing_keys};
+pub use verdict::{Notice, Recovery, Redaction, Verdict};

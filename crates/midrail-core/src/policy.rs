@@ -5,6 +5,7 @@ use std::sync::{Arc, RwLock};
 
 use sha2::{Digest, Sha256};
 
+use crate::approval::Authorities;
 use crate::decision::Mode;
 use crate::definition::Definition;
 use crate::effect::Effect;
@@ -57,6 +58,7 @@ pub(crate) type Link = (usize, Part);
 pub struct Policy {
     entries: Vec<Entry>,
     definitions: Vec<Definition>,
+    authorities: Authorities,
     mode: Mode,
     revision: Arc<str>,
     /// Chains by kind and tool, filled as they are asked for. A memo of a pure function: it never changes an answer.
@@ -89,7 +91,25 @@ impl Policy {
             Mode::Enforce
         };
         let revision = revision(&kept, source);
-        Policy { entries: kept, definitions, mode, revision, chains: RwLock::default() }
+        Policy {
+            entries: kept,
+            definitions,
+            authorities: Authorities::default(),
+            mode,
+            revision,
+            chains: RwLock::default(),
+        }
+    }
+
+    /// The same policy, with others to decide.
+    pub fn under(mut self, authorities: Authorities) -> Policy {
+        self.authorities = authorities;
+        self
+    }
+
+    /// Who decides what guardrails put to people.
+    pub fn authorities(&self) -> &Authorities {
+        &self.authorities
     }
 
     /// The same policy, in a mode that its packs are in as a whole. Always-on built-ins are enforced all the same.
@@ -140,13 +160,15 @@ impl Policy {
             self.entries.iter().filter(|other| other.spec.id != entry.spec.id).cloned().collect();
         entries.push(entry);
         Policy::new(entries, self.definitions.clone(), self.revision.as_bytes())
+            .under(self.authorities.clone())
     }
 
     /// The same policy without a guardrail. `None`: there is none of that id.
     pub fn without(&self, id: &str) -> Option<Policy> {
         self.get(id)?;
         let entries = self.entries.iter().filter(|entry| &*entry.spec.id != id).cloned().collect();
-        Some(Policy::new(entries, self.definitions.clone(), self.revision.as_bytes()))
+        let policy = Policy::new(entries, self.definitions.clone(), self.revision.as_bytes());
+        Some(policy.under(self.authorities.clone()))
     }
 
     /// The chain for an event.
@@ -199,7 +221,10 @@ fn revision(entries: &[Entry], source: &[u8]) -> Arc<str> {
                 spec.on_exhausted,
                 &spec.approver,
                 spec.approval_timeout_s,
-                spec.per_prompt
+                spec.per_prompt,
+                &spec.bypass,
+                spec.from_risk,
+                spec.effect_by_risk
             )
         ));
     }

@@ -64,7 +64,26 @@ impl Changes {
 
 /// Words that the law keeps its own slices under. Packs may not use them as ids; those of programs are escaped.
 pub const RESERVED_IDS: &[&str] =
-    &["approval", "denied", "halted", "retry", "root", "shadow", "var", "warn", "written"];
+    &["approval", "denied", "halted", "retry", "root", "shadow", "shared", "spent", "var", "warn", "written"];
+
+/// What the keys of slices begin with that belong to all sessions of a store: locks, quarantined agents, reviews. They
+/// are read and written like a session's own, under the same transaction, and are no part of its snapshot.
+pub const SHARED: &str = "shared/";
+
+/// The slice that says who has locked a file, by its absolute path.
+pub fn lock_key(path: &str) -> String {
+    format!("{SHARED}lock/{path}")
+}
+
+/// The slice that says that an agent is quarantined, by the name that [`crate::Context::actor`] gives it.
+pub fn quarantine_key(actor: &str) -> String {
+    format!("{SHARED}quarantine/{actor}")
+}
+
+/// The slice that says how far a task has come.
+pub fn task_key(task: &str) -> String {
+    format!("{SHARED}task/{task}")
+}
 
 /// The slice that says that the agent wrote the file at a place.
 pub fn written_key(place: &str) -> String {

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
+use crate::approval::EMERGENCY_OVERRIDE;
 use crate::ask::Answer;
-use crate::context::{World, denied_key};
-use crate::decision::{ApprovalKind, ApprovalRequest, Aside, Decision, Mode, Retry, Said};
+use crate::budget::Autonomy;
+use crate::context::{Missing, World, actor, denied_key};
+use crate::decision::{ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
-use crate::guardrail::Spec;
-use crate::policy::{Entry, hex};
+use crate::guardrail::{Category, Spec};
+use crate::policy::Entry;
 use crate::redact;
-use crate::session::{Changes, key_part};
-use crate::verdict::{Redaction, Verdict};
+use crate::session::{Changes, key_part, quarantine_key, task_key};
+use crate::verdict::{Notice, Recovery, Redaction, Verdict};
 
 /// The slice that says that a run was halted.
 pub const HALTED: &str = "halted";
@@ -23,23 +24,27 @@ pub const HALTED: &str = "halted";
 const LAW: &str = "midrail";
 
 pub(crate) struct Tally<'a> {
-    world: &'a World<'a>,
+    pub(crate) world: &'a World<'a>,
     /// The highest effect that has consequences.
     effect: Effect,
     /// The highest effect, shadow mode counted in.
     would: Effect,
     deciding: Option<Deciding>,
-    decision: Decision,
+    pub(crate) decision: Decision,
     retries: Vec<Retry>,
     redactions: Vec<Redaction>,
+    /// Why the agent is to be kept from further work.
+    quarantine: Option<String>,
     /// Escalations of a kind of event that cannot be held: a person is asked all the same.
     queued: Vec<ApprovalRequest>,
+    /// Who is told of emergency overrides, where the action goes on.
+    pub(crate) overrides: Vec<Notice>,
     /// State to write only where the action goes on: warnings, used approvals.
-    if_it_goes_on: Changes,
+    pub(crate) if_it_goes_on: Changes,
     /// State to write only where the decision is a retry.
     if_retry: Changes,
     /// State to write only where the decision is an escalation.
-    if_escalate: Changes,
+    pub(crate) if_escalate: Changes,
 }
 
 /// Who is at the highest step.
@@ -65,12 +70,16 @@ impl<'a> Tally<'a> {
             decision,
             retries: Vec::new(),
             redactions: Vec::new(),
+            quarantine: None,
+            overrides: Vec::new(),
             queued: Vec::new(),
             if_it_goes_on: Changes::default(),
             if_retry: Changes::default(),
             if_escalate: Changes::default(),
         };
         tally.start_from_halted();
+        tally.start_from_quarantine();
+        tally.start_from_task();
         tally
     }
 
@@ -92,6 +101,44 @@ impl<'a> Tally<'a> {
                 verdict.user_message = Some(text("user_message")).filter(|message| !message.is_empty());
                 verdict
             }
+            Err(missing) => Verdict::block(missing.to_string()),
+        };
+        self.raise(Deciding { by: LAW.into(), verdict, is_law: true });
+    }
+
+    /// A quarantined agent does nothing more until a person lifts it.
+    fn start_from_quarantine(&mut self) {
+        if !is_action(self.world.event.kind) {
+            return;
+        }
+        let actor = self.world.actor();
+        let verdict = match self.world.slice(&quarantine_key(&actor)) {
+            Ok(None) => return,
+            Ok(Some(held)) => {
+                let reason = held.get("reason").and_then(Value::as_str).unwrap_or_default();
+                Verdict::block(format!("`{actor}` is quarantined: {reason}"))
+                    .advise("Stop here and report. A person lifts the quarantine once the cause is found.")
+            }
+            Err(missing) => Verdict::block(missing.to_string()),
+        };
+        self.raise(Deciding { by: LAW.into(), verdict, is_law: true });
+    }
+
+    /// Nothing is done for a task that has not begun, rests, or is over.
+    fn start_from_task(&mut self) {
+        let task = self.world.event.task_id();
+        if task.is_empty() || !is_action(self.world.event.kind) {
+            return;
+        }
+        let verdict = match self.world.slice(&task_key(task)) {
+            Ok(None) => return,
+            Ok(Some(held)) => match held.get("status").and_then(Value::as_str) {
+                Some(status @ ("draft" | "suspended" | "completed")) => {
+                    Verdict::block(format!("the task `{task}` is {status}"))
+                        .advise("Nothing is to be done for it now. Ask who set it so.")
+                }
+                _ => return,
+            },
             Err(missing) => Verdict::block(missing.to_string()),
         };
         self.raise(Deciding { by: LAW.into(), verdict, is_law: true });
@@ -121,11 +168,16 @@ impl<'a> Tally<'a> {
         let shadow = spec.mode == Mode::Shadow;
         let failed = error.is_some();
         let mut error = error;
-        let mut verdict = self.after_warnings(spec, verdict, &mut error);
+        let mut verdict = self.in_lockdown(spec, verdict, &mut error);
+        verdict = self.after_warnings(spec, verdict, &mut error);
         if !failed {
             verdict = self.after_tries(entry, verdict, &mut error);
         }
-        verdict = self.after_approval(spec, verdict, &mut error);
+        // Nobody lifts a guardrail that has not had its say yet: it is asked again once what it lacks is there.
+        let is_too_early = error.is_some() && self.world.asks_too_early.get();
+        if !(is_too_early && verdict.effect == Effect::Block) {
+            verdict = self.after_approval(entry, verdict, &mut error);
+        }
         let strongest = strongest_on(self.world.event.kind);
         if verdict.effect == Effect::Escalate && strongest < Effect::Escalate {
             self.queued.extend(self.decision.requests.pop());
@@ -155,7 +207,19 @@ impl<'a> Tally<'a> {
                 self.decision.effects.push(effect.clone());
             }
         }
-        self.decision.recovery = self.decision.recovery.max(verdict.recovery);
+        if verdict.recovery > self.decision.recovery {
+            self.decision.recovery = verdict.recovery;
+            // How to go on is told in parts that a program can read, also where nothing is objected to.
+            self.decision.metadata.clone_from(&verdict.metadata);
+        }
+        if verdict.recovery == Some(Recovery::Quarantine) && self.quarantine.is_none() {
+            self.quarantine = Some(verdict.reason.clone());
+        }
+        for notice in std::mem::take(&mut verdict.notices) {
+            if !self.decision.notices.contains(&notice) {
+                self.decision.notices.push(notice);
+            }
+        }
         self.raise(Deciding { by: spec.id.clone(), verdict, is_law: false });
     }
 
@@ -165,6 +229,25 @@ impl<'a> Tally<'a> {
         if effect > self.effect {
             self.effect = effect;
             self.deciding = Some(deciding);
+        }
+    }
+
+    /// When little is left of the budgets, nothing goes on with a warning. The budgets themselves warn in time.
+    fn in_lockdown(&mut self, spec: &Spec, verdict: Verdict, error: &mut Option<String>) -> Verdict {
+        let kind = self.world.event.kind;
+        if verdict.effect != Effect::Warn || spec.category == Category::Budget || !can_be_locked_down(kind) {
+            return verdict;
+        }
+        match self.world.autonomy() {
+            Ok(Autonomy::Standard | Autonomy::Strict) => verdict,
+            Ok(mode @ (Autonomy::Lockdown | Autonomy::Halt)) => {
+                let reason = format!(
+                    "{} (in {mode}, with less than a fifth of the budget left, a warning stops the action)",
+                    verdict.reason
+                );
+                Verdict { effect: Effect::Block, reason, ..verdict }
+            }
+            Err(missing) => self.unless_missing(spec, verdict, &missing, error).unwrap_or_else(|said| *said),
         }
     }
 
@@ -231,63 +314,6 @@ impl<'a> Tally<'a> {
         verdict
     }
 
-    /// An escalation looks for a person's answer to exactly this action; without one it asks.
-    fn after_approval(&mut self, spec: &Spec, verdict: Verdict, error: &mut Option<String>) -> Verdict {
-        if verdict.effect != Effect::Escalate || spec.mode == Mode::Shadow {
-            return verdict;
-        }
-        let action = self.world.facts.action_digest.clone().unwrap_or_else(|| action_digest(self.world));
-        let key = approval_key(&spec.id, &action);
-        let slice = match self.kept(spec, &verdict, &key, error) {
-            Ok(slice) => slice,
-            Err(verdict) => return *verdict,
-        };
-        let now = self.world.event.time;
-        if let Some(held) = slice {
-            let text = |name: &str| held.get(name).and_then(Value::as_str).unwrap_or_default();
-            let expires = text("expires").parse().ok();
-            let is_over = matches!((now, expires), (Some(now), Some(expires)) if now >= expires);
-            match text("state") {
-                "approved" if !is_over => {
-                    self.if_it_goes_on.remove(key);
-                    let note = format!("approved by {} ({}): {}", text("by"), text("id"), verdict.reason);
-                    return Verdict { effect: Effect::Allow, reason: note, ..verdict };
-                }
-                "denied" => {
-                    let reason = format!("denied by {} ({}): {}", text("by"), text("id"), verdict.reason);
-                    return Verdict { effect: Effect::Block, reason, ..verdict };
-                }
-                _ if is_over => {
-                    // The next try asks anew.
-                    self.decision.changes.remove(key);
-                    let reason = {
-                        let how =
-                            if text("state") == "approved" { "before it was used" } else { "with no answer" };
-                        format!("the approval {} timed out {how}: {}", text("id"), verdict.reason)
-                    };
-                    return Verdict { effect: Effect::Block, reason, ..verdict };
-                }
-                _ => {
-                    let request = request(spec, action, text("id").to_owned(), expires);
-                    self.decision.requests.push(request);
-                    return verdict;
-                }
-            }
-        }
-        let expires = now.and_then(|now| {
-            now.checked_add(jiff::SignedDuration::from_secs(i64::from(spec.approval_timeout_s))).ok()
-        });
-        let id = approval_id(self.world, &spec.id, &action);
-        let held = json!({"id": id, "state": "pending", "expires": expires.map(|time| time.to_string())});
-        if strongest_on(self.world.event.kind) < Effect::Escalate {
-            self.if_it_goes_on.set(key, held);
-        } else {
-            self.if_escalate.set(key, held);
-        }
-        self.decision.requests.push(request(spec, action, id, expires));
-        verdict
-    }
-
     /// The decision, once every guardrail has been heard.
     pub(crate) fn conclude(self) -> Decision {
         let mut decision = self.decision;
@@ -302,6 +328,11 @@ impl<'a> Tally<'a> {
         ] {
             decision.changes.0.extend(changes.unwrap_or_default().0);
         }
+        if self.effect.goes_on() && !self.overrides.is_empty() {
+            decision.effects.push(EMERGENCY_OVERRIDE.to_owned());
+            decision.metadata.insert("severity".to_owned(), "critical".into());
+            decision.notices.extend(self.overrides);
+        }
         if self.effect != Effect::Escalate {
             decision.requests = if self.effect.goes_on() { self.queued } else { Vec::new() };
         }
@@ -313,7 +344,15 @@ impl<'a> Tally<'a> {
         decision.rollback_requested =
             self.world.event.kind == EventKind::AfterTool && self.effect >= Effect::Block;
 
+        decision.risk = self.world.risk();
+        if is_action(self.world.event.kind) {
+            let mode = self.world.autonomy().unwrap_or_default();
+            decision.autonomy = (mode != Autonomy::Standard).then_some(mode);
+        }
         note_denial(self.world, self.effect, &mut decision.changes);
+        if let Some(reason) = self.quarantine {
+            note_quarantine(self.world, &reason, &mut decision);
+        }
         let Some(Deciding { by, verdict, is_law }) = self.deciding else { return decision };
         if self.effect == Effect::Halt && !is_law {
             let user_message = verdict.user_message.clone().unwrap_or_default();
@@ -325,31 +364,41 @@ impl<'a> Tally<'a> {
         decision.by = Some(by);
         decision.reason = verdict.reason;
         decision.advice = verdict.advice;
-        decision.metadata = verdict.metadata;
+        decision.metadata.extend(verdict.metadata);
         decision.user_message = verdict.user_message;
         decision
     }
 
     /// What the law keeps of a guardrail. Where that is not known, its `on_missing` speaks if it is stronger than what
     /// the guardrail said itself; else it is taken for nothing.
-    fn kept(
+    pub(crate) fn kept(
         &self,
         spec: &Spec,
         verdict: &Verdict,
         key: &str,
         error: &mut Option<String>,
     ) -> Result<Option<&'a Value>, Box<Verdict>> {
-        let missing = match self.world.slice(key) {
-            Ok(slice) => return Ok(slice),
-            Err(missing) => missing,
-        };
+        match self.world.slice(key) {
+            Ok(slice) => Ok(slice),
+            Err(missing) => self.unless_missing(spec, verdict.clone(), &missing, error).map(|_| None),
+        }
+    }
+
+    /// The verdict as it is, or where `on_missing` is stronger what that says.
+    fn unless_missing(
+        &self,
+        spec: &Spec,
+        verdict: Verdict,
+        missing: &Missing,
+        error: &mut Option<String>,
+    ) -> Result<Verdict, Box<Verdict>> {
         let effect = spec.on_missing.effect();
         if effect <= verdict.effect {
-            return Ok(None);
+            return Ok(verdict);
         }
         *error = Some(missing.to_string());
         let reason = format!("`{}` could not be checked: {missing}", spec.id);
-        Err(Box::new(Verdict { effect, reason, ..verdict.clone() }))
+        Err(Box::new(Verdict { effect, reason, ..verdict }))
     }
 
     /// The key of a slice that comes from verdicts. Shadow mode has its own, so that it never alters what is enforced.
@@ -360,7 +409,7 @@ impl<'a> Tally<'a> {
 }
 
 /// The strongest effect that a kind of event knows. Nothing can be stopped once a hand-off is done.
-fn strongest_on(kind: EventKind) -> Effect {
+pub(crate) fn strongest_on(kind: EventKind) -> Effect {
     match kind {
         EventKind::AfterHandoff => Effect::Warn,
         EventKind::SessionStart
@@ -374,8 +423,46 @@ fn strongest_on(kind: EventKind) -> Effect {
         | EventKind::OnError
         | EventKind::BeforeStop
         | EventKind::ApprovalDecided
-        | EventKind::Restored => Effect::Halt,
+        | EventKind::Restored
+        | EventKind::Administered => Effect::Halt,
     }
+}
+
+/// Whether an event asks for something to be done.
+fn is_action(kind: EventKind) -> bool {
+    matches!(kind, EventKind::BeforeTool | EventKind::BeforeHandoff)
+}
+
+/// Whether a warning about it can stop something: an agent can always end, and tell of errors.
+fn can_be_locked_down(kind: EventKind) -> bool {
+    is_action(kind)
+        || matches!(
+            kind,
+            EventKind::BeforeModel | EventKind::ModelChunk | EventKind::AfterModel | EventKind::AfterTool
+        )
+}
+
+/// The slices that the law reads for an event, whatever the policy.
+pub fn standing_keys(event: &Event, session: &str) -> Vec<String> {
+    let mut keys = vec![HALTED.to_owned()];
+    keys.extend(event.call_id().map(denied_key));
+    if is_action(event.kind) {
+        keys.push(quarantine_key(&actor(event, session)));
+        keys.extend(Some(event.task_id()).filter(|task| !task.is_empty()).map(task_key));
+    }
+    keys
+}
+
+/// An agent that is to be kept from further work is kept from it in all sessions, and people hear of it.
+fn note_quarantine(world: &World<'_>, reason: &str, decision: &mut Decision) {
+    if world.event.kind != EventKind::OnError {
+        return;
+    }
+    let actor = world.actor();
+    let since = world.event.time.map(|time| time.to_string());
+    decision.changes.set(quarantine_key(&actor), json!({"reason": reason, "since": since}));
+    let message = format!("`{actor}` is quarantined: {reason}");
+    decision.notices.push(Notice { to: "human_operator".to_owned(), message });
 }
 
 /// A call that was stopped is remembered by its name, so that a result that a host reports for it all the same never
@@ -427,56 +514,5 @@ fn passing_text(
         // Guardrails saw the event's own text. What they hide there is hidden in the replacement wherever it stands.
         (Some(own), Some(replacement)) => Some(redact::apply_elsewhere(&own, redactions, &replacement)),
         (None, replacement) => replacement,
-    }
-}
-
-/// The slice that holds a person's answer for one guardrail and one action.
-pub fn approval_key(guardrail: &str, action: &str) -> String {
-    format!("approval/{}/{action}", key_part(guardrail))
-}
-
-fn action_digest(world: &World<'_>) -> String {
-    hex(&Sha256::digest(action_text(world.event, &world.session.id).as_bytes()))
-}
-
-/// The exact action as a text: what is done, where, in which session and task. Changed arguments are another action;
-/// the host's name for the call is no part of it, so that the same call can be tried again.
-pub fn action_text(event: &Event, session: &str) -> String {
-    let tool = event.tool.as_ref().map(|tool| json!({"name": tool.name, "args": tool.args}));
-    // Null and nothing are the same on the wire, and so they are here.
-    let handoff = event.handoff.as_ref().map(|handoff| {
-        let context = handoff.context.as_ref().filter(|context| !context.is_null());
-        let receiver = handoff.receiver.as_ref().filter(|receiver| !receiver.is_null());
-        json!([handoff.to, context, handoff.artifacts, handoff.rationale, receiver, handoff.extra])
-    });
-    let result = event.result.as_ref().map(|result| {
-        json!([
-            result.ok,
-            result.content.as_ref().filter(|content| !content.is_null()),
-            result.exit_code,
-            result.extra
-        ])
-    });
-    json!({
-        "kind": event.kind, "tool": tool, "text": event.text, "handoff": handoff, "result": result,
-        "output": event.output, "error": event.error, "cwd": event.cwd, "session": session, "task": event.task_id(),
-    })
-    .to_string()
-}
-
-fn approval_id(world: &World<'_>, guardrail: &str, action: &str) -> String {
-    let time = world.event.time.map(|time| time.to_string()).unwrap_or_default();
-    let whole = hex(&Sha256::digest(format!("{guardrail}\n{action}\n{time}").as_bytes()));
-    whole.get(..16).unwrap_or_default().to_owned()
-}
-
-fn request(spec: &Spec, action: String, id: String, expires: Option<jiff::Timestamp>) -> ApprovalRequest {
-    ApprovalRequest {
-        id,
-        kind: ApprovalKind::Escalation,
-        approver: spec.approver.clone(),
-        expires,
-        guardrail: spec.id.clone(),
-        action,
     }
 }

@@ -31,6 +31,8 @@ pub struct Verdict {
     pub effects: Vec<String>,
     /// How to go on after an error (`on_error`).
     pub recovery: Option<Recovery>,
+    /// What others are told: the orchestrator, people.
+    pub notices: Vec<Notice>,
 }
 
 impl Verdict {
@@ -67,6 +69,15 @@ impl Verdict {
     }
 }
 
+/// Something to tell to someone other than the agent. It is delivered as the packs say.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Notice {
+    /// Whom: `orchestrator`, or the role of a person.
+    pub to: String,
+    /// What.
+    pub message: String,
+}
+
 /// A part of the text to replace: bytes `start..end`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Redaction {
@@ -90,4 +101,16 @@ pub enum Recovery {
     Escalate,
     /// Keep the agent from further work.
     Quarantine,
+}
+
+impl Recovery {
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Recovery::Retry => "retry",
+            Recovery::Rollback => "rollback",
+            Recovery::Escalate => "escalate",
+            Recovery::Quarantine => "quarantine",
+        }
+    }
 }

@@ -1,9 +1,13 @@
 //! Midrail's own wire, version 1: one JSON object an event, one a decision. Bytes come in with limits; whatever does
 //! not fit is an error that says where and what.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::io::{self, Read};
 
 use midrail::{Decision, Event, EventKind};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 /// The largest event that is read.
 pub const MAX_EVENT: u64 = 32 << 20;
@@ -91,7 +95,7 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
     if depth(text) > Event::MAX_DEPTH {
         return Err(WireError::TooDeep);
     }
-    let event: Event = serde_json::from_str(text).map_err(|error| {
+    let refuse = |error: serde_json::Error| {
         let (line, column) = (error.line(), error.column());
         // serde puts the place behind its message; here it stands in a place of its own.
         let whole = error.to_string();
@@ -100,10 +104,75 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
             serde_json::error::Category::Data => WireError::NoEvent { line, column, what },
             _ => WireError::NotJson { line, column, what },
         }
-    })?;
+    };
+    // Two readers of an object that says one thing twice may see two things: one is judged, the other done.
+    serde_json::from_str::<SaidOnce>(text).map_err(refuse)?;
+    let event: Event = serde_json::from_str(text).map_err(refuse)?;
     match event.kind {
-        EventKind::ApprovalDecided | EventKind::Restored => Err(WireError::OwnKind(event.kind)),
+        EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered => {
+            Err(WireError::OwnKind(event.kind))
+        }
         _ => Ok(event),
+    }
+}
+
+/// Any JSON in which no object has a key twice.
+struct SaidOnce;
+
+impl<'de> Deserialize<'de> for SaidOnce {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+
+        impl<'de> Visitor<'de> for Any {
+            type Value = SaidOnce;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON")
+            }
+
+            fn visit_unit<E>(self) -> Result<SaidOnce, E> {
+                Ok(SaidOnce)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<SaidOnce, E> {
+                Ok(SaidOnce)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<SaidOnce, E> {
+                Ok(SaidOnce)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<SaidOnce, E> {
+                Ok(SaidOnce)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<SaidOnce, E> {
+                Ok(SaidOnce)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<SaidOnce, E> {
+                Ok(SaidOnce)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<SaidOnce, A::Error> {
+                while list.next_element::<SaidOnce>()?.is_some() {}
+                Ok(SaidOnce)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SaidOnce, A::Error> {
+                let mut keys: BTreeSet<String> = BTreeSet::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    map.next_value::<SaidOnce>()?;
+                    if let Some(twice) = keys.replace(key) {
+                        let twice: String = twice.chars().take(60).collect();
+                        return Err(A::Error::custom(format!("duplicate field `{twice}`")));
+                    }
+                }
+                Ok(SaidOnce)
+            }
+        }
+
+        deserializer.deserialize_any(Any)
     }
 }
 

@@ -1,53 +1,223 @@
 //! What the budgets have in common: the share that is used, and the steps that it leads to.
 
-use midrail_core::{Effect, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::fmt;
 
-/// Shares of a budget, from 0 to 1, at which something happens. Used plus estimated is what counts.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+use midrail_core::{Budget, Context, Effect, Measure, Missing, Resource, Verdict};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Shares of a budget at which something happens. Used plus estimated is what counts. What is absent is as the
+/// guardrail has it.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct Thresholds {
     /// The agent is told.
-    pub warn: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warn: Option<Share>,
     /// A person is asked.
-    pub escalate: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalate: Option<Share>,
     /// Nothing more happens.
-    pub block: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<Share>,
+}
+
+/// A share of a budget: more than nothing, and at most all of it. `0.8` and `"80%"` are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Share(pub f64);
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Share;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a share such as 0.8 or \"80%\"")
+            }
+
+            fn visit_f64<E: Error>(self, share: f64) -> Result<Share, E> {
+                match share > 0.0 && share <= 1.0 {
+                    true => Ok(Share(share)),
+                    false => Err(E::custom(format!(
+                        "a share is more than 0 and at most 1 or \"100%\", and `{share}` is not"
+                    ))),
+                }
+            }
+
+            fn visit_u64<E: Error>(self, share: u64) -> Result<Share, E> {
+                self.visit_f64(u32::try_from(share).map_or(f64::INFINITY, f64::from))
+            }
+
+            fn visit_i64<E: Error>(self, share: i64) -> Result<Share, E> {
+                self.visit_f64(i32::try_from(share).map_or(-1.0, f64::from))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Share, E> {
+                let percent =
+                    text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+                match percent {
+                    Some(percent) => self.visit_f64(percent / 100.0),
+                    None => Err(E::custom(format!("`{text}` is no share such as 0.8 or \"80%\""))),
+                }
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Share {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Share".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A share of a budget: more than nothing, and at most all of it. `0.8` and `\"80%\"` are the same.",
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+                {"type": "string", "pattern": "^\\s*[0-9]+(\\.[0-9]+)?\\s*%\\s*$"},
+            ],
+        })
+    }
+}
+
+/// Where a guardrail has its steps if a pack does not say.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Steps {
+    pub(crate) warn: Option<f64>,
+    pub(crate) escalate: Option<f64>,
+    pub(crate) block: Option<f64>,
+}
+
+/// What is measured, in words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Words {
+    /// `token`, as in "the token budget".
+    pub(crate) what: &'static str,
+    /// ` tokens`, behind a number.
+    pub(crate) unit: &'static str,
 }
 
 impl Thresholds {
-    /// A verdict on `used` plus `estimated` of `budget`.
-    pub(crate) fn verdict(&self, what: &str, unit: &str, used: f64, estimated: f64, budget: f64) -> Verdict {
-        let total = used + estimated;
+    fn steps(&self, own: Steps) -> Steps {
+        let or = |said: Option<Share>, own: Option<f64>| said.map(|share| share.0).or(own);
+        Steps {
+            warn: or(self.warn, own.warn),
+            escalate: or(self.escalate, own.escalate),
+            block: or(self.block, own.block),
+        }
+    }
+
+    /// A verdict on what is used of a budget, with the steps that the task's risk and autonomy leave.
+    pub(crate) fn judge(
+        &self,
+        context: &Context<'_>,
+        of: Resource,
+        own: Steps,
+        words: Words,
+    ) -> Result<Verdict, Missing> {
+        match context.budget(of)? {
+            Some(budget) => Ok(self.verdict(&budget, context.tightening()?, own, words)),
+            None => Ok(Verdict::allow()),
+        }
+    }
+
+    /// A verdict on one budget. Tightening leaves the step that blocks where it is.
+    pub(crate) fn verdict(&self, budget: &Budget, tightening: f64, own: Steps, words: Words) -> Verdict {
+        let steps = self.steps(own);
+        let total = budget.used + budget.estimated;
         // A budget of nothing is used up by anything, and by nothing.
-        let share = if budget > 0.0 { total / budget } else { f64::INFINITY };
-        let effect = if share > self.block || (share >= self.block && estimated <= 0.0) {
+        let share = if budget.limit > 0.0 { total / budget.limit } else { f64::INFINITY };
+        let is_beyond = |step: f64| share > step || (share >= step && budget.estimated <= 0.0);
+        // 80% of 80% is 64%, whatever floats make of it.
+        let reaches = |step: Option<f64>| step.is_some_and(|step| share + ROUNDING >= step * tightening);
+        let effect = if steps.block.is_some_and(is_beyond) {
             Effect::Block
-        } else if share >= self.escalate {
+        } else if reaches(steps.escalate) {
             Effect::Escalate
-        } else if share >= self.warn {
+        } else if reaches(steps.warn) {
             Effect::Warn
         } else {
             return Verdict::allow();
         };
         let percent = (share * 100.0).min(9_999.0);
-        Verdict::new(
+        let Words { what, unit } = words;
+        let verdict = Verdict::new(
             effect,
             format!(
                 "The {what} budget is {percent:.0}% used: {} of {}{unit}.",
                 number(total),
-                number(budget)
+                number(budget.limit)
             ),
         )
         .advise("Finish what is most important now, or ask for a larger budget.")
-        .with("used", used)
-        .with("estimated", estimated)
-        .with("budget", budget)
+        .with("used", budget.used)
+        .with("estimated", budget.estimated)
+        .with("budget", budget.limit);
+        measured(verdict, budget.measure)
+    }
+}
+
+/// What products of shares are off by.
+const ROUNDING: f64 = 1e-9;
+
+/// Adds who measured.
+fn measured(verdict: Verdict, measure: Measure) -> Verdict {
+    match measure {
+        Measure::Host => verdict,
+        Measure::Midrail => verdict.with("measured_by", "midrail"),
+        Measure::Unmeasured => verdict.with("unmeasured", true),
     }
 }
 
 /// A number without a tail of zeros.
-fn number(value: f64) -> String {
-    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+pub(crate) fn number(value: f64) -> String {
+    if value.fract() == 0.0 {
+        return format!("{value:.0}");
+    }
+    let text = format!("{value:.2}");
+    text.strip_suffix('0').map(str::to_owned).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn share(value: Value) -> Result<f64, String> {
+        serde_json::from_value::<Share>(value).map(|share| share.0).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_share_is_a_number_or_a_percentage() {
+        assert_eq!(share(json!(0.8)), Ok(0.8));
+        assert_eq!(share(json!("80%")), Ok(0.8));
+        assert_eq!(share(json!(" 62.5 %")), Ok(0.625));
+        assert_eq!(share(json!(1)), Ok(1.0));
+    }
+
+    #[test]
+    fn what_is_no_share_is_refused() {
+        for wrong in [
+            json!(0),
+            json!(80),
+            json!(-1),
+            json!(1.01),
+            json!("80"),
+            json!("0%"),
+            json!("101%"),
+            json!("x%"),
+            json!("NaN%"),
+        ] {
+            assert!(share(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_no_tail() {
+        assert_eq!([number(5.0), number(0.5), number(1.25)], ["5", "0.5", "1.25"]);
+    }
 }

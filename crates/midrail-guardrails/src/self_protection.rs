@@ -27,6 +27,14 @@ const OWN_FILES: &[&str] = &[
     "**/.local/share/midrail/**",
     "**/.cache/midrail",
     "**/.cache/midrail/**",
+    "$XDG_CONFIG_HOME/midrail",
+    "$XDG_CONFIG_HOME/midrail/**",
+    "$XDG_STATE_HOME/midrail",
+    "$XDG_STATE_HOME/midrail/**",
+    "$XDG_DATA_HOME/midrail",
+    "$XDG_DATA_HOME/midrail/**",
+    "$XDG_CACHE_HOME/midrail",
+    "$XDG_CACHE_HOME/midrail/**",
     "/etc/midrail",
     "/etc/midrail/**",
     "midrail.db",
@@ -92,7 +100,8 @@ impl SelfProtection {
                 name if name.starts_with("../") => name.split('/').all(|part| matches!(part, ".." | "")),
                 name => context.root().is_some_and(|root| name.starts_with('/') && is_below(name, root)),
             };
-            if names?.iter().any(is_root) {
+            let holds_own = |name: &String| context.own_places().iter().any(|place| is_below(place, name));
+            if names?.iter().any(|name| is_root(name) || holds_own(name)) {
                 return Ok(true);
             }
         }
@@ -136,7 +145,10 @@ impl Guardrail for SelfProtection {
         for (it, names) in names {
             match names {
                 Ok(names) => {
-                    if let Some(why) = names.iter().find_map(|name| Self::objection(name)) {
+                    let is_own =
+                        |name: &&String| context.own_places().iter().any(|place| is_below(name, place));
+                    let own = names.iter().find(is_own).map(|_| "belongs to the agent's own guardrails");
+                    if let Some(why) = own.or_else(|| names.iter().find_map(|name| Self::objection(name))) {
                         return Ok(Verdict::block(format!("{} {why}.", it.name()))
                             .advise(ADVICE)
                             .with("path", it.file));

@@ -84,7 +84,7 @@ fn plain<G: Guardrail + Default + 'static>(settings: &Value) -> Result<Arc<dyn G
 }
 
 /// A glob pattern of a setting, which was checked when it was read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Pattern(pub String);
 

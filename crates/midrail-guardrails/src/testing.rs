@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::{
-    Decision, Entry, Event, EventKind, Fact, FactKey, Facts, FileState, Guardrail, Policy, Session, Spec,
-    ToolResult, Unmetered, evaluate,
+    CommandEnd, Decision, Entry, Event, EventKind, Fact, FactKey, Facts, FileState, GitState, Guardrail,
+    Policy, SHARED, Session, Spec, ToolResult, Unmetered, evaluate,
 };
 use serde_json::Value;
 
@@ -14,6 +14,10 @@ pub(crate) struct Run {
     policy: Policy,
     slices: BTreeMap<String, Option<Value>>,
     files: Option<BTreeMap<String, (Option<String>, String)>>,
+    git: Option<GitState>,
+    /// How commands end, by their line, and the digest of the files that matter to them.
+    commands: BTreeMap<String, CommandEnd>,
+    tree: String,
 }
 
 impl Run {
@@ -28,7 +32,14 @@ impl Run {
     pub(crate) fn on(guardrail: Arc<dyn Guardrail>, on: Vec<EventKind>) -> Self {
         let spec = Spec { on, ..Spec::new("under-test") };
         let policy = Policy::new(vec![Entry { spec, guardrail }], Vec::new(), b"");
-        Run { policy, slices: BTreeMap::new(), files: Some(BTreeMap::new()) }
+        Run {
+            policy,
+            slices: BTreeMap::new(),
+            files: Some(BTreeMap::new()),
+            git: None,
+            commands: BTreeMap::new(),
+            tree: "0".to_owned(),
+        }
     }
 
     pub(crate) fn with_file(mut self, path: &str, content: &str) -> Self {
@@ -41,6 +52,46 @@ impl Run {
             .get_or_insert_default()
             .insert(path.to_owned(), (Some(real.to_owned()), content.to_owned()));
         self
+    }
+
+    /// A slice of the session as it is at the start.
+    pub(crate) fn with_slice(mut self, key: &str, value: Value) -> Self {
+        self.slices.insert(key.to_owned(), Some(value));
+        self
+    }
+
+    /// The repository is at this branch and commit.
+    #[allow(dead_code)]
+    pub(crate) fn with_git(mut self, branch: &str, head: &str) -> Self {
+        let (branch, head) = (Some(branch.to_owned()), Some(head.to_owned()));
+        let folders = ("/repo".to_owned(), "/repo/.git".to_owned());
+        self.git = Some(GitState { branch, head, top: folders.0, common: folders.1, upstream: None });
+        self
+    }
+
+    /// A command ends like this from now on.
+    pub(crate) fn ends(&mut self, command: &str, exit_code: i32, output: &str) {
+        let end = CommandEnd { exit_code: Some(exit_code), output: output.to_owned(), took_ms: 1 };
+        self.ends_as(command, end);
+    }
+
+    pub(crate) fn ends_as(&mut self, command: &str, end: CommandEnd) {
+        self.commands.insert(command.to_owned(), end);
+    }
+
+    /// The files that matter have this digest from now on.
+    pub(crate) fn tree(&mut self, digest: &str) {
+        self.tree = digest.to_owned();
+    }
+
+    /// Puts a slice in place.
+    pub(crate) fn set(&mut self, key: &str, value: Value) {
+        self.slices.insert(key.to_owned(), Some(value));
+    }
+
+    /// What a slice holds.
+    pub(crate) fn slice(&self, key: &str) -> Option<&Value> {
+        self.slices.get(key)?.as_ref()
     }
 
     pub(crate) fn without_files(mut self) -> Self {
@@ -62,16 +113,22 @@ impl Run {
 
     /// Decides, fetching what is needed from this world until nothing is lacking.
     pub(crate) fn decide(&mut self, event: &Event) -> Decision {
-        let mut session = Session::new("s");
+        let name = event.session.as_deref().unwrap_or("s");
+        let kept = |key: &str| match name == "s" || key.starts_with(SHARED) {
+            true => key.to_owned(),
+            false => format!("{name}: {key}"),
+        };
+        let mut session = Session::new(name);
         let mut facts = Facts::default();
         for _ in 0..8 {
             let evaluation = evaluate(&self.policy, &session, &facts, event, &Unmetered);
             if evaluation.needs.is_empty() {
-                self.slices.extend(evaluation.decision.changes.0.clone());
+                let changes = evaluation.decision.changes.0.clone();
+                self.slices.extend(changes.into_iter().map(|(key, value)| (kept(&key), value)));
                 return evaluation.decision;
             }
             for key in evaluation.needs.slices {
-                let value = self.slices.get(&key).cloned().flatten();
+                let value = self.slices.get(&kept(&key)).cloned().flatten();
                 session.load(key, value);
             }
             for key in evaluation.needs.facts {
@@ -115,6 +172,12 @@ impl Run {
             (FactKey::File(_) | FactKey::Place(_) | FactKey::Script(_), None) => {
                 Fact::Unavailable("there is no file system".to_owned())
             }
+            (FactKey::Git, _) => Fact::Git(self.git.clone()),
+            (FactKey::Command(run), _) => match self.commands.get(&run.command) {
+                Some(end) => Fact::Command(end.clone()),
+                None => Fact::Unavailable("it did not end in time".to_owned()),
+            },
+            (FactKey::Tree(_), _) => Fact::Tree(self.tree.clone()),
             (FactKey::Answer(name), _) => Fact::Unavailable(format!("nobody answers `{name}`")),
         }
     }

@@ -1,75 +1,30 @@
 //! builtin-002: the time of a task is not overspent.
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
-use serde_json::Value;
+use midrail_core::{Context, Effect, Fault, Guardrail, Resource, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::budget::Thresholds;
+use crate::budget::{Steps, Thresholds, Words};
 
 /// The time budget of the event's task and of its definitions; the tightest counts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct TimeBudget {
-    /// When something happens.
+    /// When something happens: at 70, 90 and 100 percent where nothing is said.
     pub thresholds: Thresholds,
 }
 
-impl Default for TimeBudget {
-    fn default() -> Self {
-        TimeBudget { thresholds: Thresholds { warn: 0.7, escalate: 0.9, block: 1.0 } }
-    }
-}
-
-impl TimeBudget {
-    fn budget(context: &Context<'_>) -> Option<f64> {
-        context.tasks().filter_map(|task| task.time_budget_s).reduce(f64::min)
-    }
-
-    /// Seconds since the first event of this task, where the host does not tell.
-    fn own_measure(context: &Context<'_>) -> Result<f64, Missing> {
-        let started =
-            context.state(&started_key(context))?.and_then(Value::as_str).and_then(|text| text.parse().ok());
-        let started: jiff::Timestamp = match started {
-            Some(started) => started,
-            None => return Ok(0.0),
-        };
-        Ok(context.now()?.duration_since(started).as_secs_f64().max(0.0))
-    }
-}
+const STEPS: Steps = Steps { warn: Some(0.7), escalate: Some(0.9), block: Some(1.0) };
+pub(crate) const TIME: Words = Words { what: "time", unit: " s" };
 
 impl Guardrail for TimeBudget {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let Some(budget) = Self::budget(context) else { return Ok(Verdict::allow()) };
-        let usage = context.event.usage.as_ref();
-        let estimated = usage.and_then(|usage| usage.estimated_s).unwrap_or(0.0);
-        let told = usage.and_then(|usage| usage.elapsed_s);
-        let used = match told {
-            Some(elapsed) => elapsed,
-            None => Self::own_measure(context)?,
-        };
-        let verdict = self.thresholds.verdict("time", " s", used, estimated, budget);
-        Ok(if told.is_none() { verdict.with("measured_by", "midrail") } else { verdict })
-    }
-
-    fn observe(&self, context: &Context<'_>, _: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        if Self::budget(context).is_some()
-            && let Some(time) = context.event.time
-            && context.state(&started_key(context))?.is_none()
-        {
-            changes.set(context.key(&started_key(context)), time.to_string());
-        }
-        Ok(())
-    }
-
-    fn watches(&self) -> &[EventKind] {
-        &[EventKind::SessionStart, EventKind::BeforeModel, EventKind::BeforeTool]
+        Ok(self.thresholds.judge(context, Resource::Time, STEPS, TIME)?)
     }
 
     fn ceiling(&self) -> Effect {
         Effect::Block
     }
-}
-
-fn started_key(context: &Context<'_>) -> String {
-    format!("started/{}", context.event.task_id())
 }
 
 #[cfg(test)]
@@ -88,21 +43,34 @@ mod tests {
         }
     }
 
+    const START: &str = "2026-11-15T10:00:00Z";
+
     #[test]
     fn what_the_host_tells_counts() {
-        let mut run = Run::of(TimeBudget::default());
-        let start = "2026-11-15T10:00:00Z";
-        assert_eq!(run.decide(&event(Some(69.0), start)).effect, Effect::Allow);
-        assert_eq!(run.decide(&event(Some(70.0), start)).effect, Effect::Warn);
-        assert_eq!(run.decide(&event(Some(90.0), start)).effect, Effect::Escalate);
-        assert_eq!(run.decide(&event(Some(100.0), start)).effect, Effect::Block);
+        // From half of the budget on, the steps are at 56% and 72%.
+        for (elapsed, expected) in [
+            (55.0, Effect::Allow),
+            (56.0, Effect::Warn),
+            (72.0, Effect::Escalate),
+            (99.0, Effect::Escalate),
+            (100.0, Effect::Block),
+        ] {
+            let effect = Run::of(TimeBudget::default()).decide(&event(Some(elapsed), START)).effect;
+            assert_eq!(effect, expected, "{elapsed}");
+        }
     }
 
     #[test]
     fn what_the_host_does_not_tell_is_measured() {
-        let mut run = Run::of(TimeBudget::default());
-        assert_eq!(run.decide(&event(None, "2026-11-15T10:00:00Z")).effect, Effect::Allow);
-        assert_eq!(run.decide(&event(None, "2026-11-15T10:01:15Z")).effect, Effect::Warn);
+        let mut run = Run::of(TimeBudget::default()).with_slice("spent/", json!({"since": START}));
+        assert_eq!(run.decide(&event(None, START)).effect, Effect::Allow);
+        assert_eq!(run.decide(&event(None, "2026-11-15T10:01:00Z")).effect, Effect::Warn);
         assert_eq!(run.decide(&event(None, "2026-11-15T10:02:00Z")).effect, Effect::Block);
+    }
+
+    #[test]
+    fn a_pack_moves_the_steps() {
+        let guardrail: TimeBudget = serde_json::from_value(json!({"thresholds": {"warn": "10%"}})).unwrap();
+        assert_eq!(Run::of(guardrail).decide(&event(Some(10.0), START)).effect, Effect::Warn);
     }
 }

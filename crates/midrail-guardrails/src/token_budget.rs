@@ -1,38 +1,25 @@
 //! builtin-001: the tokens of a task are not overspent.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
+use midrail_core::{Context, Effect, Fault, Guardrail, Resource, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::budget::Thresholds;
+use crate::budget::{Steps, Thresholds, Words};
 
 /// The token budget of the event's task and of its definitions; the tightest counts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct TokenBudget {
-    /// When something happens.
+    /// When something happens: at 80, 95 and 100 percent where nothing is said.
     pub thresholds: Thresholds,
 }
 
-impl Default for TokenBudget {
-    fn default() -> Self {
-        TokenBudget { thresholds: Thresholds { warn: 0.8, escalate: 0.95, block: 1.0 } }
-    }
-}
+const STEPS: Steps = Steps { warn: Some(0.8), escalate: Some(0.95), block: Some(1.0) };
+pub(crate) const TOKENS: Words = Words { what: "token", unit: " tokens" };
 
 impl Guardrail for TokenBudget {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let Some(budget) = context.tasks().filter_map(|task| task.token_budget).min() else {
-            return Ok(Verdict::allow());
-        };
-        let usage = context.event.usage.as_ref();
-        let used = usage.and_then(|usage| usage.tokens);
-        let estimated = usage.and_then(|usage| usage.estimated_tokens).unwrap_or(0);
-        let verdict = self.thresholds.verdict(
-            "token",
-            " tokens",
-            float(used.unwrap_or(0)),
-            float(estimated),
-            float(budget),
-        );
-        Ok(if used.is_none() { verdict.with("unmeasured", true) } else { verdict })
+        Ok(self.thresholds.judge(context, Resource::Tokens, STEPS, TOKENS)?)
     }
 
     fn ceiling(&self) -> Effect {
@@ -40,46 +27,85 @@ impl Guardrail for TokenBudget {
     }
 }
 
-/// Token counts are far below the 2^53 that a float holds exactly; beyond it the share is still right.
-fn float(count: u64) -> f64 {
-    let (high, low) = (count >> 32, count & 0xffff_ffff);
-    f64::from(u32::try_from(high).unwrap_or(u32::MAX)) * 4_294_967_296.0
-        + f64::from(u32::try_from(low).unwrap_or(0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::Run;
-    use midrail_core::{Event, Task, Usage};
-    use serde_json::json;
+    use midrail_core::{Event, Risk, Task, Usage};
+    use serde_json::{Value, json};
 
-    fn effect(tokens: u64, estimated: u64, budget: Option<u64>) -> Effect {
-        let event = Event {
+    fn event(tokens: Option<u64>, estimated: u64, budget: Option<u64>) -> Event {
+        Event {
             task: Some(Task { token_budget: budget, ..Task::default() }),
-            usage: Some(Usage {
-                tokens: Some(tokens),
-                estimated_tokens: Some(estimated),
-                ..Usage::default()
-            }),
+            usage: Some(Usage { tokens, estimated_tokens: Some(estimated), ..Usage::default() }),
             ..Event::before_tool("t", json!({}))
-        };
-        Run::of(TokenBudget::default()).decide(&event).effect
+        }
+    }
+
+    fn effect_with(thresholds: Value, tokens: u64) -> Effect {
+        let guardrail: TokenBudget = serde_json::from_value(json!({"thresholds": thresholds})).unwrap();
+        Run::of(guardrail).decide(&event(Some(tokens), 0, Some(1000))).effect
     }
 
     #[test]
     fn the_steps_are_on_used_plus_estimated() {
-        assert_eq!(effect(700, 99, Some(1000)), Effect::Allow);
-        assert_eq!(effect(700, 100, Some(1000)), Effect::Warn);
-        assert_eq!(effect(900, 50, Some(1000)), Effect::Escalate);
-        assert_eq!(effect(900, 100, Some(1000)), Effect::Escalate);
-        assert_eq!(effect(900, 101, Some(1000)), Effect::Block);
-        assert_eq!(effect(1000, 0, Some(1000)), Effect::Block);
-        assert_eq!(effect(0, 0, Some(0)), Effect::Block);
+        // Half of the budget and more tightens the steps to 64% and 76%; what blocks stays.
+        for (tokens, estimated, expected) in [
+            (400, 399, Effect::Allow),
+            (400, 400, Effect::Warn),
+            (400, 549, Effect::Warn),
+            (400, 550, Effect::Escalate),
+            (400, 600, Effect::Escalate),
+            (400, 601, Effect::Block),
+            (639, 0, Effect::Allow),
+            (640, 0, Effect::Warn),
+            (760, 0, Effect::Escalate),
+            (999, 1, Effect::Escalate),
+            (1000, 0, Effect::Block),
+        ] {
+            let decision =
+                Run::of(TokenBudget::default()).decide(&event(Some(tokens), estimated, Some(1000)));
+            assert_eq!(decision.effect, expected, "{tokens} + {estimated}");
+        }
+        assert_eq!(Run::of(TokenBudget::default()).decide(&event(Some(0), 0, Some(0))).effect, Effect::Block);
     }
 
     #[test]
     fn no_budget_is_no_limit() {
-        assert_eq!(effect(u64::MAX, 0, None), Effect::Allow);
+        let mut run = Run::of(TokenBudget::default());
+        assert_eq!(run.decide(&event(Some(u64::MAX), 0, None)).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn a_pack_moves_the_steps_one_by_one() {
+        assert_eq!(effect_with(json!({"warn": "30%"}), 300), Effect::Warn);
+        assert_eq!(effect_with(json!({"warn": "30%"}), 299), Effect::Allow);
+        assert_eq!(effect_with(json!({"escalate": 0.4}), 400), Effect::Escalate);
+        assert_eq!(effect_with(json!({"block": 0.4}), 400), Effect::Block);
+    }
+
+    #[test]
+    fn critical_risk_tightens() {
+        let mut critical = event(Some(100), 540, Some(1000));
+        assert_eq!(Run::of(TokenBudget::default()).decide(&critical).effect, Effect::Allow);
+        critical.task.as_mut().unwrap().risk = Some(Risk::Critical);
+        assert_eq!(Run::of(TokenBudget::default()).decide(&critical).effect, Effect::Warn);
+    }
+
+    #[test]
+    fn what_nobody_measured_is_said_to_be_so() {
+        let decision = Run::of(TokenBudget::default()).decide(&event(None, 900, Some(1000)));
+        assert_eq!(decision.effect, Effect::Warn);
+        assert_eq!(decision.metadata.get("unmeasured"), Some(&json!(true)));
+        let decision = Run::of(TokenBudget::default()).decide(&event(Some(1), 900, Some(1000)));
+        assert_eq!(decision.metadata.get("unmeasured"), None);
+    }
+
+    #[test]
+    fn what_midrail_summed_up_counts_where_the_host_tells_nothing() {
+        let mut run = Run::of(TokenBudget::default()).with_slice("spent/", json!({"tokens": 960.0}));
+        let decision = run.decide(&event(None, 0, Some(1000)));
+        assert_eq!(decision.effect, Effect::Escalate);
+        assert_eq!(decision.metadata.get("measured_by"), Some(&json!("midrail")));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{Effect, Event, EventKind};
+use midrail_core::{CommandEnd, Effect, Event, EventKind, GitState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -56,6 +56,12 @@ pub struct Case {
     /// `unavailable`: there is no file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<FileSystem>,
+    /// How commands end in its world, by their line. Those that are not named cannot be run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub commands: BTreeMap<String, End>,
+    /// What the repository of its world is at. Without it there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<Git>,
     /// Variables of the session.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub session: BTreeMap<String, Value>,
@@ -80,6 +86,87 @@ impl Files {
         match self {
             Files::Content(files) => files,
             Files::Names(names) => names.into_iter().map(|name| (name, String::new())).collect(),
+        }
+    }
+}
+
+/// How a command ends: `{exit_code: 1, output: …}` or `timeout`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "a command ends as `{exit_code: NUMBER, output: TEXT}`, `{signal: true}` or `timeout`"
+)]
+pub enum End {
+    /// By a word.
+    Word(EndWord),
+    /// By itself.
+    Itself(Ended),
+}
+
+/// Ends of commands that are told by a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EndWord {
+    /// It did not end in time.
+    Timeout,
+}
+
+/// The end of a command that ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ended {
+    /// Its exit code.
+    pub exit_code: i32,
+    /// What it printed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub output: String,
+    /// It was ended by a signal, and has no exit code.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub signal: bool,
+}
+
+impl End {
+    /// The end as a probe tells it. `None`: not in time.
+    pub fn told(&self) -> Option<CommandEnd> {
+        match self {
+            End::Word(EndWord::Timeout) => None,
+            End::Itself(Ended { exit_code, output, signal }) => Some(CommandEnd {
+                exit_code: (!signal).then_some(*exit_code),
+                output: output.clone(),
+                took_ms: 1,
+            }),
+        }
+    }
+}
+
+/// What a repository is at.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Git {
+    /// The branch that is checked out. Absent: none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The commit that is checked out. Absent: there is none yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The branch that it pushes to, as `remote/branch`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// The top folder of the work tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top: Option<String>,
+}
+
+impl Git {
+    /// The state as a probe tells it.
+    pub fn told(&self) -> GitState {
+        let top = self.top.clone().unwrap_or_else(|| "/repo".to_owned());
+        GitState {
+            branch: self.branch.clone(),
+            head: self.head.clone(),
+            common: format!("{top}/.git"),
+            top,
+            upstream: self.upstream.clone(),
         }
     }
 }
@@ -116,6 +203,10 @@ pub enum What {
     Write(BTreeMap<String, String>),
     /// A file is removed.
     Remove(String),
+    /// Commands end in another way from now on.
+    Commands(BTreeMap<String, End>),
+    /// The repository is at something else.
+    Git(Git),
     /// Session variables are set.
     Set(BTreeMap<String, Value>),
     /// The session is kept under a name.
@@ -127,8 +218,43 @@ pub enum What {
         /// Yes or no.
         approve: bool,
         /// Who.
-        by: String,
+        by: Answerer,
     },
+    /// The agent asks for what the last event was denied.
+    Request(Request),
+    /// Somebody says how far tasks have come.
+    Task(BTreeMap<String, String>),
+    /// A person lets a quarantined agent work again.
+    Lift(String),
+}
+
+/// Who answers: a name, who then has every role, or a name with a role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a name, or `{by: NAME, role: ROLE}`")]
+pub enum Answerer {
+    /// Someone of every role.
+    Anyone(String),
+    /// Someone of one role.
+    As {
+        /// Their name.
+        by: String,
+        /// Their role.
+        role: String,
+    },
+}
+
+/// What an agent says for what it was denied.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Why it is needed.
+    pub reason: String,
+    /// `normal`, `urgent` or `emergency`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urgency: Option<String>,
+    /// The guardrail to lift, where it is not the one that decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guardrail: Option<String>,
 }
 
 impl Default for What {
@@ -169,6 +295,16 @@ pub struct Expect {
     pub effects: Option<Vec<String>>,
     /// The denial as it stands in the audit record: policy and tool.
     pub denied: Option<Denied>,
+    /// How far the agent may go on its own: `standard`, `strict`, `lockdown` or `halt`.
+    pub autonomy: Option<String>,
+    /// How to go on after an error: `retry`, `rollback`, `escalate` or `quarantine`.
+    pub recovery: Option<String>,
+    /// Who is told something, in order.
+    pub notices: Option<Vec<String>>,
+    /// Whether the host is asked to undo the action.
+    pub rollback: Option<bool>,
+    /// Parts of what is said where a step that is no event cannot be taken.
+    pub refused: Many,
 }
 
 /// The PolicyDenied event of a record.
@@ -198,11 +334,16 @@ impl Serialize for Step {
             What::Advance(seconds) => json!({"advance": seconds}),
             What::Write(files) => json!({"write": files}),
             What::Remove(path) => json!({"remove": path}),
+            What::Commands(commands) => json!({"commands": commands}),
+            What::Git(git) => json!({"git": git}),
             What::Set(variables) => json!({"set": variables}),
             What::Snapshot(name) => json!({"snapshot": name}),
             What::Restore(name) => json!({"restore": name}),
             What::Answer { approve: true, by } => json!({"approve": by}),
             What::Answer { approve: false, by } => json!({"deny": by}),
+            What::Request(request) => json!({"request": request}),
+            What::Task(tasks) => json!({"set_task": tasks}),
+            What::Lift(actor) => json!({"lift": actor}),
         };
         if let (Some(expect), Value::Object(step)) = (&self.expect, &mut step) {
             let expect = serde_json::to_value(expect).map_err(serde::ser::Error::custom)?;
@@ -249,11 +390,16 @@ fn what_happens(mut map: Map<String, Value>) -> Result<What, String> {
         .map(|seconds| seconds.map(What::Advance))
         .or_else(|| only(&mut map, "write").map(|files| files.map(What::Write)))
         .or_else(|| only(&mut map, "remove").map(|path| path.map(What::Remove)))
+        .or_else(|| only(&mut map, "commands").map(|ends| ends.map(What::Commands)))
+        .or_else(|| only(&mut map, "git").map(|git| git.map(What::Git)))
         .or_else(|| only(&mut map, "set").map(|set| set.map(What::Set)))
         .or_else(|| only(&mut map, "snapshot").map(|name| name.map(What::Snapshot)))
         .or_else(|| only(&mut map, "restore").map(|name| name.map(What::Restore)))
         .or_else(|| only(&mut map, "approve").map(|by| by.map(|by| What::Answer { approve: true, by })))
-        .or_else(|| only(&mut map, "deny").map(|by| by.map(|by| What::Answer { approve: false, by })));
+        .or_else(|| only(&mut map, "deny").map(|by| by.map(|by| What::Answer { approve: false, by })))
+        .or_else(|| only(&mut map, "request").map(|request| request.map(What::Request)))
+        .or_else(|| only(&mut map, "set_task").map(|tasks| tasks.map(What::Task)))
+        .or_else(|| only(&mut map, "lift").map(|actor| actor.map(What::Lift)));
     match directive {
         Some(what) => what,
         None => event(map).map(What::Event),
@@ -273,7 +419,7 @@ fn event(mut map: Map<String, Value>) -> Result<Value, String> {
             return Err(format!("unknown field `{slip}`, expected one of `{}`", words.join("`, `")));
         }
         return Err("a step is one kind of event, such as `before_tool: NAME`, or one of `advance`, `write`, `remove`, \
-                    `set`, `snapshot`, `restore`, `approve`, `deny`"
+                    `commands`, `git`, `set`, `snapshot`, `restore`, `approve`, `deny`, `request`, `set_task`, `lift`"
             .to_owned());
     };
     let subject = map.remove(&word).unwrap_or_default();
@@ -308,7 +454,8 @@ fn event(mut map: Map<String, Value>) -> Result<Value, String> {
         EventKind::SessionStart
         | EventKind::SessionEnd
         | EventKind::ApprovalDecided
-        | EventKind::Restored => {}
+        | EventKind::Restored
+        | EventKind::Administered => {}
     }
     let event = Value::Object(map);
     let read: Event =
@@ -321,7 +468,10 @@ fn event(mut map: Map<String, Value>) -> Result<Value, String> {
 }
 
 /// The steps that are no event.
-const DIRECTIVES: [&str; 8] = ["advance", "write", "remove", "set", "snapshot", "restore", "approve", "deny"];
+const DIRECTIVES: [&str; 13] = [
+    "advance", "write", "remove", "commands", "git", "set", "snapshot", "restore", "approve", "deny",
+    "request", "set_task", "lift",
+];
 
 /// The keys that may stand beside the kind in the short form of an event.
 const BESIDE_A_KIND: &[&str] = &[
@@ -372,6 +522,8 @@ mod tests {
             json!({"after_model": "text", "expect": "allow"}),
             json!({"advance": 5.0}),
             json!({"write": {"a": "b"}}),
+            json!({"commands": {"make": {"exit_code": 2, "output": "no"}, "sleep 9": "timeout"}}),
+            json!({"git": {"branch": "main", "head": "ab"}}),
             json!({"deny": "ann"}),
         ] {
             let step: Step = serde_json::from_value(step).unwrap();
@@ -384,6 +536,14 @@ mod tests {
     fn a_slip_in_a_step_is_told() {
         let error = serde_json::from_value::<Step>(json!({"before_tool": "x", "argss": {}})).unwrap_err();
         assert!(error.to_string().starts_with("unknown field `argss`, expected one of `args`"), "{error}");
+    }
+
+    #[test]
+    fn a_slip_in_the_end_of_a_command_is_told() {
+        for end in [json!("never"), json!({"exit": 1})] {
+            let error = serde_json::from_value::<Step>(json!({"commands": {"make": end}})).unwrap_err();
+            assert!(error.to_string().contains("in `commands`: a command ends as"), "{error}");
+        }
     }
 
     #[test]

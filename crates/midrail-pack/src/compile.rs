@@ -1,5 +1,6 @@
 //! From a raw pack to guardrails that can be asked. Whatever is wrong is told by its place in the pack.
 
+mod approvals;
 mod check;
 mod definitions;
 mod spec;
@@ -7,7 +8,7 @@ mod spec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midrail_core::{Definition, Entry, RESERVED_IDS, Spec, glob};
+use midrail_core::{Authorities, Bypass, Definition, Entry, RESERVED_IDS, Risk, Spec, glob};
 use midrail_guardrails::{CATALOGUE, Page, Unconfigured};
 
 use crate::diagnostic::{Span, excerpt, nearest};
@@ -25,10 +26,20 @@ const RULES: &str = "require_before";
 /// The deep guardrail that answers only where a classifier is configured.
 pub(crate) const CLASSIFIER: &str = "scope-classifier";
 
+/// The guardrail that nobody lifts.
+const SELF_PROTECTION: &str = "self-protection";
+
+/// The guardrail that puts every action of a critical task to a person.
+const CRITICAL_RISK: &str = "critical-risk";
+
+/// The role of people, where a pack names no other.
+pub(crate) const HUMAN: &str = "human_operator";
+
 /// A pack compiled on its own.
 pub(crate) struct Compiled<'p> {
     pub(crate) entries: Vec<CompiledGuard<'p>>,
     pub(crate) definitions: Vec<Definition>,
+    pub(crate) authorities: Option<Authorities>,
 }
 
 /// A guardrail of a pack, with what layering and lint have to know of it.
@@ -90,12 +101,14 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     for (name, task) in &pack.tasks {
         definitions.push(compiler.task(name, task));
     }
+    let authorities = pack.approvals.as_ref().map(|rules| compiler.authorities(rules));
+    compiler.channels(&pack.notify);
     compiler.alerts(&pack.alerts);
     for pattern in pack.tool_risks.keys() {
         compiler.pattern(&format!("/tool_risks/{}", key(pattern)), pattern);
     }
     if compiler.issues.is_empty() {
-        Ok(Compiled { entries: compiler.entries, definitions })
+        Ok(Compiled { entries: compiler.entries, definitions, authorities })
     } else {
         Err(compiler.issues)
     }
@@ -306,7 +319,28 @@ impl<'p> Compiler<'p> {
 }
 
 fn page_spec(page: &Page) -> Spec {
-    Spec { priority: page.priority, category: page.category, on: page.on.to_vec(), ..Spec::new(page.id) }
+    let spec = Spec::new(page.id);
+    Spec {
+        priority: page.priority,
+        category: page.category,
+        on: page.on.to_vec(),
+        from_risk: from_risk(page.id),
+        bypass: if page.id == SELF_PROTECTION { Bypass::Never } else { spec.bypass },
+        approver: if page.id == CRITICAL_RISK { HUMAN.to_owned() } else { spec.approver },
+        ..spec
+    }
+}
+
+/// The level of risk from which a guardrail of the catalogue of validation hooks is asked. Others are asked always.
+fn from_risk(id: &str) -> Option<Risk> {
+    let (family, number) = id.split_once('-')?;
+    let is_numbered = number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+    match family {
+        "builtin" if is_numbered => Some(Risk::Low),
+        "safety" | "compliance" if is_numbered => Some(Risk::Medium),
+        "quality" | "budget" | "scope" if is_numbered => Some(Risk::High),
+        _ => None,
+    }
 }
 
 /// A key as a segment of a JSON pointer.

@@ -12,7 +12,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use gateway::{Deep, Gateway, PolicyPack, RuleRef, Sync};
-pub use hook::{AppliesTo, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation, Monitoring};
+pub use hook::{
+    AppliesTo, BuiltIn, FirstEffect, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation,
+    Linked, Listed, Monitoring, Share,
+};
 
 use crate::case::Case;
 use crate::decode::{Decoded, read};
@@ -68,7 +71,7 @@ pub(crate) fn translate(node: &Node) -> Translated {
     }
     if has(&["pack"]) {
         into_pack(node, native)
-    } else if has(&["custom_guardrail", "guardrail", "monitoring"]) {
+    } else if has(hook::KEYS) {
         into_pack(node, hook::hook)
     } else if has(&["policy_pack", "sync_rules", "async_rules", "gateway"]) {
         into_pack(node, gateway::policy_pack)

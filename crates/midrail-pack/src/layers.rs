@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Definition, Entry, Mode, Policy};
+use midrail_core::{Authorities, Definition, Entry, Mode, Policy};
 use serde::{Deserialize, Serialize};
 
 use crate::compile::{CompiledGuard, Issue, Trust, always_on, compile};
@@ -145,6 +145,7 @@ pub(crate) struct Merged<'p> {
     ids: BTreeSet<String>,
     pub(crate) guards: Vec<Placed<'p>>,
     definitions: Vec<Definition>,
+    authorities: Option<(Layer, Authorities)>,
 }
 
 /// A guardrail and the pack that it is from.
@@ -180,6 +181,13 @@ impl<'p> Merged<'p> {
                 }
             }
             self.definitions.extend(compiled.definitions);
+            let layer = self.members.get(at).map(|member| member.layer);
+            if let (Some(authorities), Some(layer)) = (compiled.authorities, layer)
+                && self.authorities.as_ref().is_none_or(|(above, _)| *above == layer)
+            {
+                // INVARIANT: no lower layer says who may lift what a higher one holds.
+                self.authorities = Some((layer, authorities));
+            }
         }
         issues
     }
@@ -290,7 +298,8 @@ impl<'p> Merged<'p> {
                 entries.push(entry);
             }
         }
-        let policy = Policy::new(entries, self.definitions, identity.as_bytes());
+        let authorities = self.authorities.map(|(_, authorities)| authorities).unwrap_or_default();
+        let policy = Policy::new(entries, self.definitions, identity.as_bytes()).under(authorities);
         if is_shadow { policy.in_mode(Mode::Shadow) } else { policy }
     }
 }

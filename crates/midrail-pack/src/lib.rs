@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alerts;
 pub mod case;
 mod compile;
 mod decode;
@@ -23,11 +24,12 @@ pub mod schema;
 mod words;
 pub mod yaml;
 
+pub use alerts::AlertCondition;
 pub use decode::{decode, in_plain_words};
 pub use diagnostic::{Problem, Report, Severity, Span};
 pub use dialect::{
-    AppliesTo, Deep, Gateway, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation,
-    Monitoring, PolicyPack, RuleRef, Sync, ToolPolicy,
+    AppliesTo, BuiltIn, Deep, FirstEffect, Gateway, HookCondition, HookDocument, HookGuardrail, HookType,
+    HookValidation, Linked, Listed, Monitoring, PolicyPack, RuleRef, Share, Sync, ToolPolicy,
 };
 pub use document::Document;
 pub use expr::Expression;
@@ -35,5 +37,5 @@ pub use layers::{Layer, LayeredPack, PolicySource, policy};
 pub use lint::{Lint, lint};
 pub use names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
 pub use outline::{Placement, outline};
-pub use raw::Pack;
+pub use raw::{AlertRule, Channel, Pack};
 pub use scalar::{Many, Seconds, Text};

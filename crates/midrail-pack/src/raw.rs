@@ -48,8 +48,13 @@ pub struct Pack {
     /// The guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "guards")]
     pub guardrails: Vec<Guard>,
-    /// Alerts on what the guardrails do over time. Their conditions are checked when the pack is read; nothing
-    /// evaluates them yet.
+    /// Who answers what guardrails put to people. Of several layers the highest that says so counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<ApprovalRules>,
+    /// Where notices go, by whom they are for: `orchestrator`, or the role of a person.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notify: BTreeMap<String, Channel>,
+    /// Alerts on what the guardrails do over time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<AlertRule>,
     /// How much can go wrong with a tool, by name or glob pattern.
@@ -394,15 +399,69 @@ pub enum KeySource {
 }
 
 /// An alert: what is told to whom once a figure passes a bound.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AlertRule {
     /// Its name, unique in the pack.
     pub name: String,
     /// A figure compared with a number, such as `block_rate > 30% over 10 minute window`.
     pub condition: String,
-    /// What is to be done, in words.
+    /// What is to be done: `log warning`, or `notify ROLE` (several joined by commas or `and`).
     pub action: String,
+    /// How long it stays quiet after it was told, 10 minutes unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cooldown: Option<Seconds>,
+}
+
+/// Who answers what guardrails put to people, and what holds in an emergency in which nobody does.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalRules {
+    /// Roles, each with more authority than the one before: reviewer, architect, human_operator unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Vec<String>>,
+    /// Roles that may lift a guardrail once half of the budget is used: architect, human_operator unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisors: Option<Vec<String>>,
+    /// Roles of people, who alone may lift a guardrail when next to nothing is left: human_operator unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub humans: Option<Vec<String>>,
+    /// How long each authority has to answer a request to lift a guardrail, 15 minutes unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bypass_timeout: Option<Seconds>,
+    /// An emergency that nobody answers lifts a guardrail by itself. Absent: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emergency: Option<EmergencyRule>,
+}
+
+/// What an emergency override is for.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EmergencyRule {
+    /// An expression: the actions that stop harm, such as `tool.name == 'stop_service'`. Let it name the whole action: a
+    /// command line can hold more than the program that it begins with.
+    pub only_for: String,
+    /// How long somebody may answer before it is granted, 60 seconds unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Seconds>,
+    /// When a person must have looked at what was done, 24 hours unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_within: Option<Seconds>,
+}
+
+/// Where notices go. They are kept in the store as well, whatever stands here.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// An address that is sent each notice as JSON, by POST: `http://…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webhook: Option<String>,
+    /// A command that is started for each notice, with the notice as JSON on its standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Whether it goes to the program's log, `true` unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<bool>,
 }
 
 /// How long deep guardrails are waited for, by the risk of the tool.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
+pub use midrail_guardrails::Seconds;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
@@ -78,97 +79,6 @@ impl<T: JsonSchema> JsonSchema for Many<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let one = generator.subschema_for::<T>();
         json_schema!({"anyOf": [one, {"type": "array", "items": one}]})
-    }
-}
-
-/// A duration: a number of seconds, or a text such as `90s`, `15m`, `2h`, `1d`.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-#[serde(transparent)]
-pub struct Seconds(pub f64);
-
-impl Seconds {
-    /// More than anyone waits, and still a number that everything downstream can hold.
-    const MOST: f64 = 4_294_967_295.0;
-
-    /// The whole seconds of it.
-    pub(crate) fn whole(self) -> u32 {
-        #[expect(
-            clippy::as_conversions,
-            reason = "clamped to the range of u32 just before, and `as` rounds towards zero"
-        )]
-        let whole = self.0.clamp(0.0, Self::MOST) as u32;
-        whole
-    }
-}
-
-impl<'de> Deserialize<'de> for Seconds {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Duration;
-
-        impl Visitor<'_> for Duration {
-            type Value = Seconds;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`")
-            }
-
-            fn visit_u64<E: Error>(self, seconds: u64) -> Result<Seconds, E> {
-                self.visit_f64(
-                    u32::try_from(seconds)
-                        .map_err(|_| E::custom("a duration of more than 136 years"))?
-                        .into(),
-                )
-            }
-
-            fn visit_i64<E: Error>(self, seconds: i64) -> Result<Seconds, E> {
-                self.visit_u64(
-                    u64::try_from(seconds).map_err(|_| E::custom("a duration cannot be negative"))?,
-                )
-            }
-
-            fn visit_f64<E: Error>(self, seconds: f64) -> Result<Seconds, E> {
-                if seconds < 0.0 {
-                    Err(E::custom("a duration cannot be negative"))
-                } else if seconds <= Seconds::MOST {
-                    Ok(Seconds(seconds))
-                } else {
-                    Err(E::custom("a duration of more than 136 years"))
-                }
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Seconds, E> {
-                let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-                let (number, unit) = text.split_at(split);
-                let factor = match unit.trim() {
-                    "" | "s" | "sec" | "second" | "seconds" => 1.0,
-                    "ms" => 0.001,
-                    "m" | "min" | "minute" | "minutes" => 60.0,
-                    "h" | "hour" | "hours" => 3_600.0,
-                    "d" | "day" | "days" => 86_400.0,
-                    _ => return Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
-                };
-                let number: f64 = number
-                    .trim()
-                    .parse()
-                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))?;
-                self.visit_f64(number * factor)
-            }
-        }
-
-        deserializer.deserialize_any(Duration)
-    }
-}
-
-impl JsonSchema for Seconds {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Duration".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A number of seconds, or a duration such as `90s`, `15m`, `2h` or `1d`.",
-            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^[0-9.]+ *[a-z]+$"}]
-        })
     }
 }
 

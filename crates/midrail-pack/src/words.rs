@@ -10,9 +10,14 @@ use crate::scalar::Many;
 /// An effect in the words of the ladder or of any dialect.
 pub(crate) fn effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Effect>, D::Error> {
     let Some(word) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-    word.parse().map(Some).map_err(|_| {
+    effect_of(&word).map(Some)
+}
+
+/// The effect that a word stands for.
+pub(crate) fn effect_of<E: Error>(word: &str) -> Result<Effect, E> {
+    word.parse().map_err(|_| {
         let words: Vec<&str> = Effect::LADDER.iter().map(|effect| effect.word()).collect();
-        D::Error::custom(format!("unknown variant `{word}`, expected one of `{}`", words.join("`, `")))
+        E::custom(format!("unknown variant `{word}`, expected one of `{}`", words.join("`, `")))
     })
 }
 

@@ -1,8 +1,8 @@
 //! What both stores do in the same way when they commit: the body, its hash, and what counts as a conflict.
 
-use midrail_core::Record;
+use midrail_core::{Record, SHARED};
 
-use crate::approval::{ApprovalChange, ApprovalState};
+use crate::approval::{Approval, ApprovalChange};
 use crate::chain::{body_hash, link_hash};
 use crate::entry::{Entry, Labels};
 use crate::error::{Result, StoreError};
@@ -27,14 +27,37 @@ impl Draft {
     }
 }
 
-pub(crate) fn conflict_in_slice(key: &str, read: u64, now: u64) -> Result<()> {
-    if read == now { Ok(()) } else { Err(StoreError::Conflict { what: format!("the session's `{key}`") }) }
+/// The session that slices of all sessions are kept under. A session may have this name: its own keys begin otherwise.
+pub(crate) const COMMON: &str = "";
+
+/// Whether a slice belongs to all sessions.
+pub(crate) fn is_shared(key: &str) -> bool {
+    key.starts_with(SHARED)
 }
 
-pub(crate) fn conflict_in_approval(change: &ApprovalChange, now: Option<ApprovalState>) -> Result<()> {
-    if change.was == now {
+/// The session that a slice is kept under.
+pub(crate) fn home<'a>(session: &'a str, key: &str) -> &'a str {
+    if is_shared(key) { COMMON } else { session }
+}
+
+pub(crate) fn conflict_in_slice(key: &str, read: u64, now: u64) -> Result<()> {
+    if read == now {
         return Ok(());
     }
-    let state = now.map_or("not there", ApprovalState::word);
-    Err(StoreError::Conflict { what: format!("the approval `{}` (it is {state})", change.now.id) })
+    let whose = if is_shared(key) { "the sessions'" } else { "the session's" };
+    Err(StoreError::Conflict { what: format!("{whose} `{key}`") })
+}
+
+pub(crate) fn conflict_in_approval(change: &ApprovalChange, now: Option<&Approval>) -> Result<()> {
+    let state = now.map(|row| row.state);
+    if change.was != state {
+        let state = state.map_or("not there", |state| state.word());
+        return Err(StoreError::Conflict {
+            what: format!("the approval `{}` (it is {state})", change.now.id),
+        });
+    }
+    match now.and_then(|row| row.refuses(&change.now)) {
+        Some(what) => Err(StoreError::Refused { what }),
+        None => Ok(()),
+    }
 }

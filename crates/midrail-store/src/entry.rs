@@ -143,6 +143,6 @@ fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     names.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect()
 }
 
-fn whole_micros(time: Timestamp) -> Timestamp {
+pub(crate) fn whole_micros(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }

@@ -13,6 +13,12 @@ pub enum StoreError {
         /// The slice or approval.
         what: String,
     },
+    /// What was asked for goes against what is kept, and always will. Nothing was written.
+    #[error("{what}, and nothing was written")]
+    Refused {
+        /// What is in the way.
+        what: String,
+    },
     /// Other processes held the store for longer than the time-out.
     #[error("the store `{path}` was locked by other processes for too long")]
     Busy {
@@ -134,7 +140,10 @@ impl StoreError {
             StoreError::Sqlite { .. } => {
                 Some("check the disk and the folder: SQLite keeps `-wal` and `-shm` files beside the store")
             }
-            StoreError::Encode { .. } | StoreError::Export(_) | StoreError::Random(_) => None,
+            StoreError::Refused { .. }
+            | StoreError::Encode { .. }
+            | StoreError::Export(_)
+            | StoreError::Random(_) => None,
         }
     }
 

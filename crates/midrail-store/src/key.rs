@@ -1,4 +1,5 @@
-//! The secret of a store, and the two keys that come from it: one signs checkpoints, one makes fingerprints.
+//! The secret of a store, and the keys that come from it: one signs checkpoints, one makes fingerprints, one hashes
+//! the keys of approvers.
 
 use ed25519_dalek::{Signer, SigningKey};
 use hmac::{Hmac, KeyInit, Mac};
@@ -12,8 +13,8 @@ use crate::error::{Result, StoreError};
 
 const HEADER: &str = "midrail-key-v1";
 
-/// A 32-byte seed. It is the ed25519 secret key as it stands; the fingerprint key is
-/// `HMAC-SHA256(seed, "midrail-fingerprint-v1")`.
+/// A 32-byte seed. It is the ed25519 secret key as it stands; the other keys are `HMAC-SHA256(seed, label)`, with
+/// `midrail-fingerprint-v1` and `midrail-approver-v1`.
 pub(crate) struct StoreKey {
     signing: SigningKey,
     public: PublicKey,
@@ -47,11 +48,21 @@ impl StoreKey {
     }
 
     pub(crate) fn fingerprint_key(&self) -> [u8; 32] {
+        self.derived(b"midrail-fingerprint-v1")
+    }
+
+    /// A hash of a text that only this store can make. Compare with [`Mac::verify_slice`], which takes constant time.
+    pub(crate) fn approver_mac(&self, text: &str) -> Option<Hmac<Sha256>> {
+        let mac = Hmac::<Sha256>::new_from_slice(&self.derived(b"midrail-approver-v1")).ok()?;
+        Some(mac.chain_update(text.as_bytes()))
+    }
+
+    fn derived(&self, label: &[u8]) -> [u8; 32] {
         let Ok(mac) = Hmac::<Sha256>::new_from_slice(self.signing.as_bytes()) else {
             // HMAC takes keys of any length.
             return [0; 32];
         };
-        mac.chain_update(b"midrail-fingerprint-v1").finalize().into_bytes().into()
+        mac.chain_update(label).finalize().into_bytes().into()
     }
 
     pub(crate) fn sign(&self, seq: u64, hash: &str, time: Timestamp) -> Checkpoint {

@@ -1,4 +1,5 @@
-//! Sessions, audit log, approvals and policies of Midrail: in memory and in SQLite. Nothing is decided here.
+//! Sessions, audit log, approvals, approvers, notices, alerts, figures and policies of Midrail: in memory and in SQLite.
+//! Nothing is decided here.
 //!
 //! One event's slice changes, record and approvals are written by one [`Store::commit`], which is durable when it
 //! returns. A decision is made from slices that were loaded with their versions; a commit names them, and is refused
@@ -22,31 +23,50 @@
 //!     }
 //! }
 //! ```
+//!
+//! - Slices whose keys begin with [`midrail_core::SHARED`] belong to all sessions: file locks, say. They are read and
+//!   changed like a session's own, with the same versions and conflicts, and a restored snapshot leaves them alone.
+//! - An [`Approval`] only goes forward. [`Approval::status_at`] and [`Approval::authority_at`] tell how it stands.
+//! - An [`Approver`] is known by a key, of which the store keeps a salted hash that is bound to name and roles.
+//! - A [`StoredNotice`] waits until its channels have delivered it, whoever dies meanwhile: see [`Notices`].
+//! - [`Stats::figures`] is a fold over the audit log. It costs a commit nothing, and is right across processes.
 
 mod approval;
+mod approver;
 pub mod chain;
 mod checkpoint;
 mod draft;
 mod entry;
 mod error;
 mod export;
+mod figures;
 mod filter;
 mod key;
 mod memory;
+mod notice;
 mod sqlite;
+mod standing;
 mod store;
 mod verifier;
 mod verify;
 mod verify_export;
 
-pub use approval::{Approval, ApprovalChange, ApprovalFilter, ApprovalState};
+pub use approval::{
+    Approval, ApprovalChange, ApprovalCount, ApprovalFilter, ApprovalState, Review, UnknownUrgency, Urgency,
+};
+pub use approver::{Approver, ApproverChange, NewApprover};
 pub use checkpoint::{Checkpoint, PublicKey};
 pub use entry::{Entry, Labels};
 pub use error::{Result, StoreError};
 pub use export::Exported;
+pub use figures::{Counts, DURATION_BUCKETS_US, Durations, Figures, GuardrailFigures, Window};
 pub use filter::{Filter, MAX_PAGE};
 pub use memory::MemoryStore;
+pub use notice::{Alert, NewNotice, StoredNotice, Undelivered};
 pub use sqlite::SqliteStore;
-pub use store::{Approvals, AuditLog, Commit, Keys, Policies, SessionInfo, Slice, Slices, Store};
+pub use store::{
+    Alerts, Approvals, Approvers, AuditLog, Commit, Keys, Notices, Policies, SessionInfo, Slice, Slices,
+    Stats, Store,
+};
 pub use verify::{Expect, Misfit, MisfitKind, Verification};
 pub use verify_export::verify_export;

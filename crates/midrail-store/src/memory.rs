@@ -1,5 +1,7 @@
 //! The store in memory: for tests, replays and agents whose state ends with the process. The chain is a real one.
 
+mod desk;
+
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,14 +9,18 @@ use jiff::Timestamp;
 use midrail_core::AuditRef;
 use serde_json::Value;
 
-use crate::approval::{Approval, ApprovalFilter};
+use crate::approval::{self, Approval, ApprovalCount, ApprovalFilter};
+use crate::approver::Enrolled;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::draft::{Draft, conflict_in_approval, conflict_in_slice};
+use crate::draft::{COMMON, Draft, conflict_in_approval, conflict_in_slice, home, is_shared};
 use crate::entry::Entry;
 use crate::error::Result;
+use crate::figures::Figures;
 use crate::filter::Filter;
 use crate::key::StoreKey;
+use crate::memory::desk::Delivery;
+use crate::notice::{Alert, StoredNotice};
 use crate::store::{Approvals, AuditLog, Commit, Keys, Policies, SessionInfo, Slice, Slices, Store};
 
 /// A store that lives as long as the process.
@@ -30,6 +36,13 @@ struct State {
     checkpoints: BTreeMap<u64, Checkpoint>,
     approvals: BTreeMap<String, Approval>,
     policies: BTreeMap<String, String>,
+    approvers: Vec<Enrolled>,
+    notices: Vec<StoredNotice>,
+    deliveries: BTreeMap<(String, u64), Delivery>,
+    passed: BTreeMap<String, u64>,
+    alerts: Vec<Alert>,
+    figures: Option<Figures>,
+    counters: BTreeMap<String, u64>,
 }
 
 impl MemoryStore {
@@ -50,6 +63,15 @@ impl MemoryStore {
 }
 
 impl State {
+    fn slice(&self, session: &str, key: &str) -> Option<&(Value, u64)> {
+        self.sessions.get(home(session, key)).and_then(|slices| slices.get(key))
+    }
+
+    fn own_slices(&self, session: &str) -> usize {
+        let slices = self.sessions.get(session).into_iter().flatten();
+        slices.filter(|(key, _)| !is_shared(key)).count()
+    }
+
     fn head(&self) -> Option<AuditRef> {
         self.log.last().map(|entry| AuditRef { seq: entry.seq, hash: entry.hash.clone() })
     }
@@ -61,26 +83,31 @@ impl Store for MemoryStore {
         let session = &commit.record.session;
         let mut state = self.state();
         for (key, version) in &commit.read {
-            let slice = state.sessions.get(session).and_then(|slices| slices.get(key));
-            conflict_in_slice(key, *version, slice.map_or(0, |(_, version)| *version))?;
+            conflict_in_slice(key, *version, state.slice(session, key).map_or(0, |(_, version)| *version))?;
         }
         for change in &commit.approvals {
-            conflict_in_approval(change, state.approvals.get(&change.now.id).map(|row| row.state))?;
+            conflict_in_approval(change, state.approvals.get(&change.now.id))?;
         }
+        let approvers = desk::enrolled(&state.approvers, commit, &self.key)?;
 
         let head = state.head();
         let (seq, prev) = head.map_or((0, GENESIS.to_owned()), |head| (head.seq, head.hash));
         let entry = draft.entry(seq + 1, prev);
-        let slices = state.sessions.entry(session.clone()).or_default();
         if let Some(all) = &commit.replace_all {
-            *slices = all.iter().map(|(key, value)| (key.clone(), (value.clone(), entry.seq))).collect();
+            let slices = state.sessions.entry(session.clone()).or_default();
+            slices.retain(|key, _| is_shared(key));
+            let own = all.iter().filter(|(key, _)| !is_shared(key));
+            slices.extend(own.map(|(key, value)| (key.clone(), (value.clone(), entry.seq))));
         }
         for (key, value) in &commit.changes.0 {
+            let slices = state.sessions.entry(home(session, key).to_owned()).or_default();
             match value {
                 Some(value) => drop(slices.insert(key.clone(), (value.clone(), entry.seq))),
                 None => drop(slices.remove(key)),
             }
         }
+        state.approvers = approvers.unwrap_or_else(|| std::mem::take(&mut state.approvers));
+        state.post(&commit.notices, Some(entry.seq), commit.record.time);
         for change in &commit.approvals {
             state.approvals.insert(change.now.id.clone(), change.now.clone());
         }
@@ -97,10 +124,8 @@ impl Store for MemoryStore {
 impl Slices for MemoryStore {
     fn load(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>> {
         let state = self.state();
-        let slices = state.sessions.get(session);
         let find = |key: &&str| {
-            let found = slices.and_then(|slices| slices.get(*key));
-            found.map_or_else(Slice::default, |(value, version)| Slice {
+            state.slice(session, key).map_or_else(Slice::default, |(value, version)| Slice {
                 value: Some(value.clone()),
                 version: *version,
             })
@@ -110,9 +135,12 @@ impl Slices for MemoryStore {
 
     fn load_prefix(&self, session: &str, prefix: &str) -> Result<BTreeMap<String, Value>> {
         let state = self.state();
-        let Some(slices) = state.sessions.get(session) else { return Ok(BTreeMap::new()) };
+        let wants_shared = is_shared(prefix);
+        let home = if wants_shared { COMMON } else { session };
+        let Some(slices) = state.sessions.get(home) else { return Ok(BTreeMap::new()) };
         let from = slices.range(prefix.to_owned()..).take_while(|(key, _)| key.starts_with(prefix));
-        Ok(from.map(|(key, (value, _))| (key.clone(), value.clone())).collect())
+        let wanted = from.filter(|(key, _)| is_shared(key) == wants_shared);
+        Ok(wanted.map(|(key, (value, _))| (key.clone(), value.clone())).collect())
     }
 
     fn sessions(&self) -> Result<Vec<SessionInfo>> {
@@ -120,11 +148,10 @@ impl Slices for MemoryStore {
         let mut sessions: BTreeMap<&str, SessionInfo> = BTreeMap::new();
         for entry in &state.log {
             let name = entry.labels.session.as_str();
-            let slices = state.sessions.get(name).map_or(0, BTreeMap::len);
             let info = sessions.entry(name).or_insert_with(|| SessionInfo {
                 session: name.to_owned(),
                 records: 0,
-                slices: u64::try_from(slices).unwrap_or(u64::MAX),
+                slices: u64::try_from(state.own_slices(name)).unwrap_or(u64::MAX),
                 last_seq: 0,
                 last_active: entry.labels.time,
             });
@@ -194,6 +221,10 @@ impl Approvals for MemoryStore {
         let mut found: Vec<_> = state.approvals.values().filter(|row| filter.fits(row)).collect();
         found.sort_by(|one, other| (other.created, &other.id).cmp(&(one.created, &one.id)));
         Ok(found.into_iter().take(filter.page()).cloned().collect())
+    }
+
+    fn approval_counts(&self) -> Result<Vec<ApprovalCount>> {
+        Ok(approval::counts(self.state().approvals.values().cloned()))
     }
 }
 

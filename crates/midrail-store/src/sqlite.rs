@@ -3,12 +3,15 @@
 //! `FILE` is the database, `FILE.key` the secret that checkpoints are signed with and that fingerprints come from;
 //! `FILE-wal` and `FILE-shm` belong to the database and must move with it. All are their owner's alone (0600).
 
+mod approvers;
 mod commit;
 mod failure;
 mod files;
 mod log;
+mod notices;
 mod open;
 mod read;
+mod stats;
 #[cfg(test)]
 mod tests;
 

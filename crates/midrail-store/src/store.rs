@@ -8,24 +8,32 @@ use midrail_core::{AuditRef, Changes, Record};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::approval::{Approval, ApprovalChange, ApprovalFilter};
+use crate::approval::{Approval, ApprovalChange, ApprovalCount, ApprovalFilter};
+use crate::approver::{Approver, ApproverChange};
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::entry::Entry;
 use crate::error::Result;
 use crate::export::{self, Exported};
+use crate::figures::{self, Durations, Figures, Window};
 use crate::filter::Filter;
+use crate::notice::{Alert, NewNotice, StoredNotice, Undelivered};
 use crate::verify::{self, Expect, Verification};
 
 /// All that a store can do. Behind `&dyn Store` or `Arc<dyn Store>`, by many threads at once.
-pub trait Store: Slices + AuditLog + Approvals + Policies + Keys {
-    /// Writes one event's record, slice changes and approvals: all of them or none, and durable on return.
+pub trait Store:
+    Slices + AuditLog + Approvals + Approvers + Notices + Alerts + Stats + Policies + Keys
+{
+    /// Writes one event's record, slice changes, approvals, approvers and notices: all of them or none, and durable on
+    /// return.
     ///
     /// Answers [`Conflict`](crate::StoreError::Conflict), with nothing written, if a slice in `read` has another
-    /// version by now or an approval is in another state than `was`.
+    /// version by now or an approval is in another state than `was`; and [`Refused`](crate::StoreError::Refused) if an
+    /// approval that was decided would go back, or an approver's name is taken or unknown.
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef>;
 }
 
-/// What one event writes. The session is that of the record.
+/// What one event writes. The session is that of the record; slices whose keys begin with [`midrail_core::SHARED`]
+/// belong to all sessions.
 #[derive(Debug, Clone)]
 pub struct Commit<'a> {
     /// The audit record. Its JSON is the body that is hashed.
@@ -34,10 +42,15 @@ pub struct Commit<'a> {
     pub read: Vec<(String, u64)>,
     /// Slices to set and to remove.
     pub changes: Changes,
-    /// All slices of the session are replaced by these before `changes` are made: a snapshot is put back.
+    /// All slices of the session are replaced by these before `changes` are made: a snapshot is put back. Those that
+    /// belong to all sessions stay as they are.
     pub replace_all: Option<BTreeMap<String, Value>>,
     /// Approvals that are asked for, decided or used up.
     pub approvals: Vec<ApprovalChange>,
+    /// People who are made approvers or revoked, in this order.
+    pub approvers: Vec<ApproverChange>,
+    /// What others are told.
+    pub notices: Vec<NewNotice>,
 }
 
 impl<'a> Commit<'a> {
@@ -49,16 +62,20 @@ impl<'a> Commit<'a> {
             changes: Changes::default(),
             replace_all: None,
             approvals: Vec::new(),
+            approvers: Vec::new(),
+            notices: Vec::new(),
         }
     }
 }
 
-/// The state of sessions, in keyed slices.
+/// The state of sessions, in keyed slices. Slices whose keys begin with [`midrail_core::SHARED`] belong to all sessions:
+/// every session reads and writes the same ones.
 pub trait Slices: Send + Sync {
     /// Slices by key, in the order of the keys.
     fn load(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>>;
 
-    /// Every slice whose key starts with a prefix. An empty prefix gives the whole session, as for a snapshot.
+    /// Every slice whose key starts with a prefix. An empty prefix gives the whole session, as for a snapshot. Slices of
+    /// all sessions are given for a prefix that begins with [`midrail_core::SHARED`], and for no other.
     fn load_prefix(&self, session: &str, prefix: &str) -> Result<BTreeMap<String, Value>>;
 
     /// The sessions that have records, the latest active first.
@@ -134,6 +151,88 @@ pub trait Approvals: Send + Sync {
 
     /// Requests, the latest first.
     fn approvals(&self, filter: &ApprovalFilter) -> Result<Vec<Approval>>;
+
+    /// How many requests there are, by guardrail, kind and state.
+    fn approval_counts(&self) -> Result<Vec<ApprovalCount>>;
+}
+
+/// People who may answer requests. They are written by [`Store::commit`], so that each change is on record.
+pub trait Approvers: Send + Sync {
+    /// All that there ever were, in the order in which they were added.
+    fn approvers(&self) -> Result<Vec<Approver>>;
+
+    /// The one who has this name now.
+    fn approver(&self, name: &str) -> Result<Option<Approver>> {
+        let is_current = |approver: &Approver| approver.name == name && approver.revoked.is_none();
+        Ok(self.approvers()?.into_iter().find(is_current))
+    }
+
+    /// The one who has this name now, if this is their key. It is compared in constant time.
+    fn check_key(&self, name: &str, key: &str) -> Result<Option<Approver>>;
+}
+
+/// What others are told. Notices are written with the record or the alert that they come from, and wait until each
+/// channel has delivered them, also when the process that wrote them is gone. A channel is a name such as `webhook`.
+pub trait Notices: Send + Sync {
+    /// A page of notices after one of them, in the order in which they were written.
+    fn notices(&self, after_id: u64, limit: usize) -> Result<Vec<StoredNotice>>;
+
+    /// A page of notices that a channel has not delivered, the oldest first.
+    fn undelivered(&self, channel: &str, limit: usize) -> Result<Vec<Undelivered>>;
+
+    /// Claims the next attempt to deliver a notice, and counts it. `false`: it is delivered, or another process has
+    /// tried it less than `again_after_s` ago. Who is told `true` delivers, and then says so; if it dies before that,
+    /// the next attempt can be claimed after that time.
+    fn try_delivery(&self, id: u64, channel: &str, now: Timestamp, again_after_s: u64) -> Result<bool>;
+
+    /// A channel has delivered a notice.
+    fn mark_delivered(&self, id: u64, channel: &str, now: Timestamp) -> Result<()>;
+
+    /// A channel is not to deliver anything up to a notice: one that is new, say, and not to tell of long ago.
+    fn pass_over(&self, channel: &str, through_id: u64) -> Result<()>;
+}
+
+/// Alerts that were raised.
+pub trait Alerts: Send + Sync {
+    /// Raises an alert, together with its notices, unless one of the same name and key was raised less than
+    /// `cooldown_s` ago. Of all processes that try, exactly one is told `true`.
+    fn fire_alert(&self, alert: &Alert, cooldown_s: u64, notices: &[NewNotice]) -> Result<bool>;
+
+    /// Alerts, the latest first.
+    fn alerts(&self, limit: usize) -> Result<Vec<Alert>>;
+}
+
+/// What the audit log comes to, and small counters beside it.
+pub trait Stats: AuditLog {
+    /// What the whole log comes to, as it is now. Only records that are not counted yet are read.
+    fn figures(&self) -> Result<Figures> {
+        figures::of(self)
+    }
+
+    /// What the records since a time come to. It reads all of them.
+    fn figures_since(&self, since: Timestamp) -> Result<Figures> {
+        figures::since(self, since)
+    }
+
+    /// The figures that were saved last.
+    fn saved_figures(&self) -> Result<Option<Figures>>;
+
+    /// Saves figures, unless those that are saved go further in the same log.
+    fn save_figures(&self, figures: &Figures) -> Result<()>;
+
+    /// How many actions were decided since a time, and how many were stopped.
+    fn window(&self, since: Timestamp) -> Result<Window>;
+
+    /// How long each guardrail took in the records since a time. It reads all of them.
+    fn durations(&self, since: Timestamp) -> Result<BTreeMap<String, Durations>> {
+        figures::durations(self, since)
+    }
+
+    /// Adds to a named counter.
+    fn count(&self, name: &str, by: u64) -> Result<()>;
+
+    /// All named counters.
+    fn counters(&self) -> Result<BTreeMap<String, u64>>;
 }
 
 /// The source of every policy that ever decided, so that a record can be replayed a year later.

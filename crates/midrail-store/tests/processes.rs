@@ -12,9 +12,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use common::{record, verify};
+use common::{at, record, verify};
 use midrail_core::AuditRef;
-use midrail_store::{AuditLog, Commit, Keys, Slices, SqliteStore, Store};
+use midrail_store::{Alert, Alerts, AuditLog, Commit, Keys, Slices, SqliteStore, Stats, Store};
 use serde_json::json;
 
 const ROLE: &str = "MIDRAIL_TEST_ROLE";
@@ -41,6 +41,12 @@ fn works_as_told() {
             let store = SqliteStore::open(file).unwrap();
             (0..100).for_each(|_| drop(count_one(&store)));
             println!("fingerprint {:?}", store.fingerprint_key().unwrap());
+            store.count("children", 1).unwrap();
+            let figures = store.figures().unwrap();
+            assert_eq!(figures.decisions, figures.seq);
+            if store.fire_alert(&alert(), 600, &[]).unwrap() {
+                println!("raised");
+            }
         }
         "count and open anew" => (0..100).for_each(|_| drop(count_one(&SqliteStore::open(&file).unwrap()))),
         "commit until killed" => loop {
@@ -55,6 +61,11 @@ fn works_as_told() {
         },
         role => panic!("{role}?"),
     }
+}
+
+fn alert() -> Alert {
+    let (name, key, message) = ("high_block_rate".to_owned(), String::new(), String::new());
+    Alert { name, key, fired_at: at(1), value: 0.5, message }
 }
 
 /// Adds one to a slice that all share, and to one of this process, as a decision would.
@@ -75,16 +86,19 @@ fn count_one(store: &SqliteStore) -> AuditRef {
     }
 }
 
-fn sixteen(role: &str) {
+/// Tells how often the alert was raised.
+fn sixteen(role: &str) -> usize {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("store.db");
     // There is no file yet: making it is part of the race.
     let children: Vec<Child> = (0..16).map(|_| child(role, &file)).collect();
     let mut fingerprints = BTreeSet::new();
+    let mut raised = 0;
     for child in children {
         let output = child.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+        raised += text.lines().filter(|line| *line == "raised").count();
         fingerprints
             .extend(text.lines().filter_map(|line| line.strip_prefix("fingerprint ")).map(str::to_owned));
     }
@@ -97,16 +111,22 @@ fn sixteen(role: &str) {
     let found = verify(&store);
     assert_eq!((found.misfit, found.records, found.checkpoints), (None, 1600, 25));
     assert_eq!(found.keys.len(), 1);
+    assert_eq!(store.figures().unwrap().decisions, 1600);
+    assert_eq!(
+        store.counters().unwrap().get("children").copied().unwrap_or(0),
+        if raised > 0 { 16 } else { 0 }
+    );
+    raised
 }
 
 #[test]
-fn sixteen_processes_lose_no_update() {
-    sixteen("count in one go");
+fn sixteen_processes_lose_no_update_and_raise_one_alert() {
+    assert_eq!(sixteen("count in one go"), 1);
 }
 
 #[test]
 fn sixteen_processes_that_open_anew_each_time_lose_no_update() {
-    sixteen("count and open anew");
+    assert_eq!(sixteen("count and open anew"), 0);
 }
 
 #[test]

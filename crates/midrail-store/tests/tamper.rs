@@ -6,10 +6,11 @@ mod common;
 use std::fs;
 use std::sync::LazyLock;
 
-use common::{blocked, fill, verify};
+use common::{blocked, fill, request, verify};
 use midrail_store::chain::{body_hash, link_hash};
 use midrail_store::{
-    AuditLog, Commit, Expect, Filter, Keys, MisfitKind, Policies, SqliteStore, Store, verify_export,
+    ApprovalChange, ApprovalState, ApproverChange, AuditLog, Commit, Expect, Filter, Keys, MisfitKind,
+    NewApprover, Policies, SqliteStore, Store, verify_export,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -97,6 +98,43 @@ fn triggers_refuse_to_change_what_was_written() {
         assert!(error.contains(why), "{sql}: {error}");
     }
     assert_eq!(verify(&store).records, 150);
+}
+
+#[test]
+fn triggers_refuse_to_take_back_what_people_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    let record = common::record("s", 1);
+    for state in [ApprovalState::Denied, ApprovalState::Used, ApprovalState::Pending] {
+        let mut commit = Commit::new(&record);
+        let row = request(state.word(), "s", 1);
+        commit.approvals.push(ApprovalChange::ask(midrail_store::Approval { state, ..row }));
+        store.commit(&commit).unwrap();
+    }
+    let mut commit = Commit::new(&record);
+    let ada = NewApprover { name: "ada".to_owned(), roles: vec![], key: "k".repeat(43) };
+    commit.approvers = vec![ApproverChange::Add(ada), ApproverChange::Revoke("ada".to_owned())];
+    store.commit(&commit).unwrap();
+    let connection = by_hand(&store);
+    let back = |state: &str| {
+        format!("UPDATE approvals SET state = '{state}', body = json_set(body, '$.state', '{state}')")
+    };
+    for (sql, why) in [
+        ("DELETE FROM approvals WHERE id = 'used'".to_owned(), "an approval cannot be removed"),
+        ("REPLACE INTO approvals SELECT * FROM approvals".to_owned(), "an approval cannot be replaced"),
+        (back("pending") + " WHERE id = 'denied'", "cannot go back"),
+        (back("approved") + " WHERE id = 'denied'", "cannot go back"),
+        (back("approved") + " WHERE id = 'used'", "cannot go back"),
+        ("UPDATE approvals SET state = 'approved' WHERE id = 'pending'".to_owned(), "cannot go back"),
+        ("UPDATE approvals SET id = 'x' WHERE id = 'pending'".to_owned(), "cannot go back"),
+        ("UPDATE approvers SET revoked = NULL".to_owned(), "can be revoked, and not changed"),
+        ("DELETE FROM approvers".to_owned(), "an approver cannot be removed"),
+    ] {
+        let error = connection.execute(&sql, []).expect_err(&sql).to_string();
+        assert!(error.contains(why), "{sql}: {error}");
+    }
+    connection.execute(&(back("denied") + " WHERE id = 'pending'"), []).unwrap();
+    assert_eq!(store.head().unwrap().unwrap().seq, 4);
 }
 
 #[test]

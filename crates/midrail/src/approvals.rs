@@ -1,8 +1,18 @@
 //! Requests to people: what a decision asks for, and what comes of an answer.
 
-use jiff::Timestamp;
-use midrail_core::{Event, EventKind, Record, approval_key};
-use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, Store};
+mod answer;
+mod guidance;
+mod request;
+mod rules;
+mod wait;
+
+pub use request::Ask;
+pub use rules::{policy_of_approval, policy_of_record};
+
+use jiff::{SignedDuration, Timestamp};
+use midrail_core::{Decision, EMERGENCY_OVERRIDE, Event, Policy, Record, Severity, hex};
+use midrail_detect::secrets;
+use midrail_store::{Approval, ApprovalChange, ApprovalState, Review, Store};
 use serde_json::{Value, json};
 
 use crate::engine::{Engine, EngineError};
@@ -13,15 +23,18 @@ const MAX_SUMMARY: usize = 2_000;
 /// The rows that a decision adds or changes: requests that are new, and answers that were used or came too late.
 ///
 /// An answer that the session holds and the record of approvals does not is no answer.
-pub(crate) fn changes(store: &dyn Store, record: &Record) -> Result<Vec<ApprovalChange>, EngineError> {
+pub(crate) fn changes(
+    store: &dyn Store,
+    policy: &Policy,
+    store_key: &[u8],
+    record: &Record,
+) -> Result<Vec<ApprovalChange>, EngineError> {
     let mut changes = Vec::new();
     for request in &record.decision.requests {
         if store.approval(&request.id)?.is_some() {
             continue;
         }
         let event = &record.event;
-        let args =
-            event.tool.as_ref().map(|tool| Value::Object(tool.args.clone()).to_string()).unwrap_or_default();
         changes.push(ApprovalChange::ask(Approval {
             id: request.id.clone(),
             kind: request.kind,
@@ -33,14 +46,11 @@ pub(crate) fn changes(store: &dyn Store, record: &Record) -> Result<Vec<Approval
             requested_by: event.agent.as_ref().and_then(|agent| agent.id.clone()),
             reason: record.decision.reason.clone(),
             tool: event.tool_name().map(str::to_owned),
-            summary: args.chars().take(MAX_SUMMARY).collect(),
+            summary: short_arguments(event),
             approver: request.approver.clone(),
             created: record.time,
             expires: request.expires,
-            decided_by: None,
-            decided_at: None,
-            note: None,
-            used_at: None,
+            ..Approval::default()
         }));
     }
     let gone = record
@@ -53,88 +63,105 @@ pub(crate) fn changes(store: &dyn Store, record: &Record) -> Result<Vec<Approval
         let held = record.slices.get(key).and_then(Option::as_ref);
         let text = |name: &str| held.and_then(|held| held.get(name)).and_then(Value::as_str);
         let Some(id) = text("id") else { continue };
-        let approval = store.approval(id)?;
-        let is_approved = approval.as_ref().is_some_and(|approval| approval.state == ApprovalState::Approved);
-        if text("state") == Some("approved") && record.decision.effect.goes_on() && !is_approved {
-            return Err(EngineError::Approval(format!("the approval `{id}` was never given, or is used up")));
+        let goes_on = record.decision.effect.goes_on();
+        let Some(approval) = store.approval(id)? else {
+            match goes_on {
+                true => return Err(refused(format!("the approval `{id}` was never given"))),
+                false => continue,
+            }
+        };
+        let is_override = text("state") == Some("pending")
+            && goes_on
+            && record.decision.effects.iter().any(|effect| effect == EMERGENCY_OVERRIDE);
+        let is_approved = approval.state == ApprovalState::Approved;
+        if text("state") == Some("approved") && goes_on && !is_approved {
+            return Err(refused(format!("the approval `{id}` was never given, or is used up")));
         }
-        let Some(approval) = approval else { continue };
-        let used = record.decision.effect.goes_on() && is_approved;
-        let state = if used { ApprovalState::Used } else { ApprovalState::Expired };
-        let used_at = used.then_some(record.time);
-        changes.push(ApprovalChange::from(approval.state, Approval { state, used_at, ..approval }));
+        if !matches!(approval.state, ApprovalState::Pending | ApprovalState::Approved) {
+            // It is over already, and stays on record as it ended.
+            continue;
+        }
+        if text("state") == Some("approved") && goes_on && approval.seal != Some(seal(&approval, store_key)) {
+            return Err(refused(format!("the answer to `{id}` was written by nobody who may answer")));
+        }
+        let (was, now) = (approval.state, record.time);
+        if is_override && !approval.overrides_at(now) {
+            return Err(refused(format!("the approval `{id}` grants nothing by itself")));
+        }
+        let after = if is_override {
+            let within = policy.authorities().emergency.as_ref().map_or(0, |rule| rule.review_within_s);
+            let due = now.checked_add(SignedDuration::from_secs(i64::from(within))).unwrap_or(now);
+            Approval {
+                state: ApprovalState::Used,
+                severity: Some(Severity::Critical),
+                decided_by: Some("emergency override".to_owned()),
+                decided_at: Some(now),
+                used_at: Some(now),
+                review: Some(Review::due(due)),
+                ..approval
+            }
+        } else if goes_on && is_approved {
+            Approval { state: ApprovalState::Used, used_at: Some(now), ..approval }
+        } else {
+            Approval { state: ApprovalState::Expired, ..approval }
+        };
+        changes.push(ApprovalChange::from(was, after));
     }
     Ok(changes)
 }
 
-impl Engine {
-    /// A person's answer to a request. It holds for exactly that action, once, and is recorded as an event of its own.
-    pub fn answer(
-        &self,
-        id: &str,
-        approve: bool,
-        by: &str,
-        note: Option<&str>,
-    ) -> Result<Approval, EngineError> {
-        let store = self.store();
-        let unknown = || EngineError::Approval(format!("there is no approval `{id}`"));
-        let approval = store.approval(id)?.ok_or_else(unknown)?;
-        let now = self.now();
-        if approval.state != ApprovalState::Pending {
-            let word = approval.state.word();
-            return Err(EngineError::Approval(format!(
-                "the approval `{id}` is {word}, and waits for no answer"
-            )));
-        }
-        if approval.expires.is_some_and(|expires| now >= expires) {
-            return Err(EngineError::Approval(format!(
-                "the approval `{id}` timed out before it was answered"
-            )));
-        }
-        if approval.requested_by.as_deref() == Some(by) {
-            return Err(EngineError::Approval(format!(
-                "`{by}` asked for the approval `{id}`, and cannot answer it"
-            )));
-        }
-        let state = if approve { ApprovalState::Approved } else { ApprovalState::Denied };
-        let decided = Approval {
-            state,
-            decided_by: Some(by.to_owned()),
-            decided_at: Some(now),
-            note: note.map(str::to_owned),
-            ..approval.clone()
-        };
-        self.record_answer(&decided, now)?;
-        Ok(decided)
-    }
+/// What seals an answer: its request, what was answered, by whom and when.
+pub(crate) fn seal(approval: &Approval, key: &[u8]) -> String {
+    let text = json!([
+        "approval",
+        approval.id,
+        approval.guardrail,
+        approval.action,
+        approval.session,
+        approval.decided_by,
+        approval.decided_role,
+        approval.decided_at,
+        approval.expires,
+    ]);
+    secrets::fingerprint(&text.to_string(), key)
+}
 
-    fn record_answer(&self, decided: &Approval, now: Timestamp) -> Result<(), EngineError> {
-        let mut event = Event::new(EventKind::ApprovalDecided).in_session(&*decided.session);
-        event.time = Some(now);
-        event.extra.insert("approval".to_owned(), serde_json::to_value(decided)?);
-        let key = approval_key(&decided.guardrail, &decided.action);
-        let held = json!({
-            "id": decided.id, "state": decided.state, "by": decided.decided_by,
-            "expires": decided.expires.map(|time| time.to_string()),
-        });
-        let mut decision =
-            midrail_core::Decision { policy: self.policy().revision().clone(), ..Default::default() };
-        decision.changes.set(key, held);
-        let record = Record {
-            time: now,
-            session: decided.session.clone(),
-            event,
-            slices: Default::default(),
-            facts: Default::default(),
-            decision,
-            denied: None,
-        };
-        let commit = Commit {
-            changes: record.decision.changes.clone(),
-            approvals: vec![ApprovalChange::from(ApprovalState::Pending, decided.clone())],
-            ..Commit::new(&record)
-        };
-        self.store().commit(&commit)?;
-        Ok(())
+/// Whether a decision asks under the name of a request that is over: the same action came again at the same moment.
+pub(crate) fn has_used_name(store: &dyn Store, decision: &Decision) -> Result<bool, EngineError> {
+    for request in &decision.requests {
+        let found = store.approval(&request.id)?;
+        if found.is_some_and(|row| !matches!(row.state, ApprovalState::Pending | ApprovalState::Approved)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A request as the session holds it, for the law.
+pub(crate) fn held(approval: &Approval) -> Value {
+    let time = |time: Option<Timestamp>| time.map(|time| time.to_string());
+    json!({
+        "id": approval.id, "kind": approval.kind, "state": approval.state, "urgency": approval.urgency,
+        "by": approval.decided_by, "role": approval.decided_role, "expires": time(approval.expires),
+        "override_at": time(approval.override_at),
+    })
+}
+
+/// The arguments of a call in short, as an approver is shown them.
+fn short_arguments(event: &Event) -> String {
+    let args = event.tool.as_ref().map(|tool| Value::Object(tool.args.clone()).to_string());
+    args.unwrap_or_default().chars().take(MAX_SUMMARY).collect()
+}
+
+fn refused(why: String) -> EngineError {
+    EngineError::Approval(why)
+}
+
+impl Engine {
+    /// A name for a request that no other has.
+    fn new_id(&self) -> Result<String, EngineError> {
+        let mut bytes = [0_u8; 8];
+        getrandom::fill(&mut bytes).map_err(|error| refused(format!("no name could be made: {error}")))?;
+        Ok(hex(&bytes))
     }
 }

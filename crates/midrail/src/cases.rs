@@ -7,17 +7,21 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use midrail_core::{Decision, Effect, Event, Snapshot};
-use midrail_pack::case::{Case, CaseFile, Expect, FileSystem, Step, What};
+use midrail_pack::case::{Answerer, Case, CaseFile, Expect, FileSystem, Git, Request, Step, What};
 use midrail_pack::raw::Pack;
 use midrail_pack::yaml::{self, Limits};
 use midrail_pack::{Document, Layer, Report};
+use midrail_store::Urgency;
 use serde::Serialize;
 
+use crate::approvals::Ask;
 use crate::clock::{Clock, ManualClock};
 use crate::engine::Engine;
 use crate::files::Files;
 use crate::load::{Load, LoadError};
+use crate::people::Person;
 use crate::replay::can_advance;
+use crate::standing::TaskStatus;
 
 /// What came of one expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -165,7 +169,8 @@ impl CaseSet {
                 checks.extend(case.problems.iter().map(|part| whole(Outcome::Missing, part, "no problem")));
             }
             Ok((engine, clock)) => {
-                let mut player = Player { engine, clock, snapshots: BTreeMap::new(), last_approval: None };
+                let mut player =
+                    Player { engine, clock, snapshots: BTreeMap::new(), last_approval: None, last_seq: None };
                 for (at, step) in case.events.iter().enumerate() {
                     player.play(at + 1, step, &mut checks);
                 }
@@ -216,6 +221,11 @@ impl CaseSet {
             (None, None) => Files::world(BTreeMap::new()),
             (None, Some(files)) => Files::world(files.clone().into_map()),
         };
+        if case.filesystem.is_none() {
+            let told = case.commands.iter().try_for_each(|(line, end)| files.ends(line, end.told()));
+            let at = || files.at(case.git.as_ref().map(Git::told));
+            told.and_then(|()| at()).map_err(|error| error.to_string())?;
+        }
         // A case has a time of its own, so that it comes out the same on every day.
         let clock = Arc::new(ManualClock::at(start_of_cases()));
         let engine = Engine::builder(policy, &source)
@@ -249,6 +259,7 @@ struct Player<'c> {
     clock: Arc<ManualClock>,
     snapshots: BTreeMap<&'c str, Snapshot>,
     last_approval: Option<String>,
+    last_seq: Option<u64>,
 }
 
 impl<'c> Player<'c> {
@@ -267,6 +278,10 @@ impl<'c> Player<'c> {
                 self.engine.files().write(None, path, content).map_err(|error| error.to_string())
             }),
             What::Remove(path) => self.engine.files().remove(None, path).map_err(|error| error.to_string()),
+            What::Commands(commands) => commands.iter().try_for_each(|(line, end)| {
+                self.engine.files().ends(line, end.told()).map_err(|error| error.to_string())
+            }),
+            What::Git(git) => self.engine.files().at(Some(git.told())).map_err(|error| error.to_string()),
             What::Set(values) => values.iter().try_for_each(|(name, value)| {
                 session.set(name, value.clone()).map_err(|error| error.to_string())
             }),
@@ -279,14 +294,67 @@ impl<'c> Player<'c> {
             },
             What::Answer { approve, by } => match &self.last_approval {
                 Some(id) => {
-                    self.engine.answer(id, *approve, by, None).map(|_| ()).map_err(|error| error.to_string())
+                    let person = self.person(by);
+                    self.engine
+                        .answer(id, *approve, &person, None)
+                        .map(|_| ())
+                        .map_err(|error| error.to_string())
                 }
                 None => Err("no approval was asked for".to_owned()),
             },
+            What::Request(request) => self.request(request),
+            What::Task(tasks) => tasks.iter().try_for_each(|(task, word)| {
+                let status = TaskStatus::ALL.into_iter().find(|status| status.word() == word);
+                let status = status.ok_or_else(|| format!("`{word}` is no status of a task"))?;
+                self.engine.set_task(task, status, "case").map_err(|error| error.to_string())
+            }),
+            What::Lift(actor) => {
+                let person = self.person(&Answerer::Anyone("case".to_owned()));
+                self.engine.lift_quarantine(actor, &person, "case").map_err(|error| error.to_string())
+            }
         };
-        if let Err(why) = done {
-            checks.push(Checked { step: number, ..whole(Outcome::Wrong, "a step that can be taken", &why) });
+        let refused = step.expect.as_ref().map(|expect| &expect.refused).filter(|parts| !parts.is_empty());
+        match (done, refused) {
+            (Ok(()), None) => {}
+            (Ok(()), Some(parts)) => {
+                let missing = whole(Outcome::Missing, &parts.join(", "), "it was done");
+                checks.push(Checked { step: number, ..missing });
+            }
+            (Err(why), None) => {
+                let wrong = whole(Outcome::Wrong, "a step that can be taken", &why);
+                checks.push(Checked { step: number, ..wrong });
+            }
+            (Err(why), Some(parts)) => {
+                let outcome = match parts.iter().all(|part| why.contains(part)) {
+                    true => Outcome::Reported,
+                    false => Outcome::Wrong,
+                };
+                checks.push(Checked { step: number, ..whole(outcome, &parts.join(", "), &why) });
+            }
         }
+    }
+
+    fn person(&self, by: &Answerer) -> Person {
+        match by {
+            Answerer::Anyone(name) => {
+                Person::vouched_for(name.clone(), self.engine.policy().authorities().order.clone())
+            }
+            Answerer::As { by, role } => Person::vouched_for(by.clone(), [role.clone()]),
+        }
+    }
+
+    fn request(&mut self, request: &Request) -> Result<(), String> {
+        let seq = self.last_seq.ok_or("nothing was decided yet")?;
+        let urgency = request.urgency.as_deref().map_or(Ok(Urgency::Normal), str::parse);
+        let ask = Ask {
+            seq,
+            guardrail: request.guardrail.clone(),
+            reason: request.reason.clone(),
+            urgency: urgency.map_err(|error| error.to_string())?,
+        };
+        let asked = self.engine.request(&ask).map_err(|error| error.to_string())?;
+        self.last_approval = Some(asked.id);
+        Ok(())
     }
 
     fn decide(
@@ -307,6 +375,7 @@ impl<'c> Player<'c> {
         let what = in_short(&event);
         let session = event.session.clone().unwrap_or_else(|| SESSION.to_owned());
         let decision = self.engine.session(session).decide(event);
+        self.last_seq = decision.audit.0.as_ref().map(|place| place.seq);
         self.last_approval =
             decision.approval.as_ref().map(|approval| approval.id.clone()).or(self.last_approval.take());
         let Some(expect) = expect else { return };
@@ -367,6 +436,23 @@ impl<'c> Player<'c> {
         }
         if let Some(effects) = &expect.effects {
             differ("effects", effects.join(", "), decision.effects.join(", "), *effects == decision.effects);
+        }
+        let autonomy = decision.autonomy.unwrap_or_default().word();
+        let recovery = decision.recovery.map_or("none", |recovery| recovery.word());
+        for (field, wanted, found) in
+            [("autonomy", &expect.autonomy, autonomy), ("recovery", &expect.recovery, recovery)]
+        {
+            if let Some(wanted) = wanted {
+                differ(field, wanted.clone(), found.to_owned(), wanted == found);
+            }
+        }
+        if let Some(notices) = &expect.notices {
+            let told: Vec<&str> = decision.notices.iter().map(|notice| notice.to.as_str()).collect();
+            differ("notices", notices.join(", "), told.join(", "), *notices == told);
+        }
+        if let Some(rollback) = expect.rollback {
+            let found = decision.rollback_requested;
+            differ("rollback", rollback.to_string(), found.to_string(), rollback == found);
         }
         if let Some(denied) = &expect.denied {
             let record =

@@ -1,6 +1,6 @@
 //! The engine: a policy, a store and probes. Whatever goes wrong is a block: no record, no allow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -10,8 +10,10 @@ use midrail_pack::PolicySource;
 use midrail_store::{MemoryStore, Store, StoreError};
 use serde_json::Value;
 
+use crate::alerts::{self, Watch};
 use crate::clock::{Clock, SystemClock};
 use crate::files::Files;
+use crate::notices::Channels;
 use crate::session::SessionHandle;
 use crate::walk::Walk;
 
@@ -29,9 +31,12 @@ pub struct Engine {
     files: Arc<Files>,
     root: Option<PathBuf>,
     project: Option<PathBuf>,
+    own_places: Vec<String>,
     fingerprint_key: [u8; 32],
     listeners: RwLock<Vec<Arc<Listener>>>,
     saved_revisions: Mutex<Vec<Arc<str>>>,
+    /// Deliveries that are under way.
+    background: Mutex<Vec<std::thread::JoinHandle<()>>>,
 }
 
 /// Hears of every tool call that was stopped.
@@ -42,6 +47,39 @@ struct InForce {
     policy: Arc<Policy>,
     /// What the packs of it say, for replay. Guardrails that a program registered are not part of it.
     source: Arc<str>,
+    /// What the program did to it, and does again to every policy that takes its place.
+    own: Arc<Own>,
+    /// What the packs say beside guardrails: whom to tell, and what to be alerted to.
+    rules: Arc<Rules>,
+}
+
+/// What packs say that no decision depends on.
+#[derive(Default)]
+struct Rules {
+    channels: Arc<Channels>,
+    watches: Arc<[Watch]>,
+}
+
+impl Rules {
+    fn of(source: &PolicySource) -> Arc<Self> {
+        Arc::new(Rules { channels: Arc::new(Channels::of(source)), watches: alerts::of(source).into() })
+    }
+}
+
+/// Guardrails that a program put in force or took out of it, by id.
+#[derive(Clone, Default)]
+struct Own {
+    registered: BTreeMap<Arc<str>, Entry>,
+    unregistered: BTreeSet<String>,
+}
+
+impl Own {
+    fn applied_to(&self, mut policy: Policy) -> Policy {
+        for id in &self.unregistered {
+            policy = policy.without(id).unwrap_or(policy);
+        }
+        self.registered.values().fold(policy, |policy, entry| policy.with(entry.clone()))
+    }
 }
 
 /// Why a decision could not be made or recorded. Whoever asks for a [`Decision`] gets a block instead.
@@ -83,11 +121,13 @@ pub enum EngineError {
 pub struct EngineBuilder {
     policy: Policy,
     source: String,
+    rules: Arc<Rules>,
     store: Option<Arc<dyn Store>>,
     clock: Arc<dyn Clock>,
     files: Arc<Files>,
     root: Option<PathBuf>,
     project: Option<PathBuf>,
+    own_places: Vec<PathBuf>,
 }
 
 impl EngineBuilder {
@@ -121,6 +161,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Files and folders of Midrail's own, which agents leave alone wherever they lie: the store, packs.
+    pub fn own_places(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.own_places.extend(places);
+        self
+    }
+
     /// The engine.
     pub fn build(self) -> Result<Engine, EngineError> {
         let store = match self.store {
@@ -131,15 +177,27 @@ impl EngineBuilder {
         // Wherever the process goes, the root stays what it was.
         let root = self.root.map(|root| std::path::absolute(&root).unwrap_or(root));
         Ok(Engine {
-            policy: RwLock::new(InForce { policy: Arc::new(self.policy), source: self.source.into() }),
+            policy: RwLock::new(InForce {
+                policy: Arc::new(self.policy),
+                source: self.source.into(),
+                own: Arc::default(),
+                rules: self.rules,
+            }),
             store,
             clock: self.clock,
             files: self.files,
             root,
             project: self.project,
+            own_places: self
+                .own_places
+                .iter()
+                .map(|place| std::path::absolute(place).unwrap_or_else(|_| place.clone()))
+                .map(|place| place.to_string_lossy().into_owned())
+                .collect(),
             fingerprint_key,
             listeners: RwLock::default(),
             saved_revisions: Mutex::default(),
+            background: Mutex::default(),
         })
     }
 }
@@ -150,11 +208,13 @@ impl Engine {
         EngineBuilder {
             policy,
             source: source.to_json(),
+            rules: Rules::of(source),
             store: None,
             clock: Arc::new(SystemClock),
             files: Arc::new(Files::Disk),
             root: None,
             project: None,
+            own_places: Vec::new(),
         }
     }
 
@@ -165,7 +225,7 @@ impl Engine {
 
     /// Decides one event, or says why it could not be decided and recorded. The action must not happen then.
     pub fn try_decide(&self, event: Event) -> Result<Decision, EngineError> {
-        if matches!(event.kind, EventKind::ApprovalDecided | EventKind::Restored) {
+        if matches!(event.kind, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered) {
             return Err(EngineError::OwnKind(event.kind));
         }
         self.decide_with(event, None)
@@ -201,6 +261,15 @@ impl Engine {
         self.project.as_deref()
     }
 
+    /// Midrail's own files and folders, as seen from a root.
+    pub(crate) fn own_places(&self, root: Option<&str>) -> Vec<String> {
+        let below = |place: &String| {
+            let inside = root.and_then(|root| place.strip_prefix(root)?.strip_prefix('/'));
+            inside.map_or_else(|| place.clone(), str::to_owned)
+        };
+        self.own_places.iter().map(below).collect()
+    }
+
     /// Now, by the engine's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
@@ -209,7 +278,10 @@ impl Engine {
     /// Puts a guardrail in force, or replaces the one of the same id. It governs from the next event on.
     pub fn register(&self, entry: Entry) {
         let mut current = self.policy.write().unwrap_or_else(PoisonError::into_inner);
-        current.policy = Arc::new(current.policy.with(entry));
+        current.policy = Arc::new(current.policy.with(entry.clone()));
+        let own = Arc::make_mut(&mut current.own);
+        own.unregistered.remove(&*entry.spec.id);
+        own.registered.insert(entry.spec.id.clone(), entry);
     }
 
     /// Takes a guardrail out of force. `false`: there is none of that id, or it is always on.
@@ -221,10 +293,25 @@ impl Engine {
         match current.policy.without(id) {
             Some(policy) => {
                 current.policy = Arc::new(policy);
+                let own = Arc::make_mut(&mut current.own);
+                own.registered.remove(id);
+                own.unregistered.insert(id.to_owned());
                 true
             }
             None => false,
         }
+    }
+
+    /// Puts a policy in the place of the one in force. What the program registered and unregistered stays so. Events
+    /// that are being decided are decided by the policy that they began with; later ones by this.
+    ///
+    /// [`Reloader`](crate::Reloader) does this whenever the files of a policy change.
+    pub fn reload(&self, policy: Policy, source: &PolicySource) {
+        let rules = Rules::of(source);
+        let source = source.to_json().into();
+        let mut current = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+        let policy = Arc::new(current.own.applied_to(policy));
+        *current = InForce { policy, source, own: current.own.clone(), rules };
     }
 
     /// Calls a function for every tool call that is stopped.
@@ -247,12 +334,40 @@ impl Engine {
         Walk::new(self, &in_force.policy, event, restored)?.run()
     }
 
+    /// The files that the policy in force was read from.
+    pub(crate) fn pack_files(&self) -> Vec<PathBuf> {
+        let source: PolicySource = serde_json::from_str(&self.in_force().source).unwrap_or_default();
+        source.0.into_iter().map(|pack| PathBuf::from(pack.path)).collect()
+    }
+
+    pub(crate) fn channels(&self) -> Arc<Channels> {
+        self.in_force().rules.channels.clone()
+    }
+
+    pub(crate) fn watches(&self) -> Arc<[Watch]> {
+        self.in_force().rules.watches.clone()
+    }
+
+    /// Does something that no decision waits for. Without a thread to be had it is done at once.
+    pub(crate) fn in_background<T>(&self, work: impl FnOnce() -> T + Send + 'static) {
+        let started =
+            std::thread::Builder::new().name("midrail-notices".to_owned()).spawn(move || drop(work()));
+        match started {
+            Ok(thread) => {
+                let mut threads = self.background.lock().unwrap_or_else(PoisonError::into_inner);
+                threads.retain(|thread| !thread.is_finished());
+                threads.push(thread);
+            }
+            Err(error) => log::error!("notices wait for the next delivery: {error}"),
+        }
+    }
+
     pub(crate) fn fingerprint_key(&self) -> &[u8] {
         &self.fingerprint_key
     }
 
     /// Keeps what the packs say under the revision that decides, once a process.
-    fn save_policy(&self, InForce { policy, source }: &InForce) -> Result<(), StoreError> {
+    fn save_policy(&self, InForce { policy, source, .. }: &InForce) -> Result<(), StoreError> {
         let revision = policy.revision();
         let mut saved = self.saved_revisions.lock().unwrap_or_else(PoisonError::into_inner);
         if !saved.contains(revision) {
@@ -286,7 +401,7 @@ impl Engine {
         }
     }
 
-    fn refusal(&self, error: &EngineError) -> Decision {
+    pub(crate) fn refusal(&self, error: &EngineError) -> Decision {
         log::error!("no decision: {error}");
         Decision {
             effect: Effect::Block,
@@ -298,6 +413,16 @@ impl Engine {
             },
             policy: self.policy().revision().clone(),
             ..Decision::default()
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let threads = std::mem::take(&mut *self.background.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A delivery that panicked has said so, and its notice is still there.
+            let _ = thread.join();
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The file probe: what a path leads to, and what is in it. On disk, in a made-up world, or nowhere.
+//! Where facts of the machine come from: the disk, a made-up world, or nowhere. What a path leads to and what is in it
+//! is told here; commands, sets of files and repositories are in `probes`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,9 +9,11 @@ use std::sync::Mutex;
 use std::time::UNIX_EPOCH;
 
 use midrail_core::path::Roots;
-use midrail_core::{Action, Danger, Fact, FileState, hex};
+use midrail_core::{Action, CommandEnd, Danger, Fact, FileState, GitState, Run, hex};
 use midrail_detect::action;
 use sha2::{Digest, Sha256};
+
+use crate::probes;
 
 /// Where file facts come from.
 #[derive(Debug, Default)]
@@ -18,10 +21,20 @@ pub enum Files {
     /// The disk. Relative places are below the root, which is the event's `cwd` where none is set.
     #[default]
     Disk,
-    /// A made-up world, for tests: place to content.
-    World(Mutex<BTreeMap<String, String>>),
+    /// A made-up world, for tests.
+    World(World),
     /// There is no file system at hand.
     Unavailable,
+}
+
+/// A made-up world: its files, how commands end in it, and its repository.
+#[derive(Debug, Default)]
+pub struct World {
+    /// Place to content.
+    files: Mutex<BTreeMap<String, String>>,
+    /// How commands end, by their line. `None`: not in time.
+    commands: Mutex<BTreeMap<String, Option<CommandEnd>>>,
+    git: Mutex<Option<GitState>>,
 }
 
 /// Files larger than this are told apart by size and time of change.
@@ -33,13 +46,32 @@ const MAX_SCRIPT: u64 = 1 << 20;
 impl Files {
     /// A made-up world.
     pub fn world(files: BTreeMap<String, String>) -> Self {
-        Files::World(Mutex::new(files))
+        Files::World(World { files: Mutex::new(files), ..World::default() })
+    }
+
+    /// Says how a command of a made-up world ends from now on. `None`: not in time.
+    pub fn ends(&self, command: &str, end: Option<CommandEnd>) -> io::Result<()> {
+        lock(&self.made_up()?.commands).insert(command.to_owned(), end);
+        Ok(())
+    }
+
+    /// Says what the repository of a made-up world is at from now on.
+    pub fn at(&self, git: Option<GitState>) -> io::Result<()> {
+        *lock(&self.made_up()?.git) = git;
+        Ok(())
+    }
+
+    fn made_up(&self) -> io::Result<&World> {
+        match self {
+            Files::World(world) => Ok(world),
+            Files::Disk | Files::Unavailable => Err(io::Error::other("this is no made-up world")),
+        }
     }
 
     /// Writes a file of a made-up world, or one on disk below the root.
     pub fn write(&self, root: Option<&Path>, place: &str, content: &str) -> io::Result<()> {
         match self {
-            Files::World(files) => {
+            Files::World(World { files, .. }) => {
                 lock(files).insert(place.to_owned(), content.to_owned());
                 Ok(())
             }
@@ -57,7 +89,7 @@ impl Files {
     /// Removes a file.
     pub fn remove(&self, root: Option<&Path>, place: &str) -> io::Result<()> {
         match self {
-            Files::World(files) => {
+            Files::World(World { files, .. }) => {
                 lock(files).remove(place);
                 Ok(())
             }
@@ -92,7 +124,7 @@ impl Files {
     /// What the file at a place does if it is run.
     pub(crate) fn script(&self, root: Option<&Path>, place: &str) -> Fact {
         match self {
-            Files::World(files) => Fact::Script(match lock(files).get(place) {
+            Files::World(World { files, .. }) => Fact::Script(match lock(files).get(place) {
                 Some(content) => action::of_script(place, content),
                 None => Action::default(),
             }),
@@ -108,7 +140,7 @@ impl Files {
     /// The state of the file at a place.
     pub(crate) fn probe(&self, root: Option<&Path>, place: &str) -> Fact {
         match self {
-            Files::World(files) => Fact::File(match lock(files).get(place) {
+            Files::World(World { files, .. }) => Fact::File(match lock(files).get(place) {
                 Some(content) => FileState::File { checksum: digest(content.as_bytes()) },
                 None => FileState::Absent,
             }),
@@ -118,6 +150,37 @@ impl Files {
                     .map_or_else(|error| Fact::Unavailable(format!("`{place}`: {error}")), Fact::File),
                 None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
             },
+        }
+    }
+
+    /// How a command ends. Secrets in its output are replaced with fingerprints by this key.
+    pub(crate) fn command(&self, root: Option<&Path>, run: &Run, key: &[u8]) -> Fact {
+        match self {
+            Files::Disk => probes::run(root, run, key),
+            Files::World(World { commands, .. }) => match lock(commands).get(&run.command) {
+                Some(Some(end)) => Fact::Command(end.clone()),
+                Some(None) => Fact::Unavailable("it did not end in time and was stopped".to_owned()),
+                None => Fact::Unavailable("it is not said how it ends".to_owned()),
+            },
+            Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
+        }
+    }
+
+    /// The digest of the files that fit any of these patterns.
+    pub(crate) fn tree(&self, root: Option<&Path>, patterns: &[String]) -> Fact {
+        match self {
+            Files::Disk => probes::tree(root, patterns),
+            Files::World(World { files, .. }) => probes::tree_of(&lock(files), patterns),
+            Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
+        }
+    }
+
+    /// What the repository is at.
+    pub(crate) fn git(&self, root: Option<&Path>) -> Fact {
+        match self {
+            Files::Disk => probes::git(root),
+            Files::World(World { git, .. }) => Fact::Git(lock(git).clone()),
+            Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
         }
     }
 }
@@ -281,8 +344,8 @@ fn script(path: &Path) -> io::Result<Action> {
 /// How files in machine code begin.
 const PROGRAMS: &[&[u8]] = &[b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
 
-fn lock(files: &Mutex<BTreeMap<String, String>>) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
-    files.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 fn digest(content: &[u8]) -> String {

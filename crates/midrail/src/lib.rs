@@ -18,6 +18,8 @@
 //! # }
 //! ```
 
+mod administer;
+mod alerts;
 mod approvals;
 mod asynchronous;
 pub mod cases;
@@ -26,26 +28,33 @@ pub mod detection;
 mod engine;
 mod files;
 mod load;
+mod notices;
+mod people;
 mod permit;
 pub mod places;
+mod probes;
 pub mod redecide;
+mod reload;
 pub mod replay;
 mod session;
 pub mod shipped;
+mod standing;
 pub mod summary;
 mod walk;
 
+pub use approvals::{Ask, policy_of_approval, policy_of_record};
 pub use asynchronous::Deciding;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, EngineError, Listener};
-pub use files::Files;
-pub use load::{Cache, Load, LoadError, Loaded};
+pub use files::{Files, World};
+pub use load::{Cache, Load, LoadError, Loaded, Mark};
 pub use midrail_core::{
-    Action, ActionType, Agent, ApprovalKind, ApprovalRequest, Aside, AuditRef, Category, Changes, Condition,
-    Confidence, Context, Danger, Decision, Definition, Effect, Entry, ErrorInfo, Event, EventKind, Fact,
-    FactKey, Facts, Fault, FileScope, FileState, Finding, Guardrail, Handoff, Meter, Missing, Mode, OnFault,
-    Policy, PolicyDenied, Record, Recovery, Redaction, Retry, Risk, Said, Scope, Session, Severity, Snapshot,
-    Spec, Task, ToolCall, ToolResult, Tools, Usage, Verdict, decide,
+    Action, ActionType, Agent, ApprovalKind, ApprovalRequest, Aside, AuditRef, Authorities, Autonomy, Bypass,
+    Category, Changes, CommandEnd, Condition, Confidence, Context, Danger, Decision, Definition, Effect,
+    Entry, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault, FileScope, FileState, Finding, GitState,
+    Guardrail, Handoff, Meter, Missing, Mode, OnFault, Policy, PolicyDenied, Record, Recovery, Redaction,
+    Retry, Risk, Run, Said, Scope, Session, Severity, Snapshot, Spec, Task, ToolCall, ToolResult, Tools,
+    Usage, Verdict, decide,
 };
 pub use midrail_guardrails::{
     CATALOGUE, DestructiveCommand, Freshness, InjectionPatterns, Inspect, Key, KeyedDependency, KeyedRule,
@@ -56,6 +65,9 @@ pub use midrail_pack::{self as pack, Document, Layer, PolicySource, Report};
 pub use midrail_store::{
     self as store, Approval, ApprovalState, MemoryStore, SqliteStore, Store, StoreError,
 };
+pub use people::Person;
 pub use permit::{CallError, Permit};
+pub use reload::{Reload, Reloader, Reloads};
 pub use session::SessionHandle;
+pub use standing::{Lock, Quarantined, TaskState, TaskStatus};
 pub use walk::folder_of;

@@ -1,6 +1,6 @@
 //! Finds and reads packs: those that are named, or the layers that a folder stands under.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -47,6 +47,17 @@ pub struct Loaded {
     pub source: PolicySource,
     /// The packs with their texts. Empty where the policy came from the cache.
     pub documents: Vec<(Layer, Document)>,
+    /// What the files were when they were read.
+    pub mark: Mark,
+}
+
+/// What the files of a policy were at a moment. Two marks are the same where no file was changed, added or removed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Mark {
+    /// A digest of the packs that are named or found in layers, with their paths and texts.
+    packs: String,
+    /// The files that they build on, with a digest of each. One that is not there may come.
+    bases: BTreeMap<PathBuf, String>,
 }
 
 /// Why packs could not be read.
@@ -155,27 +166,45 @@ fn joined(reports: &[Report]) -> String {
 impl Load {
     /// Reads the packs and makes the policy.
     pub fn load(&self) -> Result<Loaded, LoadError> {
-        let files = self.files()?;
-        let key = self.cache_key(&files);
-        if let Some(cached) = self.cached(&key) {
-            return Ok(cached);
-        }
-        let loaded = self.read(files)?;
-        self.keep(&key, &loaded.source);
-        Ok(loaded)
+        self.load_and_mark().0
+    }
+
+    /// The same, with what the files were, whether or not they make a policy.
+    pub(crate) fn load_and_mark(&self) -> (Result<Loaded, LoadError>, Mark) {
+        let files = self.files();
+        let mut mark = Mark { packs: packs_digest(&files), ..Mark::default() };
+        let loaded = files.and_then(|files| {
+            let key = self.cache_key(&files);
+            if let Some(cached) = self.cached(&key, &mark) {
+                return Ok(cached);
+            }
+            let loaded = self.read(files, &mut mark)?;
+            self.keep(&key, &loaded.source);
+            Ok(loaded)
+        });
+        (loaded, mark)
+    }
+
+    /// What the files are now, with those that the packs of another mark built on.
+    pub(crate) fn mark_as(&self, other: &Mark) -> Mark {
+        let bases = other.bases.keys().map(|path| (path.clone(), base_digest(path)));
+        Mark { packs: packs_digest(&self.files()), bases: bases.collect() }
     }
 
     /// Reads the packs with their texts, whatever is cached.
     pub fn documents(&self) -> Result<Loaded, LoadError> {
-        self.read(self.files()?)
+        let files = self.files();
+        let mut mark = Mark { packs: packs_digest(&files), ..Mark::default() };
+        self.read(files?, &mut mark)
     }
 
-    fn read(&self, files: Vec<PackFile>) -> Result<Loaded, LoadError> {
+    fn read(&self, files: Vec<PackFile>, mark: &mut Mark) -> Result<Loaded, LoadError> {
         let mut reader = Reader {
             env: self.env.as_deref(),
             documents: Vec::new(),
             reports: Vec::new(),
             envs: BTreeSet::new(),
+            bases: &mut mark.bases,
         };
         for file in files {
             reader.add(&file, None, &mut Vec::new())?;
@@ -190,7 +219,7 @@ impl Load {
             return Err(LoadError::UnknownEnv { name: env.clone(), known });
         }
         let (policy, source) = midrail_pack::policy(&reader.documents).map_err(LoadError::Problems)?;
-        Ok(Loaded { policy, source, documents: reader.documents })
+        Ok(Loaded { policy, source, documents: reader.documents, mark: mark.clone() })
     }
 
     /// The files of the policy, with their texts, highest layer first. What they extend is not among them.
@@ -237,7 +266,7 @@ impl Load {
         Some(hex(&hash.finalize()))
     }
 
-    fn cached(&self, key: &Option<String>) -> Option<Loaded> {
+    fn cached(&self, key: &Option<String>, mark: &Mark) -> Option<Loaded> {
         let (cache, key) = (self.cache.as_ref()?, key.as_ref()?);
         let text = std::fs::read_to_string(cache.folder.join(format!("{key}.json"))).ok()?;
         let (seal, body) = text.split_once('\n')?;
@@ -247,7 +276,7 @@ impl Load {
         }
         let source: PolicySource = serde_json::from_str(body).ok()?;
         let policy = source.compile().ok()?;
-        Some(Loaded { policy, source, documents: Vec::new() })
+        Some(Loaded { policy, source, documents: Vec::new(), mark: mark.clone() })
     }
 
     /// A cache that cannot be written costs time and nothing else.
@@ -342,6 +371,39 @@ fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>
     paths.iter().map(|path| PackFile::read(path, layer)).collect()
 }
 
+/// Stands for the digest of a file that is not there.
+const ABSENT: &str = "absent";
+
+fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// A digest of packs with their places, or of why they could not be read.
+fn packs_digest(files: &Result<Vec<PackFile>, LoadError>) -> String {
+    let mut hash = Sha256::new();
+    match files {
+        Ok(files) => {
+            for PackFile { layer, path, text } in files {
+                hash.update(format!("{} {:?} {}\n{text}\n", layer.word(), path, text.len()));
+            }
+        }
+        Err(error) => hash.update(format!("error {error}")),
+    }
+    hex(&hash.finalize())
+}
+
+/// A digest of a file that packs build on.
+fn base_digest(path: &Path) -> String {
+    if !path.is_file() {
+        return ABSENT.to_owned();
+    }
+    let mut bytes = Vec::new();
+    match File::open(path).and_then(|file| file.take(MAX_PACK + 1).read_to_end(&mut bytes)) {
+        Ok(_) => digest(&bytes),
+        Err(error) => error.to_string(),
+    }
+}
+
 fn is_pack(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml" || ending == "json")
 }
@@ -352,6 +414,8 @@ struct Reader<'l> {
     reports: Vec<Report>,
     /// The environments that packs have overlays for.
     envs: BTreeSet<String>,
+    /// The files that packs build on, or would if they were there.
+    bases: &'l mut BTreeMap<PathBuf, String>,
 }
 
 impl Reader<'_> {
@@ -413,12 +477,17 @@ impl Reader<'_> {
     }
 
     /// What a pack builds on: a file relative to it, or a shipped pack.
-    fn base(&self, file: &PackFile, name: &str) -> Result<Option<PackFile>, LoadError> {
+    fn base(&mut self, file: &PackFile, name: &str) -> Result<Option<PackFile>, LoadError> {
         let folder = file.path.parent().unwrap_or(Path::new("."));
         let path = folder.join(name);
         if path.is_file() {
-            return PackFile::read(&path, file.layer).map(Some);
+            let base = PackFile::read(&path, file.layer);
+            let digest =
+                base.as_ref().map_or_else(|_| base_digest(&path), |base| digest(base.text.as_bytes()));
+            self.bases.insert(path, digest);
+            return base.map(Some);
         }
+        self.bases.insert(path, ABSENT.to_owned());
         let shipped = shipped::pack(name);
         Ok(shipped.map(|(name, text)| PackFile { layer: file.layer, ..PackFile::shipped(name, text) }))
     }

@@ -87,22 +87,30 @@ impl<'s> Reproduction<'s> {
     }
 
     fn compile(&self, revision: &str) -> Result<Result<Policy, String>, StoreError> {
-        let Some(text) = self.store.policy(revision)? else {
-            return Ok(Err(format!("the policy {revision} is not in the store")));
-        };
-        let source = match serde_json::from_str::<PolicySource>(&text) {
-            Ok(source) => source,
-            Err(error) => return Ok(Err(format!("the policy {revision} cannot be read: {error}"))),
-        };
-        Ok(match source.compile() {
-            Ok(policy) if **policy.revision() == *revision => Ok(policy),
-            Ok(_) => Err(format!(
-                "the policy {revision} does not follow from its packs: a program registered guardrails of its own, \
-                 or another version of midrail made it"
-            )),
-            Err(why) => Err(format!("the policy {revision} no longer compiles: {why}")),
-        })
+        Ok(recorded_policy(self.store, revision)?.map(|(policy, _)| policy))
     }
+}
+
+/// A policy that decisions were made with, as the store keeps it, or why it cannot be made again.
+pub(crate) fn recorded_policy(
+    store: &dyn Store,
+    revision: &str,
+) -> Result<Result<(Policy, PolicySource), String>, StoreError> {
+    let Some(text) = store.policy(revision)? else {
+        return Ok(Err(format!("the policy {revision} is not in the store")));
+    };
+    let source = match serde_json::from_str::<PolicySource>(&text) {
+        Ok(source) => source,
+        Err(error) => return Ok(Err(format!("the policy {revision} cannot be read: {error}"))),
+    };
+    Ok(match source.compile() {
+        Ok(policy) if **policy.revision() == *revision => Ok((policy, source)),
+        Ok(_) => Err(format!(
+            "the policy {revision} does not follow from its packs: a program registered guardrails of its own, \
+             or another version of midrail made it"
+        )),
+        Err(why) => Err(format!("the policy {revision} no longer compiles: {why}")),
+    })
 }
 
 /// Plays recorded events under another policy, which keeps a state of its own along the way. Records have to come in
@@ -195,7 +203,13 @@ fn fact(key: &FactKey, record: &Record) -> Option<Fact> {
         // The record shows every text but its secrets. Nothing is fingerprinted: the key is the store's.
         FactKey::PersonalData => found(record, of_event::personal_data),
         FactKey::Injections => found(record, of_event::injections),
-        FactKey::Secrets | FactKey::Script(_) | FactKey::File(_) | FactKey::Answer(_) => None,
+        FactKey::Secrets
+        | FactKey::Script(_)
+        | FactKey::File(_)
+        | FactKey::Command(_)
+        | FactKey::Tree(_)
+        | FactKey::Git
+        | FactKey::Answer(_) => None,
     })
 }
 

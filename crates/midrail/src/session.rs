@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::{
-    Agent, Decision, Event, EventKind, HALTED, Record, Snapshot, Task, ToolResult, Usage, state_prefix,
-    variable_key,
+    Agent, Decision, Event, EventKind, HALTED, Snapshot, Task, ToolResult, Usage, state_prefix, variable_key,
 };
 use midrail_detect::secrets::{self, Mask};
 use midrail_store::Commit;
 use serde_json::{Value, json};
 
+use crate::administer::Act;
 use crate::asynchronous::Deciding;
 use crate::engine::{Engine, EngineError};
 use crate::permit::{CallError, Permit};
@@ -157,23 +157,10 @@ impl SessionHandle {
         let value = value.into();
         let key = self.engine.fingerprint_key();
         let value = Mask::of(&value, &secrets::scan_json(&value, key)).value(value);
-        let mut event = self.filled(Event::new(EventKind::SessionStart));
-        let now = self.engine.now();
-        event.time = Some(now);
-        event.extra.insert("set".to_owned(), json!({name: value}));
-        let mut decision =
-            Decision { policy: self.engine.policy().revision().clone(), ..Decision::default() };
-        decision.changes.set(variable_key(name), value);
-        let record = Record {
-            time: now,
-            session: self.id.clone(),
-            event,
-            slices: BTreeMap::new(),
-            facts: Default::default(),
-            decision,
-            denied: None,
-        };
-        let commit = Commit { changes: record.decision.changes.clone(), ..Commit::new(&record) };
+        let act = Act::of("variable_set").in_session(&self.id).with("set", json!({name: value}));
+        let record = self.engine.administered(act)?;
+        let mut commit = Commit::new(&record);
+        commit.changes.set(variable_key(name), value);
         self.engine.store().commit(&commit)?;
         Ok(())
     }
@@ -207,8 +194,8 @@ impl SessionHandle {
 
     /// Puts a snapshot back. Guardrails are told by an event `restored`, which is recorded.
     ///
-    /// What people and the law decided is not undone: approvals stay used, a halted run stays halted, and the session
-    /// keeps its folder.
+    /// What people and the law decided is not undone: approvals stay used, a halted run stays halted, budgets stay
+    /// spent, and the session keeps its folder. Nor is what belongs to all sessions.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<Decision, EngineError> {
         if snapshot.session != self.id {
             return Err(EngineError::OtherSession {
@@ -217,7 +204,8 @@ impl SessionHandle {
             });
         }
         let stays = |key: &str| {
-            key == HALTED || key == ROOT || key.starts_with("approval/") || key.starts_with("denied/")
+            let is_of = |kind: &&str| key.starts_with(*kind);
+            key == HALTED || key == ROOT || ["approval/", "denied/", "spent/"].iter().any(is_of)
         };
         let now = self.engine.store().load_prefix(&self.id, "")?;
         let kept = now.into_iter().filter(|(key, _)| stays(key));

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use jiff::Timestamp;
 use midrail_core::{
-    Aside, Changes, Decision, Event, Fact, FactKey, Facts, Finding, HALTED, Needs, Policy, PolicyDenied,
-    Record, Session, action_text, denied_key, evaluate,
+    Aside, Changes, Decision, Event, Fact, FactKey, Facts, Finding, Needs, Policy, PolicyDenied, Record,
+    Session, action_text, evaluate, standing_keys,
 };
 use midrail_detect::secrets::{self, Mask};
 use midrail_detect::{action, of_event};
@@ -18,6 +20,7 @@ use crate::approvals;
 use crate::clock::Stopwatch;
 use crate::engine::{Engine, EngineError, MAX_ROUNDS, MAX_TRIES, unique_id};
 use crate::files::Root;
+use crate::notices;
 
 /// The slice that says which folder a session works in: that of its first event. An agent can move its shell, and
 /// not what its guardrails speak of.
@@ -45,6 +48,16 @@ pub(crate) struct Walk<'e> {
     mask: Mask,
     /// The slices that a restored session begins with.
     restored: Option<BTreeMap<String, Value>>,
+    /// What was fetched at a price.
+    dear: Mutex<BTreeMap<FactKey, Fact>>,
+}
+
+/// Commands that run at the same time for one event.
+const AT_A_TIME: usize = 8;
+
+/// Whether fetching a fact can take long.
+fn is_dear(key: &FactKey) -> bool {
+    matches!(key, FactKey::Command(_) | FactKey::Tree(_))
 }
 
 impl<'e> Walk<'e> {
@@ -76,32 +89,48 @@ impl<'e> Walk<'e> {
             serde_json::from_value(mask.value(value))?
         };
         let session = masked.session.clone().unwrap_or_default();
-        Ok(Walk { engine, policy, now, event, masked, session, findings, tags, mask, restored })
+        let dear = Mutex::default();
+        Ok(Walk { engine, policy, now, event, masked, session, findings, tags, mask, restored, dear })
     }
 
     /// Walks until the decision is on record. Others may change the session meanwhile: then everything that was known
     /// is looked at again.
     pub(crate) fn run(&self) -> Result<Decision, EngineError> {
+        let mut salt = None;
         for _ in 0..MAX_TRIES {
             let mut known = Known { session: Session::new(&*self.session), ..Known::default() };
+            known.facts.request_salt.clone_from(&salt);
             let decision = self.settle(&mut known)?;
+            if salt.is_none() && approvals::has_used_name(&**self.engine.store(), &decision)? {
+                salt = Some(unique_id());
+                continue;
+            }
             let read = if self.restored.is_some() {
                 Vec::new()
             } else {
                 known.versions.clone().into_iter().collect()
             };
             let record = self.record(decision, known)?;
-            let approvals = approvals::changes(&**self.engine.store(), &record)?;
+            let approvals = approvals::changes(
+                &**self.engine.store(),
+                self.policy,
+                self.engine.fingerprint_key(),
+                &record,
+            )?;
+            let notices = notices::of(&record, &approvals);
             let commit = Commit {
-                record: &record,
                 read,
                 changes: record.decision.changes.clone(),
                 replace_all: self.restored.clone(),
                 approvals,
+                notices,
+                ..Commit::new(&record)
             };
             match self.engine.store().commit(&commit) {
                 Ok(place) => {
                     self.engine.tell(&record);
+                    self.engine.tell_others(&commit.notices);
+                    self.engine.alert_on(&record);
                     let mut decision = record.decision;
                     decision.audit = Aside(Some(place));
                     return Ok(decision);
@@ -115,11 +144,12 @@ impl<'e> Walk<'e> {
 
     /// Evaluates and fetches until nothing is lacking.
     fn settle(&self, known: &mut Known) -> Result<Decision, EngineError> {
-        let denied = self.event.call_id().map(denied_key);
-        self.load(known, [HALTED, ROOT].into_iter().chain(denied.as_deref()))?;
+        let standing = standing_keys(&self.event, &self.session);
+        self.load(known, standing.iter().map(String::as_str).chain([ROOT]))?;
         let pinned = known.session.slices.remove(ROOT).flatten();
         let root = self.root(pinned.as_ref());
         known.facts.root = root.as_ref().map(|root| root.real.clone());
+        known.facts.own_places = self.engine.own_places(known.facts.root.as_deref());
         known.facts.root_aliases = root.as_ref().map(|root| root.aliases.clone()).unwrap_or_default();
         if self.event.tool.is_some() {
             known.facts.insert(FactKey::Action, self.fetch(&FactKey::Action, known));
@@ -139,8 +169,13 @@ impl<'e> Walk<'e> {
                 }
                 return Ok(decision);
             }
-            let Needs { slices, facts } = evaluation.needs;
+            let Needs { slices, mut facts } = evaluation.needs;
             self.load(known, slices.iter().map(String::as_str))?;
+            let dear = facts.extract_if(.., is_dear).collect::<Vec<_>>();
+            // What costs much is fetched when nothing else is lacking: it may not be needed once that is known.
+            if slices.is_empty() && facts.is_empty() {
+                self.fetch_dear(dear, known);
+            }
             for key in facts {
                 let fact = self.fetch(&key, known);
                 known.facts.insert(key, fact);
@@ -202,7 +237,39 @@ impl<'e> Walk<'e> {
             FactKey::PersonalData => self.findings_of(of_event::personal_data),
             FactKey::Injections => self.findings_of(of_event::injections),
             FactKey::Script(place) => self.engine.files().script(root, place),
+            FactKey::Command(run) => self.engine.files().command(root, run, self.engine.fingerprint_key()),
+            FactKey::Tree(patterns) => self.engine.files().tree(root, patterns),
+            FactKey::Git => self.engine.files().git(root),
             FactKey::Answer(name) => Fact::Unavailable(format!("no probe answers `{name}`")),
+        }
+    }
+
+    /// Fetches facts that cost much: once for this event, however often it is tried, and several at a time.
+    fn fetch_dear(&self, keys: Vec<FactKey>, known: &mut Known) {
+        let mut fetched = self.dear.lock().unwrap_or_else(PoisonError::into_inner);
+        let lacking: Vec<&FactKey> = keys.iter().filter(|key| !fetched.contains_key(*key)).collect();
+        for batch in lacking.chunks(AT_A_TIME) {
+            let facts = &*known;
+            let found: Vec<(FactKey, Fact)> = match batch {
+                [key] => vec![((*key).clone(), self.fetch(key, facts))],
+                _ => thread::scope(|scope| {
+                    let running: Vec<_> = batch
+                        .iter()
+                        .map(|key| ((*key).clone(), scope.spawn(|| self.fetch(key, facts))))
+                        .collect();
+                    let ended = running.into_iter().map(|(key, thread)| {
+                        let fact = thread.join();
+                        (key, fact.unwrap_or_else(|_| Fact::Unavailable("its probe failed".to_owned())))
+                    });
+                    ended.collect()
+                }),
+            };
+            fetched.extend(found);
+        }
+        for key in keys {
+            if let Some(fact) = fetched.get(&key) {
+                known.facts.insert(key, fact.clone());
+            }
         }
     }
 

@@ -1,8 +1,11 @@
-//! `midrail check`: decides one event.
+//! `midrail check`: decides one event, or a stream of them.
+
+mod stream;
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use midrail::store::Keys;
 use midrail::{Cache, Decision, Effect, Engine, Event, Load, Loaded, SqliteStore, places};
@@ -13,8 +16,9 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::input::{self, Packs, StoreFile};
 use crate::output::Output;
+use crate::when;
 
-/// Decide one event, and record the decision.
+/// Decide one event, or a stream of them, and record the decisions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit::OF_CHECK)]
 pub(crate) struct Args {
@@ -28,9 +32,20 @@ pub(crate) struct Args {
     /// The folder that paths are resolved against [default: the event's cwd, else this folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
+    /// Decide a stream: one event a line, one answer each as it comes. The packs are those of this folder, and are read
+    /// again when they change
+    #[arg(long)]
+    stream: bool,
+    /// Where a person is asked, wait so long for the answer and decide with it: 500ms, 45s, 10m. Keep it below the
+    /// time-out of the host
+    #[arg(long, value_name = "DURATION", value_parser = when::duration)]
+    wait: Option<Duration>,
 }
 
 pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, Failure> {
+    if args.stream {
+        return stream::run(&args, output);
+    }
     let mut event = read(&args)?;
     let store = args.store.path().and_then(|path| Ok(SqliteStore::open(path)?));
     let here = env::current_dir().ok();
@@ -49,18 +64,22 @@ pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, Failure> {
     }
     let project = folder.and_then(|folder| places::project(&folder).or(Some(folder)));
     let revision = loaded.policy.revision().clone();
-    let decision = match store.and_then(|store| decide(&args, store, project, loaded, event.clone())) {
-        Ok(decision) => decision,
+    match store.and_then(|store| decide(&args, store, project, loaded, event.clone())) {
+        Ok((engine, decision)) => {
+            print(&event, &decision, engine.how_to_ask(&decision), output)?;
+            // The answer does not wait for notices that are still under way.
+            output.flush()?;
+            drop(engine);
+            Ok(Exit::of(decision.effect))
+        }
         // INVARIANT: no record, no allow.
         Err(failure) => {
             let decision = Decision { policy: revision, ..refusal(&failure) };
-            print(&event, &decision, output)?;
+            print(&event, &decision, None, output)?;
             output.remark(&failure);
-            return Ok(Exit::of(decision.effect));
+            Ok(Exit::of(decision.effect))
         }
-    };
-    print(&event, &decision, output)?;
-    Ok(Exit::of(decision.effect))
+    }
 }
 
 fn is_below(folder: &Path, other: &Path) -> bool {
@@ -84,20 +103,27 @@ fn read(args: &Args) -> Result<Event, Failure> {
     })
 }
 
+/// The decision, and the engine that made it.
 fn decide(
     args: &Args,
     store: SqliteStore,
     project: Option<PathBuf>,
     loaded: Loaded,
     event: Event,
-) -> Result<Decision, Failure> {
-    let mut engine = Engine::builder(loaded.policy, &loaded.source).store(Arc::new(store));
+) -> Result<(Engine, Decision), Failure> {
+    let own = input::own_places(store.path());
+    let mut engine = Engine::builder(loaded.policy, &loaded.source).store(Arc::new(store)).own_places(own);
     if let Some(root) = &args.root {
         engine = engine.root(root);
     } else if let Some(project) = project {
         engine = engine.project(project);
     }
-    Ok(engine.build()?.try_decide(event)?)
+    let engine = engine.build()?;
+    let decision = match args.wait {
+        Some(at_most) => engine.try_decide_and_wait(event, at_most)?,
+        None => engine.try_decide(event)?,
+    };
+    Ok((engine, decision))
 }
 
 fn refusal(failure: &Failure) -> Decision {
@@ -113,11 +139,19 @@ fn refusal(failure: &Failure) -> Decision {
     }
 }
 
-fn print(event: &Event, decision: &Decision, output: &mut Output) -> Result<(), Failure> {
+fn print(
+    event: &Event,
+    decision: &Decision,
+    ask: Option<String>,
+    output: &mut Output,
+) -> Result<(), Failure> {
     if output.is_json() {
-        return output.json_text(&wire::encode(decision));
+        // Hosts hand the advice to the agent.
+        let advice: Vec<String> = decision.advice.clone().into_iter().chain(ask).collect();
+        let advice = (!advice.is_empty()).then(|| advice.join(" "));
+        return output.json_text(&wire::encode(&Decision { advice, ..decision.clone() }));
     }
-    for line in decision::block(event, decision, output) {
+    for line in decision::block(event, decision, ask.as_deref(), output) {
         output.line(line)?;
     }
     Ok(())

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use midrail::store::{AuditLog, Expect};
 use midrail::{
-    Clock, Decision, Effect, Engine, Event, Load, ManualClock, Permit, SessionHandle, SqliteStore, Store,
-    ToolResult,
+    Clock, Decision, Effect, Engine, Event, Load, ManualClock, Permit, Person, SessionHandle, SqliteStore,
+    Store, ToolResult,
 };
 use midrail_doors::wire;
 use serde_json::{Value, json};
@@ -207,7 +207,8 @@ impl<'o> Player<'o> {
         let publish = json!({"version": "1.0"});
         let approval = self.act("publish", &publish, Effect::Escalate)?.approval;
         if let Some(approval) = approval {
-            self.engine.answer(&approval.id, true, "ada", Some("looks good"))?;
+            let ada = Person::vouched_for("ada", ["maintainer"]);
+            self.engine.answer(&approval.id, true, &ada, Some("looks good"))?;
         }
         self.act("publish", &publish, Effect::Allow)?;
         self.act("publish", &publish, Effect::Escalate)?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use midrail::pack::diagnostic::visible;
 use midrail::pack::raw::AlertRule;
-use midrail::pack::{Placement, outline};
-use midrail::{Definition, Document, Entry, Loaded, Mode, Tools, page, summary};
+use midrail::pack::{Channel, Placement, outline};
+use midrail::{Authorities, Bypass, Definition, Document, Entry, Loaded, Mode, Risk, Tools, page, summary};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -50,7 +50,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         (false, false) => {
             view.print_layers(output)?;
             view.print_definitions(output)?;
+            view.print_approvals(output)?;
             view.print_alerts(output)?;
+            view.print_channels(output)?;
             view.print_words(&sentences, output)?;
         }
     }
@@ -126,7 +128,17 @@ impl View<'_> {
     }
 
     fn table(&self, entries: &[&Entry]) -> Table {
-        let mut table = Table::new(&["guardrail", "priority", "effect", "mode", "lock", "on", "tools"]);
+        let mut table = Table::new(&[
+            "guardrail",
+            "priority",
+            "effect",
+            "mode",
+            "lock",
+            "from risk",
+            "lifted by",
+            "on",
+            "tools",
+        ]);
         for Entry { spec, guardrail } in entries {
             let effect = spec.effect.unwrap_or_else(|| guardrail.ceiling());
             let on: Vec<&str> = spec.on.iter().map(|kind| kind.word()).collect();
@@ -136,6 +148,8 @@ impl View<'_> {
                 styled(effect.word(), effect_style(effect)),
                 if spec.mode == Mode::Shadow { styled("shadow", Style::Caution) } else { cell("enforce") },
                 cell(if self.is_locked(&spec.id) { "locked" } else { "" }),
+                cell(spec.from_risk.map_or("any", Risk::word)),
+                cell(short(lifted_by(&spec.bypass), 24)),
                 cell(on.join(", ")),
                 cell(short(&tools(spec, &guardrail.tools()), 48)),
             ]);
@@ -160,6 +174,76 @@ impl View<'_> {
         Ok(())
     }
 
+    /// Who answers what guardrails put to people.
+    fn print_approvals(&self, output: &mut Output) -> Result<(), Failure> {
+        const NAME: usize = 11;
+        let authorities = self.loaded.policy.authorities();
+        let emergency = match &authorities.emergency {
+            None => "off: nobody but a person lifts a guardrail".to_owned(),
+            Some(rule) => format!(
+                "for `{}`: granted where nobody answers within {}, and to be reviewed within {}",
+                rule.described,
+                span(rule.wait_s),
+                span(rule.review_within_s)
+            ),
+        };
+        let title = output.paint().style(Style::Strong, "approvals");
+        output.line(format!("\n{title}"))?;
+        for (name, text) in [
+            ("order", authorities.order.join(" < ")),
+            ("supervisors", authorities.supervisors.join(", ")),
+            ("people", authorities.humans.join(", ")),
+            (
+                "time",
+                format!(
+                    "{} for each to answer a request to lift a guardrail",
+                    span(authorities.bypass_timeout_s)
+                ),
+            ),
+            ("emergency", emergency),
+        ] {
+            let room = output.width().saturating_sub(NAME + 4).max(20);
+            let mut names = std::iter::once(name).chain(std::iter::repeat(""));
+            for line in wrap(&text, room) {
+                let name = format!("{:<NAME$}", names.next().unwrap_or_default());
+                output.line(format!("  {}  {line}", output.paint().style(Style::Dim, name)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where notices go beside the log.
+    fn print_channels(&self, output: &mut Output) -> Result<(), Failure> {
+        let mut table = Table::new(&["for", "webhook", "command", "log"]);
+        for (to, channel) in self.channels() {
+            table.row(vec![
+                cell(short(to, 40)),
+                cell(short(channel.webhook.as_deref().unwrap_or_default(), 60)),
+                cell(short(channel.command.as_deref().unwrap_or_default(), 60)),
+                cell(if channel.log == Some(false) { "no" } else { "yes" }),
+            ]);
+        }
+        if table.is_empty() {
+            return Ok(());
+        }
+        let paint = output.paint();
+        let aside = paint.style(Style::Dim, "all of them are kept: midrail notices");
+        output.line(format!("\n{}  {aside}", paint.style(Style::Strong, "notices")))?;
+        for line in table.lines(paint, 2, output.width()) {
+            output.line(line)?;
+        }
+        Ok(())
+    }
+
+    /// Where notices go, by whom they are for. A higher layer has the say.
+    fn channels(&self) -> BTreeMap<&str, &Channel> {
+        let mut channels = BTreeMap::new();
+        for (to, channel) in self.loaded.source.0.iter().flat_map(|layered| &layered.pack.notify) {
+            channels.entry(to.as_str()).or_insert(channel);
+        }
+        channels
+    }
+
     fn print_alerts(&self, output: &mut Output) -> Result<(), Failure> {
         let mut table = Table::new(&["alert", "condition", "action", "pack"]);
         let mut is_empty = true;
@@ -177,7 +261,7 @@ impl View<'_> {
         }
         let paint = output.paint();
         let title = paint.style(Style::Strong, "alerts");
-        output.line(format!("\n{title}  {}", paint.style(Style::Dim, "checked, and not evaluated yet")))?;
+        output.line(format!("\n{title}"))?;
         for line in table.lines(paint, 2, output.width()) {
             output.line(line)?;
         }
@@ -223,13 +307,15 @@ impl View<'_> {
             .map(|(document, alert)| {
                 json!({
                     "name": alert.name, "condition": alert.condition, "action": alert.action,
-                    "file": document.path, "evaluated": false,
+                    "cooldown_s": alert.cooldown.map_or(600, |time| time.whole()), "file": document.path,
                 })
             })
             .collect();
         json!({
             "revision": self.loaded.policy.revision(), "mode": self.loaded.policy.mode(), "packs": packs,
-            "guardrails": guardrails, "definitions": definitions, "alerts": alerts, "prompt": sentences,
+            "guardrails": guardrails, "definitions": definitions, "alerts": alerts,
+            "approvals": approvals_json(self.loaded.policy.authorities()), "notify": self.channels(),
+            "prompt": sentences,
         })
     }
 
@@ -240,10 +326,49 @@ impl View<'_> {
             "id": spec.id, "description": spec.description, "priority": spec.priority,
             "category": spec.category.word(), "on": spec.on, "tools": tool_list(&spec.tools, &guardrail.tools()),
             "effect": spec.effect.unwrap_or_else(|| guardrail.ceiling()), "mode": spec.mode,
-            "locked": self.is_locked(&spec.id),
+            "locked": self.is_locked(&spec.id), "from_risk": spec.from_risk, "effect_by_risk": spec.effect_by_risk,
+            "bypass": bypass_json(&spec.bypass), "approver": spec.approver,
+            "approval_timeout_s": spec.approval_timeout_s,
             "layer": document.map(|(layer, _)| layer.word()), "file": document.map(|(_, document)| &document.path),
             "line": place.map(|place| place.line), "column": place.map(|place| place.column),
         }))
+    }
+}
+
+/// Who may lift a guardrail for one action.
+fn lifted_by(bypass: &Bypass) -> &str {
+    match bypass {
+        Bypass::Never => "nobody",
+        Bypass::Emergency => "emergency",
+        Bypass::By(role) => role,
+    }
+}
+
+fn bypass_json(bypass: &Bypass) -> Value {
+    match bypass {
+        Bypass::Never => json!({"allowed": false}),
+        Bypass::Emergency => json!({"allowed": false, "emergency": true}),
+        Bypass::By(role) => json!({"allowed": true, "requires_approval": role}),
+    }
+}
+
+fn approvals_json(authorities: &Authorities) -> Value {
+    let emergency = authorities.emergency.as_ref().map(|rule| {
+        json!({"only_for": rule.described, "wait_s": rule.wait_s, "review_within_s": rule.review_within_s})
+    });
+    json!({
+        "order": authorities.order, "supervisors": authorities.supervisors, "humans": authorities.humans,
+        "bypass_timeout_s": authorities.bypass_timeout_s, "emergency": emergency,
+    })
+}
+
+/// Seconds in their largest whole unit.
+fn span(seconds: u32) -> String {
+    match seconds {
+        0 => "0 s".to_owned(),
+        _ if seconds.is_multiple_of(3_600) => format!("{} h", seconds / 3_600),
+        _ if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        _ => format!("{seconds} s"),
     }
 }
 

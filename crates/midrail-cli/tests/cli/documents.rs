@@ -63,6 +63,7 @@ fn every_command_of_the_pages_works() {
         "docs/guide/testing.md",
         "docs/guide/library.md",
         "docs/guide/audit.md",
+        "docs/guide/operations.md",
     ] {
         let world = lived_in();
         for line in lines(&page(name)).into_iter().filter(|line| !line.starts_with("echo ")) {
@@ -72,6 +73,44 @@ fn every_command_of_the_pages_works() {
         }
     }
     assert!(count >= 10, "only {count} commands were found");
+}
+
+/// A text in which what differs from run to run is replaced, and spaces do not count.
+fn steady(text: &str) -> String {
+    let is_id = |word: &str| word.len() >= 16 && word.chars().all(|c| c.is_ascii_hexdigit());
+    let is_time = |word: &str| word.len() >= 9 && word.ends_with('Z') && word.contains(':');
+    let is_day = |word: &str| word.len() == 10 && word.starts_with("20") && word.matches('-').count() == 2;
+    let steady = |word: &str| {
+        let bare = word.trim_matches(['`', ',', '.', '(', ')', ';']);
+        match bare {
+            id if is_id(id) || id.starts_with("mrk_") => word.replace(bare, "ID"),
+            time if is_time(time) || is_day(time) => word.replace(bare, "TIME"),
+            _ => word.to_owned(),
+        }
+    };
+    text.split_whitespace().map(steady).collect::<Vec<_>>().join(" ")
+}
+
+/// The guide is one session of a shell: every line ends as its comment says (`# exits with 2`, else 0), and what it
+/// shows is what comes out.
+#[test]
+fn the_story_of_the_approvals_guide_happens_as_told() {
+    let guide = page("docs/guide/approvals.md");
+    let world = World::with_pack(blocks(&guide, "yaml")[0]);
+    let lines: Vec<&str> = blocks(&guide, "sh").into_iter().flat_map(str::lines).collect();
+    assert!(lines.len() >= 10, "only {} lines were found", lines.len());
+    let mut script = String::new();
+    for line in lines {
+        let (command, comment) = line.split_once("  #").unwrap_or((line, ""));
+        let code: i32 = comment.trim().strip_prefix("exits with ").map_or(0, |code| code.parse().unwrap());
+        script.push_str(&format!("{command}\n[ $? -eq {code} ] || echo 'NOT AS TOLD:' {command:?}\n"));
+    }
+    let ended = shell(&world, &script);
+    let out = format!("{}\n{}", ended.out, ended.err);
+    assert!(!out.contains("NOT AS TOLD"), "{out}");
+    for block in blocks(&guide, "text") {
+        assert!(steady(&out).contains(&steady(block)), "this did not come out:\n{block}\n\nbut:\n{out}");
+    }
 }
 
 #[test]

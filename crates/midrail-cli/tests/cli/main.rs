@@ -7,6 +7,7 @@
     reason = "a test that cannot go on is to stop, loudly; helpers of tests are not in a #[test] function"
 )]
 
+mod approvals;
 mod audit;
 mod bad_input;
 mod check;
@@ -15,10 +16,13 @@ mod detect;
 mod documents;
 mod explain;
 mod lint;
+mod operations;
 mod policy;
 mod processes;
 mod replay;
 mod schema;
 mod shell;
+mod stats;
+mod stream;
 mod test;
 mod world;

@@ -23,10 +23,10 @@ fn layers_are_shown_with_their_guardrails() {
     let ended = world.run(&["policy"]).code(0);
     for part in [
         "always on  in every policy",
-        "builtin-001      1         block   enforce  locked  before_tool  all",
+        "builtin-001      1         block     enforce  locked  low        emergency  before_tool                  all",
         ".midrail/pack.yaml  pack p 2, locked",
-        "tests-first  61        block   enforce  locked  before_tool  deploy, test",
-        "careful      100       warn    shadow   locked  before_tool  rm",
+        "tests-first  61        block   enforce  locked  any        emergency  before_tool  deploy, test",
+        "careful      100       warn    shadow   locked  any        emergency  before_tool  rm",
         "revision  sha256:",
         "definition  coder",
         "token_budget: 1000",
@@ -69,13 +69,13 @@ fn the_guardrails_of_a_tool() {
 }
 
 #[test]
-fn alerts_are_shown_and_told_not_to_be_evaluated() {
+fn alerts_are_shown() {
     let world = World::with_pack(
         "pack: p\nalerts:\n  - {name: many-blocks, condition: 'block_rate > 30% over 10 minute window', action: notify ada}\n",
     );
-    world.run(&["policy"]).code(0).says("many-blocks").says("notify ada").says("not evaluated yet");
+    world.run(&["policy"]).code(0).says("many-blocks").says("notify ada");
     assert_eq!(world.run(&["policy", "--json"]).code(0).json()["alerts"][0]["name"], "many-blocks");
-    world.run(&["lint"]).code(0).says("[alert-not-evaluated]").says("1 note");
+    world.run(&["lint"]).code(0).says("nothing");
 }
 
 #[test]
@@ -89,4 +89,33 @@ fn a_guardrail_without_words_says_what_it_does() {
         .says("`x` does not allow deploy.")
         .says("`y` asks a person about a or b.")
         .says("`z` warns about c.");
+}
+
+#[test]
+fn who_answers_and_where_notices_go_is_shown() {
+    let world = World::with_pack(
+        "pack: p\nguardrails:\n  - {id: x, tools: deploy, bypass: {allowed: true, requires_approval: architect}}\n\
+         approvals:\n  order: [reviewer, architect, human_operator]\n  bypass_timeout: 10m\n\
+         \u{20} emergency: {only_for: \"tool.name == 'stop'\", wait: 90s, review_within: 12h}\n\
+         notify:\n  architect: {webhook: 'http://127.0.0.1:9/x', log: false}\n",
+    );
+    let ended = world.run(&["policy"]).code(0);
+    for part in [
+        "x          100       block   enforce        any        architect  before_tool  deploy",
+        "\napprovals\n  order        reviewer < architect < human_operator\n",
+        "\n  supervisors  architect, human_operator\n  people       human_operator\n",
+        "\n  time         10 min for each to answer",
+        "\n  emergency    for `tool.name == 'stop'`: granted where nobody answers within 90 s, and to be reviewed within 12 h\n",
+        "\nnotices  all of them are kept: midrail notices\n",
+        "\n  architect  http://127.0.0.1:9/x           no\n",
+    ] {
+        assert!(ended.out.contains(part), "`{part}` is not in:\n{}", ended.out);
+    }
+    let policy = world.run(&["policy", "--json"]).code(0).json();
+    assert_eq!(policy["approvals"]["emergency"]["wait_s"], 90);
+    assert_eq!(policy["notify"]["architect"]["log"], false);
+    let x = policy["guardrails"].as_array().unwrap().iter().find(|it| it["id"] == "x").unwrap().clone();
+    assert_eq!(x["bypass"], json!({"allowed": true, "requires_approval": "architect"}));
+    let plain = World::with_pack("pack: p\n").run(&["policy"]).code(0);
+    assert!(plain.out.contains("emergency    off: nobody but a person") && !plain.out.contains("\nnotices"));
 }

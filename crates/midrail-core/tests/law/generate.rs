@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    Agent, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, HALTED, Handoff, Mode, OnFault,
-    Recovery, Redaction, Task, ToolCall, ToolResult, Verdict,
+    Agent, Bypass, CallUsage, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, HALTED, Handoff,
+    Mode, OnFault, Recovery, Redaction, Risk, Task, ToolCall, ToolResult, Usage, Verdict,
 };
 use proptest::collection::vec;
 use proptest::option::{of, weighted};
@@ -82,6 +82,10 @@ fn effects() -> BoxedStrategy<Effect> {
         1 => Just(Effect::Halt),
     ]
     .boxed()
+}
+
+fn risks() -> impl Strategy<Value = Risk> {
+    select(&[Risk::Low, Risk::Medium, Risk::High, Risk::Critical][..])
 }
 
 fn faults() -> impl Strategy<Value = OnFault> {
@@ -192,6 +196,15 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
         select(&[60_u32, 1_800][..]),
         any::<bool>(),
     );
+    let risk = (
+        prop_oneof![
+            1 => Just(Bypass::Never),
+            1 => Just(Bypass::Emergency),
+            3 => Just(Bypass::By("architect".to_owned())),
+        ],
+        weighted(0.2, risks()),
+        prop_oneof![4 => Just(false), 1 => Just(true)],
+    );
     let learns = prop_oneof![
         2 => Just(Learns::Nothing),
         2 => Just(Learns::Counts),
@@ -201,8 +214,8 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
         1 => words(SHARED).prop_map(Learns::Copies),
     ];
     let check = (deeds(), 0_usize..7, weighted(0.2, Just(())), many_kinds(), learns);
-    (place, dress, check)
-        .prop_map(|(place, dress, check)| {
+    (place, dress, risk, check)
+        .prop_map(|(place, dress, (bypass, from_risk, effect_by_risk), check)| {
             let (priority, category, on, tools, governs, agents, tasks, when) = place;
             let (
                 effect,
@@ -219,6 +232,8 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
             ) = dress;
             let (does, above, consequences, watches, learns) = check;
             let strongest = Effect::LADDER.iter().position(|effect| *effect == does.strongest()).unwrap();
+            // One whose effect follows from the risk can say a block.
+            let strongest = if effect_by_risk { strongest.max(5) } else { strongest };
             // Half of them claim exactly what they can say, the others something at or above it.
             let ceiling = Effect::LADDER[if above < 3 { strongest } else { strongest.max(above) }];
             Plan {
@@ -241,6 +256,9 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
                 max_attempts,
                 approval_timeout_s,
                 per_prompt,
+                bypass,
+                from_risk,
+                effect_by_risk,
                 ceiling,
                 has_consequences: consequences.is_some(),
                 watches,
@@ -282,8 +300,22 @@ fn backings() -> BoxedStrategy<Backing> {
         1 => Just(Some(Value::Null)),
     ];
     let digest = weighted(0.1, Just("d-1".to_owned()));
-    (counters, states, shared, facts, halted, weighted(0.03, Just(())), lost, digest)
-        .prop_map(|(counters, states, shared, facts, halted, halted_is_lost, lost, action_digest)| {
+    // What holds across sessions: who is quarantined, how far tasks are, and what they used.
+    let standing = vec(
+        prop_oneof![
+            words(&["impl-1", "session:s-1"])
+                .prop_map(|who| (format!("shared/quarantine/{who}"), json!({"reason": "it failed"}))),
+            words(&["suspended", "active", "completed"])
+                .prop_map(|status| ("shared/task/t-1".to_owned(), json!({"status": status}))),
+            (0_u32..120).prop_map(|tokens| ("shared/spent/t-1".to_owned(), json!({"tokens": tokens}))),
+            Just(("spent/".to_owned(), json!({"tokens": 90.0, "since": minute(-5).to_string()}))),
+        ],
+        0..2,
+    );
+    let world = (counters, states, shared, facts, prop_oneof![3 => Just(Vec::new()), 1 => standing]);
+    (world, halted, weighted(0.03, Just(())), lost, digest)
+        .prop_map(|(world, halted, halted_is_lost, lost, action_digest)| {
+            let (counters, states, shared, facts, standing) = world;
             let mut backing = Backing { action_digest, ..Backing::new() };
             let mut slices: BTreeMap<String, Value> = counters.into_iter().collect();
             for (id, name, one) in states {
@@ -292,6 +324,7 @@ fn backings() -> BoxedStrategy<Backing> {
             for key in shared {
                 slices.insert(key.to_owned(), json!(1));
             }
+            slices.extend(standing);
             slices.extend(halted.map(|halted| (HALTED.to_owned(), halted)));
             backing.slices = slices;
             backing.facts = facts.into_iter().map(|(name, fact)| (FactKey::Answer(name), fact)).collect();
@@ -308,11 +341,17 @@ fn backings() -> BoxedStrategy<Backing> {
 /// What a person may have answered, long ago or not.
 fn answers() -> BoxedStrategy<Option<Value>> {
     let state = words(&["pending", "approved", "approved", "denied", "in no shape"]);
+    let kind = of(words(&["escalation", "bypass", "bypass"]));
+    let urgency = of(words(&["normal", "emergency"]));
+    let role = of(words(&["reviewer", "architect", "human_operator"]));
     let expires = select(&[None, Some(-5), Some(0), Some(1), Some(30)][..]);
     prop_oneof![
-        12 => (state, expires).prop_map(|(state, expires)| {
+        12 => (state, expires, kind, urgency, role).prop_map(|(state, expires, kind, urgency, role)| {
             let expires = expires.map(|at| minute(at).to_string());
-            Some(json!({"id": "a-1", "state": state, "by": "ada", "expires": expires}))
+            Some(json!({
+                "id": "a-1", "state": state, "by": "ada", "expires": expires,
+                "kind": kind, "urgency": urgency, "role": role,
+            }))
         }),
         1 => Just(Some(json!(7))),
         1 => Just(Some(Value::Null)),
@@ -335,12 +374,31 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
     });
     let who = (
         of(words(&["impl-1", "rev-1"])).prop_map(|id| Agent { id, ..Agent::default() }),
-        of(words(&["t-1", "t-2"])).prop_map(|id| Task { id, ..Task::default() }),
+        (
+            of(words(&["t-1", "t-2"])),
+            weighted(0.3, risks()),
+            weighted(0.3, Just(100_u64)),
+            weighted(0.1, Just(600.0)),
+        )
+            .prop_map(|(id, risk, token_budget, time_budget_s)| Task {
+                id,
+                risk,
+                token_budget,
+                time_budget_s,
+                ..Task::default()
+            }),
+    );
+    let usage = (of(select(&[10_u64, 50, 60, 81, 99, 100][..])), weighted(0.3, Just(7_u64))).prop_map(
+        |(tokens, call)| Usage {
+            tokens,
+            call: call.map(|tokens| CallUsage { tokens: Some(tokens), ..CallUsage::default() }),
+            ..Usage::default()
+        },
     );
     let text = words(&["my password is hunter2 é", "hello"]);
     let time = weighted(0.9, (0_i64..3).prop_map(minute));
-    (kinds(), weighted(0.9, tool), result, of(who), of(text), time, of(words(&["p-1", "p-2"])))
-        .prop_map(|(kind, tool, result, who, text, time, prompt)| {
+    (kinds(), weighted(0.9, tool), result, of(who), of(text), time, of(words(&["p-1", "p-2"])), of(usage))
+        .prop_map(|(kind, tool, result, who, text, time, prompt, usage)| {
             let is_tool = matches!(kind, EventKind::BeforeTool | EventKind::AfterTool);
             let is_handoff = matches!(kind, EventKind::BeforeHandoff | EventKind::AfterHandoff);
             let (agent, task) = who.unzip();
@@ -349,6 +407,7 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
                 agent,
                 task,
                 prompt,
+                usage,
                 tool: tool.filter(|_| is_tool),
                 result: (kind == EventKind::AfterTool).then_some(result),
                 text: text.filter(|_| !is_tool),

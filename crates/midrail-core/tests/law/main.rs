@@ -15,6 +15,7 @@
 
 mod agreement;
 mod approvals;
+mod bypass;
 mod faults;
 mod generate;
 mod ladder;

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Once};
 
 use midrail_core::{
-    Category, Changes, Context, Effect, Entry, EventKind, Fault, Guardrail, Missing, Mode, OnFault, Policy,
-    Spec, Tools, Verdict,
+    Bypass, Category, Changes, Context, Effect, Entry, EventKind, Fault, Guardrail, Missing, Mode, OnFault,
+    Policy, Risk, Spec, Tools, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -33,6 +33,9 @@ pub(crate) struct Plan {
     pub(crate) on_exhausted: OnFault,
     pub(crate) approval_timeout_s: u32,
     pub(crate) per_prompt: bool,
+    pub(crate) bypass: Bypass,
+    pub(crate) from_risk: Option<Risk>,
+    pub(crate) effect_by_risk: bool,
     pub(crate) does: Does,
     /// Never below what `does` can say: these guardrails do not lie.
     pub(crate) ceiling: Effect,
@@ -114,6 +117,9 @@ pub(crate) fn plan(id: &str, does: Does) -> Plan {
         on_exhausted: OnFault::Escalate,
         approval_timeout_s: 1_800,
         per_prompt: false,
+        bypass: Bypass::default(),
+        from_risk: None,
+        effect_by_risk: false,
         ceiling: does.strongest(),
         does,
         has_consequences: false,
@@ -176,6 +182,9 @@ impl Plan {
             on_exhausted: self.on_exhausted,
             approval_timeout_s: self.approval_timeout_s,
             per_prompt: self.per_prompt,
+            bypass: self.bypass.clone(),
+            from_risk: self.from_risk,
+            effect_by_risk: self.effect_by_risk,
             ..Spec::new(self.id.as_str())
         };
         Entry { spec, guardrail: Arc::new(Scripted { plan: self.clone(), tools: tools(&self.governs) }) }

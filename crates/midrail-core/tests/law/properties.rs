@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    Aside, AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, HALTED, Meter, Mode, PolicyDenied,
-    Record, Session, Unmetered, decide, evaluate,
+    Aside, AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, Meter, Mode, PolicyDenied, Record,
+    Session, Unmetered, decide, evaluate,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -33,7 +33,8 @@ fn settled(plans: &[Plan], backing: &Backing, event: &Event) -> Settled {
 fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
     let task = event.task_id();
     let tool = event.tool_name().unwrap_or_default();
-    let mut keys = vec![HALTED.to_owned()];
+    let mut keys = midrail_core::standing_keys(event, "s-1");
+    keys.extend(["spent/".to_owned(), format!("shared/spent/{task}")]);
     keys.extend(backing.slices.keys().cloned());
     for Plan { id: whole_id, does, when, learns, .. } in &case.plans {
         let id = key_part(whole_id);
@@ -257,8 +258,10 @@ proptest! {
     #[test]
     fn a_policy_in_shadow_mode_lets_everything_pass(case in cases(12), event in events()) {
         let mut backing = case.backing(&event);
-        backing.slices.remove(HALTED);
-        backing.unreadable.remove(HALTED);
+        for key in midrail_core::standing_keys(&event, "s-1") {
+            backing.slices.remove(&key);
+            backing.unreadable.remove(&key);
+        }
         let shadow: Vec<Plan> =
             case.plans.iter().map(|plan| Plan { mode: Mode::Shadow, ..plan.clone() }).collect();
         let decision = settled(&shadow, &backing, &event).decision;

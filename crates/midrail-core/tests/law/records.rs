@@ -1,6 +1,8 @@
 //! Examples of records: what was decided can be written down, read back, and decided again.
 
-use midrail_core::{Effect, Event, Facts, HALTED, Policy, Record, Session, ToolResult, Verdict, decide};
+use midrail_core::{
+    Effect, Event, Facts, Policy, Record, Session, ToolResult, Verdict, decide, standing_keys,
+};
 use serde_json::{Value, json};
 
 use crate::plan::{Does, plan, policy, says};
@@ -56,7 +58,9 @@ fn a_slice_that_holds_null_is_none_now_and_in_a_replay() {
     let (present, absent) = (Verdict::block("it is there"), Verdict::allow());
     let policy = policy(&[plan("a", Does::Reads { key: "var/x".to_owned(), present, absent })]);
     let mut session = Session::new("s-1");
-    session.load(HALTED, Some(Value::Null));
+    for key in standing_keys(&write("a.rs"), "s-1") {
+        session.load(key, Some(Value::Null));
+    }
     session.load("var/x", Some(Value::Null));
     assert_eq!((session.get("var/x"), session.get("var/y")), (Some(None), None));
     let record = record(&policy, session, write("a.rs"));

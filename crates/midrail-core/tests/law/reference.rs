@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{
-    ApprovalKind, ApprovalRequest, Effect, Event, EventKind, Fact, FactKey, Mode, OnFault, Recovery,
-    Redaction, Retry, Verdict,
+    ApprovalKind, ApprovalRequest, Bypass, Category, Effect, Event, EventKind, Fact, FactKey, Mode, OnFault,
+    Recovery, Redaction, Retry, Risk, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -99,6 +99,8 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
     if !begins_anew {
         voices.extend(voice_of_the_law(backing));
     }
+    voices.extend(quarantined(backing, event));
+    voices.extend(not_at_work(backing, event));
     for plan in &chain {
         let is_asked = plan.on.contains(&event.kind) && governs(plan, event) && tool_fits(&plan.tools, event);
         if is_asked && let Some(said) = heard(plan, backing, event) {
@@ -168,6 +170,16 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         outcome.recovery = outcome.recovery.max(voice.verdict.recovery);
     }
 
+    if event.kind == EventKind::OnError
+        && let Some(voice) =
+            enforced.iter().find(|voice| voice.verdict.recovery == Some(Recovery::Quarantine))
+    {
+        let since = event.time.map(|time| time.to_string());
+        let quarantine = json!({"reason": voice.verdict.reason, "since": since});
+        outcome.changes.insert(format!("shared/quarantine/{}", actor(backing, event)), Some(quarantine));
+    }
+    outcome.changes.extend(spent(backing, event));
+
     // Once it is decided, those that watch learn from it.
     for plan in &chain {
         if plan.watches.contains(&event.kind) && governs(plan, event) && holds(plan, backing) == Ok(true) {
@@ -211,6 +223,100 @@ fn voice_of_the_law(backing: &Backing) -> Option<Voice> {
     Some(Voice { is_law: true, ..Voice::new("midrail", false, verdict) })
 }
 
+fn is_action(event: &Event) -> bool {
+    matches!(event.kind, EventKind::BeforeTool | EventKind::BeforeHandoff)
+}
+
+fn actor(backing: &Backing, event: &Event) -> String {
+    let agent = event.agent.as_ref().and_then(|agent| agent.id.clone());
+    agent.unwrap_or_else(|| format!("session:{}", backing.session))
+}
+
+fn law(verdict: Verdict) -> Voice {
+    Voice { is_law: true, ..Voice::new("midrail", false, verdict) }
+}
+
+fn quarantined(backing: &Backing, event: &Event) -> Option<Voice> {
+    let who = actor(backing, event);
+    match slice(backing, &format!("shared/quarantine/{who}")) {
+        _ if !is_action(event) => None,
+        Ok(None) => None,
+        Ok(Some(held)) => {
+            let reason = held["reason"].as_str().unwrap_or("");
+            let advice = "Stop here and report. A person lifts the quarantine once the cause is found.";
+            Some(law(Verdict::block(format!("`{who}` is quarantined: {reason}")).advise(advice)))
+        }
+        Err(missing) => Some(law(Verdict::block(missing))),
+    }
+}
+
+fn not_at_work(backing: &Backing, event: &Event) -> Option<Voice> {
+    let task = event.task.as_ref().and_then(|task| task.id.clone()).filter(|id| !id.is_empty())?;
+    match slice(backing, &format!("shared/task/{task}")) {
+        _ if !is_action(event) => None,
+        Ok(Some(held))
+            if ["draft", "suspended", "completed"].contains(&held["status"].as_str().unwrap_or("")) =>
+        {
+            let reason = format!("the task `{task}` is {}", held["status"].as_str().unwrap_or(""));
+            let advice = "Nothing is to be done for it now. Ask who set it so.";
+            Some(law(Verdict::block(reason).advise(advice)))
+        }
+        Ok(_) => None,
+        Err(missing) => Some(law(Verdict::block(missing))),
+    }
+}
+
+/// The share of the tightest budget that is left, from 1 to 0.
+fn left(backing: &Backing, event: &Event) -> Result<f64, String> {
+    let task = event.task.clone().unwrap_or_default();
+    let spent = spent_key(&task.id.clone().unwrap_or_default());
+    let usage = event.usage.clone().unwrap_or_default();
+    let mut left = 1.0_f64;
+    if let Some(budget) = task.token_budget {
+        let used = match usage.tokens {
+            Some(tokens) => tokens as f64,
+            None => slice(backing, &spent)?.and_then(|spent| spent["tokens"].as_f64()).unwrap_or(0.0),
+        };
+        left = left.min((budget as f64 - used) / budget as f64);
+    }
+    if let Some(budget) = task.time_budget_s {
+        let since = slice(backing, &spent)?.and_then(|spent| spent["since"].as_str()).map(str::to_owned);
+        let now = event.time.ok_or("the event tells no time")?;
+        let since: Option<jiff::Timestamp> = since.and_then(|text| text.parse().ok());
+        let used = since.map_or(0.0, |since| now.duration_since(since).as_secs_f64().max(0.0));
+        left = left.min((budget - used) / budget);
+    }
+    Ok(left.max(0.0))
+}
+
+fn spent_key(task: &str) -> String {
+    if task.is_empty() { "spent/".to_owned() } else { format!("shared/spent/{task}") }
+}
+
+/// What is added to the sum of a task that has a budget.
+fn spent(backing: &Backing, event: &Event) -> Changes {
+    let task = event.task.clone().unwrap_or_default();
+    let begins =
+        matches!(event.kind, EventKind::SessionStart | EventKind::BeforeModel | EventKind::BeforeTool);
+    let ends = matches!(event.kind, EventKind::AfterTool | EventKind::AfterModel);
+    let has_budget = task.token_budget.is_some() || task.time_budget_s.is_some();
+    let key = spent_key(&task.id.unwrap_or_default());
+    let Ok(before) = slice(backing, &key) else { return Changes::new() };
+    if !has_budget || !(begins || ends) {
+        return Changes::new();
+    }
+    let mut after = before.cloned().unwrap_or(json!({}));
+    if let (Some(time), true) = (event.time, after["since"].is_null()) {
+        after["since"] = json!(time.to_string());
+    }
+    let call = event.usage.as_ref().and_then(|usage| usage.call.as_ref()).and_then(|call| call.tokens);
+    if let (Some(tokens), true) = (call, ends) {
+        after["tokens"] = json!(after["tokens"].as_f64().unwrap_or(0.0) + tokens as f64);
+    }
+    let after = if after["since"].is_null() && after["tokens"].is_null() { json!({}) } else { after };
+    if before == Some(&after) { Changes::new() } else { Changes::from([(key, Some(after))]) }
+}
+
 /// What a guardrail said, or what is said in its place.
 struct Heard {
     verdict: Verdict,
@@ -229,7 +335,8 @@ fn step(on_fault: OnFault) -> Effect {
 fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
     let id = &plan.id;
     let at_fault = |on_fault: OnFault, reason: String, fault: &str| {
-        Some(Heard { verdict: Verdict::new(step(on_fault), reason), fault: Some(fault.to_owned()) })
+        let fault = Some(fault.to_owned());
+        Some(Heard { verdict: Verdict::new(step(on_fault), reason), fault })
     };
     let failed = |why: &str| at_fault(plan.on_error, format!("`{id}` failed: {why}"), why);
     let lacking =
@@ -263,6 +370,14 @@ fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
         },
     };
     let mut said = said.clone();
+    let risk = event.task.as_ref().and_then(|task| task.risk);
+    if let (Some(risk), true) = (risk, plan.effect_by_risk && said.effect != Effect::Allow) {
+        said.effect = match risk {
+            Risk::Low => Effect::Warn,
+            Risk::Medium => Effect::Escalate,
+            Risk::High | Risk::Critical => Effect::Block,
+        };
+    }
     if said.effect != Effect::Allow {
         said.effect = plan.effect.unwrap_or(said.effect);
         said.reason = plan.reason.clone().unwrap_or(said.reason);
@@ -280,6 +395,37 @@ fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voi
     let tool = event.tool.as_ref().map(|tool| tool.name.clone()).unwrap_or_default();
     let is_fault = said.fault.is_some();
     let mut voice = Voice { error: said.fault, ..Voice::new(&plan.id, is_shadow, said.verdict) };
+
+    // With next to nothing left, a warning stops the action. Budgets warn all the same, and an agent can always end.
+    let stops = !matches!(
+        event.kind,
+        EventKind::SessionStart
+            | EventKind::SessionEnd
+            | EventKind::AfterHandoff
+            | EventKind::OnError
+            | EventKind::BeforeStop
+            | EventKind::ApprovalDecided
+            | EventKind::Restored
+            | EventKind::Administered
+    );
+    if voice.verdict.effect == Effect::Warn && plan.category != Category::Budget && stops {
+        match left(backing, event) {
+            Ok(left) if left < 0.2 => {
+                let mode = if left > 0.0 { "lockdown" } else { "halt" };
+                voice.verdict.effect = Effect::Block;
+                voice.verdict.reason += &format!(
+                    " (in {mode}, with less than a fifth of the budget left, a warning stops the action)"
+                );
+            }
+            Ok(_) => {}
+            Err(missing) if step(plan.on_missing) > Effect::Warn => {
+                voice.verdict.effect = step(plan.on_missing);
+                voice.verdict.reason = format!("`{}` could not be checked: {missing}", plan.id);
+                voice.error = Some(missing);
+            }
+            Err(_) => {}
+        }
+    }
 
     // Warnings.
     if voice.verdict.effect == Effect::Warn && plan.warn_limit > 0 {
@@ -310,7 +456,12 @@ fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voi
     }
 
     // A person's answer. Shadow mode asks nobody.
-    if voice.verdict.effect == Effect::Escalate && !is_shadow {
+    let condition_lacks = matches!(&plan.when, When::Slice(key) if slice(backing, key).is_err());
+    let is_unfetched =
+        |error: &String| error.ends_with("was not loaded") || error.ends_with("was not looked up");
+    let is_too_early = voice.error.as_ref().is_some_and(|error| condition_lacks || is_unfetched(error));
+    let liftable = voice.verdict.effect == Effect::Block && plan.bypass != Bypass::Never && !is_too_early;
+    if (voice.verdict.effect == Effect::Escalate || liftable) && !is_shadow {
         ask_a_person(plan, &mut voice, backing, event);
     }
 
@@ -368,6 +519,11 @@ fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event
         action: action.clone(),
     };
     let Some(held) = kept(plan, voice, backing, &key) else { return };
+    let is_block = voice.verdict.effect == Effect::Block;
+    if is_block && held["kind"] != json!("bypass") {
+        // Nobody asked for this block to be lifted.
+        return;
+    }
     if held.is_null() {
         let timeout = jiff::SignedDuration::from_secs(i64::from(plan.approval_timeout_s));
         let expires = event.time.map(|time| time.checked_add(timeout).unwrap());
@@ -382,21 +538,63 @@ fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event
     let text = |name: &str| held[name].as_str().unwrap_or("").to_owned();
     let expires: Option<jiff::Timestamp> = text("expires").parse().ok();
     let is_over = expires.is_some_and(|expires| event.time.is_some_and(|now| now >= expires));
+    let is_bypass = text("kind") == "bypass";
+    let word = if is_bypass { "bypass" } else { "approval" };
     if text("state") == "denied" {
         voice.verdict.effect = Effect::Block;
-        voice.verdict.reason = format!("denied by {} ({}): {reason}", text("by"), text("id"));
+        let word = if is_bypass { "bypass " } else { "" };
+        voice.verdict.reason = format!("{word}denied by {} ({}): {reason}", text("by"), text("id"));
     } else if is_over {
         voice.verdict.effect = Effect::Block;
         let how = if text("state") == "approved" { "before it was used" } else { "with no answer" };
-        voice.verdict.reason = format!("the approval {} timed out {how}: {reason}", text("id"));
+        voice.verdict.reason = format!("the {word} {} timed out {how}: {reason}", text("id"));
         voice.tidied.insert(key);
     } else if text("state") == "approved" {
-        voice.verdict.effect = Effect::Allow;
-        voice.verdict.reason = format!("approved by {} ({}): {reason}", text("by"), text("id"));
-        voice.if_it_goes_on.insert(key, None);
+        match is_bypass.then(|| too_little_authority(plan, &held, is_block, backing, event)).flatten() {
+            None => {
+                voice.verdict.effect = Effect::Allow;
+                let word = if is_bypass { "lifted" } else { "approved" };
+                voice.verdict.reason = format!("{word} by {} ({}): {reason}", text("by"), text("id"));
+                voice.if_it_goes_on.insert(key, None);
+            }
+            Some(why) => {
+                voice.verdict.effect = Effect::Block;
+                voice.verdict.reason = format!("{reason} (the bypass {} does not hold: {why})", text("id"));
+            }
+        }
+    } else if is_block {
+        voice.verdict.reason = format!("{reason} (the bypass {} waits for an answer)", text("id"));
     } else {
         voice.request = Some(request(text("id"), expires));
     }
+}
+
+/// Why an approved bypass does not hold, if it does not.
+fn too_little_authority(
+    plan: &Plan,
+    held: &Value,
+    is_block: bool,
+    backing: &Backing,
+    event: &Event,
+) -> Option<String> {
+    let is_emergency = held["urgency"] == json!("emergency");
+    let role = held["role"].as_str().unwrap_or("");
+    if is_block && plan.bypass == Bypass::Emergency && !is_emergency {
+        return Some("this guardrail is lifted in an emergency only".to_owned());
+    }
+    let why = match left(backing, event) {
+        Err(missing) => return Some(missing),
+        Ok(left) if left > 0.5 => return None,
+        Ok(left) if left >= 0.2 && !["architect", "human_operator"].contains(&role) => {
+            "with half of the budget used, only a supervisor lifts guardrails"
+        }
+        Ok(left) if left > 0.0 && left < 0.2 && role != "human_operator" => {
+            "with less than a fifth of the budget left, only a person lifts guardrails"
+        }
+        Ok(0.0) if !is_emergency => "with the budget used up, guardrails are lifted in an emergency only",
+        Ok(_) => return None,
+    };
+    Some(why.to_owned())
 }
 
 /// Retries of several guardrails: all messages, and the numbers of the one that has the fewest tries left.
@@ -485,7 +683,9 @@ fn applies(plan: &Plan, backing: &Backing, event: &Event) -> Result<bool, String
     let fits = |patterns: &[String], name: Option<String>| {
         patterns.is_empty() || name.is_none_or(|name| patterns.iter().any(|pattern| matches(pattern, &name)))
     };
-    if !fits(&plan.agents, agent) || !fits(&plan.tasks, task) {
+    let risk = event.task.as_ref().and_then(|task| task.risk);
+    let is_too_low = matches!((plan.from_risk, risk), (Some(from), Some(risk)) if risk < from);
+    if !fits(&plan.agents, agent) || !fits(&plan.tasks, task) || is_too_low {
         return Ok(false);
     }
     holds(plan, backing)

@@ -256,13 +256,13 @@ fn a_shadow_guardrail_learns_from_events_and_of_the_enforced_effect() {
 fn state_of_prompts_is_apart_with_per_prompt() {
     let of = |prompt: &str| Event { prompt: Some(prompt.to_owned()), ..write("a.rs") };
     let apart = Plan { per_prompt: true, ..watching("apart", Learns::Counts) };
-    let mut run = Run::new(&[apart, watching("shared", Learns::Counts)]);
+    let mut run = Run::new(&[apart, watching("together", Learns::Counts)]);
     for event in [of("p-1"), of("p-1"), of("p-2"), write("a.rs")] {
         run.feed(&event);
     }
     let seen = |key: &str| run.backing.slices[key].clone();
     assert_eq!((seen("apart@p-1/seen"), seen("apart@p-2/seen")), (json!(2), json!(1)));
-    assert_eq!((seen("apart/seen"), seen("shared/seen")), (json!(1), json!(4)));
+    assert_eq!((seen("apart/seen"), seen("together/seen")), (json!(1), json!(4)));
 }
 
 #[test]

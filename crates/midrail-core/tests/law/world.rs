@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::{
-    Changes, Decision, Effect, Event, Fact, FactKey, Facts, HALTED, Needs, Policy, Session, Unmetered,
-    evaluate,
+    Changes, Decision, Effect, Event, Fact, FactKey, Facts, Needs, Policy, Session, Unmetered, evaluate,
+    standing_keys,
 };
 use serde_json::{Value, json};
 
@@ -75,7 +75,9 @@ impl Backing {
     pub(crate) fn names(&self, guardrail: &str, event: &Event) -> (String, String) {
         let policy = policy(&[says(guardrail, Effect::Escalate)]);
         let mut session = Session::new(self.session.as_str());
-        session.load(HALTED, None);
+        for key in standing_keys(event, &self.session) {
+            session.load(key, None);
+        }
         let needs = evaluate(&policy, &session, &self.facts(), event, &Unmetered).needs;
         let prefix = format!("approval/{}/", key_part(guardrail));
         let key = needs.slices.iter().find(|key| key.starts_with(&prefix)).unwrap();
@@ -144,7 +146,7 @@ pub(crate) fn write(path: &str) -> Event {
 
 /// An id as a part of a key: without the separators of keys, and apart from the law's own words.
 pub(crate) fn key_part(id: &str) -> String {
-    if ["approval", "halted", "retry", "shadow", "var", "warn"].contains(&id) {
+    if ["approval", "halted", "retry", "shadow", "shared", "spent", "var", "warn"].contains(&id) {
         return format!("%{id}");
     }
     id.chars()

@@ -160,6 +160,7 @@ fn add(action: &mut Action, analysis: Analysis) {
     action.programs.extend(analysis.programs);
     action.scripts.extend(analysis.scripts);
     action.dangers.extend(analysis.dangers);
+    action.repository.extend(analysis.repository);
     action.is_partial |= analysis.is_partial;
 }
 

@@ -102,12 +102,34 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
             }
             Operands::WriteThenRead => found.add(operand, index > 0, index == 0),
             Operands::ReadThenWrite => found.add(operand, index == 0, index == 1),
+            Operands::FirstBoth if index == 0 && operand.text != ":memory:" => {
+                found.add(operand, true, true);
+            }
+            Operands::FirstBoth => {}
         }
+    }
+    if matches!(row.operands, Operands::CopyToLast | Operands::MoveToLast) {
+        into_folder(&operands, found);
     }
     match program {
         "curl" | "curlie" => curl(invocation, found),
         "tar" | "gtar" | "bsdtar" => tar(invocation, &sorted, found),
         _ => {}
+    }
+}
+
+/// What is copied or moved into a folder is written there under its own name.
+fn into_folder(operands: &[&Arg], found: &mut Found) {
+    let Some((folder, sources)) = operands.split_last() else { return };
+    let folder = folder.text.as_str();
+    if !(matches!(folder, "." | ".." | "~") || folder.ends_with('/')) {
+        return;
+    }
+    for source in sources {
+        let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        if !name.is_empty() && name != "." && name != ".." {
+            found.add(&Arg::known(&format!("{}/{name}", folder.trim_end_matches('/'))), false, true);
+        }
     }
 }
 
@@ -228,6 +250,16 @@ fn git(invocation: &Invocation, found: &mut Found) {
                 for arg in rest.iter().filter(|arg| !arg.text.starts_with('-')) {
                     found.add(arg, true, false);
                 }
+            }
+        }
+        "clone" | "init" | "submodule" => {
+            // The folder that it is made in stands last.
+            let words = rest.iter().filter(|arg| !arg.text.starts_with('-'));
+            let fewest = if verb == "clone" { 2 } else { 1 };
+            if words.clone().count() >= fewest
+                && let Some(folder) = words.last()
+            {
+                found.add(folder, false, true);
             }
         }
         "checkout" => {

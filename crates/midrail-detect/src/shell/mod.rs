@@ -18,12 +18,13 @@ mod options;
 mod parse;
 mod pattern;
 mod redirects;
+mod repository;
 mod scope;
 mod script;
 mod walk;
 mod wrappers;
 
-use midrail_core::Danger;
+use midrail_core::{Danger, RepositoryCall};
 
 use crate::sql;
 
@@ -42,6 +43,8 @@ pub struct Analysis {
     pub programs: Vec<String>,
     /// Files that it runs as scripts or programs, and whose content it does not tell.
     pub scripts: Vec<String>,
+    /// What it asks of git and of the programs of forges, in order.
+    pub repository: Vec<RepositoryCall>,
     /// It is longer, deeper or more work than is looked into: what it does is not all here.
     pub is_partial: bool,
 }

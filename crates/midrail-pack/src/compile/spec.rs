@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midrail_core::{Effect, Mode, OnFault, Spec, Tools};
+use midrail_core::{Bypass, Effect, Mode, OnFault, Spec, Tools};
 use midrail_guardrails::Page;
 
 use super::{Bound, Compiler, Issue};
@@ -59,7 +59,10 @@ impl Compiler<'_> {
         self.tools(at, spec, guard, bound);
         if page.is_some() {
             spec.effect = guard.effect;
+        } else {
+            spec.effect_by_risk = guard.effect.is_none();
         }
+        self.bypass(spec, guard);
         if guard.effect == Some(Effect::Redact) && page.is_none_or(|page| page.id != "secret-redaction") {
             let issue = Issue::new(format!("{at}/effect"), "this guardrail cannot say what to replace");
             self.issues.push(issue.help("use `warn`, `retry`, `escalate`, `block` or `halt`"));
@@ -85,6 +88,7 @@ impl Compiler<'_> {
             ("on_error", guard.on_error.is_some_and(|fault| fault != OnFault::Block)),
             ("on_missing", guard.on_missing.is_some_and(|fault| fault != OnFault::Block)),
             ("scope", guard.scope == Some(StateScope::Prompt)),
+            ("bypass", guard.bypass.as_ref().is_some_and(|bypass| bypass.allowed)),
         ];
         let help = "it can only be lifted for one action, by an emergency override; a copy with an `id` of its own may \
                     differ";
@@ -96,6 +100,17 @@ impl Compiler<'_> {
             let message = format!("`{}` is always on, for all agents and not for `{agent}` alone", page.id);
             self.issues.push(Issue::new(at, message).help(help));
         }
+    }
+
+    /// Whether and by whom it can be lifted. What a pack does not say is left to emergencies.
+    fn bypass(&self, spec: &mut Spec, guard: &Guard) {
+        let Some(bypass) = &guard.bypass else { return };
+        let role = bypass.requires_approval.as_ref().or(self.pack.defaults.approver.as_ref());
+        spec.bypass = match (bypass.allowed, role) {
+            (false, _) => Bypass::Never,
+            (true, Some(role)) => Bypass::By(role.clone()),
+            (true, None) => Bypass::By(super::HUMAN.to_owned()),
+        };
     }
 
     fn priority(&mut self, at: &str, spec: &mut Spec, guard: &Guard, page: Option<&Page>) {

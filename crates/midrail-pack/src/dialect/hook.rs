@@ -1,8 +1,13 @@
 //! Validation hooks: `guardrail:` and `custom_guardrail:` documents.
 
+use std::collections::BTreeMap;
+
 use midrail_core::{Category, Effect, EventKind};
+use midrail_guardrails::Page;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
 
 use super::Origin;
 use crate::case::Case;
@@ -19,6 +24,48 @@ pub struct HookDocument {
     /// A guardrail of the user's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_guardrail: Option<HookGuardrail>,
+    /// Guardrails of the catalogue against harm, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub safety_guardrails: Vec<Listed>,
+    /// Guardrails of the catalogue for the quality of output, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quality_guardrails: Vec<Listed>,
+    /// Guardrails of the catalogue for rules of the work, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compliance_guardrails: Vec<Listed>,
+    /// Guardrails of the catalogue for what is used up, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budget_guardrails: Vec<Listed>,
+    /// Guardrails of the catalogue for what is touched, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scope_guardrails: Vec<Listed>,
+    /// Guardrails of the catalogue that are asked before each call, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pre_execution_chain: Vec<Linked>,
+    /// Those that are asked about each result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub post_execution_chain: Vec<Linked>,
+    /// Those that are asked before each hand-off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pre_handoff_chain: Vec<Linked>,
+    /// Those that are asked after each hand-off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub post_handoff_chain: Vec<Linked>,
+    /// Those that are asked about each error.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_error_chain: Vec<Linked>,
+    /// The built-in that keeps to the token budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin_token_budget: Option<BuiltIn>,
+    /// The built-in that keeps to the time budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin_time_budget: Option<BuiltIn>,
+    /// The built-in that keeps to the files of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin_scope_boundary: Option<BuiltIn>,
+    /// The built-in that keeps to the tools of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin_tool_allowlist: Option<BuiltIn>,
     /// Alerts on what the guardrails do over time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<AlertRule>,
@@ -31,7 +78,7 @@ pub struct HookDocument {
 }
 
 /// What is watched.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Monitoring {
     /// Figures that are kept, in words.
@@ -93,6 +140,18 @@ pub enum HookType {
     OnError,
 }
 
+impl HookType {
+    fn kind(self) -> EventKind {
+        match self {
+            HookType::PreExecution => EventKind::BeforeTool,
+            HookType::PostExecution => EventKind::AfterTool,
+            HookType::PreHandoff => EventKind::BeforeHandoff,
+            HookType::PostHandoff => EventKind::AfterHandoff,
+            HookType::OnError => EventKind::OnError,
+        }
+    }
+}
+
 /// When a hook applies.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -132,31 +191,176 @@ pub struct HookValidation {
     pub action_on_fail: Option<Effect>,
 }
 
+/// The keys that only documents of validation hooks have.
+pub(super) const KEYS: &[&str] = &[
+    "custom_guardrail",
+    "guardrail",
+    "monitoring",
+    "safety_guardrails",
+    "quality_guardrails",
+    "compliance_guardrails",
+    "budget_guardrails",
+    "scope_guardrails",
+    "pre_execution_chain",
+    "post_execution_chain",
+    "pre_handoff_chain",
+    "post_handoff_chain",
+    "on_error_chain",
+    "builtin_token_budget",
+    "builtin_time_budget",
+    "builtin_scope_boundary",
+    "builtin_tool_allowlist",
+];
+
+/// A guardrail of the catalogue in a list: bound by its id, and described by its check.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it checks, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// The share at which it warns, where it has one: `0.9`, and words after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Share>,
+    /// What its objection leads to: a word, and words after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub action_on_fail: Option<FirstEffect>,
+}
+
+/// A guardrail of a chain.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Linked {
+    /// The id of a guardrail of the catalogue.
+    pub guardrail: String,
+}
+
+/// A built-in that is always on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BuiltIn {
+    /// Its id.
+    pub id: String,
+    /// The kind of event.
+    #[serde(rename = "type", default)]
+    pub kind: HookType,
+    /// Lower runs first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u32>,
+    /// What it checks, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// Shares at which something happens: `80%`, and words after it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub thresholds: BTreeMap<String, Share>,
+    /// What its objection leads to. The thresholds of budgets say that themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub action_on_fail: Option<FirstEffect>,
+}
+
+/// A share as people write it: `0.9`, `80%`, `80% consumed`, `0.9 (warn at 90%)`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(with = "ShareSchema")]
+pub struct Share(pub f64);
+
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only describes what is read")]
+enum ShareSchema {
+    Number(f64),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let share = match &value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => share(text),
+            _ => None,
+        };
+        share.filter(|share| (0.0..=1.0).contains(share)).map(Share).ok_or_else(|| {
+            D::Error::custom(format!("expected a share such as `0.9` or `80%`, found `{value}`"))
+        })
+    }
+}
+
+fn share(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text.get(..end)?.parse().ok()?;
+    let rest = text.get(end..)?;
+    Some(if rest.starts_with('%') { number / 100.0 } else { number })
+}
+
+/// An effect with words after it: `escalate (at 100%)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct FirstEffect(pub Effect);
+
+impl<'de> Deserialize<'de> for FirstEffect {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let word = text.split_whitespace().next().unwrap_or_default();
+        crate::words::effect_of(word).map(FirstEffect)
+    }
+}
+
 pub(super) fn hook(document: HookDocument) -> (Pack, Origin) {
-    let hooks = [("guardrail", document.guardrail), ("custom_guardrail", document.custom_guardrail)];
     let mut pack = Pack { tests: document.tests, ..Pack::default() };
     let mut origin = Vec::new();
-    for (key, hook) in hooks.into_iter().filter_map(|(key, hook)| Some((key, hook?))) {
+    let mut add = |at: String, pairs: &[(&str, &str)], guard: Guard, pack: &mut Pack| {
         let native = format!("/guardrails/{}", pack.guardrails.len());
-        origin.extend(
-            [
-                ("", ""),
-                ("/on", "/type"),
-                ("/when", "/condition/expression"),
-                ("/tools", "/condition/applies_to/tools"),
-                ("/agents", "/condition/applies_to/agents"),
-                ("/tasks", "/condition/applies_to/tasks"),
-                ("/check", "/validation/check"),
-                ("/effect", "/validation/action_on_fail"),
-                ("/use", "/id"),
-            ]
-            .map(|(from, to)| (format!("{native}{from}"), format!("/{key}{to}"))),
-        );
+        origin.extend(pairs.iter().map(|(from, to)| (format!("{native}{from}"), format!("{at}{to}"))));
         if pack.pack.is_empty() {
-            pack.pack.clone_from(&hook.id);
-            origin.push(("/pack".to_owned(), format!("/{key}/id")));
+            pack.pack = guard.id.clone().unwrap_or_default();
+            origin.push(("/pack".to_owned(), at));
         }
-        pack.guardrails.push(hook_guard(hook));
+        pack.guardrails.push(guard);
+    };
+    for (key, hook) in [("guardrail", document.guardrail), ("custom_guardrail", document.custom_guardrail)] {
+        if let Some(hook) = hook {
+            add(format!("/{key}"), HOOK_PLACES, hook_guard(hook), &mut pack);
+        }
+    }
+    for (key, list) in [
+        ("safety_guardrails", document.safety_guardrails),
+        ("quality_guardrails", document.quality_guardrails),
+        ("compliance_guardrails", document.compliance_guardrails),
+        ("budget_guardrails", document.budget_guardrails),
+        ("scope_guardrails", document.scope_guardrails),
+    ] {
+        for (i, listed) in list.into_iter().enumerate() {
+            add(format!("/{key}/{i}"), LISTED_PLACES, listed_guard(listed), &mut pack);
+        }
+    }
+    for (key, on, list) in [
+        ("pre_execution_chain", EventKind::BeforeTool, document.pre_execution_chain),
+        ("post_execution_chain", EventKind::AfterTool, document.post_execution_chain),
+        ("pre_handoff_chain", EventKind::BeforeHandoff, document.pre_handoff_chain),
+        ("post_handoff_chain", EventKind::AfterHandoff, document.post_handoff_chain),
+        ("on_error_chain", EventKind::OnError, document.on_error_chain),
+    ] {
+        for (i, linked) in list.into_iter().enumerate() {
+            let places = &[("", ""), ("/use", "/guardrail"), ("/id", "/guardrail")];
+            add(format!("/{key}/{i}"), places, linked_guard(linked, on), &mut pack);
+        }
+    }
+    for (key, built_in) in [
+        ("builtin_token_budget", document.builtin_token_budget),
+        ("builtin_time_budget", document.builtin_time_budget),
+        ("builtin_scope_boundary", document.builtin_scope_boundary),
+        ("builtin_tool_allowlist", document.builtin_tool_allowlist),
+    ] {
+        if let Some(built_in) = built_in {
+            add(format!("/{key}"), BUILT_IN_PLACES, built_in_guard(built_in), &mut pack);
+        }
     }
     if pack.pack.is_empty() {
         // A document of alerts alone has no id to be called by.
@@ -172,37 +376,108 @@ pub(super) fn hook(document: HookDocument) -> (Pack, Origin) {
     (pack, origin.into_iter().collect())
 }
 
+/// Where the parts of a native guardrail stand in a hook.
+const HOOK_PLACES: &[(&str, &str)] = &[
+    ("", ""),
+    ("/on", "/type"),
+    ("/when", "/condition/expression"),
+    ("/tools", "/condition/applies_to/tools"),
+    ("/agents", "/condition/applies_to/agents"),
+    ("/tasks", "/condition/applies_to/tasks"),
+    ("/check", "/validation/check"),
+    ("/effect", "/validation/action_on_fail"),
+    ("/with/thresholds/warn", "/validation/threshold"),
+    ("/use", "/id"),
+];
+
+const LISTED_PLACES: &[(&str, &str)] = &[
+    ("", ""),
+    ("/use", "/id"),
+    ("/description", "/check"),
+    ("/effect", "/action_on_fail"),
+    ("/with", "/threshold"),
+    ("/with/thresholds/warn", "/threshold"),
+];
+
+const BUILT_IN_PLACES: &[(&str, &str)] = &[
+    ("", ""),
+    ("/use", "/id"),
+    ("/on", "/type"),
+    ("/description", "/check"),
+    ("/effect", "/action_on_fail"),
+    ("/with/thresholds", "/thresholds"),
+];
+
+/// Budgets have thresholds of their own, each with its effect; one word for all of them does not replace those.
+fn own_effect(page: Option<&Page>, effect: Option<Effect>) -> Option<Effect> {
+    effect.filter(|_| page.is_none_or(|page| page.category != Category::Budget))
+}
+
 fn hook_guard(hook: HookGuardrail) -> Guard {
     // A built-in is bound by its id, and its check text is its description.
     let page = midrail_guardrails::page(&hook.id);
-    // The budgets of the seeds say `escalate` beside thresholds of their own, which stay.
-    let effect = hook
-        .validation
-        .action_on_fail
-        .filter(|effect| *effect != Effect::Escalate || page.is_none_or(|page| !page.always_on));
-    let on = match hook.kind {
-        HookType::PreExecution => EventKind::BeforeTool,
-        HookType::PostExecution => EventKind::AfterTool,
-        HookType::PreHandoff => EventKind::BeforeHandoff,
-        HookType::PostHandoff => EventKind::AfterHandoff,
-        HookType::OnError => EventKind::OnError,
-    };
+    let with = hook.validation.threshold.filter(|_| page.is_some());
     Guard {
         uses: page.map(|page| page.id.to_owned()),
+        with: with.map(|share| json!({"thresholds": {"warn": share}})),
+        description: hook.description.or_else(|| page.map(|_| hook.validation.check.clone())),
         check: page.is_none().then_some(hook.validation.check),
         id: Some(page.map_or(hook.id, |page| page.id.to_owned())),
         name: hook.name,
-        description: hook.description,
         enabled: hook.enabled,
-        on: Many(vec![on]),
+        on: Many(vec![hook.kind.kind()]),
         tools: hook.condition.applies_to.tools,
         agents: hook.condition.applies_to.agents,
         tasks: hook.condition.applies_to.tasks,
         when: hook.condition.expression,
         priority: hook.priority,
         category: hook.category,
-        effect,
+        effect: own_effect(page, hook.validation.action_on_fail),
         bypass: hook.bypass,
+        ..Guard::default()
+    }
+}
+
+fn listed_guard(listed: Listed) -> Guard {
+    let page = midrail_guardrails::page(&listed.id);
+    Guard {
+        uses: Some(listed.id.clone()),
+        id: Some(page.map_or(listed.id, |page| page.id.to_owned())),
+        name: listed.name,
+        description: listed.check,
+        with: listed.threshold.map(|Share(share)| json!({"thresholds": {"warn": share}})),
+        effect: own_effect(page, listed.action_on_fail.map(|FirstEffect(effect)| effect)),
+        ..Guard::default()
+    }
+}
+
+fn linked_guard(linked: Linked, on: EventKind) -> Guard {
+    let page = midrail_guardrails::page(&linked.guardrail);
+    // A guardrail stays where it belongs, whatever chain it is named in besides.
+    let mut kinds = page.map(|page| page.on.to_vec()).unwrap_or_default();
+    if !kinds.contains(&on) {
+        kinds.push(on);
+    }
+    Guard {
+        id: Some(page.map_or_else(|| linked.guardrail.clone(), |page| page.id.to_owned())),
+        uses: Some(linked.guardrail),
+        on: Many(kinds),
+        ..Guard::default()
+    }
+}
+
+fn built_in_guard(built_in: BuiltIn) -> Guard {
+    let page = midrail_guardrails::page(&built_in.id);
+    let thresholds: BTreeMap<String, f64> =
+        built_in.thresholds.into_iter().map(|(name, Share(share))| (name, share)).collect();
+    Guard {
+        uses: Some(built_in.id.clone()),
+        id: Some(page.map_or(built_in.id, |page| page.id.to_owned())),
+        description: built_in.check,
+        with: (!thresholds.is_empty()).then(|| json!({"thresholds": thresholds})),
+        on: Many(vec![built_in.kind.kind()]),
+        priority: built_in.priority,
+        effect: own_effect(page, built_in.action_on_fail.map(|FirstEffect(effect)| effect)),
         ..Guard::default()
     }
 }

@@ -4,7 +4,6 @@ use midrail_core::{Category, Mode, OnFault};
 
 use super::{Issue, Linter, Severity};
 use crate::compile::CLASSIFIER;
-use crate::diagnostic::excerpt;
 use crate::expr::{Expected, Expression};
 use crate::names::{EVENT_NAMES, GLOBS};
 
@@ -85,17 +84,6 @@ pub(super) fn without_effect(linter: &mut Linter<'_>) {
                     .help("write a second guardrail that warns earlier");
                 linter.found("unused-threshold", Severity::Warning, at, issue);
             }
-        }
-    }
-    for (at, document) in linter.packs() {
-        for (i, alert) in document.pack.alerts.iter().enumerate() {
-            let message = format!(
-                "the alert `{}` is checked and not evaluated yet: nobody is told",
-                excerpt(&alert.name)
-            );
-            let issue = Issue::new(format!("/alerts/{i}/condition"), message)
-                .help("watch the audit log until it is: `midrail audit list --effect block`");
-            linter.found("alert-not-evaluated", Severity::Note, at, issue);
         }
     }
     linter.each_guard("always-audited", Severity::Warning, |it| {

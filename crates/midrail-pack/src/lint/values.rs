@@ -78,7 +78,8 @@ fn may_have_tool(kind: &EventKind) -> bool {
         | EventKind::AfterTool
         | EventKind::OnError
         | EventKind::ApprovalDecided
-        | EventKind::Restored => true,
+        | EventKind::Restored
+        | EventKind::Administered => true,
         EventKind::SessionStart
         | EventKind::SessionEnd
         | EventKind::BeforeModel

@@ -98,12 +98,12 @@ fn the_tightest_budget_counts() {
             })))
             .effect
     };
-    assert_eq!(effect("other", "t-2", 10_000, 5_000), Effect::Allow);
+    assert_eq!(effect("other", "t-2", 10_000, 4_000), Effect::Allow);
     assert_eq!(effect("tester", "t-2", 10_000, 5_000), Effect::Block);
     assert_eq!(effect("other", "t-1", 10_000, 100), Effect::Block);
     assert_eq!(effect("tester", "t-1", 10, 10), Effect::Block);
     assert_eq!(effect("other", "n-7", 10_000, 50), Effect::Block);
-    assert_eq!(effect("tester", "t-2", 10_000, 799), Effect::Allow);
+    assert_eq!(effect("tester", "t-2", 10_000, 639), Effect::Allow);
     let late = event(json!({
         "kind": "before_tool", "tool": {"name": "t"}, "agent": {"role": "tester"}, "usage": {"elapsed_s": 600.0},
     }));

@@ -538,10 +538,10 @@ fn what_redefines_a_lock_names_the_lock() {
 }
 
 #[test]
-fn alerts_are_checked_and_noted() {
+fn alerts_are_checked_and_not_remarked_on() {
     let pack = "pack: p\nalerts:\n  - {name: a, condition: bypass_requests > 5 per agent per hour, action: tell ada}\n";
     let lints = lint(&project(pack));
-    assert_eq!((lints[0].code, lints[0].severity, lints[0].line), ("alert-not-evaluated", Severity::Note, 3));
+    assert!(lints.is_empty(), "{lints:#?}");
 }
 
 /// Thousands of guardrails are looked at in about the time of their number, not of its square.

@@ -145,7 +145,8 @@ fn a_built_in_in_the_words_of_hooks_is_that_built_in() {
         }))
         .unwrap()
     };
-    let effects: Vec<Effect> = [79, 80, 95, 100].map(|tokens| world.decide(&call(tokens)).effect).into();
+    // With half of the budget used, the steps that warn and escalate come a fifth earlier.
+    let effects: Vec<Effect> = [63, 64, 76, 100].map(|tokens| world.decide(&call(tokens)).effect).into();
     assert_eq!(effects, [Effect::Allow, Effect::Warn, Effect::Escalate, Effect::Block]);
 }
 

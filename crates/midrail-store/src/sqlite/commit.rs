@@ -1,14 +1,15 @@
-//! Writes one event: checks what it was decided from, then record, slices, approvals and checkpoint in one go.
+//! Writes one event: checks what it was decided from, then record, slices, approvals, approvers, notices and checkpoint
+//! in one go.
 
 use jiff::Timestamp;
 use midrail_core::AuditRef;
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
 
-use crate::approval::Approval;
+use crate::approval::{Approval, ApprovalChange};
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::checkpoint::Checkpoint;
-use crate::draft::{Draft, conflict_in_approval, conflict_in_slice};
+use crate::draft::{Draft, conflict_in_approval, conflict_in_slice, home, is_shared};
 use crate::entry::Entry;
 use crate::error::{Result, StoreError};
 use crate::sqlite::{SqliteStore, log, read};
@@ -27,8 +28,10 @@ impl Store for SqliteStore {
             self.write_slices(transaction, commit, entry.seq)?;
             for change in &commit.approvals {
                 let body = json(&change.now, || format!("the approval `{}`", change.now.id))?;
-                write_approval(transaction, &change.now, &body).map_err(fail)?;
+                write_approval(transaction, change, &body).map_err(fail)?;
             }
+            self.write_approvers(transaction, commit)?;
+            self.post(transaction, &commit.notices, Some(entry.seq), commit.record.time)?;
             if entry.seq.is_multiple_of(CHECKPOINT_EVERY) {
                 self.sign(transaction, entry.seq, &entry.hash, commit.record.time)?;
             }
@@ -43,11 +46,14 @@ impl SqliteStore {
         let fail = |error| self.failure(error);
         let session = &commit.record.session;
         for (key, version) in &commit.read {
-            let now = version_of(transaction, session, key).map_err(fail)?;
+            let now = version_of(transaction, home(session, key), key).map_err(fail)?;
             conflict_in_slice(key, *version, now)?;
         }
         for change in &commit.approvals {
-            conflict_in_approval(change, read::approval_state(transaction, &change.now.id).map_err(fail)?)?;
+            let id = &change.now.id;
+            let row = read::approval_body(transaction, id).map_err(fail)?;
+            let row = row.map(|body| read::parse_approval(id, &body)).transpose()?;
+            conflict_in_approval(change, row.as_ref())?;
         }
         Ok(())
     }
@@ -56,12 +62,14 @@ impl SqliteStore {
         let fail = |error| self.failure(error);
         let session = &commit.record.session;
         if commit.replace_all.is_some() {
-            let remove = "DELETE FROM slices WHERE session = ?1";
+            let remove = "DELETE FROM slices WHERE session = ?1 AND substr(key, 1, 7) <> 'shared/'";
             transaction.execute(remove, [session]).map_err(fail)?;
         }
-        let restored = commit.replace_all.iter().flatten().map(|(key, value)| (key, Some(value)));
+        let restored = commit.replace_all.iter().flatten().filter(|(key, _)| !is_shared(key));
+        let restored = restored.map(|(key, value)| (key, Some(value)));
         let changed = commit.changes.0.iter().map(|(key, value)| (key, value.as_ref()));
         for (key, value) in restored.chain(changed) {
+            let session = home(session, key);
             match value {
                 Some(value) => {
                     let value = json(value, || format!("the session's `{key}`"))?;
@@ -152,16 +160,20 @@ fn remove_slice(connection: &Connection, session: &str, key: &str) -> rusqlite::
     Ok(())
 }
 
-fn write_approval(connection: &Connection, approval: &Approval, body: &str) -> rusqlite::Result<usize> {
-    let Approval { id, state, session, created, .. } = approval;
-    connection.execute(
-        "INSERT INTO approvals (id, state, session, created, body) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (id) DO UPDATE SET state = excluded.state, session = excluded.session,
-           created = excluded.created, body = excluded.body",
-        params![id, state.word(), session, created.as_microsecond(), body],
-    )
+fn write_approval(connection: &Connection, change: &ApprovalChange, body: &str) -> rusqlite::Result<usize> {
+    let Approval { id, state, session, created, .. } = &change.now;
+    match change.was {
+        None => connection.execute(
+            "INSERT INTO approvals (id, state, session, created, body) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![id, state.word(), session, created.as_microsecond(), body],
+        ),
+        Some(_) => connection.execute(
+            "UPDATE approvals SET state = ?2, body = ?3 WHERE id = ?1",
+            params![id, state.word(), body],
+        ),
+    }
 }
 
-fn json(value: &impl Serialize, what: impl FnOnce() -> String) -> Result<String> {
+pub(super) fn json(value: &impl Serialize, what: impl FnOnce() -> String) -> Result<String> {
     serde_json::to_string(value).map_err(|source| StoreError::Encode { what: what(), source })
 }

@@ -172,7 +172,7 @@ fn span(connection: &Connection, since: i64, until: i64) -> rusqlite::Result<Opt
 }
 
 /// The first whole microsecond that is not before a time.
-fn first_micro_from(time: Timestamp) -> i64 {
+pub(super) fn first_micro_from(time: Timestamp) -> i64 {
     let micros = time.as_microsecond();
     match Timestamp::from_microsecond(micros) {
         Ok(whole) if whole < time => micros.saturating_add(1),

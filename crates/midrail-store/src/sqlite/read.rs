@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::approval::{Approval, ApprovalFilter, ApprovalState};
+use crate::approval::{self, Approval, ApprovalCount, ApprovalFilter};
+use crate::draft::{COMMON, home, is_shared};
 use crate::error::{Result, StoreError};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::log::time;
@@ -22,7 +23,7 @@ impl Slices for SqliteStore {
                 moment.prepare_cached("SELECT value, version FROM slices WHERE session = ?1 AND key = ?2")?;
             let mut find = |key: &&str| {
                 let cells = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
-                statement.query_row([session, key], cells).optional()
+                statement.query_row([home(session, key), key], cells).optional()
             };
             keys.iter().map(&mut find).collect::<rusqlite::Result<Vec<_>>>()
         })?;
@@ -37,12 +38,13 @@ impl Slices for SqliteStore {
     }
 
     fn load_prefix(&self, session: &str, prefix: &str) -> Result<BTreeMap<String, Value>> {
+        let wants_shared = is_shared(prefix);
+        let home = if wants_shared { COMMON } else { session };
         let rows = self.read(|connection| {
             let select = "SELECT key, value FROM slices WHERE session = ?1 AND key >= ?2 ORDER BY key";
             let mut statement = connection.prepare_cached(select)?;
-            let rows = statement.query_map([session, prefix], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-            })?;
+            let rows = statement
+                .query_map([home, prefix], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
             let ours = rows.take_while(|row| row.as_ref().map_or(true, |(key, _)| key.starts_with(prefix)));
             ours.collect::<rusqlite::Result<Vec<_>>>()
         })?;
@@ -50,7 +52,7 @@ impl Slices for SqliteStore {
             let value = parse(&value, || format!("slice `{key}` of session `{session}`"))?;
             Ok((key, value))
         };
-        rows.into_iter().map(slice).collect()
+        rows.into_iter().filter(|(key, _)| is_shared(key) == wants_shared).map(slice).collect()
     }
 
     fn sessions(&self) -> Result<Vec<SessionInfo>> {
@@ -65,7 +67,8 @@ impl Slices for SqliteStore {
                  )
                  SELECT names.session, audit.seq, audit.time,
                    (SELECT count(*) FROM audit WHERE audit.session = names.session),
-                   (SELECT count(*) FROM slices WHERE slices.session = names.session)
+                   (SELECT count(*) FROM slices WHERE slices.session = names.session
+                    AND substr(slices.key, 1, 7) <> 'shared/')
                  FROM names
                  JOIN audit ON audit.seq = (SELECT max(seq) FROM audit WHERE audit.session = names.session)
                  ORDER BY audit.seq DESC",
@@ -86,15 +89,12 @@ impl Slices for SqliteStore {
 
 impl Approvals for SqliteStore {
     fn approval(&self, id: &str) -> Result<Option<Approval>> {
-        let body = self.read(|connection| {
-            let select = "SELECT body FROM approvals WHERE id = ?1";
-            connection.query_row(select, [id], |row| row.get::<_, String>(0)).optional()
-        })?;
-        body.map(|body| parse(&body, || format!("approval `{id}`"))).transpose()
+        let row = self.read(|connection| approval_body(connection, id))?;
+        row.map(|body| parse_approval(id, &body)).transpose()
     }
 
     fn approvals(&self, filter: &ApprovalFilter) -> Result<Vec<Approval>> {
-        let mut select = "SELECT body FROM approvals WHERE true".to_owned();
+        let mut select = "SELECT id, body FROM approvals WHERE true".to_owned();
         let mut cells = Vec::new();
         if let Some(state) = filter.state {
             // Written out, so that the index of pending ones is used.
@@ -104,29 +104,63 @@ impl Approvals for SqliteStore {
             select.push_str(" AND session = ?");
             cells.push(Cell::from(session.clone()));
         }
-        select.push_str(" ORDER BY created DESC, id DESC LIMIT ?");
-        cells.push(Cell::from(i64::try_from(filter.page()).unwrap_or(i64::MAX)));
-        let bodies = self.read(|connection| {
-            let mut statement = connection.prepare(&select)?;
-            let rows = statement.query_map(params_from_iter(cells), |row| row.get::<_, String>(0))?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
+        if let Some(after) = filter.created_after {
+            // The column is in whole microseconds. The body has it exactly.
+            select.push_str(" AND created >= ?");
+            cells.push(Cell::from(after.as_microsecond()));
+        }
+        select.push_str(" ORDER BY created DESC, id DESC");
+        let mut found = Vec::new();
+        self.each_approval(&select, cells, |row| {
+            if found.len() < filter.page() && filter.fits(&row) {
+                found.push(row);
+            }
+            found.len() < filter.page()
         })?;
-        bodies.iter().map(|body| parse(body, || "an approval".to_owned())).collect()
+        Ok(found)
+    }
+
+    fn approval_counts(&self) -> Result<Vec<ApprovalCount>> {
+        let mut rows = Vec::new();
+        self.each_approval("SELECT id, body FROM approvals", Vec::new(), |row| {
+            rows.push(row);
+            true
+        })?;
+        Ok(approval::counts(rows.into_iter()))
     }
 }
 
-/// The state of an approval, if there is one.
-pub(super) fn approval_state(connection: &Connection, id: &str) -> rusqlite::Result<Option<ApprovalState>> {
-    let select = "SELECT state FROM approvals WHERE id = ?1";
-    let word = connection.query_row(select, [id], |row| row.get::<_, String>(0)).optional()?;
-    let all = [
-        ApprovalState::Pending,
-        ApprovalState::Approved,
-        ApprovalState::Denied,
-        ApprovalState::Expired,
-        ApprovalState::Used,
-    ];
-    Ok(word.and_then(|word| all.into_iter().find(|state| state.word() == word)))
+impl SqliteStore {
+    /// Goes through approvals until told that it is enough.
+    fn each_approval(
+        &self,
+        select: &str,
+        cells: Vec<Cell>,
+        mut more: impl FnMut(Approval) -> bool,
+    ) -> Result<()> {
+        let connection = self.connection();
+        let fail = |error| self.failure(error);
+        let mut statement = connection.prepare(select).map_err(fail)?;
+        let mut rows = statement.query(params_from_iter(cells)).map_err(fail)?;
+        while let Some(row) = rows.next().map_err(fail)? {
+            let (id, body): (String, String) = (row.get(0).map_err(fail)?, row.get(1).map_err(fail)?);
+            if !more(parse_approval(&id, &body)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An approval's row, if there is one.
+pub(super) fn approval_body(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
+    let select = "SELECT body FROM approvals WHERE id = ?1";
+    connection.query_row(select, [id], |row| row.get(0)).optional()
+}
+
+/// The approval of a row.
+pub(super) fn parse_approval(id: &str, body: &str) -> Result<Approval> {
+    parse(body, || format!("approval `{id}`"))
 }
 
 impl Policies for SqliteStore {
@@ -168,6 +202,6 @@ pub(super) fn number(cell: i64) -> u64 {
     u64::try_from(cell).unwrap_or(0)
 }
 
-fn parse<T: DeserializeOwned>(text: &str, what: impl FnOnce() -> String) -> Result<T> {
+pub(super) fn parse<T: DeserializeOwned>(text: &str, what: impl FnOnce() -> String) -> Result<T> {
     serde_json::from_str(text).map_err(|source| StoreError::Decode { what: what(), source })
 }

@@ -71,3 +71,8 @@ fn full_disk_leaves_nothing_half_written() {
     let found = store.verify(&Expect::default(), &mut |_, _| ()).unwrap();
     assert_eq!((found.misfit, found.records, found.checkpoints), (None, 64, 1));
 }
+
+#[test]
+fn queries_know_what_shared_keys_begin_with() {
+    assert_eq!((midrail_core::SHARED, midrail_core::SHARED.len()), ("shared/", 7));
+}

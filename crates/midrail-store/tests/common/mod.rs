@@ -72,9 +72,6 @@ pub(crate) fn request(id: &str, session: &str, seconds: i64) -> Approval {
         approver: "reviewer".to_owned(),
         created: at(seconds),
         expires: Some(at(seconds + 1800)),
-        decided_by: None,
-        decided_at: None,
-        note: None,
-        used_at: None,
+        ..Approval::default()
     }
 }

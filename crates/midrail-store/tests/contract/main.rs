@@ -3,8 +3,11 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod desk;
 mod log;
+mod people;
 mod sessions;
+mod shared;
 
 macro_rules! contract {
     ($($module:ident::$name:ident)*) => {
@@ -43,4 +46,28 @@ contract! {
     log::export_verifies_by_itself
     log::filtered_export_verifies_and_shows_no_other_content
     sessions::keys_stay_the_same
+    shared::shared_slices_are_every_sessions
+    shared::shared_prefix_reads_them_and_no_other_does
+    shared::restore_leaves_shared_slices_alone
+    shared::shared_slices_make_no_session
+    shared::conflicts_reach_across_sessions
+    shared::of_two_sessions_one_takes_the_lock
+    people::approvals_come_back_with_all_that_is_known
+    people::approvals_are_found_by_what_they_are
+    people::approvals_are_counted_by_outcome
+    people::decided_approval_never_goes_back
+    people::review_is_filed_once
+    people::approver_is_known_by_the_key
+    people::name_is_free_again_after_it_was_revoked
+    desk::notices_come_with_their_record
+    desk::notice_waits_until_its_channel_has_delivered_it
+    desk::new_channel_can_pass_over_what_is_old
+    desk::alert_cools_down
+    desk::one_thread_of_many_raises_an_alert
+    desk::figures_count_what_guardrails_said
+    desk::verdict_in_shadow_mode_triggers_nothing
+    desk::figures_are_saved_and_go_forward_only
+    desk::readers_and_writers_count_alike
+    desk::window_counts_actions_that_were_stopped
+    desk::counters_add_up
 }

@@ -228,7 +228,7 @@ pub(crate) fn approvals_are_listed_by_state_and_session(store: &dyn Store) {
     assert_eq!(ids(ApprovalFilter::default()), ["a", "c", "b"]);
     assert_eq!(ids(ApprovalFilter { state, ..ApprovalFilter::default() }), ["a", "b"]);
     assert_eq!(ids(ApprovalFilter { session: session.clone(), ..ApprovalFilter::default() }), ["a", "c"]);
-    assert_eq!(ids(ApprovalFilter { state, session, limit: None }), ["a"]);
+    assert_eq!(ids(ApprovalFilter { state, session, ..ApprovalFilter::default() }), ["a"]);
     assert_eq!(ids(ApprovalFilter { limit: Some(1), ..ApprovalFilter::default() }), ["a"]);
 }
 

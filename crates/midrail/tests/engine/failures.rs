@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use midrail::store::{
-    Approval, ApprovalFilter, Approvals, AuditLog, Checkpoint, Commit, Entry, Filter, Keys, Policies,
-    PublicKey, SessionInfo, Slice, Slices,
+    Alert, Alerts, Approval, ApprovalCount, ApprovalFilter, Approvals, Approver, Approvers, AuditLog,
+    Checkpoint, Commit, Entry, Figures, Filter, Keys, NewNotice, Notices, Policies, PublicKey, SessionInfo,
+    Slice, Slices, Stats, StoredNotice, Undelivered, Window,
 };
 use midrail::{AuditRef, Effect, Engine, Event, Files, MemoryStore, Store, StoreError};
 use serde_json::{Value, json};
@@ -18,6 +19,8 @@ struct Failing {
     inner: MemoryStore,
     on_load: AtomicBool,
     on_commit: AtomicBool,
+    /// Commits that come upon a session which others changed.
+    conflicts: AtomicUsize,
 }
 
 fn full() -> StoreError {
@@ -69,6 +72,63 @@ impl Approvals for Failing {
     fn approvals(&self, filter: &ApprovalFilter) -> Result<Vec<Approval>> {
         self.inner.approvals(filter)
     }
+    fn approval_counts(&self) -> Result<Vec<ApprovalCount>> {
+        self.inner.approval_counts()
+    }
+}
+
+impl Approvers for Failing {
+    fn approvers(&self) -> Result<Vec<Approver>> {
+        self.inner.approvers()
+    }
+    fn check_key(&self, name: &str, key: &str) -> Result<Option<Approver>> {
+        self.inner.check_key(name, key)
+    }
+}
+
+impl Notices for Failing {
+    fn notices(&self, after_id: u64, limit: usize) -> Result<Vec<StoredNotice>> {
+        self.inner.notices(after_id, limit)
+    }
+    fn undelivered(&self, channel: &str, limit: usize) -> Result<Vec<Undelivered>> {
+        self.inner.undelivered(channel, limit)
+    }
+    fn try_delivery(&self, id: u64, channel: &str, now: jiff::Timestamp, again_after_s: u64) -> Result<bool> {
+        self.inner.try_delivery(id, channel, now, again_after_s)
+    }
+    fn mark_delivered(&self, id: u64, channel: &str, now: jiff::Timestamp) -> Result<()> {
+        self.inner.mark_delivered(id, channel, now)
+    }
+    fn pass_over(&self, channel: &str, through_id: u64) -> Result<()> {
+        self.inner.pass_over(channel, through_id)
+    }
+}
+
+impl Alerts for Failing {
+    fn fire_alert(&self, alert: &Alert, cooldown_s: u64, notices: &[NewNotice]) -> Result<bool> {
+        self.inner.fire_alert(alert, cooldown_s, notices)
+    }
+    fn alerts(&self, limit: usize) -> Result<Vec<Alert>> {
+        self.inner.alerts(limit)
+    }
+}
+
+impl Stats for Failing {
+    fn saved_figures(&self) -> Result<Option<Figures>> {
+        self.inner.saved_figures()
+    }
+    fn save_figures(&self, figures: &Figures) -> Result<()> {
+        self.inner.save_figures(figures)
+    }
+    fn window(&self, since: jiff::Timestamp) -> Result<Window> {
+        self.inner.window(since)
+    }
+    fn count(&self, name: &str, by: u64) -> Result<()> {
+        self.inner.count(name, by)
+    }
+    fn counters(&self) -> Result<BTreeMap<String, u64>> {
+        self.inner.counters()
+    }
 }
 
 impl Policies for Failing {
@@ -91,19 +151,31 @@ impl Keys for Failing {
 
 impl Store for Failing {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
-        if self.on_commit.load(Ordering::SeqCst) { Err(full()) } else { self.inner.commit(commit) }
+        if self.on_commit.load(Ordering::SeqCst) {
+            return Err(full());
+        }
+        let less = |left: usize| left.checked_sub(1);
+        if self.conflicts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok() {
+            return Err(StoreError::Conflict { what: "a slice".into() });
+        }
+        self.inner.commit(commit)
     }
 }
 
 fn failing() -> (Arc<Engine>, Arc<Failing>) {
-    let store = Arc::new(Failing {
-        inner: MemoryStore::new().unwrap(),
-        on_load: AtomicBool::new(false),
-        on_commit: AtomicBool::new(false),
-    });
+    let store = store();
     let (policy, source) = policy("pack: t\nguardrails:\n  - sequential: {deploy: [build]}\n");
     let engine = Engine::builder(policy, &source).store(store.clone()).build().unwrap();
     (Arc::new(engine), store)
+}
+
+fn store() -> Arc<Failing> {
+    Arc::new(Failing {
+        inner: MemoryStore::new().unwrap(),
+        on_load: AtomicBool::new(false),
+        on_commit: AtomicBool::new(false),
+        conflicts: AtomicUsize::new(0),
+    })
 }
 
 #[test]
@@ -149,4 +221,17 @@ fn without_a_file_system_gates_that_need_one_close() {
     let decision = engine.decide(Event::before_tool("write_file", json!({"path": "a"})));
     assert_eq!(decision.effect, Effect::Block);
     assert!(decision.reason.contains("there is no file system"), "{}", decision.reason);
+}
+
+#[test]
+fn a_command_runs_once_however_often_its_event_is_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let (policy, source) =
+        policy("pack: t\nguardrails:\n  - {use: command, with: {run: echo ran >> count, files: [src]}}\n");
+    let store = store();
+    let engine = Engine::builder(policy, &source).store(store.clone()).root(folder.path()).build().unwrap();
+    store.conflicts.store(3, Ordering::SeqCst);
+    assert_eq!(engine.decide(Event::before_tool("t", json!({}))).effect, Effect::Allow);
+    assert_eq!(store.conflicts.load(Ordering::SeqCst), 0);
+    assert_eq!(std::fs::read_to_string(folder.path().join("count")).unwrap(), "ran\n");
 }

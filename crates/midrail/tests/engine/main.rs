@@ -9,12 +9,19 @@
     reason = "tests may fail loudly"
 )]
 
+mod alerts;
+mod approvals;
 mod cases;
+mod commands;
+mod desk;
 mod examples;
 mod failures;
 mod guides;
 mod house;
 mod loading;
+mod notices;
+mod people;
 mod reference;
 mod sessions;
+mod standing;
 mod threads;

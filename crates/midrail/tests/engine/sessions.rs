@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use midrail::pack::Document;
 use midrail::{
     CallError, Effect, Engine, Entry, Event, EventKind, Files, Inspect, Layer, ManualClock, Middleware,
-    Policy, PolicySource, SequentialDependency, Spec, SqliteStore, ToolResult,
+    Person, Policy, PolicySource, SequentialDependency, Spec, SqliteStore, ToolResult,
 };
 use serde_json::json;
 
@@ -23,6 +23,11 @@ pub(crate) fn engine(pack: &str) -> Arc<Engine> {
 }
 
 const RULES: &str = "pack: t\nguardrails:\n  - read_before_write\n  - sequential: {deploy: [build]}\n";
+
+/// Someone of every role.
+fn person(name: &str) -> Person {
+    Person::vouched_for(name, ["reviewer", "architect", "human_operator"])
+}
 
 #[test]
 fn a_snapshot_is_one_value_and_policies_are_told_of_a_restore() {
@@ -124,10 +129,10 @@ fn an_approval_passes_one_call_and_leaves_a_trail() {
     assert_eq!(request.approver, "architect");
     assert_eq!(session.check("deploy", json!({"to": "prod"})).approval.unwrap().id, request.id);
 
-    let own = engine.answer(&request.id, true, "coder", None).unwrap_err();
+    let own = engine.answer(&request.id, true, &person("coder"), None).unwrap_err();
     assert!(own.to_string().contains("cannot answer it"), "{own}");
-    engine.answer(&request.id, true, "ada", Some("go")).unwrap();
-    assert!(engine.answer(&request.id, false, "bob", None).is_err());
+    engine.answer(&request.id, true, &person("ada"), Some("go")).unwrap();
+    assert!(engine.answer(&request.id, false, &person("bob"), None).is_err());
     assert_eq!(session.check("deploy", json!({"to": "prod"})).effect, Effect::Allow);
     assert_eq!(session.check("deploy", json!({"to": "prod"})).effect, Effect::Escalate);
     let kept = engine.store().approval(&request.id).unwrap().unwrap();
@@ -176,7 +181,7 @@ fn a_record_holds_no_secret_and_replays_to_the_same_decision() {
     let secret = "AKIAABCDEFGHIJKLMNOP";
     session.notify_result("env", json!({"note": secret}), ToolResult::ok(format!("key {secret}")));
     let asked = session.check("send", json!({"body": secret}));
-    engine.answer(&asked.approval.unwrap().id, true, "ada", None).unwrap();
+    engine.answer(&asked.approval.unwrap().id, true, &person("ada"), None).unwrap();
     assert_eq!(session.check("send", json!({"body": "something else"})).effect, Effect::Escalate);
     assert_eq!(session.check("send", json!({"body": secret})).effect, Effect::Allow);
     session.check("deploy", json!({}));
@@ -233,7 +238,7 @@ fn a_restore_does_not_undo_what_people_and_the_law_decided() {
     );
     let session = engine.session("s");
     let asked = session.check("deploy", json!({}));
-    engine.answer(&asked.approval.unwrap().id, true, "ada", None).unwrap();
+    engine.answer(&asked.approval.unwrap().id, true, &person("ada"), None).unwrap();
     let approved = session.snapshot().unwrap();
     assert_eq!(session.check("deploy", json!({})).effect, Effect::Allow);
     session.restore(&approved).unwrap();
@@ -308,11 +313,8 @@ fn a_secret_is_nowhere_in_what_is_kept_or_answered() {
         );
     }
     use midrail::store::AuditLog;
-    for entry in store
-        .entries(&Default::default())
-        .unwrap()
-        .iter()
-        .filter(|entry| entry.labels.kind != "session_start")
+    for entry in
+        store.entries(&Default::default()).unwrap().iter().filter(|entry| entry.labels.kind != "administered")
     {
         let record = entry.record().unwrap();
         let replayed = record.replay(&engine.policy());

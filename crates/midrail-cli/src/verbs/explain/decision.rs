@@ -30,7 +30,7 @@ pub(super) fn explain(seq: u64, store: &StoreFile, output: &mut Output) -> Resul
         ),
     )?;
     // The table of verdicts comes in any case, and further below.
-    for line in decision::block(event, &Decision { verdicts: Vec::new(), ..decision.clone() }, output) {
+    for line in decision::block(event, &Decision { verdicts: Vec::new(), ..decision.clone() }, None, output) {
         output.line(line)?;
     }
     section("the chain", output)?;
@@ -107,6 +107,16 @@ fn in_words(fact: &Fact) -> String {
         Fact::File(FileState::Absent) => "not there".to_owned(),
         Fact::File(FileState::Special) => "a folder, or no ordinary file".to_owned(),
         Fact::File(FileState::File { checksum }) => format!("there, checksum {}", short(checksum, 24)),
+        Fact::Command(end) => match end.exit_code {
+            Some(code) => format!("exited with code {code} after {} ms", end.took_ms),
+            None => format!("was ended by a signal after {} ms", end.took_ms),
+        },
+        Fact::Tree(digest) => format!("digest {}", short(digest, 24)),
+        Fact::Git(None) => "no repository".to_owned(),
+        Fact::Git(Some(git)) => {
+            let branch = git.branch.as_deref().unwrap_or("no branch");
+            format!("{branch} at {}", git.head.as_deref().map_or("no commit".into(), |head| short(head, 12)))
+        }
         Fact::Answer(value) => value.to_string(),
         Fact::Unavailable(why) => format!("not known: {why}"),
     }

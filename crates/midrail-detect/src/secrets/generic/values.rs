@@ -175,11 +175,11 @@ const MARKS: &[&str] = &[
 
 /// Values that are none, whole, in lower case.
 const WORDS: &[&str] = &[
-    "abc", "abc123", "123abc", "abcd1234", "admin123", "bar", "baz", "foo", "hunter2", "int", "letmein",
-    "nil", "no", "null", "off", "on", "pass1", "pass123", "qwerty", "root", "str", "test1", "test123",
-    "test1234", "yes", "utf8", "utf-8", "sha1", "sha256", "md5", "base64", "hs256", "rs256", "oauth2",
-    "user1", "user2", "pwd123", "key1", "key2", "value1", "value2", "p@ssword", "p@ssw0rd", "p@ss", "s3cr3t",
-    "s3cret", "passw0rd",
+    "abc", "abc123", "123abc", "abcd1234", "admin123", "bar", "baz", "foo", "int", "letmein", "nil", "no",
+    "null", "off", "on", "pass1", "pass123", "qwerty", "root", "str", "test1", "test123", "test1234", "yes",
+    "utf8", "utf-8", "sha1", "sha256", "md5", "base64", "hs256", "rs256", "oauth2", "user1", "user2",
+    "pwd123", "key1", "key2", "value1", "value2", "p@ssword", "p@ssw0rd", "p@ss", "s3cr3t", "s3cret",
+    "passw0rd",
 ];
 
 fn searches() -> &'static (Option<AhoCorasick>, Option<AhoCorasick>) {

@@ -6,6 +6,14 @@ use super::{Rule, inside, near, prefix};
 
 /// One row a format.
 pub(super) const RULES: &[Rule] = &[
+    prefix("midrail-approver-key", "the key of someone who answers requests to people", &["mrk_"], r"mrk_[0-9a-f]{64}")
+        .entropy(28)
+        .severity(Severity::Critical)
+        .yes(&[
+            "key=mr¦k_3f4315ef58bac3ca50e4bd605ccfcad07e2bbe16e5f72c458f08332d1fcba0bd",
+            "my key is mr¦k_41f9c9232727c5480ff7de04c350b784522ec5d448789d94a755b2437c8527de, keep it",
+        ])
+        .no(&["mrk_…", "mrk_0000000000000000000000000000000000000000000000000000000000000000"]),
     prefix("facebook-token", "a Facebook access token", &["EAAC", "EAAM", "EAAB", "EAAD", "EAAE", "EAAF", "EAAG", "EAAH", "EAAJ", "EAAK", "EAAL", "EAAN", "EAAO", "EAAP", "EAAR", "EAAS", "EAAT", "EAAU", "EAAV", "EAAW", "EAAX", "EAAY", "EAAZ", "EAAI", "EAAQ"], r"EAA[A-Z][0-9A-Za-z]{60,}")
         .entropy(38)
         .severity(Severity::Critical)

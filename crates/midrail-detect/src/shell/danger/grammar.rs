@@ -84,6 +84,12 @@ const GRAMMARS: &[Grammar] = &[
         ..USUAL
     },
     Grammar {
+        programs: "midrail",
+        values: "--color --pack --env --store --root --wait --decision --reason --urgency --guardrail --as --note \
+            --key-fd --text --timeout --role --state --mine-role",
+        ..USUAL
+    },
+    Grammar {
         programs: "truncate shred wipe",
         values: "-s --size -r --reference -n --iterations --random-source",
         abbreviates: true,

@@ -21,6 +21,8 @@ pub(super) enum Operands {
     WriteThenRead,
     /// The first is read, the second written.
     ReadThenWrite,
+    /// The first is read and changed; the others are no files: `sqlite3 file statement`.
+    FirstBoth,
 }
 
 /// One row: which files some programs touch.
@@ -500,7 +502,6 @@ pub(super) const ROWS: &[Row] = &[
             "eslint",
             "black",
             "isort",
-            "ruff",
             "gofmt",
             "rustfmt",
             "autopep8",
@@ -513,6 +514,14 @@ pub(super) const ROWS: &[Row] = &[
         values: &["--config", "-c", "--parser", "-l"],
         ..PLAIN
     },
+    Row {
+        programs: &["sqlite3", "sqlite", "litecli", "duckdb"],
+        operands: Operands::FirstBoth,
+        values: &["-cmd", "-separator", "-newline", "-nullvalue", "-init"],
+        ..PLAIN
+    },
+    // Its first word is what it does: `ruff check src`.
+    Row { programs: &["ruff"], operands: Operands::PatternThenRead, values: &["--config"], ..PLAIN },
     Row {
         programs: &["strip", "pdftk", "pdftotext", "qpdf"],
         operands: Operands::Read,

@@ -171,6 +171,9 @@ impl Runner<'_, '_> {
             Effect::TemporaryFolder => return Value::Text(Text::known("/tmp")),
             Effect::Database => {
                 let place = args.text(0);
+                if place.all().is_some_and(|place| place != ":memory:" && !place.contains("://")) {
+                    note(&mut self.world.snippet.writes, &place);
+                }
                 self.world.is_database_temporary |=
                     place.all().is_some_and(|place| place == ":memory:" || place.starts_with("/tmp/"));
             }

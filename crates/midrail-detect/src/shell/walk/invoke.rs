@@ -82,6 +82,7 @@ impl Walk {
             return stream;
         }
         self.note(Listed::Program, &invocation.program);
+        self.analysis.add_repository_call(&invocation);
         for mut danger in danger::judge(&invocation) {
             // What is temporary is so on other machines, too: a file of it is nothing, a folder is not much.
             let is_temporary = |path: &String| path.starts_with('/') && danger::is_expendable(path);

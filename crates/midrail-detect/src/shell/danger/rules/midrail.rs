@@ -8,12 +8,47 @@ pub(super) const RULES: &[Rule] = &[
     rule("midrail-verb", &["midrail"], Critical, "Answers for a person, or switches the agent's own guardrails off")
         .when(&[
             "approve|deny|bypass|override|uninstall|disable|login",
-        "--color ... approve|deny|bypass|uninstall",
-            "approval|approvals|bypass|quarantine|lock|locks|key|keys|alert|alerts|policy|session|sessions approve|deny|decide|grant|lift|release|add|create|remove|revoke|delete|reload|end|reset|set",
+            "bypass|quarantine|lock|locks|task|tasks|key|keys|alert|alerts|policy|session|sessions approve|deny|decide|grant|lift|take|release|add|create|remove|revoke|delete|reload|end|reset|set",
+            // The verb comes from elsewhere.
+            "!* {}",
         ])
         .safer("tell a person what stands in the way")
-        .stops(&["midrail approve a-1", "midrail uninstall --yes", "midrail approvals decide a-1 --approve", "midrail quarantine lift x"])
-        .passes(&["midrail check", "midrail explain safety-001", "midrail policy", "midrail test .midrail", "midrail approvals list", "midrail approve --help"]),
+        .stops(&["midrail approve a-1", "midrail uninstall --yes", "midrail --color never approve a-1", "midrail quarantine lift x", "midrail locks take a --for b", "midrail tasks set t completed"])
+        .passes(&["midrail check", "midrail explain safety-001", "midrail policy", "midrail test .midrail", "midrail tasks list", "midrail stats", "midrail approve --help", "midrail --version"]),
+    // Of the verbs about people, those that read, and the one by which an agent asks. Whatever else there is or comes
+    // to be, and what the line does not tell, is for people.
+    rule("midrail-approvals", &["midrail"], Critical, "Answers for a person, or says who may answer")
+        .when(&["approval|approvals|approver|approvers"])
+        .unless(&["approval|approvals list|show|wait|request", "approver|approvers list"])
+        .safer("ask with `midrail approvals request --decision SEQ --reason \"…\"`, and let a person answer")
+        .stops(&[
+            "midrail approvals approve a-1 --as ann",
+            "midrail --json -v approvals deny a-1 --as ann",
+            "midrail --color never approvals approve a-1",
+            "midrail approvals review a-1 --as ann --text request",
+            "midrail approvals decide a-1 --approve",
+            "midrail approver add me --role architect",
+            "midrail approver revoke ann",
+            "midrail approvals $VERB a-1 --as ann",
+            "midrail approvals --color request approve a-1",
+            "midrail approvals --store request approve a-1",
+            "/usr/bin/midrail approvals approve a-1",
+        ])
+        .passes(&[
+            "midrail approvals list",
+            "midrail approvals show a-1",
+            "midrail approvals wait a-1 --timeout 5s",
+            "midrail approvals request --decision 3 --reason 'The release waits for it' --urgency urgent",
+            "midrail approvals request --reason approve --decision 3",
+            "./target/release/midrail --json approvals request --decision 3 --reason 'approve' | jq .id",
+            "midrail approver list",
+            "midrail approvals approve --help",
+        ]),
+    rule("midrail-copy", &["cp", "ln", "mv", "install", "rsync", "gcp", "ditto"], Critical, "Puts the agent's guardrails under another name")
+        .when(&["@*/midrail ...", "... @*/midrail ...", "midrail ...", "... midrail ..."])
+        .safer("call `midrail` by its name; people answer for the rest")
+        .stops(&["cp /usr/local/bin/midrail /tmp/zz", "ln -s /usr/bin/midrail mr"])
+        .passes(&["cp a.txt b.txt", "ln -s ../shared lib"]),
     rule("midrail-kill", &["pkill", "killall", "systemctl", "service", "launchctl"], Critical, "Ends the agent's own guardrails")
         .when(&["@*midrail*", "* @*midrail*"])
         .unless(&["status|is-active|show|list-units|cat|print|list", "* status"])

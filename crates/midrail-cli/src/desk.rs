@@ -1,0 +1,68 @@
+//! The engine for verbs that look at or change what holds across sessions, without an event.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use midrail::{Engine, SqliteStore, Store};
+
+use crate::failure::Failure;
+use crate::input::{Packs, StoreFile};
+use crate::output::short;
+use crate::when;
+
+/// The store and the packs of such a verb. They may stand behind the verb below it.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Desk {
+    /// The store: a SQLite file [default: midrail/midrail.db in the user's state folder]
+    #[arg(long, value_name = "FILE", global = true)]
+    store: Option<PathBuf>,
+    /// A pack file in place of the layers of this folder. Can be given several times
+    #[arg(long = "pack", value_name = "FILE", global = true)]
+    packs: Vec<PathBuf>,
+    /// The environment whose overlay of the packs is applied
+    #[arg(long, value_name = "NAME", global = true)]
+    env: Option<String>,
+}
+
+impl Desk {
+    /// An engine to look at a store that is there.
+    pub(crate) fn to_look(&self) -> Result<Engine, Failure> {
+        engine(Arc::new(to_look_at(&self.file())?), &self.packs())
+    }
+
+    /// An engine to change a store, which is made if there is none.
+    pub(crate) fn to_change(&self) -> Result<Engine, Failure> {
+        engine(Arc::new(SqliteStore::open(self.file().path()?)?), &self.packs())
+    }
+
+    fn file(&self) -> StoreFile {
+        StoreFile { store: self.store.clone() }
+    }
+
+    fn packs(&self) -> Packs {
+        Packs { packs: self.packs.clone(), env: self.env.clone() }
+    }
+}
+
+/// The store to look at. It must be there; it is written only where it can be, to keep what was counted.
+pub(crate) fn to_look_at(file: &StoreFile) -> Result<SqliteStore, Failure> {
+    let read_only = file.read_only()?;
+    Ok(SqliteStore::open(file.path()?).unwrap_or(read_only))
+}
+
+fn engine(store: Arc<dyn Store>, packs: &Packs) -> Result<Engine, Failure> {
+    let loaded = packs.here().load()?;
+    Ok(Engine::builder(loaded.policy, &loaded.source).store(store).build()?)
+}
+
+/// Who changes something, where they do not say: the user of this process.
+pub(crate) fn someone(named: Option<&str>) -> String {
+    let user = || ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let named = named.map(str::to_owned).or_else(user).filter(|name| !name.trim().is_empty());
+    named.unwrap_or_else(|| "someone".to_owned())
+}
+
+/// A time of the store on the screen. What is none is shown as it is.
+pub(crate) fn moment(text: &str) -> String {
+    text.parse().map_or_else(|_| short(text, 40).into_owned(), when::full)
+}

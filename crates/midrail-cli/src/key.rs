@@ -1,0 +1,86 @@
+//! An approver's key: asked for on the terminal without showing it, or read from a file descriptor. It is never an
+//! argument and never in the environment, where others could read it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+
+use midrail::{Engine, Person};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use crate::failure::Failure;
+
+/// Bytes that a key has at most.
+const LONGEST: u64 = 4_096;
+
+/// Who answers, and where their key comes from.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Signer {
+    /// The approver who says so; their key is asked for on the terminal
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) name: String,
+    /// Read the key from this file descriptor instead, such as 3 with `3< key.txt`
+    #[arg(long, value_name = "N")]
+    pub(crate) key_fd: Option<u32>,
+}
+
+/// The person, once their key was given and is right.
+pub(crate) fn ask(signer: &Signer, engine: &Engine) -> Result<Person, Failure> {
+    let key = match signer.key_fd {
+        Some(fd) => from_descriptor(fd)?,
+        None => from_terminal(&signer.name)?,
+    };
+    Ok(engine.person(&signer.name, &key)?)
+}
+
+fn from_descriptor(fd: u32) -> Result<String, Failure> {
+    let cannot = |error| Failure::new(format!("no key could be read from the file descriptor {fd}: {error}"));
+    let file = File::open(format!("/dev/fd/{fd}")).map_err(cannot)?;
+    first_line(file).map_err(cannot)
+}
+
+fn from_terminal(name: &str) -> Result<String, Failure> {
+    let cannot = |error: std::io::Error| {
+        Failure::new(format!("no key could be asked for, because there is no terminal: {error}"))
+            .help("give the key by a file descriptor: `--key-fd 3 3< FILE`")
+    };
+    let mut terminal = File::options().read(true).write(true).open("/dev/tty").map_err(cannot)?;
+    let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
+    write!(terminal, "key of {shown}: ").map_err(cannot)?;
+    let hidden = Hidden::of(&terminal).map_err(|error| cannot(error.into()))?;
+    let key = first_line(&terminal);
+    drop(hidden);
+    let _ = writeln!(terminal);
+    key.map_err(cannot)
+}
+
+fn first_line(from: impl Read) -> std::io::Result<String> {
+    let mut line = String::new();
+    BufReader::new(from.take(LONGEST)).read_line(&mut line)?;
+    let key = line.trim();
+    if key.is_empty() {
+        return Err(std::io::Error::other("no key was given"));
+    }
+    Ok(key.to_owned())
+}
+
+/// A terminal that does not show what is typed, until this goes.
+struct Hidden<'t> {
+    terminal: &'t File,
+    before: Termios,
+}
+
+impl<'t> Hidden<'t> {
+    fn of(terminal: &'t File) -> rustix::io::Result<Self> {
+        let before = tcgetattr(terminal)?;
+        let mut modes = before.clone();
+        modes.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(terminal, OptionalActions::Flush, &modes)?;
+        Ok(Hidden { terminal, before })
+    }
+}
+
+impl Drop for Hidden<'_> {
+    fn drop(&mut self) {
+        let _ = tcsetattr(self.terminal, OptionalActions::Flush, &self.before);
+    }
+}

@@ -1,0 +1,52 @@
+//! `midrail approvals approve` and `deny`: a person answers.
+
+use midrail::Approval;
+
+use super::desk;
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::input::StoreFile;
+use crate::key::{self, Signer};
+use crate::output::{Output, Style, short};
+use crate::when;
+
+/// Who answers which request.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::OF_APPROVALS)]
+pub(super) struct Args {
+    /// The request
+    id: String,
+    #[command(flatten)]
+    who: Signer,
+    /// What there is to say about it, for the record
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    #[command(flatten)]
+    store: StoreFile,
+}
+
+pub(super) fn run(args: &Args, approve: bool, output: &mut Output) -> Result<Exit, Failure> {
+    let engine = desk::of_request(args.store.existing()?, &args.id)?;
+    let person = key::ask(&args.who, &engine)?;
+    let answered = engine.answer(&args.id, approve, &person, args.note.as_deref())?;
+    let now = engine.now();
+    if output.is_json() {
+        output.json(&desk::as_json(&answered, now)?)?;
+        return Ok(Exit::Good);
+    }
+    let status = answered.status_at(now);
+    let head = output.paint().style(desk::style(status), format!("{} {status}", desk::mark(status)));
+    output.line(format!("{head}  {}  {}", short(&answered.id, 40), desk::what(&answered, 60)))?;
+    output.line(output.paint().style(Style::Dim, what_follows(&answered, approve, now)))?;
+    Ok(Exit::Good)
+}
+
+fn what_follows(answered: &Approval, approve: bool, now: jiff::Timestamp) -> String {
+    let role = answered.decided_role.as_deref().unwrap_or_default();
+    let by = short(answered.decided_by.as_deref().unwrap_or_default(), 60);
+    if !approve {
+        return format!("  by {by} as {role}; the call stays blocked");
+    }
+    let within = answered.deadline().map(|end| format!(", within {}", when::between(now, end)));
+    format!("  by {by} as {role}; the very same call passes once{}", within.unwrap_or_default())
+}

@@ -1,0 +1,109 @@
+//! What the verbs share: the engine under the rules that a request stands under, who sits at it, and how a request is told.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use midrail::store::Approvals;
+use midrail::{
+    Approval, ApprovalKind, Engine, Event, EventKind, Load, Policy, PolicySource, SqliteStore,
+    policy_of_approval,
+};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::output::{Style, short};
+
+/// The engine in which a request is answered: under the policy that made the request, wherever it is answered.
+pub(super) fn of_request(store: SqliteStore, id: &str) -> Result<Engine, Failure> {
+    let approval = find(&store, id)?;
+    let policy = policy_of_approval(&store, &approval)?;
+    of_policy(store, policy, &approval.session)
+}
+
+/// The engine of a policy that the store has kept, else of the folder that the session began in.
+pub(super) fn of_policy(
+    store: SqliteStore,
+    policy: Option<(Policy, PolicySource)>,
+    session: &str,
+) -> Result<Engine, Failure> {
+    let (policy, source) = match policy {
+        Some(found) => found,
+        None => {
+            let event = Event::new(EventKind::SessionStart).in_session(session);
+            let folder = midrail::folder_of(&store, &event)?;
+            let loaded = Load { folder, ..Load::default() }.load()?;
+            (loaded.policy, loaded.source)
+        }
+    };
+    Ok(Engine::builder(policy, &source).store(Arc::new(store)).build()?)
+}
+
+/// A request, by its name.
+pub(super) fn find(store: &SqliteStore, id: &str) -> Result<Approval, Failure> {
+    let found = store.approval(id)?;
+    found.ok_or_else(|| {
+        Failure::new(format!("there is no approval `{}`", short(id, 60)))
+            .help("`midrail approvals list --all` shows all of them")
+    })
+}
+
+/// A request for programs: as it is kept, and how it stands now.
+pub(super) fn as_json(approval: &Approval, now: Timestamp) -> Result<Value, Failure> {
+    let mut value = serde_json::to_value(approval).map_err(|error| Failure::of(&error))?;
+    if let Value::Object(fields) = &mut value {
+        fields.insert("status".to_owned(), json!(approval.status_at(now)));
+        if let Some(authority) = approval.authority_at(now) {
+            fields.insert("authority".to_owned(), json!(authority));
+            let left = approval.deadline().map(|end| end.duration_since(now).as_secs().max(0));
+            fields.extend(left.map(|left| ("seconds_left".to_owned(), json!(left))));
+        }
+        if let Some(review) = &approval.review {
+            fields.insert("review_status".to_owned(), json!(review.status_at(now)));
+        }
+    }
+    Ok(value)
+}
+
+/// What the request is about: the tool and its arguments.
+pub(super) fn what(approval: &Approval, longest: usize) -> String {
+    let tool = approval.tool.as_deref().unwrap_or("an action");
+    let args: Option<Value> = serde_json::from_str(&approval.summary).ok();
+    let text = match args.as_ref().and_then(Value::as_object) {
+        Some(args) if args.is_empty() => tool.to_owned(),
+        Some(args) => match args.iter().next() {
+            Some((_, Value::String(only))) if args.len() == 1 => format!("{tool} {only}"),
+            _ => format!("{tool} {}", approval.summary),
+        },
+        None => format!("{tool} {}", approval.summary),
+    };
+    short(text.trim_end(), longest).into_owned()
+}
+
+/// The word for the kind.
+pub(super) fn kind(approval: &Approval) -> &'static str {
+    match approval.kind {
+        ApprovalKind::Escalation => "escalation",
+        ApprovalKind::Bypass => "bypass",
+    }
+}
+
+/// The style of a status.
+pub(super) fn style(status: &str) -> Style {
+    match status {
+        "approved" | "used" => Style::Good,
+        "pending" => Style::Caution,
+        "override" | "denied" => Style::Bad,
+        _ => Style::Dim,
+    }
+}
+
+/// The mark of a status.
+pub(super) fn mark(status: &str) -> char {
+    match status {
+        "approved" | "used" => '✓',
+        "pending" => '?',
+        "override" => '!',
+        "denied" => '✗',
+        _ => '–',
+    }
+}

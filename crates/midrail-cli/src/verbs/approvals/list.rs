@@ -1,0 +1,146 @@
+//! `midrail approvals list`: what waits for people, and what they owe.
+
+use jiff::Timestamp;
+use midrail::store::{ApprovalFilter, Approvals};
+use midrail::{Approval, Policy};
+
+use super::desk;
+use crate::exit::{self, Exit};
+use crate::failure::{Failure, count};
+use crate::input::{Packs, StoreFile};
+use crate::output::{Output, Style, short};
+use crate::table::{Table, cell, styled};
+use crate::when;
+
+/// List the requests that wait for an answer, the latest at the end. Reviews that are owed stand on top.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::OF_APPROVALS)]
+pub(crate) struct Args {
+    /// Also those that are over
+    #[arg(long, conflicts_with = "state")]
+    all: bool,
+    /// Those in this state
+    #[arg(long, value_name = "STATE", value_parser = STATES)]
+    state: Option<String>,
+    /// Those that someone of this role may answer now
+    #[arg(long, value_name = "ROLE")]
+    mine_role: Option<String>,
+    /// Only those whose review is overdue
+    #[arg(long, conflicts_with_all = ["all", "state", "mine_role"])]
+    overdue: bool,
+    #[command(flatten)]
+    packs: Packs,
+    #[command(flatten)]
+    store: StoreFile,
+}
+
+/// How a request can stand.
+const STATES: [&str; 7] = ["pending", "override", "approved", "denied", "timed-out", "expired", "used"];
+
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
+    let store = args.store.read_only()?;
+    let now = Timestamp::now();
+    let policy = args.mine_role.as_ref().map(|_| args.packs.here().load()).transpose()?;
+    let policy = policy.map(|loaded| loaded.policy);
+    let owed = store.approvals(&ApprovalFilter { needs_review: true, ..ApprovalFilter::default() })?;
+    let overdue: Vec<&Approval> = owed.iter().filter(|approval| is_overdue(approval, now)).collect();
+    let mut rows: Vec<Approval> = match args.overdue {
+        true => overdue.iter().map(|approval| (*approval).clone()).collect(),
+        false => store.approvals(&ApprovalFilter::default())?,
+    };
+    rows.retain(|approval| args.overdue || args.wants(approval, policy.as_ref(), now));
+    rows.reverse();
+    if output.is_json() {
+        for approval in &rows {
+            output.json(&desk::as_json(approval, now)?)?;
+        }
+        return Ok(Exit::Good);
+    }
+    let paint = output.paint();
+    for approval in &owed {
+        output.line(owed_line(approval, now, paint))?;
+    }
+    if args.overdue {
+        if overdue.is_empty() {
+            output.line("no review is overdue")?;
+        }
+        return Ok(Exit::Good);
+    }
+    if !overdue.is_empty() {
+        output.line("")?;
+    }
+    if rows.is_empty() {
+        output.line(if args.all { "nobody was asked yet" } else { "nothing waits for an answer" })?;
+        return Ok(Exit::Good);
+    }
+    let mut table =
+        Table::new(&["id", "status", "urgency", "for", "time left", "what", "asked by", "guardrail"]);
+    for approval in &rows {
+        table.row(row(approval, now));
+    }
+    for line in table.lines(paint, 0, output.width()) {
+        output.line(line)?;
+    }
+    let waiting = rows.iter().filter(|approval| approval.authority_at(now).is_some()).count();
+    if waiting > 0 && output.is_terminal() {
+        let text =
+            format!("{} to answer; midrail approvals show ID tells all about one", count(waiting, "request"));
+        output.line(paint.style(Style::Dim, text))?;
+    }
+    Ok(Exit::Good)
+}
+
+impl Args {
+    fn wants(&self, approval: &Approval, policy: Option<&Policy>, now: Timestamp) -> bool {
+        let status = approval.status_at(now);
+        let is_wanted = match self.state.as_deref() {
+            Some("timed-out") => status == "timed out",
+            Some(state) => status == state,
+            None => self.all || approval.authority_at(now).is_some(),
+        };
+        let is_mine = match (&self.mine_role, policy) {
+            (Some(role), Some(policy)) => {
+                let authority = approval.authority_at(now);
+                authority.is_some_and(|authority| policy.authorities().may_decide(role, authority))
+            }
+            _ => true,
+        };
+        is_wanted && is_mine
+    }
+}
+
+fn is_overdue(approval: &Approval, now: Timestamp) -> bool {
+    approval.review.as_ref().is_some_and(|review| review.status_at(now) == "overdue")
+}
+
+fn owed_line(approval: &Approval, now: Timestamp, paint: crate::output::Paint) -> String {
+    let due = approval.review.as_ref().map(|review| when::between(review.due, now)).unwrap_or_default();
+    let (style, how) = match is_overdue(approval, now) {
+        true => (Style::Bad, format!("✗ review overdue by {due}")),
+        false => (Style::Caution, format!("! review due within {due}")),
+    };
+    let head = format!("{how}: {}  {}", short(&approval.id, 40), desk::what(approval, 48));
+    format!(
+        "{}\n  midrail approvals review {} --as NAME --text \"…\"",
+        paint.style(style, head),
+        short(&approval.id, 40)
+    )
+}
+
+fn row(approval: &Approval, now: Timestamp) -> Vec<(String, Option<Style>)> {
+    let status = approval.status_at(now);
+    let authority = approval.authority_at(now);
+    let left = authority.and_then(|_| approval.deadline()).map(|end| when::between(now, end));
+    let urgency = approval.urgency.word();
+    let is_usual = urgency == "normal";
+    vec![
+        cell(short(&approval.id, 20)),
+        styled(format!("{} {status}", desk::mark(status)), desk::style(status)),
+        styled(urgency, if is_usual { Style::Dim } else { Style::Bad }),
+        cell(short(authority.unwrap_or("-"), 20)),
+        cell(left.unwrap_or_else(|| "-".to_owned())),
+        cell(desk::what(approval, 40)),
+        cell(short(approval.requested_by.as_deref().unwrap_or("-"), 20)),
+        cell(short(&approval.guardrail, 40)),
+    ]
+}

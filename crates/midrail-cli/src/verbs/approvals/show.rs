@@ -1,0 +1,206 @@
+//! `midrail approvals show`: everything that someone has to know to answer.
+
+use jiff::Timestamp;
+use midrail::store::{AuditLog, Entry, Filter};
+use midrail::{Approval, SqliteStore};
+use serde_json::{Value, json};
+
+use super::desk;
+use crate::decision::{field, subject};
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::input::StoreFile;
+use crate::output::{Output, Style, effect_style, short};
+use crate::table::{Table, cell, styled};
+use crate::when;
+
+/// Records of the session that are shown from before and after the request.
+const BEFORE: usize = 6;
+const AFTER: usize = 4;
+
+/// Show one request: what, why, who, the arguments, what the session did around it, and how long is left.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::OF_APPROVALS)]
+pub(crate) struct Args {
+    /// The request
+    id: String,
+    #[command(flatten)]
+    store: StoreFile,
+}
+
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
+    let store = args.store.read_only()?;
+    let approval = desk::find(&store, &args.id)?;
+    let now = Timestamp::now();
+    let history = history(&store, &approval)?;
+    if output.is_json() {
+        let mut value = desk::as_json(&approval, now)?;
+        if let Value::Object(fields) = &mut value {
+            fields.insert("history".to_owned(), Value::Array(as_json(&history)?));
+        }
+        output.json(&value)?;
+        return Ok(Exit::Good);
+    }
+    let (paint, width) = (output.paint(), output.width());
+    let status = approval.status_at(now);
+    let head = format!("{} {status}", desk::mark(status));
+    output.line(format!(
+        "{}  {}",
+        paint.style(desk::style(status), head),
+        paint.style(Style::Strong, desk::what(&approval, 80))
+    ))?;
+    for (name, text) in fields(&approval, now) {
+        for line in field(name, &text, paint, width) {
+            output.line(line)?;
+        }
+    }
+    let mut table = Table::new(&["record", "time", "effect", "kind", "what", "by"]);
+    for entry in &history {
+        table.row(row(entry)?);
+    }
+    if !table.is_empty() {
+        output.line("")?;
+        output.line(format!("  {}", paint.style(Style::Strong, "The session around it")))?;
+        for line in table.lines(paint, 2, width) {
+            output.line(line)?;
+        }
+    }
+    let next = next(&approval, now);
+    if !next.is_empty() {
+        output.line("")?;
+        for line in next {
+            output.line(format!("  {}", paint.style(Style::Note, line)))?;
+        }
+    }
+    Ok(Exit::Good)
+}
+
+fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
+    let mut fields = Vec::new();
+    let mut add = |name: &'static str, text: String| {
+        if !text.is_empty() {
+            fields.push((name, text));
+        }
+    };
+    let or_nothing = |text: &Option<String>| text.clone().unwrap_or_default();
+    add("id", approval.id.clone());
+    add(
+        "guardrail",
+        format!("{} ({}, {})", approval.guardrail, desk::kind(approval), approval.urgency.word()),
+    );
+    add("stopped", approval.reason.clone());
+    let unsaid = "the agent has not said".to_owned();
+    add("needed for", approval.justification.clone().unwrap_or(unsaid));
+    add("agent", or_nothing(&approval.requested_by));
+    add("session", approval.session.clone());
+    add("task", or_nothing(&approval.task));
+    add("tool", or_nothing(&approval.tool));
+    add("arguments", approval.summary.clone());
+    add("asked", format!("{} ({} ago)", when::full(approval.created), when::between(approval.created, now)));
+    if let Some(authority) = approval.authority_at(now) {
+        let left = approval.deadline().map(|end| format!(", {} left", when::between(now, end)));
+        add("waits for", format!("{authority}{}", left.unwrap_or_default()));
+        add("", route(approval, authority));
+    } else if approval.decided_by.is_none() && approval.status_at(now) == "timed out" {
+        let at = approval.deadline().map(when::full).unwrap_or_default();
+        add("timed out", format!("nobody answered until {at}; this is no denial, and can be asked again"));
+    }
+    if let Some(at) = approval.override_at.filter(|_| approval.authority_at(now).is_some()) {
+        let text = if now >= at {
+            "it grants itself now".to_owned()
+        } else {
+            format!("it grants itself in {}", when::between(now, at))
+        };
+        add("emergency", format!("{text}, where the action is one that stops harm"));
+    }
+    if let Some(by) = &approval.decided_by {
+        let role = approval.decided_role.as_ref().map(|role| format!(" ({role})")).unwrap_or_default();
+        let at = approval.decided_at.map(|time| format!(", {}", when::full(time))).unwrap_or_default();
+        add("decided by", format!("{by}{role}{at}"));
+    }
+    add("note", or_nothing(&approval.note));
+    if approval.status_at(now) == "approved" {
+        let until = approval.deadline().map(|end| format!("once, within {}", when::between(now, end)));
+        add("good for", until.unwrap_or_else(|| "once".to_owned()));
+    }
+    add("used", approval.used_at.map(when::full).unwrap_or_default());
+    add("severity", approval.severity.map(|severity| severity.word().to_owned()).unwrap_or_default());
+    if let Some(review) = &approval.review {
+        let text = match review.status_at(now) {
+            "filed" => format!(
+                "filed by {}, {}: {}",
+                review.filed_by.as_deref().unwrap_or("someone"),
+                review.filed_at.map(when::full).unwrap_or_default(),
+                review.text.as_deref().unwrap_or_default()
+            ),
+            "overdue" => format!("OVERDUE by {}", when::between(review.due, now)),
+            _ => format!("due in {}", when::between(now, review.due)),
+        };
+        add("review", text);
+    }
+    add("record", approval.seq.map(|seq| seq.to_string()).unwrap_or_default());
+    fields
+}
+
+/// Whom an urgent request goes to next.
+fn route(approval: &Approval, authority: &str) -> String {
+    let at = approval.approvers.iter().position(|role| role == authority);
+    let later = at.and_then(|at| approval.approvers.get(at + 1..)).unwrap_or_default();
+    if later.is_empty() || approval.urgency.word() != "urgent" {
+        return String::new();
+    }
+    format!("then {}", later.join(", then "))
+}
+
+fn next(approval: &Approval, now: Timestamp) -> Vec<String> {
+    let id = short(&approval.id, 40);
+    if approval.authority_at(now).is_some() {
+        return vec![
+            format!("midrail approvals approve {id} --as NAME --note \"…\""),
+            format!("midrail approvals deny {id} --as NAME --note \"…\""),
+        ];
+    }
+    match approval.needs_review() {
+        true => vec![format!("midrail approvals review {id} --as NAME --text \"…\"")],
+        false => Vec::new(),
+    }
+}
+
+/// What the session did before and after the request.
+fn history(store: &SqliteStore, approval: &Approval) -> Result<Vec<Entry>, Failure> {
+    let of = Filter { session: Some(approval.session.clone()), ..Filter::default() };
+    let mut around = store.entries(&Filter {
+        until: Some(approval.created),
+        newest_first: true,
+        limit: Some(BEFORE),
+        ..of.clone()
+    })?;
+    around.reverse();
+    around.extend(store.entries(&Filter { since: Some(approval.created), limit: Some(AFTER), ..of })?);
+    Ok(around)
+}
+
+fn as_json(history: &[Entry]) -> Result<Vec<Value>, Failure> {
+    let one = |entry: &Entry| {
+        let record = entry.record()?;
+        let (event, decision) = (&record.event, &record.decision);
+        Ok(json!({
+            "seq": entry.seq, "time": record.time, "kind": event.kind, "what": subject(event),
+            "effect": decision.effect, "by": decision.by, "reason": decision.reason,
+        }))
+    };
+    history.iter().map(one).collect()
+}
+
+fn row(entry: &Entry) -> Result<Vec<(String, Option<Style>)>, Failure> {
+    let record = entry.record()?;
+    let decision = &record.decision;
+    Ok(vec![
+        cell(entry.seq.to_string()),
+        styled(when::full(record.time), Style::Dim),
+        styled(decision.effect.word(), effect_style(decision.effect)),
+        cell(record.event.kind.word()),
+        cell(short(&subject(&record.event), 48)),
+        cell(short(decision.by.as_deref().unwrap_or_default(), 40)),
+    ])
+}

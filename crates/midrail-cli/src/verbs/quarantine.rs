@@ -1,0 +1,105 @@
+//! `midrail quarantine`: agents that are kept from further work.
+
+use midrail::{Engine, Quarantined};
+use serde_json::json;
+
+use crate::desk::{self, Desk};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::key::{self, Signer};
+use crate::output::{Output, short};
+use crate::table::{Table, cell};
+
+/// Agents that are kept from further work: list, add, lift.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    desk: Desk,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// List them, with the reason
+    List,
+    /// Keep an agent from further work
+    Add {
+        /// The agent, or session:ID where it has no name
+        actor: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// Who says so [default: the user of this process]
+        #[arg(long, value_name = "NAME")]
+        by: Option<String>,
+    },
+    /// Let an agent work again; it takes the key of a supervisor
+    Lift {
+        /// The agent, as `list` names it
+        actor: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        #[command(flatten)]
+        signer: Signer,
+    },
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
+    match &args.verb {
+        Verb::List => list(&args.desk.to_look()?, output)?,
+        Verb::Add { actor, reason, by } => {
+            let engine = args.desk.to_change()?;
+            let by = desk::someone(by.as_deref());
+            engine.quarantine(actor, &by, reason_of(reason)?)?;
+            tell("quarantined", actor, &by, output)?;
+        }
+        Verb::Lift { actor, reason, signer } => {
+            let engine = args.desk.to_look()?;
+            let reason = reason_of(reason)?;
+            let person = key::ask(signer, &engine)?;
+            engine.lift_quarantine(actor, &person, reason)?;
+            tell("lifted", actor, person.name(), output)?;
+        }
+    }
+    Ok(Exit::Good)
+}
+
+fn reason_of(reason: &str) -> Result<&str, Failure> {
+    let reason = reason.trim();
+    match reason {
+        "" => Err(Failure::new("a reason is needed").help("say why with `--reason TEXT`")),
+        reason => Ok(reason),
+    }
+}
+
+fn tell(state: &str, actor: &str, by: &str, output: &mut Output) -> Result<(), Failure> {
+    if output.is_json() {
+        return output.json(&json!({"actor": actor, "state": state, "by": by}));
+    }
+    let actor = short(actor, 80).into_owned();
+    output.line(match state {
+        "lifted" => format!("{actor} may work again"),
+        _ => format!("{actor} is kept from further work"),
+    })
+}
+
+fn list(engine: &Engine, output: &mut Output) -> Result<(), Failure> {
+    let held = engine.quarantined()?;
+    if output.is_json() {
+        return held.iter().try_for_each(|held| output.json(held));
+    }
+    let mut table = Table::new(&["agent", "since", "reason"]);
+    for Quarantined { actor, reason, since } in &held {
+        let since = since.as_deref().unwrap_or_default();
+        table.row(vec![cell(short(actor, 48)), cell(desk::moment(since)), cell(short(reason, 200))]);
+    }
+    if table.is_empty() {
+        return output.line("no agent is quarantined");
+    }
+    for line in table.lines(output.paint(), 0, output.width()) {
+        output.line(line)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! `midrail check --stream`: an answer a line, and packs that change while it runs.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
+use std::time::Duration;
+use std::{fs, thread};
+
+use serde_json::{Value, json};
+
+use crate::world::{World, before};
+
+const NO_X: &str = "pack: p\nguardrails:\n  - {id: no-x, tools: x}\n";
+const NO_Y: &str = "pack: p\nguardrails:\n  - {id: no-y, tools: y}\n";
+
+/// The program with a stream that stays open.
+struct Stream {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    errors: BufReader<ChildStderr>,
+}
+
+impl Stream {
+    fn of(world: &World) -> Self {
+        let mut command = world.command(&["check", "--stream", "--json"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let errors = BufReader::new(child.stderr.take().unwrap());
+        Stream { child, input, output, errors }
+    }
+
+    fn answer(&mut self, line: &str) -> Value {
+        writeln!(self.input, "{line}").unwrap();
+        let mut answer = String::new();
+        self.output.read_line(&mut answer).unwrap();
+        serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error}: {answer}"))
+    }
+
+    fn effect(&mut self, tool: &str) -> String {
+        self.answer(&before(tool, json!({})).to_string())["effect"].as_str().unwrap().to_owned()
+    }
+
+    /// Asks again until the answer is as it should be, or far too long has passed.
+    fn becomes(&mut self, tool: &str, effect: &str) {
+        let is_there = (0..600).any(|_| {
+            thread::sleep(Duration::from_millis(20));
+            self.effect(tool) == effect
+        });
+        assert!(is_there, "{tool} never became {effect}");
+    }
+
+    fn end(self) -> i32 {
+        let Stream { mut child, input, .. } = self;
+        drop(input);
+        child.wait().unwrap().code().unwrap()
+    }
+}
+
+#[test]
+fn a_pack_that_is_edited_between_two_lines_is_in_force_for_the_second() {
+    let world = World::with_pack(NO_X);
+    let mut stream = Stream::of(&world);
+    assert_eq!((stream.effect("x"), stream.effect("y")), ("block".into(), "allow".into()));
+    world.write(".midrail/pack.yaml", NO_Y);
+    let mut note = String::new();
+    stream.errors.read_line(&mut note).unwrap();
+    assert!(note.starts_with("note: the packs changed; the policy sha256:"), "{note}");
+    assert_eq!((stream.effect("x"), stream.effect("y")), ("allow".into(), "block".into()));
+    assert_eq!(stream.end(), 2);
+}
+
+#[test]
+fn a_bad_pack_leaves_the_old_policy_and_is_told_loudly() {
+    let world = World::with_pack(NO_X);
+    let mut stream = Stream::of(&world);
+    assert_eq!(stream.effect("x"), "block");
+    world.write(".midrail/pack.yaml", "pack: p\nguardrail: []\n");
+    let mut told = String::new();
+    while !told.contains("pack.yaml:2:1") {
+        assert!(stream.errors.read_line(&mut told).unwrap() > 0, "{told}");
+    }
+    assert!(
+        told.starts_with("error: the packs changed and cannot be used; the policy in force stays\n"),
+        "{told}"
+    );
+    assert_eq!(stream.effect("x"), "block");
+    // A pack that is taken away altogether gives way to the default one, which does not know x.
+    fs::remove_file(world.path(".midrail/pack.yaml")).unwrap();
+    stream.becomes("x", "allow");
+    world.write(".midrail/pack.yaml", NO_X);
+    stream.becomes("x", "block");
+}
+
+#[test]
+fn every_line_has_its_answer() {
+    let world = World::with_pack(NO_X);
+    let lines = [
+        before("y", json!({})).to_string(),
+        "not json".into(),
+        String::new(),
+        "{\"kind\":\"restored\"}".into(),
+        before("x", json!({})).to_string(),
+        before("y", json!({})).to_string(),
+    ];
+    let ended = world.feed(&["check", "--stream", "--json"], lines.join("\n")).code(2);
+    let effects: Vec<Value> = ended.json_lines().into_iter().map(|line| line["effect"].clone()).collect();
+    assert_eq!(effects, ["allow", "block", "block", "block", "allow"]);
+    let ended = ended.complains("the event is not JSON");
+    assert!(ended.err.contains("made by the engine itself"), "{}", ended.err);
+    world.feed(&["check", "--stream", "--json"], before("y", json!({})).to_string()).code(0);
+    assert_eq!(world.feed(&["check", "--stream"], "").code(0).out, "");
+    // People read the same as for one event.
+    world
+        .feed(&["check", "--stream"], before("x", json!({})).to_string())
+        .code(2)
+        .says("✗ block  before_tool x");
+}
+
+#[test]
+fn a_line_that_is_too_long_is_stopped_and_the_next_one_is_read() {
+    let world = World::with_pack(NO_X);
+    let mut input = vec![b'x'; (32 << 20) + 10];
+    input.push(b'\n');
+    input.extend(before("y", json!({})).to_string().bytes());
+    let ended = world.feed(&["check", "--stream", "--json"], input).code(2);
+    let effects: Vec<Value> = ended.json_lines().into_iter().map(|line| line["effect"].clone()).collect();
+    assert_eq!(effects, ["block", "allow"]);
+}

@@ -1,0 +1,323 @@
+//! A person's answer to one guardrail about one exact action: asked for, found, and used up.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::budget::Autonomy;
+use crate::context::{Context, World};
+use crate::decision::{ApprovalKind, ApprovalRequest, Mode};
+use crate::effect::Effect;
+use crate::event::Event;
+use crate::guardrail::{Bypass, Condition, Spec};
+use crate::policy::{Entry, hex};
+use crate::session::key_part;
+use crate::tally::{Tally, strongest_on};
+use crate::verdict::{Notice, Verdict};
+
+/// Who decides, in which order, and what happens in an emergency in which nobody does.
+#[derive(Clone)]
+pub struct Authorities {
+    /// Roles, each with more authority than the one before. Whoever stands later may decide what is put to an earlier.
+    pub order: Vec<String>,
+    /// Roles that may lift a guardrail while the budgets run low.
+    pub supervisors: Vec<String>,
+    /// Roles of people, who alone may lift a guardrail while next to nothing is left.
+    pub humans: Vec<String>,
+    /// Seconds that each authority has to answer a request to lift a guardrail.
+    pub bypass_timeout_s: u32,
+    /// What holds in an emergency. `None`: nobody lifts a guardrail but a person.
+    pub emergency: Option<Emergency>,
+}
+
+impl Default for Authorities {
+    fn default() -> Self {
+        let roles = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Authorities {
+            order: roles(&["reviewer", "architect", "human_operator"]),
+            supervisors: roles(&["architect", "human_operator"]),
+            humans: roles(&["human_operator"]),
+            bypass_timeout_s: 15 * 60,
+            emergency: None,
+        }
+    }
+}
+
+impl Authorities {
+    /// Whether someone of a role may decide what is put to another.
+    pub fn may_decide(&self, role: &str, addressed: &str) -> bool {
+        let rank = |name: &str| self.order.iter().position(|other| other == name);
+        role == addressed
+            || match (rank(role), rank(addressed)) {
+                (Some(own), Some(other)) => own > other,
+                // A role outside the order is answered for by people.
+                (_, None) => self.humans.iter().any(|human| human == role),
+                (None, Some(_)) => false,
+            }
+    }
+
+    /// The role that is addressed, and those that follow it.
+    pub fn from(&self, addressed: &str) -> Vec<String> {
+        let at = self.order.iter().position(|role| role == addressed);
+        let after = at.map_or(self.humans.as_slice(), |at| self.order.get(at + 1..).unwrap_or_default());
+        let mut chain = vec![addressed.to_owned()];
+        chain.extend(after.iter().filter(|role| *role != addressed).cloned());
+        chain
+    }
+}
+
+/// A request that nobody answers in time grants itself, for actions that stop harm.
+#[derive(Clone)]
+pub struct Emergency {
+    /// The actions that it is for.
+    pub only_for: Arc<dyn Condition>,
+    /// The same in words, for people.
+    pub described: String,
+    /// Seconds in which somebody may answer.
+    pub wait_s: u32,
+    /// Seconds until a person must have looked at what was done.
+    pub review_within_s: u32,
+}
+
+/// The effect of a decision that passed a guardrail by an emergency override.
+pub const EMERGENCY_OVERRIDE: &str = "emergency_override";
+
+/// What the session holds of a request.
+struct Held<'a> {
+    id: &'a str,
+    kind: ApprovalKind,
+    state: &'a str,
+    by: &'a str,
+    role: &'a str,
+    is_emergency: bool,
+    expires: Option<Timestamp>,
+    override_at: Option<Timestamp>,
+}
+
+impl<'a> Held<'a> {
+    fn of(slice: &'a Value) -> Self {
+        let text = |name: &str| slice.get(name).and_then(Value::as_str).unwrap_or_default();
+        Held {
+            id: text("id"),
+            kind: if text("kind") == "bypass" { ApprovalKind::Bypass } else { ApprovalKind::Escalation },
+            state: text("state"),
+            by: text("by"),
+            role: text("role"),
+            is_emergency: text("urgency") == "emergency",
+            expires: text("expires").parse().ok(),
+            override_at: text("override_at").parse().ok(),
+        }
+    }
+
+    fn is_over(&self, now: Option<Timestamp>) -> bool {
+        matches!((now, self.expires), (Some(now), Some(expires)) if now >= expires)
+    }
+
+    fn word(&self) -> &'static str {
+        match self.kind {
+            ApprovalKind::Escalation => "approval",
+            ApprovalKind::Bypass => "bypass",
+        }
+    }
+}
+
+impl Tally<'_> {
+    /// A guardrail that holds an action asks a person, and one that stops it may be lifted by one: in both cases the
+    /// answer is to exactly this action, and is used up by it.
+    pub(crate) fn after_approval(
+        &mut self,
+        entry: &Entry,
+        verdict: Verdict,
+        error: &mut Option<String>,
+    ) -> Verdict {
+        let spec = &entry.spec;
+        let may_be_lifted = match verdict.effect {
+            Effect::Escalate => true,
+            Effect::Block => spec.bypass != Bypass::Never,
+            Effect::Allow | Effect::Warn | Effect::Redact | Effect::Retry | Effect::Halt => false,
+        };
+        if !may_be_lifted || spec.mode == Mode::Shadow {
+            return verdict;
+        }
+        let action = self.world.facts.action_digest.clone().unwrap_or_else(|| action_digest(self.world));
+        let key = approval_key(&spec.id, &action);
+        let slice = match self.kept(spec, &verdict, &key, error) {
+            Ok(slice) => slice,
+            Err(verdict) => return *verdict,
+        };
+        let Some(held) = slice.map(Held::of) else {
+            if verdict.effect == Effect::Escalate {
+                self.ask_a_person(spec, action, key);
+            }
+            return verdict;
+        };
+        // An answer to a question is no leave to pass a block.
+        if verdict.effect == Effect::Block && held.kind == ApprovalKind::Escalation {
+            return verdict;
+        }
+        let now = self.world.event.time;
+        match held.state {
+            "approved" if !held.is_over(now) => match self.may_lift(spec, &verdict, &held) {
+                Ok(()) => {
+                    self.if_it_goes_on.remove(key);
+                    let lifted = if held.kind == ApprovalKind::Bypass { "lifted" } else { "approved" };
+                    let note = format!("{lifted} by {} ({}): {}", held.by, held.id, verdict.reason);
+                    Verdict { effect: Effect::Allow, reason: note, ..verdict }
+                }
+                Err(why) => {
+                    let reason = format!("{} (the bypass {} does not hold: {why})", verdict.reason, held.id);
+                    Verdict { effect: Effect::Block, reason, ..verdict }
+                }
+            },
+            "denied" => {
+                let word = if held.kind == ApprovalKind::Bypass { "bypass " } else { "" };
+                let reason = format!("{word}denied by {} ({}): {}", held.by, held.id, verdict.reason);
+                Verdict { effect: Effect::Block, reason, ..verdict }
+            }
+            "pending" if self.overrides(entry, &held) => {
+                self.if_it_goes_on.remove(key);
+                self.overridden(&held, verdict)
+            }
+            _ if held.is_over(now) => {
+                // The next try asks anew.
+                self.decision.changes.remove(key);
+                let how = if held.state == "approved" { "before it was used" } else { "with no answer" };
+                let reason = format!("the {} {} timed out {how}: {}", held.word(), held.id, verdict.reason);
+                Verdict { effect: Effect::Block, reason, ..verdict }
+            }
+            _ if verdict.effect == Effect::Escalate => {
+                self.decision.requests.push(request(spec, action, held.id.to_owned(), held.expires));
+                verdict
+            }
+            _ => {
+                let reason = format!("{} (the bypass {} waits for an answer)", verdict.reason, held.id);
+                Verdict { reason, ..verdict }
+            }
+        }
+    }
+
+    fn ask_a_person(&mut self, spec: &Spec, action: String, key: String) {
+        let timeout = SignedDuration::from_secs(i64::from(spec.approval_timeout_s));
+        let expires = self.world.event.time.and_then(|now| now.checked_add(timeout).ok());
+        let id = approval_id(self.world, &spec.id, &action);
+        let held = json!({"id": id, "state": "pending", "expires": expires.map(|time| time.to_string())});
+        if strongest_on(self.world.event.kind) < Effect::Escalate {
+            self.if_it_goes_on.set(key, held);
+        } else {
+            self.if_escalate.set(key, held);
+        }
+        self.decision.requests.push(request(spec, action, id, expires));
+    }
+
+    /// Whether an approval lifts a guardrail now, or why not. The less is left of the budgets, the more authority it
+    /// takes.
+    fn may_lift(&self, spec: &Spec, verdict: &Verdict, held: &Held<'_>) -> Result<(), String> {
+        if held.kind == ApprovalKind::Escalation {
+            return Ok(());
+        }
+        if verdict.effect == Effect::Block && spec.bypass == Bypass::Emergency && !held.is_emergency {
+            return Err("this guardrail is lifted in an emergency only".to_owned());
+        }
+        let authorities = self.world.policy.authorities();
+        let is_one_of = |roles: &[String]| roles.iter().any(|role| role == held.role);
+        let is_human = is_one_of(&authorities.humans);
+        match self.world.autonomy().map_err(|missing| missing.to_string())? {
+            Autonomy::Standard => Ok(()),
+            Autonomy::Strict if is_human || is_one_of(&authorities.supervisors) => Ok(()),
+            Autonomy::Strict => {
+                Err("with half of the budget used, only a supervisor lifts guardrails".to_owned())
+            }
+            Autonomy::Lockdown if is_human => Ok(()),
+            Autonomy::Lockdown => {
+                Err("with less than a fifth of the budget left, only a person lifts guardrails".to_owned())
+            }
+            Autonomy::Halt if held.is_emergency => Ok(()),
+            Autonomy::Halt => {
+                Err("with the budget used up, guardrails are lifted in an emergency only".to_owned())
+            }
+        }
+    }
+
+    /// Whether an emergency that nobody answered lifts the guardrail by itself.
+    fn overrides(&self, entry: &Entry, held: &Held<'_>) -> bool {
+        let Some(emergency) = &self.world.policy.authorities().emergency else { return false };
+        let is_due = matches!((self.world.event.time, held.override_at), (Some(now), Some(at)) if now >= at);
+        held.is_emergency
+            && is_due
+            && !held.is_over(self.world.event.time)
+            && entry.spec.bypass != Bypass::Never
+            // What is not known is no emergency.
+            && emergency.only_for.holds(&Context::new(self.world, &entry.spec)) == Ok(true)
+    }
+
+    fn overridden(&mut self, held: &Held<'_>, verdict: Verdict) -> Verdict {
+        let authorities = self.world.policy.authorities();
+        let reason = format!("emergency override ({}), as nobody answered: {}", held.id, verdict.reason);
+        let message = format!("{} acted by {reason}", self.world.actor());
+        let mut roles: Vec<&String> = authorities.supervisors.iter().chain(&authorities.humans).collect();
+        roles.dedup();
+        // Nobody is told of what does not happen after all.
+        self.overrides
+            .extend(roles.into_iter().map(|to| Notice { to: to.clone(), message: message.clone() }));
+        Verdict { effect: Effect::Allow, reason, ..verdict }
+    }
+}
+
+/// The slice that holds a person's answer for one guardrail and one action.
+pub fn approval_key(guardrail: &str, action: &str) -> String {
+    format!("approval/{}/{action}", key_part(guardrail))
+}
+
+fn action_digest(world: &World<'_>) -> String {
+    digest_of_action(world.event, &world.session.id)
+}
+
+/// A digest of the exact action, which approvals are bound to.
+pub fn digest_of_action(event: &Event, session: &str) -> String {
+    hex(&Sha256::digest(action_text(event, session).as_bytes()))
+}
+
+/// The exact action as a text: what is done, where, in which session and task. Changed arguments are another action;
+/// the host's name for the call is no part of it, so that the same call can be tried again.
+pub fn action_text(event: &Event, session: &str) -> String {
+    let tool = event.tool.as_ref().map(|tool| json!({"name": tool.name, "args": tool.args}));
+    // Null and nothing are the same on the wire, and so they are here.
+    let handoff = event.handoff.as_ref().map(|handoff| {
+        let context = handoff.context.as_ref().filter(|context| !context.is_null());
+        let receiver = handoff.receiver.as_ref().filter(|receiver| !receiver.is_null());
+        json!([handoff.to, context, handoff.artifacts, handoff.rationale, receiver, handoff.extra])
+    });
+    let result = event.result.as_ref().map(|result| {
+        json!([
+            result.ok,
+            result.content.as_ref().filter(|content| !content.is_null()),
+            result.exit_code,
+            result.extra
+        ])
+    });
+    json!({
+        "kind": event.kind, "tool": tool, "text": event.text, "handoff": handoff, "result": result,
+        "output": event.output, "error": event.error, "cwd": event.cwd, "session": session, "task": event.task_id(),
+    })
+    .to_string()
+}
+
+fn approval_id(world: &World<'_>, guardrail: &str, action: &str) -> String {
+    let time = world.event.time.map(|time| time.to_string()).unwrap_or_default();
+    let salt = world.facts.request_salt.as_deref().unwrap_or_default();
+    let whole = hex(&Sha256::digest(format!("{guardrail}\n{action}\n{time}{salt}").as_bytes()));
+    whole.get(..16).unwrap_or_default().to_owned()
+}
+
+fn request(spec: &Spec, action: String, id: String, expires: Option<Timestamp>) -> ApprovalRequest {
+    ApprovalRequest {
+        id,
+        kind: ApprovalKind::Escalation,
+        approver: spec.approver.clone(),
+        expires,
+        guardrail: spec.id.clone(),
+        action,
+    }
+}

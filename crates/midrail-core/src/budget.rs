@@ -1,0 +1,264 @@
+//! What a task may use up, what it has used, and how far that leaves the agent on its own.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::action::ActionType;
+use crate::context::{Missing, World};
+use crate::event::{EventKind, Risk, Task};
+use crate::facts::{Fact, FactKey};
+use crate::session::{Changes, SHARED};
+
+/// Something that a task may use up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// Tokens of models.
+    Tokens,
+    /// Seconds since the task began.
+    Time,
+    /// Calls to the outside.
+    Calls,
+    /// Money.
+    Cost,
+}
+
+impl Resource {
+    const ALL: [Resource; 4] = [Resource::Tokens, Resource::Time, Resource::Calls, Resource::Cost];
+
+    fn limit(self, task: &Task) -> Option<f64> {
+        match self {
+            Resource::Tokens => task.token_budget.map(float),
+            Resource::Time => task.time_budget_s,
+            Resource::Calls => task.api_call_budget.map(float),
+            Resource::Cost => task.cost_budget,
+        }
+    }
+}
+
+/// A budget of a task.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Budget {
+    /// What has been used so far.
+    pub used: f64,
+    /// What this action is expected to use.
+    pub estimated: f64,
+    /// What may be used.
+    pub limit: f64,
+    /// Who measured it.
+    pub measure: Measure,
+}
+
+impl Budget {
+    /// The share that remains, from 0 to 1. Nothing remains of a budget of nothing.
+    pub fn remaining(&self) -> f64 {
+        if self.limit > 0.0 { ((self.limit - self.used) / self.limit).max(0.0) } else { 0.0 }
+    }
+}
+
+/// Who measured what was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// The host tells it with the event.
+    Host,
+    /// Midrail's own sum of what was told and seen so far.
+    Midrail,
+    /// Nobody: nothing was ever told.
+    Unmeasured,
+}
+
+/// How far an agent may go on its own, by the share of its budgets that remains.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Autonomy {
+    /// More than half remains: everything is as the packs say.
+    #[default]
+    Standard,
+    /// Half or less: thresholds are tightened.
+    Strict,
+    /// Less than a fifth: warnings become blocks.
+    Lockdown,
+    /// Nothing: no action happens.
+    Halt,
+}
+
+impl Autonomy {
+    fn of(remaining: f64) -> Self {
+        if remaining > 0.5 {
+            Autonomy::Standard
+        } else if remaining >= 0.2 {
+            Autonomy::Strict
+        } else if remaining > 0.0 {
+            Autonomy::Lockdown
+        } else {
+            Autonomy::Halt
+        }
+    }
+
+    /// The word in decisions.
+    pub fn word(self) -> &'static str {
+        match self {
+            Autonomy::Standard => "standard",
+            Autonomy::Strict => "strict",
+            Autonomy::Lockdown => "lockdown",
+            Autonomy::Halt => "halt",
+        }
+    }
+}
+
+impl fmt::Display for Autonomy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// What tightened thresholds are multiplied with.
+const TIGHTENED: f64 = 0.8;
+
+impl World<'_> {
+    pub(crate) fn budget(&self, of: Resource) -> Result<Option<Budget>, Missing> {
+        let Some(limit) = self.tasks().filter_map(|task| of.limit(task)).reduce(f64::min) else {
+            return Ok(None);
+        };
+        let usage = self.event.usage.as_ref();
+        let estimated = usage.and_then(|usage| match of {
+            Resource::Tokens => usage.estimated_tokens.map(float),
+            Resource::Time => usage.estimated_s,
+            Resource::Calls => None,
+            Resource::Cost => usage.estimated_cost,
+        });
+        let told = usage.and_then(|usage| match of {
+            Resource::Tokens => usage.tokens.map(float),
+            Resource::Time => usage.elapsed_s,
+            Resource::Calls => usage.api_calls.map(float),
+            Resource::Cost => usage.cost,
+        });
+        let (used, measure) = match told {
+            Some(used) => (used.max(0.0), Measure::Host),
+            None => self.spent(of)?,
+        };
+        // Nothing is given back by telling less than nothing.
+        Ok(Some(Budget { used, estimated: estimated.unwrap_or(0.0).max(0.0), limit, measure }))
+    }
+
+    /// Midrail's own sum.
+    fn spent(&self, of: Resource) -> Result<(f64, Measure), Missing> {
+        let slice = self.slice(&spent_key(self.event.task_id()))?;
+        let entry = |name: &str| slice.and_then(|slice| slice.get(name));
+        let sum = |name: &str| match entry(name).and_then(Value::as_f64) {
+            Some(sum) => (sum, Measure::Midrail),
+            None => (0.0, Measure::Unmeasured),
+        };
+        Ok(match of {
+            Resource::Tokens => sum("tokens"),
+            Resource::Cost => sum("cost"),
+            Resource::Calls => (sum("calls").0, Measure::Midrail),
+            Resource::Time => {
+                let since: Option<Timestamp> =
+                    entry("since").and_then(Value::as_str).and_then(|text| text.parse().ok());
+                let now = self.event.time.ok_or_else(|| Missing("the event tells no time".to_owned()))?;
+                let used = since.map_or(0.0, |since| now.duration_since(since).as_secs_f64().max(0.0));
+                (used, Measure::Midrail)
+            }
+        })
+    }
+
+    pub(crate) fn autonomy(&self) -> Result<Autonomy, Missing> {
+        let mut least = 1.0_f64;
+        for of in Resource::ALL {
+            if let Some(budget) = self.budget(of)? {
+                least = least.min(budget.remaining());
+            }
+        }
+        Ok(Autonomy::of(least))
+    }
+
+    pub(crate) fn tightening(&self) -> Result<f64, Missing> {
+        let is_tight = self.risk() == Some(Risk::Critical) || self.autonomy()? >= Autonomy::Strict;
+        Ok(if is_tight { TIGHTENED } else { 1.0 })
+    }
+
+    /// Adds what an event tells to the sum of its task. Nothing is kept where no budget is set.
+    pub(crate) fn spend(&self, changes: &mut Changes) -> Result<(), Missing> {
+        let is_limited = |of: Resource| self.tasks().any(|task| of.limit(task).is_some());
+        if !Resource::ALL.into_iter().any(is_limited) {
+            return Ok(());
+        }
+        let event = self.event;
+        let is_start =
+            matches!(event.kind, EventKind::SessionStart | EventKind::BeforeModel | EventKind::BeforeTool);
+        let is_end = matches!(event.kind, EventKind::AfterTool | EventKind::AfterModel);
+        if !is_start && !is_end {
+            return Ok(());
+        }
+        let key = spent_key(event.task_id());
+        let before = self.slice(&key)?;
+        let mut spent: Map<String, Value> = before.and_then(Value::as_object).cloned().unwrap_or_default();
+        if let Some(time) = event.time
+            && !spent.contains_key("since")
+        {
+            spent.insert("since".to_owned(), time.to_string().into());
+        }
+        if is_end {
+            let call = event.usage.as_ref().and_then(|usage| usage.call.as_ref());
+            let mut add = |name: &str, amount: f64| {
+                let sum = spent.get(name).and_then(Value::as_f64).unwrap_or(0.0) + amount.max(0.0);
+                spent.insert(name.to_owned(), sum.into());
+            };
+            if let Some(tokens) = call.and_then(|call| call.tokens) {
+                add("tokens", float(tokens));
+            }
+            if let Some(cost) = call.and_then(|call| call.cost) {
+                add("cost", cost);
+            }
+            if let Some(calls) = call.and_then(|call| call.api_calls) {
+                add("calls", float(calls));
+            } else if is_limited(Resource::Calls)
+                && event.kind == EventKind::AfterTool
+                && self.reaches_outside().unwrap_or(false)
+            {
+                add("calls", 1.0);
+            }
+        }
+        let after = Value::Object(spent);
+        if before != Some(&after) {
+            changes.set(key, after);
+        }
+        Ok(())
+    }
+
+    /// Whether the event's tool speaks to another machine.
+    pub(crate) fn reaches_outside(&self) -> Result<bool, Missing> {
+        match self.fact(FactKey::Action)? {
+            Fact::Action(action) if action.hosts.is_empty() => Ok(action.kind == ActionType::Network),
+            Fact::Action(action) => Ok(action.hosts.iter().any(|host| !is_loopback(host))),
+            _ => Ok(false),
+        }
+    }
+}
+
+/// Whether a host is this machine itself.
+fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host == "0.0.0.0"
+        || host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+}
+
+/// The slice that holds what Midrail saw a task use. A task that has a name is the same one in every session.
+fn spent_key(task: &str) -> String {
+    if task.is_empty() { "spent/".to_owned() } else { format!("{SHARED}spent/{task}") }
+}
+
+/// Counts are far below the 2^53 that a float holds exactly; beyond it the share is still right.
+fn float(count: u64) -> f64 {
+    let (high, low) = (count >> 32, count & 0xffff_ffff);
+    f64::from(u32::try_from(high).unwrap_or(u32::MAX)) * 4_294_967_296.0
+        + f64::from(u32::try_from(low).unwrap_or(0))
+}

@@ -1,0 +1,246 @@
+//! Examples of lifting a guardrail for one action, of emergencies, and of what restrains an agent as a whole.
+
+use std::sync::Arc;
+
+use midrail_core::{
+    Agent, Authorities, Autonomy, Bypass, Context, Effect, Emergency, ErrorInfo, Event, EventKind, Missing,
+    Mode, Recovery, Risk, Task, Usage, Verdict, approval_key, digest_of_action, quarantine_key, task_key,
+};
+use serde_json::{Value, json};
+
+use crate::plan::{Does, Plan, plan, policy, says};
+use crate::world::{Run, minute, write};
+
+fn liftable() -> Plan {
+    Plan { bypass: Bypass::By("architect".to_owned()), ..says("a", Effect::Block) }
+}
+
+/// What an engine keeps of a request to lift `a` for this action.
+fn hold(run: &mut Run, event: &Event, request: Value) {
+    let key = approval_key("a", &digest_of_action(event, &run.backing.session));
+    let mut held = json!({
+        "id": "b-1", "kind": "bypass", "state": "approved", "by": "ada", "role": "architect",
+        "urgency": "normal", "expires": minute(15).to_string(),
+    });
+    for (name, value) in request.as_object().unwrap() {
+        held[name] = value.clone();
+    }
+    run.backing.slices.insert(key, held);
+}
+
+fn at(event: Event, minutes: i64) -> Event {
+    Event { time: Some(minute(minutes)), ..event }
+}
+
+#[test]
+fn a_bypass_lifts_its_guardrail_for_one_action() {
+    let mut run = Run::new(&[liftable()]);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
+    hold(&mut run, &write("a.rs"), json!({}));
+    assert_eq!(run.feed(&write("b.rs")).effect, Effect::Block, "another action");
+    let decision = run.feed(&write("a.rs"));
+    assert_eq!(decision.effect, Effect::Allow);
+    assert_eq!(decision.verdicts[0].reason, "lifted by ada (b-1): a says block");
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block, "it is used up");
+}
+
+#[test]
+fn a_bypass_is_not_used_up_when_another_guardrail_blocks() {
+    let mut run = Run::new(&[liftable(), says("b", Effect::Block)]);
+    hold(&mut run, &write("a.rs"), json!({}));
+    assert_eq!(run.feed(&write("a.rs")).by.as_deref(), Some("b"));
+    assert_eq!(run.backing.approvals().len(), 1);
+}
+
+#[test]
+fn what_became_of_a_request_is_told() {
+    for (request, minutes, told) in [
+        (json!({"state": "pending"}), 0, "a says block (the bypass b-1 waits for an answer)"),
+        (json!({"state": "pending"}), 15, "the bypass b-1 timed out with no answer: a says block"),
+        (json!({}), 15, "the bypass b-1 timed out before it was used: a says block"),
+        (json!({"state": "denied"}), 20, "bypass denied by ada (b-1): a says block"),
+    ] {
+        let mut run = Run::new(&[liftable()]);
+        hold(&mut run, &write("a.rs"), request);
+        let decision = run.feed(&at(write("a.rs"), minutes));
+        assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Block, told));
+    }
+}
+
+#[test]
+fn an_answer_to_a_question_does_not_lift_a_block() {
+    let mut run = Run::new(&[liftable()]);
+    hold(&mut run, &write("a.rs"), json!({"kind": "escalation"}));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
+}
+
+#[test]
+fn not_every_guardrail_can_be_lifted() {
+    for (bypass, urgency, effect) in [
+        (Bypass::Never, "normal", Effect::Block),
+        (Bypass::Never, "emergency", Effect::Block),
+        (Bypass::Emergency, "normal", Effect::Block),
+        (Bypass::Emergency, "urgent", Effect::Block),
+        (Bypass::Emergency, "emergency", Effect::Allow),
+        (Bypass::By("architect".to_owned()), "normal", Effect::Allow),
+    ] {
+        let mut run = Run::new(&[Plan { bypass: bypass.clone(), ..says("a", Effect::Block) }]);
+        hold(&mut run, &write("a.rs"), json!({"urgency": urgency}));
+        assert_eq!(run.feed(&write("a.rs")).effect, effect, "{bypass:?} {urgency}");
+    }
+}
+
+fn with_budget(used: u64) -> Event {
+    let task = Some(Task { token_budget: Some(100), ..Task::default() });
+    Event { task, usage: Some(Usage { tokens: Some(used), ..Usage::default() }), ..write("a.rs") }
+}
+
+#[test]
+fn the_less_is_left_the_more_authority_it_takes() {
+    for (used, reviewer, architect, human) in [
+        (49, true, true, true),
+        (50, false, true, true),
+        (80, false, true, true),
+        (81, false, false, true),
+        (100, false, false, false),
+    ] {
+        for (role, may) in [("reviewer", reviewer), ("architect", architect), ("human_operator", human)] {
+            let mut run = Run::new(&[liftable()]);
+            hold(&mut run, &with_budget(used), json!({"role": role}));
+            let effect = run.feed(&with_budget(used)).effect;
+            assert_eq!(effect == Effect::Allow, may, "{role} at {used}");
+        }
+    }
+    let mut run = Run::new(&[liftable()]);
+    hold(&mut run, &with_budget(100), json!({"role": "architect", "urgency": "emergency"}));
+    assert_eq!(run.feed(&with_budget(100)).effect, Effect::Allow);
+}
+
+fn in_an_emergency(only_for: fn(&Context<'_>) -> Result<bool, Missing>) -> Run {
+    let emergency = Emergency {
+        only_for: Arc::new(only_for),
+        described: String::new(),
+        wait_s: 60,
+        review_within_s: 86_400,
+    };
+    let mut run = Run::new(&[Plan { bypass: Bypass::Emergency, ..says("a", Effect::Block) }]);
+    run.policy = policy(&[Plan { bypass: Bypass::Emergency, ..says("a", Effect::Block) }])
+        .under(Authorities { emergency: Some(emergency), ..Authorities::default() });
+    let request = json!({"state": "pending", "urgency": "emergency", "override_at": minute(1).to_string()});
+    hold(&mut run, &write("a.rs"), request);
+    run
+}
+
+#[test]
+fn an_emergency_that_nobody_answers_lifts_by_itself_and_everyone_hears_of_it() {
+    let mut run = in_an_emergency(|_| Ok(true));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block, "somebody may still answer");
+    let decision = run.feed(&at(write("a.rs"), 1));
+    assert_eq!(decision.effect, Effect::Allow);
+    assert_eq!(decision.effects, ["emergency_override"]);
+    let told: Vec<&str> = decision.notices.iter().map(|notice| notice.to.as_str()).collect();
+    assert_eq!(told, ["architect", "human_operator"]);
+    assert_eq!(run.feed(&at(write("a.rs"), 1)).effect, Effect::Block, "for one action");
+}
+
+#[test]
+fn what_is_not_known_to_stop_harm_is_no_emergency() {
+    for only_for in [|_: &Context<'_>| Ok(false), |_: &Context<'_>| Err(Missing("no idea".to_owned()))] {
+        let mut run = in_an_emergency(only_for);
+        assert_eq!(run.feed(&at(write("a.rs"), 1)).effect, Effect::Block);
+    }
+    let mut run = in_an_emergency(|_| Ok(true));
+    run.policy = policy(&[Plan { bypass: Bypass::Emergency, ..says("a", Effect::Block) }]);
+    assert_eq!(run.feed(&at(write("a.rs"), 1)).effect, Effect::Block, "the packs know no emergency");
+}
+
+#[test]
+fn a_quarantined_agent_does_nothing_more() {
+    let failed = Does::Says(Verdict {
+        recovery: Some(Recovery::Quarantine),
+        ..Verdict::warn("it failed three times")
+    });
+    let agent = Some(Agent { id: Some("impl-1".to_owned()), ..Agent::default() });
+    let mut run = Run::new(&[Plan { on: vec![EventKind::OnError], ..plan("a", failed) }]);
+    let error = Event {
+        agent: agent.clone(),
+        error: Some(ErrorInfo::default()),
+        time: Some(minute(0)),
+        ..Event::new(EventKind::OnError)
+    };
+    let decision = run.feed(&error);
+    assert_eq!(decision.recovery, Some(Recovery::Quarantine));
+    assert_eq!(decision.notices[0].to, "human_operator");
+    run.backing.session = "another".to_owned();
+    let decision = run.feed(&Event { agent: agent.clone(), ..write("a.rs") });
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("midrail")));
+    assert!(decision.reason.contains("it failed three times"), "{}", decision.reason);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow, "another agent");
+    run.backing.slices.remove(&quarantine_key("impl-1"));
+    assert_eq!(run.feed(&Event { agent, ..write("a.rs") }).effect, Effect::Allow, "it was lifted");
+}
+
+#[test]
+fn nothing_is_done_for_a_task_that_rests() {
+    let of = |kind: EventKind| Event {
+        task: Some(Task { id: Some("t-1".to_owned()), ..Task::default() }),
+        ..Event::new(kind)
+    };
+    for (status, effect) in [
+        ("draft", Effect::Block),
+        ("active", Effect::Allow),
+        ("suspended", Effect::Block),
+        ("completed", Effect::Block),
+        ("handed_off", Effect::Allow),
+    ] {
+        let mut run = Run::new(&[]);
+        run.backing.slices.insert(task_key("t-1"), json!({"status": status}));
+        assert_eq!(run.feed(&of(EventKind::BeforeHandoff)).effect, effect, "{status}");
+        assert_eq!(run.feed(&of(EventKind::BeforeStop)).effect, Effect::Allow, "{status}");
+    }
+}
+
+#[test]
+fn the_mode_stands_in_the_decision() {
+    let mut run = Run::new(&[]);
+    for (used, mode) in [
+        (49, None),
+        (50, Some(Autonomy::Strict)),
+        (80, Some(Autonomy::Strict)),
+        (81, Some(Autonomy::Lockdown)),
+        (100, Some(Autonomy::Halt)),
+    ] {
+        assert_eq!(run.feed(&with_budget(used)).autonomy, mode, "{used}");
+    }
+    let task = Some(Task { risk: Some(Risk::High), ..Task::default() });
+    assert_eq!(run.feed(&Event { task, ..write("a.rs") }).risk, Some(Risk::High));
+}
+
+#[test]
+fn in_lockdown_a_warning_stops_unless_it_is_the_budget_s_own() {
+    let warns = says("w", Effect::Warn);
+    let budget = Plan { category: midrail_core::Category::Budget, ..warns.clone() };
+    let shadow = Plan { mode: Mode::Shadow, ..warns.clone() };
+    for (plan, effect) in [(&warns, Effect::Block), (&budget, Effect::Warn), (&shadow, Effect::Allow)] {
+        let decision = Run::new(std::slice::from_ref(plan)).feed(&with_budget(81));
+        assert_eq!(decision.effect, effect);
+    }
+    let stop = Event { kind: EventKind::BeforeStop, tool: None, ..with_budget(81) };
+    assert_eq!(Run::new(&[warns]).feed(&stop).effect, Effect::Warn, "an agent can always end");
+}
+
+#[test]
+fn what_calls_used_is_summed_up_for_their_task() {
+    let mut run = Run::new(&[]);
+    let used = |tokens: u64, task: &str| Event {
+        task: Some(Task { id: Some(task.to_owned()), token_budget: Some(100), ..Task::default() }),
+        usage: serde_json::from_value(json!({"call": {"tokens": tokens}})).unwrap(),
+        ..Event::new(EventKind::AfterModel)
+    };
+    run.feed(&used(30, "t-1"));
+    run.feed(&used(30, "t-1"));
+    run.feed(&used(5, "t-2"));
+    let asks = |task: &str| Event { usage: None, kind: EventKind::BeforeTool, ..used(0, task) };
+    assert_eq!(run.feed(&asks("t-1")).autonomy, Some(Autonomy::Strict));
+    assert_eq!(run.feed(&asks("t-2")).autonomy, None);
+}

@@ -1,0 +1,59 @@
+//! autonomy: with its budget used up, an agent does nothing more on its own.
+
+use midrail_core::{Autonomy, Context, Effect, Fault, Guardrail, Resource, Verdict};
+
+/// Always on, and without settings: the budgets are the settings.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AutonomyHalt;
+
+impl Guardrail for AutonomyHalt {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        if context.autonomy()? != Autonomy::Halt {
+            return Ok(Verdict::allow());
+        }
+        let mut used_up = Vec::new();
+        for (of, name) in [
+            (Resource::Tokens, "tokens"),
+            (Resource::Time, "time"),
+            (Resource::Calls, "calls to the outside"),
+            (Resource::Cost, "money"),
+        ] {
+            if context.budget(of)?.is_some_and(|budget| budget.remaining() <= 0.0) {
+                used_up.push(name);
+            }
+        }
+        Ok(Verdict::block(format!("The task's budget is used up: {}.", used_up.join(", "))).advise(
+            "Stop and report what is done and what is left. A person can give the task a larger budget.",
+        ))
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Block
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Run;
+    use midrail_core::{Event, EventKind, Task, Usage};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn event(cost: f64) -> Event {
+        Event {
+            task: Some(Task { cost_budget: Some(5.0), ..Task::default() }),
+            usage: Some(Usage { cost: Some(cost), ..Usage::default() }),
+            ..Event::before_tool("t", json!({}))
+        }
+    }
+
+    #[test]
+    fn the_last_cent_is_the_end() {
+        let mut run = Run::on(Arc::new(AutonomyHalt), vec![EventKind::BeforeTool]);
+        assert_eq!(run.decide(&event(4.99)).effect, Effect::Allow);
+        let decision = run.decide(&event(5.0));
+        assert_eq!((decision.effect, decision.reason.contains("money")), (Effect::Block, true));
+        assert_eq!(run.before("t", json!({})).effect, Effect::Allow);
+    }
+}

@@ -1,0 +1,531 @@
+//! compliance-003: work goes to the branches that the workflow has for it, and protected branches are left alone.
+
+use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::git::{Branch, Deed, What, calls, deeds};
+use crate::settings::Pattern;
+
+/// The settings of compliance-003.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BranchPolicy {
+    /// Branches that are not changed directly.
+    pub protected: Vec<Pattern>,
+    /// What may be done to them all the same.
+    pub allow: Vec<BranchChange>,
+    /// What new branches are called. Empty: anything.
+    pub branches: Vec<Pattern>,
+    /// The branch of a task, with `{task.id}` in it. Commits and pushes of the task go there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_task: Option<Pattern>,
+    /// What happens to commits in another repository or work tree, whose branch is not known.
+    pub elsewhere: Elsewhere,
+}
+
+/// Something that happens to a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BranchChange {
+    /// A commit on it.
+    Commit,
+    /// Another branch is merged into it on this machine.
+    Merge,
+    /// It is pushed.
+    Push,
+    /// It is deleted.
+    Delete,
+    /// It gets another name.
+    Rename,
+    /// It is made to point elsewhere.
+    Reset,
+}
+
+/// What happens to commits whose branch is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Elsewhere {
+    /// They pass.
+    Allow,
+    /// A person is asked.
+    #[default]
+    Escalate,
+    /// They are stopped.
+    Block,
+}
+
+impl Default for BranchPolicy {
+    fn default() -> Self {
+        BranchPolicy {
+            protected: ["main", "master", "release/*"].map(|name| Pattern(name.to_owned())).into(),
+            allow: Vec::new(),
+            branches: Vec::new(),
+            per_task: None,
+            elsewhere: Elsewhere::Escalate,
+        }
+    }
+}
+
+impl BranchPolicy {
+    fn objection(&self, context: &Context<'_>, deed: &Deed) -> Option<Verdict> {
+        let (change, done) = match deed.what {
+            What::Commit => (BranchChange::Commit, "commits to"),
+            What::Merge => (BranchChange::Merge, "merges into"),
+            What::Push => (BranchChange::Push, "pushes to"),
+            What::Delete => (BranchChange::Delete, "deletes"),
+            What::Rename => (BranchChange::Rename, "renames"),
+            What::Reset => (BranchChange::Reset, "moves"),
+            What::Create => return self.misnamed(deed),
+            What::Unknown => return self.untold(deed),
+        };
+        let call = &deed.call;
+        let is_allowed = self.allow.contains(&change);
+        match &deed.branch {
+            Branch::Named(name) if is_protected(&self.protected, name) => (!is_allowed).then(|| {
+                Verdict::block(format!("`{call}` {done} `{name}`, which is a protected branch."))
+                    .advise(self.instead(context))
+                    .with("branch", name.as_str())
+            }),
+            Branch::Named(name) => self.of_another_task(context, deed, change, Some(name)),
+            Branch::Detached => self.of_another_task(context, deed, change, None),
+            Branch::Every if self.protected.is_empty() || is_allowed => None,
+            Branch::Every => Some(
+                Verdict::block(format!("`{call}` pushes every branch, protected ones with the rest."))
+                    .advise("Push the one branch that you work on, by its name."),
+            ),
+            Branch::Unknown if is_allowed => None,
+            Branch::Unknown => self.untold(deed),
+            Branch::Elsewhere(folder) => {
+                let effect = match self.elsewhere {
+                    Elsewhere::Allow => return None,
+                    Elsewhere::Escalate => Effect::Escalate,
+                    Elsewhere::Block => Effect::Block,
+                };
+                let of = match self.protected.is_empty() && self.per_task.is_none() {
+                    true => return None,
+                    false => {
+                        format!("`{call}` runs in {}, and the branch there is not known.", quoted(folder))
+                    }
+                };
+                Some(
+                    Verdict::new(effect, of)
+                        .advise("Work in the repository of this session, or name the branch in the command.")
+                        .with("folder", folder.as_str()),
+                )
+            }
+        }
+    }
+
+    fn untold(&self, deed: &Deed) -> Option<Verdict> {
+        (!self.protected.is_empty()).then(|| {
+            Verdict::new(
+                Effect::Escalate,
+                format!("Which branch `{}` is about, its words do not tell.", deed.call),
+            )
+            .advise("Write the branch's name out.")
+        })
+    }
+
+    /// A new branch has to be called what such branches are called.
+    fn misnamed(&self, deed: &Deed) -> Option<Verdict> {
+        let Branch::Named(name) = &deed.branch else { return None };
+        let fits = |list: &[Pattern]| list.iter().any(|pattern| pattern.fits_name(name));
+        if self.branches.is_empty() || fits(&self.branches) || fits(&self.protected) {
+            return None;
+        }
+        let list: Vec<&str> = self.branches.iter().map(|pattern| pattern.0.as_str()).collect();
+        Some(
+            Verdict::block(format!(
+                "`{}` makes the branch `{name}`, which is not called as branches are here.",
+                deed.call
+            ))
+            .advise(format!("Choose a name that fits one of: {}.", list.join(", ")))
+            .with("branch", name.as_str()),
+        )
+    }
+
+    /// What a task commits and pushes goes to the branch of that task.
+    fn of_another_task(
+        &self,
+        context: &Context<'_>,
+        deed: &Deed,
+        change: BranchChange,
+        branch: Option<&str>,
+    ) -> Option<Verdict> {
+        let is_work = matches!(change, BranchChange::Commit | BranchChange::Merge | BranchChange::Push);
+        let own = self.branch_of_task(context).filter(|_| is_work)?;
+        if branch.is_some_and(|branch| midrail_core::glob::name_matches(&own, branch)) {
+            return None;
+        }
+        let on = branch.map_or("no branch at all".to_owned(), |branch| format!("`{branch}`"));
+        Some(
+            Verdict::block(format!("`{}` is work on {on}, and this task has the branch `{own}`.", deed.call))
+                .advise(format!("Switch to the branch of your task, `{own}`, first."))
+                .with("branch", branch.unwrap_or_default()),
+        )
+    }
+
+    /// The pattern of the task's branch. What a task is called is no pattern.
+    fn branch_of_task(&self, context: &Context<'_>) -> Option<String> {
+        let template = &self.per_task.as_ref()?.0;
+        let task = Some(context.event.task_id()).filter(|id| !id.is_empty())?;
+        let plain: String = task
+            .chars()
+            .map(|c| match c {
+                '*' | '?' | '[' | ']' => format!("[{c}]"),
+                '{' | '}' | ',' | '\\' => "?".to_owned(),
+                c => c.to_string(),
+            })
+            .collect();
+        Some(template.replace("{task.id}", &plain))
+    }
+
+    fn instead(&self, context: &Context<'_>) -> String {
+        let example = self.branch_of_task(context).or_else(|| self.branches.first().map(|it| it.0.clone()));
+        match example {
+            Some(example) => format!(
+                "Work on a branch of your own such as `{example}`, push that, and ask for it to be merged."
+            ),
+            None => "Work on a branch of your own, push that, and ask for it to be merged.".to_owned(),
+        }
+    }
+}
+
+pub(crate) fn is_protected(patterns: &[Pattern], branch: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.fits_name(branch))
+}
+
+fn quoted(folder: &str) -> String {
+    if folder.contains(' ') { folder.to_owned() } else { format!("`{folder}`") }
+}
+
+impl Guardrail for BranchPolicy {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        if context.event.tool_name().is_none_or(str::is_empty) {
+            return Ok(Verdict::allow());
+        }
+        let calls = calls(context)?;
+        let deeds = deeds(context, &calls);
+        // What is known to be wrong stands, whatever is unknown of the rest.
+        let strongest = deeds
+            .list
+            .iter()
+            .filter_map(|deed| self.objection(context, deed))
+            .reduce(|one, other| if other.effect > one.effect { other } else { one });
+        match (strongest, deeds.missing) {
+            (Some(verdict), None) => Ok(verdict),
+            (Some(verdict), Some(_)) if verdict.effect >= Effect::Block => Ok(verdict),
+            (_, Some(missing)) => Err(missing.into()),
+            (None, None) => Ok(Verdict::allow()),
+        }
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Block
+    }
+
+    fn summary(&self) -> Option<String> {
+        let list: Vec<&str> = self.protected.iter().map(|pattern| pattern.0.as_str()).collect();
+        (!list.is_empty()).then(|| format!("Change no protected branch directly ({}).", list.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Run;
+    use midrail_core::{Event, Task};
+    use serde_json::{Value, json};
+
+    fn policy(settings: Value) -> BranchPolicy {
+        serde_json::from_value(settings).unwrap()
+    }
+
+    fn on(branch: &str, settings: Value, command: &str) -> Effect {
+        let mut run = Run::of(policy(settings)).with_git(branch, "c0ffee1").with_file("README.md", "x");
+        let event = Event::before_tool("Bash", json!({"command": command}));
+        run.decide(&Event { cwd: Some("/repo".into()), ..event }).effect
+    }
+
+    #[test]
+    fn protected_branches_are_not_pushed_to() {
+        for command in [
+            "git push origin main",
+            "git push origin HEAD:main",
+            "git push origin +main",
+            "git push -f origin feature/x:refs/heads/main",
+            "git push origin feature/x:heads/main",
+            "git push --all",
+            "git push --mirror backup",
+            "git push origin 'refs/heads/*:refs/heads/*'",
+            "git push origin :",
+            "git push origin :main",
+            "git push origin --delete main",
+            "git push --del origin release/1.2",
+            "git -C . push origin master",
+            "git -c alias.p=push p origin main",
+            "git-push origin main",
+            "bash -c 'cd . && git push origin main'",
+            "B=main; git push origin $B",
+            "true || git push origin feature/a main",
+            "git send-pack origin main",
+            "git switch main && git push",
+            "gi''t push origin ma\\in",
+        ] {
+            assert_eq!(on("feature/x", json!({}), command), Effect::Block, "{command}");
+        }
+    }
+
+    #[test]
+    fn other_branches_tags_and_reviews_are_pushed_freely() {
+        for command in [
+            "git push",
+            "git push -u origin feature/x",
+            "git push origin HEAD",
+            "git push origin main:feature/y",
+            "git push origin HEAD:refs/for/main",
+            "git push --tags",
+            "git push origin tag main",
+            "git push -n origin main",
+            "git push --force-with-lease origin feature/x",
+            "git push origin \"$(git branch --show-current)\"",
+            "git push origin maintenance",
+            "git log main..HEAD",
+            "git fetch origin main:main",
+            "git pull origin main",
+            "git merge main",
+            "git diff main",
+            "echo git push origin main",
+            "git commit -m 'push to main'",
+            "git push --help",
+        ] {
+            assert_eq!(on("feature/x", json!({}), command), Effect::Allow, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_is_checked_out_counts() {
+        for command in [
+            "git commit -m x",
+            "git commit --amend --no-edit",
+            "git push",
+            "git push origin HEAD",
+            "git push -u origin $(git rev-parse --abbrev-ref HEAD)",
+            "git merge feature/x",
+            "git pull origin feature/x",
+            "git cherry-pick abc",
+            "git revert HEAD",
+            "git rebase feature/x",
+            "git reset --hard HEAD~3",
+            "git reset feature/x",
+            "git branch -m trunk",
+            "git checkout README.md && git commit -am x",
+            "git update-ref HEAD abc",
+        ] {
+            assert_eq!(on("main", json!({}), command), Effect::Block, "{command}");
+        }
+        for command in [
+            "git status",
+            "git pull",
+            "git pull origin main",
+            "git checkout -b feature/x && git commit -m x && git push",
+            "git switch feature/x && git commit -m x",
+            "git checkout feature/x && git commit -m x",
+            "git commit --dry-run",
+            "git merge --abort",
+            "git reset",
+            "git reset README.md",
+            "git reset HEAD README.md",
+            "git reset --hard",
+            "git checkout -- README.md",
+            "git stash",
+            "git branch",
+        ] {
+            assert_eq!(on("main", json!({}), command), Effect::Allow, "{command}");
+        }
+        assert_eq!(on("feature/x", json!({}), "git checkout main && git commit -m x"), Effect::Block);
+        assert_eq!(on("feature/x", json!({}), "git commit -m x"), Effect::Allow);
+    }
+
+    #[test]
+    fn protected_branches_are_not_deleted_renamed_or_moved() {
+        for command in [
+            "git branch -D main",
+            "git branch -d feature/y main",
+            "git branch -m main old",
+            "git branch -f main HEAD",
+            "git checkout -B main",
+            "git switch -C main origin/x",
+            "git worktree add -B main ../x",
+            "git fetch origin feature/x:main",
+            "git update-ref refs/heads/main abc",
+            "git update-ref -d refs/heads/main",
+            "git branch -M main",
+        ] {
+            assert_eq!(on("feature/x", json!({}), command), Effect::Block, "{command}");
+        }
+        for command in [
+            "git branch -D feature/y",
+            "git branch -rd origin/main",
+            "git checkout main",
+            "git branch --contains main",
+        ] {
+            assert_eq!(on("feature/x", json!({}), command), Effect::Allow, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_done_can_be_set() {
+        let settings = json!({"protected": ["trunk"], "allow": ["merge", "push"]});
+        assert_eq!(
+            on("trunk", settings.clone(), "git merge feature/x && git push origin trunk"),
+            Effect::Allow
+        );
+        assert_eq!(on("trunk", settings.clone(), "git commit -m x"), Effect::Block);
+        assert_eq!(on("main", settings, "git commit -m x"), Effect::Allow);
+    }
+
+    #[test]
+    fn new_branches_are_called_as_they_should() {
+        let settings = json!({"branches": ["feature/*", "fix/*"]});
+        for command in [
+            "git checkout -b mine",
+            "git switch -c mine",
+            "git branch mine",
+            "git worktree add -b mine ../x",
+            "git worktree add ../mine",
+            "git branch -m mine",
+        ] {
+            assert_eq!(on("feature/x", settings.clone(), command), Effect::Block, "{command}");
+        }
+        for command in [
+            "git checkout -b fix/1",
+            "git branch feature/a/b",
+            "git branch",
+            "git worktree add ../x feature/x",
+        ] {
+            assert_eq!(on("feature/x", settings.clone(), command), Effect::Allow, "{command}");
+        }
+        assert_eq!(on("feature/x", settings.clone(), "git push -u origin HEAD:mine"), Effect::Block);
+        assert_eq!(on("feature/x", settings, "git push -u origin feature/x"), Effect::Allow);
+    }
+
+    #[test]
+    fn a_task_has_its_branch() {
+        let run = |branch: &str, task: &str, command: &str| {
+            let policy = policy(json!({"per_task": "feature/{task.id}*"}));
+            let task = Task { id: Some(task.into()), ..Task::default() };
+            let event = Event { task: Some(task), ..Event::before_tool("Bash", json!({"command": command})) };
+            Run::of(policy).with_git(branch, "c0ffee1").decide(&event).effect
+        };
+        assert_eq!(run("feature/t-9-login", "t-9", "git commit -m x"), Effect::Allow);
+        assert_eq!(run("feature/t-8", "t-9", "git commit -m x"), Effect::Block);
+        assert_eq!(run("feature/t-8", "t-9", "git push origin feature/t-9"), Effect::Allow);
+        assert_eq!(run("feature/t-9", "t-9", "git push origin HEAD:feature/t-8"), Effect::Block);
+        assert_eq!(run("feature/zzz", "*", "git commit -m x"), Effect::Block);
+        assert_eq!(run("feature/t-8", "", "git commit -m x"), Effect::Allow);
+    }
+
+    #[test]
+    fn what_the_line_does_not_tell_is_asked_about() {
+        for command in [
+            "git push origin $1",
+            "git push $ARGS",
+            "git $CMD",
+            "git -c push.default=matching push",
+            "ls | xargs git push origin",
+        ] {
+            assert_eq!(on("feature/x", json!({}), command), Effect::Escalate, "{command}");
+        }
+    }
+
+    #[test]
+    fn other_repositories_are_not_known() {
+        let commit = "cd ../other && git commit -m x";
+        assert_eq!(on("feature/x", json!({}), commit), Effect::Escalate);
+        assert_eq!(on("feature/x", json!({"elsewhere": "allow"}), commit), Effect::Allow);
+        assert_eq!(on("feature/x", json!({"elsewhere": "block"}), "git -C ../other commit"), Effect::Block);
+        assert_eq!(on("main", json!({}), "cd /tmp/x && git init && git commit -m x"), Effect::Allow);
+        assert_eq!(
+            on("feature/x", json!({}), "git clone . /tmp/x && cd /tmp/x && git push"),
+            Effect::Escalate
+        );
+        assert_eq!(on("main", json!({}), "cd ../other && git push origin feature/x"), Effect::Allow);
+        assert_eq!(
+            on("feature/x", json!({}), "cd ../other && git checkout main; cd - ; git status"),
+            Effect::Allow
+        );
+        let mut run =
+            Run::of(policy(json!({}))).with_git("main", "c0ffee1").with_file("wt/a/.git", "gitdir: x");
+        assert_eq!(run.before("Bash", json!({"command": "git -C wt/a/src commit"})).effect, Effect::Escalate);
+        assert_eq!(run.before("Bash", json!({"command": "git -C src commit"})).effect, Effect::Block);
+    }
+
+    #[test]
+    fn ways_to_say_here_are_here() {
+        for command in [
+            "cd /repo && git commit -m x",
+            "cd \"$(git rev-parse --show-toplevel)\" && git commit -m x",
+            "cd \"$PWD\" && git commit -m x",
+            "git -C \"$(pwd)\" commit -m x",
+            "git -C $PWD/src commit -m x",
+            "git commit -m \"$(cat <<'EOF'\nFix it\n\nFor good\nEOF\n)\"",
+            "cd src && ls && cd .. && git commit -m x",
+            "(cd src && ls); git commit -am x",
+            "cd src && ls && cd - && git commit -m x",
+            "git add -A && git diff --cached --stat && git commit -qm x",
+        ] {
+            assert_eq!(on("feature/x", json!({}), command), Effect::Allow, "{command}");
+            assert_eq!(on("main", json!({}), command), Effect::Block, "{command}");
+        }
+    }
+
+    #[test]
+    fn an_alias_is_judged_when_it_is_made() {
+        for command in [
+            "git config alias.p 'push origin main'",
+            "git config --global alias.ship 'push -f origin HEAD:main'",
+        ] {
+            assert_eq!(on("feature/x", json!({}), command), Effect::Block, "{command}");
+        }
+        for command in ["git config alias.p push", "git config alias.st status", "git config user.name main"]
+        {
+            assert_eq!(on("main", json!({}), command), Effect::Allow, "{command}");
+        }
+    }
+
+    #[test]
+    fn without_a_repository_there_is_nothing_to_protect() {
+        let mut run = Run::of(policy(json!({})));
+        assert_eq!(
+            run.before("Bash", json!({"command": "git init && git commit -m x"})).effect,
+            Effect::Allow
+        );
+        assert_eq!(run.before("Bash", json!({"command": "git branch -M main"})).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn tools_of_git_servers_count() {
+        let mut run = Run::of(policy(json!({}))).with_git("main", "c0ffee1");
+        for (tool, args) in [
+            ("mcp__git__git_commit", json!({"repo_path": ".", "message": "x"})),
+            ("mcp__github__create_or_update_file", json!({"path": "a", "branch": "main"})),
+            ("mcp__github__push_files", json!({"branch": "refs/heads/main"})),
+        ] {
+            assert_eq!(run.before(tool, args).effect, Effect::Block, "{tool}");
+        }
+        let args = json!({"path": "a", "branch": "feature/x"});
+        assert_eq!(run.before("mcp__github__create_or_update_file", args).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn scripts_of_the_agents_own_count() {
+        let mut run = Run::of(policy(json!({}))).with_git("feature/x", "c0ffee1");
+        run = run.with_file("ship.sh", "#!/bin/sh\ngit push origin main\n");
+        let args = json!({"command": "sh ship.sh"});
+        assert_eq!(run.before("Bash", args.clone()).effect, Effect::Allow);
+        run.set(&midrail_core::written_key("ship.sh"), json!(true));
+        assert_eq!(run.before("Bash", args).effect, Effect::Block);
+    }
+}

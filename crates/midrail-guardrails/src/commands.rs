@@ -1,0 +1,123 @@
+//! The programs that a call starts, at any depth of its command line, with their arguments as far as they are known.
+
+use std::collections::BTreeSet;
+
+use midrail_core::{Action, Context};
+use midrail_detect::shell;
+use midrail_detect::shell::invocation::{Arg, Invocation};
+
+/// One program that a call starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Started {
+    /// Its name without its folder. Empty where it is not known.
+    pub(crate) program: String,
+    /// Its arguments. `None`: they are not known.
+    pub(crate) args: Option<Vec<Arg>>,
+    /// Others follow that the line does not tell.
+    pub(crate) has_more_args: bool,
+    /// It runs within `$(…)` or backticks.
+    pub(crate) is_substituted: bool,
+}
+
+impl Started {
+    /// The arguments as one text.
+    pub(crate) fn text(&self) -> Option<String> {
+        let words: Vec<&str> = self.args.as_ref()?.iter().map(|arg| arg.text.as_str()).collect();
+        Some(words.join(" "))
+    }
+
+    /// The word that says what a program such as `git` does: the first that is no option, nor the value of one.
+    pub(crate) fn verb(&self) -> Option<&str> {
+        operands_from(self.args.as_deref()?).next().map(|arg| arg.text.as_str())
+    }
+
+    /// Whether any of its arguments is not known.
+    pub(crate) fn is_vague(&self) -> bool {
+        self.has_more_args || self.args.as_deref().is_none_or(|args| args.iter().any(|arg| !arg.is_known()))
+    }
+}
+
+/// Options of git and its like that stand before the verb and take a value.
+const VALUED: &[&str] =
+    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "-R", "--repo"];
+
+/// The words from the first on that is no option, nor the value of one.
+pub(crate) fn operands_from(args: &[Arg]) -> impl Iterator<Item = &Arg> {
+    let mut is_value = false;
+    args.iter().skip_while(move |arg| {
+        let skips = is_value || arg.text.starts_with('-');
+        is_value = !is_value && VALUED.contains(&arg.text.as_str());
+        skips
+    })
+}
+
+/// The programs that the event's call starts. A program of a script or of code is told without its arguments.
+pub(crate) fn started(context: &Context<'_>, action: &Action) -> Vec<Started> {
+    let line = line(context);
+    let invocations = line.map(shell::invocations).unwrap_or_default();
+    let known: BTreeSet<&str> = action.programs.iter().map(String::as_str).collect();
+    let mut all: Vec<Started> = Vec::new();
+    let mut told = BTreeSet::new();
+    for invocation in invocations {
+        if !invocation.program.is_empty() && !known.contains(invocation.program.as_str()) {
+            continue;
+        }
+        told.insert(invocation.program.clone());
+        let is_substituted = line.is_some_and(|line| is_substituted(line, &invocation));
+        let Invocation { program, args, has_more_args, .. } = invocation;
+        all.push(Started { program, args: Some(args), has_more_args, is_substituted });
+    }
+    all.extend(known.iter().filter(|program| !told.contains(**program)).map(|program| unseen(program)));
+    all
+}
+
+/// A program of which no more than its name is known.
+pub(crate) fn unseen(program: &str) -> Started {
+    Started { program: program.to_owned(), args: None, has_more_args: false, is_substituted: false }
+}
+
+/// The one command line of a call, where it is given as a text. As a list of words it would have to be quoted anew.
+fn line<'a>(context: &Context<'a>) -> Option<&'a str> {
+    let args = &context.event.tool.as_ref()?.args;
+    ["command", "cmd"].iter().find_map(|name| args.get(*name)?.as_str())
+}
+
+/// Whether a part of a line stands within `$(…)` or backticks. For words only: the parser has told what runs.
+fn is_substituted(line: &str, invocation: &Invocation) -> bool {
+    let Some(before) = line.get(..invocation.start) else { return false };
+    let opened = before.matches("$(").count() + before.matches("<(").count();
+    let within = opened > before.matches(')').count() || before.matches('`').count() % 2 == 1;
+    // What stands in backticks is told with the place of the whole line.
+    let whole = line.get(invocation.start..invocation.end).unwrap_or_default();
+    let quoted = whole.split('`').skip(1).step_by(2).any(|part| part.contains(&invocation.program));
+    within || (quoted && !whole.trim_start().starts_with(&invocation.program))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verb(line: &str) -> Option<String> {
+        let Invocation { program, args, has_more_args, .. } = shell::invocations(line).pop()?;
+        let started = Started { program, args: Some(args), has_more_args, is_substituted: false };
+        started.verb().map(str::to_owned)
+    }
+
+    #[test]
+    fn options_do_not_hide_the_verb() {
+        assert_eq!(verb("git commit -m push").as_deref(), Some("commit"));
+        assert_eq!(verb("git -C sub -c a.b=c --no-pager push").as_deref(), Some("push"));
+        assert_eq!(verb("git --version"), None);
+    }
+
+    #[test]
+    fn substitutions_are_told() {
+        let is = |line: &str, program: &str| {
+            let all = shell::invocations(line);
+            let found = all.iter().find(|it| it.program == program).unwrap();
+            is_substituted(line, found)
+        };
+        assert!(is("echo $(cat x)", "cat") && is("echo `whoami`", "whoami"));
+        assert!(!is("echo $(cat x)", "echo") && !is("echo `whoami`", "echo") && !is("echo a | cat", "cat"));
+    }
+}

@@ -1,0 +1,284 @@
+//! compliance-004: a change to public API files comes with a change to the documentation.
+
+use std::collections::BTreeSet;
+
+use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::commands::started;
+use crate::places::fits;
+use crate::settings::Pattern;
+use crate::touched::{scripts, touched};
+
+/// The settings of compliance-004.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DocumentationRequired {
+    /// Files that make up the public API, as glob patterns. Empty: nothing is asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub api: Vec<Pattern>,
+    /// Files that document it.
+    pub docs: Vec<Pattern>,
+}
+
+const DOCS: &[&str] = &["docs/**", "doc/**", "*.md", "*.mdx", "*.rst", "*.adoc", "CHANGELOG*"];
+
+impl Default for DocumentationRequired {
+    fn default() -> Self {
+        DocumentationRequired {
+            api: Vec::new(),
+            docs: DOCS.iter().map(|it| Pattern((*it).to_owned())).collect(),
+        }
+    }
+}
+
+/// API files without documentation that are remembered for one task.
+const MAX_FILES: usize = 64;
+
+/// Verbs of git that hand work over, and those of GitHub's program.
+const GIT_VERBS: &[&str] = &["commit", "push", "merge"];
+const GH_NOUNS: &[&str] = &["pr"];
+
+impl DocumentationRequired {
+    /// The API files of the event's call, and whether it changes documentation.
+    fn changed(&self, context: &Context<'_>) -> Result<(BTreeSet<String>, bool), Missing> {
+        let written: Vec<_> = touched(context)?.into_iter().filter(|it| it.is_write).collect();
+        let names: Vec<_> = written.iter().map(|it| context.names_of(it.file)).collect();
+        let mut api = BTreeSet::new();
+        let mut has_docs = false;
+        for names in names {
+            let names = names?;
+            let is = |list: &[Pattern]| names.iter().any(|name| list.iter().any(|it| fits(&it.0, name)));
+            if is(&self.docs) {
+                has_docs = true;
+            } else if is(&self.api) {
+                api.extend(names.into_iter().next());
+            }
+        }
+        Ok((api, has_docs))
+    }
+
+    /// The API files that wait for documentation.
+    fn waiting(&self, context: &Context<'_>) -> Result<BTreeSet<String>, Missing> {
+        let slice = context.state(&key(context))?.and_then(Value::as_array).map(Vec::as_slice);
+        Ok(slice.unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+
+    /// Whether the event's call hands work over.
+    fn hands_over(context: &Context<'_>) -> Result<bool, Missing> {
+        let action = context.action()?;
+        let is_git = |started: &crate::commands::Started| {
+            let verbs = match started.program.as_str() {
+                "git" => GIT_VERBS,
+                "gh" => GH_NOUNS,
+                _ => return false,
+            };
+            started.verb().is_some_and(|verb| verbs.contains(&verb))
+        };
+        let in_script = |it: &(&str, &midrail_core::Action)| it.1.programs.iter().any(|it| it == "git");
+        Ok(started(context, action).iter().any(is_git) || scripts(context, action)?.iter().any(in_script))
+    }
+}
+
+fn key(context: &Context<'_>) -> String {
+    format!("api/{}", context.event.task_id())
+}
+
+impl Guardrail for DocumentationRequired {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        if self.api.is_empty() {
+            return Ok(Verdict::allow());
+        }
+        let mut waiting = self.waiting(context)?;
+        if context.event.tool.is_some() {
+            if !Self::hands_over(context)? {
+                return Ok(Verdict::allow());
+            }
+            // `sed -i … src/api.rs && git commit -a` changes and commits at once.
+            let (api, has_docs) = self.changed(context)?;
+            if has_docs {
+                return Ok(Verdict::allow());
+            }
+            waiting.extend(api);
+        }
+        if waiting.is_empty() {
+            return Ok(Verdict::allow());
+        }
+        let named: Vec<String> = waiting.iter().take(3).map(|file| format!("'{file}'")).collect();
+        let more = match waiting.len().saturating_sub(named.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let docs: Vec<&str> = self.docs.iter().map(|it| it.0.as_str()).collect();
+        Ok(Verdict::warn(format!(
+            "The public API changed in {}{more}, and no documentation has been changed since.",
+            named.join(", ")
+        ))
+        .advise(format!("Bring the documentation up to date ({}), then go on.", docs.join(", ")))
+        .with("files", json!(waiting.iter().take(3).collect::<Vec<_>>())))
+    }
+
+    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        if self.api.is_empty() || context.event.tool.is_none() || !context.succeeded(effect)? {
+            return Ok(());
+        }
+        let before = self.waiting(context);
+        let (api, has_docs) = self.changed(context)?;
+        let before = before?;
+        if has_docs {
+            if !before.is_empty() {
+                changes.remove(context.key(&key(context)));
+            }
+            return Ok(());
+        }
+        let mut after = before.clone();
+        after.extend(api);
+        let after: BTreeSet<String> = after.into_iter().take(MAX_FILES).collect();
+        if after != before {
+            changes.set(context.key(&key(context)), json!(after));
+        }
+        Ok(())
+    }
+
+    fn watches(&self) -> &[EventKind] {
+        &[EventKind::AfterTool]
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Warn
+    }
+
+    fn summary(&self) -> Option<String> {
+        (!self.api.is_empty()).then(|| "Document what you change in the public API.".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Run;
+    use midrail_core::{Event, Task};
+    use std::sync::Arc;
+
+    fn run(settings: Value) -> Run {
+        let guardrail: DocumentationRequired = serde_json::from_value(settings).unwrap();
+        Run::on(
+            Arc::new(guardrail),
+            vec![EventKind::BeforeTool, EventKind::BeforeStop, EventKind::BeforeHandoff],
+        )
+    }
+
+    fn api() -> Run {
+        run(json!({"api": ["src/api/**"]}))
+    }
+
+    fn write(file: &str) -> Value {
+        json!({"file_path": file})
+    }
+
+    fn stop(run: &mut Run) -> Effect {
+        run.decide(&Event::new(EventKind::BeforeStop)).effect
+    }
+
+    fn commit(run: &mut Run, line: &str) -> Effect {
+        run.before("Bash", json!({"command": line})).effect
+    }
+
+    #[test]
+    fn an_undocumented_change_is_told_when_work_is_handed_over() {
+        assert_eq!(stop(&mut api()), Effect::Allow);
+        let changed = || {
+            let mut run = api();
+            run.succeed("Write", write("src/api/users.rs"));
+            run
+        };
+        assert_eq!(stop(&mut changed()), Effect::Warn);
+        assert_eq!(changed().decide(&Event::new(EventKind::BeforeHandoff)).effect, Effect::Warn);
+        for line in
+            ["git -C . commit -am x", "cd src && git push", "bash -c 'git commit -m x'", "gh pr create"]
+        {
+            assert_eq!(commit(&mut changed(), line), Effect::Warn, "{line}");
+        }
+        for line in ["git status", "git log --grep commit", "cargo test", "echo git commit"] {
+            assert_eq!(commit(&mut changed(), line), Effect::Allow, "{line}");
+        }
+    }
+
+    #[test]
+    fn documentation_since_then_settles_it() {
+        let mut run = api();
+        run.succeed("Write", write("docs/users.md"));
+        run.succeed("Write", write("src/api/users.rs"));
+        assert_eq!(stop(&mut run), Effect::Warn);
+        run.succeed("Bash", json!({"command": "echo more >> docs/users.md"}));
+        assert_eq!(stop(&mut run), Effect::Allow);
+        run.succeed("Edit", write("src/api/users.rs"));
+        assert_eq!(stop(&mut run), Effect::Warn);
+    }
+
+    #[test]
+    fn only_what_happened_counts() {
+        let mut run = api();
+        run.fail("Write", write("src/api/users.rs"));
+        run.before("Write", write("src/api/users.rs"));
+        run.succeed("Read", write("src/api/users.rs"));
+        run.succeed("Write", write("src/apis.rs"));
+        assert_eq!(stop(&mut run), Effect::Allow);
+        run.succeed("Bash", json!({"command": "sed -i s/a/b/ src/api/users.rs"}));
+        assert_eq!(stop(&mut run), Effect::Warn);
+    }
+
+    #[test]
+    fn a_command_that_changes_and_commits_is_seen() {
+        assert_eq!(commit(&mut api(), "sed -i s/a/b/ src/api/a.rs && git commit -am x"), Effect::Warn);
+        let both = "sed -i s/a/b/ src/api/a.rs docs/a.md && git commit -am x";
+        assert_eq!(commit(&mut api(), both), Effect::Allow);
+    }
+
+    #[test]
+    fn three_files_are_named_at_most() {
+        let mut run = api();
+        for name in ["a", "b", "c", "d", "e"] {
+            run.succeed("Write", write(&format!("src/api/{name}.rs")));
+        }
+        let decision = run.decide(&Event::new(EventKind::BeforeStop));
+        assert!(decision.reason.contains("'src/api/c.rs' and 2 more"), "{}", decision.reason);
+        assert!(!decision.reason.contains("src/api/d.rs"));
+    }
+
+    #[test]
+    fn tasks_are_apart_and_docs_are_settable() {
+        let mut run = run(json!({"api": ["*.proto"], "docs": ["REFERENCE.txt"]}));
+        let task = |id: &str| Some(Task { id: Some(id.to_owned()), ..Task::default() });
+        let done = Event::after_tool("Write", write("a/b.proto"), midrail_core::ToolResult::ok(""));
+        run.decide(&Event { task: task("t1"), ..done });
+        assert_eq!(
+            run.decide(&Event { task: task("t1"), ..Event::new(EventKind::BeforeStop) }).effect,
+            Effect::Warn
+        );
+        assert_eq!(
+            run.decide(&Event { task: task("t2"), ..Event::new(EventKind::BeforeStop) }).effect,
+            Effect::Allow
+        );
+        let docs = |file: &str| Event::after_tool("Write", write(file), midrail_core::ToolResult::ok(""));
+        run.decide(&Event { task: task("t1"), ..docs("README.md") });
+        assert_eq!(
+            run.decide(&Event { task: task("t1"), ..Event::new(EventKind::BeforeStop) }).effect,
+            Effect::Warn
+        );
+        run.decide(&Event { task: task("t1"), ..docs("REFERENCE.txt") });
+        assert_eq!(
+            run.decide(&Event { task: task("t1"), ..Event::new(EventKind::BeforeStop) }).effect,
+            Effect::Allow
+        );
+    }
+
+    #[test]
+    fn without_api_files_nothing_is_asked_for() {
+        let mut run = run(json!({}));
+        run.succeed("Write", write("src/api/users.rs"));
+        assert_eq!(stop(&mut run), Effect::Allow);
+    }
+}

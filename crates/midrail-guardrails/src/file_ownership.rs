@@ -1,0 +1,463 @@
+//! compliance-001: of several agents, only the one that has a file's lock writes the file.
+
+use std::collections::BTreeSet;
+
+use midrail_core::{
+    Action, ActionType, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict, lock_key,
+};
+use midrail_detect::action::{bare_name, is_known};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::handoff::sender;
+use crate::locks::{Lock, absolute};
+use crate::places::{fits, is_nobodys, is_temporary};
+use crate::seconds::Seconds;
+use crate::settings::Pattern;
+use crate::touched::scripts;
+
+/// The settings of compliance-001.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FileOwnership {
+    /// How an agent gets a lock.
+    pub acquire: Acquire,
+    /// How long a lock lasts after the last write.
+    pub expires: Seconds,
+    /// The files that have locks. A pattern without `/` speaks of files of that name in every folder. Empty: all.
+    pub files: Vec<Pattern>,
+    /// Tools that lock the files that they are given.
+    pub lock_tools: Vec<Pattern>,
+    /// Tools that release them.
+    pub unlock_tools: Vec<Pattern>,
+}
+
+/// How an agent gets a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Acquire {
+    /// By writing a file that nobody else has.
+    #[default]
+    OnWrite,
+    /// By a tool that locks, or from the orchestrator.
+    Explicit,
+}
+
+impl Default for FileOwnership {
+    fn default() -> Self {
+        let tools = |names: &[&str]| names.iter().map(|name| Pattern((*name).to_owned())).collect();
+        FileOwnership {
+            acquire: Acquire::OnWrite,
+            expires: Seconds(30.0 * 60.0),
+            files: Vec::new(),
+            lock_tools: tools(&["lock_file", "acquire_lock", "mcp__*__lock_file", "mcp__*__acquire_lock"]),
+            unlock_tools: tools(&[
+                "unlock_file",
+                "release_lock",
+                "mcp__*__unlock_file",
+                "mcp__*__release_lock",
+            ]),
+        }
+    }
+}
+
+/// How many locks of one session are kept in mind, to be released when it ends. Others run out by themselves.
+const MAX_HELD: usize = 1_000;
+
+/// How many files of one action are looked at.
+const MAX_FILES: usize = 1_000;
+
+/// The slice of the session that says which locks it holds, and who in it.
+const HELD: &str = "held";
+
+/// A file that an action wants to write.
+struct Wanted<'a> {
+    file: &'a str,
+    path: String,
+}
+
+impl FileOwnership {
+    fn is_one_of(patterns: &[Pattern], context: &Context<'_>) -> bool {
+        let tool = context.event.tool_name().unwrap_or_default();
+        patterns.iter().any(|pattern| pattern.fits_name(tool))
+    }
+
+    /// The files that need a lock for this action, and whether it asks for locks itself.
+    fn wanted<'a>(&self, context: &Context<'a>) -> Result<(Vec<Wanted<'a>>, bool), Missing> {
+        let action = context.action()?;
+        let locks = Self::is_one_of(&self.lock_tools, context);
+        let named = if locks { action.target_files.as_deref() } else { written(context, action)? };
+        let Some(named) = named else {
+            let tool = context.event.tool_name().unwrap_or_default();
+            return Err(Missing(format!("which files `{tool}` writes is not known")));
+        };
+        let mut files: Vec<&'a str> = named.iter().map(String::as_str).collect();
+        for (_, does) in scripts(context, action)? {
+            if does.is_partial {
+                return Err(Missing("a script is more than is looked into".to_owned()));
+            }
+            files.extend(does.writes.iter().map(String::as_str));
+        }
+        if files.len() > MAX_FILES {
+            return Err(Missing("more files are written than are looked at".to_owned()));
+        }
+        // All are asked about before giving up, so that they are looked up in one go.
+        let places: Vec<_> = files.into_iter().map(|file| (file, absolute(context, file))).collect();
+        let mut known = BTreeSet::new();
+        let mut wanted = Vec::new();
+        for (file, place) in places {
+            let (place, path) = place?;
+            let is_free = is_nobodys(&place) || is_temporary(&place);
+            let is_ours = self.files.is_empty() || self.files.iter().any(|it| fits(&it.0, &place));
+            if is_ours && !is_free && known.insert(path.clone()) {
+                wanted.push(Wanted { file, path });
+            }
+        }
+        Ok((wanted, locks))
+    }
+
+    fn objection(
+        &self,
+        context: &Context<'_>,
+        wanted: &Wanted<'_>,
+        locks: bool,
+    ) -> Result<Option<Verdict>, Missing> {
+        let file = wanted.file;
+        Ok(match Lock::of(context, &wanted.path)? {
+            Some(lock) if lock.is_own(context) => None,
+            Some(lock) => Some(
+                Verdict::block(format!("File '{file}' is locked by {}.", lock.holder()))
+                    .advise("Work on something else until then, or ask its holder to hand it over.")
+                    .with("path", file)
+                    .with("holder", lock.text("actor"))
+                    .with("session", lock.text("session"))
+                    .with("since", lock.text("since"))
+                    .with("until", lock.text("until")),
+            ),
+            None if self.acquire == Acquire::OnWrite || locks => None,
+            None => {
+                let tools: Vec<&str> = self.lock_tools.iter().map(|it| it.0.as_str()).collect();
+                let how = match tools.iter().find(|tool| !tool.contains(['*', '?', '[', '{'])) {
+                    Some(tool) => {
+                        format!("Lock it first with `{tool}`, or ask the orchestrator to lock it for you.")
+                    }
+                    None => "Ask the orchestrator to lock it for you.".to_owned(),
+                };
+                Some(
+                    Verdict::block(format!(
+                        "File '{file}' is written only under a lock, and you hold none on it."
+                    ))
+                    .advise(how)
+                    .with("path", file),
+                )
+            }
+        })
+    }
+
+    /// Takes and renews locks for a call that goes on.
+    fn take(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Missing> {
+        let (wanted, locks) = self.wanted(context)?;
+        let takes = self.acquire == Acquire::OnWrite || locks;
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let found: Vec<_> = wanted.iter().map(|it| (it, Lock::of(context, &it.path))).collect();
+        let mut held = held(context)?;
+        let before = held.clone();
+        for (wanted, lock) in found {
+            let lock = lock?;
+            // Where someone let it pass all the same, the lock stays with its holder.
+            if !lock.map_or(takes, |lock| lock.is_own(context)) {
+                continue;
+            }
+            changes.set(lock_key(&wanted.path), Lock::taken(context, lock, self.expires)?);
+            if held.len() < MAX_HELD || held.contains_key(&wanted.path) {
+                held.insert(wanted.path.clone(), context.actor().into());
+            }
+        }
+        if held != before {
+            changes.set(context.key(HELD), held);
+        }
+        Ok(())
+    }
+
+    /// Releases the files that a tool was given, once it has done so.
+    fn release_named(
+        &self,
+        context: &Context<'_>,
+        effect: Effect,
+        changes: &mut Changes,
+    ) -> Result<(), Missing> {
+        if !context.succeeded(effect)? {
+            return Ok(());
+        }
+        let files = context.action()?.target_files.as_deref().unwrap_or_default();
+        let places: Vec<_> = files.iter().map(|file| absolute(context, file)).collect();
+        let mut paths = BTreeSet::new();
+        for place in places {
+            paths.insert(place?.1);
+        }
+        self.release(context, changes, |path, _| paths.contains(path))
+    }
+
+    /// Releases the locks of this session that fit. Those that ran out and that others took since are theirs.
+    fn release(
+        &self,
+        context: &Context<'_>,
+        changes: &mut Changes,
+        fits: impl Fn(&str, &str) -> bool,
+    ) -> Result<(), Missing> {
+        let held = held(context)?;
+        let is_given = |(path, actor): &(&String, &Value)| fits(path, actor.as_str().unwrap_or_default());
+        let (given, kept): (Vec<_>, Vec<_>) = held.iter().partition(is_given);
+        let locks: Vec<_> = given.iter().map(|(path, _)| (path, context.slice(&lock_key(path)))).collect();
+        for (path, lock) in locks {
+            if lock?.map(Lock::new).is_some_and(|lock| lock.text("session") == context.session()) {
+                changes.remove(lock_key(path));
+            }
+        }
+        match (given.is_empty(), kept.is_empty()) {
+            (true, _) => {}
+            (false, true) => changes.remove(context.key(HELD)),
+            (false, false) => {
+                let kept: Map<String, Value> =
+                    kept.into_iter().map(|(path, actor)| (path.clone(), actor.clone())).collect();
+                changes.set(context.key(HELD), kept);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn held(context: &Context<'_>) -> Result<Map<String, Value>, Missing> {
+    Ok(context.state(HELD)?.and_then(Value::as_object).cloned().unwrap_or_default())
+}
+
+/// The files that an action itself writes. `None`: some, and which is not known.
+fn written<'a>(context: &Context<'a>, action: &'a Action) -> Result<Option<&'a [String]>, Missing> {
+    let tool = context.event.tool_name().unwrap_or_default();
+    // A server may well mean files elsewhere, in a repository or a bucket.
+    if tool.starts_with("mcp__") && !is_known(bare_name(tool)) {
+        return Ok(Some(&[]));
+    }
+    if action.is_partial {
+        return Err(Missing("the command line is more than is looked into".to_owned()));
+    }
+    Ok(match (action.kind, &action.target_files) {
+        (ActionType::FileWrite, None) => None,
+        _ => Some(&action.writes),
+    })
+}
+
+impl Guardrail for FileOwnership {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        if context.event.tool_name().is_none_or(str::is_empty) {
+            return Ok(Verdict::allow());
+        }
+        let (wanted, locks) = self.wanted(context)?;
+        let outcomes: Vec<_> = wanted.iter().map(|it| self.objection(context, it, locks)).collect();
+        let mut fault = None;
+        for outcome in outcomes {
+            match outcome {
+                Ok(Some(verdict)) => return Ok(verdict),
+                Ok(None) => {}
+                Err(missing) => fault = Some(missing),
+            }
+        }
+        fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
+    }
+
+    /// A lock is taken before the call, so that of two agents that race for a file one is told to wait.
+    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        let kind = context.event.kind;
+        let has_tool = context.event.tool_name().is_some_and(|name| !name.is_empty());
+        if kind == EventKind::BeforeTool && has_tool && effect.goes_on() {
+            self.take(context, changes)?;
+        } else if kind == EventKind::AfterTool && Self::is_one_of(&self.unlock_tools, context) {
+            self.release_named(context, effect, changes)?;
+        } else if kind == EventKind::AfterHandoff {
+            let sender = sender(context);
+            self.release(context, changes, |_, actor| actor == sender)?;
+        } else if kind == EventKind::SessionEnd {
+            self.release(context, changes, |_, _| true)?;
+        }
+        Ok(())
+    }
+
+    fn watches(&self) -> &[EventKind] {
+        &[EventKind::BeforeTool, EventKind::AfterTool, EventKind::AfterHandoff, EventKind::SessionEnd]
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Block
+    }
+
+    fn summary(&self) -> Option<String> {
+        Some(match self.acquire {
+            Acquire::OnWrite => "Leave files alone that another agent has locked by writing them.".to_owned(),
+            Acquire::Explicit => "Lock a file before you write it.".to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Run;
+    use midrail_core::{Agent, Event, ToolResult};
+    use serde_json::json;
+
+    fn by(agent: &str, at: &str, event: Event) -> Event {
+        Event {
+            agent: Some(Agent { id: Some(agent.into()), ..Agent::default() }),
+            time: Some(format!("2026-11-15T{at}Z").parse().unwrap()),
+            cwd: Some("/repo".into()),
+            ..event
+        }
+    }
+
+    fn write(agent: &str, at: &str, file: &str) -> Event {
+        by(agent, at, Event::before_tool("Write", json!({"file_path": file})))
+    }
+
+    fn bash(agent: &str, at: &str, command: &str) -> Event {
+        by(agent, at, Event::before_tool("Bash", json!({"command": command})))
+    }
+
+    fn run(settings: Value) -> Run {
+        Run::of(serde_json::from_value::<FileOwnership>(settings).unwrap())
+    }
+
+    #[test]
+    fn a_file_that_another_agent_writes_is_locked_until_it_runs_out() {
+        let mut run = run(json!({"expires": "10m"}));
+        assert_eq!(run.decide(&write("ann", "10:00:00", "src/a.rs")).effect, Effect::Allow);
+        let decision = run.decide(&write("bob", "10:09:59", "./src/x/../a.rs"));
+        assert_eq!(decision.effect, Effect::Block);
+        for part in ["`ann`", "since 2026-11-15T10:00:00Z", "until 2026-11-15T10:10:00Z"] {
+            assert!(decision.reason.contains(part), "{}", decision.reason);
+        }
+        assert_eq!(decision.metadata["holder"], json!("ann"));
+        assert_eq!(run.decide(&write("bob", "10:09:59", "src/b.rs")).effect, Effect::Allow);
+        assert_eq!(run.decide(&write("bob", "10:10:00", "src/a.rs")).effect, Effect::Allow);
+        assert_eq!(run.decide(&write("ann", "10:10:01", "src/a.rs")).effect, Effect::Block);
+    }
+
+    #[test]
+    fn each_write_renews_the_lock() {
+        let mut run = run(json!({"expires": "10m"}));
+        run.decide(&write("ann", "10:00:00", "a"));
+        run.decide(&write("ann", "10:08:00", "a"));
+        let decision = run.decide(&write("bob", "10:15:00", "a"));
+        assert!(decision.reason.contains("since 2026-11-15T10:00:00Z"), "{}", decision.reason);
+        assert_eq!(decision.effect, Effect::Block);
+    }
+
+    #[test]
+    fn commands_and_own_scripts_write_as_well() {
+        let mut run = run(json!({})).with_file("fix.sh", "echo x > a\n");
+        run.decide(&write("ann", "10:00:00", "a"));
+        for command in ["echo x > a", "sed -i s/x/y/ a", "bash -c 'cp b a'", "rm a"] {
+            assert_eq!(run.decide(&bash("bob", "10:01:00", command)).effect, Effect::Block, "{command}");
+        }
+        assert_eq!(run.decide(&bash("bob", "10:01:00", "cat a; ls > /dev/null")).effect, Effect::Allow);
+        assert_eq!(run.decide(&bash("bob", "10:01:00", "sh fix.sh")).effect, Effect::Allow);
+        run.set(&midrail_core::written_key("fix.sh"), json!(true));
+        assert_eq!(run.decide(&bash("bob", "10:01:00", "sh fix.sh")).effect, Effect::Block);
+    }
+
+    #[test]
+    fn a_call_that_is_stopped_takes_no_lock() {
+        let mut run = run(json!({}));
+        run.decide(&write("ann", "10:00:00", "a"));
+        // Stopped for `a`, so it does not get `b` either.
+        assert_eq!(run.decide(&bash("bob", "10:00:01", "cp b a > c")).effect, Effect::Block);
+        assert_eq!(run.decide(&write("ann", "10:00:02", "c")).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn an_agent_and_those_that_it_started_work_as_one() {
+        let mut run = run(json!({}));
+        run.decide(&write("lead", "10:00:00", "a"));
+        let helper = Event { parent: Some("lead".into()), ..write("helper", "10:00:01", "a") };
+        assert_eq!(run.decide(&helper).effect, Effect::Allow);
+        assert_eq!(run.decide(&write("lead", "10:00:02", "a")).effect, Effect::Allow);
+        assert_eq!(run.decide(&write("other", "10:00:03", "a")).effect, Effect::Block);
+    }
+
+    #[test]
+    fn the_same_agent_in_another_session_is_another() {
+        let mut run = run(json!({}));
+        let event = |session: &str| write("coder", "10:00:00", "a").in_session(session);
+        assert_eq!(run.decide(&event("one")).effect, Effect::Allow);
+        assert_eq!(run.decide(&event("two")).effect, Effect::Block);
+        let child = Event { parent: Some("one".into()), ..event("three") };
+        assert_eq!(run.decide(&child).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn a_hand_off_and_the_end_release() {
+        let mut run = run(json!({}));
+        run.decide(&write("ann", "10:00:00", "a"));
+        run.decide(&write("cat", "10:00:00", "c"));
+        run.decide(&by("ann", "10:01:00", Event::new(EventKind::AfterHandoff)));
+        assert_eq!(run.decide(&write("bob", "10:01:01", "a")).effect, Effect::Allow);
+        assert_eq!(run.decide(&write("bob", "10:01:01", "c")).effect, Effect::Block);
+        run.decide(&by("ann", "10:02:00", Event::new(EventKind::SessionEnd)));
+        assert_eq!(run.decide(&write("dan", "10:02:01", "a")).effect, Effect::Allow);
+        assert_eq!(run.decide(&write("dan", "10:02:01", "c")).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn a_lock_that_ran_out_and_was_taken_is_not_released_by_its_first_holder() {
+        let mut run = run(json!({"expires": 60}));
+        let ann = |event: Event| event.in_session("one");
+        let bob = |event: Event| event.in_session("two");
+        run.decide(&ann(write("ann", "10:00:00", "a")));
+        run.decide(&bob(write("bob", "10:05:00", "a")));
+        run.decide(&ann(by("ann", "10:05:01", Event::new(EventKind::SessionEnd))));
+        assert_eq!(run.decide(&ann(write("ann", "10:05:02", "a"))).effect, Effect::Block);
+    }
+
+    #[test]
+    fn explicit_locks_come_from_a_tool() {
+        let mut run = run(json!({"acquire": "explicit", "files": ["src/**"]}));
+        let decision = run.decide(&write("ann", "10:00:00", "src/a.rs"));
+        assert_eq!(decision.effect, Effect::Block);
+        assert!(decision.advice.unwrap().contains("`lock_file`"));
+        assert_eq!(run.decide(&write("ann", "10:00:00", "notes.md")).effect, Effect::Allow);
+
+        let tool =
+            |name: &str, agent| by(agent, "10:00:01", Event::before_tool(name, json!({"path": "src/a.rs"})));
+        assert_eq!(run.decide(&tool("lock_file", "ann")).effect, Effect::Allow);
+        assert_eq!(run.decide(&tool("lock_file", "bob")).effect, Effect::Block);
+        assert_eq!(run.decide(&write("ann", "10:00:02", "src/a.rs")).effect, Effect::Allow);
+        assert_eq!(run.decide(&write("bob", "10:00:02", "src/a.rs")).effect, Effect::Block);
+
+        let unlock = Event::after_tool("unlock_file", json!({"path": "src/a.rs"}), ToolResult::ok("done"));
+        run.decide(&by("ann", "10:00:03", unlock));
+        assert_eq!(run.decide(&tool("lock_file", "bob")).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn what_is_nobodys_or_elsewhere_has_no_lock() {
+        let mut run = run(json!({}));
+        let remote = |agent| {
+            let args = json!({"path": "a", "content": "x"});
+            by(agent, "10:00:00", Event::before_tool("mcp__github__create_or_update_file", args))
+        };
+        for event in [remote("ann"), remote("bob"), bash("ann", "10:00:00", "ls > /dev/null; ls > /tmp/x")] {
+            assert_eq!(run.decide(&event).effect, Effect::Allow);
+        }
+        assert_eq!(run.decide(&bash("bob", "10:00:00", "ls > /dev/null; ls > /tmp/x")).effect, Effect::Allow);
+        assert_eq!(
+            run.decide(&by("ann", "10:00:00", Event::before_tool("Read", json!({})))).effect,
+            Effect::Allow
+        );
+        assert_eq!(
+            run.decide(&by("ann", "10:00:00", Event::before_tool("Write", json!({})))).effect,
+            Effect::Block
+        );
+    }
+}

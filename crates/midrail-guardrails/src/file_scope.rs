@@ -1,0 +1,131 @@
+//! scope-002: files are touched within the patterns of the task and of the pack.
+
+use midrail_core::{Context, Effect, Fault, FileScope, Guardrail, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::scope_boundary::{outside, task_scopes};
+use crate::settings::Pattern;
+
+/// The settings of scope-002. They hold together with the scopes of tasks and definitions.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct FileScopeGuard(pub Files);
+
+/// Which files may be touched, as glob patterns that were checked when they were read. Absent: no limit; empty: none.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
+pub struct Files(pub FileScope);
+
+/// The same as it stands in a pack.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    /// Files that may be read. Absent: no limit; empty: none.
+    read: Option<Vec<Pattern>>,
+    /// Files that may be changed. Absent: no limit; empty: none.
+    write: Option<Vec<Pattern>>,
+    /// Files that may not be touched at all. A pattern without `/` speaks of every folder.
+    deny: Option<Vec<Pattern>>,
+}
+
+impl<'de> Deserialize<'de> for Files {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let texts = |list: Option<Vec<Pattern>>| list.map(|list| list.into_iter().map(|it| it.0).collect());
+        let raw = Raw::deserialize(deserializer)?;
+        Ok(Files(FileScope { read: texts(raw.read), write: texts(raw.write), deny: texts(raw.deny) }))
+    }
+}
+
+impl JsonSchema for Files {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Files".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Raw::json_schema(generator)
+    }
+}
+
+impl Guardrail for FileScopeGuard {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        let own = &self.0.0;
+        let is_set = *own != FileScope::default();
+        let scopes: Vec<&FileScope> = task_scopes(context).chain(is_set.then_some(own)).collect();
+        let found = outside(context, &scopes)?;
+        Ok(found.map_or_else(Verdict::allow, |it| it.verdict("is not among the files of this task")))
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Block
+    }
+
+    fn summary(&self) -> Option<String> {
+        let list = self.0.0.write.as_ref()?;
+        Some(match list.as_slice() {
+            [] => "Change no files.".to_owned(),
+            list => format!("Change only files that fit one of: {}.", list.join(", ")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Run;
+    use midrail_core::{Event, Scope, Task};
+    use serde_json::{Value, json};
+
+    fn guard(settings: Value) -> FileScopeGuard {
+        serde_json::from_value(settings).unwrap()
+    }
+
+    fn effect(settings: Value, tool: &str, args: Value) -> Effect {
+        Run::of(guard(settings)).before(tool, args).effect
+    }
+
+    #[test]
+    fn each_setting_holds() {
+        let write = |file: &str| json!({"file_path": file});
+        assert_eq!(effect(json!({"write": ["src/**"]}), "Write", write("src/a.rs")), Effect::Allow);
+        assert_eq!(effect(json!({"write": ["src/**"]}), "Write", write("srcs/a.rs")), Effect::Block);
+        assert_eq!(effect(json!({"write": ["src/**"]}), "Read", write("docs/a.md")), Effect::Allow);
+        assert_eq!(effect(json!({"read": ["src/**"]}), "Read", write("docs/a.md")), Effect::Block);
+        assert_eq!(effect(json!({"deny": ["*.env"]}), "Read", write("a/b.env")), Effect::Block);
+        assert_eq!(effect(json!({"write": []}), "Write", write("a")), Effect::Block);
+        assert_eq!(effect(json!({}), "Write", write("a")), Effect::Allow);
+    }
+
+    #[test]
+    fn every_way_to_a_file_counts() {
+        let bash = |line: &str| effect(json!({"write": ["src/**"]}), "Bash", json!({"command": line}));
+        assert_eq!(bash("sed -i s/a/b/ src/a.rs"), Effect::Allow);
+        assert_eq!(bash("sed -i s/a/b/ tests/a.rs"), Effect::Block);
+        assert_eq!(bash("cat tests/a.rs"), Effect::Allow);
+        assert_eq!(bash("cd tests && touch a.rs"), Effect::Block);
+        assert_eq!(bash("bash -c 'echo x | tee src/../b'"), Effect::Block);
+        let mut run = Run::of(guard(json!({"write": ["src/**"]}))).with_link("src/l", "etc/hosts", "x");
+        assert_eq!(run.before("Write", json!({"file_path": "src/l"})).effect, Effect::Block);
+    }
+
+    #[test]
+    fn the_tasks_scope_and_the_packs_both_hold() {
+        let files = serde_json::from_value(json!({"write": ["src/**"]})).unwrap();
+        let task = Task { scope: Some(Scope { files }), ..Task::default() };
+        let mut run = Run::of(guard(json!({"write": ["**/*.rs"]})));
+        let mut effect = |file: &str| {
+            let event = Event::before_tool("Write", json!({"file_path": file}));
+            run.decide(&Event { task: Some(task.clone()), ..event }).effect
+        };
+        assert_eq!(effect("src/a.rs"), Effect::Allow);
+        assert_eq!(effect("src/a.py"), Effect::Block);
+        assert_eq!(effect("a.rs"), Effect::Block);
+    }
+
+    #[test]
+    fn settings_are_checked() {
+        for wrong in [json!({"write": ["src/{a"]}), json!({"writes": []}), json!({"deny": "x"})] {
+            assert!(serde_json::from_value::<FileScopeGuard>(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Pull requests: which one a call reviews, merges or opens, by the words of a forge's program or the arguments of a tool.
+
+use midrail_core::{Context, Missing, RepositoryCall, ToolCall};
+use serde_json::Value;
+
+use super::shown;
+
+/// What is reviewed and merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// A pull request, by its number, after its repository where one is named: `12`, `me/site#12`.
+    Pull(String),
+    /// A branch.
+    Branch(String),
+    /// It is not told.
+    Unknown,
+}
+
+/// What a call does to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Open,
+    Approve,
+    Merge,
+}
+
+/// A call that does something to a pull request.
+#[derive(Debug)]
+pub(crate) struct PullCall {
+    pub(crate) step: Step,
+    pub(crate) subject: Subject,
+    pub(crate) call: String,
+}
+
+/// Options of the forges' programs that take the next word.
+const VALUES: &[&str] = &[
+    "-R",
+    "--repo",
+    "-b",
+    "--body",
+    "-F",
+    "--body-file",
+    "-t",
+    "--subject",
+    "--title",
+    "-A",
+    "--author-email",
+    "--match-head-commit",
+    "-m",
+    "--message",
+    "-H",
+    "--head",
+    "-B",
+    "--base",
+    "-X",
+    "--method",
+    "-f",
+    "--field",
+    "--raw-field",
+    "--sha",
+    "-s",
+    "--source-branch",
+    "--squash-message",
+    "-l",
+    "--label",
+    "-a",
+    "--assignee",
+    "-r",
+    "--reviewer",
+    "--hostname",
+    "-q",
+    "--jq",
+];
+
+/// What a call of `gh` or `glab` does to a pull request, if anything.
+pub(crate) fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<Option<PullCall>, Missing> {
+    if call.program == "git" {
+        return Ok(None);
+    }
+    let mut options: Vec<(&str, &str)> = Vec::new();
+    let mut operands: Vec<(usize, &str)> = Vec::new();
+    let mut args = call.args.iter().map(String::as_str).enumerate();
+    let mut is_review = false;
+    while let Some((at, word)) = args.next() {
+        // In a review `-a` approves and `-r` asks for changes; elsewhere they take a name.
+        let is_flag = is_review && matches!(word, "-a" | "-r" | "-c");
+        match word {
+            _ if !word.starts_with('-') || word.len() < 2 => {
+                is_review |= word == "review";
+                operands.push((at, word));
+            }
+            _ if word.starts_with("--") && word.contains('=') => options.extend(word.split_once('=')),
+            // `-XPUT` and `-R=me/site`.
+            _ if !word.starts_with("--")
+                && word.len() > 2
+                && VALUES.contains(&word.get(..2).unwrap_or_default()) =>
+            {
+                let value = word.get(2..).unwrap_or_default();
+                options.push((word.get(..2).unwrap_or_default(), value.strip_prefix('=').unwrap_or(value)));
+            }
+            _ if !is_flag && VALUES.contains(&word) => {
+                options.push((word, args.next().map_or("", |(_, value)| value)))
+            }
+            _ => options.push((word, "")),
+        }
+    }
+    let has = |names: &[&str]| options.iter().any(|(name, _)| names.contains(name));
+    let value =
+        |names: &[&str]| options.iter().rev().find(|(name, _)| names.contains(name)).map(|(_, value)| *value);
+    if has(&["--help", "-h"]) {
+        return Ok(None);
+    }
+    let word = |at: usize| operands.get(at).map_or("", |(_, word)| *word);
+    let step = match (word(0), word(1)) {
+        ("pr" | "mr", "merge" | "accept") if !has(&["--disable-auto"]) => Step::Merge,
+        ("pr", "review") if has(&["--approve", "-a"]) => Step::Approve,
+        ("mr", "approve") => Step::Approve,
+        ("pr" | "mr", "create" | "new") => Step::Open,
+        ("api", path) => return Ok(of_interface(call, path, &options)),
+        _ => return Ok(None),
+    };
+    let subject = match operands.get(2) {
+        Some((at, _)) if call.unknown.contains(at) => Subject::Unknown,
+        Some((_, named)) if step != Step::Open => subject_of(named, value(&["-R", "--repo"])),
+        _ if call.has_more_args => Subject::Unknown,
+        _ => match value(&["-H", "--head", "-s", "--source-branch"]).filter(|_| step == Step::Open) {
+            Some(head) => Subject::Branch(head.rsplit(':').next().unwrap_or(head).to_owned()),
+            None => current(context)?,
+        },
+    };
+    Ok(Some(PullCall { step, subject, call: shown(call) }))
+}
+
+/// The branch that is checked out.
+fn current(context: &Context<'_>) -> Result<Subject, Missing> {
+    Ok(context.git()?.and_then(|git| git.branch.clone()).map_or(Subject::Unknown, Subject::Branch))
+}
+
+/// `gh api -X PUT repos/me/site/pulls/12/merge` merges, too.
+fn of_interface(call: &RepositoryCall, path: &str, options: &[(&str, &str)]) -> Option<PullCall> {
+    let made = |step, subject| Some(PullCall { step, subject, call: shown(call) });
+    let says = |text: &str| options.iter().any(|(_, value)| value.to_ascii_lowercase().contains(text));
+    let parts: Vec<&str> = path.split(['?', '#']).next()?.trim_matches('/').split('/').collect();
+    let repository = match parts.as_slice() {
+        // Placeholders stand for the repository that the call is made in.
+        ["repos", owner, repo, ..] if !owner.starts_with(['{', ':']) => Some(format!("{owner}/{repo}")),
+        ["projects", project, ..] if !project.starts_with(':') => Some((*project).to_owned()),
+        _ => None,
+    };
+    let found = parts.windows(3).find_map(|part| match part {
+        ["pulls" | "merge_requests", number, last] => {
+            Some((subject_of(number, repository.as_deref()), *last))
+        }
+        _ => None,
+    });
+    let changes = options.iter().any(|(name, _)| {
+        matches!(*name, "-X" | "--method" | "-f" | "-F" | "--field" | "--raw-field" | "--input")
+    });
+    let is_get = options
+        .iter()
+        .any(|(name, value)| matches!(*name, "-X" | "--method") && value.eq_ignore_ascii_case("get"));
+    if !changes || is_get {
+        return None;
+    }
+    match found {
+        Some((subject, "merge")) => made(Step::Merge, subject),
+        Some((subject, "reviews")) if says("event=approve") => made(Step::Approve, subject),
+        Some((subject, "approve")) => made(Step::Approve, subject),
+        Some(_) => None,
+        None if parts.last() == Some(&"merges") => made(Step::Merge, Subject::Unknown),
+        None if path == "graphql" && (says("mergepullrequest") || says("pullrequestautomerge")) => {
+            made(Step::Merge, Subject::Unknown)
+        }
+        None => None,
+    }
+}
+
+/// What a word names: `12`, `#12`, an address, a branch.
+fn subject_of(word: &str, repository: Option<&str>) -> Subject {
+    let is_number =
+        |text: &str| !text.is_empty() && text.len() < 12 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = word.trim_start_matches(['#', '!']);
+    if is_number(number) {
+        let number = number.trim_start_matches('0');
+        return Subject::Pull(match repository {
+            Some(repository) => format!("{repository}#{number}"),
+            None => number.to_owned(),
+        });
+    }
+    if let Some((_, rest)) = word.split_once("://") {
+        let parts: Vec<&str> = rest.split('/').filter(|part| !matches!(*part, "-" | "")).collect();
+        return match parts.as_slice() {
+            [_, path @ .., "pull" | "merge_requests", number] if is_number(number) => {
+                Subject::Pull(format!("{}#{number}", path.join("/")))
+            }
+            _ => Subject::Unknown,
+        };
+    }
+    Subject::Branch(word.rsplit(':').next().unwrap_or(word).to_owned())
+}
+
+/// Arguments of tools that hold the number of a pull request.
+const NUMBERS: &[&str] = &[
+    "pull_number",
+    "pullNumber",
+    "pull_request_number",
+    "pullRequestNumber",
+    "pr_number",
+    "pr",
+    "number",
+    "merge_request_iid",
+    "mergeRequestIid",
+    "iid",
+];
+
+/// What a tool for pull requests is about.
+pub(crate) fn subject_of_tool(tool: &ToolCall) -> Subject {
+    let text = |name: &str| match tool.args.get(name)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let repository = match (text("owner"), text("repo")) {
+        (Some(owner), Some(repo)) => Some(format!("{owner}/{repo}")),
+        (None, Some(repo)) => Some(repo),
+        _ => text("project_id"),
+    };
+    let branch = || ["branch", "head", "source_branch", "head_branch"].iter().find_map(|name| text(name));
+    match NUMBERS.iter().find_map(|name| text(name)) {
+        Some(number) => subject_of(&number, repository.as_deref()),
+        None => branch().map_or(Subject::Unknown, Subject::Branch),
+    }
+}
+
+/// The number of a pull request that was just opened, as its address in the answer tells it.
+pub(crate) fn opened(content: &Value) -> Option<String> {
+    let text = match content {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    ["/pull/", "/merge_requests/"].iter().find_map(|mark| {
+        let (_, rest) = text.split_once(mark)?;
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest.get(..end).filter(|number| !number.is_empty() && number.len() < 12).map(str::to_owned)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pull_requests_are_named_in_many_ways() {
+        let pull = |text: &str| Subject::Pull(text.to_owned());
+        assert_eq!(subject_of("12", None), pull("12"));
+        assert_eq!(subject_of("#012", None), pull("12"));
+        assert_eq!(subject_of("12", Some("me/site")), pull("me/site#12"));
+        assert_eq!(subject_of("https://forge.example/me/site/pull/12", None), pull("me/site#12"));
+        assert_eq!(subject_of("https://forge.example/me/site/-/merge_requests/12", None), pull("me/site#12"));
+        assert_eq!(subject_of("me:feature/x", None), Subject::Branch("feature/x".into()));
+        assert_eq!(opened(&Value::from("see https://forge.example/me/site/pull/31\n")), Some("31".into()));
+        assert_eq!(opened(&Value::from("nothing")), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! handoff-005: once a hand-off is accepted, the task's status says so and the orchestrator is told. It stops nothing.
+
+use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Notice, Verdict, task_key};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::handoff::{receiver, sender};
+
+/// The settings of handoff-005.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HandoffDone {
+    /// Who is told.
+    pub notify: Vec<String>,
+}
+
+impl Default for HandoffDone {
+    fn default() -> Self {
+        HandoffDone { notify: vec!["orchestrator".to_owned()] }
+    }
+}
+
+impl Guardrail for HandoffDone {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        let from = sender(context);
+        let of_task = match context.event.task_id() {
+            "" => String::new(),
+            task => format!(" task `{task}`"),
+        };
+        let to = receiver(context);
+        let mut verdict = match to {
+            Some(_) => Verdict::allow(),
+            None => Verdict::warn(format!("`{from}` handed over{of_task}, and to whom is not told."))
+                .advise("Name the receiver in `handoff.to`."),
+        };
+        let message = match to {
+            Some(to) => format!("`{from}` handed over{of_task} to `{to}`."),
+            None => verdict.reason.clone(),
+        };
+        verdict
+            .notices
+            .extend(self.notify.iter().map(|to| Notice { to: to.clone(), message: message.clone() }));
+        Ok(verdict)
+    }
+
+    fn observe(&self, context: &Context<'_>, _: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        let task = context.event.task_id();
+        if !task.is_empty() {
+            let status = json!({
+                "status": "handed_off", "by": sender(context), "to": receiver(context),
+                "time": context.event.time.map(|time| time.to_string()),
+            });
+            changes.set(task_key(task), status);
+        }
+        Ok(())
+    }
+
+    fn watches(&self) -> &[EventKind] {
+        &[EventKind::AfterHandoff]
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Warn
+    }
+
+    fn has_consequences(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Run;
+    use midrail_core::{Agent, Event, Handoff, Task};
+    use std::sync::Arc;
+
+    fn event(to: Option<&str>) -> Event {
+        Event {
+            handoff: Some(Handoff { to: to.map(str::to_owned), ..Handoff::default() }),
+            agent: Some(Agent { id: Some("ann".into()), ..Agent::default() }),
+            task: Some(Task { id: Some("t-1".into()), ..Task::default() }),
+            time: Some("2026-11-15T10:00:00Z".parse().unwrap()),
+            ..Event::new(EventKind::AfterHandoff)
+        }
+    }
+
+    #[test]
+    fn the_task_says_who_has_it() {
+        let mut run = Run::on(Arc::new(HandoffDone::default()), vec![EventKind::AfterHandoff]);
+        assert_eq!(run.decide(&event(Some("bob"))).effect, Effect::Allow);
+        let status = run.slice(&task_key("t-1")).unwrap();
+        let expected =
+            json!({"status": "handed_off", "by": "ann", "to": "bob", "time": "2026-11-15T10:00:00Z"});
+        assert_eq!(*status, expected);
+    }
+
+    #[test]
+    fn a_receiver_that_is_not_named_is_a_warning_and_no_more() {
+        let mut run = Run::on(Arc::new(HandoffDone::default()), vec![EventKind::AfterHandoff]);
+        for _ in 0..5 {
+            assert_eq!(run.decide(&event(None)).effect, Effect::Warn);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! handoff-004: nobody hands over files that a third agent has locked.
+
+use std::collections::BTreeSet;
+
+use midrail_core::{Context, Effect, Fault, Guardrail, Missing, Verdict};
+use serde_json::Value;
+
+use crate::handoff::{extra, receiver, texts};
+use crate::locks::{Lock, absolute};
+
+/// Looks at the locks of compliance-001. It has no settings.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HandoffLocks;
+
+/// How many files of a hand-off are looked at.
+const MAX_FILES: usize = 1_000;
+
+/// Where an artifact that is no plain text says its path.
+const PATHS: &[&str] = &["path", "file", "file_path", "filename"];
+
+/// The files that a hand-off names.
+fn files<'a>(context: &Context<'a>) -> Result<BTreeSet<&'a str>, Missing> {
+    let Some(handoff) = &context.event.handoff else { return Ok(BTreeSet::new()) };
+    let artifacts = handoff.artifacts.iter().flatten().filter_map(|artifact| match artifact {
+        Value::String(text) => Some(text.as_str()),
+        other => PATHS.iter().find_map(|name| other.get(*name)?.as_str()),
+    });
+    let listed = extra(handoff, &["files", "paths"]).map(texts).unwrap_or_default();
+    // An address or a sentence is no path.
+    let is_path = |text: &&str| {
+        !text.trim().is_empty() && !text.contains("://") && !text.contains('\n') && text.len() < 4_096
+    };
+    let files: BTreeSet<&str> = artifacts.chain(listed).filter(is_path).collect();
+    match files.len() > MAX_FILES {
+        true => Err(Missing("the hand-off names more files than are looked at".to_owned())),
+        false => Ok(files),
+    }
+}
+
+impl Guardrail for HandoffLocks {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        let to = receiver(context).unwrap_or_default();
+        let paths: Vec<_> = files(context)?.into_iter().map(|file| (file, absolute(context, file))).collect();
+        let locks: Vec<_> = paths
+            .into_iter()
+            .map(|(file, path)| path.and_then(|(_, path)| Ok((file, Lock::of(context, &path)?))))
+            .collect();
+        let mut taken: Vec<(&str, Lock<'_>)> = Vec::new();
+        for lock in locks {
+            if let (file, Some(lock)) = lock?
+                && !lock.is_own(context)
+                && lock.text("actor") != to
+            {
+                taken.push((file, lock));
+            }
+        }
+        let Some((file, lock)) = taken.first() else { return Ok(Verdict::allow()) };
+        let others = match taken.len() {
+            1 => String::new(),
+            count => format!(" {} more files of the hand-off are locked by others.", count - 1),
+        };
+        let list: Vec<&str> = taken.iter().take(20).map(|(file, _)| *file).collect();
+        Ok(Verdict::block(format!("File '{file}' is locked by {}.{others}", lock.holder()))
+            .advise("Wait until it is released, or leave it out of the hand-off.")
+            .with("files", list)
+            .with("holder", lock.text("actor")))
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Block
+    }
+
+    fn summary(&self) -> Option<String> {
+        Some("Hand over no file that a third agent has locked.".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Run;
+    use midrail_core::{Agent, Event, EventKind, lock_key};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn effect(holder: &str, until: &str, handoff: Value) -> Effect {
+        let mut run = Run::on(Arc::new(HandoffLocks), vec![EventKind::BeforeHandoff]);
+        let lock = json!({"actor": holder, "session": "s", "since": "2026-11-15T09:00:00Z", "until": until});
+        run.set(&lock_key("src/a.rs"), lock);
+        let event = Event {
+            handoff: serde_json::from_value(handoff).unwrap(),
+            time: Some("2026-11-15T10:00:00Z".parse().unwrap()),
+            agent: Some(Agent { id: Some("ann".into()), ..Agent::default() }),
+            ..Event::new(EventKind::BeforeHandoff)
+        };
+        run.decide(&event).effect
+    }
+
+    #[test]
+    fn locks_of_third_agents_stand_in_the_way() {
+        let later = "2026-11-15T11:00:00Z";
+        for named in [
+            json!({"artifacts": ["src/a.rs"]}),
+            json!({"artifacts": [{"path": "./src/a.rs"}]}),
+            json!({"context": {"files": ["src/b.rs", "src/a.rs"]}}),
+            json!({"files": "src/a.rs"}),
+        ] {
+            let mut handoff = named.clone();
+            handoff["to"] = json!("bob");
+            assert_eq!(effect("cat", later, handoff.clone()), Effect::Block, "{named}");
+            assert_eq!(effect("ann", later, handoff.clone()), Effect::Allow, "{named}");
+            assert_eq!(effect("bob", later, handoff.clone()), Effect::Allow, "{named}");
+            assert_eq!(effect("cat", "2026-11-15T10:00:00Z", handoff), Effect::Allow, "{named}");
+        }
+        assert_eq!(
+            effect(
+                "cat",
+                later,
+                json!({"to": "bob", "artifacts": ["src/c.rs", "https://x.example/src/a.rs", 3]})
+            ),
+            Effect::Allow
+        );
+        assert_eq!(effect("cat", later, json!(null)), Effect::Allow);
+    }
+}

@@ -1,0 +1,174 @@
+//! A JSON Schema of a setting, compiled when it is read, and what is wrong with a value by it. References lead nowhere but
+//! into the schema itself, and patterns are of the kind that takes linear time.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+/// A JSON Schema of a setting.
+#[derive(Clone)]
+pub struct JsonForm {
+    schema: Value,
+    #[cfg(feature = "json-schema")]
+    validator: std::sync::Arc<jsonschema::Validator>,
+}
+
+impl fmt::Debug for JsonForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("JsonForm").field(&self.schema).finish()
+    }
+}
+
+impl Serialize for JsonForm {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.schema.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonForm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        JsonForm::new(Value::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for JsonForm {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "JsonForm".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"description": "A JSON Schema.", "type": ["object", "boolean"]})
+    }
+}
+
+/// Texts of problems are cut here.
+const MAX_TEXT: usize = 200;
+
+/// What is found in a value that may be told in a reason, and where: as a JSON pointer, and in words.
+type Problem = (String, String);
+
+impl JsonForm {
+    #[cfg(not(feature = "json-schema"))]
+    fn new(_: Value) -> Result<Self, String> {
+        Err("this build of Midrail cannot validate JSON Schemas: it was built without the feature `json-schema`".to_owned())
+    }
+
+    #[cfg(feature = "json-schema")]
+    fn new(schema: Value) -> Result<Self, String> {
+        if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
+            return Err("a JSON Schema is a map".to_owned());
+        }
+        if let Some(reference) = outward(&schema, 0) {
+            return Err(format!(
+                "the reference `{reference}` leads out of the schema, and nothing is fetched"
+            ));
+        }
+        let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
+        match options.build(&schema) {
+            Ok(validator) => Ok(JsonForm { schema, validator: std::sync::Arc::new(validator) }),
+            Err(error) => {
+                let at = error.instance_path().as_str();
+                let place = if at.is_empty() { String::new() } else { format!(" at `{at}`") };
+                Err(format!("this is no JSON Schema{place}: {error}"))
+            }
+        }
+    }
+
+    /// What is wrong with a value, up to a number of problems. A text is read as JSON where it may be one.
+    #[cfg(not(feature = "json-schema"))]
+    pub(crate) fn problems(&self, _: &Value, _: bool, _: usize) -> Vec<Problem> {
+        // INVARIANT: without the feature there is no such value.
+        vec![(String::new(), "cannot be validated by this build".to_owned())]
+    }
+
+    /// What is wrong with a value, up to a number of problems. A text is read as JSON where it may be one.
+    #[cfg(feature = "json-schema")]
+    pub(crate) fn problems(&self, value: &Value, may_be_text: bool, most: usize) -> Vec<Problem> {
+        let value = match may_be_text {
+            true => match self.read(value) {
+                Ok(value) => value,
+                Err(()) => return vec![("/".to_owned(), "is not JSON".to_owned())],
+            },
+            false => std::borrow::Cow::Borrowed(value),
+        };
+        let problem = |error: jsonschema::ValidationError<'_>| {
+            let at = error.instance_path().as_str();
+            let at = if at.is_empty() { "/" } else { at };
+            // Values are left out: they may be secrets.
+            let text = error.masked_with("this").to_string();
+            (cut(at), cut(text.trim_start_matches("this ")))
+        };
+        self.validator.iter_errors(value.as_ref()).take(most).map(problem).collect()
+    }
+
+    /// The value that is meant: a text is JSON, unless the schema asks for a text; what tools answer through MCP is
+    /// unwrapped.
+    #[cfg(feature = "json-schema")]
+    fn read<'v>(&self, value: &'v Value) -> Result<std::borrow::Cow<'v, Value>, ()> {
+        use std::borrow::Cow;
+        let unwrapped = unwrap(value);
+        let Value::String(text) = unwrapped else { return Ok(Cow::Borrowed(unwrapped)) };
+        let asks_for_text = match self.schema.get("type") {
+            Some(Value::String(kind)) => kind == "string",
+            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
+            _ => false,
+        };
+        match asks_for_text {
+            true => Ok(Cow::Borrowed(unwrapped)),
+            false => serde_json::from_str(text).map(Cow::Owned).map_err(|_| ()),
+        }
+    }
+}
+
+/// `[{type: text, text: …}]`, alone or under `content`, is its text; `structuredContent` goes before it.
+#[cfg(feature = "json-schema")]
+fn unwrap(value: &Value) -> &Value {
+    if let Some(structured) = value.get("structuredContent").filter(|it| !it.is_null()) {
+        return structured;
+    }
+    let is_result = |map: &serde_json::Map<String, Value>| {
+        map.contains_key("content")
+            && map.keys().all(|key| matches!(key.as_str(), "content" | "isError" | "_meta"))
+    };
+    let blocks = match value {
+        Value::Object(map) if is_result(map) => map.get("content").unwrap_or(value),
+        other => other,
+    };
+    match blocks.as_array().map(Vec::as_slice) {
+        Some([block]) if block.get("type").is_some_and(|kind| kind == "text") => {
+            block.get("text").unwrap_or(value)
+        }
+        _ => value,
+    }
+}
+
+/// A reference that leads out of the schema.
+#[cfg(feature = "json-schema")]
+fn outward(schema: &Value, depth: usize) -> Option<&str> {
+    if depth > midrail_core::Event::MAX_DEPTH {
+        return None;
+    }
+    match schema {
+        Value::Object(map) => map.iter().find_map(|(key, value)| match (key.as_str(), value) {
+            ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) => {
+                (!to.starts_with('#')).then_some(to.as_str())
+            }
+            // What stands here is data, and no schema.
+            ("const" | "enum" | "default" | "examples", _) => None,
+            (_, value) => outward(value, depth + 1),
+        }),
+        Value::Array(list) => list.iter().find_map(|value| outward(value, depth + 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+#[cfg(feature = "json-schema")]
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,86 @@
+//! Locks on files, as the slices of all sessions hold them: who has one, since when, until when.
+
+use jiff::Timestamp;
+use midrail_core::{Context, Missing, lock_key};
+use serde_json::{Value, json};
+
+use crate::seconds::{Seconds, to_the_second};
+
+/// A lock that someone holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lock<'a>(&'a Value);
+
+impl<'a> Lock<'a> {
+    /// The lock of a file, by its absolute path. One that has run out is none.
+    pub(crate) fn of(context: &Context<'a>, path: &str) -> Result<Option<Self>, Missing> {
+        let Some(lock) = context.slice(&lock_key(path))?.map(Lock) else { return Ok(None) };
+        let now = context.now()?;
+        // A lock that tells no end is held until someone releases it.
+        let is_over = lock.text("until").parse::<Timestamp>().is_ok_and(|until| now >= until);
+        Ok((!is_over).then_some(lock))
+    }
+
+    /// One for the agent of this event, renewed where it has it already.
+    pub(crate) fn taken(
+        context: &Context<'_>,
+        held: Option<Lock<'_>>,
+        lasts: Seconds,
+    ) -> Result<Value, Missing> {
+        let now = context.now()?;
+        let since = held.map_or_else(|| now.to_string(), |held| held.text("since").to_owned());
+        let mut lock = json!({
+            "actor": context.actor(), "session": context.session(), "task": context.event.task_id(),
+            "since": since, "until": lasts.after(now).to_string(),
+        });
+        if let (Some(lock), Some(parent)) = (lock.as_object_mut(), &context.event.parent) {
+            lock.insert("parent".to_owned(), json!(parent));
+        }
+        Ok(lock)
+    }
+
+    pub(crate) fn new(lock: &'a Value) -> Self {
+        Lock(lock)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> &'a str {
+        self.0.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Whether the agent of this event holds it. An agent and those that it started work as one.
+    pub(crate) fn is_own(&self, context: &Context<'_>) -> bool {
+        let (session, parent) = (context.session(), context.event.parent.as_deref());
+        let (its_session, its_parent) = (self.text("session"), self.text("parent"));
+        // One that was taken for an agent by its name holds wherever that agent works.
+        if its_session.is_empty() {
+            return self.text("actor") == context.actor();
+        }
+        if its_session == session {
+            return self.text("actor") == context.actor() || parent.is_some() || !its_parent.is_empty();
+        }
+        parent == Some(its_session) || (!its_parent.is_empty() && its_parent == session)
+    }
+
+    /// Who holds it, and for which time.
+    pub(crate) fn holder(&self) -> String {
+        let of_task = match self.text("task") {
+            "" => String::new(),
+            task => format!(" for task `{task}`"),
+        };
+        let until = match self.text("until") {
+            "" => "until it is released".to_owned(),
+            until => format!("until {}", to_the_second(until)),
+        };
+        let since = to_the_second(self.text("since"));
+        format!("`{}`{of_task} since {since}, {until}", self.text("actor"))
+    }
+}
+
+/// The absolute path of a file of this event, with its links followed. Without a root, the path as it is told.
+pub(crate) fn absolute(context: &Context<'_>, file: &str) -> Result<(String, String), Missing> {
+    let place = context.real_place(file, None)?;
+    let path = match context.root() {
+        Some(root) if place.inside => format!("{}/{}", root.trim_end_matches('/'), place.key),
+        _ => place.key.clone(),
+    };
+    Ok((place.key, path))
+}

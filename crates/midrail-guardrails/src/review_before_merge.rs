@@ -1,0 +1,521 @@
+//! compliance-002: what is merged has been reviewed, by someone who did not write it, and has not changed since.
+
+use jiff::Timestamp;
+use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, SHARED, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::branch_policy::is_protected;
+use crate::git::forge::{Step, Subject, opened, pull_call, subject_of_tool};
+use crate::git::{Branch, What, calls, deeds};
+use crate::settings::Pattern;
+
+/// The settings of compliance-002.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReviewBeforeMerge {
+    /// Roles whose approval counts.
+    pub reviewers: Vec<Pattern>,
+    /// Branches that a merge or a push to needs a review for.
+    pub protected: Vec<Pattern>,
+    /// Tools that merge.
+    pub merge_tools: Vec<Pattern>,
+    /// Tools that approve.
+    pub review_tools: Vec<Pattern>,
+    /// Whether a later commit makes a review stale.
+    pub stale: Stale,
+}
+
+/// Whether a review grows stale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stale {
+    /// With the next commit.
+    #[default]
+    Head,
+    /// Never.
+    Never,
+}
+
+impl Default for ReviewBeforeMerge {
+    fn default() -> Self {
+        let patterns = |list: &[&str]| list.iter().map(|text| Pattern((*text).to_owned())).collect();
+        ReviewBeforeMerge {
+            reviewers: patterns(&["reviewer"]),
+            protected: patterns(&["main", "master", "release/*"]),
+            merge_tools: patterns(&[
+                "*merge_pull_request",
+                "*merge_pr",
+                "*merge_merge_request",
+                "*accept_merge_request",
+            ]),
+            review_tools: patterns(&[
+                "*create_pull_request_review",
+                "*pull_request_review_write",
+                "*submit_pending_pull_request_review",
+                "*submit_review",
+                "*approve_pull_request",
+                "*approve_merge_request",
+                "*approve_pr",
+            ]),
+            stale: Stale::Head,
+        }
+    }
+}
+
+/// What is known of a pull request or branch, for all sessions.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Known {
+    /// Who committed, pushed or opened it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    authors: Vec<String>,
+    /// When it last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<Timestamp>,
+    /// The branch of a pull request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approved: Option<Approved>,
+}
+
+/// An approval.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Approved {
+    by: String,
+    role: String,
+    session: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<Timestamp>,
+    /// What the reviewer had checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head: Option<String>,
+}
+
+/// How many authors of one branch are kept.
+const MAX_AUTHORS: usize = 64;
+
+/// Arguments in which a tool says whether it approves.
+const OUTCOMES: &[&str] = &["event", "state", "verdict", "decision", "outcome", "action"];
+const YES: &[&str] = &["approve", "approved", "accept", "accepted", "lgtm", "pass"];
+
+impl Known {
+    fn of(context: &Context<'_>, subject: &Subject) -> Result<Self, Missing> {
+        let Some(key) = key(context, subject) else { return Ok(Known::default()) };
+        let slice = context.slice(&key)?.cloned().unwrap_or_default();
+        Ok(serde_json::from_value(slice).unwrap_or_default())
+    }
+
+    /// The same, with what this event has changed in it already.
+    fn by_now(context: &Context<'_>, subject: &Subject, changes: &Changes) -> Result<Self, Missing> {
+        let changed = key(context, subject).and_then(|key| changes.0.get(&key)?.clone());
+        match changed {
+            Some(value) => Ok(serde_json::from_value(value).unwrap_or_default()),
+            None => Known::of(context, subject),
+        }
+    }
+
+    fn keep(&self, context: &Context<'_>, subject: &Subject, changes: &mut Changes) {
+        if let (Some(key), Ok(value)) = (key(context, subject), serde_json::to_value(self)) {
+            changes.set(key, value);
+        }
+    }
+
+    fn add_author(&mut self, actor: String) {
+        if !self.authors.contains(&actor) && self.authors.len() < MAX_AUTHORS {
+            self.authors.push(actor);
+        }
+    }
+}
+
+/// The slice of a subject: all work trees of a repository share it.
+fn key(context: &Context<'_>, subject: &Subject) -> Option<String> {
+    // Where the repository cannot be looked at, its folder stands for it.
+    let common =
+        context.git().ok().flatten().map(|git| git.common.as_str()).filter(|common| !common.is_empty());
+    let scope = common.or(context.root()).unwrap_or_default();
+    match subject {
+        Subject::Pull(number) => Some(format!("{SHARED}review/{scope}/pull/{number}")),
+        Subject::Branch(name) => Some(format!("{SHARED}review/{scope}/branch/{name}")),
+        Subject::Unknown => None,
+    }
+}
+
+fn name(subject: &Subject) -> String {
+    match subject {
+        Subject::Pull(number) => format!("pull request `{number}`"),
+        Subject::Branch(name) => format!("branch `{name}`"),
+        Subject::Unknown => "something that the call does not name".to_owned(),
+    }
+}
+
+impl ReviewBeforeMerge {
+    /// What this call merges, each with the call as it is shown.
+    fn merges(&self, context: &Context<'_>) -> Result<Vec<(Subject, String)>, Missing> {
+        let mut merges = Vec::new();
+        let mut fault = None;
+        let tool = context.event.tool.as_ref();
+        if let Some(tool) = tool.filter(|tool| fits(&self.merge_tools, &tool.name)) {
+            merges.push((subject_of_tool(tool), tool.name.clone()));
+        }
+        let calls = calls(context)?;
+        for call in &calls {
+            match pull_call(context, call) {
+                Ok(Some(pull)) if pull.step == Step::Merge => merges.push((pull.subject, pull.call)),
+                Ok(_) => {}
+                Err(missing) => fault = Some(missing),
+            }
+        }
+        let deeds = deeds(context, &calls);
+        for deed in deeds.list.into_iter().filter(|deed| matches!(deed.what, What::Merge | What::Push)) {
+            let subject = match deed.branch {
+                Branch::Named(to) if is_protected(&self.protected, &to) => {
+                    Subject::Branch(deed.from.unwrap_or(to))
+                }
+                Branch::Every | Branch::Unknown if !self.protected.is_empty() => Subject::Unknown,
+                // What is checked out there, and pushed, is not known.
+                Branch::Elsewhere(_) if deed.what == What::Push && !self.protected.is_empty() => {
+                    Subject::Unknown
+                }
+                Branch::Named(_)
+                | Branch::Every
+                | Branch::Unknown
+                | Branch::Detached
+                | Branch::Elsewhere(_) => continue,
+            };
+            merges.push((subject, deed.call));
+        }
+        match (merges.is_empty(), fault.or(deeds.missing)) {
+            (_, Some(missing)) => Err(missing),
+            (_, None) => Ok(merges),
+        }
+    }
+
+    fn objection(
+        &self,
+        context: &Context<'_>,
+        subject: &Subject,
+        call: &str,
+    ) -> Result<Option<Verdict>, Missing> {
+        let what = name(subject);
+        let roles: Vec<&str> = self.reviewers.iter().map(|role| role.0.as_str()).collect();
+        let advice =
+            format!("Have it approved by another agent in the role of {} first.", roles.join(" or "));
+        let stop = |why: &str| {
+            let verdict = Verdict::block(format!("`{call}` merges {what}, {why}.")).advise(advice.clone());
+            Ok(Some(verdict.with("reviewers", roles.clone())))
+        };
+        if *subject == Subject::Unknown {
+            let reason = format!("`{call}` merges {what}, so no review of it can be found.");
+            return Ok(Some(
+                Verdict::new(Effect::Escalate, reason).advise("Name the pull request or branch."),
+            ));
+        }
+        let known = Known::of(context, subject)?;
+        let branch = match known.branch.clone() {
+            Some(branch) => Known::of(context, &Subject::Branch(branch))?,
+            None => Known::default(),
+        };
+        let Some(approved) = &known.approved else { return stop("which nobody has reviewed") };
+        if known.authors.iter().chain(&branch.authors).any(|author| *author == approved.by) {
+            return stop(&format!("which only `{}` has reviewed, who wrote on it", approved.by));
+        }
+        if self.stale == Stale::Head && is_stale(context, &known, &branch, approved) {
+            return stop(&format!("which has changed since `{}` reviewed it", approved.by));
+        }
+        Ok(None)
+    }
+
+    /// What this call approves.
+    fn approvals(&self, context: &Context<'_>) -> Result<Vec<Subject>, Missing> {
+        let mut approvals = Vec::new();
+        if let Some(tool) = context.event.tool.as_ref().filter(|tool| fits(&self.review_tools, &tool.name)) {
+            let outcome = OUTCOMES.iter().find_map(|name| tool.args.get(*name)?.as_str());
+            let approves = match outcome {
+                Some(outcome) => YES.contains(&outcome.to_ascii_lowercase().as_str()),
+                None => tool.name.to_ascii_lowercase().contains("approve"),
+            };
+            approvals.extend(approves.then(|| subject_of_tool(tool)));
+        }
+        for call in calls(context)? {
+            approvals.extend(
+                pull_call(context, &call)?.filter(|pull| pull.step == Step::Approve).map(|pull| pull.subject),
+            );
+        }
+        Ok(approvals)
+    }
+
+    fn is_reviewer(&self, context: &Context<'_>) -> Option<String> {
+        let role = context.event.agent.as_ref()?.role.clone()?;
+        fits(&self.reviewers, &role).then_some(role)
+    }
+}
+
+/// Whether something changed after an approval.
+fn is_stale(context: &Context<'_>, known: &Known, branch: &Known, approved: &Approved) -> bool {
+    let changed = known.changed.max(branch.changed);
+    if changed.is_some_and(|changed| approved.time.is_none_or(|time| changed > time)) {
+        return true;
+    }
+    // The same branch is checked out as the reviewer had, and it stands elsewhere.
+    let Some(git) = context.git().ok().flatten() else { return false };
+    approved.branch.is_some() && git.branch == approved.branch && git.head != approved.head
+}
+
+fn fits(patterns: &[Pattern], name: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.fits_name(name))
+}
+
+impl Guardrail for ReviewBeforeMerge {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        if context.event.tool_name().is_none_or(str::is_empty) {
+            return Ok(Verdict::allow());
+        }
+        let merges = self.merges(context)?;
+        let outcomes: Vec<_> =
+            merges.iter().map(|(subject, call)| self.objection(context, subject, call)).collect();
+        let mut strongest: Option<Verdict> = None;
+        for outcome in outcomes {
+            if let Some(verdict) = outcome?
+                && strongest.as_ref().is_none_or(|found| verdict.effect > found.effect)
+            {
+                strongest = Some(verdict);
+            }
+        }
+        Ok(strongest.unwrap_or_default())
+    }
+
+    /// Learns who wrote what, who approved it, and what was merged.
+    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        if context.event.tool_name().is_none_or(str::is_empty) || !context.succeeded(effect)? {
+            return Ok(());
+        }
+        let calls = calls(context)?;
+        for deed in deeds(context, &calls).list {
+            let branch = match (deed.what, deed.branch, deed.from) {
+                (What::Commit | What::Merge, Branch::Named(branch), _) => branch,
+                (What::Push, Branch::Named(branch), from) => from.unwrap_or(branch),
+                _ => continue,
+            };
+            let subject = Subject::Branch(branch);
+            let mut known = Known::by_now(context, &subject, changes)?;
+            known.add_author(context.actor());
+            // A push sends what was committed before.
+            if deed.what != What::Push {
+                known.changed = context.event.time;
+            }
+            known.keep(context, &subject, changes);
+        }
+        self.learn_opened(context, changes)?;
+        for subject in self.approvals(context)? {
+            let Some(role) = self.is_reviewer(context) else { continue };
+            let git = context.git().ok().flatten();
+            let mut known = Known::by_now(context, &subject, changes)?;
+            known.approved = Some(Approved {
+                by: context.actor(),
+                role,
+                session: context.session().to_owned(),
+                time: context.event.time,
+                branch: git.and_then(|git| git.branch.clone()),
+                head: git.and_then(|git| git.head.clone()),
+            });
+            known.keep(context, &subject, changes);
+        }
+        for (subject, _) in self.merges(context)? {
+            if let Some(key) = key(context, &subject) {
+                changes.remove(key);
+            }
+        }
+        Ok(())
+    }
+
+    fn watches(&self) -> &[EventKind] {
+        &[EventKind::AfterTool]
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Block
+    }
+
+    fn summary(&self) -> Option<String> {
+        Some("Merge only what another agent has reviewed.".to_owned())
+    }
+}
+
+impl ReviewBeforeMerge {
+    /// A pull request that was opened has an author and a branch.
+    fn learn_opened(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Missing> {
+        let Some(tool) = &context.event.tool else { return Ok(()) };
+        let is_tool =
+            ["create_pull_request", "create_merge_request"].iter().any(|name| tool.name.ends_with(name));
+        let mut heads: Vec<Subject> = is_tool.then(|| subject_of_tool(tool)).into_iter().collect();
+        for call in calls(context)? {
+            heads.extend(
+                pull_call(context, &call)?.filter(|pull| pull.step == Step::Open).map(|pull| pull.subject),
+            );
+        }
+        let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
+        let (Some(head), Some(number)) = (heads.pop(), content.and_then(opened)) else { return Ok(()) };
+        let text = |name: &str| tool.args.get(name).and_then(Value::as_str);
+        let number = match (text("owner"), text("repo")) {
+            (Some(owner), Some(repo)) if is_tool => format!("{owner}/{repo}#{number}"),
+            _ => number,
+        };
+        let subject = Subject::Pull(number);
+        let mut known = Known::by_now(context, &subject, changes)?;
+        known.add_author(context.actor());
+        if let Subject::Branch(branch) = head {
+            known.branch = Some(branch);
+        }
+        known.keep(context, &subject, changes);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Run;
+    use midrail_core::{Agent, Decision, Event, ToolResult};
+    use serde_json::json;
+
+    struct Team(Run, i64);
+
+    impl Team {
+        fn new(settings: Value, branch: &str) -> Self {
+            let guardrail: ReviewBeforeMerge = serde_json::from_value(settings).unwrap();
+            Team(Run::of(guardrail).with_git(branch, "c0ffee1"), 1_800_000_000)
+        }
+
+        fn decide(&mut self, who: &str, event: Event) -> Decision {
+            self.1 += 1;
+            let role = who.split('-').next().map(str::to_owned);
+            let agent = Agent { id: Some(who.into()), role, ..Agent::default() };
+            let time = Timestamp::from_second(self.1).ok();
+            self.0.decide(&Event { agent: Some(agent), time, session: Some(format!("of {who}")), ..event })
+        }
+
+        fn tries(&mut self, who: &str, command: &str) -> Effect {
+            self.decide(who, Event::before_tool("Bash", json!({"command": command}))).effect
+        }
+
+        fn did(&mut self, who: &str, command: &str, answer: &str) {
+            let args = json!({"command": command});
+            self.decide(who, Event::after_tool("Bash", args, ToolResult::ok(answer)));
+        }
+    }
+
+    #[test]
+    fn a_pull_request_is_merged_once_a_reviewer_approved_it() {
+        let mut team = Team::new(json!({}), "feature/x");
+        for command in [
+            "gh pr merge 12 --squash",
+            "gh pr merge",
+            "glab mr merge 12",
+            "gh api -X PUT repos/me/site/pulls/12/merge",
+            "bash -c 'gh pr merge -d 12'",
+            "gh api -XPUT repos/{owner}/{repo}/pulls/12/merge",
+        ] {
+            assert_eq!(team.tries("coder-1", command), Effect::Block, "{command}");
+        }
+        team.did("coder-1", "gh pr review 12 --approve", "");
+        assert_eq!(team.tries("coder-1", "gh pr merge 12"), Effect::Block, "a coder is no reviewer");
+        team.did("reviewer-1", "gh pr review 12 --request-changes -b 'no'", "");
+        team.did("reviewer-1", "gh pr review 12 --comment -b --approve", "");
+        assert_eq!(team.tries("coder-1", "gh pr merge 12"), Effect::Block);
+        team.did("reviewer-1", "gh pr review 12 -a", "");
+        assert_eq!(team.tries("coder-1", "gh pr merge 12 --squash"), Effect::Allow);
+        assert_eq!(team.tries("coder-1", "gh pr merge '#12'"), Effect::Allow);
+        assert_eq!(team.tries("coder-1", "gh pr merge 13"), Effect::Block);
+        assert_eq!(team.tries("coder-1", "gh pr merge 12 -R other/site"), Effect::Block);
+        team.did("coder-1", "gh pr merge 12 --squash", "merged");
+        assert_eq!(team.tries("coder-1", "gh pr merge 12"), Effect::Block, "a review is for one merge");
+    }
+
+    #[test]
+    fn what_does_not_merge_is_free() {
+        let mut team = Team::new(json!({}), "feature/x");
+        for command in [
+            "gh pr view 12",
+            "gh pr create --fill",
+            "git push origin feature/x",
+            "git merge main",
+            "gh pr merge --help",
+            "git push",
+            "gh pr checks 12",
+            "gh api repos/me/site/pulls/12",
+        ] {
+            assert_eq!(team.tries("coder-1", command), Effect::Allow, "{command}");
+        }
+    }
+
+    #[test]
+    fn nobody_reviews_their_own_work() {
+        let mut team = Team::new(json!({"reviewers": ["*"]}), "feature/x");
+        team.did("coder-1", "git commit -m x", "");
+        team.did("coder-1", "gh pr create --fill", "https://forge.example/me/site/pull/7");
+        team.did("coder-1", "gh pr review 7 --approve", "");
+        let decision = team.decide("lead-1", Event::before_tool("Bash", json!({"command": "gh pr merge 7"})));
+        assert_eq!(decision.effect, Effect::Block);
+        assert!(decision.reason.contains("who wrote on it"), "{}", decision.reason);
+        team.did("coder-2", "gh pr review 7 --approve", "");
+        assert_eq!(team.tries("lead-1", "gh pr merge 7"), Effect::Allow);
+    }
+
+    #[test]
+    fn a_later_commit_makes_a_review_stale() {
+        for (stale, expected) in [("head", Effect::Block), ("never", Effect::Allow)] {
+            let mut team = Team::new(json!({"stale": stale}), "feature/x");
+            team.did("coder-1", "gh pr create --fill", "https://forge.example/me/site/pull/7");
+            team.did("reviewer-1", "gh pr review 7 --approve", "");
+            team.did("coder-1", "git push", "");
+            assert_eq!(team.tries("coder-1", "gh pr merge 7"), Effect::Allow);
+            team.did("coder-1", "git commit --amend --no-edit", "");
+            assert_eq!(team.tries("coder-1", "gh pr merge 7"), expected, "{stale}");
+        }
+        let mut team = Team::new(json!({}), "feature/x");
+        team.did("reviewer-1", "gh pr review 7 --approve", "");
+        team.0 = team.0.with_git("feature/x", "c0ffee2");
+        assert_eq!(team.tries("coder-1", "gh pr merge 7"), Effect::Block);
+        team.0 = team.0.with_git("main", "c0ffee3");
+        assert_eq!(team.tries("coder-1", "gh pr merge 7"), Effect::Allow);
+    }
+
+    #[test]
+    fn a_branch_that_goes_into_a_protected_one_is_reviewed_too() {
+        let mut team = Team::new(json!({}), "main");
+        for command in
+            ["git merge feature/x", "git pull origin feature/x", "git push origin feature/x:main", "git push"]
+        {
+            assert_eq!(team.tries("coder-1", command), Effect::Block, "{command}");
+        }
+        assert_eq!(team.tries("coder-1", "git push --all"), Effect::Escalate);
+        assert_eq!(team.tries("coder-1", "git -C ../copy push"), Effect::Escalate);
+        let args = json!({"branch": "feature/x", "verdict": "approved"});
+        team.decide("reviewer-1", Event::after_tool("submit_review", args, ToolResult::ok("done")));
+        assert_eq!(team.tries("coder-1", "git merge --no-ff feature/x"), Effect::Allow);
+        assert_eq!(team.tries("coder-1", "git merge feature/y"), Effect::Block);
+    }
+
+    #[test]
+    fn tools_of_forges_count() {
+        let mut team = Team::new(json!({}), "main");
+        let args = json!({"owner": "me", "repo": "site", "pullNumber": 12});
+        let merge = || Event::before_tool("mcp__github__merge_pull_request", args.clone());
+        assert_eq!(team.decide("coder-1", merge()).effect, Effect::Block);
+        let review = |event: &str| {
+            let mut args = args.clone();
+            args["event"] = json!(event);
+            Event::after_tool("mcp__github__create_pull_request_review", args, ToolResult::ok("done"))
+        };
+        team.decide("reviewer-1", review("COMMENT"));
+        assert_eq!(team.decide("coder-1", merge()).effect, Effect::Block);
+        team.decide("reviewer-1", review("APPROVE"));
+        assert_eq!(team.decide("coder-1", merge()).effect, Effect::Allow);
+    }
+}

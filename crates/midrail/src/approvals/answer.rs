@@ -1,0 +1,139 @@
+//! A person answers, or files the review that is owed after an emergency.
+
+use jiff::SignedDuration;
+use midrail_core::{EventKind, approval_key};
+use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, NewNotice, Review, StoreError};
+use serde_json::json;
+
+use super::{held, refused, seal};
+use crate::administer::Act;
+use crate::engine::{Engine, EngineError};
+use crate::people::Person;
+
+/// Letters that a review has at least.
+const SHORTEST_REVIEW: usize = 20;
+
+impl Engine {
+    /// A person's answer to a request. It holds for exactly that action, once, and is recorded as an event of its own.
+    pub fn answer(
+        &self,
+        id: &str,
+        approve: bool,
+        by: &Person,
+        note: Option<&str>,
+    ) -> Result<Approval, EngineError> {
+        let approval = self.approval(id)?;
+        let now = self.now();
+        let Some(authority) = approval.authority_at(now).map(str::to_owned) else {
+            let status = approval.status_at(now);
+            return Err(refused(format!("the approval `{id}` is {status}, and waits for no answer")));
+        };
+        if approval.requested_by.as_deref() == Some(by.name()) {
+            return Err(refused(format!(
+                "`{}` asked for the approval `{id}`, and cannot answer it",
+                by.name()
+            )));
+        }
+        let policy = self.policy();
+        let authorities = policy.authorities();
+        let Some(role) = by.role_for(&authority, authorities) else {
+            return Err(refused(format!(
+                "the approval `{id}` is for a `{authority}`, and `{}` answers as {}",
+                by.name(),
+                by.roles().join(", ")
+            )));
+        };
+        let state = if approve { ApprovalState::Approved } else { ApprovalState::Denied };
+        // Whoever was let pass has as long to act as there was to answer.
+        let usable = approval.expires.map(|expires| {
+            let given = match approval.timeout_s.and_then(|seconds| i64::try_from(seconds).ok()) {
+                Some(seconds) => SignedDuration::from_secs(seconds),
+                None => expires.duration_since(approval.created),
+            };
+            now.checked_add(given).unwrap_or(expires)
+        });
+        let mut decided = Approval {
+            state,
+            decided_by: Some(by.name().to_owned()),
+            decided_role: Some(role.to_owned()),
+            decided_at: Some(now),
+            note: note.map(|note| self.masked_text(note)).transpose()?,
+            expires: if approve { usable } else { approval.expires },
+            ..approval.clone()
+        };
+        decided.seal = approve.then(|| seal(&decided, self.fingerprint_key()));
+        let act =
+            Act::of("approval_decided").in_session(&decided.session).of_kind(EventKind::ApprovalDecided);
+        let record = self.administered(act.with("approval", serde_json::to_value(&decided)?))?;
+        let mut commit = Commit {
+            approvals: vec![ApprovalChange::from(ApprovalState::Pending, decided.clone())],
+            notices: vec![told(&decided, state.word(), by)],
+            ..Commit::new(&record)
+        };
+        commit.changes.set(approval_key(&decided.guardrail, &decided.action), held(&decided));
+        match self.commit(&commit) {
+            Ok(()) => Ok(decided),
+            // Somebody else was first, and theirs holds.
+            Err(EngineError::Store(StoreError::Conflict { .. })) => {
+                let now = self.approval(id)?;
+                let (status, who) = (now.status_at(self.now()), now.decided_by.unwrap_or_default());
+                Err(refused(format!(
+                    "the approval `{id}` is {status} by now ({who}), and waits for no answer"
+                )))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Files the review that is owed for an action that an emergency let pass.
+    pub fn review(&self, id: &str, by: &Person, text: &str) -> Result<Approval, EngineError> {
+        let approval = self.approval(id)?;
+        let Some(review) = approval.review.as_ref().filter(|review| !review.is_filed()) else {
+            return Err(refused(format!("no review is owed for the approval `{id}`")));
+        };
+        if text.chars().filter(|c| c.is_alphanumeric()).count() < SHORTEST_REVIEW {
+            return Err(refused(
+                "say what happened, whether it was right, and what follows from it".to_owned(),
+            ));
+        }
+        let policy = self.policy();
+        let authorities = policy.authorities();
+        let is_able =
+            |role: &String| authorities.supervisors.contains(role) || authorities.humans.contains(role);
+        if !by.roles().iter().any(is_able) || approval.requested_by.as_deref() == Some(by.name()) {
+            return Err(refused(format!("`{}` cannot review what `{id}` let pass", by.name())));
+        }
+        let now = self.now();
+        let filed = Review {
+            filed_by: Some(by.name().to_owned()),
+            filed_at: Some(now),
+            text: Some(self.masked_text(text)?),
+            ..review.clone()
+        };
+        let reviewed = Approval { review: Some(filed), ..approval.clone() };
+        let act = Act::of("approval_reviewed").in_session(&reviewed.session);
+        let record = self.administered(act.with("approval", serde_json::to_value(&reviewed)?))?;
+        let commit = Commit {
+            approvals: vec![ApprovalChange::from(approval.state, reviewed.clone())],
+            notices: vec![told(&reviewed, "reviewed", by)],
+            ..Commit::new(&record)
+        };
+        self.commit(&commit)?;
+        Ok(reviewed)
+    }
+
+    /// A request, by its name.
+    pub fn approval(&self, id: &str) -> Result<Approval, EngineError> {
+        self.store().approval(id)?.ok_or_else(|| refused(format!("there is no approval `{id}`")))
+    }
+}
+
+fn told(approval: &Approval, what: &str, by: &Person) -> NewNotice {
+    let action = approval.tool.as_deref().unwrap_or("an action");
+    NewNotice {
+        to: "orchestrator".to_owned(),
+        kind: "approval".to_owned(),
+        message: format!("`{}` for `{action}` was {what} by {}", approval.id, by.name()),
+        body: json!({"approval": approval}),
+    }
+}

@@ -1,0 +1,63 @@
+//! What an agent that was stopped is told about asking a person.
+
+use midrail_core::{Bypass, Decision, Effect, approval_key};
+use midrail_store::Approval;
+use serde_json::Value;
+
+use super::request::action_of;
+use crate::engine::{Engine, EngineError};
+
+impl Engine {
+    /// How to ask for what a decision stopped, in words for the agent. `None`: there is no one to ask.
+    pub fn how_to_ask(&self, decision: &Decision) -> Option<String> {
+        let seq = decision.audit.0.as_ref()?.seq;
+        let ask = format!("midrail approvals request --decision {seq} --reason \"…\"");
+        if let Some(approval) = decision.approval.as_ref().filter(|_| decision.effect == Effect::Escalate) {
+            let (id, role) = (&approval.id, &approval.approver);
+            return Some(format!(
+                "A person (`{role}`) has to approve this with `midrail approvals approve {id} --as NAME`; the very same \
+                 call then passes once. Tell them what it is needed for: `{ask}`."
+            ));
+        }
+        if decision.effect != Effect::Block {
+            return None;
+        }
+        let policy = self.policy();
+        let spec = &policy.get(decision.by.as_deref()?)?.spec;
+        let (ask, role) = match &spec.bypass {
+            Bypass::By(role) => (ask, role.clone()),
+            // Without the rule for emergencies it is not worth an agent's while to look for one.
+            Bypass::Emergency if policy.authorities().emergency.is_some() => {
+                let role = policy.authorities().humans.first()?.clone();
+                (format!("{ask} --urgency emergency"), role)
+            }
+            Bypass::Never | Bypass::Emergency => return None,
+        };
+        match self.waiting(seq, &spec.id) {
+            Ok(Some(waiting)) => Some(format!(
+                "Your request `{}` waits for a person (`{}`). Repeat the very same call once it is approved; `midrail \
+                 approvals wait {}` tells when.",
+                waiting.id,
+                waiting.authority_at(self.now()).unwrap_or(&waiting.approver),
+                waiting.id
+            )),
+            _ => Some(format!(
+                "If there is no other way, ask a person (`{role}`) to let this one call pass: `{ask}`. Once it is \
+                 approved, repeat the very same call."
+            )),
+        }
+    }
+
+    /// The request for what a record stopped, where one waits already.
+    fn waiting(&self, seq: u64, guardrail: &str) -> Result<Option<Approval>, EngineError> {
+        let Some(entry) = self.store().entry(seq)? else { return Ok(None) };
+        let record = entry.record()?;
+        let key = approval_key(guardrail, &action_of(&record));
+        let slice = self.store().load(&record.session, &[&key])?.into_iter().next().unwrap_or_default();
+        let Some(id) = slice.value.as_ref().and_then(|held| held.get("id")).and_then(Value::as_str) else {
+            return Ok(None);
+        };
+        let now = self.now();
+        Ok(self.store().approval(id)?.filter(|approval| approval.authority_at(now).is_some()))
+    }
+}

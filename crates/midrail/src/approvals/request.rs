@@ -1,0 +1,348 @@
+//! An agent asks for something that was stopped: that a guardrail be lifted for one action, or that its escalation be
+//! looked at sooner.
+
+use jiff::SignedDuration;
+use midrail_core::{
+    ApprovalKind, Authorities, Autonomy, Bypass, Effect, Record, Severity, Spec, approval_key,
+    digest_of_action,
+};
+use midrail_store::{Approval, ApprovalChange, Commit, NewNotice, Urgency};
+use serde_json::{Value, json};
+
+use super::{held, refused, short_arguments};
+use crate::administer::Act;
+use crate::engine::{Engine, EngineError};
+
+/// What an agent asks for.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// The audit record of the decision that stopped the action.
+    pub seq: u64,
+    /// The guardrail to lift. `None`: the one that decided.
+    pub guardrail: Option<String>,
+    /// Why the action is needed.
+    pub reason: String,
+    /// How urgent it is.
+    pub urgency: Urgency,
+}
+
+impl Engine {
+    /// Asks a person to let pass an action that was stopped. What comes back waits for an answer.
+    pub fn request(&self, ask: &Ask) -> Result<Approval, EngineError> {
+        substantive(&ask.reason)?;
+        let entry = self.store().entry(ask.seq)?;
+        let entry = entry.ok_or_else(|| refused(format!("there is no record {}", ask.seq)))?;
+        let record: Record = serde_json::from_str(&entry.body)?;
+        let guardrail = ask.guardrail.clone().or_else(|| record.decision.by.as_deref().map(str::to_owned));
+        let guardrail =
+            guardrail.ok_or_else(|| refused(format!("the record {} stopped nothing", ask.seq)))?;
+        let said = record.decision.verdicts.iter().find(|said| {
+            *said.guardrail == *guardrail && !said.shadow && said.effect >= Some(Effect::Escalate)
+        });
+        match said.and_then(|said| said.effect) {
+            Some(Effect::Escalate) => self.hasten(ask, &record, &guardrail),
+            Some(Effect::Block) => self.bypass(ask, &record, &guardrail),
+            Some(_) => Err(refused(format!("`{guardrail}` ended the run, and that is not lifted"))),
+            None => Err(refused(format!(
+                "`{guardrail}` stopped nothing in the record {}, so there is nothing to lift",
+                ask.seq
+            ))),
+        }
+    }
+
+    /// An escalation that waits already gets what the agent says for it.
+    fn hasten(&self, ask: &Ask, record: &Record, guardrail: &str) -> Result<Approval, EngineError> {
+        let key = approval_key(guardrail, &action_of(record));
+        let slices = self.store().load(&record.session, &[&key])?;
+        let slice = slices.into_iter().next().unwrap_or_default();
+        let id = slice.value.as_ref().and_then(|held| held.get("id")).and_then(Value::as_str);
+        let waits = |approval: &Approval| matches!(approval.status_at(self.now()), "pending" | "override");
+        let found = match id {
+            Some(id) => self.store().approval(id)?.filter(waits),
+            None => None,
+        };
+        let Some(found) = found else {
+            return Err(refused("its approval does not wait any more; try the action again".to_owned()));
+        };
+        let policy = self.policy();
+        let spec = policy.get(guardrail).map(|entry| &entry.spec);
+        let times = self.times(policy.authorities(), spec, &found.approver, ask.urgency);
+        let hastened = Approval {
+            urgency: ask.urgency,
+            justification: Some(self.masked_text(&ask.reason)?),
+            approvers: times.approvers,
+            timeout_s: found.timeout_s.or(Some(times.each_s)),
+            expires: found.expires.max(times.expires),
+            override_at: times.override_at,
+            ..found.clone()
+        };
+        let act = Act::of("approval_hastened").in_session(&record.session);
+        let record = self.administered(act.with("approval", serde_json::to_value(&hastened)?))?;
+        let mut commit = Commit {
+            read: vec![(key.clone(), slice.version)],
+            approvals: vec![ApprovalChange::from(found.state, hastened.clone())],
+            notices: asks_for(&hastened),
+            ..Commit::new(&record)
+        };
+        commit.changes.set(key, held(&hastened));
+        self.commit(&commit)?;
+        Ok(hastened)
+    }
+
+    fn bypass(&self, ask: &Ask, stopped: &Record, guardrail: &str) -> Result<Approval, EngineError> {
+        let policy = self.policy();
+        let authorities = policy.authorities();
+        let spec = policy.get(guardrail).map(|entry| &entry.spec);
+        let spec = spec.ok_or_else(|| refused(format!("`{guardrail}` is not in force any more")))?;
+        let autonomy = stopped.decision.autonomy.unwrap_or_default();
+        let approver = approver(spec, ask.urgency, autonomy, authorities).map_err(refused)?;
+        let action = action_of(stopped);
+        let key = approval_key(guardrail, &action);
+        let slices = self.store().load(&stopped.session, &[&key])?;
+        let slice = slices.into_iter().next().unwrap_or_default();
+        if let Some(waiting) = slice.value.as_ref().and_then(|held| held.get("id")).and_then(Value::as_str)
+            && let Some(approval) = self.store().approval(waiting)?
+            && matches!(approval.status_at(self.now()), "pending" | "override" | "approved")
+        {
+            let status = approval.status_at(self.now());
+            return Err(refused(format!("the request `{waiting}` for this action is {status} already")));
+        }
+        let times = self.times(authorities, Some(spec), &approver, ask.urgency);
+        let event = &stopped.event;
+        let requested_by = event.agent.as_ref().and_then(|agent| agent.id.clone());
+        let asked = Approval {
+            id: self.new_id()?,
+            kind: ApprovalKind::Bypass,
+            urgency: ask.urgency,
+            severity: (ask.urgency == Urgency::Emergency).then_some(Severity::Critical),
+            session: stopped.session.clone(),
+            task: event.task.as_ref().and_then(|task| task.id.clone()),
+            guardrail: guardrail.to_owned(),
+            action,
+            seq: Some(ask.seq),
+            requested_by,
+            reason: stopped.decision.reason.clone(),
+            justification: Some(self.masked_text(&ask.reason)?),
+            tool: event.tool_name().map(str::to_owned),
+            summary: short_arguments(event),
+            approver,
+            approvers: times.approvers,
+            timeout_s: Some(times.each_s),
+            created: self.now(),
+            expires: times.expires,
+            override_at: times.override_at,
+            ..Approval::default()
+        };
+        let act = Act::of("bypass_requested").in_session(&stopped.session);
+        let record = self.administered(act.with("approval", serde_json::to_value(&asked)?))?;
+        let mut commit = Commit {
+            read: vec![(key.clone(), slice.version)],
+            approvals: vec![ApprovalChange::ask(asked.clone())],
+            notices: asks_for(&asked),
+            ..Commit::new(&record)
+        };
+        commit.changes.set(key, held(&asked));
+        self.commit(&commit)?;
+        self.alert_on_request(&asked);
+        Ok(asked)
+    }
+
+    fn times(
+        &self,
+        authorities: &Authorities,
+        spec: Option<&Spec>,
+        approver: &str,
+        urgency: Urgency,
+    ) -> Times {
+        let approvers = match urgency {
+            Urgency::Normal => vec![approver.to_owned()],
+            Urgency::Urgent | Urgency::Emergency => authorities.from(approver),
+        };
+        let each_s = u64::from(authorities.bypass_timeout_s);
+        let turns = if urgency == Urgency::Urgent { approvers.len() } else { 1 };
+        let whole = each_s.saturating_mul(u64::try_from(turns).unwrap_or(1));
+        let after = |seconds: u64| {
+            let seconds = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
+            self.now().checked_add(seconds).ok()
+        };
+        let may_override = urgency == Urgency::Emergency && spec.is_some_and(|it| it.bypass != Bypass::Never);
+        let emergency = authorities.emergency.as_ref().filter(|_| may_override);
+        let override_at = emergency.and_then(|emergency| after(u64::from(emergency.wait_s)));
+        Times { approvers, each_s, expires: after(whole), override_at }
+    }
+
+    /// What somebody says, with secrets replaced.
+    pub(crate) fn masked_text(&self, text: &str) -> Result<String, EngineError> {
+        use midrail_detect::secrets::{self, Mask};
+        let value = Value::from(text.trim());
+        let found = secrets::scan_json(&value, self.fingerprint_key());
+        match Mask::of(&value, &found).value(value) {
+            Value::String(text) => Ok(text),
+            other => Ok(other.to_string()),
+        }
+    }
+}
+
+/// Who is asked, and until when.
+struct Times {
+    approvers: Vec<String>,
+    each_s: u64,
+    expires: Option<jiff::Timestamp>,
+    override_at: Option<jiff::Timestamp>,
+}
+
+/// The exact action of a record, as approvals are bound to it.
+pub(super) fn action_of(record: &Record) -> String {
+    let kept = record.facts.action_digest.clone();
+    kept.unwrap_or_else(|| digest_of_action(&record.event, &record.session))
+}
+
+/// The role that a request to lift a guardrail goes to, or why there is none. The less is left of the budgets, the
+/// more authority it takes.
+fn approver(
+    spec: &Spec,
+    urgency: Urgency,
+    autonomy: Autonomy,
+    authorities: &Authorities,
+) -> Result<String, String> {
+    let is_emergency = urgency == Urgency::Emergency;
+    let role = match &spec.bypass {
+        Bypass::Never => return Err(format!("`{}` is never lifted", spec.id)),
+        Bypass::Emergency if !is_emergency => {
+            return Err(format!("`{}` is lifted in an emergency only", spec.id));
+        }
+        Bypass::Emergency => authorities.humans.first().cloned().unwrap_or_default(),
+        Bypass::By(role) => role.clone(),
+    };
+    let at_least = |roles: &[String]| match roles.contains(&role) {
+        true => role.clone(),
+        false => roles.first().cloned().unwrap_or_else(|| role.clone()),
+    };
+    match autonomy {
+        Autonomy::Standard => Ok(role),
+        Autonomy::Strict => Ok(at_least(&authorities.supervisors)),
+        Autonomy::Lockdown => Ok(at_least(&authorities.humans)),
+        Autonomy::Halt if is_emergency => Ok(at_least(&authorities.humans)),
+        Autonomy::Halt => {
+            Err("with the budget used up, guardrails are lifted in an emergency only".to_owned())
+        }
+    }
+}
+
+fn asks_for(approval: &Approval) -> Vec<NewNotice> {
+    let who = approval.requested_by.as_deref().unwrap_or("an agent");
+    let what = approval.tool.as_deref().unwrap_or("an action");
+    let to = if approval.approvers.is_empty() {
+        vec![approval.approver.clone()]
+    } else {
+        approval.approvers.clone()
+    };
+    let notice = |(turn, role): (usize, &String)| {
+        let later = u64::try_from(turn).unwrap_or(0).saturating_mul(approval.timeout_s.unwrap_or(0)) / 60;
+        // An urgent request goes from one to the next; everyone knows from the beginning when it comes to them.
+        let when = match approval.urgency {
+            Urgency::Urgent if turn > 0 => format!(", if nobody answers within {later} minutes"),
+            _ => String::new(),
+        };
+        NewNotice {
+            to: role.clone(),
+            kind: "approval".to_owned(),
+            message: format!(
+                "{who} asks to let `{what}` pass `{}` ({}{when}): {}",
+                approval.guardrail,
+                approval.urgency.word(),
+                approval.justification.as_deref().unwrap_or_default()
+            ),
+            body: json!({"approval": approval}),
+        }
+    };
+    to.iter().enumerate().map(notice).collect()
+}
+
+/// Phrases that say nothing, whatever is asked for.
+const EMPTY_PHRASES: &[&str] = &[
+    "please approve",
+    "please approve this",
+    "i need this",
+    "it is needed",
+    "needed for the task",
+    "because i need it",
+    "required to continue",
+    "to complete the task",
+    "just do it",
+    "this is fine",
+    "no reason",
+    "not applicable",
+    "see above",
+    "as discussed",
+    "trust me",
+];
+
+/// A reason that a person can judge: some words of its own, and not one of the phrases that fit everything.
+fn substantive(reason: &str) -> Result<(), EngineError> {
+    let lower = reason.to_lowercase();
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let mut distinct: Vec<&str> = words.iter().copied().filter(|word| word.chars().count() > 2).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let letters: usize = distinct.iter().map(|word| word.chars().count()).sum();
+    let whole = words.join(" ");
+    if distinct.len() < 3 || letters < 12 || EMPTY_PHRASES.contains(&whole.as_str()) {
+        return Err(refused(
+            "the reason does not tell what the action is needed for; say what is to be done, and why it \
+             cannot be done otherwise"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_have_to_say_something() {
+        for reason in [
+            "",
+            "   ",
+            "x",
+            "hotfix",
+            "please approve",
+            "Please, approve this!",
+            "to complete the task.",
+            "aaa aaa aaa aaa aaa",
+            "because",
+            "...........................",
+        ] {
+            assert!(substantive(reason).is_err(), "{reason:?}");
+        }
+        for reason in [
+            "The release 2.4 is stuck until the old migration is dropped",
+            "Hotfix for the login outage",
+            "Kill the runaway importer",
+            "Der Speicher läuft voll, der Importdienst muss weg",
+        ] {
+            assert!(substantive(reason).is_ok(), "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn the_less_is_left_the_higher_it_goes() {
+        let authorities = Authorities::default();
+        let of = |bypass: Bypass| Spec { bypass, ..Spec::new("g") };
+        let by_reviewer = of(Bypass::By("reviewer".to_owned()));
+        let to = |spec: &Spec, urgency, autonomy| approver(spec, urgency, autonomy, &authorities);
+        let normal = Urgency::Normal;
+        assert_eq!(to(&by_reviewer, normal, Autonomy::Standard).unwrap(), "reviewer");
+        assert_eq!(to(&by_reviewer, normal, Autonomy::Strict).unwrap(), "architect");
+        assert_eq!(to(&by_reviewer, normal, Autonomy::Lockdown).unwrap(), "human_operator");
+        assert!(to(&by_reviewer, normal, Autonomy::Halt).is_err());
+        assert_eq!(to(&by_reviewer, Urgency::Emergency, Autonomy::Halt).unwrap(), "human_operator");
+        assert!(to(&of(Bypass::Never), Urgency::Emergency, Autonomy::Standard).is_err());
+        assert!(to(&of(Bypass::Emergency), normal, Autonomy::Standard).is_err());
+        let built_in = to(&of(Bypass::Emergency), Urgency::Emergency, Autonomy::Standard);
+        assert_eq!(built_in.unwrap(), "human_operator");
+    }
+}

@@ -1,0 +1,51 @@
+//! The rules that a request stands under: those of the policy that stopped the action. Whoever asks or answers cannot
+//! bring others.
+
+use jiff::SignedDuration;
+use midrail_core::{Policy, Record};
+use midrail_pack::PolicySource;
+use midrail_store::{Approval, Filter, Store, StoreError};
+
+use crate::redecide::recorded_policy;
+
+/// The policy that made a recorded decision. `None`: there is no such record, or its policy cannot be made again.
+pub fn policy_of_record(store: &dyn Store, seq: u64) -> Result<Option<(Policy, PolicySource)>, StoreError> {
+    let Some(entry) = store.entry(seq)? else { return Ok(None) };
+    let Ok(record) = entry.record() else { return Ok(None) };
+    of(store, &record)
+}
+
+/// The policy that made the decision which a request is about. `None`: it is not known any more.
+pub fn policy_of_approval(
+    store: &dyn Store,
+    approval: &Approval,
+) -> Result<Option<(Policy, PolicySource)>, StoreError> {
+    if let Some(seq) = approval.seq {
+        return policy_of_record(store, seq);
+    }
+    // An escalation is asked for by the record of its own moment.
+    let filter = Filter {
+        session: Some(approval.session.clone()),
+        since: approval.created.checked_sub(SignedDuration::from_secs(1)).ok(),
+        until: approval.created.checked_add(SignedDuration::from_secs(1)).ok(),
+        ..Filter::default()
+    };
+    for entry in store.entries(&filter)? {
+        let Ok(record) = entry.record() else { continue };
+        let is_asked_by = record.decision.verdicts.iter().any(|said| *said.guardrail == *approval.guardrail);
+        if record.time == approval.created && is_asked_by {
+            return of(store, &record);
+        }
+    }
+    Ok(None)
+}
+
+fn of(store: &dyn Store, record: &Record) -> Result<Option<(Policy, PolicySource)>, StoreError> {
+    match recorded_policy(store, &record.decision.policy)? {
+        Ok(found) => Ok(Some(found)),
+        Err(why) => {
+            log::warn!("{why}");
+            Ok(None)
+        }
+    }
+}

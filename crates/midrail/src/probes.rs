@@ -1,0 +1,10 @@
+//! Probes that look beyond single files: commands that packs name, sets of files, the repository. Each is bounded in
+//! time and size, and what it cannot tell is said to be unavailable.
+
+mod command;
+mod git;
+mod tree;
+
+pub(crate) use command::run;
+pub(crate) use git::state as git;
+pub(crate) use tree::{digest as tree, digest_of as tree_of};

@@ -1,0 +1,454 @@
+//! Runs a command that a pack names: in the session's folder, with a clean environment, until a deadline. Nothing that
+//! it starts outlives it, unless it leaves the process group on purpose.
+
+use std::collections::VecDeque;
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use midrail_core::{CommandEnd, Fact, Run};
+use midrail_detect::secrets;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use serde_json::Value;
+
+/// Bytes that are told of what a command printed, both streams together.
+const KEPT: usize = 32 << 10;
+
+/// Bytes that are scanned for secrets: twice as many, so that one that is cut at its start is not told.
+const SCANNED: usize = 2 * KEPT;
+
+/// The longest pause between two looks at a command.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How a command ends. One that cannot be started or is stopped is unavailable.
+pub(crate) fn run(root: Option<&Path>, Run { command, timeout_ms }: &Run, key: &[u8]) -> Fact {
+    let Some(root) = root else {
+        return Fact::Unavailable("neither a root nor a `cwd` is known".to_owned());
+    };
+    let started = Instant::now();
+    let timeout = Duration::from_millis(*timeout_ms);
+    let mut output = Tail::default();
+    match ended(root, command, timeout, &mut output) {
+        Ok(Some(status)) => Fact::Command(CommandEnd {
+            exit_code: status.code(),
+            output: told(&output, status.signal(), key),
+            took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }),
+        Ok(None) => Fact::Unavailable(format!("it did not end within {timeout:?} and was stopped")),
+        Err(error) => Fact::Unavailable(format!("it could not be run: {error}")),
+    }
+}
+
+/// Waits for the end of a command and of what it printed. `None`: the time was up.
+fn ended(root: &Path, command: &str, timeout: Duration, output: &mut Tail) -> io::Result<Option<ExitStatus>> {
+    let (reader, writer) = io::pipe()?;
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]).current_dir(root).env_clear().envs(environment());
+    shell.env("PWD", root).env("NO_COLOR", "1").env("TERM", "dumb");
+    shell.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
+    let mut group = Group { child: shell.spawn()?, is_reaped: false };
+    // The shell's ends of the pipe are closed here, or it would never come to its end.
+    drop(shell);
+
+    let mut reader = Some(reader);
+    let deadline = Instant::now().checked_add(timeout);
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let is_over = group.is_over()?;
+        read(&mut reader, output, if is_over { Duration::ZERO } else { pause })?;
+        if is_over {
+            // What it left running in its group is stopped with it.
+            return group.end().map(Some);
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            group.end()?;
+            return Ok(None);
+        }
+        pause = (pause * 2).min(PAUSE);
+    }
+}
+
+/// A process and all that it started.
+struct Group {
+    child: Child,
+    is_reaped: bool,
+}
+
+impl Group {
+    fn id(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    /// Whether the first process has ended. It is not reaped, so that nobody else can get its number meanwhile.
+    fn is_over(&self) -> io::Result<bool> {
+        let Some(id) = self.id() else { return Ok(true) };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        Ok(waitid(WaitId::Pid(id), options)?.is_some())
+    }
+
+    /// Stops what is left of the group and reaps its first process.
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        if let Some(id) = self.id() {
+            // There may be nobody left to stop.
+            let _ = kill_process_group(id, Signal::KILL);
+        }
+        self.is_reaped = true;
+        self.child.wait()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Where all went well it was reaped before, and its number may be another's by now.
+        if !self.is_reaped {
+            let _ = self.end();
+        }
+    }
+}
+
+/// Takes in what was printed, and waits for more no longer than a moment. At the end of the pipe the reader goes.
+fn read(reader: &mut Option<PipeReader>, output: &mut Tail, wait: Duration) -> io::Result<()> {
+    let started = Instant::now();
+    let mut buffer = [0; 16 << 10];
+    let mut left = wait;
+    while let Some(pipe) = reader {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: left.subsec_nanos().into() };
+        let mut fds = [PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)];
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            Err(error) if error == rustix::io::Errno::INTR => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        match pipe.read(&mut buffer)? {
+            0 => *reader = None,
+            count => output.push(buffer.get(..count).unwrap_or_default()),
+        }
+        left = Duration::ZERO;
+        // A command that never stops printing must not keep its deadline from being seen.
+        if started.elapsed() > PAUSE {
+            return Ok(());
+        }
+    }
+    thread::sleep(left);
+    Ok(())
+}
+
+/// The end of what was printed.
+#[derive(Default)]
+struct Tail {
+    bytes: VecDeque<u8>,
+    is_cut: bool,
+}
+
+impl Tail {
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+        if let Some(over) = self.bytes.len().checked_sub(SCANNED).filter(|over| *over > 0) {
+            self.bytes.drain(..over);
+            self.is_cut = true;
+        }
+    }
+}
+
+/// What is told of an output: as plain text, without secrets, from the beginning of a line on.
+fn told(Tail { bytes, is_cut }: &Tail, signal: Option<i32>, key: &[u8]) -> String {
+    let bytes: Vec<u8> = bytes.iter().copied().collect();
+    let mut value = Value::String(plain(&String::from_utf8_lossy(&bytes)));
+    let findings = secrets::scan_json(&value, key);
+    secrets::mask(&mut value, &findings);
+    let Value::String(mut text) = value else { return String::new() };
+    if *is_cut || text.len() > KEPT {
+        let from = (text.len().saturating_sub(KEPT)..text.len()).find(|at| text.is_char_boundary(*at));
+        let end = text.get(from.unwrap_or(text.len())..).unwrap_or_default();
+        let whole = end.split_once('\n').map_or(end, |(_, rest)| rest);
+        text = format!("…\n{whole}");
+    }
+    if let Some(signal) = signal {
+        text.push_str(&format!("\n(ended by signal {signal})"));
+    }
+    text
+}
+
+/// Text without what drives a terminal: a secret in colours is a secret, too.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => match chars.next() {
+                Some('[') => while chars.next().is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c)) {},
+                Some(']') => while chars.next().is_some_and(|c| c != '\u{7}' && c != '\u{1b}') {},
+                _ => {}
+            },
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The variables that a command gets: those that programs need to find each other, the user and their own folders.
+/// Whatever looks like a secret, by its name or by what it holds, is not among them; nor is anything of Midrail's.
+fn environment() -> Vec<(OsString, OsString)> {
+    let is_kept = |(name, value): &(OsString, OsString)| match (name.to_str(), value.to_str()) {
+        (Some(name), Some(value)) => is_passed_on(name) && secrets::scan(value).is_empty(),
+        _ => false,
+    };
+    env::vars_os().filter(is_kept).collect()
+}
+
+fn is_passed_on(name: &str) -> bool {
+    let known = PASSED_ON.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family));
+    let upper = name.to_ascii_uppercase();
+    known && !SECRET_WORDS.iter().any(|word| upper.contains(word))
+}
+
+const PASSED_ON: &[&str] = &[
+    // The user and the system.
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "CI",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "PKG_CONFIG_PATH",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "SDKROOT",
+    // Compilers and their flags.
+    "CC",
+    "CXX",
+    "AR",
+    "LD",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+    "RUSTFLAGS",
+    "RUSTDOCFLAGS",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "RUST_TEST_THREADS",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    // Homes of tools.
+    "GOPATH",
+    "GOROOT",
+    "GOBIN",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOFLAGS",
+    "GOTOOLCHAIN",
+    "CGO_ENABLED",
+    "JAVA_HOME",
+    "JDK_HOME",
+    "GRADLE_USER_HOME",
+    "GRADLE_OPTS",
+    "MAVEN_HOME",
+    "M2_HOME",
+    "ANDROID_HOME",
+    "NODE_ENV",
+    "NODE_PATH",
+    "NODE_OPTIONS",
+    "NVM_DIR",
+    "NVM_BIN",
+    "PNPM_HOME",
+    "VOLTA_HOME",
+    "FNM_DIR",
+    "BUN_INSTALL",
+    "DENO_DIR",
+    "COREPACK_HOME",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYENV_ROOT",
+    "CONDA_PREFIX",
+    "PIPX_HOME",
+    "UV_CACHE_DIR",
+    "GEM_HOME",
+    "GEM_PATH",
+    "BUNDLE_PATH",
+    "BUNDLE_GEMFILE",
+    "RBENV_ROOT",
+    "RUBYLIB",
+    "DOTNET_ROOT",
+    "NUGET_PACKAGES",
+    "COMPOSER_HOME",
+    "MIX_HOME",
+    "HEX_HOME",
+    "STACK_ROOT",
+    "GHCUP_INSTALL_BASE_PREFIX",
+    "ASDF_DIR",
+    "ASDF_DATA_DIR",
+    "MISE_DATA_DIR",
+    "NIX_PATH",
+    "NIX_PROFILES",
+    "NIX_SSL_CERT_FILE",
+];
+
+/// Families of variables, by how their names begin.
+const FAMILIES: &[&str] = &["LC_", "CARGO_", "RUSTUP_"];
+
+/// Words in names of variables that hold secrets, such as `CARGO_REGISTRY_TOKEN`.
+const SECRET_WORDS: &[&str] =
+    &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "_KEY", "AUTH"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_in(root: &Path, command: &str, timeout_ms: u64) -> Fact {
+        run(Some(root), &Run { command: command.to_owned(), timeout_ms }, b"key")
+    }
+
+    fn end(command: &str) -> CommandEnd {
+        let folder = tempfile::tempdir().unwrap();
+        match run_in(folder.path(), command, 60_000) {
+            Fact::Command(end) => end,
+            other => panic!("{command}: {other:?}"),
+        }
+    }
+
+    fn unavailable(fact: Fact) -> String {
+        match fact {
+            Fact::Unavailable(why) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Whether a process is there and no zombie.
+    fn is_alive(id: &str) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+        !status.is_empty() && !status.contains("State:\tZ")
+    }
+
+    #[test]
+    fn both_streams_and_the_code_are_told() {
+        let end = end("echo out; echo err >&2; echo again; exit 3");
+        assert_eq!((end.exit_code, end.output.as_str()), (Some(3), "out\nerr\nagain\n"));
+    }
+
+    #[test]
+    fn it_runs_in_the_root_and_reads_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("marker"), "").unwrap();
+        let Fact::Command(end) = run_in(folder.path(), "ls; cat; echo done", 60_000) else { panic!() };
+        assert_eq!(end.output, "marker\ndone\n");
+    }
+
+    #[test]
+    fn a_command_out_of_time_is_stopped_with_all_that_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let command = "sleep 300 & echo $! > child; (sleep 300; true) & echo $! > other; echo $$ > own; wait";
+        // The files are written long before the deadline, unless the machine stands still.
+        let why = unavailable(run_in(folder.path(), command, 2_000));
+        assert!(why.contains("did not end within 2s"), "{why}");
+        for name in ["child", "other", "own"] {
+            let id = std::fs::read_to_string(folder.path().join(name)).unwrap();
+            // A killed process may take a moment to go.
+            let gone = (0..500).any(|_| {
+                std::thread::sleep(Duration::from_millis(10));
+                !is_alive(id.trim())
+            });
+            assert!(gone, "{name} is still there");
+        }
+    }
+
+    #[test]
+    fn a_child_that_keeps_the_pipe_holds_nobody_up() {
+        let started = Instant::now();
+        let stayed = end("sleep 120 & echo started");
+        assert_eq!(stayed.output, "started\n");
+        // One that left the group is beyond reach, and is not waited for either.
+        let left = end("setsid sleep 30 & echo started; sleep 0.2");
+        assert_eq!(left.output, "started\n");
+        assert!(started.elapsed() < Duration::from_secs(29), "it waited for a child");
+    }
+
+    #[test]
+    fn endless_output_is_cut_and_ends_in_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let why = unavailable(run_in(folder.path(), "yes", 300));
+        assert!(why.contains("was stopped"), "{why}");
+        let long = end("i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done");
+        assert!(long.output.len() <= KEPT + 8, "{}", long.output.len());
+        assert!(long.output.starts_with("…\nline ") && long.output.ends_with("line 19999\n"));
+    }
+
+    #[test]
+    fn secrets_are_not_told() {
+        let plain = end("echo key AKIAABCDEFGHIJKLMNOP end");
+        assert!(!plain.output.contains("AKIAABCDEFGHIJKLMNOP"), "{}", plain.output);
+        assert!(plain.output.starts_with("key ") && plain.output.contains("end"), "{}", plain.output);
+        let coloured = end("printf 'key AKIA\\033[1mABCDEFGHIJ\\033[0mKLMNOP end'");
+        assert!(!coloured.output.contains("ABCDEFGHIJ"), "{}", coloured.output);
+    }
+
+    #[test]
+    fn a_signal_and_a_command_that_is_not_there_are_told_apart() {
+        let killed = end("kill -9 $$");
+        assert_eq!(killed.exit_code, None);
+        assert!(killed.output.contains("signal 9"), "{}", killed.output);
+        assert_eq!(end("no-such-program-at-all").exit_code, Some(127));
+    }
+
+    #[test]
+    fn without_a_folder_nothing_runs() {
+        let run_it = Run { command: "true".into(), timeout_ms: 1_000 };
+        assert!(unavailable(run(None, &run_it, b"key")).contains("`cwd`"));
+        let why = unavailable(run(Some(Path::new("/no/such/folder")), &run_it, b"key"));
+        assert!(why.contains("could not be run"), "{why}");
+    }
+
+    #[test]
+    fn the_environment_holds_no_secrets() {
+        for (name, is_kept) in [
+            ("PATH", true),
+            ("HOME", true),
+            ("LC_ALL", true),
+            ("CARGO_HOME", true),
+            ("CARGO_TARGET_DIR", true),
+            ("CARGO_REGISTRY_TOKEN", false),
+            ("CARGO_REGISTRIES_OURS_TOKEN", false),
+            ("GITHUB_TOKEN", false),
+            ("AWS_SECRET_ACCESS_KEY", false),
+            ("MIDRAIL_APPROVER_KEY", false),
+            ("MIDRAIL_LOG", false),
+            ("SSH_AUTH_SOCK", false),
+            ("DATABASE_URL", false),
+        ] {
+            assert_eq!(is_passed_on(name), is_kept, "{name}");
+        }
+        let end = end("env");
+        let is_known = |line: &str| {
+            let name = line.split('=').next().unwrap_or_default();
+            is_passed_on(name) || ["PWD", "NO_COLOR", "TERM", "SHLVL", "_", "OLDPWD"].contains(&name)
+        };
+        for line in end.output.lines() {
+            assert!(is_known(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! What a git repository is at, read from its files. Git itself is not started: what a repository's configuration makes
+//! it do is not for a probe to run.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use midrail_core::{Fact, GitState};
+
+/// The largest file that is read, but for packed refs.
+const MAX_FILE: u64 = 1 << 20;
+
+/// The largest file of packed refs that is read.
+const MAX_PACKED: u64 = 64 << 20;
+
+/// References that lead to each other.
+const MAX_STEPS: usize = 5;
+
+/// What the repository around a folder is at.
+pub(crate) fn state(root: Option<&Path>) -> Fact {
+    let Some(root) = root else {
+        return Fact::Unavailable("neither a root nor a `cwd` is known".to_owned());
+    };
+    match find(root) {
+        Ok(None) => Fact::Git(None),
+        Ok(Some(repository)) => match repository.state() {
+            Ok(state) => Fact::Git(Some(state)),
+            Err(why) => Fact::Unavailable(format!("the repository cannot be read: {why}")),
+        },
+        Err(why) => Fact::Unavailable(format!("the repository cannot be read: {why}")),
+    }
+}
+
+struct Repository {
+    /// The top folder of the work tree.
+    top: PathBuf,
+    /// The folder of this work tree's own state.
+    own: PathBuf,
+    /// The folder that all work trees share.
+    common: PathBuf,
+}
+
+/// The nearest repository at or above a folder, as git looks for it.
+fn find(root: &Path) -> Result<Option<Repository>, String> {
+    for folder in root.ancestors() {
+        let entry = folder.join(".git");
+        let Ok(metadata) = fs::metadata(&entry) else { continue };
+        if metadata.is_file() {
+            let text = read(&entry, MAX_FILE)?.unwrap_or_default();
+            let Some(target) = text.strip_prefix("gitdir:") else {
+                return Err(format!("`{}` leads nowhere", entry.display()));
+            };
+            let own = normal(&folder.join(target.trim()));
+            let repository = Repository::of(folder, own)?;
+            return match repository.is_whole() {
+                true => Ok(Some(repository)),
+                false => Err(format!("`{}` is no repository", repository.own.display())),
+            };
+        }
+        let repository = Repository::of(folder, entry)?;
+        // Git passes over a folder that only bears the name.
+        if repository.is_whole() {
+            return Ok(Some(repository));
+        }
+    }
+    Ok(None)
+}
+
+impl Repository {
+    fn of(top: &Path, own: PathBuf) -> Result<Self, String> {
+        let common = match read(&own.join("commondir"), MAX_FILE)? {
+            Some(text) => normal(&own.join(text.trim())),
+            None => own.clone(),
+        };
+        Ok(Repository { top: top.to_owned(), own, common })
+    }
+
+    fn is_whole(&self) -> bool {
+        let has_head = self.own.join("HEAD").symlink_metadata().is_ok();
+        has_head && self.common.join("objects").is_dir() && self.common.join("refs").is_dir()
+    }
+
+    fn state(&self) -> Result<GitState, String> {
+        let config = Config::parse(&read(&self.common.join("config"), MAX_FILE)?.unwrap_or_default());
+        if let Some(format) = config.get("extensions", "", "refstorage").filter(|format| *format != "files") {
+            return Err(format!("it keeps its references as `{format}`, which is not known here"));
+        }
+        let head = read(&self.own.join("HEAD"), MAX_FILE)?.ok_or("it has no HEAD")?;
+        let (branch, head) = match head.strip_prefix("ref:").map(str::trim) {
+            Some(name) => {
+                (Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()), self.resolve(name)?)
+            }
+            None => (None, Some(commit(&head)?)),
+        };
+        let upstream = branch.as_ref().and_then(|branch| {
+            let remote = config.get("branch", branch, "remote")?;
+            let merge = config.get("branch", branch, "merge")?;
+            Some(format!("{remote}/{}", merge.strip_prefix("refs/heads/").unwrap_or(merge)))
+        });
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        Ok(GitState { branch, head, top: text(&self.top), common: text(&self.common), upstream })
+    }
+
+    /// The commit that a reference leads to. `None`: there is none yet.
+    fn resolve(&self, name: &str) -> Result<Option<String>, String> {
+        let mut name = name.to_owned();
+        for _ in 0..MAX_STEPS {
+            if !is_reference(&name) {
+                return Err("a reference has a name that no reference has".to_owned());
+            }
+            let mut loose = None;
+            for folder in [&self.own, &self.common] {
+                loose = loose.or(read(&folder.join(&name), MAX_FILE)?);
+            }
+            match loose {
+                None => return self.packed(&name),
+                Some(text) => match text.strip_prefix("ref:") {
+                    Some(next) => name = next.trim().to_owned(),
+                    None => return commit(&text).map(Some),
+                },
+            }
+        }
+        Err("its references lead to each other without end".to_owned())
+    }
+
+    fn packed(&self, name: &str) -> Result<Option<String>, String> {
+        let text = read(&self.common.join("packed-refs"), MAX_PACKED)?.unwrap_or_default();
+        let line = text.lines().filter_map(|line| line.split_once(' ')).find(|(_, found)| *found == name);
+        line.map(|(id, _)| commit(id)).transpose()
+    }
+}
+
+/// The name of a commit, if that is what it is.
+fn commit(text: &str) -> Result<String, String> {
+    let id = text.trim();
+    let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_id { Ok(id.to_owned()) } else { Err("a reference does not name a commit".to_owned()) }
+}
+
+/// Whether a name is that of a reference, and leads to no other file.
+fn is_reference(name: &str) -> bool {
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+    name.starts_with("refs/")
+        && name.len() <= 1_024
+        && !name.contains(char::is_control)
+        && Path::new(name).components().all(is_plain)
+}
+
+/// The text of a file that may be missing.
+fn read(path: &Path, limit: u64) -> Result<Option<String>, String> {
+    let told = |error: io::Error| format!("`{}`: {error}", path.display());
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(told(error)),
+    }
+    let mut bytes = Vec::new();
+    File::open(path).map_err(told)?.take(limit + 1).read_to_end(&mut bytes).map_err(told)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
+        return Err(format!("`{}` is larger than {limit} bytes", path.display()));
+    }
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// A path without `.` and `..`, by the disk where it is there.
+fn normal(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// A configuration of git: section, subsection, key, value. Files that it includes are not read.
+struct Config(Vec<(String, String, String, String)>);
+
+impl Config {
+    fn parse(text: &str) -> Config {
+        let mut found = Vec::new();
+        let (mut section, mut sub) = (String::new(), String::new());
+        let text = text.replace("\\\r\n", "").replace("\\\n", "");
+        for line in text.lines().map(str::trim) {
+            let line = match line.strip_prefix('[') {
+                Some(header) => {
+                    let Some((name, quoted, rest)) = header_of(header) else { continue };
+                    (section, sub) = (name, quoted);
+                    rest.trim()
+                }
+                None => line,
+            };
+            if line.is_empty() || line.starts_with(['#', ';']) {
+                continue;
+            }
+            let (key, value) = line.split_once('=').unwrap_or((line, "true"));
+            let key = key.trim().to_ascii_lowercase();
+            found.push((section.clone(), sub.clone(), key, unquoted(value.trim())));
+        }
+        Config(found)
+    }
+
+    /// The last value counts.
+    fn get(&self, section: &str, sub: &str, key: &str) -> Option<&str> {
+        let fits = |entry: &&(String, String, String, String)| {
+            entry.0 == section && entry.1 == sub && entry.2 == key
+        };
+        self.0.iter().rev().find(fits).map(|entry| entry.3.as_str())
+    }
+}
+
+/// A section's name, its subsection, and what stands behind the bracket.
+fn header_of(text: &str) -> Option<(String, String, &str)> {
+    let end = text.find([']', '"'])?;
+    let name = text.get(..end)?.trim();
+    if text.get(end..)?.starts_with(']') {
+        let (name, sub) = name.split_once('.').unwrap_or((name, ""));
+        return Some((name.to_ascii_lowercase(), sub.to_ascii_lowercase(), text.get(end + 1..)?));
+    }
+    let mut sub = String::new();
+    let mut chars = text.get(end + 1..)?.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => sub.extend(chars.next().map(|(_, c)| c)),
+            '"' => {
+                let rest = text.get(end + 1 + at + 1..)?;
+                return Some((name.to_ascii_lowercase(), sub, rest.trim_start().strip_prefix(']')?));
+            }
+            c => sub.push(c),
+        }
+    }
+    None
+}
+
+/// A value without its quotes, escapes and the comment behind it.
+fn unquoted(text: &str) -> String {
+    let (mut value, mut in_quotes) = (String::new(), false);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('n') => value.push('\n'),
+                Some('t') => value.push('\t'),
+                Some(c) => value.push(c),
+                None => {}
+            },
+            '"' => in_quotes = !in_quotes,
+            '#' | ';' if !in_quotes => break,
+            c => value.push(c),
+        }
+    }
+    value.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    const ONE: &str = "1111111111111111111111111111111111111111";
+    const TWO: &str = "2222222222222222222222222222222222222222";
+
+    fn write(root: &Path, name: &str, content: impl AsRef<[u8]>) {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// A repository at a branch without a commit.
+    fn repository() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git/objects")).unwrap();
+        fs::create_dir_all(root.join(".git/refs/heads")).unwrap();
+        write(&root, ".git/HEAD", "ref: refs/heads/main\n");
+        (folder, root)
+    }
+
+    fn at(root: &Path) -> GitState {
+        match state(Some(root)) {
+            Fact::Git(Some(state)) => state,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn problem(root: &Path) -> String {
+        match state(Some(root)) {
+            Fact::Unavailable(why) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_branch_is_read_loose_before_packed() {
+        let (_folder, root) = repository();
+        assert_eq!(
+            at(&root),
+            GitState {
+                branch: Some("main".into()),
+                top: root.display().to_string(),
+                common: root.join(".git").display().to_string(),
+                ..GitState::default()
+            }
+        );
+        write(&root, ".git/packed-refs", format!("# pack-refs\n{TWO} refs/heads/main\n^{ONE}\n"));
+        assert_eq!(at(&root).head.as_deref(), Some(TWO));
+        write(&root, ".git/refs/heads/main", format!("{ONE}\n"));
+        assert_eq!(at(&root).head.as_deref(), Some(ONE));
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        assert_eq!(at(&root.join("a/b")).top, root.display().to_string());
+    }
+
+    #[test]
+    fn a_detached_head_is_on_no_branch() {
+        let (_folder, root) = repository();
+        write(&root, ".git/HEAD", format!("{ONE}\n"));
+        let state = at(&root);
+        assert_eq!((state.branch, state.head.as_deref()), (None, Some(ONE)));
+    }
+
+    #[test]
+    fn the_upstream_is_read_from_the_configuration() {
+        let (_folder, root) = repository();
+        write(&root, ".git/HEAD", "ref: refs/heads/feat/\"x\n");
+        let config = "[core]\n\tbare = false\n[Branch \"feat/\\\"x\"] ; ours\n\tRemote = \"up stream\" # no\n\
+                      \tmerge = refs/heads/\\\nmain\n[branch \"other\"]\nremote = no\n";
+        write(&root, ".git/config", config);
+        assert_eq!(at(&root).upstream.as_deref(), Some("up stream/main"));
+    }
+
+    #[test]
+    fn a_work_tree_has_its_own_head_and_shares_the_rest() {
+        let (_folder, root) = repository();
+        write(&root, ".git/refs/heads/main", ONE);
+        write(&root, ".git/refs/heads/side", TWO);
+        write(&root, ".git/worktrees/side/HEAD", "ref: refs/heads/side\n");
+        write(&root, ".git/worktrees/side/commondir", "../..\n");
+        write(&root, "elsewhere/.git", format!("gitdir: {}\n", root.join(".git/worktrees/side").display()));
+        let state = at(&root.join("elsewhere"));
+        assert_eq!((state.branch.as_deref(), state.head.as_deref()), (Some("side"), Some(TWO)));
+        assert_eq!(state.top, root.join("elsewhere").display().to_string());
+        assert_eq!(state.common, root.join(".git").display().to_string());
+    }
+
+    #[test]
+    fn no_repository_is_no_error() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(state(Some(folder.path())), Fact::Git(None));
+        // A folder that only bears the name is passed over, as git does.
+        fs::create_dir_all(folder.path().join(".git")).unwrap();
+        assert_eq!(state(Some(folder.path())), Fact::Git(None));
+        assert!(matches!(state(None), Fact::Unavailable(_)));
+    }
+
+    #[test]
+    fn hostile_content_is_told_and_leads_nowhere() {
+        let (_folder, root) = repository();
+        write(&root, "secret", ONE);
+        for head in ["ref: refs/heads/../../../secret", "ref: /etc/passwd", "ref: secret", "nonsense", ""] {
+            write(&root, ".git/HEAD", head);
+            assert!(problem(&root).contains("cannot be read"), "{head}");
+        }
+        write(&root, ".git/HEAD", "ref: refs/heads/a");
+        write(&root, ".git/refs/heads/a", "ref: refs/heads/b");
+        write(&root, ".git/refs/heads/b", "ref: refs/heads/a");
+        assert!(problem(&root).contains("without end"));
+        write(&root, ".git/HEAD", "x".repeat(usize::try_from(MAX_FILE).unwrap() + 1));
+        assert!(problem(&root).contains("larger than"));
+        write(&root, ".git/HEAD", "ref: refs/heads/main");
+        write(&root, ".git/config", "[extensions]\nrefStorage = reftable\n");
+        assert!(problem(&root).contains("reftable"));
+        write(&root, ".git/config", "[branch \"\n[[[\n=\n[x\"y\\");
+        assert_eq!(at(&root).upstream, None);
+        write(&root, "broken/.git", "gitdir: /no/such/place");
+        assert!(problem(&root.join("broken")).contains("is no repository"));
+    }
+
+    /// Where git is at hand, it says the same.
+    #[test]
+    fn git_agrees() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let git = |args: &[&str]| -> Option<String> {
+            let mut command = Command::new("git");
+            command.args(["-c", "user.name=a", "-c", "user.email=a@b.c"]).args(args).current_dir(&root);
+            command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+            let output = command.output().ok()?;
+            output.status.success().then(|| String::from_utf8(output.stdout).unwrap().trim().to_owned())
+        };
+        if git(&["init", "-q", "-b", "trunk"]).is_none() {
+            return;
+        }
+        git(&["commit", "-q", "--allow-empty", "-m", "first"]).unwrap();
+        git(&["pack-refs", "--all"]).unwrap();
+        git(&["branch", "side"]).unwrap();
+        git(&["branch", "-q", "--set-upstream-to", "trunk", "side"]).unwrap();
+        git(&["worktree", "add", "-q", "tree", "side"]).unwrap();
+        let state = at(&root);
+        assert_eq!(state.branch.as_deref(), Some("trunk"));
+        assert_eq!(state.head, git(&["rev-parse", "HEAD"]));
+        let tree = at(&root.join("tree"));
+        assert_eq!((tree.branch.as_deref(), tree.upstream.as_deref()), (Some("side"), Some("./trunk")));
+        assert_eq!((tree.head, tree.common), (state.head, state.common));
+    }
+}

@@ -1,0 +1,333 @@
+//! The state of a set of files as one digest: which there are, how large they are and when they last changed. Their
+//! content is not read.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use midrail_core::{Fact, glob, hex};
+use sha2::{Digest, Sha256};
+
+/// Folders that are passed over unless a pattern names them.
+const PASSED_OVER: &[&str] = &[".git", ".midrail", "node_modules", "target"];
+
+/// Entries of folders that are looked at.
+const MAX_ENTRIES: usize = 200_000;
+
+/// How long it may take.
+const MAX_TIME: Duration = Duration::from_secs(10);
+
+/// The digest of the files below a folder that fit any of these patterns.
+pub(crate) fn digest(root: Option<&Path>, patterns: &[String]) -> Fact {
+    match root {
+        Some(root) => Walk::new(patterns, MAX_ENTRIES).digest(root).unwrap_or_else(Fact::Unavailable),
+        None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
+    }
+}
+
+/// The digest of made-up files.
+pub(crate) fn digest_of(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
+    let walk = Walk::new(patterns, MAX_ENTRIES);
+    let mut hash = Sha256::new();
+    let passed_over = |path: &str| path.split('/').any(|part| walk.passes_over(part));
+    for (path, content) in files.iter().filter(|(path, _)| walk.fits(path) && !passed_over(path)) {
+        hash.update(format!("{}:{path}{}:{content}", path.len(), content.len()));
+    }
+    Fact::Tree(hex(&hash.finalize()))
+}
+
+struct Walk<'p> {
+    patterns: &'p [String],
+    entries_left: usize,
+    started: Instant,
+}
+
+impl<'p> Walk<'p> {
+    fn new(patterns: &'p [String], entries_left: usize) -> Self {
+        Walk { patterns, entries_left, started: Instant::now() }
+    }
+
+    fn digest(mut self, root: &Path) -> Result<Fact, String> {
+        let mut hash = Sha256::new();
+        // Folders still to be looked at, the next one last.
+        let mut folders = vec![PathBuf::new()];
+        while let Some(folder) = folders.pop() {
+            let mut below = Vec::new();
+            for name in self.entries(&root.join(&folder))? {
+                let path = folder.join(&name);
+                let text = path.to_string_lossy();
+                let full = root.join(&path);
+                let Some(metadata) = found(full.symlink_metadata(), &full)? else { continue };
+                if metadata.is_dir() {
+                    let is_passed_over = self.passes_over(&name.to_string_lossy());
+                    if !is_passed_over && self.may_hold(&text) {
+                        below.push(path);
+                    }
+                } else if self.fits(&text) {
+                    add(&mut hash, &path, &full, &metadata);
+                }
+            }
+            folders.extend(below.into_iter().rev());
+        }
+        Ok(Fact::Tree(hex(&hash.finalize())))
+    }
+
+    /// The names in a folder, in order. One that is gone has none.
+    fn entries(&mut self, folder: &Path) -> Result<Vec<std::ffi::OsString>, String> {
+        let mut names = Vec::new();
+        let Some(entries) = found(fs::read_dir(folder), folder)? else { return Ok(names) };
+        for entry in entries {
+            let entry = entry.map_err(|error| told(folder, &error))?;
+            self.entries_left = self
+                .entries_left
+                .checked_sub(1)
+                .ok_or_else(|| format!("there are more than {MAX_ENTRIES} files to look at"))?;
+            if self.started.elapsed() > MAX_TIME {
+                return Err(format!("looking at the files took longer than {MAX_TIME:?}"));
+            }
+            names.push(entry.file_name());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn fits(&self, path: &str) -> bool {
+        self.patterns.iter().any(|pattern| glob::path_matches(pattern, path))
+    }
+
+    fn passes_over(&self, name: &str) -> bool {
+        let names_it = |pattern: &String| pattern.split('/').any(|part| part == name);
+        PASSED_OVER.contains(&name) && !self.patterns.iter().any(names_it)
+    }
+
+    /// Whether a folder may hold a file that fits: what stands before the first wildcard of a pattern leads there.
+    fn may_hold(&self, folder: &str) -> bool {
+        self.patterns.iter().any(|pattern| {
+            if pattern.contains('{') {
+                return true;
+            }
+            let is_plain = |part: &str| !glob::is_pattern(part) && !part.contains('\\');
+            // The last part is the file's own name, unless it is `**`.
+            let parents = match pattern.rsplit_once('/') {
+                _ if pattern.ends_with("**") => pattern,
+                Some((parents, _)) => parents,
+                None => return false,
+            };
+            let mut wanted = parents.split('/');
+            for part in folder.split('/') {
+                match wanted.next() {
+                    Some(name) if name == part => {}
+                    Some(name) => return !is_plain(name),
+                    None => return false,
+                }
+            }
+            true
+        })
+    }
+}
+
+/// Takes a file in: its path, and what changes whenever it does. The time of the last change of its entry cannot be
+/// set back, so that nobody can change a file and leave no trace.
+fn add(hash: &mut Sha256, path: &Path, full: &Path, metadata: &Metadata) {
+    let bytes = path.as_os_str().as_bytes();
+    hash.update(format!("\n{}:", bytes.len()));
+    hash.update(bytes);
+    hash.update(stamp(metadata));
+    if metadata.is_symlink() {
+        // What a link leads to counts, if it is a file.
+        if let Ok(target) = full.metadata()
+            && target.is_file()
+        {
+            hash.update(stamp(&target));
+        }
+    }
+}
+
+fn stamp(metadata: &Metadata) -> String {
+    format!(
+        " {} {} {}.{} {}.{} {:o}",
+        metadata.len(),
+        metadata.ino(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+        metadata.mode()
+    )
+}
+
+/// What was found; nothing, where it has gone meanwhile.
+fn found<T>(result: io::Result<T>, path: &Path) -> Result<Option<T>, String> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(told(path, &error)),
+    }
+}
+
+fn told(path: &Path, error: &io::Error) -> String {
+    format!("`{}` could not be looked at: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn patterns(patterns: &[&str]) -> Vec<String> {
+        patterns.iter().map(ToString::to_string).collect()
+    }
+
+    fn of(root: &Path, these: &[&str]) -> String {
+        match digest(Some(root), &patterns(these)) {
+            Fact::Tree(digest) => digest,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn write(root: &Path, name: &str, content: &str) {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    #[test]
+    fn only_files_that_fit_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["src/a.rs", "src/deep/b.rs", "docs/x.md", "Cargo.toml", "target/debug/a.rs", ".git/c.rs"]
+        {
+            write(root, name, "1");
+        }
+        let rust = of(root, &["**/*.rs"]);
+        let src = of(root, &["src/**"]);
+        let top = of(root, &["Cargo.toml"]);
+        assert_eq!(of(root, &["**/*.rs"]), rust);
+        write(root, "docs/x.md", "2");
+        write(root, "target/debug/a.rs", "22");
+        write(root, ".git/c.rs", "22");
+        write(root, "node_modules/m/z.rs", "22");
+        assert_eq!(of(root, &["**/*.rs"]), rust);
+        assert_eq!(of(root, &["src/**"]), src);
+        write(root, "src/deep/b.rs", "2");
+        assert_ne!(of(root, &["**/*.rs"]), rust);
+        assert_ne!(of(root, &["src/**"]), src);
+        assert_eq!(of(root, &["Cargo.toml"]), top);
+        write(root, "Cargo.toml", "22");
+        assert_ne!(of(root, &["Cargo.toml"]), top);
+    }
+
+    #[test]
+    fn added_removed_and_renamed_files_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        write(root, "a/x", "1");
+        let first = of(root, &["**"]);
+        write(root, "a/y", "1");
+        let second = of(root, &["**"]);
+        fs::rename(root.join("a/y"), root.join("a/z")).unwrap();
+        let third = of(root, &["**"]);
+        fs::remove_file(root.join("a/z")).unwrap();
+        assert_eq!(of(root, &["**"]), first);
+        assert!(first != second && second != third);
+    }
+
+    #[test]
+    fn a_change_that_hides_its_time_still_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.rs");
+        fs::write(&path, "good").unwrap();
+        let before = of(folder.path(), &["**"]);
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        let changed = (0..500).any(|_| {
+            fs::write(&path, "evil").unwrap();
+            fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), time);
+            of(folder.path(), &["**"]) != before
+        });
+        assert!(changed);
+    }
+
+    #[test]
+    fn a_folder_that_a_pattern_names_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "target/spec.json", "1");
+        let named = of(folder.path(), &["target/*.json"]);
+        let unnamed = of(folder.path(), &["**"]);
+        write(folder.path(), "target/spec.json", "22");
+        assert_ne!(of(folder.path(), &["target/*.json"]), named);
+        assert_eq!(of(folder.path(), &["**"]), unnamed);
+    }
+
+    #[test]
+    fn linked_folders_are_not_followed_and_linked_files_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, out) = (folder.path().join("root"), folder.path().join("out"));
+        write(&out, "deep/x", "1");
+        write(&out, "y", "1");
+        fs::create_dir_all(&root).unwrap();
+        symlink(&out, root.join("folder")).unwrap();
+        symlink(out.join("y"), root.join("y")).unwrap();
+        symlink(&root, root.join("round")).unwrap();
+        let before = of(&root, &["**"]);
+        write(&out, "deep/x", "22");
+        assert_eq!(of(&root, &["**"]), before);
+        write(&out, "y", "22");
+        assert_ne!(of(&root, &["**"]), before);
+    }
+
+    #[test]
+    fn too_many_files_are_not_half_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        (0..4).for_each(|number| write(folder.path(), &number.to_string(), ""));
+        let all = patterns(&["**"]);
+        assert!(Walk::new(&all, 4).digest(folder.path()).is_ok());
+        assert!(Walk::new(&all, 3).digest(folder.path()).unwrap_err().contains("more than"));
+    }
+
+    #[test]
+    fn folders_that_cannot_matter_are_not_entered() {
+        for (pattern, folder, expected) in [
+            ("src/**", "src", true),
+            ("src/**", "src/a", true),
+            ("src/**", "docs", false),
+            ("src/*.rs", "src", true),
+            ("src/*.rs", "src/a", false),
+            ("**/*.rs", "any/where", true),
+            ("a/b/**", "a", true),
+            ("a/b/**", "a/c", false),
+            ("a/*/c.rs", "a/x", true),
+            ("{src,tests}/**", "tests", true),
+            ("Cargo.toml", "src", false),
+        ] {
+            let these = patterns(&[pattern]);
+            assert_eq!(Walk::new(&these, 1).may_hold(folder), expected, "{pattern} in {folder}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "file", "");
+        let fact = digest(Some(&folder.path().join("file")), &patterns(&["**"]));
+        assert!(
+            matches!(&fact, Fact::Unavailable(why) if why.contains("could not be looked at")),
+            "{fact:?}"
+        );
+        assert!(matches!(digest(None, &[]), Fact::Unavailable(_)));
+    }
+
+    #[test]
+    fn made_up_files_have_a_digest_of_their_own() {
+        let files = |content: &str| BTreeMap::from([("src/a.rs".to_owned(), content.to_owned())]);
+        let src = patterns(&["src/**"]);
+        assert_eq!(digest_of(&files("1"), &src), digest_of(&files("1"), &src));
+        assert_ne!(digest_of(&files("1"), &src), digest_of(&files("2"), &src));
+        let docs = patterns(&["docs/**"]);
+        assert_eq!(digest_of(&files("1"), &docs), digest_of(&files("2"), &docs));
+    }
+}

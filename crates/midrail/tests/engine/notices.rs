@@ -1,0 +1,265 @@
+//! Notices reach webhooks and commands, and none is lost where nobody listens.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use midrail::store::{Notices, Stats};
+use midrail::{Engine, Store};
+use serde_json::Value;
+
+use crate::desk::{Desk, until};
+
+/// What a server does with a request.
+#[derive(Clone, Copy)]
+enum Manner {
+    Accepts,
+    /// It says yes, and keeps the connection open.
+    KeepsOpen,
+    Refuses,
+    TalksGarbage,
+    Hangs,
+    /// One byte at a time, for ever.
+    Dribbles,
+}
+
+/// A server on loopback, and what it was sent.
+struct Server {
+    address: String,
+    manner: Arc<Mutex<Manner>>,
+    bodies: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Server {
+    fn start(manner: Manner) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/hook?key=1", listener.local_addr().unwrap());
+        let (manner, bodies) = (Arc::new(Mutex::new(manner)), Arc::new(Mutex::new(Vec::new())));
+        let server = Server { address, manner: manner.clone(), bodies: bodies.clone() };
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (manner, bodies) = (*manner.lock().unwrap(), bodies.clone());
+                thread::spawn(move || answer(stream.unwrap(), manner, &bodies));
+            }
+        });
+        server
+    }
+
+    fn becomes(&self, manner: Manner) {
+        *self.manner.lock().unwrap() = manner;
+    }
+
+    fn ids(&self) -> Vec<u64> {
+        self.bodies.lock().unwrap().iter().map(|body| body["id"].as_u64().unwrap()).collect()
+    }
+}
+
+fn answer(mut stream: TcpStream, manner: Manner, bodies: &Mutex<Vec<Value>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut head = Vec::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap() == 0 || line == "\r\n" {
+            break;
+        }
+        head.push(line.trim_end().to_owned());
+    }
+    assert_eq!(head[0], "POST /hook?key=1 HTTP/1.1");
+    let length = head.iter().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
+    let mut body = vec![0; length.parse().unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let mut say = |text: &str| drop(stream.write_all(text.as_bytes()));
+    match manner {
+        Manner::Accepts | Manner::KeepsOpen => {
+            bodies.lock().unwrap().push(body);
+            say("HTTP/1.1 204 No\r\n\r\n");
+            if matches!(manner, Manner::KeepsOpen) {
+                thread::sleep(Duration::from_secs(5));
+            }
+        }
+        Manner::Refuses => say("HTTP/1.1 503 Service Unavailable\r\n\r\n"),
+        Manner::TalksGarbage => say("\u{1}\u{2}220 mail ready, and much more that is no HTTP at all\r\n"),
+        Manner::Hangs => thread::sleep(Duration::from_secs(5)),
+        Manner::Dribbles => {
+            for _ in 0..50 {
+                say("H");
+                thread::sleep(Duration::from_millis(100));
+            }
+        }
+    }
+}
+
+fn pack(server: &Server) -> String {
+    format!("pack: t\nnotify:\n  human_operator: {{webhook: '{}'}}\n", server.address)
+}
+
+fn tell(engine: &Engine, actor: &str) {
+    engine.quarantine(actor, "ada", "it went astray").unwrap();
+}
+
+fn waiting(store: &dyn Store) -> Vec<(u64, u64)> {
+    let waiting = store.undelivered("webhook", 100).unwrap();
+    waiting.iter().map(|it| (it.notice.id, it.attempts)).collect()
+}
+
+#[test]
+fn a_webhook_is_sent_each_notice_once() {
+    let (desk, server) = (Desk::new(), Server::start(Manner::Accepts));
+    let engine = desk.engine(&pack(&server));
+    tell(&engine, "eve");
+    until(|| server.ids() == [1]);
+    tell(&engine, "mallory");
+    // The engine waits for what is under way.
+    drop(engine);
+    assert_eq!(server.ids(), [1, 2]);
+    let other = desk.engine(&pack(&server));
+    assert_eq!((other.deliver_notices(), waiting(&desk.store())), (0, vec![]));
+    let first = server.bodies.lock().unwrap()[0].clone();
+    assert_eq!((&first["to"], &first["kind"]), (&"human_operator".into(), &"quarantine".into()));
+    assert!(first["message"].as_str().unwrap().contains("`eve`"), "{first}");
+}
+
+#[test]
+fn a_server_that_keeps_the_line_open_is_not_waited_for() {
+    let (desk, server) = (Desk::new(), Server::start(Manner::KeepsOpen));
+    let engine = desk.engine(&pack(&server));
+    let start = Instant::now();
+    tell(&engine, "eve");
+    drop(engine);
+    assert!(start.elapsed() < Duration::from_millis(1_900), "{:?}", start.elapsed());
+    assert_eq!((server.ids(), waiting(&desk.store())), (vec![1], vec![]));
+}
+
+#[test]
+fn a_server_out_of_order_loses_nothing_and_holds_nobody_up() {
+    for manner in [Manner::Refuses, Manner::TalksGarbage, Manner::Hangs, Manner::Dribbles] {
+        let (desk, server) = (Desk::new(), Server::start(manner));
+        let engine = desk.engine(&pack(&server));
+        let start = Instant::now();
+        tell(&engine, "eve");
+        assert!(start.elapsed() < Duration::from_secs(1), "whoever tells does not wait");
+        drop(engine);
+        assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+        assert_eq!((server.ids(), waiting(&desk.store())), (vec![], vec![(1, 1)]));
+        server.becomes(Manner::Accepts);
+        // It is not tried at once, and then by whoever comes.
+        let other = desk.engine(&pack(&server));
+        assert_eq!((other.deliver_notices(), server.ids()), (0, vec![]));
+        desk.clock.advance(30.0);
+        assert_eq!((other.deliver_notices(), server.ids(), waiting(&desk.store())), (1, vec![1], vec![]));
+    }
+}
+
+#[test]
+fn nobody_there_is_tried_less_and_less_often_and_given_up_in_the_end() {
+    let desk = Desk::new();
+    // A port on which nobody listens.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let pack = format!("pack: t\nnotify:\n  human_operator: {{webhook: 'http://{free}/'}}\n");
+    let engine = desk.engine(&pack);
+    tell(&engine, "eve");
+    until(|| waiting(&desk.store()) == [(1, 1)]);
+    for (seconds, attempts) in [(29.0, 1), (1.0, 2), (59.0, 2), (1.0, 3), (119.0, 3), (1.0, 4)] {
+        desk.clock.advance(seconds);
+        engine.deliver_notices();
+        assert_eq!(waiting(&desk.store()), [(1, attempts)]);
+    }
+    for _ in 0..16 {
+        desk.clock.advance(6.0 * 3_600.0);
+        engine.deliver_notices();
+    }
+    // It is still on the list for whoever reads it.
+    assert_eq!((waiting(&desk.store()), desk.store().notices(0, 9).unwrap().len()), (vec![], 1));
+    assert_eq!(desk.store().counters().unwrap()["notices_given_up"], 1);
+}
+
+#[test]
+fn many_for_a_dead_server_do_not_keep_others_from_theirs() {
+    let (desk, server) = (Desk::new(), Server::start(Manner::Accepts));
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let quiet = desk.engine("pack: t\nnotify:\n  human_operator: {log: false}\n");
+    let store = quiet.store().clone();
+    // Written by a process that is gone before it delivers: nothing is marked for these channels yet.
+    let alert = |n: usize| midrail::store::Alert {
+        name: format!("a{n}"),
+        key: String::new(),
+        fired_at: quiet.now(),
+        value: 1.0,
+        message: "m".to_owned(),
+    };
+    let notice = |to: &str| midrail::store::NewNotice { to: to.to_owned(), ..Default::default() };
+    for n in 0..60 {
+        store.fire_alert(&alert(n), 0, &[notice("dead")]).unwrap();
+    }
+    store.fire_alert(&alert(60), 0, &[notice("alive")]).unwrap();
+    let pack = format!(
+        "pack: t\nnotify:\n  dead: {{webhook: 'http://{free}/'}}\n  alive: {{webhook: '{}'}}\n",
+        server.address
+    );
+    let engine = desk.engine(&pack);
+    engine.deliver_notices();
+    assert_eq!(server.ids(), [61]);
+    // One try told that nobody is there.
+    let tried = waiting(&desk.store()).iter().filter(|(_, attempts)| *attempts > 0).count();
+    assert_eq!((tried, waiting(&desk.store()).len()), (1, 60));
+}
+
+#[test]
+fn who_dies_between_claim_and_delivery_is_followed_by_another() {
+    let (desk, server) = (Desk::new(), Server::start(Manner::Accepts));
+    let doomed = desk.engine("pack: t\nnotify:\n  human_operator: {command: 'true'}\n");
+    let now = doomed.now();
+    let alert = midrail::store::Alert {
+        name: "a".to_owned(),
+        key: String::new(),
+        fired_at: now,
+        value: 1.0,
+        message: "m".to_owned(),
+    };
+    let notice = midrail::store::NewNotice { to: "human_operator".to_owned(), ..Default::default() };
+    doomed.store().fire_alert(&alert, 0, &[notice]).unwrap();
+    assert!(doomed.store().try_delivery(1, "webhook", now, 30).unwrap());
+    drop(doomed);
+    let heir = desk.engine(&pack(&server));
+    assert_eq!((heir.deliver_notices(), server.ids()), (0, vec![]), "it is claimed for half a minute");
+    desk.clock.advance(30.0);
+    heir.deliver_notices();
+    assert_eq!(server.ids(), [1]);
+}
+
+#[test]
+fn a_command_gets_the_notice_on_its_standard_input() {
+    let desk = Desk::new();
+    let out = desk.path("out.jsonl");
+    let pack = format!("pack: t\nnotify:\n  human_operator: {{command: 'cat >> {}'}}\n", out.display());
+    let engine = desk.engine(&pack);
+    tell(&engine, "eve");
+    drop(engine);
+    let told: Value = serde_json::from_str(&std::fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!((&told["id"], &told["body"]["actor"]), (&1.into(), &"eve".into()));
+}
+
+#[test]
+fn a_command_that_fails_or_never_ends_is_tried_again() {
+    for command in ["exit 3", "sleep 30", "exec sleep 30 < /dev/null"] {
+        let desk = Desk::new();
+        let start = Instant::now();
+        let engine = desk.engine(&format!("pack: t\nnotify:\n  human_operator: {{command: '{command}'}}\n"));
+        // More than fits into a pipe that nobody reads.
+        engine.quarantine("eve", "ada", &"x".repeat(200_000)).unwrap();
+        drop(engine);
+        assert!(start.elapsed() < Duration::from_secs(5), "{command}: {:?}", start.elapsed());
+        let waiting = desk.store().undelivered("command", 10).unwrap();
+        assert_eq!(waiting.iter().map(|it| it.attempts).collect::<Vec<_>>(), [1], "{command}");
+        desk.clock.advance(30.0);
+        assert_eq!(
+            desk.engine("pack: t\nnotify:\n  human_operator: {command: 'cat > /dev/null'}\n")
+                .deliver_notices(),
+            1
+        );
+        assert!(desk.store().undelivered("command", 10).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,124 @@
+//! What holds across sessions: quarantined agents, locks and tasks.
+
+use std::fs;
+use std::time::Duration;
+
+use midrail::{Effect, Engine, Person, TaskStatus};
+
+use crate::desk::{Desk, call, notices};
+
+fn operator() -> Person {
+    Person::vouched_for("olga", ["human_operator"])
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T, midrail::EngineError>, why: &str) {
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains(why), "{error}");
+}
+
+#[test]
+fn a_quarantined_agent_is_stopped_in_every_process_until_a_supervisor_lifts_it() {
+    let desk = Desk::new();
+    let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
+    one.quarantine("eve", "ada", "it deletes what it should not").unwrap();
+    assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Block);
+    assert_eq!(two.decide(call("ann", "ls")).effect, Effect::Allow);
+    let held = two.quarantined().unwrap();
+    assert_eq!((held.len(), held[0].actor.as_str()), (1, "eve"));
+    assert_eq!(held[0].reason, "it deletes what it should not");
+
+    refused(one.quarantine("eve", "ada", "again"), "quarantined already");
+    refused(one.quarantine("", "ada", "x"), "has a name");
+    refused(one.lift_quarantine("ann", &operator(), "x"), "not quarantined");
+    let reviewer = Person::vouched_for("rob", ["reviewer"]);
+    refused(one.lift_quarantine("eve", &reviewer, "x"), "cannot lift a quarantine");
+    let itself = Person::vouched_for("eve", ["human_operator"]);
+    refused(one.lift_quarantine("eve", &itself, "x"), "its own quarantine");
+    assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Block);
+
+    two.lift_quarantine("eve", &operator(), "its task was mended").unwrap();
+    assert_eq!(one.decide(call("eve", "ls")).effect, Effect::Allow);
+    assert!(one.quarantined().unwrap().is_empty());
+    let told: Vec<_> = notices(&**one.store(), "quarantine").into_iter().map(|notice| notice.to).collect();
+    assert_eq!(told, ["human_operator", "orchestrator"]);
+    assert_eq!(acts(&one), ["quarantined", "quarantine_lifted"]);
+}
+
+/// What people did, as it is on record.
+fn acts(engine: &Engine) -> Vec<String> {
+    let entries = engine.store().entries(&Default::default()).unwrap();
+    let acts = entries.iter().filter(|entry| entry.labels.kind == "administered");
+    acts.map(|entry| entry.record().unwrap().event.extra["what"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_lock_is_its_holders_until_it_runs_out_or_is_released() {
+    let desk = Desk::new();
+    let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
+    let (file, half_an_hour) = (desk.path("a.rs"), Duration::from_secs(1_800));
+    let taken = one.take_lock(&file, "ann", "s-1", half_an_hour).unwrap();
+    refused(
+        two.take_lock(&file, "bob", "s-2", half_an_hour),
+        "is locked by `ann` until 2026-11-15T10:30:00Z",
+    );
+    refused(two.take_lock(&file, "ann", "s-2", half_an_hour), "is locked by `ann`");
+    desk.clock.advance(600.0);
+    let renewed = two.take_lock(&file, "ann", "s-1", half_an_hour).unwrap();
+    assert!(renewed.since == taken.since && renewed.until > taken.until, "{renewed:?}");
+    assert_eq!(one.locks().unwrap(), [renewed]);
+    desk.clock.advance(1_800.0);
+    assert!(one.locks().unwrap().is_empty());
+    let next = one.take_lock(&file, "bob", "s-2", half_an_hour).unwrap();
+    assert!(next.since > taken.since);
+    two.release_lock(&file, "ada").unwrap();
+    refused(two.release_lock(&file, "ada"), "nobody has locked");
+    assert_eq!(acts(&one), ["lock_taken", "lock_taken", "lock_taken", "lock_released"]);
+}
+
+#[test]
+fn a_file_is_locked_under_all_its_names() {
+    let desk = Desk::new();
+    let engine = desk.engine("pack: t\n");
+    fs::create_dir(desk.path("real")).unwrap();
+    std::os::unix::fs::symlink(desk.path("real"), desk.path("link")).unwrap();
+    let lasts = Duration::from_secs(60);
+    // It need not be there yet.
+    let lock = engine.take_lock(&desk.path("link/new/../b.rs"), "ann", "s", lasts).unwrap();
+    assert_eq!(lock.path, desk.path("real").canonicalize().unwrap().join("b.rs").display().to_string());
+    refused(engine.take_lock(&desk.path("real/b.rs"), "bob", "s", lasts), "is locked by `ann`");
+    engine.release_lock(&desk.path("link/b.rs"), "ada").unwrap();
+}
+
+#[test]
+fn tasks_take_sensible_steps_only() {
+    let desk = Desk::new();
+    let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
+    one.set_task("t-1", TaskStatus::Draft, "ada").unwrap();
+    refused(two.set_task("t-1", TaskStatus::Completed, "ada"), "is draft, and cannot become completed");
+    two.set_task("t-1", TaskStatus::Active, "ada").unwrap();
+    one.set_task("t-1", TaskStatus::Completed, "bob").unwrap();
+    refused(two.set_task("t-1", TaskStatus::Active, "ada"), "is completed");
+    two.set_task("t-2", TaskStatus::Suspended, "ada").unwrap();
+    let all = one.tasks().unwrap();
+    let states: Vec<_> = all.iter().map(|it| (it.task.as_str(), it.status, it.by.as_deref())).collect();
+    assert_eq!(
+        states,
+        [("t-1", TaskStatus::Completed, Some("bob")), ("t-2", TaskStatus::Suspended, Some("ada"))]
+    );
+    assert_eq!(notices(&**one.store(), "task").len(), 4);
+}
+
+#[test]
+fn secrets_in_reasons_are_not_kept() {
+    let desk = Desk::new();
+    let engine = desk.engine("pack: t\n");
+    let secret = "AKIAABCDEFGHIJKLMNOP";
+    engine.quarantine("eve", "ada", &format!("it printed {secret}")).unwrap();
+    let log = engine.store().entries(&Default::default()).unwrap();
+    assert!(log.iter().all(|entry| !entry.body.contains(secret)));
+    let told = engine.store().notices(0, 9).unwrap();
+    assert!(told.iter().all(|notice| !notice.message.contains(secret)), "{told:?}");
+    let decision = engine.decide(call("eve", "ls"));
+    assert!(!decision.reason.contains(secret), "{}", decision.reason);
+}
