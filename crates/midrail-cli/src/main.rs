@@ -7,6 +7,7 @@ mod exit;
 mod failure;
 mod input;
 mod key;
+mod limits;
 mod logger;
 mod markdown;
 mod output;

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::action::ActionType;
 use crate::context::{Missing, World};
+use crate::definition::Deadline;
 use crate::event::{EventKind, Risk, Task};
 use crate::facts::{Fact, FactKey};
 use crate::session::{Changes, SHARED};
@@ -56,6 +57,11 @@ impl Budget {
     /// The share that remains, from 0 to 1. Nothing remains of a budget of nothing.
     pub fn remaining(&self) -> f64 {
         if self.limit > 0.0 { ((self.limit - self.used) / self.limit).max(0.0) } else { 0.0 }
+    }
+
+    /// The share that is used once this action is done.
+    fn load(&self) -> f64 {
+        if self.limit > 0.0 { (self.used + self.estimated) / self.limit } else { f64::INFINITY }
     }
 }
 
@@ -117,11 +123,83 @@ impl fmt::Display for Autonomy {
     }
 }
 
+/// The slice that says when the run began, where it has a deadline.
+pub const BEGAN: &str = "began";
+
 /// What tightened thresholds are multiplied with.
 const TIGHTENED: f64 = 0.8;
 
 impl World<'_> {
+    /// Of several budgets for one thing the one that this action leaves the least of.
     pub(crate) fn budget(&self, of: Resource) -> Result<Option<Budget>, Missing> {
+        let [one, other] = self.budgets(of)?;
+        Ok(match (one, other) {
+            (Some(one), Some(other)) => Some(if other.load() > one.load() { other } else { one }),
+            (one, other) => one.or(other),
+        })
+    }
+
+    /// The budget that is set, and for time what the deadline leaves.
+    fn budgets(&self, of: Resource) -> Result<[Option<Budget>; 2], Missing> {
+        let set = self.set_budget(of)?;
+        let until = if of == Resource::Time { self.time_until_deadline()? } else { None };
+        Ok([set, until])
+    }
+
+    /// The time from the beginning of the run to its deadline.
+    fn time_until_deadline(&self) -> Result<Option<Budget>, Missing> {
+        let Some(deadline) = self.deadline()? else { return Ok(None) };
+        let began = self.began()?;
+        let now = self.now()?;
+        let estimated = self.event.usage.as_ref().and_then(|usage| usage.estimated_s).unwrap_or(0.0);
+        let used = now.duration_since(began).as_secs_f64();
+        let limit = deadline.duration_since(began).as_secs_f64().max(0.0);
+        Ok(Some(Budget { used, estimated, limit, measure: Measure::Midrail }))
+    }
+
+    /// When the run has to be finished: the earliest that the event and the definitions say.
+    pub(crate) fn deadline(&self) -> Result<Option<Timestamp>, Missing> {
+        let mut earliest = self.event.deadline;
+        for deadline in self.definitions().filter_map(|definition| definition.deadline) {
+            let time = match deadline {
+                Deadline::At(time) => time,
+                Deadline::After(_) => deadline.from(self.began()?),
+            };
+            earliest = Some(earliest.map_or(time, |other| other.min(time)));
+        }
+        Ok(earliest)
+    }
+
+    /// When the run began: with the first event of the session that knew of a deadline, which may be this one.
+    pub(crate) fn began(&self) -> Result<Timestamp, Missing> {
+        let kept = self.slice(BEGAN)?.and_then(Value::as_str).and_then(|text| text.parse().ok());
+        let now = self.now()?;
+        Ok(kept.map_or(now, |began: Timestamp| began.min(now)))
+    }
+
+    /// Keeps when the run began, where there is a deadline to be reckoned from it.
+    pub(crate) fn begin(&self, changes: &mut Changes) -> Result<(), Missing> {
+        let is_made = matches!(
+            self.event.kind,
+            EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered
+        );
+        let has_deadline = self.event.deadline.is_some()
+            || self.policy.definitions().iter().any(|definition| definition.deadline.is_some());
+        if has_deadline
+            && !is_made
+            && let Some(time) = self.event.time
+            && self.slice(BEGAN)?.is_none()
+        {
+            changes.set(BEGAN, time.to_string());
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Result<Timestamp, Missing> {
+        self.event.time.ok_or_else(|| Missing("the event tells no time".to_owned()))
+    }
+
+    fn set_budget(&self, of: Resource) -> Result<Option<Budget>, Missing> {
         let Some(limit) = self.tasks().filter_map(|task| of.limit(task)).reduce(f64::min) else {
             return Ok(None);
         };
@@ -161,7 +239,7 @@ impl World<'_> {
             Resource::Time => {
                 let since: Option<Timestamp> =
                     entry("since").and_then(Value::as_str).and_then(|text| text.parse().ok());
-                let now = self.event.time.ok_or_else(|| Missing("the event tells no time".to_owned()))?;
+                let now = self.now()?;
                 let used = since.map_or(0.0, |since| now.duration_since(since).as_secs_f64().max(0.0));
                 (used, Measure::Midrail)
             }
@@ -171,7 +249,7 @@ impl World<'_> {
     pub(crate) fn autonomy(&self) -> Result<Autonomy, Missing> {
         let mut least = 1.0_f64;
         for of in Resource::ALL {
-            if let Some(budget) = self.budget(of)? {
+            for budget in self.budgets(of)?.into_iter().flatten() {
                 least = least.min(budget.remaining());
             }
         }

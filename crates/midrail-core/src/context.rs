@@ -123,6 +123,12 @@ impl<'a> Context<'a> {
         self.world.slice(&variable_key(name))
     }
 
+    /// Whether something that was asked for just now has yet to be fetched. What is missing then need not stay so: the
+    /// guardrail is asked again.
+    pub fn awaits(&self) -> bool {
+        self.world.asks_too_early.get()
+    }
+
     /// What the event does.
     pub fn action(&self) -> Result<&'a Action, Missing> {
         match self.world.fact(FactKey::Action)? {
@@ -193,6 +199,14 @@ impl<'a> Context<'a> {
         match self.world.fact(FactKey::Tree(patterns.to_vec()))? {
             Fact::Tree(digest) => Ok(digest),
             _ => Err(Missing("the state of the files is not known".to_owned())),
+        }
+    }
+
+    /// How many files below the root fit any of these patterns.
+    pub fn count(&self, patterns: &[String]) -> Result<u64, Missing> {
+        match self.world.fact(FactKey::Count(patterns.to_vec()))? {
+            Fact::Count(count) => Ok(*count),
+            _ => Err(Missing("the number of the files is not known".to_owned())),
         }
     }
 
@@ -299,6 +313,16 @@ impl<'a> Context<'a> {
     /// A budget of the task, as far as one is set: the tightest of the host's and those of the definitions.
     pub fn budget(&self, of: Resource) -> Result<Option<Budget>, Missing> {
         self.world.budget(of)
+    }
+
+    /// When the run has to be finished: the earliest that the event and the definitions say. `None`: nobody says.
+    pub fn deadline(&self) -> Result<Option<Timestamp>, Missing> {
+        self.world.deadline()
+    }
+
+    /// When the run began, where it has a deadline.
+    pub fn began(&self) -> Result<Timestamp, Missing> {
+        self.world.began()
     }
 
     /// Whether the event's tool speaks to another machine.

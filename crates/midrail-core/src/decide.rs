@@ -67,6 +67,7 @@ pub fn evaluate(
     let mut decision = tally.conclude();
     // What was used up is used up, whatever is decided. What is not known is asked for, and the event decided again.
     let _ = world.spend(&mut decision.changes);
+    let _ = world.begin(&mut decision.changes);
     for (entry, _) in links().filter(|(_, part)| part.watches) {
         observe(entry, &world, &mut decision);
     }

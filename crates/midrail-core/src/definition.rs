@@ -1,5 +1,7 @@
 //! The definition that an agent is run with: who it is, what it works on, and within which limits.
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::event::{Agent, Event, Task};
 use crate::glob;
 
@@ -16,6 +18,31 @@ pub struct Definition {
     pub agent: Agent,
     /// The limits of what it works on.
     pub task: Task,
+    /// When its runs have to be finished.
+    pub deadline: Option<Deadline>,
+}
+
+/// When a run has to be finished.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Deadline {
+    /// At a time.
+    At(Timestamp),
+    /// So many seconds after the first event of the session.
+    After(f64),
+}
+
+impl Deadline {
+    /// The time of it, for a run that began then.
+    pub fn from(self, began: Timestamp) -> Timestamp {
+        match self {
+            Deadline::At(time) => time,
+            Deadline::After(seconds) => {
+                let duration =
+                    SignedDuration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(SignedDuration::MAX);
+                began.checked_add(duration).unwrap_or(Timestamp::MAX)
+            }
+        }
+    }
 }
 
 impl Definition {

@@ -31,6 +31,8 @@ pub enum FactKey {
     Command(Run),
     /// The state of the files below the root that fit any of these glob patterns, as one digest.
     Tree(Vec<String>),
+    /// How many files below the root fit any of these glob patterns.
+    Count(Vec<String>),
     /// What the repository around the root is at.
     Git,
     /// Anything else that a probe of the engine answers, by the probe's own name for it.
@@ -49,6 +51,7 @@ impl fmt::Display for FactKey {
             FactKey::File(path) => write!(f, "file:{path}"),
             FactKey::Command(run) => write!(f, "command:{}:{}", run.timeout_ms, run.command),
             FactKey::Tree(patterns) => write!(f, "tree:{}", Value::from(patterns.as_slice())),
+            FactKey::Count(patterns) => write!(f, "count:{}", Value::from(patterns.as_slice())),
             FactKey::Git => f.write_str("git"),
             FactKey::Answer(name) => write!(f, "answer:{name}"),
         }
@@ -79,6 +82,9 @@ impl FromStr for FactKey {
                 .ok_or_else(|| UnknownFact(text.to_owned())),
             Some(("tree", patterns)) => {
                 serde_json::from_str(patterns).map(FactKey::Tree).map_err(|_| UnknownFact(text.to_owned()))
+            }
+            Some(("count", patterns)) => {
+                serde_json::from_str(patterns).map(FactKey::Count).map_err(|_| UnknownFact(text.to_owned()))
             }
             Some(("script", path)) => Ok(FactKey::Script(path.to_owned())),
             Some(("place", path)) => Ok(FactKey::Place(path.to_owned())),
@@ -164,6 +170,8 @@ pub enum Fact {
     Command(CommandEnd),
     /// The digest of a set of files.
     Tree(String),
+    /// How many files there are.
+    Count(u64),
     /// What the repository is at. `None`: the root is in no repository.
     Git(Option<GitState>),
     /// A probe's answer.
@@ -272,6 +280,7 @@ mod tests {
         let mut facts = Facts { root: Some("/repo".into()), ..Facts::default() };
         facts.insert(FactKey::File("a:b.rs".into()), Fact::File(FileState::Absent));
         facts.insert(FactKey::Tree(vec!["src/**".into()]), Fact::Tree("ab".into()));
+        facts.insert(FactKey::Count(vec!["out/*.md".into()]), Fact::Count(2));
         facts.insert(FactKey::Git, Fact::Git(None));
         facts.insert(
             FactKey::Command(Run { command: "a:b c".into(), timeout_ms: 50 }),

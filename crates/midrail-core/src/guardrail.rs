@@ -204,8 +204,9 @@ pub struct Spec {
     pub warn_limit: u32,
     /// Tries before `on_exhausted`.
     pub max_attempts: u32,
-    /// What follows when the tries are used up.
-    pub on_exhausted: OnFault,
+    /// What follows when the tries are used up. `None`: a person decides, and an agent that wants to stop may do so with
+    /// a warning.
+    pub on_exhausted: Option<OnFault>,
     /// The role that decides its escalations.
     pub approver: String,
     /// Seconds until an unanswered escalation becomes a block.
@@ -254,7 +255,7 @@ impl Spec {
             on_missing: OnFault::Block,
             warn_limit: 3,
             max_attempts: 3,
-            on_exhausted: OnFault::Escalate,
+            on_exhausted: None,
             approver: "reviewer".to_owned(),
             approval_timeout_s: 30 * 60,
             per_prompt: false,

@@ -27,11 +27,11 @@ mod verdict;
 
 pub use action::{Action, ActionType, Danger, RepositoryCall};
 pub use approval::{Authorities, EMERGENCY_OVERRIDE, Emergency, action_text, approval_key, digest_of_action};
-pub use budget::{Autonomy, Budget, Measure, Resource};
+pub use budget::{Autonomy, BEGAN, Budget, Measure, Resource};
 pub use context::{Context, Missing, denied_key, state_prefix, variable_key};
 pub use decide::{Evaluation, Meter, Unmetered, decide, evaluate};
 pub use decision::{ApprovalKind, ApprovalRequest, Aside, AuditRef, Decision, Mode, Retry, Said};
-pub use definition::Definition;
+pub use definition::{Deadline, Definition};
 pub use effect::{Effect, UnknownEffect};
 pub use event::{
     Agent, CallUsage, ErrorInfo, Event, EventKind, FileScope, Handoff, Risk, Scope, Task, ToolCall,

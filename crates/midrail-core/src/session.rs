@@ -63,8 +63,10 @@ impl Changes {
 }
 
 /// Words that the law keeps its own slices under. Packs may not use them as ids; those of programs are escaped.
-pub const RESERVED_IDS: &[&str] =
-    &["approval", "denied", "halted", "retry", "root", "shadow", "shared", "spent", "var", "warn", "written"];
+pub const RESERVED_IDS: &[&str] = &[
+    "approval", "denied", "feedback", "halted", "retry", "root", "shadow", "shared", "spent", "var", "warn",
+    "written",
+];
 
 /// What the keys of slices begin with that belong to all sessions of a store: locks, quarantined agents, reviews. They
 /// are read and written like a session's own, under the same transaction, and are no part of its snapshot.

@@ -11,7 +11,7 @@ use crate::context::{Missing, World, actor, denied_key};
 use crate::decision::{ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
-use crate::guardrail::{Category, Spec};
+use crate::guardrail::{Category, OnFault, Spec};
 use crate::policy::Entry;
 use crate::redact;
 use crate::session::{Changes, key_part, quarantine_key, task_key};
@@ -22,6 +22,9 @@ pub const HALTED: &str = "halted";
 
 /// Speaks where no guardrail does: a halted run, a session that could not be read.
 const LAW: &str = "midrail";
+
+/// Whoever runs the agents.
+const ORCHESTRATOR: &str = "orchestrator";
 
 pub(crate) struct Tally<'a> {
     pub(crate) world: &'a World<'a>,
@@ -298,11 +301,18 @@ impl<'a> Tally<'a> {
         if attempt > spec.max_attempts {
             let tries = spec.max_attempts;
             let reason = format!("{} (its {tries} tries are used up)", verdict.reason);
-            let effect = match (spec.on_exhausted.effect(), self.world.event.kind) {
-                (_, EventKind::BeforeStop) | (Effect::Allow, _) => Effect::Warn,
-                (effect, _) => effect,
+            let is_stop = self.world.event.kind == EventKind::BeforeStop;
+            let effect = match spec.on_exhausted.map(OnFault::effect) {
+                None if is_stop => Effect::Warn,
+                None => Effect::Escalate,
+                Some(effect) => effect.max(Effect::Warn),
             };
-            return Verdict { effect, reason, ..verdict };
+            let mut verdict = Verdict { effect, reason, ..verdict };
+            if is_stop && effect == Effect::Warn {
+                let message = format!("`{}` let an unfinished run end: {}", spec.id, verdict.reason);
+                verdict.notices.push(Notice { to: ORCHESTRATOR.to_owned(), message });
+            }
+            return verdict;
         }
         if spec.mode == Mode::Shadow {
             self.decision.changes.set(key, attempt);

@@ -4,13 +4,13 @@ use midrail_core::{Category, EventKind};
 
 use crate::settings::Settings;
 use crate::{
-    ApiCallLimit, AutonomyHalt, BranchPolicy, CapabilityScope, CircuitBreaker, CommandCheck, CostCeiling,
-    CriticalRisk, DecisionAuthority, DestructiveCommand, DocumentationRequired, ErrorRecovery, FileOwnership,
-    FileScopeGuard, HandoffBudget, HandoffCapability, HandoffDone, HandoffLocks, HandoffPayload,
-    InjectionPatterns, LintClean, NonEmptyOutput, OutputSecretScan, RateLimit, ReadBeforeWrite, Rehearsal,
-    ReviewBeforeMerge, RuleSet, SandboxBoundary, SchemaConformance, ScopeBoundary, SecretRedaction,
-    SelfProtection, SensitiveFile, TaskBoundary, TestPass, TimeBudget, TimeBudgetCheck, TokenBudget,
-    TokenBudgetCheck, ToolAllowlist, ToolList, Unconfigured,
+    ApiCallLimit, AutonomyHalt, BranchPolicy, CapabilityScope, CircuitBreaker, CommandCheck, Completion,
+    CostCeiling, CriticalRisk, DecisionAuthority, DestructiveCommand, DocumentationRequired, ErrorRecovery,
+    FileOwnership, FileScopeGuard, HandoffBudget, HandoffCapability, HandoffDone, HandoffLocks,
+    HandoffPayload, InjectionPatterns, LintClean, NonEmptyOutput, OutputSecretScan, RateLimit,
+    ReadBeforeWrite, Rehearsal, ReviewBeforeMerge, RuleSet, SandboxBoundary, SchemaConformance,
+    ScopeBoundary, SecretRedaction, SelfProtection, SensitiveFile, TaskBoundary, TestPass, TimeBudget,
+    TimeBudgetCheck, TokenBudget, TokenBudgetCheck, ToolAllowlist, ToolList, Unconfigured,
 };
 
 /// A built-in guardrail: what it is called, where it stands, and its page.
@@ -514,6 +514,28 @@ pub const CATALOGUE: &[Page] = &[
         always_on: false,
         settings: Settings::of::<Rehearsal>(),
         page: include_str!("rehearsal.md"),
+    },
+    Page {
+        id: "feedback",
+        name: "feedback_provider",
+        aliases: &[],
+        category: Category::Quality,
+        priority: 99,
+        on: &[EventKind::AfterTool],
+        always_on: false,
+        settings: Settings::none::<Unconfigured>(),
+        page: include_str!("feedback.md"),
+    },
+    Page {
+        id: "completion",
+        name: "task_completion",
+        aliases: &["completion_checker"],
+        category: Category::Quality,
+        priority: 90,
+        on: &[EventKind::BeforeStop, EventKind::SessionEnd],
+        always_on: false,
+        settings: Settings::of::<Completion>(),
+        page: include_str!("completion.md"),
     },
 ];
 

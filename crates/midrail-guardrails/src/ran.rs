@@ -50,6 +50,30 @@ impl Required<'_> {
         Ok(self.said(&Outcome::of(context.command(&run)?), false))
     }
 
+    /// How the command ended when it last ran, if the files are as they were then. It is not run. `None`: it has not run
+    /// since, and where it runs every time, nobody knows.
+    pub(crate) fn last(&self, context: &Context<'_>) -> Result<Option<Verdict>, Fault> {
+        let (kept, tree) = (context.state(RAN), context.tree(&self.patterns()));
+        let (kept, tree) = (kept?, tree?);
+        let kept = kept.and_then(|kept| Kept::deserialize(kept).ok());
+        let kept = kept.filter(|kept| kept.tree == tree && kept.run == self.run.0);
+        Ok(kept.map(|kept| self.said(&kept.outcome, true)))
+    }
+
+    /// Asks for how it last ended, so that it is fetched with all else that costs little.
+    pub(crate) fn prime(&self, context: &Context<'_>) {
+        if !self.files.is_empty() {
+            let _ = context.state(RAN);
+        }
+    }
+
+    /// Asks for the state of the files that matter to it.
+    pub(crate) fn prime_files(&self, context: &Context<'_>) {
+        if !self.files.is_empty() {
+            let _ = context.tree(&self.patterns());
+        }
+    }
+
     /// Keeps how the command ended, if this decision had it run.
     pub(crate) fn observe(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
         let run = self.run();

@@ -106,6 +106,14 @@ impl<'de> Deserialize<'de> for Seconds {
     }
 }
 
+impl std::str::FromStr for Seconds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
+    }
+}
+
 impl JsonSchema for Seconds {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Duration".into()

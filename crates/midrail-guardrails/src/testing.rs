@@ -178,6 +178,12 @@ impl Run {
                 None => Fact::Unavailable("it did not end in time".to_owned()),
             },
             (FactKey::Tree(_), _) => Fact::Tree(self.tree.clone()),
+            (FactKey::Count(patterns), Some(files)) => {
+                let fits =
+                    |path: &&String| patterns.iter().any(|it| midrail_core::glob::path_matches(it, path));
+                Fact::Count(u64::try_from(files.keys().filter(fits).count()).unwrap())
+            }
+            (FactKey::Count(_), None) => Fact::Unavailable("there is no file system".to_owned()),
             (FactKey::Answer(name), _) => Fact::Unavailable(format!("nobody answers `{name}`")),
         }
     }

@@ -281,6 +281,8 @@ pub struct Expect {
     pub content: Many,
     /// Parts of the feedback.
     pub feedback: Many,
+    /// The feedback providers that speak, in order. Empty: none does.
+    pub providers: Option<Vec<String>>,
     /// Entries that the metadata has to have.
     pub metadata: Map<String, Value>,
     /// The guardrails that were asked (not skipped), the always-on built-ins left out.

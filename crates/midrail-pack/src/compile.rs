@@ -8,20 +8,30 @@ mod spec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midrail_core::{Authorities, Bypass, Definition, Entry, RESERVED_IDS, Risk, Spec, glob};
-use midrail_guardrails::{CATALOGUE, Page, Unconfigured};
+use midrail_core::{Authorities, Bypass, Definition, Entry, EventKind, RESERVED_IDS, Risk, Spec, glob};
+use midrail_guardrails::{CATALOGUE, Feedback, Page, Unconfigured};
 
 use crate::diagnostic::{Span, excerpt, nearest};
 use crate::expr::{Expected, ExprProblem, Expression};
 use crate::names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
 use crate::raw::{AgentDefinition, AlertRule, Guard, Pack};
 use crate::rule::Deferred;
+use crate::scalar::When;
 
 /// The name under which the law itself speaks.
 const LAW: &str = "midrail";
 
 /// The page of the rules of order.
 const RULES: &str = "require_before";
+
+/// The page of feedback providers.
+const FEEDBACK: &str = "feedback";
+
+/// The page of what has to be done when an agent stops.
+const COMPLETION: &str = "completion";
+
+/// How often an agent that is not done is sent back to work, unless a pack says otherwise.
+const CONTINUATIONS: u32 = 10;
 
 /// The deep guardrail that answers only where a classifier is configured.
 pub(crate) const CLASSIFIER: &str = "scope-classifier";
@@ -98,6 +108,13 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     for (name, agent) in &pack.agents {
         definitions.push(compiler.agent(name, agent));
     }
+    if let Some(When(deadline)) = pack.deadline {
+        definitions.push(Definition {
+            name: pack.pack.clone(),
+            deadline: Some(deadline),
+            ..Definition::default()
+        });
+    }
     for (name, task) in &pack.tasks {
         definitions.push(compiler.task(name, task));
     }
@@ -155,13 +172,24 @@ struct Compiler<'p> {
 impl<'p> Compiler<'p> {
     fn guard(&mut self, at: &str, guard: &'p Guard, bound: &Bound<'p>) {
         let page = self.page(at, guard);
-        let Some(id) = self.id(at, guard, page) else { return };
+        let Some(id) = self.id(at, guard, page, bound) else { return };
         let mut spec = match page {
             Some(page) => page_spec(page),
             None => Spec::new(id.as_str()),
         };
         spec.id = id.as_str().into();
+        let is_completion = page.is_some_and(|page| page.id == COMPLETION);
+        if is_completion {
+            (spec.max_attempts, spec.warn_limit) = (CONTINUATIONS, 0);
+        }
         self.fill(at, &mut spec, guard, page, bound);
+        let with =
+            |name: &str| guard.with.as_ref().and_then(|with| with.get(name)?.as_bool()).unwrap_or(false);
+        let is_told =
+            guard.completion.as_ref().map_or_else(|| with("also_after_tool"), |it| it.also_after_tool);
+        if is_completion && is_told && guard.on.is_empty() {
+            spec.on.push(EventKind::AfterTool);
+        }
         let Some(guardrail) = self.check(at, guard, page, &spec) else { return };
         self.entries.push(CompiledGuard {
             entry: Entry { spec, guardrail },
@@ -180,20 +208,23 @@ impl<'p> Compiler<'p> {
         let name = match guard {
             Guard { uses: Some(name), .. } => name.as_str(),
             Guard { read_before_write: Some(_), .. } => "read_before_write",
+            Guard { completion: Some(_), .. } => COMPLETION,
             Guard { require_before: Some(_), .. }
             | Guard { sequential: Some(_), .. }
             | Guard { keyed: Some(_), .. }
             | Guard { rules: Some(_), .. } => RULES,
+            Guard { feedback: Some(_), .. } => FEEDBACK,
             _ => return None,
         };
         match midrail_guardrails::page(name) {
             // Rules of order need their tools, so a bare name is not enough.
-            Some(page) if guard.uses.is_none() || page.id != RULES => Some(page),
+            Some(page) if guard.uses.is_none() || ![RULES, FEEDBACK].contains(&page.id) => Some(page),
             found => {
-                let usable = || CATALOGUE.iter().filter(|page| page.id != RULES);
+                let usable = || CATALOGUE.iter().filter(|page| ![RULES, FEEDBACK].contains(&page.id));
                 let names =
                     usable().flat_map(|page| page.aliases.iter().chain([&page.id, &page.name]).copied());
                 let help = match (found, nearest(name, names)) {
+                    (Some(page), _) if page.id == FEEDBACK => "write `feedback: {static: …}`".to_owned(),
                     (Some(_), _) => "write `require_before: {tool: …, requires: …}`".to_owned(),
                     (None, Some(near)) => format!("did you mean `{near}`?"),
                     (None, None) => {
@@ -202,6 +233,7 @@ impl<'p> Compiler<'p> {
                     }
                 };
                 let message = match found {
+                    Some(page) if page.id == FEEDBACK => format!("`{name}` needs something to say"),
                     Some(_) => format!("`{name}` needs its rules"),
                     None => format!("unknown guardrail `{}`", excerpt(name)),
                 };
@@ -211,7 +243,7 @@ impl<'p> Compiler<'p> {
         }
     }
 
-    fn id(&mut self, at: &str, guard: &Guard, page: Option<&Page>) -> Option<String> {
+    fn id(&mut self, at: &str, guard: &Guard, page: Option<&Page>, bound: &Bound<'_>) -> Option<String> {
         let id = match (guard, page) {
             (Guard { id: Some(id), .. }, _) => id.clone(),
             (Guard { name: Some(name), .. }, None) => name.clone(),
@@ -220,6 +252,17 @@ impl<'p> Compiler<'p> {
             }
             (Guard { sequential: Some(_), .. }, _) => "sequential_dependency".to_owned(),
             (Guard { keyed: Some(_), .. }, _) => "keyed_dependency".to_owned(),
+            (Guard { feedback: Some(feedback), name, .. }, _) => {
+                match feedback.name.as_ref().or(name.as_ref()) {
+                    Some(name) => clean(name),
+                    None => self.unnamed(feedback),
+                }
+            }
+            // Each agent has its own.
+            (Guard { completion: Some(_), .. }, _) => match bound.agent {
+                Some((agent, _)) => format!("{COMPLETION}:{agent}"),
+                None => COMPLETION.to_owned(),
+            },
             (_, Some(page)) if guard.rules.is_none() => page.id.to_owned(),
             // An unknown built-in has been told already.
             (Guard { uses: Some(_), .. }, None) => return None,
@@ -249,6 +292,15 @@ impl<'p> Compiler<'p> {
             );
         }
         Some(id)
+    }
+
+    /// The id of a feedback provider that its pack gives no name: each has its own.
+    fn unnamed(&self, feedback: &Feedback) -> String {
+        let what = feedback.says().first().map_or(FEEDBACK, |(key, _)| key);
+        let pack: String = clean(&self.pack.pack).chars().take(32).collect();
+        let first = format!("{pack}:{what}");
+        let more = (2..).map(|i: u32| format!("{first}-{i}"));
+        std::iter::once(first.clone()).chain(more).find(|id| !self.ids.contains(id)).unwrap_or(first)
     }
 
     /// Checks the patterns of a list, or of a single text in its place.
@@ -341,6 +393,12 @@ fn from_risk(id: &str) -> Option<Risk> {
         "quality" | "budget" | "scope" if is_numbered => Some(Risk::High),
         _ => None,
     }
+}
+
+/// A name as an id.
+fn clean(name: &str) -> String {
+    let is_clean = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != '@';
+    name.trim().chars().map(|c| if is_clean(c) { c } else { '-' }).collect()
 }
 
 /// A key as a segment of a JSON pointer.

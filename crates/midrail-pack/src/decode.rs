@@ -386,7 +386,7 @@ mod tests {
                 "7:15 expected a whole number of 0 or more, found a text / write a whole number such as 110",
                 "8:13 expected a text, found a number / write `\"5\"`",
                 "8:25 expected true or false, found a text / write `true` or `false`",
-                "9:1 unknown key `limits` / use one of `pack`, `version`, `description`, `mode`, `lock`, `extends`, `env`, `defaults`, `agents`, `tasks`, `guardrails`, `approvals`, `notify`, `alerts`, `tool_risks`, `risk_router`, `tests`",
+                "9:1 unknown key `limits` / use one of `pack`, `version`, `description`, `mode`, `lock`, `extends`, `env`, `defaults`, `deadline`, `agents`, `tasks`, `guardrails`, `approvals`, `notify`, `alerts`, `tool_risks`, `risk_router`, `tests`",
             ]
         );
     }

@@ -38,4 +38,4 @@ pub use lint::{Lint, lint};
 pub use names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
 pub use outline::{Placement, outline};
 pub use raw::{AlertRule, Channel, Pack};
-pub use scalar::{Many, Seconds, Text};
+pub use scalar::{Many, Seconds, Text, When};

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use midrail_core::{Action, Context, glob};
+use midrail_guardrails::{FeedbackPast, feedback_past};
 use serde_json::Value as Json;
 
 use crate::expr::{Glob, Globs, Name, Scope, Segment, Term, Texts, Type, Value, Vocabulary};
@@ -78,6 +79,25 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("stop_reason", Type::Text, "why the agent wants to stop"),
     Term::new("last_assistant", Type::Text, "the assistant's last message"),
     Term::new("available_tools", Type::List, "the tools that the model can choose from"),
+    Term::new(
+        "feedback.calls",
+        Type::Number,
+        "calls that went well, this one among them; counted for each prompt",
+    ),
+    Term::new("feedback.calls_since", Type::Number, "those since this feedback provider last spoke"),
+    Term::new("feedback.calls_since_any", Type::Number, "those since any feedback provider last spoke"),
+    Term::new(
+        "feedback.last",
+        Type::Text,
+        "what a feedback provider said last; nothing before the first time",
+    ),
+    Term::new("feedback.last_provider", Type::Text, "the name of the provider that said it"),
+    Term::new("feedback.recent", Type::List, "the tools of the last 40 calls, the latest at the end"),
+    Term::new(
+        "deadline.remaining_s",
+        Type::Number,
+        "seconds to the deadline; without end, where none is set",
+    ),
 ]);
 
 /// The names of alert conditions.
@@ -103,11 +123,17 @@ fn compile_glob(pattern: &str) -> Result<Glob, String> {
 pub(crate) struct EventScope<'a> {
     context: &'a Context<'a>,
     places: OnceCell<Option<Vec<String>>>,
+    past: OnceCell<Option<FeedbackPast>>,
 }
 
 impl<'a> EventScope<'a> {
     pub(crate) fn new(context: &'a Context<'a>) -> Self {
-        EventScope { context, places: OnceCell::new() }
+        EventScope { context, places: OnceCell::new(), past: OnceCell::new() }
+    }
+
+    /// The calls and the feedback so far.
+    fn past(&self) -> Option<&FeedbackPast> {
+        self.past.get_or_init(|| feedback_past(self.context).ok()).as_ref()
     }
 
     /// The target files as places, so that `src/../.env` is `.env`: what each path says, and where its links lead.
@@ -256,6 +282,20 @@ impl Scope for EventScope<'_> {
             "stop_reason" => text(event.stop_reason.as_deref()),
             "last_assistant" => text(event.last_assistant.as_deref()),
             "available_tools" => event.available_tools.as_deref().map_or(Value::Unknown, Value::list),
+            "feedback.calls" => count(self.past().map(|past| past.calls)),
+            "feedback.calls_since" => count(self.past().map(|past| past.calls_since)),
+            "feedback.calls_since_any" => count(self.past().map(|past| past.calls_since_any)),
+            // Before the first time it is an empty text and not unknown: it is known that nothing was said.
+            "feedback.last" => text(self.past().map(|past| past.last.as_deref().unwrap_or_default())),
+            "feedback.last_provider" => {
+                text(self.past().map(|past| past.last_provider.as_deref().unwrap_or_default()))
+            }
+            "feedback.recent" => self.past().map_or(Value::Unknown, |past| Value::list(&past.recent)),
+            "deadline.remaining_s" => match (self.context.deadline(), event.time) {
+                (Ok(Some(deadline)), Some(now)) => Value::Number(deadline.duration_since(now).as_secs_f64()),
+                (Ok(Some(_)), None) | (Err(_), _) => Value::Unknown,
+                (Ok(None), _) => Value::Number(f64::INFINITY),
+            },
             // A name of the vocabulary without a line here would be unknown, which fails closed; a test forbids it.
             _ => Value::Unknown,
         }

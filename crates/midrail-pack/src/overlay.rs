@@ -4,6 +4,8 @@
 //! are guardrails and rules, by the id that they go by where they give none. Every other list, and every scalar, is
 //! replaced.
 
+use midrail_guardrails::FEEDBACK_TITLES as TITLES;
+
 use crate::yaml::{Node, NodeValue};
 
 /// The environments that a pack has overlays for.
@@ -74,7 +76,12 @@ fn id(item: &Node) -> Option<String> {
         };
         return Some(format!("require_before:{tools}"));
     }
-    let kinds = ["read_before_write", "sequential", "keyed"];
+    if let Some(feedback) = item.get("feedback").filter(|feedback| feedback.as_map().is_some()) {
+        let name = feedback.get("name").or_else(|| item.get("name")).and_then(Node::as_text);
+        let what = || TITLES.iter().find(|(key, _)| feedback.get(key).is_some());
+        return name.map(str::to_owned).or_else(|| Some(format!("feedback:{}", what()?.0)));
+    }
+    let kinds = ["read_before_write", "sequential", "keyed", "completion"];
     kinds.iter().find(|kind| item.get(kind).is_some()).map(|kind| (*kind).to_owned())
 }
 

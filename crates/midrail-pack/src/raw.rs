@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use midrail_core::{Category, Effect, EventKind, Mode, OnFault, Risk, Scope};
-use midrail_guardrails::{Freshness, NewFiles, OwnWrites, ReadBeforeWrite};
+use midrail_guardrails::{Completion, Feedback, Freshness, NewFiles, OwnWrites, ReadBeforeWrite};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::case::Case;
-use crate::scalar::{Many, Seconds, Text, guards, present};
+use crate::scalar::{Many, Seconds, Text, When, completing, guards, present};
 
 /// A pack: a versioned file of guardrails and settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,9 @@ pub struct Pack {
     /// Settings for all guardrails of the pack that do not say otherwise.
     #[serde(default, skip_serializing_if = "is_default")]
     pub defaults: Defaults,
+    /// When every run has to be finished: a time, or how long after the first event of its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<When>,
     /// Definitions of agents: who they are, what they may touch and spend.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<String, AgentDefinition>,
@@ -142,9 +145,20 @@ pub struct AgentDefinition {
     /// Money it may spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_budget: Option<f64>,
+    /// When its runs have to be finished: a time, or how long after the first event of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<When>,
+    /// What it has to have done when it stops: the settings of `completion`, and beside them `id`, `max_attempts`,
+    /// `on_exhausted`, `when`, `mode`, `reason`, `advice`, `approver` of the guardrail.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "completing")]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    pub completion: Option<Guard>,
     /// Guardrails for this agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "guards")]
     pub guardrails: Vec<Guard>,
+    /// What it is told from time to time, with the results of its calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feedback: Vec<Provider>,
     /// Parts of the definition with tools and guardrails of their own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sections: BTreeMap<String, Section>,
@@ -154,6 +168,24 @@ impl AgentDefinition {
     /// The role that it holds for, where it is called `name`.
     pub fn role_or<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.role.as_deref().or_else(|| self.id.is_empty().then_some(name))
+    }
+}
+
+/// A feedback provider of a definition: a guardrail of which the pack writes the feedback alone.
+#[derive(Debug, Clone, PartialEq, Default, JsonSchema)]
+#[schemars(transparent)]
+pub struct Provider(#[schemars(with = "Feedback")] pub Guard);
+
+impl<'de> Deserialize<'de> for Provider {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let feedback = Feedback::deserialize(deserializer)?;
+        Ok(Provider(Guard { feedback: Some(feedback), ..Guard::default() }))
+    }
+}
+
+impl Serialize for Provider {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.feedback.serialize(serializer)
     }
 }
 
@@ -197,13 +229,16 @@ pub struct TaskDefinition {
     /// Money that may be spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_budget: Option<f64>,
+    /// When it has to be finished: a time, or how long after the first event of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<When>,
     /// Tools that the task adds to those of its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_tools: Option<Vec<String>>,
 }
 
 /// A guardrail: what it checks (one of `use`, `check`, `read_before_write`, `require_before`, `sequential`, `keyed`,
-/// `rules`), when it applies, and what its objection leads to. One that checks nothing objects whenever it applies.
+/// `rules`, `feedback`, `completion`), when it applies, and what its objection leads to. One that checks nothing objects whenever it applies.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(transform = crate::scalar::or_text)]
@@ -246,6 +281,13 @@ pub struct Guard {
     /// Several rules under one id; the first that denies speaks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<Rule>>,
+    /// Something that the agent is told from time to time, with the results of its calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
+    /// What an agent has to have done when it stops.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schemars(with = "Option<Completion>")]
+    pub completion: Option<Completion>,
 
     /// The kinds of event that it is asked about.
     #[serde(skip_serializing_if = "Many::is_empty")]

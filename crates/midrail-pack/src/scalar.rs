@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
+use midrail_core::Deadline;
 pub use midrail_guardrails::Seconds;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -79,6 +80,54 @@ impl<T: JsonSchema> JsonSchema for Many<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let one = generator.subschema_for::<T>();
         json_schema!({"anyOf": [one, {"type": "array", "items": one}]})
+    }
+}
+
+/// When something has to be finished: a time, or a duration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct When(pub Deadline);
+
+impl Serialize for When {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Deadline::At(time) => serializer.serialize_str(&time.to_string()),
+            Deadline::After(seconds) => serializer.serialize_f64(seconds),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for When {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "a time such as `2026-11-15T18:00:00Z`, or a duration such as `90m` or `2h`";
+        let value = serde_json::Value::deserialize(deserializer)?;
+        if let Some(Ok(time)) = value.as_str().map(str::parse) {
+            return Ok(When(Deadline::At(time)));
+        }
+        match serde_json::from_value::<Seconds>(value) {
+            Ok(Seconds(seconds)) => Ok(When(Deadline::After(seconds))),
+            Err(_) => Err(D::Error::custom(format!("this is not {expected}"))),
+        }
+    }
+}
+
+impl std::str::FromStr for When {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
+    }
+}
+
+impl JsonSchema for When {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TimeOrDuration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A time such as `2026-11-15T18:00:00Z`, a number of seconds, or a duration such as `90m`.",
+            "anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]
+        })
     }
 }
 
@@ -165,6 +214,26 @@ pub(crate) fn guards<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<G
 
     let items = Vec::<Item>::deserialize(deserializer)?;
     Ok(items.into_iter().map(|Item(guard)| guard).collect())
+}
+
+/// What a definition says of completion, as the guardrail that it is: settings, and some keys of the guardrail itself.
+pub(crate) fn completing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Guard>, D::Error> {
+    const OF_GUARDRAIL: &[&str] =
+        &["id", "max_attempts", "on_exhausted", "when", "mode", "reason", "advice", "approver"];
+    let Some(mut rest) = Option::<serde_json::Map<String, serde_json::Value>>::deserialize(deserializer)?
+    else {
+        return Ok(None);
+    };
+    // As it is written again: the guardrail itself.
+    if !rest.contains_key("completion") {
+        let mut guard = serde_json::Map::new();
+        for name in OF_GUARDRAIL {
+            guard.extend(rest.remove(*name).map(|value| ((*name).to_owned(), value)));
+        }
+        guard.insert("completion".to_owned(), rest.into());
+        rest = guard;
+    }
+    Guard::deserialize(serde_json::Value::Object(rest)).map(Some).map_err(D::Error::custom)
 }
 
 /// The schema of a guardrail also takes a bare name.

@@ -413,6 +413,14 @@ impl<'c> Player<'c> {
                 differ(field, format!("… {part} …"), found.to_owned(), found.contains(part));
             }
         }
+        if let Some(providers) = &expect.providers {
+            let name = |block: &String| {
+                let rest = block.strip_prefix("<feedback provider='")?;
+                Some(rest.split_once('\'')?.0.to_owned())
+            };
+            let found: Vec<String> = decision.feedback.iter().filter_map(name).collect();
+            differ("providers", providers.join(", "), found.join(", "), *providers == found);
+        }
         for (key, value) in &expect.metadata {
             let found = decision.metadata.get(key);
             let text = found.map_or("nothing".to_owned(), ToString::to_string);

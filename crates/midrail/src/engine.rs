@@ -18,7 +18,7 @@ use crate::session::SessionHandle;
 use crate::walk::Walk;
 
 /// Rounds of fetching that one decision may take. Each one asks for something that the last one made known.
-pub(crate) const MAX_ROUNDS: usize = 8;
+pub(crate) const MAX_ROUNDS: usize = 12;
 
 /// Tries against others that change the same session at the same time.
 pub(crate) const MAX_TRIES: usize = 1_000;

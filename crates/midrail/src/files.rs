@@ -175,6 +175,15 @@ impl Files {
         }
     }
 
+    /// How many files fit any of these patterns.
+    pub(crate) fn count(&self, root: Option<&Path>, patterns: &[String]) -> Fact {
+        match self {
+            Files::Disk => probes::count(root, patterns),
+            Files::World(World { files, .. }) => probes::count_of(&lock(files), patterns),
+            Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
+        }
+    }
+
     /// What the repository is at.
     pub(crate) fn git(&self, root: Option<&Path>) -> Fact {
         match self {

@@ -27,6 +27,7 @@ mod clock;
 pub mod detection;
 mod engine;
 mod files;
+mod limits;
 mod load;
 mod notices;
 mod people;
@@ -47,6 +48,7 @@ pub use asynchronous::Deciding;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, EngineError, Listener};
 pub use files::{Files, World};
+pub use limits::Limits;
 pub use load::{Cache, Load, LoadError, Loaded, Mark};
 pub use midrail_core::{
     Action, ActionType, Agent, ApprovalKind, ApprovalRequest, Aside, AuditRef, Authorities, Autonomy, Bypass,
@@ -70,4 +72,4 @@ pub use permit::{CallError, Permit};
 pub use reload::{Reload, Reloader, Reloads};
 pub use session::SessionHandle;
 pub use standing::{Lock, Quarantined, TaskState, TaskStatus};
-pub use walk::folder_of;
+pub use walk::{beginning_of, folder_of};

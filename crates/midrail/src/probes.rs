@@ -7,4 +7,4 @@ mod tree;
 
 pub(crate) use command::run;
 pub(crate) use git::state as git;
-pub(crate) use tree::{digest as tree, digest_of as tree_of};
+pub(crate) use tree::{count, count_of, digest as tree, digest_of as tree_of};

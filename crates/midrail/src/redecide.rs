@@ -208,6 +208,7 @@ fn fact(key: &FactKey, record: &Record) -> Option<Fact> {
         | FactKey::File(_)
         | FactKey::Command(_)
         | FactKey::Tree(_)
+        | FactKey::Count(_)
         | FactKey::Git
         | FactKey::Answer(_) => None,
     })

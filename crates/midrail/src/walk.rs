@@ -8,8 +8,8 @@ use std::thread;
 
 use jiff::Timestamp;
 use midrail_core::{
-    Aside, Changes, Decision, Event, Fact, FactKey, Facts, Finding, Needs, Policy, PolicyDenied, Record,
-    Session, action_text, evaluate, standing_keys,
+    Aside, BEGAN, Changes, Decision, Event, Fact, FactKey, Facts, Finding, Needs, Policy, PolicyDenied,
+    Record, Session, action_text, evaluate, standing_keys,
 };
 use midrail_detect::secrets::{self, Mask};
 use midrail_detect::{action, of_event};
@@ -31,6 +31,13 @@ pub fn folder_of(store: &dyn Store, event: &Event) -> Result<Option<PathBuf>, St
     let Some(session) = &event.session else { return Ok(None) };
     let slices = store.load(session, &[ROOT])?;
     Ok(slices.into_iter().next().and_then(|slice| slice.value?.as_str().map(PathBuf::from)))
+}
+
+/// When an event's session began, where it has a deadline and has begun.
+pub fn beginning_of(store: &dyn Store, event: &Event) -> Result<Option<Timestamp>, StoreError> {
+    let Some(session) = &event.session else { return Ok(None) };
+    let slices = store.load(session, &[BEGAN])?;
+    Ok(slices.into_iter().next().and_then(|slice| slice.value?.as_str()?.parse().ok()))
 }
 
 /// One event on its way.
@@ -57,7 +64,7 @@ const AT_A_TIME: usize = 8;
 
 /// Whether fetching a fact can take long.
 fn is_dear(key: &FactKey) -> bool {
-    matches!(key, FactKey::Command(_) | FactKey::Tree(_))
+    matches!(key, FactKey::Command(_) | FactKey::Tree(_) | FactKey::Count(_))
 }
 
 impl<'e> Walk<'e> {
@@ -239,6 +246,7 @@ impl<'e> Walk<'e> {
             FactKey::Script(place) => self.engine.files().script(root, place),
             FactKey::Command(run) => self.engine.files().command(root, run, self.engine.fingerprint_key()),
             FactKey::Tree(patterns) => self.engine.files().tree(root, patterns),
+            FactKey::Count(patterns) => self.engine.files().count(root, patterns),
             FactKey::Git => self.engine.files().git(root),
             FactKey::Answer(name) => Fact::Unavailable(format!("no probe answers `{name}`")),
         }

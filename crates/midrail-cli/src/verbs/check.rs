@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use midrail::store::Keys;
 use midrail::{Cache, Decision, Effect, Engine, Event, Load, Loaded, SqliteStore, places};
 use midrail_doors::wire::{self, WireError};
@@ -15,6 +16,7 @@ use crate::decision;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::input::{self, Packs, StoreFile};
+use crate::limits::LimitArgs;
 use crate::output::Output;
 use crate::when;
 
@@ -32,6 +34,8 @@ pub(crate) struct Args {
     /// The folder that paths are resolved against [default: the event's cwd, else this folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Decide a stream: one event a line, one answer each as it comes. The packs are those of this folder, and are read
     /// again when they change
     #[arg(long)]
@@ -64,7 +68,7 @@ pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, Failure> {
     }
     let project = folder.and_then(|folder| places::project(&folder).or(Some(folder)));
     let revision = loaded.policy.revision().clone();
-    match store.and_then(|store| decide(&args, store, project, loaded, event.clone())) {
+    match store.and_then(|store| decide(&args, store, project, loaded, &mut event)) {
         Ok((engine, decision)) => {
             print(&event, &decision, engine.how_to_ask(&decision), output)?;
             // The answer does not wait for notices that are still under way.
@@ -109,8 +113,9 @@ fn decide(
     store: SqliteStore,
     project: Option<PathBuf>,
     loaded: Loaded,
-    event: Event,
+    event: &mut Event,
 ) -> Result<(Engine, Decision), Failure> {
+    args.limits.limits().apply(event, &store, Timestamp::now())?;
     let own = input::own_places(store.path());
     let mut engine = Engine::builder(loaded.policy, &loaded.source).store(Arc::new(store)).own_places(own);
     if let Some(root) = &args.root {
@@ -120,8 +125,8 @@ fn decide(
     }
     let engine = engine.build()?;
     let decision = match args.wait {
-        Some(at_most) => engine.try_decide_and_wait(event, at_most)?,
-        None => engine.try_decide(event)?,
+        Some(at_most) => engine.try_decide_and_wait(event.clone(), at_most)?,
+        None => engine.try_decide(event.clone())?,
     };
     Ok((engine, decision))
 }

@@ -159,3 +159,38 @@ fn an_event_can_be_a_file_or_standard_input() {
     world.run(&["check", &path]).code(0);
     world.feed(&["check", "-"], before("x", json!({})).to_string()).code(0);
 }
+
+#[test]
+fn limits_of_the_command_line_hold_for_events_that_bring_none() {
+    let world = World::with_pack("pack: p\nguardrails:\n  - completion: {files: [a.txt]}\n");
+    let event =
+        |kind: &str, time: &str| json!({"kind": kind, "session": "s", "time": time, "tool": {"name": "t"}});
+    let check = |args: &[&str], event: &serde_json::Value| {
+        let args: Vec<&str> = ["check", "--json"].iter().chain(args).copied().collect();
+        world.feed(&args, event.to_string()).json()
+    };
+    let two_hours = &["--deadline", "2h"][..];
+    assert_eq!(check(two_hours, &event("before_tool", "2026-11-15T10:00:00Z"))["effect"], "allow");
+    let later = check(two_hours, &event("before_tool", "2026-11-15T11:00:00Z"));
+    assert_eq!((&later["effect"], &later["autonomy"]), (&json!("allow"), &json!("strict")));
+    assert_eq!(check(two_hours, &event("before_stop", "2026-11-15T11:30:00Z"))["effect"], "retry");
+    // The two hours began with the first event, in another process.
+    assert_eq!(check(two_hours, &event("before_tool", "2026-11-15T12:00:00Z"))["autonomy"], "halt");
+    assert_eq!(check(two_hours, &event("before_stop", "2026-11-15T12:00:00Z"))["effect"], "allow");
+    let mut own = event("before_tool", "2026-11-15T12:00:00Z");
+    own["deadline"] = json!("2026-11-16T12:00:00Z");
+    assert_eq!(check(two_hours, &own)["effect"], "allow");
+
+    let mut used = event("before_tool", "2026-11-15T10:00:00Z");
+    used["session"] = json!("other");
+    used["usage"] = json!({"tokens": 100, "cost": 2.5});
+    assert_eq!(check(&["--token-budget", "100"], &used)["autonomy"], "halt");
+    assert_eq!(check(&["--cost-budget", "2.50"], &used)["autonomy"], "halt");
+    assert_eq!(check(&["--token-budget", "1000", "--time-budget", "1h"], &used)["effect"], "allow");
+    let at = &["--deadline", "2026-11-15T09:00:00Z", "--stream"][..];
+    assert_eq!(check(at, &used)["autonomy"], "halt");
+    for wrong in [["--deadline", "soon"], ["--cost-budget", "-1"], ["--time-budget", "x"]] {
+        let args: Vec<&str> = ["check"].iter().chain(&wrong).copied().collect();
+        assert_ne!(world.feed(&args, used.to_string()).code, 0, "{wrong:?}");
+    }
+}

@@ -48,7 +48,7 @@ fn an_agent_is_kept_from_work_and_let_go_by_key_alone() {
     };
     lift("rob", "--key-fd 3 3< rob.key").code(1).complains("cannot lift a quarantine");
     lift("olga", "--key-fd 3 3< rob.key").code(1).complains("no approver `olga` with this key");
-    lift("olga", "--key-fd 3 3< empty.key").code(1).complains("there is nothing in it");
+    lift("olga", "--key-fd 3 3< empty.key").code(1).complains("no key was given");
     lift("olga", "--key-fd 9").code(1).complains("file descriptor 9");
     world.check(&event("eve")).code(2);
     assert_eq!(engine(&world).store().counters().unwrap()["wrong_approver_keys"], 1);

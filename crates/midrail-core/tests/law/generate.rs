@@ -190,7 +190,7 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
         prop_oneof![3 => Just(Mode::Enforce), 1 => Just(Mode::Shadow)],
         faults(),
         faults(),
-        faults(),
+        of(faults()),
         0_u32..4,
         0_u32..4,
         select(&[60_u32, 1_800][..]),
@@ -309,6 +309,7 @@ fn backings() -> BoxedStrategy<Backing> {
                 .prop_map(|status| ("shared/task/t-1".to_owned(), json!({"status": status}))),
             (0_u32..120).prop_map(|tokens| ("shared/spent/t-1".to_owned(), json!({"tokens": tokens}))),
             Just(("spent/".to_owned(), json!({"tokens": 90.0, "since": minute(-5).to_string()}))),
+            (-9_i64..2).prop_map(|at| ("began".to_owned(), json!(minute(at).to_string()))),
         ],
         0..2,
     );
@@ -397,13 +398,16 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
     );
     let text = words(&["my password is hunter2 é", "hello"]);
     let time = weighted(0.9, (0_i64..3).prop_map(minute));
+    let deadline = weighted(0.15, (-1_i64..9).prop_map(minute));
+    let time = (time, deadline);
     (kinds(), weighted(0.9, tool), result, of(who), of(text), time, of(words(&["p-1", "p-2"])), of(usage))
-        .prop_map(|(kind, tool, result, who, text, time, prompt, usage)| {
+        .prop_map(|(kind, tool, result, who, text, (time, deadline), prompt, usage)| {
             let is_tool = matches!(kind, EventKind::BeforeTool | EventKind::AfterTool);
             let is_handoff = matches!(kind, EventKind::BeforeHandoff | EventKind::AfterHandoff);
             let (agent, task) = who.unzip();
             Event {
                 time,
+                deadline,
                 agent,
                 task,
                 prompt,

@@ -261,9 +261,10 @@ fn of_two_with_as_few_tries_left_the_first_is_told() {
 #[test]
 fn used_up_tries_lead_to_what_the_spec_says() {
     for (on_exhausted, expected) in [
-        (OnFault::Escalate, Effect::Escalate),
-        (OnFault::Block, Effect::Block),
-        (OnFault::Allow, Effect::Warn),
+        (None, Effect::Escalate),
+        (Some(OnFault::Escalate), Effect::Escalate),
+        (Some(OnFault::Block), Effect::Block),
+        (Some(OnFault::Allow), Effect::Warn),
     ] {
         let mut run = Run::new(&[Plan { max_attempts: 2, on_exhausted, ..says("a", Effect::Retry) }]);
         assert_eq!(run.feed(&write("a.rs")).effect, Effect::Retry);
@@ -276,11 +277,23 @@ fn used_up_tries_lead_to_what_the_spec_says() {
 
 #[test]
 fn an_agent_whose_tries_are_used_up_may_stop_with_a_warning() {
-    let stubborn = Plan { max_attempts: 1, on_exhausted: OnFault::Block, ..says("a", Effect::Retry) };
-    let mut run = Run::new(&[stubborn]);
     let stop = Event::new(EventKind::BeforeStop);
-    assert_eq!(run.feed(&stop).effect, Effect::Retry);
-    assert_eq!(run.feed(&stop).effect, Effect::Warn);
+    for (on_exhausted, expected) in [
+        (None, Effect::Warn),
+        (Some(OnFault::Allow), Effect::Warn),
+        (Some(OnFault::Escalate), Effect::Escalate),
+        (Some(OnFault::Block), Effect::Block),
+    ] {
+        let stubborn = Plan { max_attempts: 1, on_exhausted, ..says("a", Effect::Retry) };
+        let mut run = Run::new(&[stubborn]);
+        let first = run.feed(&stop);
+        assert_eq!((first.effect, first.notices.len()), (Effect::Retry, 0));
+        let second = run.feed(&stop);
+        assert_eq!(second.effect, expected);
+        // Whoever runs the agent hears of work that ends unfinished.
+        let told: Vec<&str> = second.notices.iter().map(|notice| notice.to.as_str()).collect();
+        assert_eq!(told, if expected == Effect::Warn { vec!["orchestrator"] } else { vec![] });
+    }
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn a_revision_tells_when_a_guardrail_is_asked_and_who_decides_for_it() {
         ("tasks", with(|spec| spec.tasks = vec!["nothing".to_owned()])),
         ("reason", with(|spec| spec.reason = Some("house rule".to_owned()))),
         ("advice", with(|spec| spec.advice = Some("ask ada".to_owned()))),
-        ("on_exhausted", with(|spec| spec.on_exhausted = OnFault::Allow)),
+        ("on_exhausted", with(|spec| spec.on_exhausted = Some(OnFault::Allow))),
         ("approver", with(|spec| spec.approver = "anyone".to_owned())),
         ("approval_timeout_s", with(|spec| spec.approval_timeout_s = 1)),
         ("per_prompt", with(|spec| spec.per_prompt = true)),

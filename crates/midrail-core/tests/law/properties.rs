@@ -34,7 +34,7 @@ fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
     let task = event.task_id();
     let tool = event.tool_name().unwrap_or_default();
     let mut keys = midrail_core::standing_keys(event, "s-1");
-    keys.extend(["spent/".to_owned(), format!("shared/spent/{task}")]);
+    keys.extend(["spent/".to_owned(), format!("shared/spent/{task}"), "began".to_owned()]);
     keys.extend(backing.slices.keys().cloned());
     for Plan { id: whole_id, does, when, learns, .. } in &case.plans {
         let id = key_part(whole_id);

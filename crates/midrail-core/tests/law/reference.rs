@@ -179,6 +179,7 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         outcome.changes.insert(format!("shared/quarantine/{}", actor(backing, event)), Some(quarantine));
     }
     outcome.changes.extend(spent(backing, event));
+    outcome.changes.extend(began(backing, event));
 
     // Once it is decided, those that watch learn from it.
     for plan in &chain {
@@ -286,11 +287,31 @@ fn left(backing: &Backing, event: &Event) -> Result<f64, String> {
         let used = since.map_or(0.0, |since| now.duration_since(since).as_secs_f64().max(0.0));
         left = left.min((budget - used) / budget);
     }
+    if let Some(deadline) = event.deadline {
+        let began = slice(backing, "began")?.and_then(|began| began.as_str()).map(str::to_owned);
+        let now = event.time.ok_or("the event tells no time")?;
+        let began: jiff::Timestamp = began.and_then(|text| text.parse().ok()).unwrap_or(now).min(now);
+        let (all, rest) =
+            (deadline.duration_since(began).as_secs_f64(), deadline.duration_since(now).as_secs_f64());
+        left = left.min(if rest > 0.0 { rest / all } else { 0.0 });
+    }
     Ok(left.max(0.0))
 }
 
 fn spent_key(task: &str) -> String {
     if task.is_empty() { "spent/".to_owned() } else { format!("shared/spent/{task}") }
+}
+
+/// When the run began is kept once somebody sets it a deadline.
+fn began(backing: &Backing, event: &Event) -> Changes {
+    let is_made =
+        matches!(event.kind, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered);
+    match (event.deadline, event.time, slice(backing, "began")) {
+        (Some(_), Some(time), Ok(None)) if !is_made => {
+            Changes::from([("began".to_owned(), Some(json!(time.to_string())))])
+        }
+        _ => Changes::new(),
+    }
 }
 
 /// What is added to the sum of a task that has a budget.
@@ -491,10 +512,10 @@ fn count_a_try(plan: &Plan, voice: &mut Voice, key: String, so_far: u64, event: 
     if so_far >= u64::from(plan.max_attempts) {
         voice.verdict.reason += &format!(" (its {} tries are used up)", plan.max_attempts);
         voice.verdict.effect = match plan.on_exhausted {
-            _ if event.kind == EventKind::BeforeStop => Effect::Warn,
-            OnFault::Allow => Effect::Warn,
-            OnFault::Escalate => Effect::Escalate,
-            OnFault::Block => Effect::Block,
+            None if event.kind == EventKind::BeforeStop => Effect::Warn,
+            Some(OnFault::Allow) => Effect::Warn,
+            None | Some(OnFault::Escalate) => Effect::Escalate,
+            Some(OnFault::Block) => Effect::Block,
         };
         return;
     }

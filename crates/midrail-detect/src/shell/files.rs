@@ -128,7 +128,7 @@ fn into_folder(operands: &[&Arg], found: &mut Found) {
     for source in sources {
         let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         if !name.is_empty() && name != "." && name != ".." {
-            found.add(&Arg::known(&format!("{}/{name}", folder.trim_end_matches('/'))), false, true);
+            found.add(&Arg::known(format!("{}/{name}", folder.trim_end_matches('/'))), false, true);
         }
     }
 }
@@ -254,10 +254,10 @@ fn git(invocation: &Invocation, found: &mut Found) {
         }
         "clone" | "init" | "submodule" => {
             // The folder that it is made in stands last.
-            let words = rest.iter().filter(|arg| !arg.text.starts_with('-'));
+            let mut words = rest.iter().filter(|arg| !arg.text.starts_with('-'));
             let fewest = if verb == "clone" { 2 } else { 1 };
             if words.clone().count() >= fewest
-                && let Some(folder) = words.last()
+                && let Some(folder) = words.next_back()
             {
                 found.add(folder, false, true);
             }

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use midrail_core::{Context, Effect, Guardrail, Spec, Tools};
+use midrail_core::{Condition, Context, Effect, Guardrail, Spec, Tools};
 use midrail_guardrails::{
-    Key, KeyedDependency, KeyedRule, Page, ReadBeforeWrite, RuleSet, SequentialDependency,
+    Completion, Feedback, Key, KeyedDependency, KeyedRule, Page, ReadBeforeWrite, RuleSet,
+    SequentialDependency,
 };
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Compiler, Issue, key as pointer};
 use crate::decode::in_plain_words;
 use crate::expr::Expected;
 use crate::raw::{Guard, KeySource, RequireBefore};
-use crate::rule::{CustomCheck, Deferred, key, worded};
+use crate::rule::{CustomCheck, Deferred, When, key, worded};
 use crate::scalar::Many;
 
 type Check = Option<Arc<dyn Guardrail>>;
@@ -30,6 +32,8 @@ impl Compiler<'_> {
             ("sequential", guard.sequential.is_some()),
             ("keyed", guard.keyed.is_some()),
             ("rules", guard.rules.is_some()),
+            ("feedback", guard.feedback.is_some()),
+            ("completion", guard.completion.is_some()),
         ]
         .into_iter()
         .filter_map(|(name, is_there)| is_there.then_some(name))
@@ -51,7 +55,7 @@ impl Compiler<'_> {
             return None;
         }
         let inner = match page {
-            Some(page) => self.built_in(at, guard, page)?,
+            Some(page) => self.built_in(at, guard, page, spec)?,
             None => return self.custom(at, guard, spec),
         };
         if guard.user_message.is_none() && guard.corrective_message.is_none() {
@@ -60,7 +64,10 @@ impl Compiler<'_> {
         Some(worded(inner, guard.user_message.clone(), guard.corrective_message.clone()))
     }
 
-    fn built_in(&mut self, at: &str, guard: &Guard, page: &Page) -> Check {
+    fn built_in(&mut self, at: &str, guard: &Guard, page: &Page, spec: &Spec) -> Check {
+        if let Some(feedback) = &guard.feedback {
+            return self.feedback(at, guard, feedback, spec);
+        }
         if let Some(settings) = &guard.read_before_write {
             return self.read_before_write(&format!("{at}/read_before_write"), settings);
         }
@@ -80,7 +87,35 @@ impl Compiler<'_> {
                 rules.map(|(i, rule)| (format!("{at}/rules/{i}/require_before"), &rule.require_before));
             return self.rule_set(&format!("{at}/rules"), rules.collect());
         }
-        self.with_settings(&format!("{at}/with"), guard.with.as_ref(), page)
+        if let Some(completion) = &guard.completion {
+            // In a definition its settings stand with the keys of the guardrail.
+            let at = if at.ends_with("/completion") { at.to_owned() } else { format!("{at}/completion") };
+            return self.completion(&at, completion);
+        }
+        let at = format!("{at}/with");
+        let made = self.with_settings(&at, guard.with.as_ref(), page)?;
+        if page.id == super::COMPLETION {
+            let completion = guard.with.as_ref().and_then(|with| Completion::deserialize(with).ok());
+            return self.completion(&at, &completion.unwrap_or_default());
+        }
+        Some(made)
+    }
+
+    fn completion(&mut self, at: &str, completion: &Completion) -> Check {
+        let mut is_right = true;
+        let made = completion.compiled(&mut |below, source| {
+            let condition = self.expression(&format!("{at}{below}"), source, Expected::Bool);
+            is_right &= condition.is_some();
+            Some(Arc::new(When(condition?)))
+        });
+        match made {
+            Ok(made) => Some(made).filter(|_| is_right),
+            Err(problems) => {
+                let issue = |(below, what): (String, String)| Issue::new(format!("{at}{below}"), what);
+                self.issues.extend(problems.into_iter().map(issue));
+                None
+            }
+        }
     }
 
     /// A guardrail of the catalogue with the settings of a pack. All that is wrong with them is told: what is wrong is
@@ -125,6 +160,48 @@ impl Compiler<'_> {
             user_message: guard.user_message.clone(),
             corrective_message: guard.corrective_message.clone(),
         }))
+    }
+
+    fn feedback(&mut self, at: &str, guard: &Guard, feedback: &Feedback, spec: &Spec) -> Check {
+        // In a definition, nothing stands around it.
+        let is_alone = at.rsplit('/').nth(1) == Some("feedback");
+        let at = if is_alone { at.to_owned() } else { format!("{at}/feedback") };
+        let says = feedback.says();
+        let title = match says.as_slice() {
+            [(_, title)] => *title,
+            [] => {
+                let issue = Issue::new(&at, "this feedback does not say what the agent is told");
+                self.issues.push(
+                    issue.help("add `static: TEXT`; `midrail explain feedback` tells what else there is"),
+                );
+                return None;
+            }
+            [(first, _), others @ ..] => {
+                for (other, _) in others {
+                    let issue =
+                        Issue::new(format!("{at}/{other}"), format!("`{other}` does not go with `{first}`"));
+                    self.issues.push(issue.help("make it a feedback of its own"));
+                }
+                return None;
+            }
+        };
+        let should_run: Option<Arc<dyn Condition>> = match &feedback.should_run {
+            Some(source) => {
+                let expression = self.expression(&format!("{at}/should_run"), source, Expected::Bool)?;
+                Some(Arc::new(When(expression)))
+            }
+            None => None,
+        };
+        let named = feedback.name.as_ref().or(guard.name.as_ref()).or(guard.id.as_ref());
+        let name = match named {
+            Some(name) => name.clone(),
+            // The number that tells it from others of its kind.
+            None => match spec.id.rsplit_once('-') {
+                Some((_, number)) if number.parse::<u32>().is_ok() => format!("{title}-{number}"),
+                _ => title.to_owned(),
+            },
+        };
+        Some(Arc::new(feedback.provider(name, should_run)?))
     }
 
     fn read_before_write(&mut self, at: &str, settings: &ReadBeforeWrite) -> Check {

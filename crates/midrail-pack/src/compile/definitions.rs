@@ -6,6 +6,7 @@ use midrail_core::{Agent, Definition, Scope, Task};
 
 use super::{Bound, Compiler, Issue, key};
 use crate::raw::{AgentDefinition, TaskDefinition};
+use crate::scalar::When;
 
 impl<'p> Compiler<'p> {
     pub(super) fn agent(&mut self, name: &'p str, agent: &'p AgentDefinition) -> Definition {
@@ -40,11 +41,18 @@ impl<'p> Compiler<'p> {
                 additional_tools: agent.additional_tools.clone(),
                 ..Task::default()
             },
+            deadline: agent.deadline.map(|When(deadline)| deadline),
         };
         let whole =
             Bound { definition: Some(Arc::new(definition.clone())), agent: Some((name, agent)), tools: None };
         for (i, guard) in agent.guardrails.iter().enumerate() {
             self.guard(&format!("{at}/guardrails/{i}"), guard, &whole);
+        }
+        for (i, provider) in agent.feedback.iter().enumerate() {
+            self.guard(&format!("{at}/feedback/{i}"), &provider.0, &whole);
+        }
+        if let Some(guard) = &agent.completion {
+            self.guard(&format!("{at}/completion"), guard, &whole);
         }
         for (section_name, section) in &agent.sections {
             let at = format!("{at}/sections/{}", key(section_name));
@@ -83,6 +91,7 @@ impl<'p> Compiler<'p> {
                 additional_tools: task.additional_tools.clone(),
                 ..Task::default()
             },
+            deadline: task.deadline.map(|When(deadline)| deadline),
             ..Definition::default()
         }
     }

@@ -30,13 +30,20 @@ impl Compiler<'_> {
         let defaults = &pack.defaults;
         let for_all = |on_fault: Option<OnFault>| on_fault.filter(|_| always_on.is_none());
         let deep = page.is_some_and(|page| page.id == super::CLASSIFIER);
-        let fault = if deep { OnFault::Escalate } else { OnFault::Block };
+        let is_feedback = page.is_some_and(|page| page.id == super::FEEDBACK);
+        let fault = match (deep, is_feedback) {
+            (true, _) => OnFault::Escalate,
+            (false, true) => OnFault::Allow,
+            (false, false) => OnFault::Block,
+        };
+        // What a pack says for its gates is not meant for what only speaks.
+        let for_all = |on_fault: Option<OnFault>| for_all(on_fault).filter(|_| !is_feedback);
         spec.mode = guard.mode.or(pack.mode.filter(|_| always_on.is_none())).unwrap_or_default();
         spec.on_error = guard.on_error.or(for_all(defaults.on_error)).unwrap_or(fault);
         spec.on_missing = guard.on_missing.or(for_all(defaults.on_missing)).unwrap_or(spec.on_error);
         spec.warn_limit = guard.warn_limit.or(defaults.warn_limit).unwrap_or(spec.warn_limit);
         spec.max_attempts = guard.max_attempts.or(defaults.max_attempts).unwrap_or(spec.max_attempts);
-        spec.on_exhausted = guard.on_exhausted.or(defaults.on_exhausted).unwrap_or(spec.on_exhausted);
+        spec.on_exhausted = guard.on_exhausted.or(defaults.on_exhausted).or(spec.on_exhausted);
         if let Some(approver) = guard.approver.as_ref().or(defaults.approver.as_ref()) {
             spec.approver.clone_from(approver);
         }
@@ -47,7 +54,10 @@ impl Compiler<'_> {
         spec.category = guard.category.unwrap_or(spec.category);
         spec.reason.clone_from(&guard.reason);
         spec.advice.clone_from(&guard.advice);
-        spec.per_prompt = guard.scope == Some(StateScope::Prompt);
+        spec.per_prompt = match guard.scope {
+            Some(scope) => scope == StateScope::Prompt,
+            None => is_feedback,
+        };
         if !guard.on.is_empty() {
             spec.on.clone_from(&guard.on);
         }

@@ -154,6 +154,8 @@ fn essence(guard: &Guard) -> Guard {
         sequential: guard.sequential.clone(),
         keyed: guard.keyed.clone(),
         rules: guard.rules.clone(),
+        feedback: guard.feedback.clone(),
+        completion: guard.completion.clone(),
         agents: guard.agents.clone(),
         tasks: guard.tasks.clone(),
         ..Guard::default()

@@ -139,3 +139,50 @@ fn slips_in_definitions_are_told_at_their_place() {
     assert!(report.contains("unknown key `writes`") && report.contains("did you mean `write`?"), "{report}");
     assert!(report.contains("pack.yaml:4:16") && report.contains("pack.yaml:5:21"), "{report}");
 }
+
+#[test]
+fn completion_in_a_definition_is_a_guardrail_of_its_own() {
+    let source = "pack: p\nagents:\n  writer:\n    completion: {files: [a.txt], max_attempts: 1, on_exhausted: block}\n  coder:\n    completion: {files: [b.txt], id: mine}\n";
+    let stop = |role: &str| event(json!({"kind": "before_stop", "agent": {"role": role}}));
+    let mut world = World::of(source);
+    let decision = world.decide(&stop("writer"));
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Retry, Some("completion:writer")));
+    assert_eq!(world.decide(&stop("writer")).effect, Effect::Block);
+    let decision = world.decide(&stop("coder"));
+    assert_eq!((decision.by.as_deref(), decision.retry.unwrap().max_attempts), (Some("mine"), 10));
+    assert_eq!(world.decide(&stop("other")).effect, Effect::Allow);
+    assert_eq!(World::of(source).with_file("a.txt", "").decide(&stop("writer")).effect, Effect::Allow);
+    // What is kept of a pack is read back as the same.
+    let pack = crate::world::read("p.yaml", source).remove(0).pack;
+    let written = serde_json::to_value(&pack).unwrap();
+    assert_eq!(serde_json::from_value::<midrail_pack::Pack>(written).unwrap(), pack);
+}
+
+#[test]
+fn the_earliest_deadline_of_pack_agent_task_and_event_counts() {
+    let source = "pack: p\ndeadline: 2026-11-15T18:00:00Z\nagents:\n  dev: {deadline: 2h}\ntasks:\n  t: {deadline: 90m}\n";
+    let call = |time: &str, role: &str, task: &str| {
+        let time = format!("2026-11-15T{time}Z");
+        event(
+            json!({"kind": "before_tool", "time": time, "agent": {"role": role}, "task": {"id": task}, "tool": {"name": "x"}}),
+        )
+    };
+    let mut world = World::of(source);
+    let mut halts = |event: &Event| world.decide(event).autonomy == Some(midrail_core::Autonomy::Halt);
+    assert!(!halts(&call("10:00:00", "other", "other")));
+    assert!(!halts(&call("11:29:59", "dev", "t")));
+    assert!(halts(&call("11:30:00", "dev", "t")));
+    assert!(!halts(&call("11:59:59", "dev", "other")));
+    assert!(halts(&call("12:00:00", "dev", "other")));
+    assert!(!halts(&call("17:59:59", "other", "other")));
+    assert!(halts(&call("18:00:00", "other", "other")));
+    let mut early = call("10:30:00", "other", "other");
+    early.deadline = Some("2026-11-15T10:30:00Z".parse().unwrap());
+    assert!(halts(&early));
+    let pack = crate::world::read("p.yaml", source).remove(0).pack;
+    let written = serde_json::to_value(&pack).unwrap();
+    assert_eq!(serde_json::from_value::<midrail_pack::Pack>(written).unwrap(), pack);
+    for wrong in ["soon", "-1", "[]", "2026-13-01T00:00:00Z"] {
+        assert!(refused(&format!("pack: p\ndeadline: {wrong}\n")).contains("a duration such as"), "{wrong}");
+    }
+}

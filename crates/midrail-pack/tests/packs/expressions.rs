@@ -111,6 +111,13 @@ fn what_is_absent_is_unknown_unless_it_is_a_limit_or_a_count() {
             "tool.name",
             "event.kind",
             "session.*",
+            "feedback.calls",
+            "feedback.calls_since",
+            "feedback.calls_since_any",
+            "feedback.last",
+            "feedback.last_provider",
+            "feedback.recent",
+            "deadline.remaining_s",
         ]
     );
 }

@@ -140,7 +140,9 @@ impl World {
                 let value = serde_json::to_value(event).unwrap();
                 Fact::Findings(midrail_detect::of_event::injections(&value, b"key"))
             }
-            FactKey::Command(_) | FactKey::Tree(_) => Fact::Unavailable("not in this world".to_owned()),
+            FactKey::Command(_) | FactKey::Tree(_) | FactKey::Count(_) => {
+                Fact::Unavailable("not in this world".to_owned())
+            }
             FactKey::Git => Fact::Git(None),
             FactKey::Script(path) => {
                 let content = self.files.get(path).cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
 //! The state of a set of files as one digest: which there are, how large they are and when they last changed. Their
-//! content is not read.
+//! content is not read. Also how many they are.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -29,6 +29,22 @@ pub(crate) fn digest(root: Option<&Path>, patterns: &[String]) -> Fact {
     }
 }
 
+/// How many files below a folder fit any of these patterns.
+pub(crate) fn count(root: Option<&Path>, patterns: &[String]) -> Fact {
+    match root {
+        Some(root) => Walk::new(patterns, MAX_ENTRIES).count(root).unwrap_or_else(Fact::Unavailable),
+        None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
+    }
+}
+
+/// How many made-up files fit.
+pub(crate) fn count_of(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
+    let walk = Walk::new(patterns, MAX_ENTRIES);
+    let passed_over = |path: &str| path.split('/').any(|part| walk.passes_over(part));
+    let fitting = files.keys().filter(|path| walk.fits(path) && !passed_over(path));
+    Fact::Count(u64::try_from(fitting.count()).unwrap_or(u64::MAX))
+}
+
 /// The digest of made-up files.
 pub(crate) fn digest_of(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
     let walk = Walk::new(patterns, MAX_ENTRIES);
@@ -51,8 +67,24 @@ impl<'p> Walk<'p> {
         Walk { patterns, entries_left, started: Instant::now() }
     }
 
-    fn digest(mut self, root: &Path) -> Result<Fact, String> {
+    fn digest(self, root: &Path) -> Result<Fact, String> {
         let mut hash = Sha256::new();
+        self.each(root, |path, full, metadata| add(&mut hash, path, full, metadata))?;
+        Ok(Fact::Tree(hex(&hash.finalize())))
+    }
+
+    /// Links count where a file is behind them.
+    fn count(self, root: &Path) -> Result<Fact, String> {
+        let mut count = 0_u64;
+        self.each(root, |_, full, metadata| {
+            let is_file = if metadata.is_symlink() { full.is_file() } else { metadata.is_file() };
+            count = count.saturating_add(u64::from(is_file));
+        })?;
+        Ok(Fact::Count(count))
+    }
+
+    /// Visits every file that fits, in a fixed order.
+    fn each(mut self, root: &Path, mut visit: impl FnMut(&Path, &Path, &Metadata)) -> Result<(), String> {
         // Folders still to be looked at, the next one last.
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
@@ -68,12 +100,12 @@ impl<'p> Walk<'p> {
                         below.push(path);
                     }
                 } else if self.fits(&text) {
-                    add(&mut hash, &path, &full, &metadata);
+                    visit(&path, &full, &metadata);
                 }
             }
             folders.extend(below.into_iter().rev());
         }
-        Ok(Fact::Tree(hex(&hash.finalize())))
+        Ok(())
     }
 
     /// The names in a folder, in order. One that is gone has none.
@@ -319,6 +351,25 @@ mod tests {
             "{fact:?}"
         );
         assert!(matches!(digest(None, &[]), Fact::Unavailable(_)));
+    }
+
+    #[test]
+    fn files_that_fit_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["out/a.md", "out/deep/b.md", "out/c.txt", "target/d.md"] {
+            write(root, name, "1");
+        }
+        fs::create_dir_all(root.join("out/folder.md")).unwrap();
+        symlink(root.join("out/a.md"), root.join("out/link.md")).unwrap();
+        symlink(root.join("nowhere"), root.join("out/dangling.md")).unwrap();
+        let counted = |these: &[&str]| count(Some(root), &patterns(these));
+        assert_eq!(counted(&["out/**/*.md"]), Fact::Count(3));
+        assert_eq!(counted(&["**/*.md"]), Fact::Count(3));
+        assert_eq!(counted(&["nothing/**"]), Fact::Count(0));
+        assert!(matches!(count(None, &[]), Fact::Unavailable(_)));
+        let files = ["out/a.md", "target/d.md"].map(|name| (name.to_owned(), String::new())).into();
+        assert_eq!(count_of(&files, &patterns(&["**/*.md"])), Fact::Count(1));
     }
 
     #[test]

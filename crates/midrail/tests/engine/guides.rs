@@ -45,3 +45,17 @@ fn every_case_and_every_test_of_a_pack_passes() {
     }
     assert!(count >= 5, "only {count} cases are shown");
 }
+
+/// Everything that an agent is held to fits on one page. The tests of the pack itself run above.
+#[test]
+fn a_whole_definition_takes_less_than_forty_lines() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/definition.md");
+    let text = fs::read_to_string(path).unwrap();
+    let block = markdown_blocks(&text).next().unwrap();
+    let (definition, tests) = block.split_once("\ntests:\n").unwrap();
+    assert!(definition.lines().count() < 40, "{}", definition.lines().count());
+    let document = Document::read("definition.yaml", block, None).unwrap();
+    let agents = &document.first().unwrap().pack.agents;
+    assert!(agents.values().all(|agent| agent.completion.is_some() && !agent.guardrails.is_empty()));
+    assert!(agents.len() == 1 && !tests.is_empty());
+}

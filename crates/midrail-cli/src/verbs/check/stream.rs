@@ -4,6 +4,7 @@ use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use midrail::pack::diagnostic::visible;
 use midrail::{Engine, Event, EventKind, Load, Reload, Reloader, SqliteStore, places};
 use midrail_doors::wire::{self, MAX_EVENT, WireError};
@@ -20,9 +21,10 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let here = env::current_dir().ok();
     let load = Load { cache: cache(&store), ..args.packs.of_folder(here.clone()) };
     let loaded = load.load()?;
+    let store = Arc::new(store);
     let mut engine = Engine::builder(loaded.policy, &loaded.source)
         .own_places(input::own_places(store.path()))
-        .store(Arc::new(store));
+        .store(store.clone());
     if let Some(root) = &args.root {
         engine = engine.root(root);
     } else if let Some(here) = &here {
@@ -32,6 +34,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let _reloader = Reloader::start(&engine, load, loaded.mark, tell)?;
 
     let here = here.map(|here| here.to_string_lossy().into_owned());
+    let limits = args.limits.limits();
     let mut exit = Exit::Good;
     while let Some(line) = lines.next()? {
         let decoded = line.and_then(|line| wire::decode(&line));
@@ -40,9 +43,10 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
                 if event.cwd.is_none() && args.root.is_none() {
                     event.cwd.clone_from(&here);
                 }
-                let decision = match args.wait {
-                    Some(at_most) => engine.decide_and_wait(event.clone(), at_most),
-                    None => engine.decide(event.clone()),
+                let decision = match (limits.apply(&mut event, &*store, Timestamp::now()), args.wait) {
+                    (Err(error), _) => refusal(&error.into()),
+                    (Ok(()), Some(at_most)) => engine.decide_and_wait(event.clone(), at_most),
+                    (Ok(()), None) => engine.decide(event.clone()),
                 };
                 (event, decision)
             }

@@ -112,6 +112,7 @@ fn in_words(fact: &Fact) -> String {
             None => format!("was ended by a signal after {} ms", end.took_ms),
         },
         Fact::Tree(digest) => format!("digest {}", short(digest, 24)),
+        Fact::Count(count) => count.to_string(),
         Fact::Git(None) => "no repository".to_owned(),
         Fact::Git(Some(git)) => {
             let branch = git.branch.as_deref().unwrap_or("no branch");

@@ -1,0 +1,316 @@
+//! Tests of completion.
+
+use super::*;
+use crate::testing::Run;
+use midrail_core::{CommandEnd, Decision, Event, Task, ToolResult, Usage};
+use serde_json::json;
+
+const ASKED: [EventKind; 3] = [EventKind::BeforeStop, EventKind::SessionEnd, EventKind::AfterTool];
+
+fn run_of(settings: Value) -> Run {
+    let completion: Completion = serde_json::from_value(settings).unwrap();
+    Run::on(completion.compiled(&mut |_, _| None).unwrap(), ASKED.to_vec())
+}
+
+fn stop() -> Event {
+    Event::new(EventKind::BeforeStop)
+}
+
+fn end() -> Event {
+    Event::new(EventKind::SessionEnd)
+}
+
+/// What the guardrail itself said.
+fn said(decision: &Decision) -> &str {
+    &decision.verdicts[0].reason
+}
+
+#[track_caller]
+fn is_incomplete(run: &mut Run, parts: &[&str]) {
+    let decision = run.decide(&stop());
+    assert_eq!(decision.effect, Effect::Retry, "{}", decision.reason);
+    for part in parts {
+        assert!(decision.reason.contains(part), "{}", decision.reason);
+    }
+    let message = decision.retry.unwrap().message;
+    assert!(message.starts_with(&decision.reason) && message.ends_with("and stop then."), "{message}");
+}
+
+#[track_caller]
+fn is_complete(run: &mut Run) {
+    let decision = run.decide(&stop());
+    assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Allow, ""));
+}
+
+#[test]
+fn at_most_three_files_are_named() {
+    let names = |count: usize| (0..count).map(|i| format!("f{i}.txt")).collect::<Vec<_>>();
+    is_incomplete(&mut run_of(json!({"files": names(1)})), &["1 required output file is missing: f0.txt."]);
+    is_incomplete(&mut run_of(json!({"files": names(3)})), &["3 required", "f0.txt, f1.txt, f2.txt"]);
+    let mut run = run_of(json!({"files": names(4)}));
+    is_incomplete(&mut run, &["4 required", "f0.txt, f1.txt, f2.txt..."]);
+    assert!(!run.decide(&stop()).reason.contains("f3.txt"));
+    // Only what is missing counts.
+    let mut run = run_of(json!({"files": names(4)})).with_file("f1.txt", "");
+    is_incomplete(&mut run, &["3 required", "f0.txt, f2.txt, f3.txt"]);
+    assert!(!run.decide(&stop()).reason.contains("..."));
+}
+
+#[test]
+fn paths_are_meant_from_the_root_wherever_the_agent_is() {
+    let mut run = run_of(json!({"files": ["./out/../a.txt"]})).with_file("a.txt", "");
+    assert_eq!(run.decide(&Event { cwd: Some("/elsewhere".into()), ..stop() }).effect, Effect::Allow);
+    // An ordinary file is no folder.
+    is_incomplete(&mut run_of(json!({"files": ["a.txt/"]})).with_file("a.txt", ""), &["a.txt/"]);
+}
+
+#[test]
+fn without_a_file_system_nothing_is_complete_but_nothing() {
+    is_incomplete(
+        &mut run_of(json!({"files": ["report.md"]})).without_files(),
+        &["No filesystem", "cannot verify the 1 required output file "],
+    );
+    is_incomplete(
+        &mut run_of(json!({"files": ["a", "b"]})).without_files(),
+        &["the 2 required output files"],
+    );
+    is_incomplete(&mut run_of(json!({"glob": "*.md"})).without_files(), &["No filesystem", "`*.md`"]);
+    is_complete(&mut run_of(json!({"files": []})).without_files());
+    is_complete(&mut run_of(json!({})).without_files());
+}
+
+#[test]
+fn all_ends_with_the_first_that_is_missing() {
+    let settings = json!({"all": [{"files": ["a"]}, {"files": ["b"]}, {"command": "make"}]});
+    let mut run = run_of(settings.clone());
+    is_incomplete(&mut run, &["missing: a."]);
+    assert!(!run.decide(&stop()).reason.contains('b'));
+    is_incomplete(&mut run_of(settings.clone()).with_file("a", ""), &["missing: b."]);
+    // Only now the command runs, which does not end in time.
+    let mut run = run_of(settings).with_file("a", "").with_file("b", "");
+    is_incomplete(&mut run, &["`make`", "did not end in time"]);
+    run.ends("make", 0, "");
+    is_complete(&mut run);
+    is_complete(&mut run_of(json!({"all": []})));
+}
+
+#[test]
+fn any_ends_with_the_first_that_is_complete() {
+    let settings = json!({"any": [{"command": "one"}, {"command": "two"}]});
+    let mut run = run_of(settings.clone());
+    run.ends("one", 0, "");
+    run.ends("two", 1, "");
+    is_complete(&mut run);
+    // The second was never run, so that nothing is kept of it.
+    assert!(run.slice("under-test/command-any-0/ran").is_some());
+    assert!(run.slice("under-test/command-any-1/ran").is_none());
+    let mut run = run_of(settings);
+    run.ends("one", 1, "");
+    run.ends("two", 2, "");
+    is_incomplete(
+        &mut run,
+        &["One of these is needed", "`one` exited with code 1", "`two` exited with code 2"],
+    );
+    // Files and a command beside each other are both needed.
+    let both = json!({"any": [{"files": ["a"], "command": "one"}, {"files": ["b"]}]});
+    let mut run = run_of(both).with_file("a", "");
+    run.ends("one", 1, "");
+    is_incomplete(&mut run, &["`one` exited", "missing: b."]);
+}
+
+#[test]
+fn commands_keep_their_outcomes_apart() {
+    let mut run = run_of(json!({"all": [{"command": "one"}, {"command": "two"}], "command": "three"}));
+    for command in ["one", "two", "three"] {
+        run.ends(command, 0, "");
+    }
+    is_complete(&mut run);
+    run.ends("two", 1, "");
+    is_complete(&mut run);
+    run.tree("1");
+    is_incomplete(&mut run, &["`two` exited with code 1"]);
+    let mut run = run_of(json!({"command": "one", "when_changed": []}));
+    run.ends("one", 0, "");
+    is_complete(&mut run);
+    run.ends_as("one", CommandEnd { exit_code: None, ..CommandEnd::default() });
+    is_incomplete(&mut run, &["was ended by a signal"]);
+}
+
+#[test]
+fn only_what_a_to_do_tool_was_told_with_success_counts() {
+    let mut run = run_of(json!({"todos": "none_open"}));
+    is_complete(&mut run);
+    let todos = |status: &str| json!({"todos": [{"content": "test", "status": status}]});
+    run.fail("TodoWrite", todos("pending"));
+    is_complete(&mut run);
+    run.succeed("TodoWrite", todos("pending"));
+    is_incomplete(&mut run, &["1 item of the to-do list is open: test."]);
+    run.succeed("Other", todos("completed"));
+    is_incomplete(&mut run, &[]);
+    run.succeed("update_plan", json!({"plan": [{"step": "a", "status": "in_progress"}, {"step": "b"}]}));
+    is_incomplete(&mut run, &["2 items of the to-do list are open: a, b"]);
+    run.succeed("TodoWrite", todos("completed"));
+    is_complete(&mut run);
+}
+
+#[test]
+#[cfg(feature = "json-schema")]
+fn an_output_has_its_form() {
+    let settings = json!({"output": {"schema": {"type": "object", "required": ["summary"]}}});
+    let mut run = run_of(settings);
+    is_incomplete(&mut run, &["does not have the form"]);
+    let with = |output: Value| Event { output: Some(output), ..stop() };
+    assert_eq!(run.decide(&with(json!({"summary": 1}))).effect, Effect::Allow);
+    assert_eq!(run.decide(&with(json!("{\"summary\": 1}"))).effect, Effect::Allow);
+    let decision = run.decide(&with(json!({"other": "hunter2"})));
+    assert_eq!(decision.effect, Effect::Retry);
+    assert!(!decision.reason.contains("hunter2"), "{}", decision.reason);
+    // At the end of a session there is no output to look at.
+    assert_eq!(run.decide(&end()).effect, Effect::Allow);
+}
+
+#[test]
+fn an_expression_holds_or_not() {
+    let bound = |answer: Result<bool, Missing>| {
+        let completion: Completion = serde_json::from_value(json!({"all": [{"check": "it holds"}]})).unwrap();
+        let mut places = Vec::new();
+        let guardrail = completion
+            .compiled(&mut |at, source| {
+                places.push(format!("{at} {source}"));
+                let answer = answer.clone();
+                Some(Arc::new(move |_: &Context<'_>| answer.clone()))
+            })
+            .unwrap();
+        assert_eq!(places, ["/all/0/check it holds"]);
+        Run::on(guardrail, ASKED.to_vec())
+    };
+    is_complete(&mut bound(Ok(true)));
+    is_incomplete(&mut bound(Ok(false)), &["This has to hold: it holds"]);
+    let mut unknown = bound(Err(Missing("`x` is not known".into())));
+    is_incomplete(&mut unknown, &["`x` is not known"]);
+    assert_eq!(unknown.decide(&end()).effect, Effect::Allow);
+    // One that nobody compiled is never complete.
+    is_incomplete(&mut run_of(json!({"check": "it holds"})), &["cannot be read"]);
+}
+
+#[test]
+fn nothing_is_checked_when_the_time_or_a_budget_is_used_up() {
+    let at = |text: &str| -> jiff::Timestamp { format!("2026-11-15T{text}Z").parse().unwrap() };
+    let stop_at = |time: &str| Event { time: Some(at(time)), deadline: Some(at("12:00:00")), ..stop() };
+    let mut run = run_of(json!({"files": ["a"]}));
+    assert_eq!(run.decide(&stop_at("11:00:00")).effect, Effect::Retry);
+    assert_eq!(run.decide(&stop_at("11:59:59")).effect, Effect::Retry);
+    let decision = run.decide(&stop_at("12:00:00"));
+    assert_eq!((decision.effect, said(&decision)), (Effect::Allow, "not checked: the deadline has passed"));
+
+    let task = Some(Task { token_budget: Some(100), ..Task::default() });
+    let with = |tokens: u64| Event {
+        task: task.clone(),
+        usage: Some(Usage { tokens: Some(tokens), ..Usage::default() }),
+        ..stop()
+    };
+    let mut run = run_of(json!({"files": ["a"]}));
+    assert_eq!(run.decide(&with(99)).effect, Effect::Retry);
+    let decision = run.decide(&with(100));
+    assert_eq!((decision.effect, said(&decision)), (Effect::Allow, "not checked: the budget is used up"));
+}
+
+#[test]
+fn sub_agents_are_exempt_unless_the_pack_says_otherwise() {
+    let sub = Event { parent: Some("main".into()), ..stop() };
+    let decision = run_of(json!({"files": ["a"]})).decide(&sub);
+    assert_eq!((decision.effect, said(&decision)), (Effect::Allow, "not checked: sub-agents are exempt"));
+    let mut checked = run_of(json!({"files": ["a"], "sub_agents": "check"}));
+    assert_eq!(checked.decide(&sub).effect, Effect::Retry);
+}
+
+#[test]
+fn the_last_look_warns_and_tells_the_orchestrator() {
+    let mut run = run_of(json!({"files": ["a"]}));
+    let decision = run.decide(&end());
+    assert_eq!(decision.effect, Effect::Warn);
+    assert_eq!(decision.notices[0].to, "orchestrator");
+    assert!(decision.notices[0].message.contains("missing: a."), "{:?}", decision.notices);
+    let decision = run_of(json!({"files": ["a"]})).with_file("a", "").decide(&end());
+    assert_eq!((decision.effect, decision.notices.len()), (Effect::Allow, 0));
+}
+
+#[test]
+fn at_the_end_no_command_runs_and_its_last_outcome_counts() {
+    let mut run = run_of(json!({"command": "make"}));
+    run.ends("make", 0, "");
+    assert!(run.decide(&end()).reason.contains("has not run"));
+    is_complete(&mut run);
+    assert_eq!(run.decide(&end()).effect, Effect::Allow);
+    run.tree("1");
+    assert!(run.decide(&end()).reason.contains("has not run on the files as they are"));
+    let mut run = run_of(json!({"command": "make", "when_changed": []}));
+    run.ends("make", 1, "");
+    assert_eq!(run.decide(&end()).effect, Effect::Allow);
+}
+
+#[test]
+fn between_calls_the_agent_is_told_what_changed() {
+    let mut run = run_of(json!({"files": ["a<b", "c"], "command": "make", "also_after_tool": true}));
+    let told = run.succeed("Read", json!({}));
+    assert_eq!(told.effect, Effect::Allow);
+    let expected = "<feedback provider='under-test'>\nStill missing: 2 required output files are missing: a&lt;b, \
+                    c\n</feedback>";
+    assert_eq!(told.feedback, [expected]);
+    assert_eq!(run.succeed("Read", json!({})).feedback, [""; 0]);
+    assert_eq!(run.fail("Read", json!({})).feedback, [""; 0]);
+    let mut run = run.with_file("c", "");
+    assert!(run.succeed("Write", json!({})).feedback[0].contains("missing: a&lt;b."));
+    let mut run = run.with_file("a<b", "");
+    assert_eq!(run.succeed("Write", json!({})).feedback, [""; 0]);
+    assert_eq!(run.slice("under-test/told"), None);
+    // Without the setting nothing is told.
+    assert_eq!(run_of(json!({"files": ["a"]})).succeed("Read", json!({})).feedback, [""; 0]);
+    // What is not looked at between calls may be complete.
+    let either = json!({"any": [{"files": ["a"]}, {"command": "make"}], "also_after_tool": true});
+    assert_eq!(run_of(either).succeed("Read", json!({})).feedback, [""; 0]);
+}
+
+#[test]
+fn settings_that_mean_nothing_are_refused() {
+    for (settings, at) in [
+        (json!({"any": []}), "/any"),
+        (json!({"at_least": 2}), "/at_least"),
+        (json!({"glob": "*", "at_least": 0}), "/at_least"),
+        (json!({"all": [{"timeout": "1m"}]}), "/all/0/timeout"),
+        (json!({"when_changed": ["*"]}), "/when_changed"),
+        (json!({"all": [{"command": "a"}, {"command": "b"}, {"command": "c"}], "command": "d"}), ""),
+    ] {
+        let completion: Completion = serde_json::from_value(settings.clone()).unwrap();
+        let Err(problems) = completion.compiled(&mut |_, _| None) else { panic!("{settings}") };
+        assert_eq!(problems.iter().map(|(at, _)| at.as_str()).collect::<Vec<_>>(), [at], "{settings}");
+        // As a guardrail of its own it fails closed.
+        let decision = Run::on(Arc::new(completion), ASKED.to_vec()).decide(&stop());
+        assert_eq!(decision.effect, Effect::Block);
+    }
+    let deep = (0..20).fold(json!({}), |inner, _| json!({"all": [inner]}));
+    let completion: Completion = serde_json::from_value(deep).unwrap();
+    assert!(completion.compiled(&mut |_, _| None).is_err());
+    for settings in
+        [json!({"file": []}), json!({"todos": "some"}), json!({"glob": "["}), json!({"command": ""})]
+    {
+        assert!(serde_json::from_value::<Completion>(settings.clone()).is_err(), "{settings}");
+    }
+}
+
+#[test]
+fn settings_are_written_as_they_are_read() {
+    let settings = json!({"files": ["a"], "any": [{"check": "x == 1"}], "sub_agents": "check"});
+    let completion: Completion = serde_json::from_value(settings.clone()).unwrap();
+    assert_eq!(serde_json::to_value(&completion).unwrap(), settings);
+    assert_eq!(completion, completion.clone());
+    assert_ne!(completion, Completion::default());
+    assert!(completion.compiled(&mut |_, _| None).unwrap().summary().unwrap().contains("`a`"));
+}
+
+#[test]
+fn a_result_that_is_not_known_to_be_good_tells_nothing() {
+    let mut run = run_of(json!({"files": ["a"], "also_after_tool": true}));
+    let unknown = Event::after_tool("Read", json!({}), ToolResult::default());
+    assert_eq!(run.decide(&unknown).feedback, [""; 0]);
+}

@@ -1,0 +1,91 @@
+//! Completion by the real engine: on a real disk, with a real store that outlives its processes.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use midrail::{Decision, Effect, Engine, Event, EventKind, SqliteStore};
+use serde_json::json;
+
+use crate::sessions::policy;
+
+/// An engine as a new process would make it.
+fn engine(folder: &Path, guardrail: &str) -> Arc<Engine> {
+    let (policy, source) = policy(&format!("pack: t\nguardrails:\n  - {guardrail}\n"));
+    let store = Arc::new(SqliteStore::open(folder.join("midrail.db")).unwrap());
+    let root = folder.join("root");
+    fs::create_dir_all(&root).unwrap();
+    Arc::new(Engine::builder(policy, &source).store(store).root(root).build().unwrap())
+}
+
+fn stop(folder: &Path, guardrail: &str) -> Decision {
+    engine(folder, guardrail).session("s").decide(Event::new(EventKind::BeforeStop))
+}
+
+#[test]
+fn continuations_are_counted_across_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let guardrail = "completion: {files: [out/a.txt]}";
+    for attempt in 1..=10 {
+        let decision = stop(folder.path(), guardrail);
+        assert_eq!(decision.effect, Effect::Retry, "{}", decision.reason);
+        let retry = decision.retry.unwrap();
+        assert_eq!((retry.attempt, retry.max_attempts), (attempt, 10));
+    }
+    let decision = stop(folder.path(), guardrail);
+    assert_eq!((decision.effect, decision.notices.len()), (Effect::Warn, 1), "{}", decision.reason);
+    // What is complete gives the count back.
+    fs::create_dir_all(folder.path().join("root/out")).unwrap();
+    fs::write(folder.path().join("root/out/a.txt"), "").unwrap();
+    assert_eq!(stop(folder.path(), guardrail).effect, Effect::Allow);
+    fs::remove_file(folder.path().join("root/out/a.txt")).unwrap();
+    assert_eq!(stop(folder.path(), guardrail).retry.unwrap().attempt, 1);
+}
+
+#[test]
+fn files_folders_and_patterns_are_looked_up_on_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let guardrail = "completion: {files: [out/], glob: \"out/**/*.md\", at_least: 2}";
+    assert!(stop(folder.path(), guardrail).reason.contains("missing: out/"));
+    let out = folder.path().join("root/out/deep");
+    fs::create_dir_all(&out).unwrap();
+    fs::write(out.join("a.md"), "").unwrap();
+    assert!(stop(folder.path(), guardrail).reason.contains("and 1 does"));
+    fs::write(out.join("b.md"), "").unwrap();
+    assert_eq!(stop(folder.path(), guardrail).effect, Effect::Allow);
+}
+
+#[test]
+fn commands_run_one_after_the_other_until_one_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let guardrail = "completion: {all: [{command: \"echo 1 >> ../ran\"}, {command: \"test -e good\"}], command: \"echo 3 >> \
+                     ../ran\"}";
+    let ran = || fs::read_to_string(folder.path().join("ran")).unwrap_or_default().replace('\n', " ");
+    assert!(stop(folder.path(), guardrail).reason.contains("`test -e good` exited with code 1"));
+    assert_eq!(ran(), "1 ");
+    // Nothing changed: nothing runs.
+    assert!(stop(folder.path(), guardrail).reason.contains("have not changed since"));
+    assert_eq!(ran(), "1 ");
+    fs::write(folder.path().join("root/good"), "").unwrap();
+    assert_eq!(stop(folder.path(), guardrail).effect, Effect::Allow);
+    assert_eq!(ran(), "1 1 3 ");
+    let end = engine(folder.path(), guardrail).session("s").decide(Event::new(EventKind::SessionEnd));
+    assert_eq!((end.effect, ran().as_str()), (Effect::Allow, "1 1 3 "));
+}
+
+#[test]
+fn a_to_do_list_and_what_was_told_outlive_a_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let guardrail = "completion: {todos: none_open, also_after_tool: true}";
+    let tell = |status: &str| {
+        let args = json!({"todos": [{"content": "write tests", "status": status}]});
+        let result = midrail::ToolResult::ok("ok");
+        engine(folder.path(), guardrail).session("s").decide(Event::after_tool("TodoWrite", args, result))
+    };
+    tell("pending");
+    assert!(stop(folder.path(), guardrail).reason.contains("write tests"));
+    assert_eq!(tell("in_progress").feedback.len(), 1);
+    assert_eq!(tell("in_progress").feedback.len(), 0);
+    tell("completed");
+    assert_eq!(stop(folder.path(), guardrail).effect, Effect::Allow);
+}
