@@ -408,7 +408,7 @@ impl Look<'_, '_> {
                 let _ = self.context.count(std::slice::from_ref(&pattern.0));
             }
             Part::Todos => {
-                let _ = self.context.state(TODOS);
+                let _ = self.context.state(&todos_of(self.context));
             }
             Part::Command { .. } if self.moment != Moment::Call => {
                 if let Some((required, context)) = part.required(self.context) {
@@ -517,7 +517,7 @@ impl Look<'_, '_> {
     }
 
     fn todos(&self) -> Result<State, Fault> {
-        let list = TodoList::kept(self.context.state(TODOS)?);
+        let list = TodoList::kept(self.context.state(&todos_of(self.context))?);
         let open = list.open();
         Ok(match open.len() {
             0 => State::Complete,
@@ -599,6 +599,11 @@ fn named(names: &[&str]) -> String {
 
 fn plural(count: usize, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+/// Each agent has a to-do list of its own, sub-agents too.
+fn todos_of(context: &Context<'_>) -> String {
+    format!("{TODOS}/{}", context.actor())
 }
 
 /// Characters of what is told to be missing after a call.
@@ -703,10 +708,10 @@ impl Guardrail for Checker {
         }
         let is_todo_tool = context.event.tool_name().is_some_and(|name| todo_list::TOOLS.contains(&name));
         if is_todo_tool && self.part.has_todos() && context.succeeded(effect)? {
-            let before = context.state(TODOS)?;
+            let before = context.state(&todos_of(context))?;
             if let Some(after) = TodoList::kept(before).after(context.event) {
                 let after = serde_json::to_value(after).map_err(|error| Fault::Failed(error.to_string()))?;
-                changes.set(context.key(TODOS), after);
+                changes.set(context.key(&todos_of(context)), after);
             }
         }
         let is_told = context.spec.on.contains(&EventKind::AfterTool)

@@ -241,7 +241,7 @@ impl FeedbackProvider {
             return Ok(None);
         }
         if let Some(should_run) = &self.should_run
-            && !should_run.holds(context).unwrap_or(true)
+            && !should_run.holds(context).unwrap_or(false)
         {
             return Ok(None);
         }

@@ -82,6 +82,7 @@ impl Own {
 #[serde(deny_unknown_fields, default)]
 pub struct DeadlineNote {
     /// With this much time left or less, it also says what to do.
+    #[serde(alias = "warning_threshold_seconds")]
     pub warning_threshold: Seconds,
 }
 

@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
         .when(&["@*/midrail ...", "... @*/midrail ...", "midrail ...", "... midrail ..."])
         .safer("call `midrail` by its name; people answer for the rest")
         .stops(&["cp /usr/local/bin/midrail /tmp/zz", "ln -s /usr/bin/midrail mr"])
-        .passes(&["cp a.txt b.txt", "ln -s ../shared lib"]),
+        .passes(&["cp a.txt b.txt", "ln -s ../common lib"]),
     rule("midrail-kill", &["pkill", "killall", "systemctl", "service", "launchctl"], Critical, "Ends the agent's own guardrails")
         .when(&["@*midrail*", "* @*midrail*"])
         .unless(&["status|is-active|show|list-units|cat|print|list", "* status"])
