@@ -36,6 +36,9 @@ pub(crate) fn subject(event: &Event) -> String {
         }
         EventKind::ApprovalDecided => {
             let part = |name: &str| event.extra.get("approval")?.get(name)?.as_str();
+            if event.extra.get("what").and_then(Value::as_str) == Some("approval_timed_out") {
+                return format!("timed out: nobody answered {}", short(part("id").unwrap_or_default(), 40));
+            }
             let (state, by) = (part("state").unwrap_or("decided"), part("decided_by").unwrap_or("someone"));
             format!("{} by {}", short(state, 20), short(by, 40))
         }

@@ -3,8 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use midrail::{Engine, SqliteStore, Store};
+use jiff::Timestamp;
+use midrail::store::Approvals;
+use midrail::{Approval, Engine, Event, EventKind, Load, Policy, PolicySource, SqliteStore, Store};
+use midrail::{due_requests, policy_of_approval};
 
+use crate::clock;
 use crate::failure::Failure;
 use crate::input::{Packs, StoreFile};
 use crate::output::short;
@@ -25,6 +29,11 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
+    /// An engine to list what a store holds. Where there is none yet, that is nothing.
+    pub(crate) fn to_list(&self) -> Result<Engine, Failure> {
+        engine(self.file().to_list()?, &self.packs())
+    }
+
     /// An engine to look at a store that is there.
     pub(crate) fn to_look(&self) -> Result<Engine, Failure> {
         engine(Arc::new(to_look_at(&self.file())?), &self.packs())
@@ -35,7 +44,7 @@ impl Desk {
         engine(Arc::new(SqliteStore::open(self.file().path()?)?), &self.packs())
     }
 
-    fn file(&self) -> StoreFile {
+    pub(crate) fn file(&self) -> StoreFile {
         StoreFile { store: self.store.clone() }
     }
 
@@ -52,7 +61,50 @@ pub(crate) fn to_look_at(file: &StoreFile) -> Result<SqliteStore, Failure> {
 
 fn engine(store: Arc<dyn Store>, packs: &Packs) -> Result<Engine, Failure> {
     let loaded = packs.here().load()?;
-    Ok(Engine::builder(loaded.policy, &loaded.source).store(store).build()?)
+    Ok(Engine::builder(loaded.policy, &loaded.source).store(store).clock(clock::clock()).build()?)
+}
+
+/// The engine in which a request is answered: under the policy that made the request, wherever it is answered.
+pub(crate) fn of_request(store: SqliteStore, approval: &Approval) -> Result<Engine, Failure> {
+    let policy = policy_of_approval(&store, approval)?;
+    of_policy(store, policy, &approval.session)
+}
+
+/// The engine of a policy that the store has kept, else of the folder that the session began in.
+pub(crate) fn of_policy(
+    store: SqliteStore,
+    policy: Option<(Policy, PolicySource)>,
+    session: &str,
+) -> Result<Engine, Failure> {
+    let (policy, source) = match policy {
+        Some(found) => found,
+        None => {
+            let event = Event::new(EventKind::SessionStart).in_session(session);
+            let folder = midrail::folder_of(&store, &event)?;
+            let loaded = Load { folder, ..Load::default() }.load()?;
+            (loaded.policy, loaded.source)
+        }
+    };
+    Ok(Engine::builder(policy, &source).store(Arc::new(store)).clock(clock::clock()).build()?)
+}
+
+/// Puts on record what time has made of requests, each under its own policy. Where the store cannot be written they are
+/// shown as they stand all the same.
+pub(crate) fn settle<S: Approvals + ?Sized>(
+    file: &StoreFile,
+    store: &S,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    for approval in due_requests(store, now)? {
+        let settled = file.existing().and_then(|store| {
+            let engine = of_request(store, &approval)?;
+            Ok(engine.settle_request(&approval.id)?)
+        });
+        if let Err(failure) = settled {
+            log::warn!("what became of `{}` is not on record yet: {}", approval.id, failure.message());
+        }
+    }
+    Ok(())
 }
 
 /// Who changes something, where they do not say: the user of this process.

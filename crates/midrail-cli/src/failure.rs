@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::io;
 
+use midrail::authoring::RehearsalError;
 use midrail::pack::diagnostic::visible;
 use midrail::pack::in_plain_words;
 use midrail::{EngineError, LoadError, Report, StoreError};
@@ -174,6 +175,16 @@ impl From<WireError> for Failure {
         match error.help() {
             Some(help) => failure.help(help),
             None => failure,
+        }
+    }
+}
+
+impl From<RehearsalError> for Failure {
+    fn from(error: RehearsalError) -> Self {
+        match error {
+            RehearsalError::Load(error) => error.into(),
+            RehearsalError::Engine(error) => error.into(),
+            other => Failure::of(&other).help("give it a `before_tool` or an `after_tool` event"),
         }
     }
 }

@@ -4,9 +4,11 @@ use std::env;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use midrail::pack::diagnostic::visible;
-use midrail::{Load, SqliteStore, places};
+use midrail::store::MemoryStore;
+use midrail::{Load, SqliteStore, Store, places};
 
 use crate::failure::Failure;
 
@@ -76,6 +78,15 @@ impl StoreFile {
             return self.read_only();
         }
         Ok(SqliteStore::open(path)?)
+    }
+
+    /// The store, to list what is in it. Before the first decision there is none, and nothing in it; but one that is
+    /// named has to be there.
+    pub(crate) fn to_list(&self) -> Result<Arc<dyn Store>, Failure> {
+        if self.store.is_none() && !self.path()?.exists() {
+            return Ok(Arc::new(MemoryStore::new()?));
+        }
+        Ok(Arc::new(self.read_only()?))
     }
 
     /// The store, of which nothing is to be changed.

@@ -23,6 +23,25 @@ pub(crate) struct Signer {
     pub(crate) key_fd: Option<u32>,
 }
 
+/// The same, where it may take nobody.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct MaybeSigner {
+    /// The approver who says so; their key is asked for on the terminal
+    #[arg(long = "as", value_name = "NAME", id = "signer")]
+    signer: Option<String>,
+    /// Read the key from this file descriptor instead, such as 3 with `3< key.txt`
+    #[arg(long, value_name = "N", requires = "signer")]
+    key_fd: Option<u32>,
+}
+
+impl MaybeSigner {
+    /// Who it is, where someone is named.
+    pub(crate) fn signer(&self) -> Option<Signer> {
+        let name = self.signer.clone()?;
+        Some(Signer { name, key_fd: self.key_fd })
+    }
+}
+
 /// The person, once their key was given and is right.
 pub(crate) fn ask(signer: &Signer, engine: &Engine) -> Result<Person, Failure> {
     let key = match signer.key_fd {

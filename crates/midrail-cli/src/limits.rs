@@ -3,7 +3,7 @@
 use midrail::Limits;
 use midrail::pack::{Seconds, When};
 
-/// Limits of the run, for events that bring none of their own.
+/// Limits of the run. The tightest of these and of those in packs and events holds.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct LimitArgs {
     /// When the run has to be finished: a time, or a duration from the first event of its session such as `2h`

@@ -1,6 +1,7 @@
 //! The program `midrail`: reads the command line and hands it to a verb. What verbs do lives in the libraries.
 
 mod cli;
+mod clock;
 mod decision;
 mod desk;
 mod exit;

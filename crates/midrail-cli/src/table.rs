@@ -1,6 +1,9 @@
 //! Tables: columns as wide as what is in them, the last one as it is.
 
-use crate::output::{Paint, Style};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::{Output, Paint, Style};
 
 /// Rows of cells. A cell is measured by its plain text, and printed in its style.
 pub(crate) struct Table {
@@ -64,6 +67,31 @@ fn line(
         used = used.saturating_add(column.saturating_add(2));
     }
     out
+}
+
+/// Prints rows as a table, or one JSON value a line for programs. `nothing` is said where there are none.
+pub(crate) fn print<T>(
+    rows: &[T],
+    heads: &[&'static str],
+    nothing: &str,
+    cells: impl Fn(&T) -> Vec<(String, Option<Style>)>,
+    json: impl Fn(&T, &mut Output) -> Result<(), Failure>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if output.is_json() {
+        return rows.iter().try_for_each(|row| json(row, output));
+    }
+    if rows.is_empty() {
+        return output.line(nothing);
+    }
+    let mut table = Table::new(heads);
+    rows.iter().for_each(|row| table.row(cells(row)));
+    table.lines(output.paint(), 0, output.width()).iter().try_for_each(|line| output.line(line))
+}
+
+/// A value for programs, as it is.
+pub(crate) fn as_it_is<T: Serialize>(row: &T, output: &mut Output) -> Result<(), Failure> {
+    output.json(row)
 }
 
 /// A cell without a style.

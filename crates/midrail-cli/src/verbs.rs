@@ -18,6 +18,8 @@ pub(crate) mod quarantine;
 pub(crate) mod redact;
 pub(crate) mod replay;
 pub(crate) mod schema;
+pub(crate) mod script;
+pub(crate) mod shadow;
 pub(crate) mod stats;
 pub(crate) mod tasks;
 pub(crate) mod test;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::clock;
+
 /// A time as it is given on the command line: RFC 3339, a day, or how long ago (`90s`, `30m`, `2h`, `3d`, `1w`).
 pub(crate) fn parse(text: &str) -> Result<Timestamp, String> {
     let wrong = || {
@@ -18,7 +20,7 @@ pub(crate) fn parse(text: &str) -> Result<Timestamp, String> {
         return Ok(time);
     }
     let ago = seconds(text).map(SignedDuration::from_secs).ok_or_else(wrong)?;
-    Timestamp::now().checked_sub(ago).map_err(|_| wrong())
+    clock::now().checked_sub(ago).map_err(|_| wrong())
 }
 
 /// How long something lasts, as it is given on the command line: `90s`, `30m`, `2h`, `3d`, `1w`.

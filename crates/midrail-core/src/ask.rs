@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use serde_json::Value;
+
 use crate::context::{Context, World};
 use crate::decision::{Decision, Said};
 use crate::definition::fits;
@@ -9,6 +11,7 @@ use crate::effect::Effect;
 use crate::event::Risk;
 use crate::guardrail::{Fault, Spec};
 use crate::policy::Entry;
+use crate::rewrite::Rewrite;
 use crate::session::Changes;
 use crate::verdict::Verdict;
 
@@ -22,6 +25,7 @@ pub(crate) struct Answer {
 pub(crate) fn ask(entry: &Entry, world: &World<'_>) -> Option<Answer> {
     let context = Context::new(world, &entry.spec);
     world.asks_too_early.set(false);
+    world.within_ms.set(entry.spec.within_ms);
     match guarded(|| {
         if concerns(entry, &context) && holds(entry, &context) {
             entry.guardrail.check(&context).map(Some)
@@ -31,23 +35,59 @@ pub(crate) fn ask(entry: &Entry, world: &World<'_>) -> Option<Answer> {
     }) {
         Ok(None) => None,
         Ok(Some(verdict)) => Some(Answer { verdict: dressed(entry, context.risk(), verdict), error: None }),
-        Err(fault) => {
-            let id = &entry.spec.id;
-            let (on_fault, reason) = match &fault {
-                Fault::Missing(missing) => {
-                    (entry.spec.on_missing, format!("`{id}` could not be checked: {missing}"))
-                }
-                Fault::Failed(why) => (entry.spec.on_error, format!("`{id}` failed: {why}")),
-            };
-            Some(Answer { verdict: Verdict::new(on_fault.effect(), reason), error: Some(fault.to_string()) })
-        }
+        Err(fault) => Some(faulted(entry, &fault)),
     }
+}
+
+/// What a guardrail puts in place of the result, where it is asked about the event and has something to put there.
+pub(crate) fn rewrite(entry: &Entry, context: &Context<'_>) -> Option<Rewrite> {
+    let answer = guarded(|| {
+        if concerns(entry, context) && holds(entry, context) {
+            entry.guardrail.rewrite(context)
+        } else {
+            Ok(None)
+        }
+    });
+    answer.ok().flatten()
+}
+
+/// What a guardrail says of an answer that came too late for the event that it was asked about.
+pub(crate) fn late(entry: &Entry, world: &World<'_>, late: &Value) -> Answer {
+    let context = Context::new(world, &entry.spec);
+    world.asks_too_early.set(false);
+    let heard = guarded(|| match (late.get("answer"), late.get("error")) {
+        (Some(answer), _) => entry.guardrail.late(&context, answer),
+        (None, error) => {
+            Err(Fault::Failed(error.and_then(Value::as_str).unwrap_or("no answer came").to_owned()))
+        }
+    });
+    match heard {
+        Ok(verdict) => {
+            let mut verdict = dressed(entry, context.risk(), verdict);
+            if verdict.effect != Effect::Allow {
+                verdict.reason = format!("{} (found about an earlier event of this run)", verdict.reason);
+            }
+            Answer { verdict, error: None }
+        }
+        Err(fault) => faulted(entry, &fault),
+    }
+}
+
+/// What a guardrail's fault leads to.
+fn faulted(entry: &Entry, fault: &Fault) -> Answer {
+    let id = &entry.spec.id;
+    let (on_fault, reason) = match fault {
+        Fault::Missing(missing) => (entry.spec.on_missing, format!("`{id}` could not be checked: {missing}")),
+        Fault::Failed(why) => (entry.spec.on_error, format!("`{id}` failed: {why}")),
+    };
+    Answer { verdict: Verdict::new(on_fault.effect(), reason), error: Some(fault.to_string()) }
 }
 
 /// Lets a guardrail learn from a decided event. A failure is recorded, and changes nothing.
 pub(crate) fn observe(entry: &Entry, world: &World<'_>, decision: &mut Decision) {
     let context = Context::new(world, &entry.spec);
     let mut changes = Changes::default();
+    world.within_ms.set(None);
     let effect = decision.effect;
     let outcome = guarded(|| {
         if holds(entry, &context) { entry.guardrail.observe(&context, effect, &mut changes) } else { Ok(()) }
@@ -104,6 +144,11 @@ fn dressed(entry: &Entry, risk: Option<Risk>, mut verdict: Verdict) -> Verdict {
     }
     if let Some(reason) = &spec.reason {
         verdict.reason.clone_from(reason);
+    }
+    for effect in &spec.effects {
+        if !verdict.effects.contains(effect) {
+            verdict.effects.push(effect.clone());
+        }
     }
     if spec.advice.is_some() {
         verdict.advice.clone_from(&spec.advice);

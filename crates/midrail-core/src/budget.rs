@@ -6,12 +6,14 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use crate::action::ActionType;
 use crate::context::{Missing, World};
 use crate::definition::Deadline;
 use crate::event::{EventKind, Risk, Task};
 use crate::facts::{Fact, FactKey};
+use crate::policy::hex;
 use crate::session::{Changes, SHARED};
 
 /// Something that a task may use up.
@@ -125,6 +127,13 @@ impl fmt::Display for Autonomy {
 
 /// The slice that says when the run began, where it has a deadline.
 pub const BEGAN: &str = "began";
+
+/// How many of the last calls of a task are known by name, so that a result that is told twice is counted once.
+const MAX_COUNTED: usize = 32;
+
+/// What Midrail adds up itself, and where it stands in the slice.
+const SUMS: [(Resource, &str); 3] =
+    [(Resource::Tokens, "tokens"), (Resource::Cost, "cost"), (Resource::Calls, "calls")];
 
 /// What tightened thresholds are multiplied with.
 const TIGHTENED: f64 = 0.8;
@@ -282,32 +291,70 @@ impl World<'_> {
         {
             spent.insert("since".to_owned(), time.to_string().into());
         }
-        if is_end {
-            let call = event.usage.as_ref().and_then(|usage| usage.call.as_ref());
-            let mut add = |name: &str, amount: f64| {
-                let sum = spent.get(name).and_then(Value::as_f64).unwrap_or(0.0) + amount.max(0.0);
-                spent.insert(name.to_owned(), sum.into());
-            };
-            if let Some(tokens) = call.and_then(|call| call.tokens) {
-                add("tokens", float(tokens));
+        let mark = event.call_id().map(|id| call_mark(&self.session.id, id));
+        let mut counted = match spent.remove("counted") {
+            Some(Value::Array(counted)) => counted,
+            _ => Vec::new(),
+        };
+        let is_this = |other: &Value| other.as_str() == mark.as_deref() && mark.is_some();
+        if event.kind == EventKind::BeforeTool {
+            // A host may give the next call the name of one that is over.
+            counted.retain(|other| !is_this(other));
+        }
+        if is_end && !counted.iter().any(is_this) {
+            let sums = spent.clone();
+            for (of, name) in SUMS {
+                if let Some(amount) = self.adds(of) {
+                    let sum = spent.get(name).and_then(Value::as_f64).unwrap_or(0.0) + amount;
+                    spent.insert(name.to_owned(), sum.into());
+                }
             }
-            if let Some(cost) = call.and_then(|call| call.cost) {
-                add("cost", cost);
-            }
-            if let Some(calls) = call.and_then(|call| call.api_calls) {
-                add("calls", float(calls));
-            } else if is_limited(Resource::Calls)
-                && event.kind == EventKind::AfterTool
-                && self.reaches_outside().unwrap_or(false)
+            if spent != sums
+                && let Some(mark) = mark
             {
-                add("calls", 1.0);
+                counted.push(mark.into());
+                let over = counted.len().saturating_sub(MAX_COUNTED);
+                counted.drain(..over);
             }
+        }
+        if !counted.is_empty() {
+            spent.insert("counted".to_owned(), counted.into());
         }
         let after = Value::Object(spent);
         if before != Some(&after) {
             changes.set(key, after);
         }
         Ok(())
+    }
+
+    /// What the call that this event ends adds to Midrail's own sum, where that is known.
+    fn adds(&self, of: Resource) -> Option<f64> {
+        let event = self.event;
+        let call = event.usage.as_ref().and_then(|usage| usage.call.as_ref());
+        let told = call.and_then(|call| match of {
+            Resource::Tokens => call.tokens.map(float),
+            Resource::Cost => call.cost,
+            Resource::Calls => call.api_calls.map(float),
+            Resource::Time => None,
+        });
+        let is_counted = || {
+            of == Resource::Calls
+                && event.kind == EventKind::AfterTool
+                && self.tasks().any(|task| of.limit(task).is_some())
+                && self.reaches_outside().unwrap_or(false)
+        };
+        told.map(|amount| amount.max(0.0)).or_else(|| is_counted().then_some(1.0))
+    }
+
+    /// A budget with what the call that this event ends has used: what is told with its result is not in the sum yet.
+    pub(crate) fn budget_after(&self, of: Resource) -> Result<Option<Budget>, Missing> {
+        let is_end = matches!(self.event.kind, EventKind::AfterTool | EventKind::AfterModel);
+        let Some(budget) = self.budget(of)? else { return Ok(None) };
+        let added = self.adds(of).filter(|_| is_end && budget.measure != Measure::Host);
+        Ok(Some(match added {
+            Some(amount) => Budget { used: budget.used + amount, measure: Measure::Midrail, ..budget },
+            None => budget,
+        }))
     }
 
     /// Whether the event's tool speaks to another machine.
@@ -332,6 +379,12 @@ fn is_loopback(host: &str) -> bool {
 /// The slice that holds what Midrail saw a task use. A task that has a name is the same one in every session.
 fn spent_key(task: &str) -> String {
     if task.is_empty() { "spent/".to_owned() } else { format!("{SHARED}spent/{task}") }
+}
+
+/// A call in the sum of its task, which may be worked on in several sessions.
+fn call_mark(session: &str, id: &str) -> String {
+    let whole = hex(&Sha256::digest(format!("{session}\n{id}").as_bytes()));
+    whole.get(..16).unwrap_or_default().to_owned()
 }
 
 /// Counts are far below the 2^53 that a float holds exactly; beyond it the share is still right.

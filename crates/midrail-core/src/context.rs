@@ -2,6 +2,7 @@
 //! a need, so that what a guardrail asks for and what is fetched for it cannot drift apart.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -11,10 +12,14 @@ use crate::budget::{Autonomy, Budget, Resource};
 use crate::definition::Definition;
 use crate::effect::Effect;
 use crate::event::{Event, Risk, Task};
-use crate::facts::{CommandEnd, Fact, FactKey, Facts, FileState, Finding, GitState, Needs, Run};
+use crate::facts::{
+    CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookCall, HookEnd,
+    Needs, Run,
+};
 use crate::guardrail::Spec;
 use crate::path::{self, Place, Roots};
 use crate::policy::Policy;
+use crate::routing::Patience;
 use crate::session::{Session, key_part};
 
 /// Something that a guardrail needs to know and that is not known.
@@ -35,9 +40,28 @@ pub(crate) struct World<'a> {
     pub(crate) in_shadow: Cell<bool>,
     /// The guardrail that is being asked lacks something that could still be fetched.
     pub(crate) asks_too_early: Cell<bool>,
+    /// Milliseconds that the guardrail that is being asked gives probes.
+    pub(crate) within_ms: Cell<Option<u64>>,
+    /// Those that may replace the result, in order, and whether what each put in place stands.
+    pub(crate) rewritten_by: RefCell<Vec<(Arc<str>, bool)>>,
 }
 
 impl<'a> World<'a> {
+    pub(crate) fn new(policy: &'a Policy, session: &'a Session, facts: &'a Facts, event: &'a Event) -> Self {
+        World {
+            policy,
+            session,
+            facts,
+            event,
+            needs: RefCell::default(),
+            lacks: Cell::new(false),
+            in_shadow: Cell::new(false),
+            asks_too_early: Cell::new(false),
+            within_ms: Cell::new(None),
+            rewritten_by: RefCell::default(),
+        }
+    }
+
     fn note_lack(&self) {
         self.asks_too_early.set(true);
         self.lacks.set(self.lacks.get() || !self.in_shadow.get());
@@ -69,14 +93,28 @@ impl<'a> World<'a> {
         })
     }
 
+    /// What became of a question that was asked on a guardrail's behalf. Whoever failed has said why.
+    fn outcome(&self, key: FactKey) -> Result<&'a Fact, Missing> {
+        match self.facts.get(&key) {
+            Some(Fact::Unavailable(why)) => Err(Missing(why.clone())),
+            _ => self.fact(key),
+        }
+    }
+
     pub(crate) fn fact(&self, key: FactKey) -> Result<&'a Fact, Missing> {
         match self.facts.get(&key) {
-            Some(Fact::Unavailable(why)) => Err(Missing(format!("`{key}` is not known: {why}"))),
+            Some(Fact::Unavailable(why)) => Err(Missing(match &key {
+                FactKey::Command(run) => match why.strip_prefix("it ") {
+                    Some(what) => format!("the command `{}` {what}", run.command),
+                    None => format!("the command `{}` was not run: {why}", run.command),
+                },
+                _ => format!("`{key}` is not known: {why}"),
+            })),
             Some(fact) => Ok(fact),
             None => {
                 let missing = Missing(format!("`{key}` was not looked up"));
                 self.note_lack();
-                self.needs.borrow_mut().facts.insert(key);
+                self.needs.borrow_mut().ask(key, self.within_ms.get());
                 Err(missing)
             }
         }
@@ -91,11 +129,12 @@ pub struct Context<'a> {
     pub spec: &'a Spec,
     world: &'a World<'a>,
     part: Option<String>,
+    answer: Option<&'a Value>,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(world: &'a World<'a>, spec: &'a Spec) -> Self {
-        Context { event: world.event, spec, world, part: None }
+        Context { event: world.event, spec, world, part: None, answer: None }
     }
 
     /// The key of a slice that belongs to this guardrail (and, where set, to the prompt).
@@ -218,6 +257,61 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// How the hook of this guardrail's script ends.
+    pub fn hook(&self) -> Result<&'a HookEnd, Missing> {
+        match self.world.outcome(FactKey::Hook(self.hook_call()))? {
+            Fact::Hook(end) => Ok(end),
+            _ => Err(Missing("the script did not tell how it ended".to_owned())),
+        }
+    }
+
+    /// How the hook of this guardrail's script ended, where this decision had it run. Asking does not make it run.
+    pub fn hooked(&self) -> Option<&'a HookEnd> {
+        match self.world.facts.get(&FactKey::Hook(self.hook_call()))? {
+            Fact::Hook(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// The call of this guardrail's script, which sees what those before it made of the result.
+    fn hook_call(&self) -> HookCall {
+        let standing = self.world.rewritten_by.borrow();
+        let before = standing.iter().take_while(|(id, _)| *id != self.spec.id);
+        let after = before.filter(|(_, stands)| *stands).map(|(id, _)| id.clone()).collect();
+        HookCall { script: self.spec.id.clone(), after }
+    }
+
+    /// Whether what this guardrail put in place of the result is what everyone sees.
+    pub fn rewrote_last(&self) -> bool {
+        let standing = self.world.rewritten_by.borrow();
+        let last = standing.iter().rev().find(|(_, stands)| *stands);
+        last.is_some_and(|(id, _)| *id == self.spec.id)
+    }
+
+    /// How long this event waits for those outside, and what follows where they do not answer in time.
+    pub fn patience(&self) -> Patience {
+        self.world.policy.routing().patience(self.event)
+    }
+
+    /// Whether nobody will be there to hear an answer that comes after this event.
+    pub fn is_last(&self) -> bool {
+        self.world.facts.is_last
+    }
+
+    /// The highest risk of the tools that the event speaks of, where it speaks of any.
+    pub fn tool_risk(&self) -> Option<Risk> {
+        self.world.policy.routing().highest(self.event)
+    }
+
+    /// What somebody outside says about the event, on behalf of this guardrail.
+    pub fn deep(&self, wait_ms: u64) -> Result<&'a DeepEnd, Missing> {
+        let call = DeepCall { guardrail: self.spec.id.clone(), wait_ms };
+        match self.world.outcome(FactKey::Deep(call))? {
+            Fact::Deep(end) => Ok(end),
+            _ => Err(Missing("nobody told what became of the question".to_owned())),
+        }
+    }
+
     /// A probe's answer, by the probe's own name for it.
     pub fn answer(&self, name: &str) -> Result<&'a Value, Missing> {
         match self.world.fact(FactKey::Answer(name.to_owned()))? {
@@ -292,7 +386,29 @@ impl<'a> Context<'a> {
             Some(part) => format!("{part}/{name}"),
             None => name.to_owned(),
         };
-        Context { event: self.event, spec: self.spec, world: self.world, part: Some(part) }
+        Context {
+            event: self.event,
+            spec: self.spec,
+            world: self.world,
+            part: Some(part),
+            answer: self.answer,
+        }
+    }
+
+    /// The same context for what is to be said of an answer.
+    pub fn with_answer<'b>(&'b self, answer: &'b Value) -> Context<'b> {
+        Context {
+            event: self.event,
+            spec: self.spec,
+            world: self.world,
+            part: self.part.clone(),
+            answer: Some(answer),
+        }
+    }
+
+    /// The answer that something is to be said of.
+    pub fn given_answer(&self) -> Option<&'a Value> {
+        self.answer
     }
 
     /// Who acts, by a name that holds across sessions: the agent's id, or that of the session where it has none.
@@ -313,6 +429,11 @@ impl<'a> Context<'a> {
     /// A budget of the task, as far as one is set: the tightest of the host's and those of the definitions.
     pub fn budget(&self, of: Resource) -> Result<Option<Budget>, Missing> {
         self.world.budget(of)
+    }
+
+    /// The same, with what the call that this event ends has used.
+    pub fn budget_after(&self, of: Resource) -> Result<Option<Budget>, Missing> {
+        self.world.budget_after(of)
     }
 
     /// When the run has to be finished: the earliest that the event and the definitions say. `None`: nobody says.

@@ -3,14 +3,13 @@
 //! The chain is asked in order, what each guardrail says is tallied, and the highest step of the ladder wins.
 //! How one guardrail is asked is in `ask`; what its verdict leads to is in `tally`.
 
-use std::cell::{Cell, RefCell};
-
 use crate::ask::{ask, observe};
 use crate::context::World;
 use crate::decision::{Decision, Mode};
 use crate::event::Event;
 use crate::facts::{Facts, Needs};
 use crate::policy::Policy;
+use crate::rewrite::{Rewritten, can_be_rewritten, rewritten};
 use crate::session::Session;
 use crate::tally::Tally;
 
@@ -25,6 +24,8 @@ pub struct Evaluation {
     pub decision: Decision,
     /// Slices and facts that guardrails asked for and did not get.
     pub needs: Needs,
+    /// The event as guardrails saw it, where its result was replaced before they looked at it.
+    pub rewritten: Option<Event>,
 }
 
 /// Decides with what is known and tells what is lacking, so that it can be fetched and the event decided again.
@@ -37,21 +38,21 @@ pub fn evaluate(
     event: &Event,
     meter: &dyn Meter,
 ) -> Evaluation {
-    let world = World {
-        policy,
-        session,
-        facts,
-        event,
-        needs: RefCell::default(),
-        lacks: Cell::new(false),
-        in_shadow: Cell::new(false),
-        asks_too_early: Cell::new(false),
-    };
     let chain = policy.chain(event);
     let links = || chain.iter().filter_map(|(at, part)| Some((policy.entries().get(*at)?, part)));
+    let asked = || links().filter(|(_, part)| part.asked).map(|(entry, _)| entry);
+
+    let Rewritten { event: rewritten, by, needs } = if can_be_rewritten(event) {
+        rewritten(asked(), World::new(policy, session, facts, event))
+    } else {
+        Rewritten::default()
+    };
+    let mut world = World::new(policy, session, facts, rewritten.as_ref().unwrap_or(event));
+    world.rewritten_by = by.into();
 
     let mut tally = Tally::new(&world);
-    for (entry, _) in links().filter(|(_, part)| part.asked) {
+    tally.hear_late();
+    for entry in asked() {
         if tally.is_settled_for(entry) {
             tally.skip(entry);
             continue;
@@ -71,7 +72,9 @@ pub fn evaluate(
     for (entry, _) in links().filter(|(_, part)| part.watches) {
         observe(entry, &world, &mut decision);
     }
-    Evaluation { decision, needs: world.needs.into_inner() }
+    // What is looked up for a text that is about to be replaced is looked up in vain.
+    let needs = if needs.is_empty() { world.needs.into_inner() } else { needs };
+    Evaluation { decision, needs, rewritten }
 }
 
 /// Measures durations for the record. No verdict reads it.

@@ -142,8 +142,16 @@ impl Event {
     /// Whether this is the result of a call that went well. An unknown outcome is not a success, and neither is a
     /// program that ended with an error.
     pub fn is_success(&self) -> bool {
-        let went_well = |result: &ToolResult| result.ok == Some(true) && result.exit_code.unwrap_or(0) == 0;
+        let went_well = |result: &ToolResult| match (result.ok, result.exit_code) {
+            (Some(ok), code) => ok && code.unwrap_or(0) == 0,
+            (None, code) => code == Some(0),
+        };
         self.kind == EventKind::AfterTool && self.result.as_ref().is_some_and(went_well)
+    }
+
+    /// Whether it comes from a sub-agent. A parent without a name is none.
+    pub fn is_sub_agent(&self) -> bool {
+        self.parent.as_deref().is_some_and(|parent| !parent.trim().is_empty())
     }
 
     /// The host's name for this call, if it has one.
@@ -168,6 +176,11 @@ macro_rules! event_kinds {
         pub enum EventKind { $($(#[$doc])* $variant,)* }
 
         impl EventKind {
+    /// Whether events of this kind are made by the engine itself.
+    pub fn is_engines_own(self) -> bool {
+        matches!(self, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered)
+    }
+
             /// All kinds, in the order of the documentation.
             pub const ALL: &'static [EventKind] = &[$(EventKind::$variant,)*];
 
@@ -521,5 +534,24 @@ mod tests {
         assert!(!event.is_success());
         event.result = Some(ToolResult::ok("fine"));
         assert!(event.is_success());
+        // A program that ended well is a success, also where the host says nothing more.
+        for (ok, exit_code, expected) in [
+            (None, Some(0), true),
+            (None, Some(1), false),
+            (None, None, false),
+            (Some(false), Some(0), false),
+            (Some(true), Some(1), false),
+        ] {
+            event.result = Some(ToolResult { ok, exit_code, ..ToolResult::default() });
+            assert_eq!(event.is_success(), expected, "{ok:?} {exit_code:?}");
+        }
+    }
+
+    #[test]
+    fn a_sub_agent_has_a_parent_with_a_name() {
+        let of = |parent: Option<&str>| {
+            Event { parent: parent.map(str::to_owned), ..Event::new(EventKind::BeforeStop) }.is_sub_agent()
+        };
+        assert!(of(Some("main")) && !of(None) && !of(Some("")) && !of(Some("  ")));
     }
 }

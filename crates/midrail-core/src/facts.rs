@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -35,6 +36,10 @@ pub enum FactKey {
     Count(Vec<String>),
     /// What the repository around the root is at.
     Git,
+    /// What the hook of a script answers to the event.
+    Hook(HookCall),
+    /// What somebody outside says about the event, on behalf of a guardrail.
+    Deep(DeepCall),
     /// Anything else that a probe of the engine answers, by the probe's own name for it.
     Answer(String),
 }
@@ -53,6 +58,9 @@ impl fmt::Display for FactKey {
             FactKey::Tree(patterns) => write!(f, "tree:{}", Value::from(patterns.as_slice())),
             FactKey::Count(patterns) => write!(f, "count:{}", Value::from(patterns.as_slice())),
             FactKey::Git => f.write_str("git"),
+            FactKey::Hook(call) if call.after.is_empty() => write!(f, "hook:{}", call.script),
+            FactKey::Hook(call) => write!(f, "hook:{}<{}", call.script, call.after.join("<")),
+            FactKey::Deep(call) => write!(f, "deep:{}:{}", call.wait_ms, call.guardrail),
             FactKey::Answer(name) => write!(f, "answer:{name}"),
         }
     }
@@ -85,6 +93,20 @@ impl FromStr for FactKey {
             }
             Some(("count", patterns)) => {
                 serde_json::from_str(patterns).map(FactKey::Count).map_err(|_| UnknownFact(text.to_owned()))
+            }
+            Some(("deep", call)) => call
+                .split_once(':')
+                .and_then(|(wait, guardrail)| {
+                    Some(DeepCall { guardrail: guardrail.into(), wait_ms: wait.parse().ok()? })
+                })
+                .map(FactKey::Deep)
+                .ok_or_else(|| UnknownFact(text.to_owned())),
+            Some(("hook", call)) => {
+                let mut parts = call.split('<').map(Arc::from);
+                Ok(FactKey::Hook(HookCall {
+                    script: parts.next().unwrap_or_default(),
+                    after: parts.collect(),
+                }))
             }
             Some(("script", path)) => Ok(FactKey::Script(path.to_owned())),
             Some(("place", path)) => Ok(FactKey::Place(path.to_owned())),
@@ -130,6 +152,71 @@ pub struct CommandEnd {
     pub took_ms: u64,
 }
 
+/// A call of a script's hook: `input` before a tool call, `output` with its result.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HookCall {
+    /// The guardrail that the script is.
+    pub script: Arc<str>,
+    /// The scripts before it that replaced the result, in their order. It sees what the last of them made of it.
+    pub after: Vec<Arc<str>>,
+}
+
+/// How a hook ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookEnd {
+    /// What it answered.
+    pub answer: HookAnswer,
+    /// The script's own variables afterwards, where they changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Value>,
+    /// Files that the script counts as read from now on, with the checksum of what was read, or as not read. By place.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub snapshot: BTreeMap<String, Option<String>>,
+}
+
+/// What a hook answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookAnswer {
+    /// Nothing to object to. Also where the script has no such hook.
+    Pass,
+    /// The call may not happen.
+    Refuse {
+        /// Why.
+        message: String,
+        /// What to do instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        suggestion: Option<String>,
+    },
+    /// The agent is shown another result.
+    Replace {
+        /// The text of it.
+        result: String,
+        /// Whether the call counts as failed, so that the agent mends what it did.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+}
+
+/// A question to somebody outside, on behalf of a guardrail.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeepCall {
+    /// The guardrail.
+    pub guardrail: Arc<str>,
+    /// Milliseconds that the event waits for the answer.
+    pub wait_ms: u64,
+}
+
+/// What became of a question to somebody outside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeepEnd {
+    /// It was answered in time.
+    Answered(Value),
+    /// Nobody answered in time. The answer counts for a later event.
+    Late,
+}
+
 /// What a git repository is at.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GitState {
@@ -148,6 +235,13 @@ pub struct GitState {
     /// The branch that the current one pushes to, as `remote/branch`, where one is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
+    /// Names for commands that the repository's own configuration gives. Of those that start other programs only the
+    /// words of git that they hold are told, behind a `!`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub aliases: BTreeMap<String, String>,
+    /// What a push without a branch pushes, where the repository's own configuration says: `matching`, `current`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push_default: Option<String>,
 }
 
 /// Something known of the outside world.
@@ -174,6 +268,10 @@ pub enum Fact {
     Count(u64),
     /// What the repository is at. `None`: the root is in no repository.
     Git(Option<GitState>),
+    /// How the hook of a script ended.
+    Hook(HookEnd),
+    /// What somebody outside said.
+    Deep(DeepEnd),
     /// A probe's answer.
     Answer(Value),
     /// It was asked for and could not be had, for this reason.
@@ -238,9 +336,22 @@ pub struct Facts {
     /// What tells a request to people from an earlier one for the same action at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_salt: Option<String>,
+    /// How many bytes of a chunk's text have passed on already. They are there to be read with what follows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub passed: usize,
+    /// More of a stream would have to be held back than can be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overlong: bool,
+    /// The process ends with this event: nobody is there to hear answers that come later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_last: bool,
     /// The facts themselves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known: BTreeMap<FactKey, Fact>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Facts {
@@ -262,9 +373,30 @@ pub struct Needs {
     pub slices: BTreeSet<String>,
     /// Facts of the outside.
     pub facts: BTreeSet<FactKey>,
+    /// Milliseconds that there are for a fact, where everyone who asked for it can wait only so long.
+    pub within_ms: BTreeMap<FactKey, u64>,
 }
 
 impl Needs {
+    /// Notes that somebody asked for a fact, who can wait for it so many milliseconds, or as long as it takes.
+    pub(crate) fn ask(&mut self, key: FactKey, within_ms: Option<u64>) {
+        let is_first = !self.facts.contains(&key);
+        match within_ms {
+            Some(limit) if is_first => {
+                self.within_ms.insert(key.clone(), limit);
+            }
+            Some(limit) => {
+                if let Some(longest) = self.within_ms.get_mut(&key) {
+                    *longest = limit.max(*longest);
+                }
+            }
+            None => {
+                self.within_ms.remove(&key);
+            }
+        }
+        self.facts.insert(key);
+    }
+
     /// Whether nothing is lacking.
     pub fn is_empty(&self) -> bool {
         self.slices.is_empty() && self.facts.is_empty()
@@ -282,6 +414,13 @@ mod tests {
         facts.insert(FactKey::Tree(vec!["src/**".into()]), Fact::Tree("ab".into()));
         facts.insert(FactKey::Count(vec!["out/*.md".into()]), Fact::Count(2));
         facts.insert(FactKey::Git, Fact::Git(None));
+        let deep = FactKey::Deep(DeepCall { guardrail: "a:b".into(), wait_ms: 7 });
+        facts.insert(deep, Fact::Deep(DeepEnd::Late));
+        let answer = HookAnswer::Replace { result: "x".into(), is_error: true };
+        for after in [vec![], vec!["a".into(), "b".into()]] {
+            let end = HookEnd { answer: answer.clone(), state: None, snapshot: BTreeMap::new() };
+            facts.insert(FactKey::Hook(HookCall { script: "c".into(), after }), Fact::Hook(end));
+        }
         facts.insert(
             FactKey::Command(Run { command: "a:b c".into(), timeout_ms: 50 }),
             Fact::Command(CommandEnd { exit_code: Some(1), ..CommandEnd::default() }),

@@ -1,9 +1,11 @@
 //! One named check, and everything around it that is the same for all checks.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::context::{Context, Missing};
 use crate::decision::Mode;
@@ -11,6 +13,7 @@ use crate::definition::Definition;
 use crate::effect::Effect;
 use crate::event::{EventKind, Risk};
 use crate::glob;
+use crate::rewrite::Rewrite;
 use crate::session::Changes;
 use crate::verdict::Verdict;
 
@@ -50,6 +53,33 @@ pub trait Guardrail: Send + Sync {
     /// Whether it can ask for a retry, so that a success gives its tries back.
     fn may_retry(&self) -> bool {
         matches!(self.ceiling(), Effect::Retry | Effect::Halt)
+    }
+
+    /// Whether it may put another text in place of a tool's result, before anyone else looks at it.
+    fn rewrites(&self) -> bool {
+        false
+    }
+
+    /// What it puts there. Asked about results alone, and before anyone is asked for a verdict.
+    fn rewrite(&self, context: &Context<'_>) -> Result<Option<Rewrite>, Fault> {
+        let _ = context;
+        Ok(None)
+    }
+
+    /// What the engine has to know to ask somebody outside on its behalf: a script, a classifier, a judge.
+    fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
+    }
+
+    /// Whether answers on its behalf can come after the event that they are about.
+    fn may_be_late(&self) -> bool {
+        false
+    }
+
+    /// Says what it thinks of an answer that came too late for the event that it was asked about.
+    fn late(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+        let _ = (context, answer);
+        Ok(Verdict::allow())
     }
 
     /// Says what it enforces, to an agent that will run under it.
@@ -217,6 +247,10 @@ pub struct Spec {
     pub bypass: Bypass,
     /// Where tasks have a level of risk, the lowest one at which it is asked. `None`: it is asked at every level.
     pub from_risk: Option<Risk>,
+    /// Consequences of its objections beyond their effect: `increment_strike`, `flag_trajectory`, `emit_alert`.
+    pub effects: Vec<String>,
+    /// Milliseconds that probes have for what it needs to know. `None`: as long as they take.
+    pub within_ms: Option<u64>,
     /// Its author named no effect, so that of its objections follows from the task's risk.
     pub effect_by_risk: bool,
 }
@@ -261,6 +295,8 @@ impl Spec {
             per_prompt: false,
             bypass: Bypass::default(),
             from_risk: None,
+            effects: Vec::new(),
+            within_ms: None,
             effect_by_risk: false,
         }
     }

@@ -7,6 +7,7 @@ mod action;
 mod approval;
 mod ask;
 mod budget;
+mod consequences;
 mod context;
 mod decide;
 mod decision;
@@ -20,14 +21,18 @@ pub mod path;
 mod policy;
 mod record;
 pub mod redact;
+mod rewrite;
+mod routing;
 mod session;
 mod severity;
+mod streamed;
 mod tally;
 mod verdict;
 
 pub use action::{Action, ActionType, Danger, RepositoryCall};
 pub use approval::{Authorities, EMERGENCY_OVERRIDE, Emergency, action_text, approval_key, digest_of_action};
 pub use budget::{Autonomy, BEGAN, Budget, Measure, Resource};
+pub use consequences::{EMIT_ALERT, FLAG_TRAJECTORY, FLAGGED, INCREMENT_STRIKE, LATE, STRIKES, StrikeRule};
 pub use context::{Context, Missing, denied_key, state_prefix, variable_key};
 pub use decide::{Evaluation, Meter, Unmetered, decide, evaluate};
 pub use decision::{ApprovalKind, ApprovalRequest, Aside, AuditRef, Decision, Mode, Retry, Said};
@@ -37,13 +42,19 @@ pub use event::{
     Agent, CallUsage, ErrorInfo, Event, EventKind, FileScope, Handoff, Risk, Scope, Task, ToolCall,
     ToolResult, UnknownKind, Usage,
 };
-pub use facts::{CommandEnd, Fact, FactKey, Facts, FileState, Finding, GitState, Needs, Run, UnknownFact};
+pub use facts::{
+    CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer, HookCall,
+    HookEnd, Needs, Run, UnknownFact,
+};
 pub use guardrail::{Bypass, Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
 pub use policy::{Entry, Policy, hex};
 pub use record::{PolicyDenied, Record};
+pub use rewrite::Rewrite;
+pub use routing::{Patience, Routing, Tier};
 pub use session::{
     Changes, RESERVED_IDS, SHARED, Session, Snapshot, lock_key, quarantine_key, task_key, written_key,
 };
 pub use severity::{Confidence, Severity};
+pub use streamed::{over_key, stream_of};
 pub use tally::{HALTED, standing_keys};
 pub use verdict::{Notice, Recovery, Redaction, Verdict};

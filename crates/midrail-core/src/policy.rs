@@ -6,11 +6,13 @@ use std::sync::{Arc, RwLock};
 use sha2::{Digest, Sha256};
 
 use crate::approval::Authorities;
+use crate::consequences::StrikeRule;
 use crate::decision::Mode;
 use crate::definition::Definition;
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
 use crate::guardrail::{Guardrail, Spec};
+use crate::routing::Routing;
 
 /// A guardrail in its place in a policy.
 #[derive(Clone)]
@@ -27,16 +29,17 @@ impl Entry {
         let spec = &self.spec;
         let own = spec.effect.unwrap_or_else(|| self.guardrail.ceiling());
         let faults = spec.on_error.effect().max(spec.on_missing.effect());
-        own.max(faults) > effect || self.guardrail.has_consequences()
+        own.max(faults) > effect || self.guardrail.has_consequences() || !spec.effects.is_empty()
     }
 
     fn is_asked(&self, kind: EventKind) -> bool {
         self.spec.on.contains(&kind)
     }
 
-    fn concerns(&self, kind: EventKind, tool: Option<&str>) -> Option<Part> {
+    fn concerns(&self, kind: EventKind, tool: Option<&str>, routing: &Routing) -> Option<Part> {
         let governs = tool.is_none_or(|tool| self.guardrail.tools().contains(tool));
         let asked = governs && self.is_asked(kind) && tool.is_none_or(|tool| self.spec.tools.contains(tool));
+        let asked = asked || routing.requires(&self.spec.id, kind, tool);
         let watches = governs && self.guardrail.watches().contains(&kind);
         (asked || watches).then_some(Part { asked, watches })
     }
@@ -59,6 +62,10 @@ pub struct Policy {
     entries: Vec<Entry>,
     definitions: Vec<Definition>,
     authorities: Authorities,
+    routing: Routing,
+    strikes: Vec<StrikeRule>,
+    /// Whether answers can come after the event that they are about.
+    asks_outside: bool,
     mode: Mode,
     revision: Arc<str>,
     /// Chains by kind and tool, filled as they are asked for. A memo of a pure function: it never changes an answer.
@@ -92,6 +99,9 @@ impl Policy {
         };
         let revision = revision(&kept, source);
         Policy {
+            asks_outside: kept.iter().any(|entry| entry.guardrail.may_be_late()),
+            routing: Routing::default(),
+            strikes: Vec::new(),
             entries: kept,
             definitions,
             authorities: Authorities::default(),
@@ -105,6 +115,42 @@ impl Policy {
     pub fn under(mut self, authorities: Authorities) -> Policy {
         self.authorities = authorities;
         self
+    }
+
+    /// The same policy, with what is said of the risks of tools.
+    pub fn routed(mut self, routing: Routing) -> Policy {
+        self.routing = routing;
+        self.chains = RwLock::default();
+        self
+    }
+
+    /// The risks of tools, and what follows from them.
+    pub fn routing(&self) -> &Routing {
+        &self.routing
+    }
+
+    /// The same policy, with what strikes lead to.
+    pub fn striking(mut self, strikes: Vec<StrikeRule>) -> Policy {
+        self.strikes = strikes;
+        self
+    }
+
+    /// What strikes lead to.
+    pub fn strikes(&self) -> &[StrikeRule] {
+        &self.strikes
+    }
+
+    /// Whether answers can come after the event that they are about.
+    pub(crate) fn asks_outside(&self) -> bool {
+        self.asks_outside
+    }
+
+    /// The same rules around other guardrails.
+    fn around(&self, entries: Vec<Entry>) -> Policy {
+        Policy::new(entries, self.definitions.clone(), self.revision.as_bytes())
+            .under(self.authorities.clone())
+            .routed(self.routing.clone())
+            .striking(self.strikes.clone())
     }
 
     /// Who decides what guardrails put to people.
@@ -148,8 +194,8 @@ impl Policy {
         self.entries
             .iter()
             .filter(|entry| {
-                entry.concerns(EventKind::BeforeTool, Some(tool)).is_some()
-                    || entry.concerns(EventKind::AfterTool, Some(tool)).is_some()
+                entry.concerns(EventKind::BeforeTool, Some(tool), &self.routing).is_some()
+                    || entry.concerns(EventKind::AfterTool, Some(tool), &self.routing).is_some()
             })
             .collect()
     }
@@ -159,16 +205,14 @@ impl Policy {
         let mut entries: Vec<Entry> =
             self.entries.iter().filter(|other| other.spec.id != entry.spec.id).cloned().collect();
         entries.push(entry);
-        Policy::new(entries, self.definitions.clone(), self.revision.as_bytes())
-            .under(self.authorities.clone())
+        self.around(entries)
     }
 
     /// The same policy without a guardrail. `None`: there is none of that id.
     pub fn without(&self, id: &str) -> Option<Policy> {
         self.get(id)?;
         let entries = self.entries.iter().filter(|entry| &*entry.spec.id != id).cloned().collect();
-        let policy = Policy::new(entries, self.definitions.clone(), self.revision.as_bytes());
-        Some(policy.under(self.authorities.clone()))
+        Some(self.around(entries))
     }
 
     /// The chain for an event.
@@ -188,7 +232,7 @@ impl Policy {
             .entries
             .iter()
             .enumerate()
-            .filter_map(|(at, entry)| Some((at, entry.concerns(event.kind, tool)?)))
+            .filter_map(|(at, entry)| Some((at, entry.concerns(event.kind, tool, &self.routing)?)))
             .collect();
         if is_kept && let Ok(mut chains) = self.chains.write() {
             if chains.len() >= MAX_CHAINS {
@@ -223,6 +267,8 @@ fn revision(entries: &[Entry], source: &[u8]) -> Arc<str> {
                 spec.approval_timeout_s,
                 spec.per_prompt,
                 &spec.bypass,
+                &spec.effects,
+                spec.within_ms,
                 spec.from_risk,
                 spec.effect_by_risk
             )

@@ -64,8 +64,8 @@ impl Changes {
 
 /// Words that the law keeps its own slices under. Packs may not use them as ids; those of programs are escaped.
 pub const RESERVED_IDS: &[&str] = &[
-    "approval", "denied", "feedback", "halted", "retry", "root", "shadow", "shared", "spent", "var", "warn",
-    "written",
+    "approval", "denied", "feedback", "flagged", "halted", "history", "late", "retry", "root", "shadow",
+    "shared", "snapshot", "spent", "stream", "strikes", "var", "warn", "written",
 ];
 
 /// What the keys of slices begin with that belong to all sessions of a store: locks, quarantined agents, reviews. They

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::approval::EMERGENCY_OVERRIDE;
 use crate::ask::Answer;
 use crate::budget::Autonomy;
+use crate::consequences::{self, Strikes};
 use crate::context::{Missing, World, actor, denied_key};
 use crate::decision::{ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
@@ -15,6 +16,7 @@ use crate::guardrail::{Category, OnFault, Spec};
 use crate::policy::Entry;
 use crate::redact;
 use crate::session::{Changes, key_part, quarantine_key, task_key};
+use crate::streamed::{self, over_key, stream_of};
 use crate::verdict::{Notice, Recovery, Redaction, Verdict};
 
 /// The slice that says that a run was halted.
@@ -36,12 +38,15 @@ pub(crate) struct Tally<'a> {
     pub(crate) decision: Decision,
     retries: Vec<Retry>,
     redactions: Vec<Redaction>,
+    /// Notes of those who let pass, each with the number of notes of others that come before it.
+    notes: Vec<(usize, String)>,
     /// Why the agent is to be kept from further work.
     quarantine: Option<String>,
     /// Escalations of a kind of event that cannot be held: a person is asked all the same.
     queued: Vec<ApprovalRequest>,
     /// Who is told of emergency overrides, where the action goes on.
     pub(crate) overrides: Vec<Notice>,
+    strikes: Strikes,
     /// State to write only where the action goes on: warnings, used approvals.
     pub(crate) if_it_goes_on: Changes,
     /// State to write only where the decision is a retry.
@@ -73,14 +78,19 @@ impl<'a> Tally<'a> {
             decision,
             retries: Vec::new(),
             redactions: Vec::new(),
+            notes: Vec::new(),
             quarantine: None,
             overrides: Vec::new(),
+            strikes: Strikes::default(),
             queued: Vec::new(),
             if_it_goes_on: Changes::default(),
             if_retry: Changes::default(),
             if_escalate: Changes::default(),
         };
         tally.start_from_halted();
+        if let Some(verdict) = streamed::stopped(world) {
+            tally.raise(Deciding { by: LAW.into(), verdict, is_law: true });
+        }
         tally.start_from_quarantine();
         tally.start_from_task();
         tally
@@ -109,21 +119,26 @@ impl<'a> Tally<'a> {
         self.raise(Deciding { by: LAW.into(), verdict, is_law: true });
     }
 
-    /// A quarantined agent does nothing more until a person lifts it.
+    /// A quarantined agent does nothing more until a person lifts it, and gets no work from others.
     fn start_from_quarantine(&mut self) {
         if !is_action(self.world.event.kind) {
             return;
         }
-        let actor = self.world.actor();
-        let verdict = match self.world.slice(&quarantine_key(&actor)) {
-            Ok(None) => return,
-            Ok(Some(held)) => {
-                let reason = held.get("reason").and_then(Value::as_str).unwrap_or_default();
-                Verdict::block(format!("`{actor}` is quarantined: {reason}"))
-                    .advise("Stop here and report. A person lifts the quarantine once the cause is found.")
+        let stop = "Stop here and report. A person lifts the quarantine once the cause is found.";
+        let other = "Hand over to another agent, or wait until a person lifts the quarantine.";
+        let actor = Some((self.world.actor(), stop));
+        let receiver = receiver(self.world.event).map(|to| (to.to_owned(), other));
+        let found = actor.into_iter().chain(receiver).find_map(|(who, advice)| {
+            match self.world.slice(&quarantine_key(&who)) {
+                Ok(None) => None,
+                Ok(Some(held)) => {
+                    let reason = held.get("reason").and_then(Value::as_str).unwrap_or_default();
+                    Some(Verdict::block(format!("`{who}` is quarantined: {reason}")).advise(advice))
+                }
+                Err(missing) => Some(Verdict::block(missing.to_string())),
             }
-            Err(missing) => Verdict::block(missing.to_string()),
-        };
+        });
+        let Some(verdict) = found else { return };
         self.raise(Deciding { by: LAW.into(), verdict, is_law: true });
     }
 
@@ -145,6 +160,13 @@ impl<'a> Tally<'a> {
             Err(missing) => Verdict::block(missing.to_string()),
         };
         self.raise(Deciding { by: LAW.into(), verdict, is_law: true });
+    }
+
+    /// Answers that came too late for the event that they were asked about count for this one.
+    pub(crate) fn hear_late(&mut self) {
+        for (entry, answer) in consequences::late(self.world, &mut self.decision) {
+            self.count(entry, answer, None);
+        }
     }
 
     /// Whether asking a guardrail could not change the outcome. As long as something is lacking nothing is settled:
@@ -200,11 +222,15 @@ impl<'a> Tally<'a> {
         if shadow {
             return;
         }
+        self.strikes.note(&spec.id, &verdict, &mut self.decision);
         self.redactions.append(&mut verdict.redactions);
         if let Some(replacement) = verdict.replacement.take() {
             self.decision.content = Some(replacement);
         }
-        self.decision.feedback.extend(verdict.feedback.take());
+        match verdict.feedback.take() {
+            Some(note) if verdict.effect.goes_on() => self.notes.push((self.decision.feedback.len(), note)),
+            note => self.decision.feedback.extend(note),
+        }
         for effect in &verdict.effects {
             if !self.decision.effects.contains(effect) {
                 self.decision.effects.push(effect.clone());
@@ -259,7 +285,7 @@ impl<'a> Tally<'a> {
         if verdict.effect != Effect::Warn || spec.warn_limit == 0 {
             return verdict;
         }
-        let key = self.state_key(spec, "warn", self.world.event.task_id());
+        let key = state_key(spec, "warn", self.world.event.task_id());
         let slice = match self.kept(spec, &verdict, &key, error) {
             Ok(slice) => slice,
             Err(verdict) => return *verdict,
@@ -283,10 +309,13 @@ impl<'a> Tally<'a> {
         if verdict.effect != Effect::Retry && !can_retry {
             return verdict;
         }
-        let key = self.state_key(spec, "retry", self.world.event.tool_name().unwrap_or_default());
+        let key = tries_key(spec, &self.whose_tries());
         if verdict.effect != Effect::Retry {
-            // A success gives the tries back.
-            if verdict.effect.goes_on() && matches!(self.world.slice(&key), Ok(Some(_))) {
+            // A success gives the tries back. Not to have looked is no success.
+            if verdict.effect.goes_on()
+                && !verdict.passed_over
+                && matches!(self.world.slice(&key), Ok(Some(_)))
+            {
                 self.if_it_goes_on.remove(key);
             }
             return verdict;
@@ -324,8 +353,21 @@ impl<'a> Tally<'a> {
         verdict
     }
 
+    /// What tries are counted for: a tool, or a stop. Each sub-agent that wants to stop has its own.
+    fn whose_tries(&self) -> String {
+        let event = self.world.event;
+        let tool = event.tool_name().unwrap_or_default();
+        match event.kind == EventKind::BeforeStop && event.is_sub_agent() {
+            true => format!("{tool}@{}", self.world.actor()),
+            false => tool.to_owned(),
+        }
+    }
+
     /// The decision, once every guardrail has been heard.
-    pub(crate) fn conclude(self) -> Decision {
+    pub(crate) fn conclude(mut self) -> Decision {
+        if let Some(verdict) = std::mem::take(&mut self.strikes).count(self.world, &mut self.decision) {
+            self.raise(Deciding { by: consequences::STRIKES.into(), verdict, is_law: false });
+        }
         let mut decision = self.decision;
         decision.effect = self.effect;
         if self.would > self.effect {
@@ -349,6 +391,12 @@ impl<'a> Tally<'a> {
         if self.effect == Effect::Retry {
             decision.retry = joined(self.retries);
         }
+        // They come with a result that passes on, and not in its place: who speaks counts on having been heard.
+        if self.effect.goes_on() || self.world.event.kind != EventKind::AfterTool {
+            for (already, (before, note)) in self.notes.into_iter().enumerate() {
+                decision.feedback.insert(before.saturating_add(already).min(decision.feedback.len()), note);
+            }
+        }
         let content = decision.content.take();
         decision.content = passing_text(self.world, content, &self.redactions, self.effect);
         decision.rollback_requested =
@@ -363,7 +411,10 @@ impl<'a> Tally<'a> {
         if let Some(reason) = self.quarantine {
             note_quarantine(self.world, &reason, &mut decision);
         }
-        let Some(Deciding { by, verdict, is_law }) = self.deciding else { return decision };
+        let Some(Deciding { by, verdict, is_law }) = self.deciding else {
+            streamed::note(self.world, &mut decision);
+            return decision;
+        };
         if self.effect == Effect::Halt && !is_law {
             let user_message = verdict.user_message.clone().unwrap_or_default();
             decision
@@ -376,6 +427,7 @@ impl<'a> Tally<'a> {
         decision.advice = verdict.advice;
         decision.metadata.extend(verdict.metadata);
         decision.user_message = verdict.user_message;
+        streamed::note(self.world, &mut decision);
         decision
     }
 
@@ -410,12 +462,17 @@ impl<'a> Tally<'a> {
         let reason = format!("`{}` could not be checked: {missing}", spec.id);
         Err(Box::new(Verdict { effect, reason, ..verdict }))
     }
+}
 
-    /// The key of a slice that comes from verdicts. Shadow mode has its own, so that it never alters what is enforced.
-    fn state_key(&self, spec: &Spec, what: &str, of: &str) -> String {
-        let shadow = if spec.mode == Mode::Shadow { "shadow/" } else { "" };
-        format!("{shadow}{what}/{}/{of}", key_part(&spec.id))
-    }
+/// The key of a slice that comes from verdicts. Shadow mode has its own, so that it never alters what is enforced.
+fn state_key(spec: &Spec, what: &str, of: &str) -> String {
+    let shadow = if spec.mode == Mode::Shadow { "shadow/" } else { "" };
+    format!("{shadow}{what}/{}/{of}", key_part(&spec.id))
+}
+
+/// The slice that counts the tries of a guardrail with a tool.
+pub(crate) fn tries_key(spec: &Spec, tool: &str) -> String {
+    state_key(spec, "retry", tool)
 }
 
 /// The strongest effect that a kind of event knows. Nothing can be stopped once a hand-off is done.
@@ -443,6 +500,13 @@ fn is_action(kind: EventKind) -> bool {
     matches!(kind, EventKind::BeforeTool | EventKind::BeforeHandoff)
 }
 
+/// The agent that work is about to be handed to, where it is named.
+fn receiver(event: &Event) -> Option<&str> {
+    let handoff = event.handoff.as_ref().filter(|_| event.kind == EventKind::BeforeHandoff)?;
+    let id = || handoff.receiver.as_ref()?.get("id")?.as_str();
+    handoff.to.as_deref().or_else(id).map(str::trim).filter(|to| !to.is_empty())
+}
+
 /// Whether a warning about it can stop something: an agent can always end, and tell of errors.
 fn can_be_locked_down(kind: EventKind) -> bool {
     is_action(kind)
@@ -456,8 +520,10 @@ fn can_be_locked_down(kind: EventKind) -> bool {
 pub fn standing_keys(event: &Event, session: &str) -> Vec<String> {
     let mut keys = vec![HALTED.to_owned()];
     keys.extend(event.call_id().map(denied_key));
+    keys.extend(stream_of(event).map(over_key));
     if is_action(event.kind) {
         keys.push(quarantine_key(&actor(event, session)));
+        keys.extend(receiver(event).map(quarantine_key));
         keys.extend(Some(event.task_id()).filter(|task| !task.is_empty()).map(task_key));
     }
     keys
@@ -509,7 +575,12 @@ fn passing_text(
     redactions: &[Redaction],
     effect: Effect,
 ) -> Option<String> {
-    if effect >= Effect::Escalate || (replacement.is_none() && redactions.is_empty()) {
+    if stream_of(world.event).is_some() {
+        return effect.goes_on().then(|| streamed::passing(world, replacement, redactions));
+    }
+    let is_rewritten = world.rewritten_by.borrow().iter().any(|(_, stands)| *stands);
+    let is_changed = is_rewritten || replacement.is_some() || !redactions.is_empty();
+    if effect >= Effect::Escalate || !is_changed {
         return None;
     }
     let event = world.event;

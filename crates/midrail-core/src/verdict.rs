@@ -33,6 +33,8 @@ pub struct Verdict {
     pub recovery: Option<Recovery>,
     /// What others are told: the orchestrator, people.
     pub notices: Vec<Notice>,
+    /// It did not look, so this is no success: tries that were used up stay used up.
+    pub passed_over: bool,
 }
 
 impl Verdict {
@@ -44,6 +46,11 @@ impl Verdict {
     /// An effect with its reason.
     pub fn new(effect: Effect, reason: impl Into<String>) -> Self {
         Verdict { effect, reason: reason.into(), ..Verdict::default() }
+    }
+
+    /// It is not looked at, and the record says why.
+    pub fn pass_over(reason: impl Into<String>) -> Self {
+        Verdict { passed_over: true, ..Verdict::new(Effect::Allow, reason) }
     }
 
     /// This action may not happen.

@@ -9,9 +9,12 @@ use std::collections::BTreeSet;
 pub fn targets(text: &str) -> Vec<String> {
     let mut files = Files::default();
     let mut old: Option<&str> = None;
-    for line in text.lines() {
+    let has_old = text.lines().any(|line| line.trim_start().starts_with("--- "));
+    let mut context: Option<&str> = None;
+    for line in text.trim_start_matches('\u{feff}').lines() {
         let line = line.trim_end_matches('\r');
         let previous = old.take();
+        let before = context.take();
         let trimmed = line.trim_start();
         if let Some(path) = APPLY_PATCH_HEADERS.iter().find_map(|header| trimmed.strip_prefix(header)) {
             files.add(path.trim());
@@ -19,18 +22,42 @@ pub fn targets(text: &str) -> Vec<String> {
             files.add(&unquoted(path));
         } else if let Some(paths) = line.strip_prefix("diff --git ") {
             git_pair(paths, &mut files);
-        } else if let Some(path) = line.strip_prefix("--- ") {
+        } else if let Some(path) = trimmed.strip_prefix("--- ") {
+            // A context diff has the old name before it, with stars.
+            if let Some(before) = before {
+                pair(before, path, &mut files);
+            }
             old = Some(path);
-        } else if let (Some(new), Some(old)) = (line.strip_prefix("+++ "), previous) {
-            let (old, new) = (header_path(old), header_path(new));
-            let is_git = prefixed(&old, "a/") && prefixed(&new, "b/");
-            for (path, prefix) in [(&old, "a/"), (&new, "b/")] {
-                files.add(if is_git { path.strip_prefix(prefix).unwrap_or(path) } else { path });
+        } else if let Some(path) = trimmed.strip_prefix("*** ") {
+            context = Some(path);
+        } else if let Some(new) = trimmed.strip_prefix("+++ ") {
+            match previous {
+                Some(old) => pair(old, new, &mut files),
+                None if !has_old => pair(new, new, &mut files),
+                None => {}
             }
         }
     }
     files.paths
 }
+
+/// The two names of a file in a diff. Tools put a folder of their own before them and take it off again; which one it is
+/// cannot always be told, so the file goes by both.
+fn pair(old: &str, new: &str, files: &mut Files) {
+    let (old, new) = (header_path(old), header_path(new));
+    let is_git = prefixed(&old, "a/") && prefixed(&new, "b/");
+    let below = |path: &str| path.split_once('/').map(|(_, below)| below.to_owned());
+    let is_told_apart = old != new && below(&old).is_some() && below(&old) == below(&new);
+    for (path, prefix) in [(&old, "a/"), (&new, "b/")] {
+        files.add(if is_git { path.strip_prefix(prefix).unwrap_or(path) } else { path });
+        if !is_git && (is_told_apart || MNEMONIC.iter().any(|prefix| path.starts_with(prefix))) {
+            files.add(&below(path).unwrap_or_default());
+        }
+    }
+}
+
+/// Folders that git puts before names by what they are of: commit, index, object, work tree.
+const MNEMONIC: [&str; 6] = ["a/", "b/", "c/", "i/", "o/", "w/"];
 
 const APPLY_PATCH_HEADERS: &[&str] =
     &["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
@@ -52,7 +79,7 @@ impl Files {
 
 /// `diff` puts a tab and a time behind the path.
 fn header_path(path: &str) -> String {
-    unquoted(path.split('\t').next().unwrap_or(path).trim_end())
+    unquoted(path.split('\t').next().unwrap_or(path).trim())
 }
 
 fn prefixed(path: &str, prefix: &str) -> bool {

@@ -8,6 +8,9 @@ use std::io::{self, Read};
 use midrail::{Decision, Event, EventKind};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::gateway;
 
 /// The largest event that is read.
 pub const MAX_EVENT: u64 = 32 << 20;
@@ -107,7 +110,14 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
     };
     // Two readers of an object that says one thing twice may see two things: one is judged, the other done.
     serde_json::from_str::<SaidOnce>(text).map_err(refuse)?;
-    let event: Event = serde_json::from_str(text).map_err(refuse)?;
+    let event: Event = match gateway::may_be(text) {
+        true => {
+            let mut event: Map<String, Value> = serde_json::from_str(text).map_err(refuse)?;
+            gateway::translate(&mut event);
+            serde_json::from_value(Value::Object(event)).map_err(refuse)?
+        }
+        false => serde_json::from_str(text).map_err(refuse)?,
+    };
     match event.kind {
         EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered => {
             Err(WireError::OwnKind(event.kind))

@@ -496,6 +496,52 @@ mod tests {
     }
 
     #[test]
+    fn names_of_the_repository_are_judged_by_what_they_stand_for() {
+        let effect = |branch: &str, command: &str| {
+            let mut run = Run::of(policy(json!({}))).with_git(branch, "c0ffee1");
+            let aliases = [
+                ("p", "push"),
+                ("ship", "push origin HEAD:main"),
+                ("ci", "commit -v"),
+                ("st", "status -sb"),
+                ("log1", "!"),
+                ("land", "!checkout merge push"),
+                ("twice", "ship"),
+                ("status", "push origin main"),
+            ];
+            let git = run.git.as_mut().unwrap();
+            git.aliases = aliases.map(|(name, body)| (name.to_owned(), body.to_owned())).into();
+            run.before("Bash", json!({"command": command})).effect
+        };
+        for command in ["git ship", "git SHIP", "git p origin main", "git -C . p origin main"] {
+            assert_eq!(effect("feature/x", command), Effect::Block, "{command}");
+        }
+        for command in ["git ci -m x", "git p"] {
+            assert_eq!(effect("main", command), Effect::Block, "{command}");
+            assert_eq!(effect("feature/x", command), Effect::Allow, "{command}");
+        }
+        for command in ["git land", "git twice"] {
+            assert_eq!(effect("feature/x", command), Effect::Escalate, "{command}");
+        }
+        for command in ["git st", "git log1", "git unheard-of", "git status", "git p origin feature/y"] {
+            assert_eq!(effect("feature/x", command), Effect::Allow, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_push_of_all_matching_branches_takes_protected_ones_along() {
+        let effect = |default: &str, command: &str| {
+            let mut run = Run::of(policy(json!({}))).with_git("feature/x", "c0ffee1");
+            run.git.as_mut().unwrap().push_default = Some(default.to_owned());
+            run.before("Bash", json!({"command": command})).effect
+        };
+        assert_eq!(effect("matching", "git push"), effect("simple", "git push --all"));
+        assert_ne!(effect("matching", "git push origin"), Effect::Allow);
+        assert_eq!(effect("matching", "git push origin feature/x"), Effect::Allow);
+        assert_eq!(effect("current", "git push"), Effect::Allow);
+    }
+
+    #[test]
     fn without_a_repository_there_is_nothing_to_protect() {
         let mut run = Run::of(policy(json!({})));
         assert_eq!(

@@ -143,20 +143,18 @@ impl Thresholds {
         } else {
             return Verdict::allow();
         };
-        let percent = (share * 100.0).min(9_999.0);
         let Words { what, unit } = words;
-        let verdict = Verdict::new(
-            effect,
-            format!(
-                "The {what} budget is {percent:.0}% used: {} of {}{unit}.",
-                number(total),
-                number(budget.limit)
-            ),
-        )
-        .advise("Finish what is most important now, or ask for a larger budget.")
-        .with("used", budget.used)
-        .with("estimated", budget.estimated)
-        .with("budget", budget.limit);
+        let of = format!("{} of {}{unit}", number(total), number(budget.limit));
+        // A share of nothing, or of next to nothing, says nothing.
+        let used = match share * 100.0 {
+            percent if percent < 1_000.0 => format!("{percent:.0}% used: {of}"),
+            _ => format!("used up: {of}"),
+        };
+        let verdict = Verdict::new(effect, format!("The {what} budget is {used}."))
+            .advise("Finish what is most important now, or ask for a larger budget.")
+            .with("used", budget.used)
+            .with("estimated", budget.estimated)
+            .with("budget", budget.limit);
         measured(verdict, budget.measure)
     }
 }

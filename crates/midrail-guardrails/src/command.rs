@@ -31,6 +31,7 @@ impl CommandCheck {
             run: &self.run,
             timeout: self.timeout,
             files: &self.files,
+            tries_again: false,
             effect: Effect::Block,
             wrong: "A check of this project objects",
             advice: format!("See to it that `{}` ends well, then try again.", self.run.0),

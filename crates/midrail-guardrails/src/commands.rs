@@ -1,10 +1,12 @@
 //! The programs that a call starts, at any depth of its command line, with their arguments as far as they are known.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use midrail_core::{Action, Context};
 use midrail_detect::shell;
 use midrail_detect::shell::invocation::{Arg, Invocation};
+use serde_json::Value;
 
 /// One program that a call starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +56,7 @@ pub(crate) fn operands_from(args: &[Arg]) -> impl Iterator<Item = &Arg> {
 /// The programs that the event's call starts. A program of a script or of code is told without its arguments.
 pub(crate) fn started(context: &Context<'_>, action: &Action) -> Vec<Started> {
     let line = line(context);
+    let line = line.as_deref();
     let invocations = line.map(shell::invocations).unwrap_or_default();
     let known: BTreeSet<&str> = action.programs.iter().map(String::as_str).collect();
     let mut all: Vec<Started> = Vec::new();
@@ -76,10 +79,18 @@ pub(crate) fn unseen(program: &str) -> Started {
     Started { program: program.to_owned(), args: None, has_more_args: false, is_substituted: false }
 }
 
-/// The one command line of a call, where it is given as a text. As a list of words it would have to be quoted anew.
-fn line<'a>(context: &Context<'a>) -> Option<&'a str> {
+/// The one command line of a call. One that is given as a list of words is quoted, so that each stays one word.
+fn line<'a>(context: &Context<'a>) -> Option<Cow<'a, str>> {
     let args = &context.event.tool.as_ref()?.args;
-    ["command", "cmd"].iter().find_map(|name| args.get(*name)?.as_str())
+    ["command", "cmd"].iter().find_map(|name| match args.get(*name)? {
+        Value::String(line) => Some(Cow::Borrowed(line.as_str())),
+        Value::Array(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            let quoted = |word: &&str| format!("'{}'", word.replace('\'', "'\\''"));
+            Some(Cow::Owned(words?.iter().map(quoted).collect::<Vec<_>>().join(" ")))
+        }
+        _ => None,
+    })
 }
 
 /// Whether a part of a line stands within `$(…)` or backticks. For words only: the parser has told what runs.

@@ -112,9 +112,15 @@ fn options_before_the_verb_hide_nothing() {
     }
     assert_eq!(bash(level(), "git $VERB"), Effect::Escalate);
     assert_eq!(bash(level(), "git commit -m \"$MESSAGE\""), Effect::Allow);
-    // As a list of words the arguments are not told apart.
-    let words = json!({"command": ["bash", "-lc", "git push"]});
-    assert_eq!(Run::of(one(level())).before("shell", words).effect, Effect::Escalate);
+    // A list of words says the same as one line.
+    for (words, effect) in [
+        (json!(["bash", "-lc", "git push"]), Effect::Block),
+        (json!(["git", "-C", "it's here", "push"]), Effect::Block),
+        (json!(["git", "commit", "-m", "x; git push"]), Effect::Allow),
+    ] {
+        let found = Run::of(one(level())).before("shell", json!({"command": words})).effect;
+        assert_eq!(found, effect, "{words}");
+    }
 }
 
 #[test]

@@ -4,8 +4,10 @@
 //! it is written in `block`.
 
 mod block;
+mod budget;
 mod history;
 mod providers;
+mod streak;
 #[cfg(test)]
 mod tests;
 
@@ -17,19 +19,21 @@ use std::sync::Arc;
 use midrail_core::path::Place;
 use midrail_core::{
     Changes, Condition, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Verdict,
-    denied_key, glob, state_prefix,
+    denied_key, state_prefix,
 };
 use schemars::JsonSchema;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
+use crate::asked::is_asked;
 use crate::seconds::Seconds;
-pub use history::{FeedbackPast, feedback_past};
-use history::{History, last_key};
-pub use providers::{
-    BudgetNote, CommandNote, DeadlineNote, FailingStreak, NoProgress, RepeatedCalls, StalePlan,
-};
+pub use budget::BudgetNote;
+pub use history::{FeedbackOf, FeedbackPast, feedback_keys, feedback_of, feedback_past, feedback_told};
+use history::{History, by_key, last_key};
+pub use providers::{CommandNote, DeadlineNote, NoProgress, RepeatedCalls, StalePlan};
 use providers::{Own, Provide};
+pub use streak::FailingStreak;
 
 /// A feedback provider as a pack writes it: what it says (exactly one of `static`, `deadline`, `repeated_calls`,
 /// `no_progress`, `budget`, `failing_streak`, `stale_plan`, `command`) and when.
@@ -43,7 +47,7 @@ pub struct Feedback {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every_n_calls: Option<NonZeroU32>,
     /// It speaks after this time since it last did; the first time at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some_time")]
     pub every_n_seconds: Option<Seconds>,
     /// It speaks once a session, when this file is there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,6 +100,16 @@ where
     Ok(Some(Option::<T>::deserialize(deserializer)?.unwrap_or_default()))
 }
 
+/// A rhythm needs some time between two beats.
+fn some_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Seconds>, D::Error> {
+    match Option::<Seconds>::deserialize(deserializer)? {
+        Some(Seconds(seconds)) if seconds <= 0.0 => {
+            Err(D::Error::custom("no time at all is no rhythm; `every_n_calls: 1` speaks with every call"))
+        }
+        every => Ok(every),
+    }
+}
+
 /// What providers are called that have no name of their own, by the key of what they say.
 pub const FEEDBACK_TITLES: [(&str, &str); 8] = [
     ("static", "Static"),
@@ -126,6 +140,30 @@ impl Feedback {
             .zip(is_there)
             .filter_map(|(title, is_there)| is_there.then_some(title))
             .collect()
+    }
+
+    /// Whether it has a trigger: calls, time or a file.
+    pub fn has_trigger(&self) -> bool {
+        self.every_n_calls.is_some() || self.every_n_seconds.is_some() || self.on_file_created.is_some()
+    }
+
+    /// Whether it never says anything: what waits for a trigger has none.
+    pub fn is_silent(&self) -> bool {
+        let waits = self.text.is_some() || self.deadline.is_some() || self.command.is_some();
+        let has_no_step = self.budget.as_ref().is_some_and(|budget| budget.at.is_empty());
+        (waits || has_no_step) && !self.has_trigger()
+    }
+
+    /// Texts that must not be empty, by their keys: those that are.
+    pub fn blanks(&self) -> Vec<&'static str> {
+        let texts = [
+            ("name", &self.name),
+            ("static", &self.text),
+            ("on_file_created", &self.on_file_created),
+            ("should_run", &self.should_run),
+        ];
+        let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
+        texts.into_iter().filter_map(|(key, text)| is_blank(text).then_some(key)).collect()
     }
 
     /// The provider, under the name that the agent sees. `None`: it does not say what it provides.
@@ -285,21 +323,7 @@ impl FeedbackProvider {
         Ok(context.file(&place).is_ok_and(|state| !matches!(state, FileState::Absent)))
     }
 
-    /// Whether it is asked about this event: the law asks only those whom it concerns, and tells all.
-    fn is_asked(&self, context: &Context<'_>) -> bool {
-        let (spec, event) = (context.spec, context.event);
-        let fits = |patterns: &[String], name: Option<&str>| {
-            patterns.is_empty()
-                || name.is_none_or(|name| patterns.iter().any(|it| glob::name_matches(it, name)))
-        };
-        spec.on.contains(&event.kind)
-            && event.tool_name().is_none_or(|tool| tool.is_empty() || spec.tools.contains(tool))
-            && fits(&spec.agents, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))
-            && fits(&spec.tasks, event.task.as_ref().and_then(|task| task.id.as_deref()))
-            && spec.bound.as_ref().is_none_or(|definition| definition.concerns(event))
-    }
-
-    /// Counts a call, and keeps what was said with it.
+    /// Counts a call, and keeps what was said with it. A result that is withheld brings no feedback and does not count.
     fn learn(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let outcome = Outcome::of(context)?;
         if outcome == Outcome::Neither || !effect.goes_on() {
@@ -308,7 +332,7 @@ impl FeedbackProvider {
         let is_success = outcome == Outcome::Success;
         let history = History::of(context)?.after(context, is_success);
         changes.set(History::key(context), history.kept());
-        if !self.is_asked(context) {
+        if !is_asked(context) {
             return Ok(());
         }
         let note = self.note(context)?;
@@ -317,7 +341,7 @@ impl FeedbackProvider {
         if is_success {
             own.since = own.since.saturating_add(1);
         }
-        self.provide.learn(context, is_success, note.is_some(), &mut own);
+        self.provide.learn(context, is_success, note.is_some(), &mut own, changes)?;
         if let Some(note) = note {
             own.since = 0;
             own.has_spoken = true;
@@ -328,10 +352,9 @@ impl FeedbackProvider {
             // What a provider in shadow mode would say is no feedback that the agent got.
             if context.spec.mode == midrail_core::Mode::Enforce {
                 let said = block::cut(&note.text, self.max_chars);
-                changes.set(
-                    last_key(context),
-                    json!({"provider": self.name, "text": said, "at": history.calls}),
-                );
+                let said = json!({"provider": self.name, "text": said, "at": history.calls});
+                changes.set(by_key(context, &self.name), said.clone());
+                changes.set(last_key(context), said);
             }
         }
         if own != before {
@@ -350,20 +373,11 @@ impl Guardrail for FeedbackProvider {
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        if context.event.kind == EventKind::Restored {
-            if self.on_file_created.is_some() {
-                changes.remove(file_key(context));
-            }
-            return Ok(());
-        }
-        match context.event.kind {
-            EventKind::AfterTool => self.learn(context, effect, changes),
-            _ => Ok(()),
-        }
+        self.learn(context, effect, changes)
     }
 
     fn watches(&self) -> &[EventKind] {
-        &[EventKind::AfterTool, EventKind::Restored]
+        &[EventKind::AfterTool]
     }
 
     fn ceiling(&self) -> Effect {

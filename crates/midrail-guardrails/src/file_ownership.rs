@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use midrail_core::{
-    Action, ActionType, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict, lock_key,
+    Action, ActionType, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict, glob,
+    lock_key,
 };
 use midrail_detect::action::{bare_name, is_known};
 use schemars::JsonSchema;
@@ -11,10 +12,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::handoff::sender;
+use crate::lock_list::LockList;
 use crate::locks::{Lock, absolute};
 use crate::places::{fits, is_nobodys, is_temporary};
 use crate::seconds::Seconds;
 use crate::settings::Pattern;
+use crate::sweeps;
 use crate::touched::scripts;
 
 /// The settings of compliance-001.
@@ -163,21 +166,33 @@ impl FileOwnership {
             return Ok(());
         }
         let found: Vec<_> = wanted.iter().map(|it| (it, Lock::of(context, &it.path))).collect();
+        let list = context.slice(LockList::KEY).map(LockList::of);
         let mut held = held(context)?;
         let before = held.clone();
+        let mut list = list?;
+        let known = list.clone();
+        let now = context.now()?;
         for (wanted, lock) in found {
             let lock = lock?;
+            // A wildcard is no file.
+            if glob::is_pattern(wanted.file) {
+                continue;
+            }
             // Where someone let it pass all the same, the lock stays with its holder.
             if !lock.map_or(takes, |lock| lock.is_own(context)) {
                 continue;
             }
             changes.set(lock_key(&wanted.path), Lock::taken(context, lock, self.expires)?);
+            list.add(&wanted.path, &context.actor(), Some(self.expires.after(now)), now);
             if held.len() < MAX_HELD || held.contains_key(&wanted.path) {
                 held.insert(wanted.path.clone(), context.actor().into());
             }
         }
         if held != before {
             changes.set(context.key(HELD), held);
+        }
+        if list != known {
+            keep(list, changes);
         }
         Ok(())
     }
@@ -212,10 +227,16 @@ impl FileOwnership {
         let is_given = |(path, actor): &(&String, &Value)| fits(path, actor.as_str().unwrap_or_default());
         let (given, kept): (Vec<_>, Vec<_>) = held.iter().partition(is_given);
         let locks: Vec<_> = given.iter().map(|(path, _)| (path, context.slice(&lock_key(path)))).collect();
+        let mut list = LockList::of(context.slice(LockList::KEY)?);
+        let known = list.clone();
         for (path, lock) in locks {
             if lock?.map(Lock::new).is_some_and(|lock| lock.text("session") == context.session()) {
                 changes.remove(lock_key(path));
+                list.remove(path);
             }
+        }
+        if list != known {
+            keep(list, changes);
         }
         match (given.is_empty(), kept.is_empty()) {
             (true, _) => {}
@@ -228,6 +249,36 @@ impl FileOwnership {
         }
         Ok(())
     }
+}
+
+/// Keeps the list of what is locked.
+fn keep(list: LockList, changes: &mut Changes) {
+    match list.into_value() {
+        Some(list) => changes.set(LockList::KEY, list),
+        None => changes.remove(LockList::KEY),
+    }
+}
+
+/// Releases what somebody locked for an agent that hands over, by its name.
+fn release_taken_for(context: &Context<'_>, actor: &str, changes: &mut Changes) -> Result<(), Missing> {
+    let before = match changes.0.get(LockList::KEY) {
+        Some(changed) => LockList::of(changed.as_ref()),
+        None => LockList::of(context.slice(LockList::KEY)?),
+    };
+    let paths: Vec<&str> = before.of_actor(actor).collect();
+    let locks: Vec<_> = paths.into_iter().map(|path| (path, context.slice(&lock_key(path)))).collect();
+    let mut list = before.clone();
+    for (path, lock) in locks {
+        let Some(lock) = lock?.map(Lock::new) else { continue };
+        if lock.text("actor") == actor && ["", context.session()].contains(&lock.text("session")) {
+            changes.remove(lock_key(path));
+            list.remove(path);
+        }
+    }
+    if list != before {
+        keep(list, changes);
+    }
+    Ok(())
 }
 
 fn held(context: &Context<'_>) -> Result<Map<String, Value>, Missing> {
@@ -256,7 +307,11 @@ impl Guardrail for FileOwnership {
             return Ok(Verdict::allow());
         }
         let (wanted, locks) = self.wanted(context)?;
-        let outcomes: Vec<_> = wanted.iter().map(|it| self.objection(context, it, locks)).collect();
+        let mut outcomes: Vec<_> = wanted.iter().map(|it| self.objection(context, it, locks)).collect();
+        if !locks {
+            let named = wanted.iter().map(|it| (it.file, it.path.as_str()));
+            outcomes.push(sweeps::objection(context, named));
+        }
         let mut fault = None;
         for outcome in outcomes {
             match outcome {
@@ -279,6 +334,7 @@ impl Guardrail for FileOwnership {
         } else if kind == EventKind::AfterHandoff {
             let sender = sender(context);
             self.release(context, changes, |_, actor| actor == sender)?;
+            release_taken_for(context, &sender, changes)?;
         } else if kind == EventKind::SessionEnd {
             self.release(context, changes, |_, _| true)?;
         }

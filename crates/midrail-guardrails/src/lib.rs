@@ -2,6 +2,7 @@
 //! stands in [`CATALOGUE`]; a pack configures it under `with:`.
 
 mod api_call_limit;
+mod asked;
 mod authority;
 mod autonomy;
 mod branch_policy;
@@ -9,12 +10,14 @@ mod budget;
 mod capability_scope;
 mod catalogue;
 mod circuit_breaker;
+mod classifier;
 mod command;
 mod commands;
 mod completion;
 mod cost_ceiling;
 mod critical_risk;
 mod decision_authority;
+mod deep;
 mod destructive_command;
 mod documentation_required;
 mod error_classes;
@@ -35,6 +38,7 @@ mod json_form;
 mod keyed_dependency;
 mod lines;
 mod lint_clean;
+mod lock_list;
 mod locks;
 mod middleware;
 mod non_empty_output;
@@ -45,11 +49,13 @@ mod ran;
 mod rate_limit;
 mod read_before_write;
 mod rehearsal;
+mod result_limit;
 mod review_before_merge;
 mod rule_set;
 mod sandbox_boundary;
 mod schema_conformance;
 mod scope_boundary;
+mod script;
 mod seconds;
 mod secret_redaction;
 mod self_protection;
@@ -58,6 +64,7 @@ mod sequential_dependency;
 mod settings;
 #[cfg(test)]
 mod spending_tests;
+mod sweeps;
 mod task_boundary;
 mod test_pass;
 #[cfg(test)]
@@ -80,17 +87,26 @@ pub use budget::{Share, Thresholds};
 pub use capability_scope::{CapabilityScope, Need};
 pub use catalogue::{CATALOGUE, Page, page};
 pub use circuit_breaker::{CircuitBreaker, Per};
+pub use classifier::Classifier;
 pub use command::CommandCheck;
-pub use completion::{Bind, Checks, Completion, Holds, Output, SubAgents, Todos};
+pub use completion::{
+    Bind, COMPLETION_KINDS, Checks, Completion, CompletionProblem, Holds, Output, SubAgents, Todos,
+};
 pub use cost_ceiling::{Cost, CostCeiling};
 pub use critical_risk::CriticalRisk;
 pub use decision_authority::{DecisionAuthority, Level, Limits, OnLimit};
+pub use deep::{
+    Address, Deep, DeepBreaker, DeepKind, DeepSettings, DeepWarning, Headers, HttpMethod, HttpQuestion,
+    JudgeApi, JudgeBudget, JudgePrice, JudgeQuestion, ModerationQuestion, ModerationStyle, Money, Part,
+    Piece, Slot, Variable, is_loopback, slots,
+};
 pub use destructive_command::DestructiveCommand;
 pub use documentation_required::DocumentationRequired;
 pub use error_recovery::{Backoff, ErrorClass, ErrorMatch, ErrorRecovery, ErrorSeverity, NextStep};
 pub use feedback::{
-    BudgetNote, CommandNote, DeadlineNote, FEEDBACK_TITLES, FailingStreak, Feedback, FeedbackPast,
-    FeedbackProvider, NoProgress, RepeatedCalls, StalePlan, feedback_past,
+    BudgetNote, CommandNote, DeadlineNote, FEEDBACK_TITLES, FailingStreak, Feedback, FeedbackOf,
+    FeedbackPast, FeedbackProvider, NoProgress, RepeatedCalls, StalePlan, feedback_keys, feedback_of,
+    feedback_past, feedback_told,
 };
 pub use file_ownership::{Acquire, FileOwnership};
 pub use file_scope::{FileScopeGuard, Files};
@@ -104,6 +120,7 @@ pub use injection_patterns::InjectionPatterns;
 pub use json_form::JsonForm;
 pub use keyed_dependency::{ComputeKey, Key, KeyedDependency, KeyedRule};
 pub use lint_clean::{LintClean, Linter};
+pub use lock_list::LockList;
 pub use middleware::{Adjust, Inspect, Middleware, Recast};
 pub use non_empty_output::{Answers, NonEmptyOutput};
 pub use output_secret_scan::OutputSecretScan;
@@ -112,11 +129,13 @@ pub use ran::{CommandLine, Timeout};
 pub use rate_limit::{Count, RateLimit, Subject};
 pub use read_before_write::{Freshness, NewFiles, OwnWrites, ReadBeforeWrite};
 pub use rehearsal::{Failing, Rehearsal};
+pub use result_limit::ResultLimit;
 pub use review_before_merge::{ReviewBeforeMerge, Stale};
 pub use rule_set::RuleSet;
 pub use sandbox_boundary::{Outside, SandboxBoundary};
 pub use schema_conformance::SchemaConformance;
 pub use scope_boundary::ScopeBoundary;
+pub use script::{HISTORY, HISTORY_COUNT, MODULE, SNAPSHOT, Script, history_key, snapshot_key};
 pub use seconds::Seconds;
 pub use secret_redaction::SecretRedaction;
 pub use self_protection::SelfProtection;

@@ -1,8 +1,10 @@
 //! Wraps one guardrail in another: to look at what it says, or to change the effect of it.
 
+use std::any::Any;
 use std::sync::Arc;
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Tools, Verdict};
+use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Rewrite, Tools, Verdict};
+use serde_json::Value;
 
 /// Makes a guardrail of a guardrail. Several are stacked by wrapping again.
 pub trait Middleware {
@@ -102,6 +104,26 @@ where
 
     fn may_retry(&self) -> bool {
         self.ceiling == Some(Effect::Retry) || self.inner.may_retry()
+    }
+
+    fn rewrites(&self) -> bool {
+        self.inner.rewrites()
+    }
+
+    fn rewrite(&self, context: &Context<'_>) -> Result<Option<Rewrite>, Fault> {
+        self.inner.rewrite(context)
+    }
+
+    fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.inner.outside()
+    }
+
+    fn may_be_late(&self) -> bool {
+        self.inner.may_be_late()
+    }
+
+    fn late(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+        (self.change)(context, self.inner.late(context, answer))
     }
 
     fn summary(&self) -> Option<String> {

@@ -54,6 +54,7 @@ impl<P: Purpose> Passes<P> {
             run,
             timeout: self.timeout,
             files: &self.files,
+            tries_again: false,
             effect: P::EFFECT,
             wrong: P::WRONG,
             advice: format!("{before}`{}`{after}", run.0),

@@ -16,6 +16,10 @@ pub(crate) fn is_inside(place: &str) -> bool {
 
 /// Whether a place lies below a folder, or is it.
 pub(crate) fn is_below(folder: &str, place: &str) -> bool {
+    if folder.is_empty() {
+        // The root holds what is named from it, and nothing else.
+        return !place.starts_with(['/', '~']) && !place.starts_with("../");
+    }
     let folder = folder.trim_end_matches('/');
     place.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -71,6 +75,22 @@ pub(crate) fn may_hit(pattern: &str, place: &str) -> bool {
             && spelt >= 2
             && glob::check(&name).is_ok()
             && glob::path_matches(&name, last))
+        || folder_may_hit(pattern, place)
+}
+
+/// Whether a folder with wildcards on the way to a place may be the folder that a pattern protects: `.mid*/x`.
+fn folder_may_hit(pattern: &str, place: &str) -> bool {
+    let Some(folder) = pattern.strip_suffix("/**").map(|folder| folder.rsplit('/').next().unwrap_or(folder))
+    else {
+        return false;
+    };
+    let aims = |part: &str| {
+        let part = part.to_lowercase();
+        let spelt = part.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
+        has_wildcard(&part) && spelt >= 2 && glob::check(&part).is_ok() && glob::path_matches(&part, folder)
+    };
+    let mut parts = place.split('/').rev().skip(1);
+    !has_wildcard(folder) && parts.any(aims)
 }
 
 fn fits_name(pattern: &str, name: &str) -> bool {

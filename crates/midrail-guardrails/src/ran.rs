@@ -1,6 +1,6 @@
 //! What the guardrails that run a command have in common: when it runs, what is kept of it, and what is said of its end.
 
-use midrail_core::{Changes, CommandEnd, Context, Effect, Fault, Run, Verdict};
+use midrail_core::{Changes, CommandEnd, Context, Effect, Fault, Missing, Run, Verdict};
 use midrail_detect::secrets;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
@@ -27,6 +27,9 @@ pub(crate) struct Required<'s> {
     pub(crate) timeout: Timeout,
     /// It runs when one of these changed since it last ran. Empty: every time.
     pub(crate) files: &'s [Pattern],
+    /// A failure is tried again each time, because its cause may lie outside the files; and how it last ended is kept in
+    /// any case.
+    pub(crate) tries_again: bool,
     pub(crate) effect: Effect,
     /// What is wrong, in words that go before a colon.
     pub(crate) wrong: &'static str,
@@ -44,16 +47,21 @@ impl Required<'_> {
         let (kept, tree) = (context.state(RAN), context.tree(&self.patterns()));
         let (kept, tree) = (kept?, tree?);
         let kept = kept.and_then(|kept| Kept::deserialize(kept).ok());
-        if let Some(kept) = kept.filter(|kept| kept.tree == tree && kept.run == run.command) {
+        let counts = |kept: &Kept| {
+            kept.tree == tree
+                && kept.run == run.command
+                && (!self.tries_again || kept.outcome.exit_code == Some(0))
+        };
+        if let Some(kept) = kept.filter(counts) {
             return Ok(self.said(&kept.outcome, true));
         }
         Ok(self.said(&Outcome::of(context.command(&run)?), false))
     }
 
     /// How the command ended when it last ran, if the files are as they were then. It is not run. `None`: it has not run
-    /// since, and where it runs every time, nobody knows.
+    /// since.
     pub(crate) fn last(&self, context: &Context<'_>) -> Result<Option<Verdict>, Fault> {
-        let (kept, tree) = (context.state(RAN), context.tree(&self.patterns()));
+        let (kept, tree) = (context.state(RAN), self.state_of_files(context));
         let (kept, tree) = (kept?, tree?);
         let kept = kept.and_then(|kept| Kept::deserialize(kept).ok());
         let kept = kept.filter(|kept| kept.tree == tree && kept.run == self.run.0);
@@ -62,7 +70,7 @@ impl Required<'_> {
 
     /// Asks for how it last ended, so that it is fetched with all else that costs little.
     pub(crate) fn prime(&self, context: &Context<'_>) {
-        if !self.files.is_empty() {
+        if self.keeps() {
             let _ = context.state(RAN);
         }
     }
@@ -77,15 +85,25 @@ impl Required<'_> {
     /// Keeps how the command ended, if this decision had it run.
     pub(crate) fn observe(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
         let run = self.run();
-        if self.files.is_empty() || !context.spec.on.contains(&context.event.kind) {
+        if !self.keeps() || !context.spec.on.contains(&context.event.kind) {
             return Ok(());
         }
         let Some(end) = context.ended(&run) else { return Ok(()) };
-        let tree = context.tree(&self.patterns())?.to_owned();
+        let tree = self.state_of_files(context)?.to_owned();
         let kept = Kept { run: run.command, tree, outcome: Outcome::of(end) };
         let kept = serde_json::to_value(kept).map_err(|error| Fault::Failed(error.to_string()))?;
         changes.set(context.key(RAN), kept);
         Ok(())
+    }
+
+    /// Whether how it ends is kept.
+    fn keeps(&self) -> bool {
+        self.tries_again || !self.files.is_empty()
+    }
+
+    /// The state of the files that matter to it. Where it runs every time, none do.
+    fn state_of_files<'a>(&self, context: &Context<'a>) -> Result<&'a str, Missing> {
+        if self.files.is_empty() { Ok("") } else { context.tree(&self.patterns()) }
     }
 
     fn run(&self) -> Run {
@@ -102,7 +120,11 @@ impl Required<'_> {
             Some(code) => format!("exited with code {code}"),
             None => "was ended by a signal".to_owned(),
         };
-        let since = if is_kept { " when it last ran; the files have not changed since" } else { "" };
+        let since = match (is_kept, self.files) {
+            (false, _) => "",
+            (true, []) => " when it last ran",
+            (true, _) => " when it last ran; the files have not changed since",
+        };
         let mut reason = format!("{}: `{}` {how}{since}.", self.wrong, self.run.0);
         if !outcome.output.is_empty() {
             reason.push_str(" The end of its output:\n");
@@ -199,7 +221,7 @@ impl<'de> Deserialize<'de> for Timeout {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match u64::try_from(Seconds::deserialize(deserializer)?.duration().as_millis()) {
             Ok(millis @ 1..=MAX_MILLIS) => Ok(Timeout(millis)),
-            _ => Err(D::Error::custom("a command is given at least a millisecond, and at most a day")),
+            _ => Err(D::Error::custom("a timeout is at least a millisecond, and at most a day")),
         }
     }
 }

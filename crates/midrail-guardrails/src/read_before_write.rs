@@ -305,6 +305,24 @@ impl Guardrail for ReadBeforeWrite {
     }
 }
 
+/// The files that a call showed to the agent, with the content that they have: by the reading tools of every known host,
+/// and by commands.
+pub(crate) fn shown(context: &Context<'_>) -> Result<Vec<(String, Value)>, Missing> {
+    let usual = ReadBeforeWrite::default();
+    let Some(tool) = context.event.tool_name() else { return Ok(Vec::new()) };
+    let action = context.action()?;
+    let paths = if usual.is_read(tool, action) {
+        usual.paths(context)?
+    } else if action.kind == ActionType::Command {
+        action.reads.iter().map(String::as_str).collect()
+    } else {
+        Vec::new()
+    };
+    let seen: Vec<_> = paths.into_iter().map(|path| usual.seen(context, path)).collect();
+    // What cannot be looked at has not been read.
+    Ok(seen.into_iter().flatten().filter_map(|(place, content)| Some((place, content?))).collect())
+}
+
 fn read_key(place: &str) -> String {
     format!("read/{place}")
 }

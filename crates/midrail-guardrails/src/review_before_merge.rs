@@ -1,7 +1,7 @@
 //! compliance-002: what is merged has been reviewed, by someone who did not write it, and has not changed since.
 
 use jiff::Timestamp;
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, SHARED, Verdict};
+use midrail_core::{Action, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, SHARED, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,6 +25,8 @@ pub struct ReviewBeforeMerge {
     pub review_tools: Vec<Pattern>,
     /// Whether a later commit makes a review stale.
     pub stale: Stale,
+    /// Whether who reviews may not be who merges.
+    pub other_reviewer: bool,
 }
 
 /// Whether a review grows stale.
@@ -60,6 +62,7 @@ impl Default for ReviewBeforeMerge {
                 "*approve_pr",
             ]),
             stale: Stale::Head,
+            other_reviewer: false,
         }
     }
 }
@@ -225,6 +228,9 @@ impl ReviewBeforeMerge {
         if known.authors.iter().chain(&branch.authors).any(|author| *author == approved.by) {
             return stop(&format!("which only `{}` has reviewed, who wrote on it", approved.by));
         }
+        if self.other_reviewer && approved.by == context.actor() {
+            return stop(&format!("which only `{}` has reviewed, who merges it", approved.by));
+        }
         if self.stale == Stale::Head && is_stale(context, &known, &branch, approved) {
             return stop(&format!("which has changed since `{}` reviewed it", approved.by));
         }
@@ -242,9 +248,13 @@ impl ReviewBeforeMerge {
             };
             approvals.extend(approves.then(|| subject_of_tool(tool)));
         }
-        for call in calls(context)? {
+        let action = context.action()?;
+        if !is_plain(action) {
+            return Ok(approvals);
+        }
+        for call in &action.repository {
             approvals.extend(
-                pull_call(context, &call)?.filter(|pull| pull.step == Step::Approve).map(|pull| pull.subject),
+                pull_call(context, call)?.filter(|pull| pull.step == Step::Approve).map(|pull| pull.subject),
             );
         }
         Ok(approvals)
@@ -254,6 +264,38 @@ impl ReviewBeforeMerge {
         let role = context.event.agent.as_ref()?.role.clone()?;
         fits(&self.reviewers, &role).then_some(role)
     }
+}
+
+/// Programs of a line in which an approval counts.
+const PLAIN: &[&str] = &["gh", "glab", "git", "cd", "echo", "printf", "pwd"];
+
+/// Whether a command line succeeds only if each of its commands does, so that its success is that of the approval: plain
+/// calls, one after the other, joined by `&&`.
+fn is_plain(action: &Action) -> bool {
+    let Some(line) = &action.command else { return true };
+    action.programs.iter().all(|program| PLAIN.contains(&program.as_str())) && joined_by_and(line.trim())
+}
+
+/// Whether nothing but `&&` joins the commands of a line.
+fn joined_by_and(line: &str) -> bool {
+    let mut quote = None;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some('\''), _) if c != '\'' => {}
+            (_, '\\') => drop(chars.next()),
+            // What a substitution runs can fail without anybody noticing, and be the approval itself.
+            (_, '`') => return false,
+            (_, '$') if chars.peek() == Some(&'(') => return false,
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '&') if chars.peek() == Some(&'&') => drop(chars.next()),
+            (None, '&' | '|' | ';' | '\n' | '!' | '(' | '{') => return false,
+            (None, _) => {}
+        }
+    }
+    true
 }
 
 /// Whether something changed after an approval.

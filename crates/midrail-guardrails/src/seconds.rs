@@ -21,8 +21,13 @@ impl Seconds {
         u32::try_from(self.duration().as_secs()).unwrap_or(u32::MAX)
     }
 
+    /// The milliseconds of it.
+    pub fn millis(self) -> u64 {
+        u64::try_from(self.duration().as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// The same as the standard library has it.
-    pub(crate) fn duration(self) -> std::time::Duration {
+    pub fn duration(self) -> std::time::Duration {
         std::time::Duration::try_from_secs_f64(self.0.clamp(0.0, Self::MOST)).unwrap_or_default()
     }
 

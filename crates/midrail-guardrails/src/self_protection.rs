@@ -100,7 +100,9 @@ impl SelfProtection {
                 name if name.starts_with("../") => name.split('/').all(|part| matches!(part, ".." | "")),
                 name => context.root().is_some_and(|root| name.starts_with('/') && is_below(name, root)),
             };
-            let holds_own = |name: &String| context.own_places().iter().any(|place| is_below(place, name));
+            let holds_own = |name: &String| {
+                context.own_places().iter().any(|place| is_below(name, place) || is_below(place, name))
+            };
             if names?.iter().any(|name| is_root(name) || holds_own(name)) {
                 return Ok(true);
             }
@@ -108,6 +110,9 @@ impl SelfProtection {
         Ok(false)
     }
 }
+
+/// Programs that add to a folder that is named as their target.
+const COPIES: &[&str] = &["cp", "install", "touch", "tar", "unzip", "curl", "wget", "mkdir"];
 
 const ADVICE: &str = "Leave it as it is. If it stands in the way, tell a person, who can change it.";
 
@@ -142,11 +147,16 @@ impl Guardrail for SelfProtection {
                 .advise(ADVICE));
         }
         let mut fault = takes_all.err();
+        // What is copied into a folder leaves the rest of it as it is; what is moved or linked may not.
+        let copies = action.programs.iter().all(|program| COPIES.contains(&program.as_str()));
         for (it, names) in names {
             match names {
                 Ok(names) => {
-                    let is_own =
-                        |name: &&String| context.own_places().iter().any(|place| is_below(name, place));
+                    let is_own = |name: &&String| {
+                        context.own_places().iter().any(|place| {
+                            is_below(place, name) || (!copies && !name.is_empty() && is_below(name, place))
+                        })
+                    };
                     let own = names.iter().find(is_own).map(|_| "belongs to the agent's own guardrails");
                     if let Some(why) = own.or_else(|| names.iter().find_map(|name| Self::objection(name))) {
                         return Ok(Verdict::block(format!("{} {why}.", it.name()))

@@ -1,6 +1,8 @@
 //! scope-001: changes are about the task. It goes by words and paths, and rather says nothing than too much.
 
+use std::any::Any;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use midrail_core::{
     Action, ActionType, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict, glob,
@@ -9,11 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::deep::{Deep, DeepSettings};
 use crate::places::{fits, is_nobodys, is_temporary};
 use crate::settings::Pattern;
 
 /// The settings of scope-001.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TaskBoundary {
     /// Further files that belong to every task, as glob patterns.
@@ -21,11 +24,14 @@ pub struct TaskBoundary {
     pub also: Vec<Pattern>,
     /// A goal of fewer words than this says too little to go by.
     pub min_words: usize,
+    /// Who is asked where words and paths do not show what a change has to do with the task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classifier: Option<DeepSettings>,
 }
 
 impl Default for TaskBoundary {
     fn default() -> Self {
-        TaskBoundary { also: Vec::new(), min_words: 3 }
+        TaskBoundary { also: Vec::new(), min_words: 3, classifier: None }
     }
 }
 
@@ -317,6 +323,17 @@ fn gather(value: &Value, depth: usize, text: &mut String) {
 /// Words of a written text that have to be the goal's for the file to be about it.
 const MIN_SHARED: usize = 2;
 
+impl TaskBoundary {
+    fn classifier(&self) -> Option<Deep> {
+        self.classifier.as_ref().map(|settings| Deep::new(settings.clone(), None))
+    }
+}
+
+/// What a classifier objects to is a warning here, unless a pack says otherwise.
+fn as_warning(verdict: Verdict) -> Verdict {
+    if verdict.effect == Effect::Block { Verdict { effect: Effect::Warn, ..verdict } } else { verdict }
+}
+
 impl Guardrail for TaskBoundary {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let Some(goal) = self.goal(context).filter(|_| context.event.tool.is_some()) else {
@@ -352,6 +369,14 @@ impl Guardrail for TaskBoundary {
         let Some(first) = strangers.first() else { return Ok(Verdict::allow()) };
         if share(&call_words(context, action), &goal) >= MIN_SHARED.min(goal.len()) {
             return Ok(Verdict::allow());
+        }
+        if let Some(deep) = self.classifier() {
+            match deep.check(context) {
+                Ok(verdict) => return Ok(as_warning(verdict)),
+                Err(fault) if context.awaits() => return Err(fault),
+                // Where nobody answers, the words are all there is.
+                Err(_) => {}
+            }
         }
         Ok(Verdict::warn(format!(
             "File '{first}' seems to have nothing to do with the task: it shares no word with the goal, nor with the files \
@@ -389,7 +414,29 @@ impl Guardrail for TaskBoundary {
     }
 
     fn ceiling(&self) -> Effect {
-        Effect::Warn
+        match self.classifier {
+            Some(_) => Effect::Halt,
+            None => Effect::Warn,
+        }
+    }
+
+    fn may_retry(&self) -> bool {
+        false
+    }
+
+    fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.classifier()?.outside()
+    }
+
+    fn may_be_late(&self) -> bool {
+        self.classifier.is_some()
+    }
+
+    fn late(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+        match self.classifier() {
+            Some(deep) => deep.late(context, answer).map(as_warning),
+            None => Ok(Verdict::allow()),
+        }
     }
 
     fn summary(&self) -> Option<String> {

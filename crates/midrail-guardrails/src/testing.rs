@@ -14,7 +14,7 @@ pub(crate) struct Run {
     policy: Policy,
     slices: BTreeMap<String, Option<Value>>,
     files: Option<BTreeMap<String, (Option<String>, String)>>,
-    git: Option<GitState>,
+    pub(crate) git: Option<GitState>,
     /// How commands end, by their line, and the digest of the files that matter to them.
     commands: BTreeMap<String, CommandEnd>,
     tree: String,
@@ -65,7 +65,7 @@ impl Run {
     pub(crate) fn with_git(mut self, branch: &str, head: &str) -> Self {
         let (branch, head) = (Some(branch.to_owned()), Some(head.to_owned()));
         let folders = ("/repo".to_owned(), "/repo/.git".to_owned());
-        self.git = Some(GitState { branch, head, top: folders.0, common: folders.1, upstream: None });
+        self.git = Some(GitState { branch, head, top: folders.0, common: folders.1, ..GitState::default() });
         self
     }
 
@@ -184,6 +184,7 @@ impl Run {
                 Fact::Count(u64::try_from(files.keys().filter(fits).count()).unwrap())
             }
             (FactKey::Count(_), None) => Fact::Unavailable("there is no file system".to_owned()),
+            (FactKey::Hook(_) | FactKey::Deep(_), _) => Fact::Unavailable("nobody is asked".to_owned()),
             (FactKey::Answer(name), _) => Fact::Unavailable(format!("nobody answers `{name}`")),
         }
     }

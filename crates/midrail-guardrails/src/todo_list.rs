@@ -13,12 +13,13 @@ pub(crate) const TOOLS: &[&str] = &[
     "update_plan",
     "manage_todo_list",
     "update_todo_list",
+    "update_todos",
     "TaskCreate",
     "TaskUpdate",
 ];
 
 /// The arguments that hold a list.
-const LISTS: &[&str] = &["todos", "plan", "todoList", "todo_list", "items", "tasks"];
+const LISTS: &[&str] = &["todos", "plan", "todoList", "todo_list", "items", "tasks", "steps"];
 
 /// The fields that hold what is to be done.
 const TEXTS: &[&str] = &["content", "step", "title", "subject", "description", "text", "task"];
@@ -58,9 +59,15 @@ impl TodoList {
         self.items.iter().filter(|item| !item.done).map(|item| item.text.as_str()).collect()
     }
 
-    /// The list after a call that went well. `None`: the call tells nothing of it.
+    /// The list after a call of a known tool that went well. `None`: the call tells nothing of it.
     pub(crate) fn after(&self, event: &Event) -> Option<Self> {
-        let call = event.tool.as_ref().filter(|call| TOOLS.contains(&call.name.as_str()))?;
+        event.tool_name().filter(|name| TOOLS.contains(name))?;
+        self.after_any(event)
+    }
+
+    /// The same for a call of any tool, where it is known that it keeps the list.
+    pub(crate) fn after_any(&self, event: &Event) -> Option<Self> {
+        let call = event.tool.as_ref()?;
         let told = match call.name.as_str() {
             "TaskCreate" => vec![Item { id: made_id(event), done: false, ..item(&call.args) }],
             "TaskUpdate" => return self.updated(&call.args),

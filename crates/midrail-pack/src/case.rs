@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{CommandEnd, Effect, Event, EventKind, GitState};
+use midrail_core::{CommandEnd, Effect, Event, EventKind, GitState, Risk};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::nearest;
-use crate::raw::{AgentDefinition, Guard, TaskDefinition};
+use crate::raw::{AgentDefinition, Guard, RiskRouter, StrikeLimit, TaskDefinition};
 use crate::scalar::Many;
 
 /// A file of cases: the corpus, or a block of a page.
@@ -62,12 +62,39 @@ pub struct Case {
     /// What the repository of its world is at. Without it there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Git>,
+    /// What those outside answer in its world, by the guardrail that asks. Nobody else answers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub answers: BTreeMap<String, Told>,
+    /// How much can go wrong with a tool.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tool_risks: BTreeMap<String, Risk>,
+    /// How long deep guardrails are waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk_router: Option<RiskRouter>,
+    /// What strikes lead to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strikes: Vec<StrikeLimit>,
     /// Variables of the session.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub session: BTreeMap<String, Value>,
     /// What happens, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Step>,
+}
+
+/// What somebody outside answers: `{answer: …}` or `{error: …}`, after `takes_ms` milliseconds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Told {
+    /// The answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it takes.
+    #[serde(default)]
+    pub takes_ms: u64,
 }
 
 /// The files of a case's world.
@@ -167,6 +194,7 @@ impl Git {
             common: format!("{top}/.git"),
             top,
             upstream: self.upstream.clone(),
+            ..GitState::default()
         }
     }
 }
@@ -283,6 +311,8 @@ pub struct Expect {
     pub feedback: Many,
     /// The feedback providers that speak, in order. Empty: none does.
     pub providers: Option<Vec<String>>,
+    /// Parts of what the agent is told for its next try.
+    pub retry: Many,
     /// Entries that the metadata has to have.
     pub metadata: Map<String, Value>,
     /// The guardrails that were asked (not skipped), the always-on built-ins left out.

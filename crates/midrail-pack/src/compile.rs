@@ -3,20 +3,24 @@
 mod approvals;
 mod check;
 mod definitions;
+mod routing;
 mod spec;
+
+pub(crate) use check::provider_name;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midrail_core::{Authorities, Bypass, Definition, Entry, EventKind, RESERVED_IDS, Risk, Spec, glob};
-use midrail_guardrails::{CATALOGUE, Feedback, Page, Unconfigured};
+use midrail_core::{
+    Authorities, Bypass, Definition, Entry, EventKind, OnFault, RESERVED_IDS, Risk, Spec, StrikeRule, glob,
+};
+use midrail_guardrails::{CATALOGUE, COMPLETION_KINDS, Feedback, Page, Unconfigured};
 
 use crate::diagnostic::{Span, excerpt, nearest};
 use crate::expr::{Expected, ExprProblem, Expression};
 use crate::names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
 use crate::raw::{AgentDefinition, AlertRule, Guard, Pack};
 use crate::rule::Deferred;
-use crate::scalar::When;
 
 /// The name under which the law itself speaks.
 const LAW: &str = "midrail";
@@ -28,13 +32,26 @@ const RULES: &str = "require_before";
 const FEEDBACK: &str = "feedback";
 
 /// The page of what has to be done when an agent stops.
-const COMPLETION: &str = "completion";
+pub(crate) const COMPLETION: &str = "completion";
+
+/// The page of scripts.
+const SCRIPT: &str = "javascript";
+
+/// The ids of scripts that lie beside the packs.
+const SCRIPT_IDS: [&str; 5] =
+    ["organisation-script", "project-script", "user-script", "project-deft-script", "user-deft-script"];
+
+/// The page of guardrails that ask somebody outside.
+const DEEP: &str = "deep-guardrail";
+
+/// Pages that a bare name is not enough for.
+const NEED_MORE: [&str; 4] = [RULES, FEEDBACK, SCRIPT, DEEP];
 
 /// How often an agent that is not done is sent back to work, unless a pack says otherwise.
 const CONTINUATIONS: u32 = 10;
 
-/// The deep guardrail that answers only where a classifier is configured.
-pub(crate) const CLASSIFIER: &str = "scope-classifier";
+/// The deep guardrails that answer only where a classifier is configured.
+pub(crate) const CLASSIFIERS: [&str; 2] = ["scope-classifier", "jailbreak-classifier"];
 
 /// The guardrail that nobody lifts.
 const SELF_PROTECTION: &str = "self-protection";
@@ -45,11 +62,14 @@ const CRITICAL_RISK: &str = "critical-risk";
 /// The role of people, where a pack names no other.
 pub(crate) const HUMAN: &str = "human_operator";
 
+pub(crate) use routing::{routing, unknown_ids};
+
 /// A pack compiled on its own.
 pub(crate) struct Compiled<'p> {
     pub(crate) entries: Vec<CompiledGuard<'p>>,
     pub(crate) definitions: Vec<Definition>,
     pub(crate) authorities: Option<Authorities>,
+    pub(crate) strikes: Vec<StrikeRule>,
 }
 
 /// A guardrail of a pack, with what layering and lint have to know of it.
@@ -108,24 +128,17 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
     for (name, agent) in &pack.agents {
         definitions.push(compiler.agent(name, agent));
     }
-    if let Some(When(deadline)) = pack.deadline {
-        definitions.push(Definition {
-            name: pack.pack.clone(),
-            deadline: Some(deadline),
-            ..Definition::default()
-        });
-    }
+    definitions.extend(definitions::of_pack(pack));
     for (name, task) in &pack.tasks {
         definitions.push(compiler.task(name, task));
     }
     let authorities = pack.approvals.as_ref().map(|rules| compiler.authorities(rules));
     compiler.channels(&pack.notify);
     compiler.alerts(&pack.alerts);
-    for pattern in pack.tool_risks.keys() {
-        compiler.pattern(&format!("/tool_risks/{}", key(pattern)), pattern);
-    }
+    compiler.tool_risks();
+    let strikes = compiler.strikes();
     if compiler.issues.is_empty() {
-        Ok(Compiled { entries: compiler.entries, definitions, authorities })
+        Ok(Compiled { entries: compiler.entries, definitions, authorities, strikes })
     } else {
         Err(compiler.issues)
     }
@@ -182,7 +195,13 @@ impl<'p> Compiler<'p> {
         if is_completion {
             (spec.max_attempts, spec.warn_limit) = (CONTINUATIONS, 0);
         }
+        if page.is_some_and(|page| page.id == SCRIPT) {
+            spec.on_exhausted = Some(OnFault::Allow);
+        }
         self.fill(at, &mut spec, guard, page, bound);
+        if is_completion {
+            self.kinds_of_completion(at, guard);
+        }
         let with =
             |name: &str| guard.with.as_ref().and_then(|with| with.get(name)?.as_bool()).unwrap_or(false);
         let is_told =
@@ -203,12 +222,27 @@ impl<'p> Compiler<'p> {
         });
     }
 
+    /// Completion has something to say of a few kinds of event only.
+    fn kinds_of_completion(&mut self, at: &str, guard: &Guard) {
+        let others = guard.on.iter().enumerate().filter(|(_, kind)| !COMPLETION_KINDS.contains(kind));
+        let issues: Vec<Issue> = others
+            .map(|(i, kind)| {
+                let message = format!("`{}` does not tell whether work is complete", kind.word());
+                let known = COMPLETION_KINDS.map(|kind| format!("`{}`", kind.word())).join(", ");
+                Issue::new(format!("{at}/on/{i}"), message).help(format!("leave `on` out, or use {known}"))
+            })
+            .collect();
+        self.issues.extend(issues);
+    }
+
     /// The built-in that a guardrail is, if it is one.
     fn page(&mut self, at: &str, guard: &Guard) -> Option<&'static Page> {
         let name = match guard {
             Guard { uses: Some(name), .. } => name.as_str(),
             Guard { read_before_write: Some(_), .. } => "read_before_write",
             Guard { completion: Some(_), .. } => COMPLETION,
+            Guard { script: Some(_), .. } => SCRIPT,
+            Guard { deep: Some(_), .. } => DEEP,
             Guard { require_before: Some(_), .. }
             | Guard { sequential: Some(_), .. }
             | Guard { keyed: Some(_), .. }
@@ -218,13 +252,15 @@ impl<'p> Compiler<'p> {
         };
         match midrail_guardrails::page(name) {
             // Rules of order need their tools, so a bare name is not enough.
-            Some(page) if guard.uses.is_none() || ![RULES, FEEDBACK].contains(&page.id) => Some(page),
+            Some(page) if guard.uses.is_none() || !NEED_MORE.contains(&page.id) => Some(page),
             found => {
-                let usable = || CATALOGUE.iter().filter(|page| ![RULES, FEEDBACK].contains(&page.id));
+                let usable = || CATALOGUE.iter().filter(|page| !NEED_MORE.contains(&page.id));
                 let names =
                     usable().flat_map(|page| page.aliases.iter().chain([&page.id, &page.name]).copied());
                 let help = match (found, nearest(name, names)) {
                     (Some(page), _) if page.id == FEEDBACK => "write `feedback: {static: …}`".to_owned(),
+                    (Some(page), _) if page.id == SCRIPT => "write `script: FILE`".to_owned(),
+                    (Some(page), _) if page.id == DEEP => "write `deep: {http: …}`".to_owned(),
                     (Some(_), _) => "write `require_before: {tool: …, requires: …}`".to_owned(),
                     (None, Some(near)) => format!("did you mean `{near}`?"),
                     (None, None) => {
@@ -234,6 +270,8 @@ impl<'p> Compiler<'p> {
                 };
                 let message = match found {
                     Some(page) if page.id == FEEDBACK => format!("`{name}` needs something to say"),
+                    Some(page) if page.id == SCRIPT => format!("`{name}` needs its file"),
+                    Some(page) if page.id == DEEP => format!("`{name}` needs somebody to ask"),
                     Some(_) => format!("`{name}` needs its rules"),
                     None => format!("unknown guardrail `{}`", excerpt(name)),
                 };
@@ -280,6 +318,10 @@ impl<'p> Compiler<'p> {
         } else if id == LAW || RESERVED_IDS.contains(&id.as_str()) {
             self.issues
                 .push(Issue::new(&place, format!("the id `{id}` is reserved")).help("choose another one"));
+        } else if guard.script.is_none() && id.ends_with("-script") && SCRIPT_IDS.contains(&id.as_str()) {
+            let issue =
+                Issue::new(&place, format!("`{id}` is the id of a script that lies beside the packs"));
+            self.issues.push(issue.help("say under `scripts:` how it is run, and choose another id"));
         } else if CATALOGUE.iter().any(|known| known.id == id && page.is_none_or(|page| page.id != id)) {
             // INVARIANT: nothing but a built-in itself bears its id, so that none can be put in its place.
             let issue = Issue::new(&place, format!("`{id}` is the id of a built-in guardrail"));

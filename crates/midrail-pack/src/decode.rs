@@ -37,6 +37,7 @@ pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
     let mut rest = node.clone();
     let mut cut: Vec<(Span, String)> = Vec::new();
     let mut echoes: Vec<Span> = Vec::new();
+    drop_infinite(&mut rest, &mut problems, &mut echoes);
     loop {
         let error = match serde_path_to_error::deserialize::<_, T>(to_json(&rest)) {
             Ok(value) => return Decoded { value: Some(value), rest, problems, echoes },
@@ -76,6 +77,21 @@ pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
         if !goes_on {
             return Decoded { value: None, rest, problems, echoes };
         }
+    }
+}
+
+/// Takes out numbers that no setting can have, which would else be read as nothing at all.
+fn drop_infinite(node: &mut Node, problems: &mut Vec<Problem>, echoes: &mut Vec<Span>) {
+    match &mut node.value {
+        NodeValue::Float(number) if !number.is_finite() => {
+            let problem = Problem::new("this is no amount that can be reckoned with", node.span.clone());
+            problems.push(problem.with_help("write a number such as 2.50, or leave it out"));
+            echoes.push(node.span.clone());
+            node.value = NodeValue::Null;
+        }
+        NodeValue::List(items) => items.iter_mut().for_each(|item| drop_infinite(item, problems, echoes)),
+        NodeValue::Map(map) => map.iter_mut().for_each(|(_, item)| drop_infinite(item, problems, echoes)),
+        _ => {}
     }
 }
 
@@ -275,7 +291,10 @@ impl Fault {
                 Problem::new(format!("unknown kind of event `{word}`"), place.span.clone())
                     .with_help(suggestion(word, &kinds))
             }
-            Fault::Other(message) => Problem::new(message.clone(), place.span.clone()),
+            Fault::Other(message) => match message.split_once("; ") {
+                Some((what, help)) => Problem::new(what, place.span.clone()).with_help(help),
+                None => Problem::new(message.clone(), place.span.clone()),
+            },
         }
     }
 }
@@ -293,6 +312,7 @@ fn advice(expected: &str, place: &Place) -> Option<String> {
         ("a whole number of 0 or more", _) => {
             Some(format!("write a whole number such as {}", if key == Some("priority") { 110 } else { 3 }))
         }
+        ("a whole number from 1 on", _) => Some("write a whole number such as 3".to_owned()),
         ("a number", _) => Some("write a number such as 0.5".to_owned()),
         ("true or false", _) => Some("write `true` or `false`".to_owned()),
         ("a list", Some(text)) => Some(format!("write `[{text}]`")),
@@ -328,7 +348,8 @@ pub fn in_plain_words(message: &str) -> (String, Option<String>) {
         }
 
         Fault::MissingField(field) => (problem.message, Some(format!("add `{field}`"))),
-        Fault::WrongType { .. } | Fault::Other(_) => (problem.message, None),
+        Fault::WrongType { .. } => (problem.message, None),
+        Fault::Other(_) => (problem.message, problem.help),
     }
 }
 
@@ -344,6 +365,7 @@ fn in_words(expected: &str) -> String {
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
+        "a nonzero u8" | "a nonzero u16" | "a nonzero u32" | "a nonzero u64" => "a whole number from 1 on",
         "i32" | "i64" => "a whole number",
         "f32" | "f64" => "a number",
         "unit" => "nothing",
@@ -386,7 +408,7 @@ mod tests {
                 "7:15 expected a whole number of 0 or more, found a text / write a whole number such as 110",
                 "8:13 expected a text, found a number / write `\"5\"`",
                 "8:25 expected true or false, found a text / write `true` or `false`",
-                "9:1 unknown key `limits` / use one of `pack`, `version`, `description`, `mode`, `lock`, `extends`, `env`, `defaults`, `deadline`, `agents`, `tasks`, `guardrails`, `approvals`, `notify`, `alerts`, `tool_risks`, `risk_router`, `tests`",
+                "9:1 unknown key `limits` / use one of `pack`, `version`, `description`, `mode`, `lock`, `extends`, `env`, `defaults`, `deadline`, `budgets`, `agents`, `tasks`, `guardrails`, `approvals`, `notify`, `alerts`, `tool_risks`, `risk_router`, `strikes`, `scripts`, `tests`",
             ]
         );
     }

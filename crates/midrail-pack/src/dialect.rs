@@ -3,6 +3,7 @@
 
 mod gateway;
 mod hook;
+mod script;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ pub use hook::{
     AppliesTo, BuiltIn, FirstEffect, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation,
     Linked, Listed, Monitoring, Share,
 };
+pub use script::{FailMode, SCRIPT_CONFIGURATION, ScriptConfig, ScriptRules};
 
 use crate::case::Case;
 use crate::decode::{Decoded, read};
@@ -75,6 +77,8 @@ pub(crate) fn translate(node: &Node) -> Translated {
         into_pack(node, hook::hook)
     } else if has(&["policy_pack", "sync_rules", "async_rules", "gateway"]) {
         into_pack(node, gateway::policy_pack)
+    } else if node.get("guardrails").is_some_and(|guardrails| guardrails.as_map().is_some()) {
+        into_pack(node, script::script_config)
     } else if has(&["policy", "rules"]) {
         into_pack(node, tool_policy)
     } else {

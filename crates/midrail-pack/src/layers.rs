@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Authorities, Definition, Entry, Mode, Policy};
+use midrail_core::{Authorities, Definition, Entry, Mode, Policy, StrikeRule};
 use serde::{Deserialize, Serialize};
 
-use crate::compile::{CompiledGuard, Issue, Trust, always_on, compile};
+use crate::compile::{CompiledGuard, Issue, Trust, always_on, compile, routing, unknown_ids};
 use crate::diagnostic::Report;
 use crate::document::Document;
-use crate::raw::Pack;
+use crate::raw::{Guard, Pack};
 
 /// Where a pack comes from, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -98,7 +98,15 @@ impl PolicySource {
     /// What the revision is the hash of: the packs and how they relate, and not the folder that they lie in.
     fn identity(&self) -> String {
         let place = |path: &String| self.0.iter().position(|pack| pack.path == *path);
-        let packs = self.0.iter().map(|pack| (pack.layer, pack.base_of.as_ref().map(place), &pack.pack));
+        let packs = self.0.iter().map(|pack| {
+            let mut body = pack.pack.clone();
+            // What a script says is in its digest.
+            for script in body.scripts_mut() {
+                script.file = script.file.take().filter(|_| script.digest.is_none());
+                script.belongs.clear();
+            }
+            (pack.layer, pack.base_of.as_ref().map(place), body)
+        });
         serde_json::to_string(&packs.collect::<Vec<_>>()).unwrap_or_default()
     }
 }
@@ -146,6 +154,7 @@ pub(crate) struct Merged<'p> {
     pub(crate) guards: Vec<Placed<'p>>,
     definitions: Vec<Definition>,
     authorities: Option<(Layer, Authorities)>,
+    strikes: Vec<StrikeRule>,
 }
 
 /// A guardrail and the pack that it is from.
@@ -181,6 +190,7 @@ impl<'p> Merged<'p> {
                 }
             }
             self.definitions.extend(compiled.definitions);
+            self.strikes.extend(compiled.strikes);
             let layer = self.members.get(at).map(|member| member.layer);
             if let (Some(authorities), Some(layer)) = (compiled.authorities, layer)
                 && self.authorities.as_ref().is_none_or(|(above, _)| *above == layer)
@@ -188,6 +198,14 @@ impl<'p> Merged<'p> {
                 // INVARIANT: no lower layer says who may lift what a higher one holds.
                 self.authorities = Some((layer, authorities));
             }
+        }
+        let is_always_on = |id: &str| midrail_guardrails::page(id).is_some_and(|page| page.always_on);
+        let is_known = |id: &str| {
+            is_always_on(id)
+                || self.guards.iter().any(|placed| placed.guard.enabled && *placed.guard.entry.spec.id == *id)
+        };
+        for (at, member) in self.members.iter().enumerate() {
+            issues.extend(unknown_ids(member.pack, is_known).into_iter().map(|issue| (at, issue)));
         }
         issues
     }
@@ -206,6 +224,8 @@ impl<'p> Merged<'p> {
             }
             match (self.is_above(other.member, placed.member), other.guard.locked) {
                 (true, true) if loosens(&placed.guard) => return Err(self.locked(other, &placed)),
+                // What has no name of its own cannot be meant by the name that it was given.
+                (true, false) if is_unnamed(placed.guard.guard) => {}
                 (true, false) => replaced.push(at),
                 // Both apply: adding never weakens.
                 (true, true) | (false, _) => {}
@@ -299,9 +319,20 @@ impl<'p> Merged<'p> {
             }
         }
         let authorities = self.authorities.map(|(_, authorities)| authorities).unwrap_or_default();
-        let policy = Policy::new(entries, self.definitions, identity.as_bytes()).under(authorities);
+        let mut members: Vec<Member<'_>> = self.members;
+        members.sort_by_key(|member| member.layer);
+        let policy = Policy::new(entries, self.definitions, identity.as_bytes())
+            .under(authorities)
+            .routed(routing(members.iter().map(|member| member.pack)))
+            .striking(self.strikes);
         if is_shadow { policy.in_mode(Mode::Shadow) } else { policy }
     }
+}
+
+/// Whether it is a feedback provider whose id was made up, by its pack and its kind.
+fn is_unnamed(guard: &Guard) -> bool {
+    let feedback = guard.feedback.as_ref();
+    feedback.is_some_and(|feedback| feedback.name.is_none()) && guard.id.is_none() && guard.name.is_none()
 }
 
 fn loosens(guard: &CompiledGuard<'_>) -> bool {

@@ -28,8 +28,9 @@ pub use alerts::AlertCondition;
 pub use decode::{decode, in_plain_words};
 pub use diagnostic::{Problem, Report, Severity, Span};
 pub use dialect::{
-    AppliesTo, BuiltIn, Deep, FirstEffect, Gateway, HookCondition, HookDocument, HookGuardrail, HookType,
-    HookValidation, Linked, Listed, Monitoring, PolicyPack, RuleRef, Share, Sync, ToolPolicy,
+    AppliesTo, BuiltIn, Deep, FailMode, FirstEffect, Gateway, HookCondition, HookDocument, HookGuardrail,
+    HookType, HookValidation, Linked, Listed, Monitoring, PolicyPack, RuleRef, SCRIPT_CONFIGURATION,
+    ScriptConfig, ScriptRules, Share, Sync, ToolPolicy,
 };
 pub use document::Document;
 pub use expr::Expression;

@@ -1,7 +1,9 @@
 //! What is allowed in packs and hardly meant: found when asked for, and never a reason to refuse a pack.
 
+mod definition;
 mod locks;
 mod needs;
+mod people;
 mod prerequisites;
 mod reach;
 mod settings;
@@ -72,6 +74,13 @@ pub fn lint(documents: &[(Layer, Document)]) -> Vec<Lint> {
     settings::expressions(&mut linter);
     settings::failing_open(&mut linter);
     settings::without_effect(&mut linter);
+    people::roles(&mut linter);
+    people::timeouts(&mut linter);
+    people::thresholds(&mut linter);
+    people::channels(&mut linter);
+    definition::without_effect(&mut linter);
+    definition::feedback_names(&mut linter);
+    definition::same_names(&mut linter);
     let mut lints = linter.lints;
     lints.sort_by(|left, right| {
         let place = |lint: &Lint| (lint.line, lint.column);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use midrail_core::{Action, Context, glob};
-use midrail_guardrails::{FeedbackPast, feedback_past};
+use midrail_guardrails::{FeedbackOf, FeedbackPast, feedback_of, feedback_past};
 use serde_json::Value as Json;
 
 use crate::expr::{Glob, Globs, Name, Scope, Segment, Term, Texts, Type, Value, Vocabulary};
@@ -80,6 +80,20 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
     Term::new("last_assistant", Type::Text, "the assistant's last message"),
     Term::new("available_tools", Type::List, "the tools that the model can choose from"),
     Term::new(
+        "answer",
+        Type::Any,
+        "what somebody outside answered; in the `check` of a guardrail with `deep`",
+    ),
+    Term::new("answer.*", Type::Any, "a part of it"),
+    Term::new("signals.max_tool_risk", Type::Text, "the highest risk of the tools that the event speaks of"),
+    Term::new("signals.previous_violations", Type::Number, "strikes in this session so far"),
+    Term::new("signals.requests_system_info", Type::Bool, "whether a text asks for the model's instructions"),
+    Term::new(
+        "signals.contains_untrusted",
+        Type::Bool,
+        "the session variable `contains_untrusted`; false where nobody set it",
+    ),
+    Term::new(
         "feedback.calls",
         Type::Number,
         "calls that went well, this one among them; counted for each prompt",
@@ -92,6 +106,16 @@ pub const EVENT_NAMES: Vocabulary = Vocabulary::new(&[
         "what a feedback provider said last; nothing before the first time",
     ),
     Term::new("feedback.last_provider", Type::Text, "the name of the provider that said it"),
+    Term::new(
+        "feedback.calls_since_by.*",
+        Type::Number,
+        "calls since the provider of that name last spoke, as in `feedback.calls_since_by.Deadline`",
+    ),
+    Term::new(
+        "feedback.last_by.*",
+        Type::Text,
+        "what the provider of that name said last; nothing before the first time",
+    ),
     Term::new("feedback.recent", Type::List, "the tools of the last 40 calls, the latest at the end"),
     Term::new(
         "deadline.remaining_s",
@@ -134,6 +158,14 @@ impl<'a> EventScope<'a> {
     /// The calls and the feedback so far.
     fn past(&self) -> Option<&FeedbackPast> {
         self.past.get_or_init(|| feedback_past(self.context).ok()).as_ref()
+    }
+
+    /// What the feedback provider that a name speaks of said last.
+    fn said_by(&self, name: &Name) -> Option<FeedbackOf> {
+        match name.tail() {
+            [provider] => feedback_of(self.context, provider.key()?).ok(),
+            _ => None,
+        }
     }
 
     /// The target files as places, so that `src/../.env` is `.env`: what each path says, and where its links lead.
@@ -282,6 +314,16 @@ impl Scope for EventScope<'_> {
             "stop_reason" => text(event.stop_reason.as_deref()),
             "last_assistant" => text(event.last_assistant.as_deref()),
             "available_tools" => event.available_tools.as_deref().map_or(Value::Unknown, Value::list),
+            "answer" => json(context.given_answer()),
+            "answer.*" => context.given_answer().map_or(Value::Unknown, |answer| name.walk(answer)),
+            "signals.max_tool_risk" => text(Some(context.tool_risk().map_or("low", |risk| risk.word()))),
+            "signals.previous_violations" => number(violations(context)),
+            "signals.requests_system_info" => context.injections().map_or(Value::Unknown, |found| {
+                Value::Bool(found.iter().any(|finding| finding.kind == "prompt-exfiltration"))
+            }),
+            "signals.contains_untrusted" => context
+                .variable("contains_untrusted")
+                .map_or(Value::Unknown, |value| Value::Bool(value.and_then(Json::as_bool).unwrap_or(false))),
             "feedback.calls" => count(self.past().map(|past| past.calls)),
             "feedback.calls_since" => count(self.past().map(|past| past.calls_since)),
             "feedback.calls_since_any" => count(self.past().map(|past| past.calls_since_any)),
@@ -290,6 +332,10 @@ impl Scope for EventScope<'_> {
             "feedback.last_provider" => {
                 text(self.past().map(|past| past.last_provider.as_deref().unwrap_or_default()))
             }
+            "feedback.calls_since_by.*" => count(self.said_by(name).map(|said| said.calls_since)),
+            "feedback.last_by.*" => self
+                .said_by(name)
+                .map_or(Value::Unknown, |said| Value::Text(Cow::Owned(said.last.unwrap_or_default()))),
             "feedback.recent" => self.past().map_or(Value::Unknown, |past| Value::list(&past.recent)),
             "deadline.remaining_s" => match (self.context.deadline(), event.time) {
                 (Ok(Some(deadline)), Some(now)) => Value::Number(deadline.duration_since(now).as_secs_f64()),
@@ -317,6 +363,13 @@ impl EventScope<'_> {
         }
         json(Some(value))
     }
+}
+
+/// The strikes of the session.
+fn violations(context: &Context<'_>) -> Option<f64> {
+    let strikes = context.slice(midrail_core::STRIKES).ok()?;
+    let counts = strikes.and_then(Json::as_object).into_iter().flat_map(|counts| counts.values());
+    Some(as_number(counts.filter_map(Json::as_u64).fold(0, u64::saturating_add)))
 }
 
 fn walk_args<'s>(args: Option<&'s serde_json::Map<String, Json>>, name: &Name) -> Value<'s> {

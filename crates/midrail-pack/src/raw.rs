@@ -1,15 +1,24 @@
 //! The native pack as it is written: raw types that mirror the text. What they mean is settled in `compile`.
 
+mod budgets;
+mod gateway;
+
 use std::collections::BTreeMap;
 
 use midrail_core::{Category, Effect, EventKind, Mode, OnFault, Risk, Scope};
-use midrail_guardrails::{Completion, Feedback, Freshness, NewFiles, OwnWrites, ReadBeforeWrite};
+use midrail_guardrails::{
+    Completion, DeepSettings, Feedback, Freshness, NewFiles, OwnWrites, ReadBeforeWrite, Script,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use budgets::Budgets;
+
 use crate::case::Case;
-use crate::scalar::{Many, Seconds, Text, When, completing, guards, present};
+use crate::scalar::{Many, Seconds, Text, When, amount, completing, guards, present};
+
+pub use gateway::{Consequence, RiskRouter, Scripts, StrikeLimit, TimeoutWord};
 
 /// A pack: a versioned file of guardrails and settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +51,9 @@ pub struct Pack {
     /// When every run has to be finished: a time, or how long after the first event of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<When>,
+    /// What every run may use up: `tokens`, `time`, `api_calls`, `cost`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub budgets: Budgets,
     /// Definitions of agents: who they are, what they may touch and spend.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<String, AgentDefinition>,
@@ -66,9 +78,26 @@ pub struct Pack {
     /// How long deep guardrails are waited for.
     #[serde(default, skip_serializing_if = "is_default")]
     pub risk_router: RiskRouter,
+    /// What strikes lead to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strikes: Vec<StrikeLimit>,
+    /// What holds for the scripts that lie beside the packs. Of several layers the highest that says so counts.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub scripts: Scripts,
     /// Cases that the pack has to decide as they say: `midrail test`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Case>,
+}
+
+impl Pack {
+    /// The scripts that its guardrails are.
+    pub fn scripts_mut(&mut self) -> impl Iterator<Item = &mut Script> {
+        let agents = self.agents.values_mut().flat_map(|agent| {
+            let sections = agent.sections.values_mut().flat_map(|section| &mut section.guardrails);
+            agent.guardrails.iter_mut().chain(sections)
+        });
+        self.guardrails.iter_mut().chain(agents).filter_map(|guard| guard.script.as_mut())
+    }
 }
 
 /// Settings for all guardrails of a pack that do not say otherwise.
@@ -143,7 +172,8 @@ pub struct AgentDefinition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_call_budget: Option<u64>,
     /// Money it may spend.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "amount")]
+    #[schemars(range(min = 0))]
     pub cost_budget: Option<f64>,
     /// When its runs have to be finished: a time, or how long after the first event of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -227,7 +257,8 @@ pub struct TaskDefinition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_call_budget: Option<u64>,
     /// Money that may be spent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "amount")]
+    #[schemars(range(min = 0))]
     pub cost_budget: Option<f64>,
     /// When it has to be finished: a time, or how long after the first event of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -238,7 +269,7 @@ pub struct TaskDefinition {
 }
 
 /// A guardrail: what it checks (one of `use`, `check`, `read_before_write`, `require_before`, `sequential`, `keyed`,
-/// `rules`, `feedback`, `completion`), when it applies, and what its objection leads to. One that checks nothing objects whenever it applies.
+/// `rules`, `feedback`, `completion`, `script`, `deep`), when it applies, and what its objection leads to. One that checks nothing objects whenever it applies.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(transform = crate::scalar::or_text)]
@@ -288,6 +319,12 @@ pub struct Guard {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schemars(with = "Option<Completion>")]
     pub completion: Option<Completion>,
+    /// Hooks in JavaScript: a file, or the script itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<Script>,
+    /// Somebody outside who is asked. `check` says what has to hold of the `answer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deep: Option<DeepSettings>,
 
     /// The kinds of event that it is asked about.
     #[serde(skip_serializing_if = "Many::is_empty")]
@@ -328,6 +365,12 @@ pub struct Guard {
     /// What the agent is told for its next try (`retry`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrective_message: Option<String>,
+    /// What its objection leads to beyond that: `increment_strike`, `flag_trajectory`, `emit_alert`.
+    #[serde(skip_serializing_if = "Many::is_empty")]
+    pub effects: Many<Consequence>,
+    /// How long it may take to find out what it needs to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Seconds>,
     /// `shadow`: its verdicts are recorded and have no consequences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
@@ -495,7 +538,7 @@ pub struct EmergencyRule {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
-    /// An address that is sent each notice as JSON, by POST: `http://…`.
+    /// An address that is sent each notice as JSON, by POST: `https://…` or `http://…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webhook: Option<String>,
     /// A command that is started for each notice, with the notice as JSON on its standard input.
@@ -504,24 +547,6 @@ pub struct Channel {
     /// Whether it goes to the program's log, `true` unless set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<bool>,
-}
-
-/// How long deep guardrails are waited for, by the risk of the tool.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RiskRouter {
-    /// Milliseconds for tools of low risk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub low_risk_wait_ms: Option<u64>,
-    /// Milliseconds for tools of medium risk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub medium_risk_wait_ms: Option<u64>,
-    /// Milliseconds for tools of high risk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high_risk_wait_ms: Option<u64>,
-    /// Milliseconds for tools of critical risk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub critical_risk_wait_ms: Option<u64>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -184,6 +184,16 @@ where
     Ok(Some(Option::<T>::deserialize(deserializer)?.unwrap_or_default()))
 }
 
+/// An amount of money: a number from 0 on.
+pub(crate) fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    match Option::<f64>::deserialize(deserializer)? {
+        Some(amount) if !amount.is_finite() || amount < 0.0 => Err(D::Error::custom(format!(
+            "`{amount}` is no amount that can be reckoned with; write a number from 0 on, such as 2.50"
+        ))),
+        amount => Ok(amount),
+    }
+}
+
 /// Guardrails as maps or bare names.
 pub(crate) fn guards<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Guard>, D::Error> {
     struct Item(Guard);

@@ -13,6 +13,11 @@ pub(crate) fn effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
     effect_of(&word).map(Some)
 }
 
+/// An effect by its word.
+pub(crate) fn some_effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Effect, D::Error> {
+    effect_of(&String::deserialize(deserializer)?)
+}
+
 /// The effect that a word stands for.
 pub(crate) fn effect_of<E: Error>(word: &str) -> Result<Effect, E> {
     word.parse().map_err(|_| {

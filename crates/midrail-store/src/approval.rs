@@ -61,8 +61,14 @@ pub struct Approval {
     /// How many seconds each of them has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<u64>,
+    /// How often it has moved on to the next of them, as far as that is on record.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub turn: u32,
     /// When it was asked for.
     pub created: Timestamp,
+    /// When it became urgent, where that was later. The turns of the authorities count from here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hastened: Option<Timestamp>,
     /// When no answer becomes a block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
@@ -115,7 +121,9 @@ impl Default for Approval {
             approver: String::new(),
             approvers: Vec::new(),
             timeout_s: None,
+            turn: 0,
             created: Timestamp::UNIX_EPOCH,
+            hastened: None,
             expires: None,
             override_at: None,
             decided_by: None,
@@ -127,6 +135,10 @@ impl Default for Approval {
             seal: None,
         }
     }
+}
+
+fn is_first(turn: &u32) -> bool {
+    *turn == 0
 }
 
 /// How far an approval has come.
@@ -240,11 +252,13 @@ impl Review {
     }
 }
 
-/// A row to write, and the state that it must have had until now, so that of two deciders one wins.
+/// A row to write, and how it must have stood until now, so that of two who change it one wins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalChange {
     /// The state it was seen in. `None`: there was none of this name.
     pub was: Option<ApprovalState>,
+    /// The turn it was seen in.
+    pub turn: u32,
     /// The row as it is from now on.
     pub now: Approval,
 }
@@ -252,12 +266,18 @@ pub struct ApprovalChange {
 impl ApprovalChange {
     /// A new request.
     pub fn ask(approval: Approval) -> Self {
-        ApprovalChange { was: None, now: approval }
+        ApprovalChange { was: None, turn: 0, now: approval }
     }
 
-    /// A change of a request that was seen in a state.
+    /// A change of a request that was seen in a state, and stays with the same authority.
     pub fn from(was: ApprovalState, now: Approval) -> Self {
-        ApprovalChange { was: Some(was), now }
+        ApprovalChange { was: Some(was), turn: now.turn, now }
+    }
+
+    /// A request that moves on to the next authority.
+    pub fn move_on(waiting: Approval) -> Self {
+        let now = Approval { turn: waiting.turn.saturating_add(1), ..waiting };
+        ApprovalChange { was: Some(ApprovalState::Pending), turn: now.turn.saturating_sub(1), now }
     }
 }
 

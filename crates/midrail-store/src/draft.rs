@@ -56,6 +56,10 @@ pub(crate) fn conflict_in_approval(change: &ApprovalChange, now: Option<&Approva
             what: format!("the approval `{}` (it is {state})", change.now.id),
         });
     }
+    if now.is_some_and(|row| row.turn != change.turn) {
+        let what = format!("the approval `{}` (it has moved on)", change.now.id);
+        return Err(StoreError::Conflict { what });
+    }
     match now.and_then(|row| row.refuses(&change.now)) {
         Some(what) => Err(StoreError::Refused { what }),
         None => Ok(()),

@@ -64,6 +64,7 @@ pub use filter::{Filter, MAX_PAGE};
 pub use memory::MemoryStore;
 pub use notice::{Alert, NewNotice, StoredNotice, Undelivered};
 pub use sqlite::SqliteStore;
+pub use standing::Due;
 pub use store::{
     Alerts, Approvals, Approvers, AuditLog, Commit, Keys, Notices, Policies, SessionInfo, Slice, Slices,
     Stats, Store,

@@ -2,14 +2,14 @@
 
 mod desk;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use midrail_core::AuditRef;
 use serde_json::Value;
 
-use crate::approval::{self, Approval, ApprovalCount, ApprovalFilter};
+use crate::approval::{self, Approval, ApprovalCount, ApprovalFilter, ApprovalState};
 use crate::approver::Enrolled;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::checkpoint::{Checkpoint, PublicKey};
@@ -35,6 +35,8 @@ struct State {
     log: Vec<Entry>,
     checkpoints: BTreeMap<u64, Checkpoint>,
     approvals: BTreeMap<String, Approval>,
+    /// Those that wait, so that a decision does not go through all that there ever were.
+    pending: BTreeSet<String>,
     policies: BTreeMap<String, String>,
     approvers: Vec<Enrolled>,
     notices: Vec<StoredNotice>,
@@ -109,7 +111,13 @@ impl Store for MemoryStore {
         state.approvers = approvers.unwrap_or_else(|| std::mem::take(&mut state.approvers));
         state.post(&commit.notices, Some(entry.seq), commit.record.time);
         for change in &commit.approvals {
-            state.approvals.insert(change.now.id.clone(), change.now.clone());
+            let id = change.now.id.clone();
+            if change.now.state == ApprovalState::Pending {
+                state.pending.insert(id.clone());
+            } else {
+                state.pending.remove(&id);
+            }
+            state.approvals.insert(id, change.now.clone());
         }
         if entry.seq.is_multiple_of(CHECKPOINT_EVERY) {
             let checkpoint = self.key.sign(entry.seq, &entry.hash, commit.record.time);
@@ -218,7 +226,13 @@ impl Approvals for MemoryStore {
 
     fn approvals(&self, filter: &ApprovalFilter) -> Result<Vec<Approval>> {
         let state = self.state();
-        let mut found: Vec<_> = state.approvals.values().filter(|row| filter.fits(row)).collect();
+        let mut found: Vec<&Approval> = match filter.state {
+            Some(ApprovalState::Pending) => {
+                state.pending.iter().filter_map(|id| state.approvals.get(id)).collect()
+            }
+            _ => state.approvals.values().collect(),
+        };
+        found.retain(|row| filter.fits(row));
         found.sort_by(|one, other| (other.created, &other.id).cmp(&(one.created, &one.id)));
         Ok(found.into_iter().take(filter.page()).cloned().collect())
     }

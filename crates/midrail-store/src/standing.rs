@@ -4,7 +4,56 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::approval::{Approval, ApprovalState, Urgency};
 
+/// What has become of a request by itself, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// It is with the next authority.
+    MovesOn(Timestamp),
+    /// No one answered in time.
+    TimesOut(Timestamp),
+    /// It was approved, and no one acted in time.
+    Lapses(Timestamp),
+}
+
 impl Approval {
+    /// The first change that time has made and that is not on record yet.
+    pub fn due_at(&self, now: Timestamp) -> Option<Due> {
+        if self.state == ApprovalState::Pending
+            && let Some(next) = self.next_turn()
+            && now >= next
+            && self.deadline().is_none_or(|deadline| next < deadline)
+        {
+            return Some(Due::MovesOn(next));
+        }
+        let deadline = self.deadline().filter(|deadline| now >= *deadline)?;
+        match self.state {
+            ApprovalState::Pending => Some(Due::TimesOut(deadline)),
+            ApprovalState::Approved => Some(Due::Lapses(deadline)),
+            ApprovalState::Denied | ApprovalState::Expired | ApprovalState::Used => None,
+        }
+    }
+
+    /// The authority that it is with, as far as that is on record.
+    pub fn authority_on_record(&self) -> &str {
+        let turn = usize::try_from(self.turn).unwrap_or(usize::MAX);
+        self.approvers.get(turn).unwrap_or(&self.approver)
+    }
+
+    /// When it goes to the authority after the one that it is with on record. `None`: that one is the last.
+    fn next_turn(&self) -> Option<Timestamp> {
+        let each = self.timeout_s.filter(|each| self.urgency == Urgency::Urgent && *each > 0)?;
+        let next = u64::from(self.turn).checked_add(1)?;
+        if next >= u64::try_from(self.approvers.len()).unwrap_or(0) {
+            return None;
+        }
+        let seconds = i64::try_from(each.checked_mul(next)?).ok()?;
+        self.turns_begin().checked_add(SignedDuration::from_secs(seconds)).ok()
+    }
+
+    fn turns_begin(&self) -> Timestamp {
+        self.hastened.unwrap_or(self.created)
+    }
+
     /// When no answer becomes a time-out: `expires`, or else as long as the authorities have together. `None`: never.
     ///
     /// An urgent request goes from one authority to the next, so each has `timeout_s`; any other stays with the first.
@@ -15,7 +64,7 @@ impl Approval {
                 Urgency::Normal | Urgency::Emergency => 1,
             };
             let seconds = i64::try_from(self.timeout_s?.saturating_mul(turns)).ok()?;
-            self.created.checked_add(SignedDuration::from_secs(seconds)).ok()
+            self.turns_begin().checked_add(SignedDuration::from_secs(seconds)).ok()
         })
     }
 
@@ -34,8 +83,8 @@ impl Approval {
 
     /// The role that it is with, as long as it waits for an answer. `None`: it does not wait any more.
     ///
-    /// An urgent request is with the second authority from `created + timeout_s` on, with the third from
-    /// `created + 2 * timeout_s` on, and stays with the last. Every other one stays with the first.
+    /// An urgent request is with the second authority `timeout_s` after it became urgent, with the third after
+    /// `2 * timeout_s`, and stays with the last. Every other one stays with the first.
     pub fn authority_at(&self, now: Timestamp) -> Option<&str> {
         if !matches!(self.status_at(now), "pending" | "override") {
             return None;
@@ -43,7 +92,7 @@ impl Approval {
         let last = self.approvers.len().saturating_sub(1);
         let turn = match (self.urgency, self.timeout_s) {
             (Urgency::Urgent, Some(each @ 1..)) => {
-                let waited = u64::try_from(now.duration_since(self.created).as_secs()).unwrap_or(0);
+                let waited = u64::try_from(now.duration_since(self.turns_begin()).as_secs()).unwrap_or(0);
                 usize::try_from(waited / each).unwrap_or(last).min(last)
             }
             _ => 0,
@@ -163,6 +212,49 @@ mod tests {
         }
         let endless = Approval { timeout_s: Some(u64::MAX), ..request };
         assert_eq!((endless.deadline(), endless.status_at(Timestamp::MAX)), (None, "pending"));
+    }
+
+    #[test]
+    fn what_is_due_comes_one_after_the_other() {
+        let mut request = asked(Urgency::Urgent);
+        assert_eq!(request.due_at(at(899)), None);
+        // However late somebody looks, each step has the time at which it fell due.
+        for (turn, role) in ["reviewer", "architect"].into_iter().enumerate() {
+            assert_eq!(request.authority_on_record(), role);
+            let due = at(900 * (i64::try_from(turn).unwrap() + 1));
+            assert_eq!(
+                (request.due_at(due), request.due_at(at(9000))),
+                (Some(Due::MovesOn(due)), Some(Due::MovesOn(due)))
+            );
+            request.turn += 1;
+        }
+        assert_eq!((request.authority_on_record(), request.due_at(at(2699))), ("human_operator", None));
+        assert_eq!(request.due_at(at(9000)), Some(Due::TimesOut(at(2700))));
+        for (state, due) in [
+            (ApprovalState::Approved, Some(Due::Lapses(at(2700)))),
+            (ApprovalState::Denied, None),
+            (ApprovalState::Expired, None),
+            (ApprovalState::Used, None),
+        ] {
+            assert_eq!(Approval { state, ..request.clone() }.due_at(at(9000)), due, "{state:?}");
+        }
+        for urgency in [Urgency::Normal, Urgency::Emergency] {
+            assert_eq!(asked(urgency).due_at(at(9000)), Some(Due::TimesOut(at(900))));
+        }
+        // It is over before anyone else would have it.
+        let short = Approval { expires: Some(at(900)), ..asked(Urgency::Urgent) };
+        assert_eq!(short.due_at(at(900)), Some(Due::TimesOut(at(900))));
+        let odd = Approval { turn: u32::MAX, ..asked(Urgency::Urgent) };
+        assert_eq!((odd.due_at(at(900)), odd.authority_on_record()), (None, "reviewer"));
+    }
+
+    #[test]
+    fn turns_count_from_when_it_became_urgent() {
+        let request = Approval { hastened: Some(at(1200)), ..asked(Urgency::Urgent) };
+        assert_eq!(request.authority_at(at(2099)), Some("reviewer"));
+        assert_eq!(request.authority_at(at(2100)), Some("architect"));
+        assert_eq!(request.due_at(at(2100)), Some(Due::MovesOn(at(2100))));
+        assert_eq!(request.deadline(), Some(at(3900)));
     }
 
     #[test]

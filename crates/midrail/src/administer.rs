@@ -1,5 +1,8 @@
 //! What somebody changes outside of events: always one record and one transaction.
 
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use midrail_core::{Decision, Event, EventKind, Record};
 use midrail_detect::secrets::{self, Mask};
 use midrail_store::Commit;
@@ -40,26 +43,30 @@ impl Act {
     }
 }
 
+/// The record of an act under a policy. Secrets in what was said are replaced.
+pub(crate) fn recorded(act: Act, now: Timestamp, key: &[u8], policy: &Arc<str>) -> Record {
+    let value = Value::Object(act.parts);
+    let mask = Mask::of(&value, &secrets::scan_json(&value, key));
+    let mut event = Event::new(act.kind).in_session(&*act.session);
+    event.time = Some(now);
+    if let Value::Object(parts) = mask.value(value) {
+        event.extra.extend(parts);
+    }
+    Record {
+        time: now,
+        session: act.session,
+        event,
+        slices: Default::default(),
+        facts: Default::default(),
+        decision: Decision { policy: policy.clone(), ..Decision::default() },
+        denied: None,
+    }
+}
+
 impl Engine {
     /// The record of an act. Secrets in what was said are replaced.
     pub(crate) fn administered(&self, act: Act) -> Result<Record, EngineError> {
-        let now = self.now();
-        let value = Value::Object(act.parts);
-        let mask = Mask::of(&value, &secrets::scan_json(&value, self.fingerprint_key()));
-        let mut event = Event::new(act.kind).in_session(&*act.session);
-        event.time = Some(now);
-        if let Value::Object(parts) = mask.value(value) {
-            event.extra.extend(parts);
-        }
-        Ok(Record {
-            time: now,
-            session: act.session,
-            event,
-            slices: Default::default(),
-            facts: Default::default(),
-            decision: Decision { policy: self.policy().revision().clone(), ..Decision::default() },
-            denied: None,
-        })
+        Ok(recorded(act, self.now(), self.fingerprint_key(), self.policy().revision()))
     }
 
     /// Commits an act, and delivers what it tells to others.

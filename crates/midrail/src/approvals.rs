@@ -1,11 +1,13 @@
 //! Requests to people: what a decision asks for, and what comes of an answer.
 
 mod answer;
+mod due;
 mod guidance;
 mod request;
 mod rules;
 mod wait;
 
+pub use due::due_requests;
 pub use request::Ask;
 pub use rules::{policy_of_approval, policy_of_record};
 
@@ -74,6 +76,13 @@ pub(crate) fn changes(
             && goes_on
             && record.decision.effects.iter().any(|effect| effect == EMERGENCY_OVERRIDE);
         let is_approved = approval.state == ApprovalState::Approved;
+        if is_override && approval.state != ApprovalState::Pending {
+            // The event's own time may lie before the end of a request that is over.
+            return Err(refused(format!(
+                "the approval `{id}` is {} by now",
+                approval.status_at(record.time)
+            )));
+        }
         if text("state") == Some("approved") && goes_on && !is_approved {
             return Err(refused(format!("the approval `{id}` was never given, or is used up")));
         }

@@ -109,12 +109,19 @@ pub struct CaseSet {
     pack: Option<Document>,
 }
 
-/// Reads the cases of a file: a pack's `tests`, a case file, or the `yaml` blocks with `cases:` of a Markdown page.
+/// Reads the cases of a file: a pack's `tests`, a case file, or the `yaml` blocks of a Markdown page, each of which may be
+/// either.
 pub fn read(path: &Path, text: &str) -> Result<Vec<CaseSet>, Report> {
-    let name = path.display().to_string();
     if path.extension().is_some_and(|ending| ending == "md") {
-        let blocks = markdown_blocks(text).filter(|block| block.starts_with("cases:"));
-        return blocks.map(|block| case_file(path, block)).collect();
+        let mut sets = Vec::new();
+        for block in markdown_blocks(text) {
+            if block.starts_with("cases:") {
+                sets.push(case_file(path, block)?);
+            } else if block.contains("\ntests:\n") {
+                sets.extend(tests_of(path, block)?);
+            }
+        }
+        return Ok(sets);
     }
     let is_case_file = yaml::parse(text, &Limits::default())
         .ok()
@@ -123,7 +130,12 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<CaseSet>, Report> {
     if is_case_file {
         return Ok(vec![case_file(path, text)?]);
     }
-    let documents = Document::read(&name, text, None)?;
+    tests_of(path, text)
+}
+
+/// The tests of packs.
+fn tests_of(path: &Path, text: &str) -> Result<Vec<CaseSet>, Report> {
+    let documents = Document::read(&path.display().to_string(), text, None)?;
     let sets = documents.into_iter().map(|document| CaseSet {
         path: path.to_owned(),
         cases: document.pack.tests.clone(),
@@ -148,6 +160,11 @@ pub fn markdown_blocks(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl CaseSet {
+    /// Whether they are the tests of a pack.
+    pub fn is_of_a_pack(&self) -> bool {
+        self.pack.is_some()
+    }
+
     /// Runs every case.
     pub fn run(&self) -> Vec<CaseResult> {
         self.cases.iter().map(|case| self.run_case(case)).collect()
@@ -183,14 +200,10 @@ impl CaseSet {
     fn engine(&self, case: &Case) -> Result<(Arc<Engine>, Arc<ManualClock>), String> {
         let in_words = |report: Report| report.to_string();
         let mut documents: Vec<(Layer, Document)> = Vec::new();
-        match &self.pack {
-            Some(pack) if pack.pack.extends.is_empty() => documents.push((Layer::Project, pack.clone())),
+        if let Some(pack) = &self.pack {
             // What it builds on decides with it.
-            Some(_) => {
-                let load = Load { packs: vec![self.path.clone()], ..Load::default() };
-                documents.extend(load.documents().map_err(|error| error.to_string())?.documents);
-            }
-            None => {}
+            let loaded = Load::default().documents_of(&self.path, &pack.source);
+            documents.extend(loaded.map_err(|error| error.to_string())?.documents);
         }
         if !case.packs.is_empty() {
             let folder = self.path.parent().unwrap_or(Path::new("."));
@@ -210,6 +223,9 @@ impl CaseSet {
             guardrails: case.guardrails.clone(),
             agents: case.agents.clone(),
             tasks: case.tasks.clone(),
+            tool_risks: case.tool_risks.clone(),
+            risk_router: case.risk_router.clone().unwrap_or_default(),
+            strikes: case.strikes.clone(),
             ..Pack::default()
         };
         documents.push((Layer::Project, Document::of_pack(&case.id, own).map_err(in_words)?));
@@ -224,7 +240,10 @@ impl CaseSet {
         if case.filesystem.is_none() {
             let told = case.commands.iter().try_for_each(|(line, end)| files.ends(line, end.told()));
             let at = || files.at(case.git.as_ref().map(Git::told));
-            told.and_then(|()| at()).map_err(|error| error.to_string())?;
+            let answers = || {
+                case.answers.iter().try_for_each(|(guardrail, told)| files.answers(guardrail, told.clone()))
+            };
+            told.and_then(|()| at()).and_then(|()| answers()).map_err(|error| error.to_string())?;
         }
         // A case has a time of its own, so that it comes out the same on every day.
         let clock = Arc::new(ManualClock::at(start_of_cases()));
@@ -403,11 +422,13 @@ impl<'c> Player<'c> {
             differ("would", would.to_string(), found, decision.would == Some(would));
         }
         let feedback = decision.feedback.join("\n\n");
+        let retry = decision.retry.as_ref().map(|retry| retry.message.as_str()).unwrap_or_default();
         for (field, parts, found) in [
             ("reason", &expect.reason, decision.reason.as_str()),
             ("advice", &expect.advice, decision.advice.as_deref().unwrap_or_default()),
             ("content", &expect.content, decision.content.as_deref().unwrap_or_default()),
             ("feedback", &expect.feedback, feedback.as_str()),
+            ("retry", &expect.retry, retry),
         ] {
             for part in parts.iter() {
                 differ(field, format!("… {part} …"), found.to_owned(), found.contains(part));

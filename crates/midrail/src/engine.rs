@@ -5,20 +5,24 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use jiff::Timestamp;
-use midrail_core::{Decision, Effect, Entry, Event, EventKind, Policy, PolicyDenied, Record, hex};
+use midrail_core::{Decision, Effect, Entry, Event, EventKind, Policy, PolicyDenied, Record, hex, stream_of};
 use midrail_pack::PolicySource;
 use midrail_store::{MemoryStore, Store, StoreError};
 use serde_json::Value;
 
 use crate::alerts::{self, Watch};
 use crate::clock::{Clock, SystemClock};
+use crate::deep::Asking;
 use crate::files::Files;
+use crate::load::Loaded;
 use crate::notices::Channels;
+use crate::outside::LateBox;
+use crate::scripts::Scripts;
 use crate::session::SessionHandle;
 use crate::walk::Walk;
 
 /// Rounds of fetching that one decision may take. Each one asks for something that the last one made known.
-pub(crate) const MAX_ROUNDS: usize = 12;
+pub(crate) const MAX_ROUNDS: usize = 64;
 
 /// Tries against others that change the same session at the same time.
 pub(crate) const MAX_TRIES: usize = 1_000;
@@ -29,6 +33,10 @@ pub struct Engine {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     files: Arc<Files>,
+    scripts: Scripts,
+    script_output: Option<Arc<ScriptOutput>>,
+    is_last: bool,
+    asking: Asking,
     root: Option<PathBuf>,
     project: Option<PathBuf>,
     own_places: Vec<String>,
@@ -56,14 +64,34 @@ struct InForce {
 /// What packs say that no decision depends on.
 #[derive(Default)]
 struct Rules {
+    /// The files that it was read from, under every name that they have.
+    files: Vec<String>,
     channels: Arc<Channels>,
     watches: Arc<[Watch]>,
 }
 
 impl Rules {
     fn of(source: &PolicySource) -> Arc<Self> {
-        Arc::new(Rules { channels: Arc::new(Channels::of(source)), watches: alerts::of(source).into() })
+        let (channels, watches) = (Arc::new(Channels::of(source)), alerts::of(source).into());
+        Arc::new(Rules { files: files_of(source), channels, watches })
     }
+}
+
+/// The files that a policy was read from: packs, scripts and what belongs to them, and where links lead to.
+fn files_of(source: &PolicySource) -> Vec<String> {
+    let mut source = source.clone();
+    let mut files: BTreeSet<PathBuf> = BTreeSet::new();
+    for pack in &mut source.0 {
+        files.insert(PathBuf::from(&pack.path));
+        for script in pack.pack.scripts_mut() {
+            files.extend(script.file.iter().chain(&script.belongs).map(PathBuf::from));
+        }
+    }
+    let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
+    let files = files.into_iter().filter(|file| !file.starts_with("midrail:")).map(absolute);
+    let named = files.flat_map(|file| [file.canonicalize().unwrap_or_else(|_| file.clone()), file]);
+    let named: BTreeSet<String> = named.map(|file| file.to_string_lossy().into_owned()).collect();
+    named.into_iter().collect()
 }
 
 /// Guardrails that a program put in force or took out of it, by id.
@@ -112,6 +140,9 @@ pub enum EngineError {
     /// The event is of a kind that the engine makes itself.
     #[error("events of the kind `{0}` are made by the engine itself")]
     OwnKind(EventKind),
+    /// What is held back of a stream cannot be read or kept.
+    #[error("what is held back of the stream `{0}` cannot be read: begin a stream of another name")]
+    Stream(String),
     /// There is no approval of this name, or it is not waiting for an answer.
     #[error("{0}")]
     Approval(String),
@@ -128,7 +159,12 @@ pub struct EngineBuilder {
     root: Option<PathBuf>,
     project: Option<PathBuf>,
     own_places: Vec<PathBuf>,
+    script_output: Option<Arc<ScriptOutput>>,
+    is_last: bool,
 }
+
+/// Hears what scripts print.
+pub(crate) type ScriptOutput = dyn Fn(&str) + Send + Sync;
 
 impl EngineBuilder {
     /// Keeps sessions and the audit log here. Without one they are kept in memory.
@@ -167,6 +203,19 @@ impl EngineBuilder {
         self
     }
 
+    /// The process ends with the event that is decided: those outside are waited for as long as they may take, because
+    /// nobody would hear what they say later.
+    pub fn for_one_event(mut self) -> Self {
+        self.is_last = true;
+        self
+    }
+
+    /// Calls a function with every line that scripts print with `console`. Without one it goes to the log.
+    pub fn on_script_output(mut self, hear: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.script_output = Some(Arc::new(hear));
+        self
+    }
+
     /// The engine.
     pub fn build(self) -> Result<Engine, EngineError> {
         let store = match self.store {
@@ -184,8 +233,12 @@ impl EngineBuilder {
                 rules: self.rules,
             }),
             store,
-            clock: self.clock,
+            clock: self.clock.clone(),
             files: self.files,
+            scripts: Scripts::default(),
+            script_output: self.script_output,
+            is_last: self.is_last,
+            asking: Asking::new(self.clock.clone(), &fingerprint_key),
             root,
             project: self.project,
             own_places: self
@@ -215,6 +268,8 @@ impl Engine {
             root: None,
             project: None,
             own_places: Vec::new(),
+            script_output: None,
+            is_last: false,
         }
     }
 
@@ -246,6 +301,41 @@ impl Engine {
         &self.store
     }
 
+    /// Whether the process ends with the event that is decided.
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_last
+    }
+
+    /// Those outside who are asked on behalf of guardrails.
+    pub(crate) fn asking(&self) -> &Asking {
+        &self.asking
+    }
+
+    /// Where answers are put that come too late for their event.
+    pub(crate) fn late_box(&self) -> LateBox {
+        LateBox {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            key: self.fingerprint_key,
+            policy: self.policy().revision().clone(),
+        }
+    }
+
+    /// The scripts of the policy, as they run in this process.
+    pub(crate) fn scripts(&self) -> &Scripts {
+        &self.scripts
+    }
+
+    /// Who hears what scripts print, where it is not the log.
+    pub(crate) fn script_output(&self) -> Option<Arc<ScriptOutput>> {
+        self.script_output.clone()
+    }
+
+    /// Where file facts come from, to hold on to.
+    pub(crate) fn shared_files(&self) -> Arc<Files> {
+        self.files.clone()
+    }
+
     /// Where file facts come from.
     pub fn files(&self) -> &Files {
         &self.files
@@ -267,7 +357,7 @@ impl Engine {
             let inside = root.and_then(|root| place.strip_prefix(root)?.strip_prefix('/'));
             inside.map_or_else(|| place.clone(), str::to_owned)
         };
-        self.own_places.iter().map(below).collect()
+        self.own_places.iter().chain(&self.in_force().rules.files).map(below).collect()
     }
 
     /// Now, by the engine's clock.
@@ -314,6 +404,24 @@ impl Engine {
         *current = InForce { policy, source, own: current.own.clone(), rules };
     }
 
+    /// Waits until nobody outside is asked any more, so that late answers are kept, and no longer than this. A program that
+    /// is about to end does so first. `false`: somebody has still not answered.
+    pub fn wait_for_late_answers(&self, at_most: std::time::Duration) -> bool {
+        let started = std::time::Instant::now();
+        while !self.asking.idle() {
+            if started.elapsed() >= at_most {
+                return false;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        true
+    }
+
+    /// Puts a policy that was loaded in force: [`Engine::reload`] with both of its parts.
+    pub fn apply_policy_config(&self, loaded: Loaded) {
+        self.reload(loaded.policy, &loaded.source);
+    }
+
     /// Calls a function for every tool call that is stopped.
     pub fn on_denied(&self, listener: impl Fn(&PolicyDenied) + Send + Sync + 'static) {
         self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(listener));
@@ -331,7 +439,17 @@ impl Engine {
     ) -> Result<Decision, EngineError> {
         let in_force = self.in_force();
         self.save_policy(&in_force)?;
-        Walk::new(self, &in_force.policy, event, restored)?.run()
+        if restored.is_some() || stream_of(&event).is_none() {
+            return Walk::new(self, &in_force.policy, event, restored)?.run();
+        }
+        // Chunks of one stream may come from many processes. Each is joined to what the last one left.
+        for _ in 0..MAX_TRIES {
+            match Walk::new(self, &in_force.policy, event.clone(), None)?.run() {
+                Err(EngineError::Contended) => continue,
+                ended => return ended,
+            }
+        }
+        Err(EngineError::Contended)
     }
 
     /// The files that the policy in force was read from.

@@ -6,14 +6,17 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::UNIX_EPOCH;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, UNIX_EPOCH};
 
 use midrail_core::path::Roots;
 use midrail_core::{Action, CommandEnd, Danger, Fact, FileState, GitState, Run, hex};
 use midrail_detect::action;
+use midrail_pack::case::Told;
 use sha2::{Digest, Sha256};
 
 use crate::probes;
+use crate::scripts::Exec;
 
 /// Where file facts come from.
 #[derive(Debug, Default)]
@@ -34,11 +37,16 @@ pub struct World {
     files: Mutex<BTreeMap<String, String>>,
     /// How commands end, by their line. `None`: not in time.
     commands: Mutex<BTreeMap<String, Option<CommandEnd>>>,
-    git: Mutex<Option<GitState>>,
+    git: Mutex<Option<Box<GitState>>>,
+    /// What those outside answer, by the guardrail that asks.
+    answers: Mutex<BTreeMap<String, Told>>,
 }
 
 /// Files larger than this are told apart by size and time of change.
 const MAX_DIGESTED: u64 = 64 << 20;
+
+/// The largest file that a script may read.
+const MAX_READ: u64 = 16 << 20;
 
 /// Scripts are looked into up to this many bytes.
 const MAX_SCRIPT: u64 = 1 << 20;
@@ -57,8 +65,73 @@ impl Files {
 
     /// Says what the repository of a made-up world is at from now on.
     pub fn at(&self, git: Option<GitState>) -> io::Result<()> {
-        *lock(&self.made_up()?.git) = git;
+        *lock(&self.made_up()?.git) = git.map(Box::new);
         Ok(())
+    }
+
+    /// Says what those outside of a made-up world answer to a guardrail from now on.
+    pub fn answers(&self, guardrail: &str, told: Told) -> io::Result<()> {
+        lock(&self.made_up()?.answers).insert(guardrail.to_owned(), told);
+        Ok(())
+    }
+
+    /// What those outside of a made-up world answer to a guardrail. `None`: this is no made-up world.
+    pub(crate) fn told(&self, guardrail: &str) -> Option<Told> {
+        let nobody = || Told { error: Some("it is not said what it answers".to_owned()), ..Told::default() };
+        let world = self.made_up().ok()?;
+        Some(lock(&world.answers).get(guardrail).cloned().unwrap_or_else(nobody))
+    }
+
+    /// The text of a file inside the root.
+    pub(crate) fn read(&self, root: Option<&Path>, place: &str) -> io::Result<String> {
+        match self {
+            Files::World(World { files, .. }) => {
+                let text = lock(files).get(place).cloned();
+                text.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file"))
+            }
+            Files::Unavailable => Err(io::Error::other("there is no file system")),
+            Files::Disk => {
+                let root = root.ok_or_else(|| io::Error::other("neither a root nor a `cwd` is known"))?;
+                let path = root.join(place);
+                if !fs::metadata(&path)?.is_file() {
+                    // A pipe would be waited for without end.
+                    return Err(io::Error::other("it is no ordinary file"));
+                }
+                let file = fs::File::open(path)?;
+                let mut text = String::new();
+                let length = file.take(MAX_READ + 1).read_to_string(&mut text)?;
+                if u64::try_from(length).unwrap_or(u64::MAX) > MAX_READ {
+                    return Err(io::Error::other("it is larger than 16 MiB"));
+                }
+                Ok(text)
+            }
+        }
+    }
+
+    /// Runs a command of a script.
+    pub(crate) fn exec(
+        &self,
+        root: Option<&Path>,
+        command: &str,
+        within: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Exec, String> {
+        match self {
+            Files::Disk => {
+                let root = root.ok_or("neither a root nor a `cwd` is known")?;
+                probes::exec(root, command, within, stop)
+            }
+            Files::World(World { commands, .. }) => match lock(commands).get(command) {
+                Some(Some(end)) => Ok(Exec {
+                    exit_code: end.exit_code.unwrap_or(-1),
+                    stdout: end.output.clone(),
+                    stderr: String::new(),
+                }),
+                Some(None) => Err("it did not end in time and was stopped".to_owned()),
+                None => Err(format!("it is not said how `{command}` ends")),
+            },
+            Files::Unavailable => Err("there is no file system".to_owned()),
+        }
     }
 
     fn made_up(&self) -> io::Result<&World> {
@@ -188,7 +261,7 @@ impl Files {
     pub(crate) fn git(&self, root: Option<&Path>) -> Fact {
         match self {
             Files::Disk => probes::git(root),
-            Files::World(World { git, .. }) => Fact::Git(lock(git).clone()),
+            Files::World(World { git, .. }) => Fact::Git(lock(git).as_deref().cloned()),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
         }
     }

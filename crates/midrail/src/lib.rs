@@ -22,14 +22,19 @@ mod administer;
 mod alerts;
 mod approvals;
 mod asynchronous;
+pub mod authoring;
 pub mod cases;
+mod chunks;
 mod clock;
+mod deep;
 pub mod detection;
 mod engine;
 mod files;
+mod hooks;
 mod limits;
 mod load;
 mod notices;
+mod outside;
 mod people;
 mod permit;
 pub mod places;
@@ -37,26 +42,30 @@ mod probes;
 pub mod redecide;
 mod reload;
 pub mod replay;
+mod scripts;
+mod seal;
 mod session;
+pub mod shadow;
 pub mod shipped;
 mod standing;
+mod stream;
 pub mod summary;
 mod walk;
 
-pub use approvals::{Ask, policy_of_approval, policy_of_record};
+pub use approvals::{Ask, due_requests, policy_of_approval, policy_of_record};
 pub use asynchronous::Deciding;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, EngineError, Listener};
 pub use files::{Files, World};
 pub use limits::Limits;
-pub use load::{Cache, Load, LoadError, Loaded, Mark};
+pub use load::{Cache, Load, LoadError, Loaded, Mark, load_policy_pack};
 pub use midrail_core::{
     Action, ActionType, Agent, ApprovalKind, ApprovalRequest, Aside, AuditRef, Authorities, Autonomy, Bypass,
-    Category, Changes, CommandEnd, Condition, Confidence, Context, Danger, Decision, Definition, Effect,
-    Entry, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault, FileScope, FileState, Finding, GitState,
-    Guardrail, Handoff, Meter, Missing, Mode, OnFault, Policy, PolicyDenied, Record, Recovery, Redaction,
-    Retry, Risk, Run, Said, Scope, Session, Severity, Snapshot, Spec, Task, ToolCall, ToolResult, Tools,
-    Usage, Verdict, decide,
+    Category, Changes, CommandEnd, Condition, Confidence, Context, Danger, Decision, DeepEnd, Definition,
+    Effect, Entry, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault, FileScope, FileState, Finding,
+    GitState, Guardrail, Handoff, HookAnswer, HookEnd, Meter, Missing, Mode, OnFault, Policy, PolicyDenied,
+    Record, Recovery, Redaction, Retry, Risk, Run, Said, Scope, Session, Severity, Snapshot, Spec, Task,
+    ToolCall, ToolResult, Tools, Usage, Verdict, decide,
 };
 pub use midrail_guardrails::{
     CATALOGUE, DestructiveCommand, Freshness, InjectionPatterns, Inspect, Key, KeyedDependency, KeyedRule,
@@ -72,4 +81,5 @@ pub use permit::{CallError, Permit};
 pub use reload::{Reload, Reloader, Reloads};
 pub use session::SessionHandle;
 pub use standing::{Lock, Quarantined, TaskState, TaskStatus};
+pub use stream::{Stream, StreamOptions, StreamStep};
 pub use walk::{beginning_of, folder_of};

@@ -1,4 +1,4 @@
-//! Limits that whoever runs an agent sets from outside, for events that bring none of their own.
+//! Limits that whoever runs an agent sets from outside. They hold beside those of packs and events.
 
 use jiff::Timestamp;
 use midrail_core::{Deadline, Event};
@@ -22,16 +22,16 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Adds the limits that an event does not bring itself. A duration counts from the first event of the session.
+    /// Puts these limits beside those that an event brings: the tightest of each holds. A duration counts from the first
+    /// event of the session.
     pub fn apply(&self, event: &mut Event, store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
-        if event.deadline.is_none()
-            && let Some(deadline) = self.deadline
-        {
+        if let Some(deadline) = self.deadline {
             let began = match deadline {
                 Deadline::At(_) => None,
                 Deadline::After(_) => beginning_of(store, event)?,
             };
-            event.deadline = Some(deadline.from(began.or(event.time).unwrap_or(now)));
+            let until = deadline.from(began.or(event.time).unwrap_or(now));
+            event.deadline = tightest(event.deadline, Some(until));
         }
         let has_budget = self.token_budget.is_some()
             || self.time_budget_s.is_some()
@@ -39,12 +39,20 @@ impl Limits {
             || self.cost_budget.is_some();
         if has_budget {
             let task = event.task.get_or_insert_default();
-            task.token_budget = task.token_budget.or(self.token_budget);
-            task.time_budget_s = task.time_budget_s.or(self.time_budget_s);
-            task.api_call_budget = task.api_call_budget.or(self.api_call_budget);
-            task.cost_budget = task.cost_budget.or(self.cost_budget);
+            task.token_budget = tightest(task.token_budget, self.token_budget);
+            task.time_budget_s = tightest(task.time_budget_s, self.time_budget_s);
+            task.api_call_budget = tightest(task.api_call_budget, self.api_call_budget);
+            task.cost_budget = tightest(task.cost_budget, self.cost_budget);
         }
         Ok(())
+    }
+}
+
+/// The lower of two limits, or the one that is set.
+fn tightest<T: PartialOrd>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if other < one { other } else { one }),
+        (one, other) => one.or(other),
     }
 }
 
@@ -55,7 +63,7 @@ mod tests {
     use midrail_store::MemoryStore;
 
     #[test]
-    fn what_an_event_brings_stays() {
+    fn the_tightest_of_both_holds() {
         let store = MemoryStore::new().unwrap();
         let now: Timestamp = "2026-11-15T10:00:00Z".parse().unwrap();
         let limits = Limits {
@@ -78,6 +86,14 @@ mod tests {
         assert_eq!(event.deadline, Some(now));
         let task = event.task.unwrap();
         assert_eq!((task.token_budget, task.cost_budget), (Some(7), Some(1.5)));
+        // An event cannot loosen what is set outside.
+        let own = Task { token_budget: Some(500), cost_budget: Some(9.0), ..Task::default() };
+        let late: Timestamp = "2026-11-16T10:00:00Z".parse().unwrap();
+        let mut event = Event { deadline: Some(late), task: Some(own), ..Event::new(EventKind::BeforeTool) };
+        limits.apply(&mut event, &store, now).unwrap();
+        assert_eq!(event.deadline.unwrap().to_string(), "2026-11-15T11:00:00Z");
+        let task = event.task.unwrap();
+        assert_eq!((task.token_budget, task.cost_budget), (Some(100), Some(1.5)));
         // A host's own time counts before that of this machine.
         let mut event = Event { time: Some(Timestamp::UNIX_EPOCH), ..Event::new(EventKind::BeforeTool) };
         limits.apply(&mut event, &store, now).unwrap();

@@ -1,5 +1,7 @@
 //! Finds and reads packs: those that are named, or the layers that a folder stands under.
 
+mod scripts;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -11,6 +13,7 @@ use midrail_pack::diagnostic::{excerpt, nearest};
 use midrail_pack::{Document, Layer, PolicySource, Report};
 use sha2::{Digest, Sha256};
 
+use self::scripts::{SCRIPT, ScriptFile};
 use crate::places;
 use crate::shipped;
 
@@ -93,7 +96,7 @@ pub enum LoadError {
         limit: u64,
     },
     /// A file has an ending that no pack has.
-    #[error("`{path}` is no pack: a pack ends in `.yaml`, `.yml` or `.json`", path = path.display())]
+    #[error("`{path}` is no pack: a pack ends in `.yaml`, `.yml` or `.json`, and a script in `.js` or `.mjs`", path = path.display())]
     NoPack {
         /// The file.
         path: PathBuf,
@@ -114,12 +117,6 @@ pub enum LoadError {
         name: String,
         /// Those that packs have overlays for.
         known: Vec<String>,
-    },
-    /// A folder holds guardrails that cannot be run yet. Without them the policy would be another one.
-    #[error("`{path}` holds JavaScript guardrails, which are not supported yet", path = path.display())]
-    JavaScript {
-        /// The file.
-        path: PathBuf,
     },
 }
 
@@ -143,17 +140,10 @@ impl LoadError {
                     None => format!("there are overlays for {}", known.join(", ")),
                 })
             }
-            LoadError::JavaScript { .. } => Some(
-                "write its rules as a pack, or take the file away: what it forbids would be let pass"
-                    .to_owned(),
-            ),
             _ => None,
         }
     }
 }
-
-/// The file of guardrails in JavaScript, beside the packs of a layer.
-const JAVASCRIPT: &str = "guardrails.js";
 
 /// The largest file that is read as a pack.
 const MAX_PACK: u64 = 1 << 20;
@@ -161,6 +151,19 @@ const MAX_PACK: u64 = 1 << 20;
 fn joined(reports: &[Report]) -> String {
     let texts: Vec<String> = reports.iter().map(ToString::to_string).collect();
     texts.join("\n\n")
+}
+
+/// Reads a policy pack with the overlay of an environment: a file, a folder, or the name of a shipped pack.
+///
+/// ```
+/// # fn main() -> Result<(), midrail::LoadError> {
+/// let loaded = midrail::load_policy_pack("midrail:default", None)?;
+/// assert!(loaded.policy.get("safety-001").is_some());
+/// # Ok(())
+/// # }
+/// ```
+pub fn load_policy_pack(path: impl Into<PathBuf>, env: Option<&str>) -> Result<Loaded, LoadError> {
+    Load { packs: vec![path.into()], env: env.map(str::to_owned), ..Load::default() }.load()
 }
 
 impl Load {
@@ -198,6 +201,12 @@ impl Load {
         self.read(files?, &mut mark)
     }
 
+    /// Reads a text as the pack file that it would be at a path.
+    pub(crate) fn documents_of(&self, path: &Path, text: &str) -> Result<Loaded, LoadError> {
+        let file = PackFile { layer: Layer::Project, path: path.to_owned(), text: text.to_owned() };
+        self.read(vec![file], &mut Mark::default())
+    }
+
     fn read(&self, files: Vec<PackFile>, mark: &mut Mark) -> Result<Loaded, LoadError> {
         let mut reader = Reader {
             env: self.env.as_deref(),
@@ -206,9 +215,18 @@ impl Load {
             envs: BTreeSet::new(),
             bases: &mut mark.bases,
         };
-        for file in files {
-            reader.add(&file, None, &mut Vec::new())?;
+        for file in files.iter().filter(|file| !is_script(&file.path)) {
+            reader.add(file, None, &mut Vec::new())?;
         }
+        let is_setting = |document: &Document| document.pack.pack == midrail_pack::SCRIPT_CONFIGURATION;
+        if self.packs.is_empty() && reader.documents.iter().all(|(_, document)| is_setting(document)) {
+            // What only says how scripts are run takes the place of no pack.
+            reader.add(&PackFile::shipped(shipped::DEFAULT.0, shipped::DEFAULT.1), None, &mut Vec::new())?;
+        }
+        for file in files.iter().filter(|file| is_script(&file.path)) {
+            reader.add_script(&ScriptFile::read(&file.path, file.layer)?)?;
+        }
+        reader.add_guests(self.folder.as_deref().filter(|_| self.packs.is_empty()))?;
         if !reader.reports.is_empty() {
             return Err(LoadError::Problems(reader.reports));
         }
@@ -242,22 +260,24 @@ impl Load {
                 files.extend(pack_files(&folder, layer, false)?);
             }
         }
-        if files.is_empty() {
-            files.push(PackFile::shipped(shipped::DEFAULT.0, shipped::DEFAULT.1));
-        }
         Ok(files)
     }
 
-    /// A digest of everything that the policy depends on. Packs that extend others are not cached: what they build
-    /// on is only known once they are read. (An escape could spell that word, so packs with one are not cached.)
+    /// A digest of everything that the policy depends on. Packs that extend others or name scripts are not cached: what
+    /// they build on is only known once they are read. (An escape could spell that word, so packs with one are not
+    /// cached.)
     fn cache_key(&self, files: &[PackFile]) -> Option<String> {
         self.cache.as_ref()?;
         let mut hash = Sha256::new();
         hash.update(concat!("midrail ", env!("CARGO_PKG_VERSION"), "\n"));
         hash.update(format!("{:?}", self.env));
         for file in files {
-            if file.text.contains("extends") || file.text.contains('\\') || file.layer == Layer::Organisation
-            {
+            let depends_on_others = if is_script(&file.path) {
+                file.text.contains("import")
+            } else {
+                ["extends", "script", "\\"].iter().any(|word| file.text.contains(word))
+            };
+            if depends_on_others || file.layer == Layer::Organisation {
                 return None;
             }
             hash.update(format!("\n{} {} {}\n", file.layer.word(), file.path.display(), file.text.len()));
@@ -315,6 +335,10 @@ impl PackFile {
 
     fn read(path: &Path, layer: Layer) -> Result<Self, LoadError> {
         let io = |source| LoadError::Io { path: path.to_owned(), source };
+        if !path.metadata().map_err(io)?.is_file() {
+            // A pipe would be waited for without end.
+            return Err(io(std::io::Error::other("it is no ordinary file")));
+        }
         let mut bytes = Vec::new();
         File::open(path).map_err(io)?.take(MAX_PACK + 1).read_to_end(&mut bytes).map_err(io)?;
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_PACK {
@@ -340,7 +364,7 @@ impl PackFile {
 /// The packs at a path: the file itself, or every pack file of a folder, by name.
 fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>, LoadError> {
     if !path.is_dir() {
-        if !is_pack(path) {
+        if !is_pack(path) && !is_script(path) {
             // A file that is not there is told as that, whatever its ending.
             let is_there = path.symlink_metadata().is_ok();
             return if is_there {
@@ -351,16 +375,12 @@ fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>
         }
         return Ok(vec![PackFile::read(path, layer)?]);
     }
-    // INVARIANT: a rule that somebody relies on is never passed over in silence.
-    let script = path.join(JAVASCRIPT);
-    if script.symlink_metadata().is_ok() {
-        return Err(LoadError::JavaScript { path: script });
-    }
     let io = |source| LoadError::Io { path: path.to_owned(), source };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(path).map_err(io)? {
         let path = entry.map_err(io)?.path();
-        if is_pack(&path) && !path.is_dir() {
+        let is_hooks = path.file_name().is_some_and(|name| name == SCRIPT);
+        if (is_pack(&path) && !path.is_dir()) || is_hooks {
             paths.push(path);
         }
     }
@@ -408,6 +428,10 @@ fn is_pack(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml" || ending == "json")
 }
 
+fn is_script(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "js" || ending == "mjs")
+}
+
 struct Reader<'l> {
     env: Option<&'l str>,
     documents: Vec<(Layer, Document)>,
@@ -436,6 +460,7 @@ impl Reader<'_> {
             }
         };
         for mut document in documents {
+            self.read_scripts(file, &mut document);
             for (at, name) in document.pack.extends.iter().enumerate() {
                 match self.base(file, name) {
                     Ok(Some(base)) if above.contains(&base.identity()) => {
@@ -474,6 +499,58 @@ impl Reader<'_> {
         }
         above.pop();
         Ok(())
+    }
+
+    /// Adds a script as the pack that it is.
+    fn add_script(&mut self, script: &ScriptFile) -> Result<(), LoadError> {
+        let mut settings = scripts::settings_for(script.layer, &self.documents);
+        if script.is_guest {
+            settings = scripts::guest_settings(script, settings);
+            let config = script.path.with_file_name("config.json");
+            self.bases.insert(config.clone(), base_digest(&config));
+            self.bases.insert(script.path.clone(), base_digest(&script.path));
+        }
+        self.bases.extend(script.imports.clone());
+        self.documents.push((script.layer, script.document(&settings)?));
+        Ok(())
+    }
+
+    /// Adds the scripts of a neighbouring tool, where a pack allows them.
+    fn add_guests(&mut self, folder: Option<&Path>) -> Result<(), LoadError> {
+        if self.documents.iter().any(|(_, document)| document.pack.scripts.deft == Some(true)) {
+            for script in scripts::guests(folder)? {
+                self.add_script(&script)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the scripts that a pack names, relative to its file.
+    fn read_scripts(&mut self, file: &PackFile, document: &mut Document) {
+        let folder = file.path.parent().unwrap_or(Path::new("."));
+        let mut problems = Vec::new();
+        for (at, script) in scripts::named(&mut document.pack) {
+            let Some(name) = &script.file else { continue };
+            let path = folder.join(name);
+            let path = std::path::absolute(&path).unwrap_or(path);
+            match ScriptFile::read(&path, file.layer) {
+                Ok(read) => {
+                    script.belongs = read.belongs();
+                    script.digest = Some(read.digest);
+                    self.bases.extend(read.imports);
+                    self.bases.insert(path.clone(), base_digest(&path));
+                }
+                Err(error) => {
+                    self.bases.insert(path.clone(), base_digest(&path));
+                    problems.push((at, error));
+                }
+            }
+            script.file = Some(path.display().to_string());
+        }
+        for (at, error) in problems {
+            let help = "name a file relative to this one".to_owned();
+            self.reports.push(document.complaint(&at, error.to_string(), error.help().or(Some(help))));
+        }
     }
 
     /// What a pack builds on: a file relative to it, or a shipped pack.

@@ -1,8 +1,7 @@
 //! What others are told: written with the record that it comes from, and delivered as the packs say.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use midrail_pack::{Channel, PolicySource};
 use midrail_store::{ApprovalChange, MAX_PAGE, NewNotice, Store, StoreError, StoredNotice};
 use serde_json::json;
 
+use crate::deep::post;
 use crate::engine::Engine;
 
 /// A notice that nobody tried to deliver for so long is history.
@@ -30,9 +30,6 @@ const MOST_TRIES: u64 = 16;
 
 /// Notices that are looked at in one go.
 const PAGE: usize = MAX_PAGE;
-
-/// Bytes of an answer that are read at most.
-const LONGEST_HEAD: usize = 64;
 
 /// The notices of a decision: those of its guardrails, and one for each request to a person.
 pub(crate) fn of(record: &Record, approvals: &[ApprovalChange]) -> Vec<NewNotice> {
@@ -246,86 +243,15 @@ fn to_command(command: &str, notice: &StoredNotice) -> Result<(), String> {
 
 fn to_webhook(address: &str, notice: &StoredNotice) -> Result<(), String> {
     let body = serde_json::to_string(notice).map_err(|error| error.to_string())?;
-    match post(address, &body)? {
+    match post(address, &body, AT_MOST)? {
         200..=299 => Ok(()),
         status => Err(format!("the webhook answered {status}")),
     }
 }
 
-/// Posts JSON to an address of plain HTTP, and answers the status.
-fn post(address: &str, body: &str) -> Result<u16, String> {
-    let until = Instant::now() + AT_MOST;
-    let left = || Some(until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1)));
-    let (host, path) = parts(address).ok_or("only http:// addresses are spoken to")?;
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
-    let target = if has_port { host.to_owned() } else { format!("{host}:80") };
-    let reached = target.to_socket_addrs().map_err(|error| format!("`{host}` is not known: {error}"))?;
-    let mut stream = Err("it has no address".to_owned());
-    for place in reached {
-        stream =
-            TcpStream::connect_timeout(&place, left().unwrap_or(AT_MOST)).map_err(|error| error.to_string());
-        if stream.is_ok() || Instant::now() >= until {
-            break;
-        }
-    }
-    let mut stream = stream.map_err(|why| format!("`{host}` cannot be reached: {why}"))?;
-    let io = |error: std::io::Error| format!("`{host}`: {error}");
-    stream.set_write_timeout(left()).map_err(io)?;
-    let request = format!(
-        "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
-         Connection: close\r\nUser-Agent: midrail\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).map_err(io)?;
-    // The status is in the first line; a server that keeps the connection open is not waited for.
-    let mut head = Vec::new();
-    while head.len() < LONGEST_HEAD && status(&head).is_none() {
-        if Instant::now() >= until {
-            return Err(format!("`{host}` did not answer within {} s", AT_MOST.as_secs()));
-        }
-        stream.set_read_timeout(left()).map_err(io)?;
-        let mut bytes = [0_u8; LONGEST_HEAD];
-        match stream.read(&mut bytes).map_err(io)? {
-            0 => break,
-            count => head.extend(bytes.iter().take(count)),
-        }
-    }
-    status(&head).ok_or_else(|| format!("`{host}` did not answer in HTTP"))
-}
-
-/// The host, with its port where it has one, and the rest of an address.
-fn parts(address: &str) -> Option<(&str, String)> {
-    let rest = address.strip_prefix("http://")?.split('#').next()?;
-    let at = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (host, path) = rest.split_at(at);
-    let slash = if path.starts_with('/') { "" } else { "/" };
-    Some((host, format!("{slash}{path}")))
-}
-
-/// The status of an answer, as far as it was read.
-fn status(head: &[u8]) -> Option<u16> {
-    let head = std::str::from_utf8(head.get(..12)?).ok()?;
-    head.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_are_taken_apart() {
-        let of = |address| parts(address).map(|(host, path)| format!("{host} {path}"));
-        assert_eq!(of("http://a:1/b/c?d#e").as_deref(), Some("a:1 /b/c?d"));
-        assert_eq!(of("http://a?b").as_deref(), Some("a /?b"));
-        assert_eq!(of("http://[::1]").as_deref(), Some("[::1] /"));
-        assert_eq!(of("https://a"), None);
-    }
-
-    #[test]
-    fn answers_tell_their_status() {
-        assert_eq!(status(b"HTTP/1.1 204 No Content"), Some(204));
-        assert_eq!((status(b"HTTP/1.1 20"), status(b"SSH-2.0-OpenSSH_9")), (None, None));
-    }
 
     #[test]
     fn failed_deliveries_are_tried_less_and_less_often() {

@@ -4,8 +4,11 @@ use midrail_core::Authorities;
 use midrail_store::{Approver, ApproverChange, Commit, NewApprover, NewNotice};
 use serde_json::json;
 
-use crate::administer::Act;
+use crate::administer::{Act, NO_SESSION};
 use crate::engine::{Engine, EngineError};
+
+/// The slice that changes with the list of approvers, so that of two who want to be the first one is.
+const APPROVERS: &str = "shared/approvers";
 
 /// Someone who answers requests. There is none unless a key was shown, or a program vouches for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +48,21 @@ impl Person {
 }
 
 impl Engine {
+    /// Whether anybody may answer.
+    pub fn has_approvers(&self) -> Result<bool, EngineError> {
+        Ok(self.store().approvers()?.iter().any(|approver| approver.revoked.is_none()))
+    }
+
     /// Makes someone an approver. The key that comes back is shown once and kept nowhere; the store has a hash of it.
-    pub fn add_approver(&self, name: &str, roles: &[String]) -> Result<String, EngineError> {
+    ///
+    /// The first one takes nobody's leave. Every other is made by a person of a human role, or by the first of those
+    /// who are approvers now.
+    pub fn add_approver(
+        &self,
+        name: &str,
+        roles: &[String],
+        by: Option<&Person>,
+    ) -> Result<String, EngineError> {
         if roles.is_empty() || roles.iter().any(|role| role.trim().is_empty()) {
             return Err(EngineError::Approval(format!("`{name}` needs a role to answer in")));
         }
@@ -55,10 +71,14 @@ impl Engine {
             .map_err(|error| EngineError::Approval(format!("no key could be made: {error}")))?;
         let key = format!("mrk_{}", midrail_core::hex(&bytes));
         let new = NewApprover { name: name.to_owned(), roles: roles.to_vec(), key: key.clone() };
-        let record = self.administered(
-            Act::of("approver_added").with("approver", json!({"name": name, "roles": roles})),
-        )?;
-        let commit = Commit {
+        let version = self.may_change_approvers(by)?;
+        let mut act = Act::of("approver_added").with("approver", json!({"name": name, "roles": roles}));
+        if let Some(by) = by {
+            act = act.with("by", by.name());
+        }
+        let record = self.administered(act)?;
+        let mut commit = Commit {
+            read: vec![(APPROVERS.to_owned(), version)],
             approvers: vec![ApproverChange::Add(new)],
             notices: vec![NewNotice {
                 to: "human_operator".to_owned(),
@@ -68,17 +88,58 @@ impl Engine {
             }],
             ..Commit::new(&record)
         };
+        commit.changes.set(APPROVERS, json!({"since": self.now().to_string()}));
         self.commit(&commit)?;
         Ok(key)
     }
 
-    /// Takes from someone the right to answer. Their name stays on record.
-    pub fn revoke_approver(&self, name: &str) -> Result<(), EngineError> {
-        let record =
-            self.administered(Act::of("approver_revoked").with("approver", json!({"name": name})))?;
-        let commit =
-            Commit { approvers: vec![ApproverChange::Revoke(name.to_owned())], ..Commit::new(&record) };
+    /// Takes from someone the right to answer. Their name stays on record. Everyone may do so for themselves; for others
+    /// it takes whom it takes to add one.
+    pub fn revoke_approver(&self, name: &str, by: Option<&Person>) -> Result<(), EngineError> {
+        let version = match by {
+            Some(by) if by.name() == name => self.approvers_version()?,
+            by => self.may_change_approvers(by)?,
+        };
+        let mut act = Act::of("approver_revoked").with("approver", json!({"name": name}));
+        if let Some(by) = by {
+            act = act.with("by", by.name());
+        }
+        let record = self.administered(act)?;
+        let mut commit = Commit {
+            read: vec![(APPROVERS.to_owned(), version)],
+            approvers: vec![ApproverChange::Revoke(name.to_owned())],
+            ..Commit::new(&record)
+        };
+        commit.changes.set(APPROVERS, json!({"since": self.now().to_string()}));
         self.commit(&commit)
+    }
+
+    /// Whether somebody may say who answers, and the version of the list that this was judged by.
+    fn may_change_approvers(&self, by: Option<&Person>) -> Result<u64, EngineError> {
+        let version = self.approvers_version()?;
+        let refused = |why: String| Err(EngineError::Approval(why));
+        let all = self.store().approvers()?;
+        let Some(first) = all.iter().find(|approver| approver.revoked.is_none()) else { return Ok(version) };
+        let Some(by) = by else {
+            return refused("there are approvers already, and one of them has to say so".to_owned());
+        };
+        let policy = self.policy();
+        let humans = &policy.authorities().humans;
+        if first.name == by.name() || by.roles().iter().any(|role| humans.contains(role)) {
+            return Ok(version);
+        }
+        refused(format!(
+            "`{}` answers as {}, and who may answer is said by a {}, or by `{}`, who was first",
+            by.name(),
+            by.roles().join(", "),
+            humans.join(" or "),
+            first.name
+        ))
+    }
+
+    fn approvers_version(&self) -> Result<u64, EngineError> {
+        let slices = self.store().load(NO_SESSION, &[APPROVERS])?;
+        Ok(slices.into_iter().next().unwrap_or_default().version)
     }
 
     /// The person of a name, if this is their key. A wrong key is counted and logged.

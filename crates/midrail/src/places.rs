@@ -21,6 +21,16 @@ pub fn layers(folder: Option<&Path>) -> Vec<(Layer, PathBuf)> {
     layers
 }
 
+/// Where a neighbouring tool keeps its scripts: in the folder, in its project, and in the user's configuration.
+pub(crate) fn deft(folder: Option<&Path>) -> Vec<(Layer, PathBuf)> {
+    let here = folder.map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.to_owned()));
+    let projects = here.iter().flat_map(|folder| projects(folder)).chain(here.clone());
+    let mut found: Vec<(Layer, PathBuf)> =
+        projects.map(|project| (Layer::Project, project.join(".deft"))).collect();
+    found.extend(config_of("deft").map(|folder| (Layer::User, folder)));
+    found
+}
+
 /// The project that a folder is in: the topmost one at or above it with a `.midrail`.
 pub fn project(folder: &Path) -> Option<PathBuf> {
     projects(folder).into_iter().next()
@@ -45,11 +55,17 @@ pub fn default_cache() -> Option<PathBuf> {
     in_home("XDG_STATE_HOME", ".local/state").map(|folder| folder.join("policies"))
 }
 
+fn config_of(program: &str) -> Option<PathBuf> {
+    home("XDG_CONFIG_HOME", ".config").map(|base| base.join(program))
+}
+
 fn in_home(variable: &str, otherwise: &str) -> Option<PathBuf> {
+    Some(home(variable, otherwise)?.join("midrail"))
+}
+
+fn home(variable: &str, otherwise: &str) -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base =
-        set(variable).filter(|path| path.is_absolute()).or_else(|| Some(set("HOME")?.join(otherwise)))?;
-    Some(base.join("midrail"))
+    set(variable).filter(|path| path.is_absolute()).or_else(|| Some(set("HOME")?.join(otherwise)))
 }
 
 /// Writes a file that only its owner can read, in one step: readers see all of it or none.

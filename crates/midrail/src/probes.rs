@@ -5,6 +5,6 @@ mod command;
 mod git;
 mod tree;
 
-pub(crate) use command::run;
+pub(crate) use command::{converse, exec, run};
 pub(crate) use git::state as git;
 pub(crate) use tree::{count, count_of, digest as tree, digest_of as tree_of};

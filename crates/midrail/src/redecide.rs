@@ -154,6 +154,8 @@ impl WhatIf {
         let mut facts = Facts {
             root: record.facts.root.clone(),
             action_digest: record.facts.action_digest.clone(),
+            passed: record.facts.passed,
+            overlong: record.facts.overlong,
             ..Facts::default()
         };
         let mut unknown = Vec::new();
@@ -210,6 +212,8 @@ fn fact(key: &FactKey, record: &Record) -> Option<Fact> {
         | FactKey::Tree(_)
         | FactKey::Count(_)
         | FactKey::Git
+        | FactKey::Hook(_)
+        | FactKey::Deep(_)
         | FactKey::Answer(_) => None,
     })
 }

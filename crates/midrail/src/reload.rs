@@ -16,6 +16,9 @@ use crate::load::{Load, LoadError, Loaded, Mark};
 /// is still being written is not: at half a second, or a little later.
 const INTERVAL: Duration = Duration::from_millis(250);
 
+/// At every so many looks it is seen to what has fallen due meanwhile: about once a second.
+const LOOKS: usize = 4;
+
 /// What came of a change of the packs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reload {
@@ -36,7 +39,8 @@ pub struct Reloads {
     pub last_error: Option<String>,
 }
 
-/// Watches the files of an engine's policy, on a thread of its own, until it is dropped or the engine is gone.
+/// Watches the files of an engine's policy, on a thread of its own, until it is dropped or the engine is gone. It also
+/// sees to requests that time has changed.
 ///
 /// ```
 /// use midrail::{Engine, Load, Reloader};
@@ -72,7 +76,12 @@ impl Reloader {
         let mut watch = Watch { load, mark, pending: None };
         let (engine, counts) = (Arc::downgrade(engine), reloads.clone());
         let thread = thread::Builder::new().name("midrail-reload".to_owned()).spawn(move || {
+            let mut looks = 0_usize;
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                looks = looks.wrapping_add(1);
+                if looks.is_multiple_of(LOOKS) {
+                    settle(&engine);
+                }
                 match watch.look(&engine, &counts) {
                     Look::EngineGone => return,
                     Look::Nothing => {}
@@ -181,6 +190,11 @@ impl Watch {
         // Whatever comes of it, the same files are not read again.
         self.mark = now.clone();
         let (loaded, mark) = self.load.load_and_mark();
+        // A script that does not even load would block everything: what is in force stays.
+        let loaded = loaded.and_then(|loaded| match loaded.script_problems(false) {
+            problems if problems.is_empty() => Ok(loaded),
+            problems => Err(LoadError::Problems(problems)),
+        });
         let is_at_rest = self.load.mark_as(&mark) == mark && self.load.mark_as(&now) == now;
         self.mark = mark;
         if is_at_rest {
@@ -190,6 +204,16 @@ impl Watch {
         // They are being written after all: neither what was read nor the state before counts as known.
         self.mark = Mark::default();
         None
+    }
+}
+
+/// Puts on record what has become of requests that nobody answered. What fails is seen to by the next decision.
+fn settle(engine: &Weak<Engine>) {
+    let Some(engine) = engine.upgrade() else { return };
+    match catch_unwind(AssertUnwindSafe(|| engine.settle_requests(None))) {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => log::error!("requests that are due could not be seen to: {error}"),
+        Err(_) => log::error!("requests that are due could not be seen to"),
     }
 }
 

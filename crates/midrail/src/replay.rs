@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::{Clock, ManualClock};
 use crate::engine::Engine;
+use crate::limits::Limits;
 
 /// The longest line that is read as an event.
 pub const MAX_LINE: usize = 32 << 20;
@@ -25,6 +26,7 @@ pub struct Replay {
     engine: Arc<Engine>,
     clock: Arc<ManualClock>,
     cwd: Option<String>,
+    limits: Limits,
     snapshots: Mutex<BTreeMap<String, Snapshot>>,
 }
 
@@ -98,13 +100,20 @@ pub enum ReplayError {
 impl Replay {
     /// A replay on an engine whose clock is this one.
     pub fn new(engine: Arc<Engine>, clock: Arc<ManualClock>) -> Self {
-        Replay { engine, clock, cwd: None, snapshots: Mutex::default() }
+        Replay { engine, clock, cwd: None, limits: Limits::default(), snapshots: Mutex::default() }
     }
 
     /// The same, where events that tell no `cwd` happen in this folder.
     #[must_use]
     pub fn cwd(mut self, folder: impl Into<String>) -> Self {
         self.cwd = Some(folder.into());
+        self
+    }
+
+    /// The same, where these limits hold beside those of packs and events.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -148,6 +157,8 @@ impl Replay {
         if let Some(time) = event.time {
             self.clock.advance_to(time);
         }
+        let limited = self.limits.apply(&mut event, &**self.engine.store(), self.clock.now());
+        limited.map_err(|error| undecided(error.into()))?;
         let decision = self.engine.try_decide(event.clone()).map_err(undecided)?;
         Ok(Played::Decided(Box::new(event), Box::new(decision)))
     }

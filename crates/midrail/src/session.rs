@@ -14,6 +14,7 @@ use crate::administer::Act;
 use crate::asynchronous::Deciding;
 use crate::engine::{Engine, EngineError};
 use crate::permit::{CallError, Permit};
+use crate::stream::{Stream, StreamOptions};
 use crate::walk::ROOT;
 
 /// One session of an engine. Cheap to clone; what is set on a clone holds for that clone.
@@ -99,6 +100,11 @@ impl SessionHandle {
     /// The same, without blocking the caller's thread.
     pub fn decide_async(&self, event: Event) -> Deciding {
         Deciding::start(self.engine.clone(), self.filled(event))
+    }
+
+    /// A stream of text from the model: chunks go in, and what may pass on comes out.
+    pub fn stream(&self, options: StreamOptions) -> Stream {
+        Stream::new(self.clone(), options)
     }
 
     /// Asks whether a tool may be called.
@@ -205,7 +211,7 @@ impl SessionHandle {
         }
         let stays = |key: &str| {
             let is_of = |kind: &&str| key.starts_with(*kind);
-            key == HALTED || key == ROOT || ["approval/", "denied/", "spent/"].iter().any(is_of)
+            key == HALTED || key == ROOT || ["approval/", "denied/", "spent/", "stream/"].iter().any(is_of)
         };
         let now = self.engine.store().load_prefix(&self.id, "")?;
         let kept = now.into_iter().filter(|(key, _)| stays(key));

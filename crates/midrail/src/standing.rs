@@ -5,6 +5,7 @@ use std::path::{Component, Path};
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{SHARED, lock_key, quarantine_key, task_key};
+use midrail_guardrails::LockList;
 use midrail_store::{Commit, NewNotice};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -223,8 +224,15 @@ impl Engine {
         };
         let act = Act::of("lock_taken").with("lock", serde_json::to_value(&lock)?);
         let record = self.administered(act)?;
-        let mut commit = Commit { read: vec![(key.clone(), version)], ..Commit::new(&record) };
+        let (list, list_version) = self.shared_slice(LockList::KEY)?;
+        let mut list = LockList::of(list.as_ref());
+        list.add(&place, actor, lock.until, now);
+        let read = vec![(key.clone(), version), (LockList::KEY.to_owned(), list_version)];
+        let mut commit = Commit { read, ..Commit::new(&record) };
         commit.changes.set(key, serde_json::to_value(&lock)?);
+        if let Some(list) = list.into_value() {
+            commit.changes.set(LockList::KEY, list);
+        }
         self.commit(&commit)?;
         Ok(lock)
     }

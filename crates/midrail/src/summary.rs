@@ -1,6 +1,6 @@
 //! The policy in plain words, for an agent's prompt: agents know their limits before they hit them.
 
-use midrail_core::{Definition, Mode, Policy, Task};
+use midrail_core::{Deadline, Definition, Mode, Policy, Task};
 
 /// What an agent should know, as a list of sentences. Guardrails in shadow mode are left out: they stop nothing.
 pub fn sentences(policy: &Policy) -> Vec<String> {
@@ -17,6 +17,10 @@ pub fn sentences(policy: &Policy) -> Vec<String> {
         let Some(summary) = described.or_else(|| entry.guardrail.summary()) else {
             continue;
         };
+        let summary = match &spec.bound {
+            Some(definition) => format!("As {}: {summary}", definition.name),
+            None => summary,
+        };
         lines.push(match &spec.advice {
             Some(advice) => format!("{summary} {advice}"),
             None => summary,
@@ -26,29 +30,38 @@ pub fn sentences(policy: &Policy) -> Vec<String> {
     lines
 }
 
-fn limits(Definition { name, agent, task, .. }: &Definition) -> Vec<String> {
+fn limits(definition: &Definition) -> Vec<String> {
+    let Definition { name, agents, tasks, agent, task, deadline } = definition;
+    let is_for_all = agents.is_empty() && tasks.is_empty() && agent.role.is_none();
+    let you = if is_for_all { "You".to_owned() } else { format!("As {name}, you") };
     let mut lines = Vec::new();
     if let Some(tools) = &agent.allowed_tools {
         lines.push(match tools.as_slice() {
-            [] => format!("As {name}, you may call no tools."),
-            tools => format!("As {name}, you may call these tools only: {}.", tools.join(", ")),
+            [] => format!("{you} may call no tools."),
+            tools => format!("{you} may call these tools only: {}.", tools.join(", ")),
         });
     }
-    lines.extend(task_limits(name, task));
+    lines.extend(task_limits(&you, task));
+    lines.extend(deadline.map(|deadline| match deadline {
+        Deadline::At(time) => format!("{you} have to be finished by {time}."),
+        Deadline::After(seconds) => {
+            format!("{you} have to be finished {} after the run began.", duration(seconds))
+        }
+    }));
     lines
 }
 
-fn task_limits(name: &str, task: &Task) -> Vec<String> {
+fn task_limits(you: &str, task: &Task) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(files) = task.scope.as_ref().map(|scope| &scope.files) {
         let lists = [("change", &files.write), ("read", &files.read)];
         for (verb, patterns) in lists {
             if let Some(patterns) = patterns {
-                lines.push(format!("As {name}, you may {verb} these files only: {}.", patterns.join(", ")));
+                lines.push(format!("{you} may {verb} these files only: {}.", patterns.join(", ")));
             }
         }
         if let Some(deny) = files.deny.as_deref().filter(|deny| !deny.is_empty()) {
-            lines.push(format!("As {name}, leave these files alone: {}.", deny.join(", ")));
+            lines.push(format!("{you} must leave these files alone: {}.", deny.join(", ")));
         }
     }
     for (what, limit) in [
@@ -58,8 +71,19 @@ fn task_limits(name: &str, task: &Task) -> Vec<String> {
         ("of cost", task.cost_budget.map(|cost| format!("{cost}"))),
     ] {
         if let Some(limit) = limit {
-            lines.push(format!("As {name}, you have a budget of {limit} {what}."));
+            lines.push(format!("{you} have a budget of {limit} {what}."));
         }
     }
     lines
+}
+
+/// Seconds in the largest unit that they are a whole number of.
+fn duration(seconds: f64) -> String {
+    let units = [("hour", 3_600.0), ("minute", 60.0)];
+    let (count, unit) = units
+        .into_iter()
+        .map(|(unit, of)| (seconds / of, unit))
+        .find(|(count, _)| *count >= 1.0 && count.fract() == 0.0)
+        .unwrap_or((seconds, "second"));
+    if count == 1.0 { format!("1 {unit}") } else { format!("{count} {unit}s") }
 }

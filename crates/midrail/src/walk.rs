@@ -8,19 +8,24 @@ use std::thread;
 
 use jiff::Timestamp;
 use midrail_core::{
-    Aside, BEGAN, Changes, Decision, Event, Fact, FactKey, Facts, Finding, Needs, Policy, PolicyDenied,
-    Record, Session, action_text, evaluate, standing_keys,
+    Aside, BEGAN, Changes, Decision, Effect, Event, EventKind, Fact, FactKey, Facts, Finding, HookAnswer,
+    HookCall, HookEnd, Needs, Policy, PolicyDenied, Record, Run, Session, action_text, evaluate,
+    standing_keys, state_prefix, stream_of,
 };
 use midrail_detect::secrets::{self, Mask};
 use midrail_detect::{action, of_event};
+use midrail_guardrails::MODULE;
 use midrail_store::{Commit, Store, StoreError};
 use serde_json::Value;
 
 use crate::approvals;
+use crate::chunks::{self, Joined, held_key};
 use crate::clock::Stopwatch;
 use crate::engine::{Engine, EngineError, MAX_ROUNDS, MAX_TRIES, unique_id};
 use crate::files::Root;
+use crate::hooks::Occasion;
 use crate::notices;
+use crate::outside::{Belated, Matter};
 
 /// The slice that says which folder a session works in: that of its first event. An agent can move its shell, and
 /// not what its guardrails speak of.
@@ -35,9 +40,17 @@ pub fn folder_of(store: &dyn Store, event: &Event) -> Result<Option<PathBuf>, St
 
 /// When an event's session began, where it has a deadline and has begun.
 pub fn beginning_of(store: &dyn Store, event: &Event) -> Result<Option<Timestamp>, StoreError> {
-    let Some(session) = &event.session else { return Ok(None) };
-    let slices = store.load(session, &[BEGAN])?;
+    let slices = store.load(&session_of(event), &[BEGAN])?;
     Ok(slices.into_iter().next().and_then(|slice| slice.value?.as_str()?.parse().ok()))
+}
+
+/// The session of an event. Events of no session are those of the folder that they come from.
+fn session_of(event: &Event) -> String {
+    match (&event.session, &event.cwd) {
+        (Some(session), _) => session.clone(),
+        (None, Some(cwd)) => format!("default:{cwd}"),
+        (None, None) => "default".to_owned(),
+    }
 }
 
 /// One event on its way.
@@ -46,17 +59,76 @@ pub(crate) struct Walk<'e> {
     policy: &'e Policy,
     now: Timestamp,
     event: Event,
-    /// The event as it is recorded.
-    masked: Event,
+    searched: Searched,
     session: String,
-    findings: Vec<Finding>,
-    /// Where the tags of the findings stand in the masked event.
-    tags: Vec<Finding>,
-    mask: Mask,
     /// The slices that a restored session begins with.
     restored: Option<BTreeMap<String, Value>>,
     /// What was fetched at a price.
     dear: Mutex<BTreeMap<FactKey, Fact>>,
+    /// The chunk with what was held back before it, where the event is one.
+    joined: Option<Joined>,
+    /// What scripts answered, and the variables that they had before.
+    hooked: Mutex<BTreeMap<FactKey, (Option<Value>, Fact)>>,
+    /// Answers of a made-up world that nobody waited for.
+    belated: Mutex<Vec<Belated>>,
+}
+
+/// A text looked through for secrets: where they are, and what replaces them.
+struct Searched {
+    /// The event as it is recorded.
+    masked: Event,
+    findings: Vec<Finding>,
+    /// Where the tags of the findings stand in the masked event.
+    tags: Vec<Finding>,
+    mask: Mask,
+}
+
+impl Searched {
+    fn of(event: &Event, value: Value, key: &[u8]) -> Result<Self, EngineError> {
+        Searched::of_chunk(event, value, None, key)
+    }
+
+    /// The same, where the secrets of the text are known from its stream.
+    fn of_chunk(
+        event: &Event,
+        mut value: Value,
+        joined: Option<&Joined>,
+        key: &[u8],
+    ) -> Result<Self, EngineError> {
+        let findings = match joined {
+            Some(joined) => {
+                let text = value.as_object_mut().and_then(|event| event.remove("text"));
+                let mut findings = secrets::scan_json(&value, key);
+                findings.extend(joined.secrets.iter().cloned());
+                if let (Some(event), Some(text)) = (value.as_object_mut(), text) {
+                    event.insert("text".to_owned(), text);
+                }
+                findings
+            }
+            None => secrets::scan_json(&value, key),
+        };
+        let mask = Mask::of(&value, &findings);
+        if findings.is_empty() {
+            return Ok(Searched { masked: event.clone(), findings, tags: Vec::new(), mask });
+        }
+        let tags = secrets::mask(&mut value, &findings);
+        Ok(Searched { masked: serde_json::from_value(mask.value(value))?, findings, tags, mask })
+    }
+}
+
+/// A chunk with what its stream has held back. `around` is the rest of its event.
+fn join(
+    engine: &Engine,
+    policy: &Policy,
+    event: &Event,
+    around: &Searched,
+    name: &str,
+) -> Result<Joined, EngineError> {
+    let key = engine.fingerprint_key();
+    let session = around.masked.session.as_deref().unwrap_or_default();
+    let name = if around.mask.is_empty() { name.to_owned() } else { around.mask.key(name, key) };
+    let slice = engine.store().load(session, &[&name])?.into_iter().next().unwrap_or_default();
+    Joined::new(event, policy, key, &around.mask, (format!("{session}\n{name}"), name), slice)
 }
 
 /// Commands that run at the same time for one event.
@@ -64,7 +136,10 @@ const AT_A_TIME: usize = 8;
 
 /// Whether fetching a fact can take long.
 fn is_dear(key: &FactKey) -> bool {
-    matches!(key, FactKey::Command(_) | FactKey::Tree(_) | FactKey::Count(_))
+    matches!(
+        key,
+        FactKey::Command(_) | FactKey::Tree(_) | FactKey::Count(_) | FactKey::Hook(_) | FactKey::Deep(_)
+    )
 }
 
 impl<'e> Walk<'e> {
@@ -76,48 +151,61 @@ impl<'e> Walk<'e> {
     ) -> Result<Self, EngineError> {
         let now = engine.now();
         event.time.get_or_insert(now);
-        if event.session.is_none() {
-            // Events of no session are those of the folder that they come from.
-            event.session =
-                Some(event.cwd.as_ref().map_or_else(|| "default".to_owned(), |cwd| format!("default:{cwd}")));
-        }
+        event.session = Some(session_of(&event));
         let mut value = serde_json::to_value(&event)?;
         if depth(&value) > Event::MAX_DEPTH {
             return Err(EngineError::TooDeep);
         }
-        let key = engine.fingerprint_key();
-        let findings = secrets::scan_json(&value, key);
-        let mask = Mask::of(&value, &findings);
-        let mut tags = Vec::new();
-        let masked = if findings.is_empty() {
-            event.clone()
-        } else {
-            tags = secrets::mask(&mut value, &findings);
-            serde_json::from_value(mask.value(value))?
-        };
-        let session = masked.session.clone().unwrap_or_default();
-        let dear = Mutex::default();
-        Ok(Walk { engine, policy, now, event, masked, session, findings, tags, mask, restored, dear })
+        let mut joined = None;
+        if let Some(name) = stream_of(&event).map(held_key) {
+            // What is not decided of the text is looked at by no one, and kept nowhere but sealed.
+            if let Some(around) = value.as_object_mut() {
+                around.remove("text");
+            }
+            let around = Searched::of(&event, value, engine.fingerprint_key())?;
+            let chunk = join(engine, policy, &event, &around, &name)?;
+            event.text = Some(chunk.text.clone());
+            value = serde_json::to_value(&event)?;
+            joined = Some(chunk);
+        }
+        let searched = Searched::of_chunk(&event, value, joined.as_ref(), engine.fingerprint_key())?;
+        let session = searched.masked.session.clone().unwrap_or_default();
+        let (dear, hooked, belated) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Walk { engine, policy, now, event, searched, session, restored, dear, joined, hooked, belated })
     }
 
     /// Walks until the decision is on record. Others may change the session meanwhile: then everything that was known
     /// is looked at again.
     pub(crate) fn run(&self) -> Result<Decision, EngineError> {
+        self.engine.settle_requests(Some(&self.session))?;
         let mut salt = None;
         for _ in 0..MAX_TRIES {
             let mut known = Known { session: Session::new(&*self.session), ..Known::default() };
             known.facts.request_salt.clone_from(&salt);
+            if let Some(joined) = &self.joined {
+                known.facts.passed = joined.passed;
+                known.facts.overlong = joined.overlong;
+            }
             let decision = self.settle(&mut known)?;
             if salt.is_none() && approvals::has_used_name(&**self.engine.store(), &decision)? {
                 salt = Some(unique_id());
                 continue;
             }
-            let read = if self.restored.is_some() {
+            let mut read: Vec<(String, u64)> = if self.restored.is_some() {
                 Vec::new()
             } else {
                 known.versions.clone().into_iter().collect()
             };
-            let record = self.record(decision, known)?;
+            let content = decision.content.clone();
+            let mut record = self.record(decision, known)?;
+            if let Some(joined) = &self.joined {
+                read.push(joined.slice.clone());
+                if !self.searched.mask.is_empty() {
+                    // The record shows the text without its secrets, and what passed as it follows from that.
+                    record.decision.content = record.replay(self.policy).content;
+                }
+                joined.conclude(&mut record.decision, self.engine.fingerprint_key())?;
+            }
             let approvals = approvals::changes(
                 &**self.engine.store(),
                 self.policy,
@@ -138,15 +226,33 @@ impl<'e> Walk<'e> {
                     self.engine.tell(&record);
                     self.engine.tell_others(&commit.notices);
                     self.engine.alert_on(&record);
+                    self.settle_outside(&record);
                     let mut decision = record.decision;
                     decision.audit = Aside(Some(place));
+                    if self.joined.is_some() {
+                        // Whoever sent the text gets it back, but for what guardrails replaced.
+                        decision.content = content;
+                    }
                     return Ok(decision);
                 }
+                // The stream may have gone on: the chunk has to be joined to it anew.
+                Err(StoreError::Conflict { .. }) if self.joined.is_some() => break,
                 Err(StoreError::Conflict { .. }) => continue,
                 Err(error) => return Err(error.into()),
             }
         }
         Err(EngineError::Contended)
+    }
+
+    /// What is left to do with those outside, now that the event is decided.
+    fn settle_outside(&self, record: &Record) {
+        for (guardrail, outcome) in self.belated.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            self.engine.late_box().put(&self.session, &guardrail, outcome);
+        }
+        // Nobody needs an answer for a run that is over.
+        if record.decision.effect == Effect::Halt || self.event.kind == EventKind::SessionEnd {
+            self.engine.asking().cancel_run(&self.session);
+        }
     }
 
     /// Evaluates and fetches until nothing is lacking.
@@ -156,12 +262,13 @@ impl<'e> Walk<'e> {
         let pinned = known.session.slices.remove(ROOT).flatten();
         let root = self.root(pinned.as_ref());
         known.facts.root = root.as_ref().map(|root| root.real.clone());
+        known.facts.is_last = self.engine.is_last();
         known.facts.own_places = self.engine.own_places(known.facts.root.as_deref());
         known.facts.root_aliases = root.as_ref().map(|root| root.aliases.clone()).unwrap_or_default();
         if self.event.tool.is_some() {
             known.facts.insert(FactKey::Action, self.fetch(&FactKey::Action, known));
         }
-        if !self.mask.is_empty() {
+        if !self.searched.mask.is_empty() {
             // A record shows arguments without their secrets, so the exact action is kept as a keyed digest.
             let text = action_text(&self.event, &self.session);
             known.facts.action_digest = Some(secrets::fingerprint(&text, self.engine.fingerprint_key()));
@@ -169,6 +276,7 @@ impl<'e> Walk<'e> {
         let stopwatch = Stopwatch::start();
         for _ in 0..MAX_ROUNDS {
             let evaluation = evaluate(self.policy, &known.session, &known.facts, &self.event, &stopwatch);
+            known.rewritten = evaluation.rewritten;
             if evaluation.needs.is_empty() {
                 let mut decision = evaluation.decision;
                 if let (None, Some(root), None) = (&pinned, &root, self.engine.root()) {
@@ -176,7 +284,8 @@ impl<'e> Walk<'e> {
                 }
                 return Ok(decision);
             }
-            let Needs { slices, mut facts } = evaluation.needs;
+            let Needs { slices, mut facts, within_ms } = evaluation.needs;
+            known.within_ms.extend(within_ms);
             self.load(known, slices.iter().map(String::as_str))?;
             let dear = facts.extract_if(.., is_dear).collect::<Vec<_>>();
             // What costs much is fetched when nothing else is lacking: it may not be needed once that is known.
@@ -231,31 +340,68 @@ impl<'e> Walk<'e> {
 
     /// The key under which a slice is kept: without what was found secret.
     fn kept_key(&self, key: &str) -> String {
-        if self.mask.is_empty() { key.to_owned() } else { self.mask.key(key, self.engine.fingerprint_key()) }
+        let mask = &self.searched.mask;
+        if mask.is_empty() { key.to_owned() } else { mask.key(key, self.engine.fingerprint_key()) }
     }
 
     fn fetch(&self, key: &FactKey, known: &Known) -> Fact {
         let root = known.facts.root.as_deref().map(Path::new);
         match key {
             FactKey::Action => action::of(&self.event).map_or_else(Fact::Unavailable, Fact::Action),
-            FactKey::Secrets => Fact::Secrets(self.findings.clone()),
+            FactKey::Secrets => match &known.rewritten {
+                Some(event) => self.found_in(event, secrets::scan_json, Fact::Secrets),
+                None => Fact::Secrets(self.searched.findings.clone()),
+            },
             FactKey::Place(path) => self.engine.files().place(root, self.event.cwd.as_deref(), path),
             FactKey::File(place) => self.engine.files().probe(root, place),
-            FactKey::PersonalData => self.findings_of(of_event::personal_data),
-            FactKey::Injections => self.findings_of(of_event::injections),
+            FactKey::PersonalData => {
+                let fact = self.found_in(known.shown(&self.event), of_event::personal_data, Fact::Findings);
+                self.of_chunk(fact, self.joined.as_ref().and_then(|joined| joined.personal.as_deref()))
+            }
+            FactKey::Injections => self.of_chunk(
+                self.found_in(known.shown(&self.event), of_event::injections, Fact::Findings),
+                None,
+            ),
             FactKey::Script(place) => self.engine.files().script(root, place),
-            FactKey::Command(run) => self.engine.files().command(root, run, self.engine.fingerprint_key()),
+            FactKey::Command(run) => {
+                let within = known.within_ms.get(key).copied().unwrap_or(u64::MAX);
+                let run = Run { timeout_ms: run.timeout_ms.min(within), ..run.clone() };
+                self.engine.files().command(root, &run, self.engine.fingerprint_key())
+            }
             FactKey::Tree(patterns) => self.engine.files().tree(root, patterns),
             FactKey::Count(patterns) => self.engine.files().count(root, patterns),
             FactKey::Git => self.engine.files().git(root),
+            FactKey::Hook(call) => self.hook(key, call, known),
+            FactKey::Deep(call) => {
+                let (fact, belated) = self.matter(known).ask(call);
+                self.belated.lock().unwrap_or_else(PoisonError::into_inner).extend(belated);
+                fact
+            }
             FactKey::Answer(name) => Fact::Unavailable(format!("no probe answers `{name}`")),
+        }
+    }
+
+    /// Findings less those in text that has passed, and those of the text as its stream tells them, where it does.
+    fn of_chunk(&self, fact: Fact, of_text: Option<&[Finding]>) -> Fact {
+        match (&self.joined, fact) {
+            (Some(joined), Fact::Findings(findings)) => {
+                let mut findings = joined.new_ones(findings);
+                if let Some(of_text) = of_text {
+                    findings.retain(|finding| finding.at != chunks::TEXT);
+                    findings.extend(of_text.iter().cloned());
+                }
+                Fact::Findings(findings)
+            }
+            (_, fact) => fact,
         }
     }
 
     /// Fetches facts that cost much: once for this event, however often it is tried, and several at a time.
     fn fetch_dear(&self, keys: Vec<FactKey>, known: &mut Known) {
         let mut fetched = self.dear.lock().unwrap_or_else(PoisonError::into_inner);
-        let lacking: Vec<&FactKey> = keys.iter().filter(|key| !fetched.contains_key(*key)).collect();
+        // A script is asked again where its variables were changed meanwhile.
+        let is_lacking = |key: &&FactKey| matches!(key, FactKey::Hook(_)) || !fetched.contains_key(*key);
+        let lacking: Vec<&FactKey> = keys.iter().filter(is_lacking).collect();
         for batch in lacking.chunks(AT_A_TIME) {
             let facts = &*known;
             let found: Vec<(FactKey, Fact)> = match batch {
@@ -281,6 +427,40 @@ impl<'e> Walk<'e> {
         }
     }
 
+    /// The event, as those outside are asked about it.
+    fn matter<'k>(&'k self, known: &'k Known) -> Matter<'k> {
+        Matter {
+            engine: self.engine,
+            policy: self.policy,
+            event: &self.searched.masked,
+            session: &self.session,
+            root: known.facts.root.as_deref(),
+        }
+    }
+
+    /// What a script answers. It is asked once for this event, unless its variables were changed meanwhile.
+    fn hook(&self, key: &FactKey, call: &HookCall, known: &Known) -> Fact {
+        let module = format!("{}{MODULE}", state_prefix(&call.script, None));
+        let state = known.session.get(&module).flatten().cloned();
+        let hooked = || self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((before, fact)) = hooked().get(key)
+            && *before == state
+        {
+            return fact.clone();
+        }
+        let occasion = Occasion {
+            engine: self.engine,
+            policy: self.policy,
+            event: &self.event,
+            session: &self.session,
+            facts: &known.facts,
+            restored: self.restored.as_ref(),
+        };
+        let fact = occasion.run(call, state.clone());
+        hooked().insert(key.clone(), (state, fact.clone()));
+        fact
+    }
+
     /// What commands and scripts do is told with their quotes, encodings and variables resolved, and that may hold
     /// secrets which the event did not show.
     fn hide_what_came_to_light(&self, record: &mut Record) -> Result<(), EngineError> {
@@ -303,9 +483,14 @@ impl<'e> Walk<'e> {
         Ok(())
     }
 
-    fn findings_of(&self, detector: fn(&Value, &[u8]) -> Vec<Finding>) -> Fact {
-        match serde_json::to_value(&self.event) {
-            Ok(event) => Fact::Findings(detector(&event, self.engine.fingerprint_key())),
+    fn found_in(
+        &self,
+        event: &Event,
+        detector: fn(&Value, &[u8]) -> Vec<Finding>,
+        fact: fn(Vec<Finding>) -> Fact,
+    ) -> Fact {
+        match serde_json::to_value(event) {
+            Ok(event) => fact(detector(&event, self.engine.fingerprint_key())),
             Err(error) => Fact::Unavailable(error.to_string()),
         }
     }
@@ -314,33 +499,54 @@ impl<'e> Walk<'e> {
     fn record(&self, mut decision: Decision, known: Known) -> Result<Record, EngineError> {
         let changes = std::mem::take(&mut decision.changes);
         let requests = std::mem::take(&mut decision.requests);
+        // Where scripts replaced the result, everyone else looked at what they left.
+        let rewritten = match &known.rewritten {
+            Some(event) => {
+                Some(Searched::of(event, serde_json::to_value(event)?, self.engine.fingerprint_key())?)
+            }
+            None => None,
+        };
+        let searched = rewritten.as_ref().unwrap_or(&self.searched);
         let mut facts = known.facts;
         if let Some(Fact::Secrets(findings)) = facts.known.get_mut(&FactKey::Secrets) {
-            findings.clone_from(&self.tags);
+            findings.clone_from(&searched.tags);
         }
         for fact in facts.known.values_mut() {
-            if let Fact::Findings(findings) = fact {
-                secrets::follow(findings, &self.findings, &self.tags);
+            match (fact, &known.rewritten) {
+                (Fact::Findings(findings), _) => {
+                    secrets::follow(findings, &searched.findings, &searched.tags);
+                }
+                // The record shows what they left as everyone's findings have it.
+                (Fact::Hook(HookEnd { answer: HookAnswer::Replace { result, .. }, .. }), Some(event))
+                    if content(event) == Some(result) =>
+                {
+                    *result = content(&searched.masked).cloned().unwrap_or_default();
+                }
+                _ => {}
             }
         }
+        let masks: Vec<&Mask> = rewritten
+            .iter()
+            .map(|searched| &searched.mask)
+            .chain([&self.searched.mask])
+            .filter(|mask| !mask.is_empty())
+            .collect();
+        let hidden = |value: Value| masks.iter().fold(value, |value, mask| mask.value(value));
         let denied = PolicyDenied::of(&self.event, &decision, &self.session, self.now, unique_id());
         let mut record = Record {
             time: self.now,
             session: self.session.clone(),
-            event: self.masked.clone(),
+            event: self.searched.masked.clone(),
             slices: known.session.slices,
             facts,
             decision,
             denied,
         };
-        if !self.mask.is_empty() {
-            record = serde_json::from_value(self.mask.value(serde_json::to_value(&record)?))?;
+        if !masks.is_empty() {
+            record = serde_json::from_value(hidden(serde_json::to_value(&record)?))?;
         }
         self.hide_what_came_to_light(&mut record)?;
-        let kept = changes.0.into_iter().map(|(key, value)| match self.mask.is_empty() {
-            true => (key, value),
-            false => (self.kept_key(&key), value.map(|value| self.mask.value(value))),
-        });
+        let kept = changes.0.into_iter().map(|(key, value)| (self.kept_key(&key), value.map(&hidden)));
         record.decision.changes = Changes(kept.collect());
         record.decision.requests = requests;
         Ok(record)
@@ -366,6 +572,24 @@ struct Known {
     session: Session,
     versions: BTreeMap<String, u64>,
     facts: Facts,
+    /// The event as guardrails see it, where scripts replaced its result.
+    rewritten: Option<Event>,
+    /// Milliseconds that there are for a fact.
+    within_ms: BTreeMap<FactKey, u64>,
+}
+
+impl Known {
+    fn shown<'k>(&'k self, event: &'k Event) -> &'k Event {
+        self.rewritten.as_ref().unwrap_or(event)
+    }
+}
+
+/// The text of an event's result.
+fn content(event: &Event) -> Option<&String> {
+    match event.result.as_ref()?.content.as_ref()? {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
 }
 
 fn depth(value: &Value) -> usize {

@@ -1,15 +1,17 @@
 //! `midrail approver`: the people who may answer, and the keys by which they are known.
 
-use midrail::store::Approvers;
-use midrail::{Engine, SqliteStore};
+use midrail::store::Approver;
+use midrail::{Engine, Load, Person, SqliteStore};
 use serde_json::json;
 use std::sync::Arc;
 
+use crate::clock;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::input::{Packs, StoreFile};
+use crate::key::{self, MaybeSigner};
 use crate::output::{Output, Style, short};
-use crate::table::{Table, cell, styled};
+use crate::table::{self, cell, styled};
 use crate::when;
 
 /// Say who may answer requests: add, list, revoke.
@@ -27,7 +29,8 @@ enum Verb {
     Revoke(Revoke),
 }
 
-/// Let someone answer requests. Prints their key, once: it is kept nowhere.
+/// Let someone answer requests. Prints their key, once: it is kept nowhere. The first needs nobody's leave; every other
+/// is added by a human operator, or by whoever was first
 #[derive(Debug, clap::Args)]
 struct Add {
     /// Their name
@@ -35,6 +38,8 @@ struct Add {
     /// A role in which they answer, such as reviewer, architect or human_operator. Can be given several times
     #[arg(long = "role", value_name = "ROLE", required = true)]
     roles: Vec<String>,
+    #[command(flatten)]
+    signer: MaybeSigner,
     #[command(flatten)]
     packs: Packs,
     #[command(flatten)]
@@ -48,13 +53,14 @@ struct List {
     store: StoreFile,
 }
 
-/// Take from someone the right to answer. What they have answered stands.
+/// Take from someone the right to answer. What they have answered stands. Who may add others may do so, and everyone
+/// for themselves
 #[derive(Debug, clap::Args)]
 struct Revoke {
     /// Their name
     name: String,
     #[command(flatten)]
-    packs: Packs,
+    signer: MaybeSigner,
     #[command(flatten)]
     store: StoreFile,
 }
@@ -67,16 +73,30 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     }
 }
 
-fn engine(store: SqliteStore, packs: &Packs) -> Result<Engine, Failure> {
-    let loaded = packs.here().load()?;
-    Ok(Engine::builder(loaded.policy, &loaded.source).store(Arc::new(store)).build()?)
+/// The engine under the rules of the organisation and the user. Neither a folder nor a pack of one's own says who may
+/// make approvers.
+fn engine(store: SqliteStore) -> Result<Engine, Failure> {
+    let loaded = Load::default().load()?;
+    let engine = Engine::builder(loaded.policy, &loaded.source).clock(clock::clock());
+    Ok(engine.store(Arc::new(store)).build()?)
+}
+
+/// Who says so. The first approver is made by whoever sets up the store.
+fn signed(signer: &MaybeSigner, engine: &Engine) -> Result<Option<Person>, Failure> {
+    match (signer.signer(), engine.has_approvers()?) {
+        (Some(signer), _) => key::ask(&signer, engine).map(Some),
+        (None, false) => Ok(None),
+        (None, true) => Err(Failure::new("there are approvers already, and one of them has to say so").help(
+            "name one with `--as NAME`: a human operator, or whoever was first; their key is asked for",
+        )),
+    }
 }
 
 fn add(args: &Add, output: &mut Output) -> Result<Exit, Failure> {
-    let engine = engine(SqliteStore::open(args.store.path()?)?, &args.packs)?;
+    let engine = engine(SqliteStore::open(args.store.path()?)?)?;
     let mut roles = args.roles.clone();
     roles.dedup();
-    let policy = engine.policy();
+    let policy = args.packs.here().load()?.policy;
     let authorities = policy.authorities();
     let known = || authorities.order.iter().chain(&authorities.supervisors).chain(&authorities.humans);
     for role in roles.iter().filter(|role| !known().any(|other| other == *role)) {
@@ -85,7 +105,8 @@ fn add(args: &Add, output: &mut Output) -> Result<Exit, Failure> {
             authorities.order.join(", ")
         ));
     }
-    let key = engine.add_approver(&args.name, &roles)?;
+    let by = signed(&args.signer, &engine)?;
+    let key = engine.add_approver(&args.name, &roles, by.as_ref())?;
     if output.is_json() {
         output.json(&json!({"name": args.name, "roles": roles, "key": key}))?;
         return Ok(Exit::Good);
@@ -100,41 +121,30 @@ fn add(args: &Add, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 fn list(args: &List, output: &mut Output) -> Result<Exit, Failure> {
-    let approvers = args.store.read_only()?.approvers()?;
-    if output.is_json() {
-        for approver in &approvers {
-            output.json(approver)?;
-        }
-        return Ok(Exit::Good);
-    }
-    if approvers.is_empty() {
-        output.line("nobody may answer yet; `midrail approver add NAME --role ROLE` lets someone")?;
-        return Ok(Exit::Good);
-    }
-    let mut table = Table::new(&["name", "roles", "since", ""]);
-    for approver in &approvers {
+    let approvers = args.store.to_list()?.approvers()?;
+    let cells = |approver: &Approver| {
         let style = |text: String| match approver.revoked {
             Some(_) => styled(text, Style::Dim),
             None => cell(text),
         };
-        table.row(vec![
+        let revoked = approver.revoked.map(|time| format!("revoked {}", when::full(time)));
+        vec![
             style(short(&approver.name, 40).into_owned()),
             style(short(&approver.roles.join(", "), 60).into_owned()),
             styled(when::full(approver.created), Style::Dim),
-            styled(
-                approver.revoked.map(|time| format!("revoked {}", when::full(time))).unwrap_or_default(),
-                Style::Dim,
-            ),
-        ]);
-    }
-    for line in table.lines(output.paint(), 0, output.width()) {
-        output.line(line)?;
-    }
+            styled(revoked.unwrap_or_default(), Style::Dim),
+        ]
+    };
+    let heads = ["name", "roles", "since", ""];
+    let nobody = "nobody may answer yet; `midrail approver add NAME --role ROLE` lets someone";
+    table::print(&approvers, &heads, nobody, cells, table::as_it_is, output)?;
     Ok(Exit::Good)
 }
 
 fn revoke(args: &Revoke, output: &mut Output) -> Result<Exit, Failure> {
-    engine(args.store.existing()?, &args.packs)?.revoke_approver(&args.name)?;
+    let engine = engine(args.store.existing()?)?;
+    let by = signed(&args.signer, &engine)?;
+    engine.revoke_approver(&args.name, by.as_ref())?;
     if output.is_json() {
         output.json(&json!({"revoked": args.name}))?;
     } else {

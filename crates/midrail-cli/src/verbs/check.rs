@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use midrail::store::Keys;
 use midrail::{Cache, Decision, Effect, Engine, Event, Load, Loaded, SqliteStore, places};
 use midrail_doors::wire::{self, WireError};
 
+use crate::clock;
 use crate::decision;
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -115,15 +115,18 @@ fn decide(
     loaded: Loaded,
     event: &mut Event,
 ) -> Result<(Engine, Decision), Failure> {
-    args.limits.limits().apply(event, &store, Timestamp::now())?;
+    args.limits.limits().apply(event, &store, clock::now())?;
     let own = input::own_places(store.path());
-    let mut engine = Engine::builder(loaded.policy, &loaded.source).store(Arc::new(store)).own_places(own);
+    let mut engine = Engine::builder(loaded.policy, &loaded.source)
+        .store(Arc::new(store))
+        .clock(clock::clock())
+        .own_places(own);
     if let Some(root) = &args.root {
         engine = engine.root(root);
     } else if let Some(project) = project {
         engine = engine.project(project);
     }
-    let engine = engine.build()?;
+    let engine = engine.for_one_event().build()?;
     let decision = match args.wait {
         Some(at_most) => engine.try_decide_and_wait(event.clone(), at_most)?,
         None => engine.try_decide(event.clone())?,

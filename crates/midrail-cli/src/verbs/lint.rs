@@ -27,7 +27,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let (reports, lints, documents) = match args.packs.here().documents() {
-        Ok(loaded) => (Vec::new(), lint(&loaded.documents), loaded.documents),
+        Ok(loaded) => {
+            let broken = loaded.script_problems(false);
+            let mut lints = lint(&loaded.documents);
+            if broken.is_empty() {
+                lints.extend(loaded.script_problems(true).into_iter().flat_map(dry_runs));
+            }
+            (broken, lints, loaded.documents)
+        }
         Err(LoadError::Problems(reports)) => (reports, Vec::new(), Vec::new()),
         Err(error) => return Err(error.into()),
     };
@@ -49,6 +56,22 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::good_if(errors == 0 && (warnings == 0 || !args.strict)))
 }
 
+/// What went wrong when the hooks of a script were called once with nothing. It may be meant so.
+fn dry_runs(report: Report) -> Vec<Lint> {
+    let problems = report.plain().into_iter().zip(report.problems.clone());
+    let lints = problems.map(|(plain, problem)| Lint {
+        code: "dry-run",
+        severity: Severity::Warning,
+        path: plain.file,
+        line: plain.line,
+        column: plain.column,
+        message: format!("a hook fails where it is called with nothing: {}", plain.message),
+        help: plain.help,
+        problem: Problem { severity: Severity::Warning, ..problem },
+    });
+    lints.collect()
+}
+
 /// A problem of a pack in the shape of a lint.
 fn as_finding(problem: midrail::pack::diagnostic::PlainProblem) -> Value {
     json!({
@@ -64,6 +87,9 @@ fn by_file(lints: &[Lint], documents: &[(Layer, Document)]) -> Vec<Report> {
         files.entry(&lint.path).or_default().push(Problem { message, ..lint.problem.clone() });
     }
     let source = |path: &str| {
+        if path.ends_with(".js") || path.ends_with(".mjs") {
+            return std::fs::read_to_string(path).unwrap_or_default();
+        }
         let document = documents.iter().find(|(_, document)| document.path == path);
         document.map(|(_, document)| document.source.clone()).unwrap_or_default()
     };

@@ -10,7 +10,7 @@ use crate::desk::{self, Desk};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, short};
-use crate::table::{Table, cell};
+use crate::table::{self, cell};
 use crate::when;
 
 /// Files that are locked: list, take, release.
@@ -52,10 +52,7 @@ enum Verb {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     match &args.verb {
-        Verb::List => {
-            let engine = args.desk.to_look()?;
-            list(&engine.locks()?, output)?;
-        }
+        Verb::List => list(&args.desk.to_list()?.locks()?, output)?,
         Verb::Take { path, agent, session, lasts } => {
             let engine = args.desk.to_change()?;
             let lock = engine.take_lock(path, agent, session, *lasts)?;
@@ -86,24 +83,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 fn list(locks: &[Lock], output: &mut Output) -> Result<(), Failure> {
-    if output.is_json() {
-        return locks.iter().try_for_each(|lock| output.json(lock));
-    }
-    let mut table = Table::new(&["file", "agent", "session", "task", "until"]);
-    for lock in locks {
-        table.row(vec![
+    let cells = |lock: &Lock| {
+        vec![
             cell(short(&lock.path, 100)),
             cell(short(&lock.actor, 40)),
             cell(short(&lock.session, 20)),
             cell(short(lock.task.as_deref().unwrap_or_default(), 20)),
             cell(lock.until.map_or("it is released".to_owned(), when::full)),
-        ]);
-    }
-    if table.is_empty() {
-        return output.line("no file is locked");
-    }
-    for line in table.lines(output.paint(), 0, output.width()) {
-        output.line(line)?;
-    }
-    Ok(())
+        ]
+    };
+    let heads = ["file", "agent", "session", "task", "until"];
+    table::print(locks, &heads, "no file is locked", cells, table::as_it_is, output)
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use midrail::Store;
 use midrail::store::{MAX_PAGE, StoredNotice};
 
-use crate::desk::Desk;
+use crate::clock;
+use crate::desk::{self, Desk};
 use crate::exit::Exit;
 use crate::failure::{Failure, count};
 use crate::output::{Output, Style, short};
@@ -42,7 +43,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
-    let engine = args.desk.to_look()?;
+    let engine = args.desk.to_list()?;
+    settle(args, engine.store().as_ref())?;
     if args.deliver {
         let delivered = engine.deliver_notices();
         output.note(&format!("{} delivered", count(delivered, "notice")));
@@ -54,11 +56,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     loop {
         output.flush()?;
         thread::sleep(INTERVAL);
+        settle(args, engine.store().as_ref())?;
         if args.deliver {
             engine.deliver_notices();
         }
         last = each(args, engine.store().as_ref(), last, |notice| print(notice, output))?;
     }
+}
+
+/// Whoever is to be told because nobody answered is told now.
+fn settle(args: &Args, store: &dyn Store) -> Result<(), Failure> {
+    desk::settle(&args.desk.file(), store, clock::now())
 }
 
 /// Prints what there is, and answers the number of the last notice.

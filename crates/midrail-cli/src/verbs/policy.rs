@@ -1,10 +1,12 @@
 //! `midrail policy`: the policy in force, layer by layer, and in plain words.
 
+mod routing;
+
 use std::collections::BTreeMap;
 
 use midrail::pack::diagnostic::visible;
 use midrail::pack::raw::AlertRule;
-use midrail::pack::{Channel, Placement, outline};
+use midrail::pack::{Channel, Placement, When, outline};
 use midrail::{Authorities, Bypass, Definition, Document, Entry, Loaded, Mode, Risk, Tools, page, summary};
 use serde_json::{Value, json};
 
@@ -50,6 +52,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         (false, false) => {
             view.print_layers(output)?;
             view.print_definitions(output)?;
+            view.print_routing(output)?;
             view.print_approvals(output)?;
             view.print_alerts(output)?;
             view.print_channels(output)?;
@@ -170,6 +173,20 @@ impl View<'_> {
             for line in yaml::lines(&definition_json(definition)) {
                 output.line(format!("  {line}"))?;
             }
+        }
+        Ok(())
+    }
+
+    /// The risks of tools, and what strikes lead to.
+    fn print_routing(&self, output: &mut Output) -> Result<(), Failure> {
+        let lines = routing::lines(&self.loaded.policy);
+        if !lines.is_empty() {
+            let title = output.paint().style(Style::Strong, "risks");
+            output.line(format!("\n{title}"))?;
+        }
+        for (name, text) in lines {
+            let name = output.paint().style(Style::Dim, format!("{name:11}"));
+            output.line(format!("  {name}{}", visible(&text)))?;
         }
         Ok(())
     }
@@ -315,7 +332,7 @@ impl View<'_> {
             "revision": self.loaded.policy.revision(), "mode": self.loaded.policy.mode(), "packs": packs,
             "guardrails": guardrails, "definitions": definitions, "alerts": alerts,
             "approvals": approvals_json(self.loaded.policy.authorities()), "notify": self.channels(),
-            "prompt": sentences,
+            "routing": routing::as_json(&self.loaded.policy), "prompt": sentences,
         })
     }
 
@@ -396,6 +413,9 @@ fn definition_json(definition: &Definition) -> Value {
         if part.as_object().is_some_and(|part| !part.is_empty()) {
             fields.insert(name.to_owned(), part);
         }
+    }
+    if let Some(deadline) = definition.deadline {
+        fields.insert("deadline".to_owned(), json!(When(deadline)));
     }
     value
 }

@@ -1,6 +1,6 @@
 //! `midrail quarantine`: agents that are kept from further work.
 
-use midrail::{Engine, Quarantined};
+use midrail::Quarantined;
 use serde_json::json;
 
 use crate::desk::{self, Desk};
@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::key::{self, Signer};
 use crate::output::{Output, short};
-use crate::table::{Table, cell};
+use crate::table::{self, cell};
 
 /// Agents that are kept from further work: list, add, lift.
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ enum Verb {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     match &args.verb {
-        Verb::List => list(&args.desk.to_look()?, output)?,
+        Verb::List => list(&args.desk.to_list()?.quarantined()?, output)?,
         Verb::Add { actor, reason, by } => {
             let engine = args.desk.to_change()?;
             let by = desk::someone(by.as_deref());
@@ -85,21 +85,11 @@ fn tell(state: &str, actor: &str, by: &str, output: &mut Output) -> Result<(), F
     })
 }
 
-fn list(engine: &Engine, output: &mut Output) -> Result<(), Failure> {
-    let held = engine.quarantined()?;
-    if output.is_json() {
-        return held.iter().try_for_each(|held| output.json(held));
-    }
-    let mut table = Table::new(&["agent", "since", "reason"]);
-    for Quarantined { actor, reason, since } in &held {
-        let since = since.as_deref().unwrap_or_default();
-        table.row(vec![cell(short(actor, 48)), cell(desk::moment(since)), cell(short(reason, 200))]);
-    }
-    if table.is_empty() {
-        return output.line("no agent is quarantined");
-    }
-    for line in table.lines(output.paint(), 0, output.width()) {
-        output.line(line)?;
-    }
-    Ok(())
+fn list(held: &[Quarantined], output: &mut Output) -> Result<(), Failure> {
+    let cells = |Quarantined { actor, reason, since }: &Quarantined| {
+        let since = desk::moment(since.as_deref().unwrap_or_default());
+        vec![cell(short(actor, 48)), cell(since), cell(short(reason, 200))]
+    };
+    let heads = ["agent", "since", "reason"];
+    table::print(held, &heads, "no agent is quarantined", cells, table::as_it_is, output)
 }

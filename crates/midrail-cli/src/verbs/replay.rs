@@ -15,6 +15,7 @@ use crate::decision::Timeline;
 use crate::exit::{self, Exit};
 use crate::failure::{Failure, count};
 use crate::input::{self, Packs};
+use crate::limits::LimitArgs;
 use crate::output::{Output, Style};
 
 /// Decide a sequence of events, one JSON object a line.
@@ -43,6 +44,8 @@ pub(crate) struct Args {
     /// Keep sessions and the audit log in this SQLite file [default: in memory]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
@@ -62,7 +65,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         }
         engine = engine.root(root);
     }
-    let mut replay = Replay::new(Arc::new(engine.build()?), clock.clone());
+    let mut replay = Replay::new(Arc::new(engine.build()?), clock.clone()).limits(args.limits.limits());
     if let (None, Ok(here)) = (&args.root, env::current_dir()) {
         replay = replay.cwd(here.to_string_lossy());
     }

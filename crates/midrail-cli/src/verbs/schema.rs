@@ -18,10 +18,13 @@ pub(crate) struct Args {
     /// Which one
     #[arg(value_name = "WHAT", required_unless_present = "write")]
     what: Option<What>,
-    /// Write all of them into this folder, as pack.schema.json, event.schema.json and decision.schema.json
+    /// Write all of them into this folder, as pack.schema.json, event.schema.json and decision.schema.json, and the types of scripts as guardrails.d.ts
     #[arg(long, value_name = "DIR", conflicts_with = "what")]
     write: Option<PathBuf>,
 }
+
+/// The file of the types of scripts.
+const TYPES: &str = "guardrails.d.ts";
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum What {
@@ -61,9 +64,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         fs::create_dir_all(folder)
             .map_err(|error| Failure::new(format!("could not make {}: {error}", quoted(folder))))?;
         let mut written = Vec::new();
+        let mut texts = Vec::new();
         for what in [What::Pack, What::Event, What::Decision] {
-            let path = folder.join(what.file());
-            fs::write(&path, what.text()?)
+            texts.push((what.file(), what.text()?));
+        }
+        texts.push((TYPES, midrail::authoring::types()));
+        for (name, text) in texts {
+            let path = folder.join(name);
+            fs::write(&path, text)
                 .map_err(|error| Failure::new(format!("could not write {}: {error}", quoted(&path))))?;
             written.push(path.display().to_string());
         }

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use midrail::store::{Alert, Alerts, ApprovalFilter, Approvals, Figures, MAX_PAGE, Notices, Slices, Stats};
 use midrail::{ApprovalKind, ApprovalState, Category, SqliteStore, page};
 
+use crate::clock;
 use crate::desk;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -88,6 +89,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let store = desk::to_look_at(&args.store)?;
     let categories = categories(&args.packs);
     loop {
+        desk::settle(&args.store, &store, clock::now())?;
         let counted = Counted::of(&store, args.since)?;
         if args.prometheus {
             output.text(&prometheus::text(&counted, &categories))?;
@@ -112,7 +114,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
 
 impl Counted {
     fn of(store: &SqliteStore, since: Option<Timestamp>) -> Result<Self, Failure> {
-        let now = Timestamp::now();
+        let now = clock::now();
         let figures = match since {
             Some(since) => store.figures_since(since)?,
             None => store.figures()?,

@@ -7,7 +7,7 @@ use crate::desk::{self, Desk};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Output, short};
-use crate::table::{Table, cell};
+use crate::table::{self, cell};
 
 /// How far tasks have come: list, set.
 #[derive(Debug, clap::Args)]
@@ -45,10 +45,7 @@ fn status(word: &str) -> Result<TaskStatus, String> {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     match &args.verb {
-        Verb::List => {
-            let engine = args.desk.to_look()?;
-            list(&engine.tasks()?, output)?;
-        }
+        Verb::List => list(&args.desk.to_list()?.tasks()?, output)?,
         Verb::Set { task, status, by } => {
             let engine = args.desk.to_change()?;
             let by = desk::someone(by.as_deref());
@@ -64,23 +61,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 fn list(tasks: &[TaskState], output: &mut Output) -> Result<(), Failure> {
-    if output.is_json() {
-        return tasks.iter().try_for_each(|task| output.json(task));
-    }
-    let mut table = Table::new(&["task", "status", "since", "by"]);
-    for TaskState { task, status, since, by } in tasks {
-        table.row(vec![
+    let cells = |TaskState { task, status, since, by }: &TaskState| {
+        vec![
             cell(short(task, 60)),
             cell(status.word()),
             cell(desk::moment(since.as_deref().unwrap_or_default())),
             cell(short(by.as_deref().unwrap_or_default(), 40)),
-        ]);
-    }
-    if table.is_empty() {
-        return output.line("no task has a status");
-    }
-    for line in table.lines(output.paint(), 0, output.width()) {
-        output.line(line)?;
-    }
-    Ok(())
+        ]
+    };
+    let heads = ["task", "status", "since", "by"];
+    table::print(tasks, &heads, "no task has a status", cells, table::as_it_is, output)
 }

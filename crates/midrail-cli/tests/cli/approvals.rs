@@ -3,7 +3,6 @@
 use std::fs;
 use std::process::{Child, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -15,29 +14,42 @@ guardrails:
   - {id: ask, tools: refund, effect: escalate, approver: reviewer}
 ";
 
-fn call(tool: &str, args: Value) -> Value {
+pub(crate) fn call(tool: &str, args: Value) -> Value {
     json!({"kind": "before_tool", "session": "s-1", "agent": {"id": "coder"}, "tool": {"name": tool, "args": args}})
 }
 
 /// A world with a key for each role.
 fn world() -> World {
-    let world = World::with_pack(PACK);
-    for role in ["reviewer", "architect", "human_operator"] {
-        let key = world.run(&["approver", "add", &format!("{role}-1"), "--role", role]).code(0).out;
-        world.write(&format!("../keys/{role}"), key.lines().next().unwrap());
+    world_of(PACK)
+}
+
+pub(crate) fn world_of(pack: &str) -> World {
+    let world = World::with_pack(pack);
+    for role in ["human_operator", "architect", "reviewer"] {
+        let name = format!("{role}-1");
+        let add = ["approver", "add", &name, "--role", role];
+        let ended = match role {
+            "human_operator" => world.run(&add),
+            _ => {
+                let key = world.read("../keys/human_operator");
+                world.feed(&[&add[..], &["--as", "human_operator-1", "--key-fd", "0"]].concat(), key)
+            }
+        };
+        world.write(&format!("../keys/{role}"), ended.code(0).out.lines().next().unwrap());
     }
     world
 }
 
 /// Runs a verb of a person, who shows a key on standard input.
-fn with_key(world: &World, role: &str, args: &[&str]) -> Ended {
+pub(crate) fn with_key(world: &World, role: &str, args: &[&str]) -> Ended {
     let key = world.read(&format!("../keys/{role}"));
     let name = format!("{role}-1");
     let more = ["--as", &name, "--key-fd", "0"];
-    world.feed(&[&["approvals"], args, &more].concat(), format!("{key}\n"))
+    let verb: &[&str] = if args.first() == Some(&"approver") { &[] } else { &["approvals"] };
+    world.feed(&[verb, args, &more].concat(), format!("{key}\n"))
 }
 
-fn request(world: &World, decision: &Ended, more: &[&str]) -> String {
+pub(crate) fn request(world: &World, decision: &Ended, more: &[&str]) -> String {
     let seq = decision.json()["audit"]["seq"].to_string();
     let args = [
         "approvals",
@@ -51,7 +63,7 @@ fn request(world: &World, decision: &Ended, more: &[&str]) -> String {
     world.run(&[&args, more].concat()).code(0).json()["id"].as_str().unwrap().to_owned()
 }
 
-fn check(world: &World, event: &Value) -> Ended {
+pub(crate) fn check(world: &World, event: &Value) -> Ended {
     world.feed(&["check", "--json"], event.to_string())
 }
 
@@ -116,7 +128,9 @@ fn a_wrong_key_is_refused_and_names_are_not_told() {
     assert!(answer("reviewer-1", "").contains("no key was given"));
     world.run(&["approvals", "approve", &id, "--as", "reviewer-1", "--key", "x"]).code(1).complains("--key");
     assert_eq!(world.run(&["approvals", "wait", &id, "--timeout", "0s"]).code, 5);
-    world.run(&["approver", "revoke", "reviewer-1"]).code(0);
+    world.run(&["approver", "revoke", "reviewer-1"]).code(1).complains("one of them has to say so");
+    with_key(&world, "architect", &["approver", "revoke", "reviewer-1"]).code(1).complains("who was first");
+    with_key(&world, "human_operator", &["approver", "revoke", "reviewer-1"]).code(0);
     with_key(&world, "reviewer", &["approve", &id]).code(1);
 }
 
@@ -139,12 +153,10 @@ fn a_key_is_shown_once_and_kept_nowhere() {
     }
     let listed = world.run(&["approver", "list"]).code(0).says("reviewer-1").says("architect");
     assert!(!listed.out.contains("mrk_"));
-    world
-        .run(&["approver", "add", "chef", "--role", "cook"])
-        .code(0)
-        .complains("does not rank the role `cook`");
-    world.run(&["approver", "add", "chef", "--role", "cook"]).code(1).complains("already");
-    let added = world.run(&["approver", "add", "zoe", "--role", "reviewer", "--json"]).code(0).json();
+    let add = |more: &[&str]| with_key(&world, "human_operator", &[&["approver", "add"], more].concat());
+    add(&["chef", "--role", "cook"]).code(0).complains("does not rank the role `cook`");
+    add(&["chef", "--role", "cook"]).code(1).complains("already");
+    let added = add(&["zoe", "--role", "reviewer", "--json"]).code(0).json();
     assert!(added["key"].as_str().unwrap().starts_with("mrk_"));
 }
 
@@ -163,10 +175,7 @@ fn a_check_that_waits_is_woken_by_another_process() {
             .find_map(|_| pending().first().map(|row| row["id"].as_str().unwrap().to_owned()))
             .unwrap();
         with_key(&world, "reviewer", &[verb, &id]).code(0);
-        let answered = Instant::now();
         let ended: Ended = child.wait_with_output().unwrap().into();
-        // It is a fraction of a second; a busy machine is given more.
-        assert!(answered.elapsed() < Duration::from_secs(10), "{:?}", answered.elapsed());
         ended.code(code);
     }
     // Whoever is not answered in time has the escalation, and its code.

@@ -200,8 +200,9 @@ record 5 before_tool rm
 #[test]
 fn without_a_store_there_is_nothing_to_look_at() {
     let world = World::new();
+    world.run(&["audit", "list"]).code(0).says("no such records");
     for args in [
-        &["audit", "list"][..],
+        &["audit", "list", "--store", "other.db"][..],
         &["audit", "show", "1"],
         &["audit", "verify"],
         &["audit", "export"],

@@ -94,15 +94,14 @@ fn a_missing_base_is_told_beside_other_problems() {
 }
 
 #[test]
-fn guardrails_in_javascript_are_never_passed_over() {
+fn a_script_that_does_not_load_is_told_and_blocks() {
     let world = World::with_pack("pack: p\n");
     world.write(".midrail/guardrails.js", "export default []");
-    let part = "holds JavaScript guardrails, which are not supported yet";
-    for verb in ["policy", "lint"] {
-        world.run(&[verb]).code(1).complains(part);
-    }
-    world.feed(&["check"], before("x", json!({})).to_string()).code(1).complains(part);
-    world.run(&["policy", "--pack", ".midrail"]).code(1).complains(part);
+    world.run(&["lint"]).code(1).says("guardrails.js:1:");
+    world.feed(&["check"], before("x", json!({})).to_string()).code(2).says("by          project-script");
+    world.write(".midrail/guardrails.js", "export default { input: () => ({ allowed: true }) };");
+    world.run(&["lint"]).code(0);
+    world.feed(&["check"], before("x", json!({})).to_string()).code(0);
 }
 
 #[test]

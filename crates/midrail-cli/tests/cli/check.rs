@@ -179,7 +179,11 @@ fn limits_of_the_command_line_hold_for_events_that_bring_none() {
     assert_eq!(check(two_hours, &event("before_stop", "2026-11-15T12:00:00Z"))["effect"], "allow");
     let mut own = event("before_tool", "2026-11-15T12:00:00Z");
     own["deadline"] = json!("2026-11-16T12:00:00Z");
-    assert_eq!(check(two_hours, &own)["effect"], "allow");
+    assert_eq!(check(two_hours, &own)["autonomy"], "halt", "an event cannot loosen what is set outside");
+    // Events that name no session have a beginning, too.
+    let unnamed = |time: &str| json!({"kind": "before_tool", "time": time, "tool": {"name": "t"}});
+    assert_eq!(check(two_hours, &unnamed("2026-11-15T10:00:00Z"))["effect"], "allow");
+    assert_eq!(check(two_hours, &unnamed("2026-11-15T12:00:00Z"))["autonomy"], "halt");
 
     let mut used = event("before_tool", "2026-11-15T10:00:00Z");
     used["session"] = json!("other");

@@ -64,6 +64,14 @@ fn every_command_of_the_pages_works() {
         "docs/guide/library.md",
         "docs/guide/audit.md",
         "docs/guide/operations.md",
+        "docs/packs/ci-agent.md",
+        "docs/packs/customer-support.md",
+        "docs/packs/data-analyst.md",
+        "docs/packs/default.md",
+        "docs/packs/infrastructure.md",
+        "docs/packs/overnight-coding.md",
+        "docs/packs/read-only-analyst.md",
+        "docs/packs/strict.md",
     ] {
         let world = lived_in();
         for line in lines(&page(name)).into_iter().filter(|line| !line.starts_with("echo ")) {
@@ -122,5 +130,19 @@ fn every_verb_is_in_the_readme() {
         verbs.take_while(|line| line.starts_with("  ")).filter_map(|line| line.split_whitespace().next());
     for verb in verbs.filter(|verb| *verb != "help") {
         assert!(readme.contains(&format!("`{verb}`")), "README.md does not tell of `{verb}`");
+    }
+}
+
+/// Every shipped pack is in force by its name, without a file.
+#[test]
+fn shipped_packs_decide_by_their_names() {
+    let world = World::new();
+    world.write("end.json", r#"{"kind":"before_tool","tool":{"name":"Bash","args":{"command":"rm -rf ~"}}}"#);
+    world.write("look.json", r#"{"kind":"before_tool","tool":{"name":"Read","args":{"file_path":"a.txt"}}}"#);
+    for (name, _) in midrail::shipped::PACKS {
+        world.run(&["check", "--pack", name, "end.json"]).code(2);
+        world.run(&["check", "--pack", &format!("midrail:{name}"), "look.json"]).code(0);
+        let clean = world.run(&["lint", "--strict", "--pack", name]).code(0);
+        assert!(clean.out.contains("nothing to object to"), "{name}: {}", clean.out);
     }
 }

@@ -30,8 +30,9 @@ fn an_agent_is_kept_from_work_and_let_go_by_key_alone() {
     world.check(&event("eve")).code(2).says("quarantine");
     world.check(&event("ann")).code(0);
 
-    let key = engine(&world).add_approver("olga", &["human_operator".to_owned()]).unwrap();
-    let other = engine(&world).add_approver("rob", &["reviewer".to_owned()]).unwrap();
+    let key = engine(&world).add_approver("olga", &["human_operator".to_owned()], None).unwrap();
+    let olga = engine(&world).person("olga", &key).unwrap();
+    let other = engine(&world).add_approver("rob", &["reviewer".to_owned()], Some(&olga)).unwrap();
     world.write("olga.key", format!("{key}\n"));
     world.write("rob.key", &other);
     world.write("empty.key", "");

@@ -47,6 +47,26 @@ fn the_prompt_is_plain_words_alone() {
 }
 
 #[test]
+fn the_prompt_tells_whom_what_is_for_and_until_when() {
+    let world = World::with_pack(
+        "pack: p\ndeadline: 2026-11-15T18:00:00Z\nbudgets: {tokens: 500}\nagents:\n  writer:\n    deadline: 90m\n    \
+         completion: {files: [a.md], any: [{command: make}, {todos: none_open}]}\n",
+    );
+    let ended = world.run(&["policy", "--prompt"]).code(0);
+    for part in [
+        "- As writer: Before you stop, this is needed: `a.md`; one of these (`make` to end well, or no open item on the \
+         to-do list).",
+        "- As writer, you have to be finished 90 minutes after the run began.",
+        "- You have to be finished by 2026-11-15T18:00:00Z.",
+        "- You have a budget of 500 tokens.",
+    ] {
+        assert!(ended.out.contains(part), "`{part}` is not in:\n{}", ended.out);
+    }
+    let policy = world.run(&["policy", "--json"]).code(0).json();
+    assert!(policy.to_string().contains("\"deadline\":5400"), "{policy}");
+}
+
+#[test]
 fn programs_get_it_all() {
     let world = World::with_pack(PACK);
     let policy = world.run(&["policy", "--json"]).code(0).json();

@@ -3,6 +3,13 @@
 use crate::world::{World, repository};
 
 #[test]
+fn the_committed_types_of_scripts_are_fresh() {
+    let fresh = World::new().run(&["script", "types"]).code(0).out;
+    let committed = std::fs::read_to_string(repository().join("schema/guardrails.d.ts")).unwrap();
+    assert!(committed == fresh, "schema/guardrails.d.ts is stale: run `midrail schema --write schema`");
+}
+
+#[test]
 fn committed_schemas_are_fresh() {
     let world = World::new();
     for what in ["pack", "event", "decision"] {

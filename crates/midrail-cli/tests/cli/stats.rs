@@ -108,10 +108,10 @@ fn without_a_store_there_is_nothing_to_count() {
     for args in [
         &["stats"][..],
         &["stats", "--prometheus"],
-        &["notices"],
-        &["quarantine", "list"],
-        &["locks", "list"],
-        &["tasks", "list"],
+        &["notices", "--store", "other.db"],
+        &["quarantine", "list", "--store", "other.db"],
+        &["locks", "list", "--store", "other.db"],
+        &["tasks", "list", "--store", "other.db"],
     ] {
         world.run(args).code(1).complains("error: there is no `");
         assert!(!world.default_store().exists());

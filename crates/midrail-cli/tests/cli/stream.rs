@@ -131,3 +131,31 @@ fn a_line_that_is_too_long_is_stopped_and_the_next_one_is_read() {
     let effects: Vec<Value> = ended.json_lines().into_iter().map(|line| line["effect"].clone()).collect();
     assert_eq!(effects, ["block", "allow"]);
 }
+
+/// A host that sends chunks, to one process or to one a chunk, gets back what may pass on.
+#[test]
+fn chunks_of_a_stream_are_judged_as_one_text_by_any_number_of_processes() {
+    let world = World::with_pack("pack: p\nguardrails: [secret-redaction]\n");
+    let chunk = |text: &str, last: bool| {
+        json!({"kind": "model_chunk", "session": "s", "stream": "m", "text": text, "last": last}).to_string()
+    };
+    let chunks =
+        [chunk("the key is AKIAQ4ZT", false), chunk("X7RK2MPLWN3J, and ", false), chunk("so on", true)];
+    let passed =
+        |answers: &[Value]| answers.iter().map(|it| it["content"].as_str().unwrap()).collect::<String>();
+
+    let one = world.feed(&["check", "--stream", "--json"], chunks.join("\n")).code(0).json_lines();
+    let whole = passed(&one);
+    assert!(
+        whole.starts_with("the key is [redacted:aws-access-key#") && whole.ends_with("], and so on"),
+        "{whole}"
+    );
+    let effects: Vec<&str> = one.iter().map(|it| it["effect"].as_str().unwrap()).collect();
+    assert_eq!(effects, ["allow", "allow", "redact"]);
+
+    let many: Vec<Value> =
+        chunks.iter().map(|chunk| world.feed(&["check", "--json"], chunk.clone()).code(0).json()).collect();
+    assert_eq!(passed(&many), whole);
+    let log = world.run(&["audit", "export"]).code(0).out;
+    assert!(log.contains("model_chunk") && !log.contains("AKIA"), "{log}");
+}

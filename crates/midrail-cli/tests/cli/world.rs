@@ -67,7 +67,28 @@ impl World {
             .env("HOME", home)
             .env("XDG_CONFIG_HOME", home.join("config"))
             .env("XDG_STATE_HOME", home.join("state"));
+        if self.clock().exists() {
+            command.env("MIDRAIL_TEST_CLOCK", self.clock());
+        }
         command
+    }
+
+    /// The clock of all processes stands at a time from now on.
+    pub(crate) fn stand_at(&self, time: jiff::Timestamp) {
+        // In one step, so that no process reads half of it.
+        let new = self.clock().with_extension("new");
+        fs::write(&new, time.to_string()).unwrap();
+        fs::rename(&new, self.clock()).unwrap();
+    }
+
+    /// Moves that clock on.
+    pub(crate) fn seconds(&self, seconds: i64) {
+        let now: jiff::Timestamp = fs::read_to_string(self.clock()).unwrap().parse().unwrap();
+        self.stand_at(now + jiff::SignedDuration::from_secs(seconds));
+    }
+
+    fn clock(&self) -> PathBuf {
+        self.folder.path().join("clock")
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Ended {

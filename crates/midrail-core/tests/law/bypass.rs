@@ -181,6 +181,25 @@ fn a_quarantined_agent_does_nothing_more() {
 }
 
 #[test]
+fn a_quarantined_agent_gets_no_work_from_others() {
+    let mut run = Run::new(&[]);
+    run.backing.slices.insert(quarantine_key("rev-1"), json!({"reason": "it failed"}));
+    let handoff = |kind: EventKind, handoff: Value| Event {
+        handoff: Some(serde_json::from_value(handoff).unwrap()),
+        ..Event::new(kind)
+    };
+    for to in [json!({"to": "rev-1"}), json!({"to": " rev-1 "}), json!({"receiver": {"id": "rev-1"}})] {
+        let decision = run.feed(&handoff(EventKind::BeforeHandoff, to.clone()));
+        assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("midrail")), "{to}");
+        assert!(decision.reason.contains("`rev-1` is quarantined: it failed"), "{}", decision.reason);
+        assert!(decision.advice.unwrap().starts_with("Hand over to another agent"));
+        assert_eq!(run.feed(&handoff(EventKind::AfterHandoff, to)).effect, Effect::Allow);
+    }
+    let other = handoff(EventKind::BeforeHandoff, json!({"to": "rev-2"}));
+    assert_eq!(run.feed(&other).effect, Effect::Allow, "another agent");
+}
+
+#[test]
 fn nothing_is_done_for_a_task_that_rests() {
     let of = |kind: EventKind| Event {
         task: Some(Task { id: Some("t-1".to_owned()), ..Task::default() }),

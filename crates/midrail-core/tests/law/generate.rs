@@ -97,6 +97,7 @@ fn kinds() -> impl Strategy<Value = EventKind> {
         3 => Just(EventKind::BeforeTool),
         2 => Just(EventKind::AfterTool),
         1 => Just(EventKind::AfterModel),
+        2 => Just(EventKind::ModelChunk),
         5 => select(EventKind::ALL),
     ]
 }
@@ -128,9 +129,10 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
         prop_oneof![2 => Just(Vec::new()), 1 => vec(redaction, 1..3)],
         vec(words(&["increment_strike", "emit_alert"]), 0..2),
         weighted(0.2, select(&[Recovery::Retry, Recovery::Rollback, Recovery::Quarantine][..])),
+        weighted(0.1, Just(true)).prop_map(|is_over| is_over.is_some()),
     );
     (effects(), texts, rest)
-        .prop_map(|(effect, texts, (redactions, effects, recovery))| {
+        .prop_map(|(effect, texts, (redactions, effects, recovery, passed_over))| {
             let (reason, advice, retry_message, user_message, feedback, replacement) = texts;
             Verdict {
                 advice,
@@ -141,6 +143,7 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
                 redactions,
                 effects,
                 recovery,
+                passed_over,
                 ..Verdict::new(effect, reason)
             }
         })
@@ -303,21 +306,26 @@ fn backings() -> BoxedStrategy<Backing> {
     // What holds across sessions: who is quarantined, how far tasks are, and what they used.
     let standing = vec(
         prop_oneof![
-            words(&["impl-1", "session:s-1"])
+            words(&["impl-1", "session:s-1", "rev-1"])
                 .prop_map(|who| (format!("shared/quarantine/{who}"), json!({"reason": "it failed"}))),
             words(&["suspended", "active", "completed"])
                 .prop_map(|status| ("shared/task/t-1".to_owned(), json!({"status": status}))),
             (0_u32..120).prop_map(|tokens| ("shared/spent/t-1".to_owned(), json!({"tokens": tokens}))),
             Just(("spent/".to_owned(), json!({"tokens": 90.0, "since": minute(-5).to_string()}))),
             (-9_i64..2).prop_map(|at| ("began".to_owned(), json!(minute(at).to_string()))),
+            Just(("stream/over/m-1".to_owned(), json!({"by": "g1", "reason": "enough"}))),
+            Just(("stream/over/m-2".to_owned(), json!(3))),
         ],
         0..2,
     );
     let world = (counters, states, shared, facts, prop_oneof![3 => Just(Vec::new()), 1 => standing]);
-    (world, halted, weighted(0.03, Just(())), lost, digest)
-        .prop_map(|(world, halted, halted_is_lost, lost, action_digest)| {
+    // Within the text, behind it, and in the middle of a character.
+    let passed = prop_oneof![3 => Just(0_usize), 2 => 1_usize..30];
+    (world, halted, weighted(0.03, Just(())), lost, (digest, passed, weighted(0.05, Just(()))))
+        .prop_map(|(world, halted, halted_is_lost, lost, (action_digest, passed, overlong))| {
             let (counters, states, shared, facts, standing) = world;
-            let mut backing = Backing { action_digest, ..Backing::new() };
+            let mut backing =
+                Backing { action_digest, passed, overlong: overlong.is_some(), ..Backing::new() };
             let mut slices: BTreeMap<String, Value> = counters.into_iter().collect();
             for (id, name, one) in states {
                 slices.insert(format!("{}{name}", key_part(id)), one);
@@ -399,28 +407,35 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
     let text = words(&["my password is hunter2 é", "hello"]);
     let time = weighted(0.9, (0_i64..3).prop_map(minute));
     let deadline = weighted(0.15, (-1_i64..9).prop_map(minute));
-    let time = (time, deadline);
+    let stream = (of(words(&["m-1", "m-2", ""])), of(any::<bool>()));
+    let time = (time, deadline, weighted(0.3, words(&["main", ""])), stream);
     (kinds(), weighted(0.9, tool), result, of(who), of(text), time, of(words(&["p-1", "p-2"])), of(usage))
-        .prop_map(|(kind, tool, result, who, text, (time, deadline), prompt, usage)| {
-            let is_tool = matches!(kind, EventKind::BeforeTool | EventKind::AfterTool);
-            let is_handoff = matches!(kind, EventKind::BeforeHandoff | EventKind::AfterHandoff);
-            let (agent, task) = who.unzip();
-            Event {
-                time,
-                deadline,
-                agent,
-                task,
-                prompt,
-                usage,
-                tool: tool.filter(|_| is_tool),
-                result: (kind == EventKind::AfterTool).then_some(result),
-                text: text.filter(|_| !is_tool),
-                output: (kind == EventKind::BeforeStop).then(|| json!("done")),
-                error: (kind == EventKind::OnError)
-                    .then(|| ErrorInfo { message: Some("disk full".to_owned()), ..ErrorInfo::default() }),
-                handoff: is_handoff.then(|| Handoff { to: Some("rev-1".to_owned()), ..Handoff::default() }),
-                ..Event::new(kind)
-            }
-        })
+        .prop_map(
+            |(kind, tool, result, who, text, (time, deadline, parent, (stream, last)), prompt, usage)| {
+                let is_tool = matches!(kind, EventKind::BeforeTool | EventKind::AfterTool);
+                let is_handoff = matches!(kind, EventKind::BeforeHandoff | EventKind::AfterHandoff);
+                let (agent, task) = who.unzip();
+                Event {
+                    time,
+                    deadline,
+                    parent,
+                    agent,
+                    task,
+                    prompt,
+                    usage,
+                    tool: tool.filter(|_| is_tool),
+                    result: (kind == EventKind::AfterTool).then_some(result),
+                    text: text.filter(|_| !is_tool),
+                    stream,
+                    last,
+                    output: (kind == EventKind::BeforeStop).then(|| json!("done")),
+                    error: (kind == EventKind::OnError)
+                        .then(|| ErrorInfo { message: Some("disk full".to_owned()), ..ErrorInfo::default() }),
+                    handoff: is_handoff
+                        .then(|| Handoff { to: Some("rev-1".to_owned()), ..Handoff::default() }),
+                    ..Event::new(kind)
+                }
+            },
+        )
         .boxed()
 }

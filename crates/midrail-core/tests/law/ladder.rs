@@ -421,3 +421,39 @@ fn would_is_absent_where_shadow_mode_would_have_changed_nothing() {
     let shadow = Plan { mode: Mode::Shadow, ..says("shadow", Effect::Warn) };
     assert_eq!(once(&[shadow, says("blocks", Effect::Block)], &write("a.rs")).would, None);
 }
+
+#[test]
+fn notes_come_with_a_result_and_not_in_its_place() {
+    let note = |id: &str, effect: Effect| {
+        let feedback = Some(format!("note of {id}"));
+        plan(id, Does::Says(Verdict { feedback, ..Verdict::new(effect, "r") }))
+    };
+    let plans = [note("a", Effect::Allow), note("b", Effect::Block), note("c", Effect::Halt)];
+    let result = Event::after_tool("Write", json!({}), ToolResult::ok("x"));
+    assert_eq!(once(&plans, &result).feedback, ["note of b", "note of c"]);
+    assert_eq!(once(&plans, &write("a.rs")).feedback, ["note of a", "note of b", "note of c"]);
+    let plans = [note("a", Effect::Allow), note("b", Effect::Warn)];
+    assert_eq!(once(&plans, &result).feedback, ["note of a", "note of b"]);
+}
+
+#[test]
+fn not_to_have_looked_gives_no_tries_back_and_sub_agents_have_their_own() {
+    let key = "var/late".to_owned();
+    let (present, absent) = (Verdict::pass_over("too late"), Verdict::new(Effect::Retry, "go on"));
+    let mut run = Run::new(&[plan("a", Does::Reads { key: key.clone(), present, absent })]);
+    let stop = Event::new(EventKind::BeforeStop);
+    let sub = |parent: &str, id: &str| Event {
+        parent: Some(parent.to_owned()),
+        agent: Some(midrail_core::Agent { id: Some(id.to_owned()), ..Default::default() }),
+        ..stop.clone()
+    };
+    assert_eq!(run.feed(&stop).retry.unwrap().attempt, 1);
+    assert_eq!(run.feed(&sub("main", "one")).retry.unwrap().attempt, 1);
+    assert_eq!(run.feed(&sub("main", "two")).retry.unwrap().attempt, 1);
+    assert_eq!(run.feed(&sub("main", "one")).retry.unwrap().attempt, 2);
+    assert_eq!(run.feed(&sub("", "one")).retry.unwrap().attempt, 2, "no parent at all");
+    run.backing.slices.insert(key.clone(), json!(true));
+    assert_eq!(run.feed(&stop).effect, Effect::Allow);
+    run.backing.slices.remove(&key);
+    assert_eq!(run.feed(&stop).retry.unwrap().attempt, 3);
+}

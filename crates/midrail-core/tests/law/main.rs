@@ -24,5 +24,8 @@ mod policies;
 mod properties;
 mod records;
 mod reference;
+mod rewriting;
 mod state;
+mod streams;
+mod strikes;
 mod world;

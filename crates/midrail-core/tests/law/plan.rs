@@ -138,6 +138,18 @@ pub(crate) fn policy(plans: &[Plan]) -> Policy {
 }
 
 impl Does {
+    /// Whether it can say anything that leads to more than its effect. These guardrails do not lie.
+    fn strikes(&self) -> bool {
+        let leads_on = |verdict: &Verdict| !verdict.effects.is_empty();
+        match self {
+            Does::Says(verdict) => leads_on(verdict),
+            Does::Fails(_) | Does::Panics(_) => false,
+            Does::Reads { present: one, absent: other, .. }
+            | Does::Recalls { present: one, absent: other, .. }
+            | Does::Asks { yes: one, no: other, .. } => leads_on(one) || leads_on(other),
+        }
+    }
+
     /// Every effect that it can say.
     fn effects(&self) -> Vec<Effect> {
         match self {
@@ -261,7 +273,7 @@ impl Guardrail for Scripted {
     }
 
     fn has_consequences(&self) -> bool {
-        self.plan.has_consequences
+        self.plan.has_consequences || self.plan.does.strikes()
     }
 
     fn may_retry(&self) -> bool {

@@ -33,13 +33,21 @@ fn settled(plans: &[Plan], backing: &Backing, event: &Event) -> Settled {
 fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
     let task = event.task_id();
     let tool = event.tool_name().unwrap_or_default();
+    let agent = event.agent.as_ref().and_then(|agent| agent.id.clone());
+    let who = agent.unwrap_or_else(|| "session:s-1".to_owned());
     let mut keys = midrail_core::standing_keys(event, "s-1");
-    keys.extend(["spent/".to_owned(), format!("shared/spent/{task}"), "began".to_owned()]);
+    keys.extend([
+        "spent/".to_owned(),
+        format!("shared/spent/{task}"),
+        "began".to_owned(),
+        "strikes".to_owned(),
+    ]);
     keys.extend(backing.slices.keys().cloned());
     for Plan { id: whole_id, does, when, learns, .. } in &case.plans {
         let id = key_part(whole_id);
         for shadow in ["", "shadow/"] {
             keys.extend([format!("{shadow}warn/{id}/{task}"), format!("{shadow}retry/{id}/{tool}")]);
+            keys.push(format!("{shadow}retry/{id}/{tool}@{who}"));
         }
         keys.push(format!("approval/{id}/{}", backing.names(whole_id, event).0));
         for name in ["seen", "last", "copy"] {
@@ -258,6 +266,7 @@ proptest! {
     #[test]
     fn a_policy_in_shadow_mode_lets_everything_pass(case in cases(12), event in events()) {
         let mut backing = case.backing(&event);
+        backing.overlong = false;
         for key in midrail_core::standing_keys(&event, "s-1") {
             backing.slices.remove(&key);
             backing.unreadable.remove(&key);
@@ -266,7 +275,11 @@ proptest! {
             case.plans.iter().map(|plan| Plan { mode: Mode::Shadow, ..plan.clone() }).collect();
         let decision = settled(&shadow, &backing, &event).decision;
         prop_assert_eq!(decision.effect, Effect::Allow);
-        prop_assert_eq!((decision.by, decision.content, decision.retry), (None, None, None));
+        // Of a chunk it is always told what passes on.
+        let is_chunk = event.kind == EventKind::ModelChunk && event.stream.is_some();
+        let chunk = event.text.as_deref().unwrap_or_default().get(backing.passed..).unwrap_or_default();
+        let passes = is_chunk.then(|| chunk.to_owned());
+        prop_assert_eq!((decision.by, decision.content, decision.retry), (None, passes, None));
         prop_assert!(decision.would != Some(Effect::Allow));
         prop_assert_eq!(decision.mode, if shadow.is_empty() { Mode::Enforce } else { Mode::Shadow });
     }

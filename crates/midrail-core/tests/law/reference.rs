@@ -99,6 +99,7 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
     if !begins_anew {
         voices.extend(voice_of_the_law(backing));
     }
+    voices.extend(stream_is_over(backing, event));
     voices.extend(quarantined(backing, event));
     voices.extend(not_at_work(backing, event));
     for plan in &chain {
@@ -162,10 +163,34 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         let halted = json!({"by": outcome.by, "reason": outcome.reason, "user_message": user_message});
         outcome.changes.insert("halted".to_owned(), Some(halted));
     }
-    outcome.content = passing_on(&enforced, event, effect);
+    outcome.content = match chunk_of(event) {
+        Some(_) => (effect <= Effect::Redact).then(|| rest_of_chunk(&enforced, event, backing.passed)),
+        None => passing_on(&enforced, event, effect),
+    };
+    // A stream that was stopped stays so until its last chunk has come, or a person has let the chunk pass.
+    if let Some(key) = chunk_of(event)
+        && let Ok(over) = slice(backing, &key)
+    {
+        let waits = effect == Effect::Escalate;
+        if effect <= Effect::Redact || (event.last == Some(true) && !waits) {
+            if over.is_some() {
+                outcome.changes.insert(key, None);
+            }
+        } else if over.is_none() || is_same_chunk(backing, event, over) {
+            let mut over = json!({"by": outcome.by, "reason": outcome.reason});
+            if waits {
+                over["action"] = json!(backing.names("g0", event).0);
+            }
+            outcome.changes.insert(key, Some(over));
+        }
+    }
     outcome.rollback_requested = event.kind == EventKind::AfterTool && effect >= Effect::Block;
     for voice in &enforced {
-        outcome.feedback.extend(voice.verdict.feedback.clone());
+        // A note of one who lets a result pass comes with it, and not in its place.
+        let is_withheld = event.kind == EventKind::AfterTool && effect > Effect::Redact;
+        if !is_withheld || voice.verdict.effect > Effect::Redact {
+            outcome.feedback.extend(voice.verdict.feedback.clone());
+        }
         outcome.effects.extend(voice.verdict.effects.clone());
         outcome.recovery = outcome.recovery.max(voice.verdict.recovery);
     }
@@ -178,6 +203,7 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         let quarantine = json!({"reason": voice.verdict.reason, "since": since});
         outcome.changes.insert(format!("shared/quarantine/{}", actor(backing, event)), Some(quarantine));
     }
+    outcome.changes.extend(struck(backing, &enforced));
     outcome.changes.extend(spent(backing, event));
     outcome.changes.extend(began(backing, event));
 
@@ -224,6 +250,53 @@ fn voice_of_the_law(backing: &Backing) -> Option<Voice> {
     Some(Voice { is_law: true, ..Voice::new("midrail", false, verdict) })
 }
 
+/// Where it is kept that the stream of a chunk is over. Other events are no chunks, and a chunk without a stream is one
+/// by itself.
+fn chunk_of(event: &Event) -> Option<String> {
+    let stream = event.stream.as_ref()?;
+    (event.kind == EventKind::ModelChunk).then(|| format!("stream/over/{stream}"))
+}
+
+/// Whether a person was asked about just this chunk.
+fn is_same_chunk(backing: &Backing, event: &Event, over: Option<&Value>) -> bool {
+    over.is_some_and(|over| over["action"] == json!(backing.names("g0", event).0))
+}
+
+fn stream_is_over(backing: &Backing, event: &Event) -> Option<Voice> {
+    match slice(backing, &chunk_of(event)?) {
+        Ok(Some(over)) if !is_same_chunk(backing, event, Some(over)) => {
+            let part = |name: &str| over[name].as_str().unwrap_or("").to_owned();
+            let reason = format!("this stream was stopped by `{}`: {}", part("by"), part("reason"));
+            let advice =
+                "Nothing more of it passes on. What is to be said otherwise goes into a stream of its own.";
+            Some(law(Verdict::block(reason).advise(advice)))
+        }
+        Ok(_) if backing.overlong => {
+            let reason =
+                "More of this stream would have to be held back than can be: it may all be one secret.";
+            let advice = "Leave long keys and tokens out of the answer.";
+            Some(law(Verdict::block(reason).advise(advice)))
+        }
+        Ok(_) => None,
+        Err(missing) => Some(law(Verdict::block(missing))),
+    }
+}
+
+/// What of a chunk passes on: what comes behind that which has passed already, with what is hidden hidden.
+fn rest_of_chunk(voices: &[&Voice], event: &Event, passed: usize) -> String {
+    let text = event.text.clone().unwrap_or_default();
+    let Some(rest) = text.get(passed..) else { return String::new() };
+    let redactions: Vec<&Redaction> = voices.iter().flat_map(|voice| &voice.verdict.redactions).collect();
+    let replacement = voices.iter().filter_map(|voice| voice.verdict.replacement.clone()).next_back();
+    let Some(replacement) = replacement else {
+        let of_rest = whole_characters(&text, &redactions).into_iter().filter(|(_, end, _)| *end > passed);
+        let moved = of_rest.map(|(start, end, with)| (start.max(passed) - passed, end - passed, with));
+        return redacted(rest, moved.collect());
+    };
+    let own = replacement.strip_prefix(&text[..passed]).unwrap_or(&replacement).to_owned();
+    hidden_elsewhere(&text, whole_characters(&text, &redactions), &own)
+}
+
 fn is_action(event: &Event) -> bool {
     matches!(event.kind, EventKind::BeforeTool | EventKind::BeforeHandoff)
 }
@@ -238,13 +311,21 @@ fn law(verdict: Verdict) -> Voice {
 }
 
 fn quarantined(backing: &Backing, event: &Event) -> Option<Voice> {
-    let who = actor(backing, event);
+    let stop = "Stop here and report. A person lifts the quarantine once the cause is found.";
+    let acts = is_quarantined(backing, event, actor(backing, event), stop);
+    acts.or_else(|| {
+        let to = event.handoff.as_ref().filter(|_| event.kind == EventKind::BeforeHandoff)?.to.clone()?;
+        let other = "Hand over to another agent, or wait until a person lifts the quarantine.";
+        is_quarantined(backing, event, to, other)
+    })
+}
+
+fn is_quarantined(backing: &Backing, event: &Event, who: String, advice: &str) -> Option<Voice> {
     match slice(backing, &format!("shared/quarantine/{who}")) {
         _ if !is_action(event) => None,
         Ok(None) => None,
         Ok(Some(held)) => {
             let reason = held["reason"].as_str().unwrap_or("");
-            let advice = "Stop here and report. A person lifts the quarantine once the cause is found.";
             Some(law(Verdict::block(format!("`{who}` is quarantined: {reason}")).advise(advice)))
         }
         Err(missing) => Some(law(Verdict::block(missing))),
@@ -300,6 +381,18 @@ fn left(backing: &Backing, event: &Event) -> Result<f64, String> {
 
 fn spent_key(task: &str) -> String {
     if task.is_empty() { "spent/".to_owned() } else { format!("shared/spent/{task}") }
+}
+
+/// Every verdict that asks for a strike adds one to its guardrail's.
+fn struck(backing: &Backing, enforced: &[&Voice]) -> Changes {
+    let asks = |voice: &&&Voice| voice.verdict.effects.iter().any(|effect| effect == "increment_strike");
+    let mut strikes = slice(backing, "strikes").unwrap().cloned().unwrap_or(json!({}));
+    let mut is_any = false;
+    for voice in enforced.iter().filter(asks) {
+        strikes[&voice.id] = json!(strikes[&voice.id].as_u64().unwrap_or(0) + 1);
+        is_any = true;
+    }
+    if is_any { Changes::from([("strikes".to_owned(), Some(strikes))]) } else { Changes::new() }
 }
 
 /// When the run began is kept once somebody sets it a deadline.
@@ -464,13 +557,20 @@ fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voi
 
     // Tries. A fault is neither a try nor a success.
     let can_retry = plan.effect.map_or(plan.does.may_retry(), |effect| effect == Effect::Retry);
-    let key = format!("{shadow}retry/{id}/{tool}");
+    // Each sub-agent that wants to stop has its own.
+    let sub_agent = event.parent.as_deref().is_some_and(|parent| !parent.trim().is_empty());
+    let whose = match event.agent.as_ref().and_then(|agent| agent.id.as_deref()) {
+        _ if event.kind != EventKind::BeforeStop || !sub_agent => tool.to_owned(),
+        Some(agent) => format!("{tool}@{agent}"),
+        None => format!("{tool}@session:{}", backing.session),
+    };
+    let key = format!("{shadow}retry/{id}/{whose}");
     if !is_fault && voice.verdict.effect == Effect::Retry {
         if let Some(so_far) = kept(plan, &mut voice, backing, &key) {
             count_a_try(plan, &mut voice, key, so_far.as_u64().unwrap_or(0), event);
         }
-    } else if !is_fault && can_retry && voice.verdict.effect <= Effect::Redact {
-        // A success gives the tries back, where there are any to be seen.
+    } else if !is_fault && can_retry && !voice.verdict.passed_over && voice.verdict.effect <= Effect::Redact {
+        // A success gives the tries back, where there are any to be seen. Not to have looked is no success.
         if let Ok(Some(_)) = slice(backing, &key) {
             voice.if_it_goes_on.insert(key, None);
         }
@@ -646,7 +746,11 @@ fn passing_on(voices: &[&Voice], event: &Event, effect: Effect) -> Option<String
     let Some(own) = own else { return replacement };
     let parts = whole_characters(&own, &redactions);
     let Some(text) = replacement else { return Some(redacted(&own, parts)) };
-    // What is hidden in the event's own text is hidden in the replacement too, wherever it stands.
+    Some(hidden_elsewhere(&own, parts, &text))
+}
+
+/// What is hidden in the event's own text is hidden in another one too, wherever it stands.
+fn hidden_elsewhere(own: &str, parts: Vec<Part>, text: &str) -> String {
     let mut elsewhere: Vec<Part> = Vec::new();
     for (start, end, with) in parts {
         let hidden = &own[start..end];
@@ -656,7 +760,7 @@ fn passing_on(voices: &[&Voice], event: &Event, effect: Effect) -> Option<String
             elsewhere.push((from - hidden.len(), from, with.clone()));
         }
     }
-    Some(redacted(&text, elsewhere))
+    redacted(text, elsewhere)
 }
 
 /// Where a part of a text begins and ends, and what stands there instead.

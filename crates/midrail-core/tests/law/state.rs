@@ -190,6 +190,35 @@ fn a_result_of_a_call_that_was_denied_is_no_success() {
 }
 
 #[test]
+fn a_result_that_is_told_twice_is_counted_once() {
+    let event = |kind: &str, id: Option<&str>| -> Event {
+        let tool = json!({"name": "Write", "call_id": id});
+        let usage = json!({"call": {"tokens": 10}});
+        let task = json!({"id": "t-1", "token_budget": 1000});
+        serde_json::from_value(json!({"kind": kind, "tool": tool, "usage": usage, "task": task})).unwrap()
+    };
+    let mut run = Run::new(&[]);
+    let mut told = |kind: &str, id: Option<&str>, session: &str| {
+        run.backing.session = session.to_owned();
+        run.feed(&event(kind, id));
+        run.backing.slices["shared/spent/t-1"]["tokens"].as_f64().unwrap_or(0.0)
+    };
+    assert_eq!(told("after_tool", Some("c-1"), "s-1"), 10.0);
+    assert_eq!(told("after_tool", Some("c-1"), "s-1"), 10.0, "the same call");
+    assert_eq!(told("after_tool", Some("c-2"), "s-1"), 20.0);
+    assert_eq!(told("after_tool", Some("c-1"), "s-2"), 30.0, "a call of another session");
+    assert_eq!(told("after_tool", None, "s-1"), 40.0);
+    assert_eq!(told("after_tool", None, "s-1"), 50.0, "a call without a name cannot be told apart");
+    told("before_tool", Some("c-1"), "s-1");
+    assert_eq!(told("after_tool", Some("c-1"), "s-1"), 60.0, "a new call under an old name");
+    for id in 0..100 {
+        told("after_tool", Some(&format!("d-{id}")), "s-1");
+    }
+    let kept = run.backing.slices["shared/spent/t-1"]["counted"].as_array().unwrap().len();
+    assert!(kept <= 64, "{kept}");
+}
+
+#[test]
 fn a_guardrail_named_midrail_can_halt_a_run() {
     let mut run = Run::new(&[says("midrail", Effect::Halt)]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Halt);

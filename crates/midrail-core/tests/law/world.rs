@@ -21,6 +21,10 @@ pub(crate) struct Backing {
     pub(crate) unreadable: BTreeSet<String>,
     /// What the engine calls every action, where it does so.
     pub(crate) action_digest: Option<String>,
+    /// How much of a chunk's text has passed on already.
+    pub(crate) passed: usize,
+    /// Whether more of its stream would have to be held back than can be.
+    pub(crate) overlong: bool,
 }
 
 /// A decision with all that it was made from.
@@ -55,7 +59,12 @@ impl Backing {
     /// Decides as the engine does: from nothing, fetching what turns out to be lacking, until nothing more comes.
     pub(crate) fn settle(&self, policy: &Policy, event: &Event) -> Settled {
         let mut session = Session::new(self.session.as_str());
-        let mut facts = Facts { action_digest: self.action_digest.clone(), ..Facts::default() };
+        let mut facts = Facts {
+            action_digest: self.action_digest.clone(),
+            passed: self.passed,
+            overlong: self.overlong,
+            ..Facts::default()
+        };
         for rounds in 1..1_000 {
             let evaluation = evaluate(policy, &session, &facts, event, &Unmetered);
             if !self.fetch(&evaluation.needs, &mut session, &mut facts) {
@@ -67,7 +76,13 @@ impl Backing {
 
     /// All facts that there are.
     pub(crate) fn facts(&self) -> Facts {
-        Facts { action_digest: self.action_digest.clone(), known: self.facts.clone(), ..Facts::default() }
+        Facts {
+            action_digest: self.action_digest.clone(),
+            passed: self.passed,
+            overlong: self.overlong,
+            known: self.facts.clone(),
+            ..Facts::default()
+        }
     }
 
     /// How the law names an action, asked of the law itself: the digest of the action, and the id of a new request.
@@ -78,11 +93,12 @@ impl Backing {
         for key in standing_keys(event, &self.session) {
             session.load(key, None);
         }
-        let needs = evaluate(&policy, &session, &self.facts(), event, &Unmetered).needs;
+        let facts = Facts { overlong: false, ..self.facts() };
+        let needs = evaluate(&policy, &session, &facts, event, &Unmetered).needs;
         let prefix = format!("approval/{}/", key_part(guardrail));
         let key = needs.slices.iter().find(|key| key.starts_with(&prefix)).unwrap();
         session.load(key.clone(), None);
-        let decision = evaluate(&policy, &session, &self.facts(), event, &Unmetered).decision;
+        let decision = evaluate(&policy, &session, &facts, event, &Unmetered).decision;
         (key[prefix.len()..].to_owned(), decision.requests[0].id.clone())
     }
 
@@ -146,7 +162,7 @@ pub(crate) fn write(path: &str) -> Event {
 
 /// An id as a part of a key: without the separators of keys, and apart from the law's own words.
 pub(crate) fn key_part(id: &str) -> String {
-    if ["approval", "halted", "retry", "shadow", "shared", "spent", "var", "warn"].contains(&id) {
+    if ["approval", "halted", "retry", "shadow", "shared", "spent", "stream", "var", "warn"].contains(&id) {
         return format!("%{id}");
     }
     id.chars()

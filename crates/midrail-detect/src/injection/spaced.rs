@@ -7,7 +7,7 @@ use crate::finding::Hit;
 use super::confusables::{Fold, fold};
 use super::phrases;
 use super::vocabulary::Vocabulary;
-use super::words::{FIRST_HASH, SINGLE, Word, step};
+use super::words::{BEGINNING, FIRST_HASH, SINGLE, Word, step};
 
 /// Letters of one run that are looked at.
 const MAX_RUN: usize = 4_096;
@@ -36,16 +36,21 @@ pub(super) fn scan(text: &str, words: &[Word], vocabulary: &Vocabulary, hits: &m
 fn join(text: &str, letters: &[Word], vocabulary: &Vocabulary) -> Vec<Word> {
     let mut words = Vec::new();
     let mut at = 0;
+    let spelled: Vec<Option<char>> =
+        letters.iter().map(|letter| folded(text.get(letter.start..letter.end).unwrap_or_default())).collect();
     while at < letters.len() {
         let mut known = (1, 0, 0);
         let mut hash = FIRST_HASH;
         for length in 1..=vocabulary.longest() {
-            let Some(letter) = letters.get(at + length - 1) else { break };
-            let Some(c) = folded(text.get(letter.start..letter.end).unwrap_or_default()) else { break };
+            let Some(c) = spelled.get(at + length - 1).copied().flatten() else { break };
             hash = step(hash, c);
-            let id = vocabulary.id(hash);
-            if id != 0 && length > 1 {
+            let id = if length > 1 { vocabulary.id(hash) } else { 0 };
+            if id != 0 {
                 known = (length, hash, id);
+            }
+            // Most letters begin no word. This keeps the work small where very many stand apart.
+            if length == BEGINNING && !vocabulary.may_begin(hash) {
+                break;
             }
         }
         let (length, hash, id) = known;

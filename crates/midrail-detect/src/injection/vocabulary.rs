@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::encoded::{BACKWARDS, TURNED_BY_13};
 use super::rows::{CLASSES, Row, TABLES};
-use super::words::hash_of;
+use super::words::hash_and_beginning;
 
 /// Numbers the sets of words.
 pub(super) type ClassId = u16;
@@ -52,6 +52,8 @@ pub(super) struct Vocabulary {
     stride: usize,
     /// For each word the phrases that it may begin.
     begins: Vec<Vec<usize>>,
+    /// One bit for each beginning of a word, by its hash.
+    beginnings: Beginnings,
     pub(super) phrases: Vec<Phrase>,
     pub(super) fillers: ClassId,
     pub(super) mentions: ClassId,
@@ -98,9 +100,43 @@ impl Vocabulary {
         usize::try_from(id).ok().and_then(|id| self.begins.get(id)).map_or(&[], Vec::as_slice)
     }
 
+    /// False where surely no word goes on from these first letters, by their hash.
+    pub(super) fn may_begin(&self, hash: u64) -> bool {
+        self.beginnings.has(hash)
+    }
+
     /// Letters of the longest word.
     pub(super) fn longest(&self) -> usize {
         self.longest
+    }
+}
+
+/// A set of hashes, as far as some of their bits tell.
+#[derive(Debug)]
+struct Beginnings([u64; 256]);
+
+impl Default for Beginnings {
+    fn default() -> Self {
+        Beginnings([0; 256])
+    }
+}
+
+impl Beginnings {
+    fn bit(hash: u64) -> (usize, u64) {
+        // The upper bits of a product are the well-mixed ones.
+        (usize::try_from(hash >> 56).unwrap_or_default(), 1 << (hash >> 50 & 63))
+    }
+
+    fn add(&mut self, hash: u64) {
+        let (row, bit) = Self::bit(hash);
+        if let Some(bits) = self.0.get_mut(row) {
+            *bits |= bit;
+        }
+    }
+
+    fn has(&self, hash: u64) -> bool {
+        let (row, bit) = Self::bit(hash);
+        self.0.get(row).is_some_and(|bits| bits & bit != 0)
     }
 }
 
@@ -109,6 +145,7 @@ struct Compiler {
     classes: BTreeMap<String, ClassId>,
     members: Vec<Vec<u64>>,
     phrases: Vec<Phrase>,
+    beginnings: Beginnings,
     longest: usize,
 }
 
@@ -161,7 +198,9 @@ impl Compiler {
         let mut members = Vec::new();
         for word in words.split('|').flat_map(named) {
             self.longest = self.longest.max(word.len());
-            members.push(hash_of(word));
+            let (hash, beginning) = hash_and_beginning(word);
+            self.beginnings.add(beginning);
+            members.push(hash);
         }
         self.classes.insert(words.to_owned(), id);
         self.members.push(members);
@@ -204,8 +243,8 @@ impl Compiler {
             }
             begins.push(entry.begins);
         }
-        let Compiler { phrases, longest, .. } = self;
-        Vocabulary { places, bits, stride, begins, phrases, longest, ..Vocabulary::default() }
+        let Compiler { phrases, beginnings, longest, .. } = self;
+        Vocabulary { places, bits, stride, begins, beginnings, phrases, longest, ..Vocabulary::default() }
     }
 }
 

@@ -76,21 +76,34 @@ pub(super) fn step(hash: u64, c: char) -> u64 {
 
 /// The hash of a word in the tables: folded as texts are.
 pub(super) fn hash_of(word: &str) -> u64 {
-    let mut hash = FIRST_HASH;
+    hash_and_beginning(word).0
+}
+
+/// Letters of a beginning.
+pub(super) const BEGINNING: usize = 3;
+
+/// The hash of a word in the tables, and that of its first letters, or of all where there are fewer.
+pub(super) fn hash_and_beginning(word: &str) -> (u64, u64) {
+    let (mut hash, mut beginning, mut letters) = (FIRST_HASH, FIRST_HASH, 0);
+    let mut take = |letter: char| {
+        hash = step(hash, letter);
+        letters += 1;
+        if letters <= BEGINNING {
+            beginning = hash;
+        }
+    };
     let mut more = Vec::new();
     for c in word.chars() {
         if c.is_ascii_alphanumeric() {
-            hash = step(hash, c.to_ascii_lowercase());
+            take(c.to_ascii_lowercase());
         } else if !c.is_ascii()
             && let Fold::Letter(letter) | Fold::Ideograph(letter) = fold(c, &mut more)
         {
-            hash = step(hash, letter);
+            take(letter);
         }
-        for letter in more.drain(..) {
-            hash = step(hash, letter);
-        }
+        more.drain(..).for_each(&mut take);
     }
-    hash
+    (hash, beginning)
 }
 
 /// Reads a text.

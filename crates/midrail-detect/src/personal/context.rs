@@ -1,5 +1,7 @@
 //! The words around a candidate, which tell a phone number from an order number.
 
+use std::ops::Range;
+
 use super::candidates::{byte, byte_before, is_escape, run_end};
 
 /// How many bytes before a candidate are read for words.
@@ -44,14 +46,12 @@ impl Context {
         let (before, has_key) = key_of(before);
         let mut context =
             Context { text: [0; BEFORE + AFTER], words: [Word::default(); MOST_WORDS], count: 0, has_key };
-        context.copy(0, before);
         context.add_before(before, farthest);
         if !has_key && farthest >= FIRST_AFTER {
             let after = bytes.get(end..).unwrap_or_default();
             let after = after.get(..AFTER).unwrap_or(after);
             let length = after.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(after.len());
             let after = after.get(..length).unwrap_or_default();
-            context.copy(BEFORE, after);
             context.add_after(after, farthest);
         }
         context
@@ -83,12 +83,6 @@ impl Context {
         .min()
     }
 
-    fn copy(&mut self, at: usize, text: &[u8]) {
-        for (to, from) in self.text.iter_mut().skip(at).zip(text) {
-            *to = from.to_ascii_lowercase();
-        }
-    }
-
     /// Adds the words before the candidate, nearest first. `camelCase` is taken apart, and kept whole as well.
     fn add_before(&mut self, text: &[u8], farthest: usize) {
         let (mut end, mut rank, mut run_end) = (text.len(), 0, None);
@@ -105,10 +99,10 @@ impl Context {
             }
             // The letter of an escape such as `\n` is no part of the word after it.
             let is_escaped = is_escape(text, start) && end - start > 1;
-            self.add(start + usize::from(is_escaped), end, rank);
+            self.add(text, 0, start + usize::from(is_escaped)..end, rank);
             let is_first = start == 0 || !is_letter(byte(text, start - 1));
             if is_first && whole_end > end {
-                self.add(start, whole_end, rank);
+                self.add(text, 0, start..whole_end, rank);
             }
             rank += 1;
             end = start;
@@ -121,17 +115,23 @@ impl Context {
         while start < text.len() && self.count < MOST_WORDS && rank <= farthest {
             let end = run_end(text, start, is_letter);
             if end > start {
-                self.add(BEFORE + start, BEFORE + end, rank);
+                self.add(text, BEFORE, start..end, rank);
                 rank += 1;
             }
             start = end + 1;
         }
     }
 
-    fn add(&mut self, start: usize, end: usize, rank: usize) {
+    /// Adds a word of a text that begins at `offset` of the buffer.
+    fn add(&mut self, text: &[u8], offset: usize, word: Range<usize>, rank: usize) {
         // INVARIANT: places in the buffer and ranks are far below 256.
         let small = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
-        if let Some(slot) = self.words.get_mut(self.count) {
+        let (start, end) = (offset + word.start, offset + word.end);
+        if let (Some(slot), Some(buffer), Some(word)) =
+            (self.words.get_mut(self.count), self.text.get_mut(start..end), text.get(word))
+        {
+            buffer.copy_from_slice(word);
+            buffer.make_ascii_lowercase();
             *slot = Word { start: small(start), end: small(end), rank: small(rank) };
             self.count += 1;
         }

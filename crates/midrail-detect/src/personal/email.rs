@@ -2,6 +2,8 @@
 
 mod spelled;
 
+use std::ops::Range;
+
 use memchr::memchr_iter;
 use midrail_core::{Confidence, Severity};
 
@@ -20,15 +22,36 @@ pub(super) const LONGEST_DOMAIN: usize = 128;
 /// Programs whose `user@host` is a login.
 const LOGINS: &[&str] = &["ssh", "scp", "sftp", "sshfs", "rsync", "mosh", "autossh"];
 
-/// The e-mail addresses of a text, in order.
-pub(super) fn scan(text: &[u8], allowed: &Allowed) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = Vec::new();
-    for at in memchr_iter(b'@', text) {
-        let hit = address(text, at, allowed);
-        hits.extend(hit.filter(|hit| hits.last().is_none_or(|last| last.end <= hit.start)));
+/// The e-mail addresses of a text, as far as it was searched.
+#[derive(Debug, Default)]
+pub(super) struct Emails {
+    /// With an `@`, in order.
+    plain: Vec<Hit>,
+    /// With something that stands for it, in order.
+    spelled: Vec<Hit>,
+}
+
+impl Emails {
+    /// Adds the addresses whose sign begins in a piece of the text. Pieces come in order.
+    pub(super) fn scan(&mut self, text: &[u8], piece: Range<usize>, allowed: &Allowed) {
+        for at in memchr_iter(b'@', text.get(piece.clone()).unwrap_or_default()) {
+            add(&mut self.plain, address(text, piece.start + at, allowed));
+        }
+        for (start, end, is_word) in spelled::signs(text, piece) {
+            add(&mut self.spelled, spelled::address(text, start, end, is_word, allowed));
+        }
     }
-    hits.extend(spelled::scan(text, allowed));
-    hits
+
+    /// All of them.
+    pub(super) fn all(mut self) -> Vec<Hit> {
+        self.plain.append(&mut self.spelled);
+        self.plain
+    }
+}
+
+/// Adds a hit that begins behind the last one.
+fn add(hits: &mut Vec<Hit>, hit: Option<Hit>) {
+    hits.extend(hit.filter(|hit| hits.last().is_none_or(|last| last.end <= hit.start)));
 }
 
 fn address(text: &[u8], at: usize, allowed: &Allowed) -> Option<Hit> {

@@ -21,13 +21,18 @@ mod settings;
 mod token;
 
 use crate::finding::Hit;
+use email::Emails;
 use numbers::Numbers;
+use prose::names::Names;
 use settings::Allowed;
 pub use settings::Settings;
 
 /// How far before and after itself a hit depends on the text, in bytes. Where the text agrees that far around a place,
 /// the hits there agree.
 pub const REACH: usize = 1024;
+
+/// How many bytes are searched for one thing and then for the next.
+const PIECE: usize = 32 * 1024;
 
 /// The kinds that belong to no country. Those that do are listed by [`kinds`].
 const KINDS: &[&str] = &[
@@ -94,19 +99,23 @@ impl Scanner {
     /// The personal data of a text, in order, none overlapping another.
     pub fn scan(&self, text: &str) -> Vec<Hit> {
         let bytes = text.as_bytes();
-        let emails = match self.allowed.kind("email") {
-            true => email::scan(bytes, &self.allowed),
-            false => Vec::new(),
-        };
+        let (mut emails, mut names) = (Emails::default(), Names::default());
+        let (wants_emails, wants_names) = (self.allowed.kind("email"), self.allowed.kind("person-name"));
+        // Piece by piece, so that the second search finds in the cache what the first has read.
+        for start in (0..bytes.len()).step_by(PIECE) {
+            let piece = start..bytes.len().min(start + PIECE);
+            if wants_emails {
+                emails.scan(bytes, piece.clone(), &self.allowed);
+            }
+            if wants_names {
+                names.scan(text, piece);
+            }
+        }
         let mut numbers = Numbers::new(text, &self.allowed);
         candidates::each_digit_run(bytes, |start, end| numbers.visit(start, end));
-        let names = match self.allowed.kind("person-name") {
-            true => prose::names::scan(text),
-            false => Vec::new(),
-        };
-        let hits = over(disjoint(emails), disjoint(numbers.hits));
+        let hits = over(disjoint(emails.all()), disjoint(numbers.hits));
         let hits = over(hits, disjoint(numbers.addresses));
-        over(hits, disjoint(names))
+        over(hits, disjoint(names.hits))
     }
 }
 
@@ -211,6 +220,23 @@ mod tests {
         ] {
             assert_eq!(kinds_of(text), [kind], "{text}");
             assert_eq!(found(text), [whole], "{text}");
+        }
+    }
+
+    /// A long text is searched in pieces. What lies across the end of one is found as anywhere else.
+    #[test]
+    fn what_lies_across_two_pieces_is_found() {
+        for whole in ["jana.novak@seznam.cz", "tariq[at]gmail.com", "tariq%40gmail.com", "+49 30 901820"] {
+            for back in 0..whole.len() + 2 {
+                let text = format!("{} {whole} {}", "x".repeat(PIECE - 1 - back), "y".repeat(40));
+                assert_eq!(found(&text), [whole], "{back} bytes before the end of the piece");
+            }
+        }
+        for before in ["Signed-off-by: ", "Mr. "] {
+            for back in 0..before.len() + 2 {
+                let text = format!("{}\n{before}Jana Novak\n", "x".repeat(PIECE - 1 - back));
+                assert_eq!(found(&text), ["Jana Novak"], "{back} bytes before the end of the piece");
+            }
         }
     }
 

@@ -72,6 +72,16 @@ impl<'a> Numbers<'a> {
                 return end;
             }
         }
+        if after == b'.'
+            && is_alone
+            && before != b':'
+            && let Some(end) = short_fraction(self.bytes, start, end)
+        {
+            if start >= self.table_end {
+                self.house(start, end);
+            }
+            return end;
+        }
         self.number_or_word(start, end, follows)
     }
 
@@ -362,14 +372,16 @@ fn groups(bytes: &[u8], start: usize, end: usize) -> impl Iterator<Item = (usize
 
 /// The end of a time stamp: `2024-05-01T10:11:12`, `2024-05-01 10:11:12`, `10:11:12`. Every line of a log has one.
 fn time_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
-    let is_pair = |at: usize| byte(bytes, at).is_ascii_digit() && byte(bytes, at + 1).is_ascii_digit();
-    let is_time = |at: usize| is_pair(at) && byte(bytes, at + 2) == b':' && is_pair(at + 3);
     let time = match (end - start, byte(bytes, end)) {
         (4, b'-' | b'/') if matches!(byte(bytes, end + 6), b'T' | b' ') => start + 11,
         (2, b':') => start,
         _ => return None,
     };
-    if !is_time(time) || byte(bytes, time + 5) != b':' || !is_pair(time + 6) {
+    let [hours @ .., b':', minutes, minute, b':', seconds, second] = bytes.get(time..)?.first_chunk::<8>()?
+    else {
+        return None;
+    };
+    if ![minutes, minute, seconds, second].into_iter().chain(hours).all(u8::is_ascii_digit) {
         return None;
     }
     // Six pairs are the address of a machine.
@@ -381,6 +393,15 @@ fn time_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let has_fraction = matches!(next, b'.' | b',') && byte(bytes, end + 1).is_ascii_digit();
     let end = if has_fraction { run_end(bytes, end + 1, |byte| byte.is_ascii_digit()) } else { end };
     Some(end + usize::from(byte(bytes, end) == b'Z'))
+}
+
+/// The end of a fraction of so few digits that it is no number of a person: `0.25 ms`, `3.5 percent`. None where it may
+/// go on as one.
+fn short_fraction(bytes: &[u8], start: usize, point: usize) -> Option<usize> {
+    let end = run_end(bytes, point + 1, |byte| byte.is_ascii_digit());
+    let is_short = end > point + 1 && end - start <= SHORTEST_PART;
+    let ends = is_short && !is_word(byte(bytes, end)) && next_group(bytes, end).is_none();
+    (ends && !has_check_letter(bytes, end)).then_some(end)
 }
 
 /// Whether the colon at a place may be one of the address of a machine: `fe80:12`, `::12`.
@@ -396,12 +417,16 @@ fn may_join(byte: u8) -> bool {
 
 /// Where the next group of digits starts, if what lies between is a separator as people write them in numbers.
 fn next_group(bytes: &[u8], end: usize) -> Option<usize> {
-    let gap = match (byte(bytes, end), byte(bytes, end + 1), byte(bytes, end + 2)) {
-        (b'-' | b'.' | b'/' | b' ' | b'(' | b')', b'0'..=b'9', _) => 1,
-        (b')', b' ' | b'-', b'0'..=b'9') | (b' ', b'(', b'0'..=b'9') => 2,
-        _ => return None,
-    };
-    Some(end + gap)
+    let first = byte(bytes, end);
+    if !matches!(first, b'-' | b'.' | b'/' | b' ' | b'(' | b')') {
+        return None;
+    }
+    let second = byte(bytes, end + 1);
+    if second.is_ascii_digit() {
+        return Some(end + 1);
+    }
+    let is_pair = matches!((first, second), (b')', b' ' | b'-') | (b' ', b'('));
+    (is_pair && byte(bytes, end + 2).is_ascii_digit()).then_some(end + 2)
 }
 
 fn opens(bytes: &[u8], start: usize) -> bool {

@@ -5,23 +5,27 @@ use std::sync::OnceLock;
 
 use midrail_core::{Confidence, Severity};
 use regex::bytes::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
 
 use super::generic::assignment::{self, Until};
 use super::generic::{self, names, values};
 use super::pem::{self, Pem};
 use super::rules::{self, Name, Reach, Rule, Shape, Verify};
+use super::tail::{self, Word};
 use super::triggers::{Lead, triggers};
 use super::verify;
 use super::view::{View, word};
 use crate::finding::Hit;
 
 /// What a rule found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Candidate {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) kind: &'static str,
-    pub(super) what: &'static str,
+    #[serde(deserialize_with = "tail::word")]
+    pub(super) kind: Word,
+    #[serde(deserialize_with = "tail::word")]
+    pub(super) what: Word,
     pub(super) severity: Severity,
     pub(super) confidence: Confidence,
     /// How specific the rule is.
@@ -33,7 +37,7 @@ pub(super) struct Candidate {
 }
 
 /// The rest of a value that is longer than one hit may be. It is told in further hits.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Rest {
     start: usize,
     until: Until,
@@ -84,7 +88,7 @@ pub(super) fn keywords() -> Vec<(&'static str, bool, Lead)> {
 }
 
 /// A search that may go on when more of the text comes. Places are relative to the text that it is given.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Search {
     /// How much of the text is forgotten. Hits count from before that.
     base: usize,

@@ -8,6 +8,7 @@
 //! - `words`: everyday words, which passwords are not made of
 //! - `pem`, `jwt`, `verify`: formats that are read rather than matched
 //! - `stream`: texts that come in parts
+//! - `tail`: the same, laid aside as a value between two parts
 //! - `mask`: what stands in place of a secret
 
 mod engine;
@@ -17,6 +18,7 @@ mod mask;
 mod pem;
 mod rules;
 pub mod stream;
+pub mod tail;
 mod triggers;
 mod verify;
 mod view;

@@ -1,5 +1,7 @@
 //! Private keys in PEM blocks: read word by word, so that a stream need not hold a block back until it ends.
 
+use serde::{Deserialize, Serialize};
+
 use super::view::View;
 
 /// What a block begins with, up to the word that says what it is.
@@ -24,7 +26,7 @@ const MAX_HEAD: usize = 2_048;
 const MAX_WORD: usize = 2_048;
 
 /// A block that has begun.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pem {
     /// Where it begins.
     pub(super) start: usize,

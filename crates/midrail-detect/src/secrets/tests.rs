@@ -353,6 +353,7 @@ fn colours_and_escapes_hide_nothing() {
 
 mod in_streams {
     use super::super::stream::{MAX_HELD, Redactor, Secrets, Stream, Windowed};
+    use super::super::tail::Tail;
     use super::*;
     use proptest::prelude::*;
 
@@ -440,6 +441,33 @@ mod in_streams {
             masked.push_str(&text[done..]);
             prop_assert_eq!(hits, expected);
             prop_assert_eq!(redacted, masked);
+        }
+
+        // A tail is laid aside as JSON after every part, and taken in bits of any size.
+        #[test]
+        fn a_tail_that_is_laid_aside_says_what_the_whole_says(
+            text in text(),
+            cuts in proptest::collection::vec(any::<usize>(), 0..40),
+            most in 0_usize..60,
+        ) {
+            let mut kept = serde_json::to_string(&Tail::default()).unwrap();
+            let (mut hits, mut whole) = (Vec::new(), String::new());
+            let chunks = chunks(&text, &cuts);
+            for (at, chunk) in chunks.iter().enumerate() {
+                let last = at + 1 == chunks.len();
+                let mut tail: Tail = serde_json::from_str(&kept).unwrap();
+                tail.push(chunk, last);
+                let (piece, found) = tail.take(if last { usize::MAX } else { most });
+                hits.extend(found.into_iter().map(|hit| Hit {
+                    start: hit.start + whole.len(),
+                    end: hit.end + whole.len(),
+                    ..hit
+                }));
+                whole.push_str(&piece);
+                kept = serde_json::to_string(&tail).unwrap();
+            }
+            prop_assert_eq!(&whole, &text);
+            prop_assert_eq!(hits, scan(&text));
         }
     }
 

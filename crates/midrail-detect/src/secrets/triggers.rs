@@ -2,8 +2,8 @@
 //!
 //! Some bytes of each keyword, the rarest ones, are its anchor. A small table tells for three bytes of the text, and a
 //! hint of the fourth, whether an anchor may lie there; most of a text is passed over by that alone. Only every second
-//! place is looked up: what begins at the places between is found by its second byte. The table is made when it is
-//! first needed, in some microseconds: a hook process lives two milliseconds.
+//! place is looked up: what begins at the places between is found by its second byte, or by the byte before it. The
+//! table is made when it is first needed, in some microseconds: a hook process lives two milliseconds.
 
 use std::sync::OnceLock;
 
@@ -36,7 +36,8 @@ struct Keyword {
     lead: Lead,
 }
 
-const SLOTS: usize = 1 << 14;
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 14;
 
 /// How many bytes are looked up together.
 const BLOCK: usize = 64;
@@ -48,9 +49,9 @@ const FIRST_BITS: u8 = 31;
 pub(super) struct Triggers {
     /// For each slot a bit for each class of fourth bytes, set where an anchor lies at these bytes, or one place before
     /// or after.
-    marks: Box<[u16; SLOTS]>,
+    marks: Box<[u32; SLOTS]>,
     /// The same for anchors at these bytes alone.
-    anchors: Box<[u16; SLOTS]>,
+    anchors: Box<[u32; SLOTS]>,
     /// For each slot the keywords whose anchor falls into it: the first, and how many.
     slots: Box<[(u16, u16); SLOTS]>,
     keywords: Vec<Keyword>,
@@ -66,8 +67,8 @@ pub(super) fn triggers() -> &'static Triggers {
 
 impl Triggers {
     fn new(all: Vec<(&'static str, bool, Lead)>) -> Self {
-        let mut marks = Box::new([0_u16; SLOTS]);
-        let mut anchors = Box::new([0_u16; SLOTS]);
+        let mut marks = Box::new([0_u32; SLOTS]);
+        let mut anchors = Box::new([0_u32; SLOTS]);
         let mut slots = Box::new([(0_u16, 0_u16); SLOTS]);
         let mut keywords: Vec<Keyword> = Vec::with_capacity(all.len());
         for (text, any_case, lead) in all {
@@ -77,10 +78,15 @@ impl Triggers {
             let Some(&[first, second, third]) = rest.first_chunk() else { continue };
             mark(&mut anchors, [first, second, third], rest.get(3));
             mark(&mut marks, [first, second, third], rest.get(3));
-            match rest.get(3) {
-                Some(fourth) => mark(&mut marks, [second, third, *fourth], rest.get(4)),
-                // Too short to be told from its second byte on: told by the byte before, whatever that is.
-                None => (0..=FIRST_BITS)
+            let before = anchor.checked_sub(1).and_then(|place| text.get(place));
+            match (rest, before) {
+                (&[_, second, third, fourth, fifth, ..], _) => {
+                    mark(&mut marks, [second, third, fourth], Some(&fifth));
+                }
+                // Too short to be told from its second byte on: told by the byte before.
+                (_, Some(before)) => mark(&mut marks, [*before, first, second], Some(&third)),
+                (&[_, second, third, fourth], None) => mark(&mut marks, [second, third, fourth], None),
+                (_, None) => (0..=FIRST_BITS)
                     .for_each(|before| mark(&mut marks, [before, first, second], Some(&third))),
             }
             let slot = slot([first, second, third]);
@@ -172,35 +178,31 @@ impl Triggers {
 }
 
 /// Sets the mark of three bytes and the class of the fourth; of all classes, where it may be any.
-fn mark(marks: &mut [u16; SLOTS], bytes: [u8; 3], next: Option<&u8>) {
+fn mark(marks: &mut [u32; SLOTS], bytes: [u8; 3], next: Option<&u8>) {
     if let Some(classes) = marks.get_mut(slot(bytes)) {
-        *classes |= next.map_or(u16::MAX, |byte| 1 << (byte & 15));
+        *classes |= next.map_or(u32::MAX, |byte| 1 << (byte & 31));
     }
 }
 
 /// Looks up every second place of a block, and sets a bit for each that is marked.
 ///
 /// There is no branch in it: which places are marked cannot be foretold.
-fn marked(marks: &[u16; SLOTS], block: &[u8; BLOCK + 8]) -> u32 {
-    let low = |word: u64| u32::try_from(word & 0xffff_ffff).unwrap_or(0);
-    let (words, _) = block.as_chunks::<8>();
+fn marked(marks: &[u32; SLOTS], block: &[u8; BLOCK + 2]) -> u32 {
     let mut bits = 0;
-    for [word, next] in words.array_windows::<2>() {
-        let (word, next) = (u64::from_le_bytes(*word), u64::from_le_bytes(*next));
-        let four = is_marked(marks, low(word))
-            | is_marked(marks, low(word >> 16)) << 1
-            | is_marked(marks, low(word >> 32)) << 2
-            | is_marked(marks, low(word >> 48 | next << 16)) << 3;
-        bits = bits >> 4 | four << 28;
+    let ((here, _), (behind, _)) = (block.as_chunks::<4>(), block.split_at(2).1.as_chunks::<4>());
+    for (here, behind) in here.iter().zip(behind) {
+        let here = is_marked(marks, u32::from_le_bytes(*here));
+        let behind = is_marked(marks, u32::from_le_bytes(*behind));
+        bits = bits >> 2 | here << 30 | behind << 31;
     }
     bits
 }
 
 /// One where four bytes are marked, else zero.
 #[inline(always)]
-fn is_marked(marks: &[u16; SLOTS], bytes: u32) -> u32 {
+fn is_marked(marks: &[u32; SLOTS], bytes: u32) -> u32 {
     let classes = marks.get(slot_of(bytes)).copied().unwrap_or(0);
-    u32::from(classes) >> (bytes >> 24 & 15) & 1
+    classes >> (bytes >> 24 & 31) & 1
 }
 
 /// The first four bytes of a text, or three, with both cases of a letter made one; and a mask of those that there are.
@@ -223,7 +225,7 @@ fn slot(bytes: [u8; 3]) -> usize {
 fn slot_of(bytes: u32) -> usize {
     let folded = bytes & u32::from_le_bytes([FIRST_BITS, 0xdf, 0xdf, 0]);
     // The upper bits of a product are the well-mixed ones.
-    usize::try_from(folded.wrapping_mul(0x9E37_79B1) >> 18).unwrap_or(0) % SLOTS
+    usize::try_from(folded.wrapping_mul(0x9E37_79B1) >> (u32::BITS - SLOT_BITS)).unwrap_or(0) % SLOTS
 }
 
 /// The place of the bytes of a keyword that everyday texts have least of.

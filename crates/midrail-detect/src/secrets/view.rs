@@ -21,11 +21,13 @@ pub(super) struct View<'t> {
     /// Whether nothing will follow.
     last: bool,
     short: Cell<bool>,
+    /// Where the last value without quotes that was looked at begins and ends.
+    pub(super) bare: Cell<(usize, usize)>,
 }
 
 impl<'t> View<'t> {
     pub(super) fn new(text: &'t str, last: bool) -> Self {
-        View { text, bytes: text.as_bytes(), last, short: Cell::new(false) }
+        View { text, bytes: text.as_bytes(), last, short: Cell::new(false), bare: Cell::new((0, 0)) }
     }
 
     /// Whether nothing will follow.

@@ -21,6 +21,7 @@ pub fn danger(text: &str, hit: &Hit) -> Danger {
 #[cfg(test)]
 mod tests;
 mod truth;
+mod words;
 
 use midrail_core::{Confidence, Danger, Severity};
 

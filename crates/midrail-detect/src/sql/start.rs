@@ -1,7 +1,7 @@
 //! Whether a text begins as SQL does, and not as a command of a shell does.
 
 use super::lex::{Kind, Lexer, Reading, Token};
-use super::rules::{DROP_MODIFIERS, DROPPED};
+use super::words::{DROP_MODIFIERS, DROPPED};
 
 /// Whether a text begins as a statement of SQL does: after comments and brackets, with enough of its grammar that no
 /// command of a shell is taken for it (`truncate -s 0 f`, `set -e`, `select x in a b; do`).
@@ -108,9 +108,11 @@ impl Start<'_> {
     }
 
     fn is_any(&self, place: usize, words: &[&str]) -> bool {
-        let spelling =
-            self.tokens.get(place).and_then(|token| self.text.get(token.start..token.end)).unwrap_or("");
-        self.kind(place) == Some(Kind::Word) && words.iter().any(|word| spelling.eq_ignore_ascii_case(word))
+        let Some(token) = self.tokens.get(place).filter(|token| token.kind == Kind::Word) else {
+            return false;
+        };
+        let spelling = self.text.get(token.start..token.end).unwrap_or("");
+        words.iter().any(|word| spelling.eq_ignore_ascii_case(word))
     }
 
     fn is_mark(&self, place: usize, mark: u8) -> bool {

@@ -45,12 +45,43 @@ impl Call {
 
 /// What the keys of slices begin with that all providers of a prompt share.
 fn prefix(context: &Context<'_>) -> String {
-    format!("feedback{}", state_prefix("", context.event.prompt.as_deref()))
+    prefix_of(context.event.prompt.as_deref())
+}
+
+fn prefix_of(prompt: Option<&str>) -> String {
+    format!("feedback{}", state_prefix("", prompt))
+}
+
+/// The slices that hold the calls of a prompt, and what its feedback providers said last: for scripts, which see the
+/// session from outside the law.
+pub fn feedback_keys(prompt: Option<&str>) -> [String; 2] {
+    ["calls", "last"].map(|name| format!("{}{name}", prefix_of(prompt)))
+}
+
+/// What those slices tell, as scripts see it. The call of the event itself is not in it yet.
+pub fn feedback_told(calls: Option<&Value>, last: Option<&Value>) -> Value {
+    let recent = calls.and_then(|calls| calls.get("recent")?.as_array()).into_iter().flatten();
+    let recent: Vec<Value> = recent.map(|call| json!({"tool": call.get(0), "ok": call.get(2)})).collect();
+    let count = calls.and_then(|calls| calls.get("calls")?.as_u64()).unwrap_or(0);
+    let said = |name: &str| last.and_then(|last| last.get(name)).cloned().unwrap_or_default();
+    let at = said("at").as_u64().unwrap_or(0);
+    json!({
+        "calls": count,
+        "callsSince": count.saturating_sub(at),
+        "last": said("text"),
+        "lastProvider": said("provider"),
+        "recentCalls": recent,
+    })
 }
 
 /// The slice that holds the last feedback of any provider.
 pub(super) fn last_key(context: &Context<'_>) -> String {
     format!("{}last", prefix(context))
+}
+
+/// The slice that holds the last feedback of one provider.
+pub(super) fn by_key(context: &Context<'_>, provider: &str) -> String {
+    format!("{}by/{}", prefix(context), state_prefix(provider, None))
 }
 
 impl History {
@@ -129,6 +160,26 @@ pub fn feedback_past(context: &Context<'_>) -> Result<FeedbackPast, Missing> {
         last_time: own.last,
         recent: history.recent.into_iter().map(|call| call.tool).collect(),
     })
+}
+
+/// What one provider said last, as the expressions of others see it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FeedbackOf {
+    /// Calls of this prompt that went well since it last spoke, or all of them where it has not.
+    pub calls_since: u64,
+    /// What it said last.
+    pub last: Option<String>,
+}
+
+/// What a provider said last, by the name that the agent sees.
+pub fn feedback_of(context: &Context<'_>, provider: &str) -> Result<FeedbackOf, Missing> {
+    let (history, said) = (History::of(context), context.slice(&by_key(context, provider)));
+    let counts = super::Outcome::of(context)? == super::Outcome::Success;
+    let (history, said) = (history?, said?);
+    let at = said.and_then(|said| said.get("at")).and_then(Value::as_u64).unwrap_or(0);
+    let last = said.and_then(|said| said.get("text")).and_then(Value::as_str).map(str::to_owned);
+    let calls = history.calls.saturating_add(counts.into());
+    Ok(FeedbackOf { calls_since: calls.saturating_sub(at), last })
 }
 
 /// A digest of what arguments mean: the order of keys, `1` and `1.0`, blanks around texts and spellings of a path make

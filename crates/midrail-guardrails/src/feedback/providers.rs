@@ -1,20 +1,25 @@
 //! What providers say: fixed texts, the deadline, and what they notice about the way that the work goes.
 
 use jiff::Timestamp;
-use midrail_core::{ActionType, Context, Fault, Measure, Missing, Resource, Run, glob};
+use midrail_core::{ActionType, Changes, Context, Fault, Missing, Run, glob};
 use midrail_detect::secrets::shown;
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::block::{cut, duration};
+use super::block::duration;
+use super::budget::BudgetNote;
 use super::history::{Call, History};
+use super::streak::{FailingStreak, Streak, learn_streak};
 use super::{Note, OWN};
-use crate::budget::Share;
 use crate::ran::{CommandLine, Timeout};
 use crate::seconds::Seconds;
 use crate::settings::Pattern;
+use crate::todo_list::{self, TodoList};
+
+/// The slice of a to-do list that a provider follows.
+const LIST: &str = "list";
 
 /// What a provider says.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,18 +53,10 @@ pub(super) struct Own {
     open: u64,
     /// Steps of the budgets that were told.
     #[serde(skip_serializing_if = "is_zero")]
-    steps: u64,
+    pub(super) steps: u64,
     /// Tools that fail, the latest at the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    streaks: Vec<Streak>,
-}
-
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-struct Streak {
-    tool: String,
-    failures: u64,
-    /// The last errors, in short and without secrets.
-    errors: Vec<String>,
+    pub(super) streaks: Vec<Streak>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -132,36 +129,6 @@ impl Default for NoProgress {
     }
 }
 
-/// The shares of the budgets that are used.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct BudgetNote {
-    /// The shares at which it speaks, where it has no trigger of its own.
-    pub at: Vec<Share>,
-}
-
-impl Default for BudgetNote {
-    fn default() -> Self {
-        BudgetNote { at: vec![Share(0.5), Share(0.75), Share(0.9)] }
-    }
-}
-
-/// A tool that fails again and again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct FailingStreak {
-    /// How many failures in a row.
-    #[serde(deserialize_with = "at_least_one")]
-    #[schemars(range(min = 1))]
-    pub failures: u64,
-}
-
-impl Default for FailingStreak {
-    fn default() -> Self {
-        FailingStreak { failures: 3 }
-    }
-}
-
 /// A to-do list with open entries that nobody touches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -176,8 +143,8 @@ pub struct StalePlan {
 
 impl Default for StalePlan {
     fn default() -> Self {
-        let tools = ["TodoWrite", "todo_write", "todowrite", "update_plan", "write_todos", "update_todos"];
-        StalePlan { calls: 20, tools: tools.map(|tool| Pattern(tool.to_owned())).to_vec() }
+        let tools = todo_list::TOOLS.iter().map(|tool| Pattern((*tool).to_owned()));
+        StalePlan { calls: 20, tools: tools.collect() }
     }
 }
 
@@ -199,7 +166,7 @@ fn thirty_seconds() -> Timeout {
     Timeout::seconds(30)
 }
 
-fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+pub(super) fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     match u64::deserialize(deserializer)? {
         0 => Err(D::Error::custom("`0` is no number from 1 on")),
         count => Ok(count),
@@ -257,7 +224,14 @@ impl Provide {
     }
 
     /// Keeps what it needs to know of a call later.
-    pub(super) fn learn(&self, context: &Context<'_>, is_success: bool, has_spoken: bool, own: &mut Own) {
+    pub(super) fn learn(
+        &self,
+        context: &Context<'_>,
+        is_success: bool,
+        has_spoken: bool,
+        own: &mut Own,
+        changes: &mut Changes,
+    ) -> Result<(), Fault> {
         match self {
             Provide::NoProgress(settings) => {
                 // A test that fails is progress as well.
@@ -269,8 +243,14 @@ impl Provide {
             }
             Provide::StalePlan(settings) if is_success => {
                 if settings.is_list(context) {
-                    own.open = open_entries(context);
                     own.idle = 0;
+                    let before = TodoList::kept(context.state(LIST)?);
+                    if let Some(after) = before.after_any(context.event) {
+                        own.open = u64::try_from(after.open().len()).unwrap_or(u64::MAX);
+                        let after = serde_json::to_value(after);
+                        changes
+                            .set(context.key(LIST), after.map_err(|error| Fault::Failed(error.to_string()))?);
+                    }
                 } else if own.open > 0 {
                     own.idle = own.idle.saturating_add(1);
                 }
@@ -284,6 +264,7 @@ impl Provide {
             | Provide::StalePlan(_)
             | Provide::Command(_) => {}
         }
+        Ok(())
     }
 }
 
@@ -389,141 +370,6 @@ impl NoProgress {
     }
 }
 
-const RESOURCES: [(Resource, &str); 4] = [
-    (Resource::Tokens, "Tokens"),
-    (Resource::Time, "Seconds"),
-    (Resource::Calls, "Calls to the outside"),
-    (Resource::Cost, "Cost"),
-];
-
-impl BudgetNote {
-    fn note(
-        &self,
-        context: &Context<'_>,
-        own: &Own,
-        history: &History,
-        has_trigger: bool,
-    ) -> Result<Option<Note>, Missing> {
-        if !has_trigger && self.reached(context) <= own.steps {
-            return Ok(None);
-        }
-        let calls = number(history.calls.saturating_add(1));
-        let mut lines = Vec::new();
-        let mut is_warning = false;
-        for (resource, what) in RESOURCES {
-            let Some(budget) = context.budget(resource)? else { continue };
-            if budget.measure == Measure::Unmeasured {
-                continue;
-            }
-            let share = 1.0 - budget.remaining();
-            is_warning |= share >= 0.75;
-            let mut line = format!(
-                "{what}: {} of {} used ({:.0}%).",
-                amount(budget.used),
-                amount(budget.limit),
-                share * 100.0
-            );
-            let rate = budget.used / calls;
-            if rate > 0.0 && budget.used < budget.limit {
-                let left = ((budget.limit - budget.used) / rate).floor();
-                line.push_str(&format!(
-                    " At {} a call, the rest is enough for about {} more.",
-                    amount(rate),
-                    amount(left)
-                ));
-            }
-            lines.push(line);
-        }
-        if lines.is_empty() {
-            return Ok(None);
-        }
-        let text = lines.join("\n");
-        Ok(Some(match is_warning {
-            true => Note::warning(format!("{text}\n\n-> Do what matters most first.")),
-            false => Note::info(text),
-        }))
-    }
-
-    /// How many of the steps the budget that is used most has reached.
-    fn reached(&self, context: &Context<'_>) -> u64 {
-        let shares = RESOURCES.iter().filter_map(|(resource, _)| context.budget(*resource).ok().flatten());
-        let most = shares.map(|budget| 1.0 - budget.remaining()).reduce(f64::max);
-        let steps = self.at.iter().filter(|step| most.is_some_and(|most| most >= step.0)).count();
-        u64::try_from(steps).unwrap_or(u64::MAX)
-    }
-}
-
-/// Counts of calls are far below what a float holds exactly.
-fn number(count: u64) -> f64 {
-    u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
-}
-
-/// A number with at most two decimals.
-fn amount(number: f64) -> String {
-    let text = format!("{number:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// Tools whose failures are counted at a time, and errors that are told of each.
-const MAX_STREAKS: usize = 16;
-const MAX_ERRORS: usize = 3;
-
-/// Characters of an error that are told.
-const MAX_ERROR: usize = 200;
-
-impl FailingStreak {
-    fn note(&self, context: &Context<'_>, own: &Own) -> Option<Note> {
-        let tool = context.event.tool_name()?;
-        let mut own = own.clone();
-        learn_streak(context, false, &mut own);
-        let streak = own.streaks.last()?;
-        let is_full = streak.failures.is_multiple_of(self.failures);
-        if !is_full {
-            return None;
-        }
-        let errors: Vec<String> = streak.errors.iter().map(|error| format!("- {error}")).collect();
-        let told = if errors.is_empty() { String::new() } else { " The last errors:\n".to_owned() };
-        Some(Note::warning(format!(
-            "`{}` has failed {} times in a row.{told}{}\n\n-> Find out why before you call it again.",
-            shown(&cut(tool, 64)),
-            streak.failures,
-            errors.join("\n")
-        )))
-    }
-}
-
-/// Adds a failure to those of its tool, or forgets them after a success.
-fn learn_streak(context: &Context<'_>, is_success: bool, own: &mut Own) {
-    let Some(tool) = context.event.tool_name() else { return };
-    let tool = cut(tool, 64);
-    let at = own.streaks.iter().position(|streak| streak.tool == tool);
-    let mut streak = at.map(|at| own.streaks.remove(at)).unwrap_or_default();
-    if is_success {
-        return;
-    }
-    streak.tool = tool;
-    streak.failures = streak.failures.saturating_add(1);
-    let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
-    let text = match content {
-        Some(Value::String(text)) => first_line(text),
-        Some(Value::Null) | None => String::new(),
-        Some(other) => first_line(&other.to_string()),
-    };
-    streak.errors.retain(|error| *error != text);
-    streak.errors.extend(Some(text).filter(|text| !text.is_empty()));
-    let over = streak.errors.len().saturating_sub(MAX_ERRORS);
-    streak.errors.drain(..over);
-    own.streaks.push(streak);
-    let over = own.streaks.len().saturating_sub(MAX_STREAKS);
-    own.streaks.drain(..over);
-}
-
-/// The first line of an error, in short and without secrets.
-fn first_line(error: &str) -> String {
-    let line = error.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    cut(&shown(&cut(line, MAX_ERROR * 4)), MAX_ERROR)
-}
-
 impl StalePlan {
     fn note(&self, context: &Context<'_>, own: &Own) -> Option<Note> {
         let calls = own.idle.saturating_add(1);
@@ -540,20 +386,6 @@ impl StalePlan {
     fn is_list(&self, context: &Context<'_>) -> bool {
         context.event.tool_name().is_some_and(|tool| any_fits(&self.tools, tool))
     }
-}
-
-/// Entries of the list in a call that are neither done nor given up.
-fn open_entries(context: &Context<'_>) -> u64 {
-    const CLOSED: &[&str] = &["completed", "complete", "done", "cancelled", "canceled", "finished"];
-    let args = context.event.tool.as_ref().map(|tool| &tool.args);
-    let list = |name: &&str| args.and_then(|args| args.get(*name)).and_then(Value::as_array);
-    let Some(list) = ["todos", "plan", "items", "tasks", "steps"].iter().find_map(list) else { return 0 };
-    let is_open = |entry: &&Value| {
-        let status = entry.get("status").or_else(|| entry.get("state")).and_then(Value::as_str);
-        let is_done = ["done", "completed"].iter().any(|key| entry.get(key) == Some(&Value::Bool(true)));
-        !is_done && !status.is_some_and(|status| CLOSED.contains(&status.to_ascii_lowercase().as_str()))
-    };
-    u64::try_from(list.iter().filter(is_open).count()).unwrap_or(u64::MAX)
 }
 
 impl CommandNote {

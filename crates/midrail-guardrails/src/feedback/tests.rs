@@ -74,7 +74,7 @@ fn calls_that_fail_or_were_denied_count_for_nothing() {
 }
 
 #[test]
-fn a_file_is_told_once_a_session_until_it_is_put_back() {
+fn a_file_is_told_once_a_session() {
     let mut run = run_of(json!({"static": "x", "on_file_created": "./A.md"}));
     assert!(!speaks(&run.decide(&call("t", json!({}), true))));
     let mut run = run.with_file("A.md", "");
@@ -84,7 +84,7 @@ fn a_file_is_told_once_a_session_until_it_is_put_back() {
     let other = call("t", json!({}), true).in_session("other");
     assert!(speaks(&run.decide(&other)), "another session hears of it, too");
     run.decide(&Event::new(EventKind::Restored));
-    assert!(speaks(&run.decide(&call("t", json!({}), true))));
+    assert!(!speaks(&run.decide(&call("t", json!({}), true))), "what is put back says itself what was told");
     let mut run = run_of(json!({"static": "x", "on_file_created": "A.md"})).without_files();
     assert!(!speaks(&run.decide(&call("t", json!({}), true))));
 }
@@ -237,6 +237,8 @@ fn what_is_kept_does_not_grow() {
 fn numbers_out_of_range_are_refused() {
     for wrong in [
         json!({"every_n_calls": 0}),
+        json!({"every_n_seconds": 0}),
+        json!({"every_n_seconds": "0s"}),
         json!({"max_chars": 0}),
         json!({"repeated_calls": {"times": 1}}),
         json!({"repeated_calls": {"circle": 5}}),
@@ -253,4 +255,33 @@ fn numbers_out_of_range_are_refused() {
             .provider("A", None)
             .is_none()
     );
+}
+
+#[test]
+fn a_list_that_is_kept_item_by_item_is_understood() {
+    let mut run = run_of(json!({"stale_plan": {"calls": 2}}));
+    let made = |id: u32| {
+        let result = ToolResult::ok(format!("Task #{id} created"));
+        Event::after_tool("TaskCreate", json!({"subject": "a"}), result)
+    };
+    let done = |id: u32| call("TaskUpdate", json!({"taskId": id.to_string(), "status": "completed"}), true);
+    let other = || call("t", json!({}), true);
+    assert_eq!(spoken(&mut run, [made(1), made(2), done(1), other(), other()]), [5]);
+    assert!(spoken(&mut run, [done(2), other(), other(), other()]).is_empty());
+}
+
+#[test]
+fn what_a_call_takes_of_a_budget_is_told_with_that_call() {
+    let mut run = run_of(json!({"budget": {}}));
+    let task = Some(midrail_core::Task { token_budget: Some(100), ..Default::default() });
+    let spends = |tokens: u64| {
+        let call_usage = midrail_core::CallUsage { tokens: Some(tokens), ..Default::default() };
+        let usage = midrail_core::Usage { call: Some(call_usage), ..Default::default() };
+        Event { task: task.clone(), usage: Some(usage), ..call("t", json!({}), true) }
+    };
+    assert!(!speaks(&run.decide(&spends(40))));
+    let text = run.decide(&spends(10)).feedback.concat();
+    assert!(text.contains("Tokens: 50 of 100 used (50%). At 25 a call"), "{text}");
+    assert!(!speaks(&run.decide(&spends(10))));
+    assert!(speaks(&run.decide(&spends(15))));
 }

@@ -1,13 +1,16 @@
 //! What an action does to branches: from the words of its calls of git, and the repository's state where they leave
 //! that open. What is allowed is for guardrails to say.
 
+mod aliases;
 pub(crate) mod forge;
 mod refs;
+pub(crate) mod sweeps;
 mod words;
 
 use midrail_core::{Context, FileState, Missing, RepositoryCall};
 use serde_json::Value;
 
+use self::aliases::HARMLESS;
 pub(crate) use self::refs::branch_of;
 use self::refs::{from_here, is_revision, refspec, stands_for_current};
 use self::words::{Word, Words};
@@ -202,6 +205,7 @@ impl Reader<'_, '_> {
                     self.current = Some(self.named(target));
                 }
             }
+            command if !HARMLESS.contains(&command) => return self.named_by_the_repository(call, command),
             _ => {}
         }
         Ok(())
@@ -313,6 +317,14 @@ impl Reader<'_, '_> {
             let redirects = |setting: &&str| setting.starts_with("push.") || setting.starts_with("remote.");
             if words.settings.iter().any(redirects) {
                 self.add(call, What::Push, Branch::Unknown, None);
+                return Ok(());
+            }
+            // All branches that the other side has, too.
+            let is_here = matches!(self.place(call, words)?, Where::Here);
+            if is_here
+                && self.context.git()?.is_some_and(|git| git.push_default.as_deref() == Some("matching"))
+            {
+                self.add(call, What::Push, Branch::Every, None);
                 return Ok(());
             }
             return self.push_current(call, words);

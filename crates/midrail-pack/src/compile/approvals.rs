@@ -62,9 +62,8 @@ impl Compiler<'_> {
                 && !is_address(webhook)
             {
                 let issue = Issue::new(format!("{at}/webhook"), "this is no address of a webhook");
-                self.issues.push(
-                    issue.help("write `http://HOST[:PORT]/PATH`; for https, name a `command` such as curl"),
-                );
+                self.issues
+                    .push(issue.help("write `https://HOST[:PORT]/PATH`, or `http://` on this machine"));
             }
             if channel.command.as_ref().is_some_and(|command| command.trim().is_empty()) {
                 let issue = Issue::new(format!("{at}/command"), "there is no command in it");
@@ -74,9 +73,26 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether a notice can be sent there without a library for encrypted connections.
+/// Whether a notice can be sent there.
 fn is_address(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix("http://") else { return false };
+    let Some(rest) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else {
+        return false;
+    };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     !host.is_empty() && !host.contains(['@', ' ']) && !text.contains(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_go_to_addresses_of_the_web() {
+        for fine in ["https://hooks.example.com/a?b", "http://127.0.0.1:8080", "https://[::1]/"] {
+            assert!(is_address(fine), "{fine}");
+        }
+        for wrong in ["", "hooks.example.com", "https://", "ftp://a", "https://me:pw@a/", "https://a\n/"] {
+            assert!(!is_address(wrong), "{wrong}");
+        }
+    }
 }

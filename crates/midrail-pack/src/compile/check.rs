@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use midrail_core::{Condition, Context, Effect, Guardrail, Spec, Tools};
 use midrail_guardrails::{
-    Completion, Feedback, Key, KeyedDependency, KeyedRule, Page, ReadBeforeWrite, RuleSet,
-    SequentialDependency,
+    Completion, CompletionProblem, Deep, Feedback, Key, KeyedDependency, KeyedRule, Page, ReadBeforeWrite,
+    RuleSet, Script, SequentialDependency,
 };
 
 use serde::Deserialize;
@@ -26,7 +26,7 @@ impl Compiler<'_> {
     pub(super) fn check(&mut self, at: &str, guard: &Guard, page: Option<&Page>, spec: &Spec) -> Check {
         let kinds: Vec<&str> = [
             ("use", guard.uses.is_some()),
-            ("check", guard.check.is_some()),
+            ("check", guard.check.is_some() && guard.deep.is_none()),
             ("read_before_write", guard.read_before_write.is_some()),
             ("require_before", guard.require_before.is_some()),
             ("sequential", guard.sequential.is_some()),
@@ -34,6 +34,8 @@ impl Compiler<'_> {
             ("rules", guard.rules.is_some()),
             ("feedback", guard.feedback.is_some()),
             ("completion", guard.completion.is_some()),
+            ("script", guard.script.is_some()),
+            ("deep", guard.deep.is_some()),
         ]
         .into_iter()
         .filter_map(|(name, is_there)| is_there.then_some(name))
@@ -92,6 +94,18 @@ impl Compiler<'_> {
             let at = if at.ends_with("/completion") { at.to_owned() } else { format!("{at}/completion") };
             return self.completion(&at, completion);
         }
+        if let Some(script) = &guard.script {
+            return self.script(&format!("{at}/script"), script);
+        }
+        if let Some(settings) = &guard.deep {
+            let passes: Option<Arc<dyn Condition>> = match &guard.check {
+                Some(source) => {
+                    Some(Arc::new(When(self.expression(&format!("{at}/check"), source, Expected::Bool)?)))
+                }
+                None => None,
+            };
+            return Some(Arc::new(Deep::new(settings.clone(), passes)));
+        }
         let at = format!("{at}/with");
         let made = self.with_settings(&at, guard.with.as_ref(), page)?;
         if page.id == super::COMPLETION {
@@ -99,6 +113,16 @@ impl Compiler<'_> {
             return self.completion(&at, &completion.unwrap_or_default());
         }
         Some(made)
+    }
+
+    fn script(&mut self, at: &str, script: &Script) -> Check {
+        let problems = script.problems();
+        let is_right = problems.is_empty();
+        for (below, what) in problems {
+            let issue = Issue::new(format!("{at}{below}"), what);
+            self.issues.push(issue.help("`midrail explain javascript` tells its settings"));
+        }
+        if is_right { Some(Arc::new(script.clone())) } else { None }
     }
 
     fn completion(&mut self, at: &str, completion: &Completion) -> Check {
@@ -111,7 +135,9 @@ impl Compiler<'_> {
         match made {
             Ok(made) => Some(made).filter(|_| is_right),
             Err(problems) => {
-                let issue = |(below, what): (String, String)| Issue::new(format!("{at}{below}"), what);
+                let issue = |CompletionProblem { at: below, message, help }| {
+                    Issue::new(format!("{at}{below}"), message).help(help)
+                };
                 self.issues.extend(problems.into_iter().map(issue));
                 None
             }
@@ -166,9 +192,13 @@ impl Compiler<'_> {
         // In a definition, nothing stands around it.
         let is_alone = at.rsplit('/').nth(1) == Some("feedback");
         let at = if is_alone { at.to_owned() } else { format!("{at}/feedback") };
+        for key in feedback.blanks() {
+            let issue = Issue::new(format!("{at}/{key}"), format!("`{key}` is empty"));
+            self.issues.push(issue.help("write a text, or leave it out"));
+        }
         let says = feedback.says();
-        let title = match says.as_slice() {
-            [(_, title)] => *title,
+        match says.as_slice() {
+            [_] => {}
             [] => {
                 let issue = Issue::new(&at, "this feedback does not say what the agent is told");
                 self.issues.push(
@@ -184,7 +214,7 @@ impl Compiler<'_> {
                 }
                 return None;
             }
-        };
+        }
         let should_run: Option<Arc<dyn Condition>> = match &feedback.should_run {
             Some(source) => {
                 let expression = self.expression(&format!("{at}/should_run"), source, Expected::Bool)?;
@@ -192,15 +222,7 @@ impl Compiler<'_> {
             }
             None => None,
         };
-        let named = feedback.name.as_ref().or(guard.name.as_ref()).or(guard.id.as_ref());
-        let name = match named {
-            Some(name) => name.clone(),
-            // The number that tells it from others of its kind.
-            None => match spec.id.rsplit_once('-') {
-                Some((_, number)) if number.parse::<u32>().is_ok() => format!("{title}-{number}"),
-                _ => title.to_owned(),
-            },
-        };
+        let name = provider_name(guard, &spec.id)?;
         Some(Arc::new(feedback.provider(name, should_run)?))
     }
 
@@ -323,6 +345,20 @@ impl Compiler<'_> {
         let rules = rules.into_iter().filter_map(|(at, rule)| self.require_before(&at, rule)).collect();
         Some(Arc::new(RuleSet { rules }))
     }
+}
+
+/// The name under which agents see a feedback provider: its own, or that of what it says.
+pub(crate) fn provider_name(guard: &Guard, id: &str) -> Option<String> {
+    let feedback = guard.feedback.as_ref()?;
+    let (_, title) = feedback.says().first().copied()?;
+    let named = feedback.name.as_ref().or(guard.name.as_ref()).or(guard.id.as_ref());
+    Some(named.cloned().unwrap_or_else(|| {
+        // The number that tells it from others of its kind.
+        match id.rsplit_once('-') {
+            Some((_, number)) if number.parse::<u32>().is_ok() => format!("{title}-{number}"),
+            _ => title.to_owned(),
+        }
+    }))
 }
 
 /// Problems beyond this are not looked for in the settings of one guardrail.

@@ -5,8 +5,23 @@ use std::sync::Arc;
 use midrail_core::{Agent, Definition, Scope, Task};
 
 use super::{Bound, Compiler, Issue, key};
-use crate::raw::{AgentDefinition, TaskDefinition};
+use crate::raw::{AgentDefinition, Budgets, Pack, TaskDefinition};
 use crate::scalar::When;
+
+/// What a pack sets for every run. Nothing, where it sets nothing.
+pub(super) fn of_pack(pack: &Pack) -> Option<Definition> {
+    let Budgets { tokens, time, api_calls, cost } = pack.budgets;
+    let task = Task {
+        token_budget: tokens,
+        time_budget_s: time.map(|time| time.0),
+        api_call_budget: api_calls,
+        cost_budget: cost,
+        ..Task::default()
+    };
+    let deadline = pack.deadline.map(|When(deadline)| deadline);
+    let is_set = deadline.is_some() || task != Task::default();
+    is_set.then(|| Definition { name: pack.pack.clone(), task, deadline, ..Definition::default() })
+}
 
 impl<'p> Compiler<'p> {
     pub(super) fn agent(&mut self, name: &'p str, agent: &'p AgentDefinition) -> Definition {

@@ -10,6 +10,7 @@ use crate::expr::Expected;
 use crate::pattern::{is_everything, within};
 use crate::raw::{Guard, StateScope};
 use crate::rule::When;
+use crate::scalar::Seconds;
 
 impl Compiler<'_> {
     /// Fills in what a guardrail says of itself, then what its pack says for all.
@@ -29,7 +30,7 @@ impl Compiler<'_> {
         let pack = self.pack;
         let defaults = &pack.defaults;
         let for_all = |on_fault: Option<OnFault>| on_fault.filter(|_| always_on.is_none());
-        let deep = page.is_some_and(|page| page.id == super::CLASSIFIER);
+        let deep = page.is_some_and(|page| page.id == super::DEEP || super::CLASSIFIERS.contains(&page.id));
         let is_feedback = page.is_some_and(|page| page.id == super::FEEDBACK);
         let fault = match (deep, is_feedback) {
             (true, _) => OnFault::Escalate,
@@ -52,6 +53,8 @@ impl Compiler<'_> {
         }
         spec.description = guard.description.clone().or_else(|| guard.name.clone()).unwrap_or_default();
         spec.category = guard.category.unwrap_or(spec.category);
+        spec.effects = guard.effects.iter().map(|effect| effect.word().to_owned()).collect();
+        spec.within_ms = guard.timeout.map(Seconds::millis);
         spec.reason.clone_from(&guard.reason);
         spec.advice.clone_from(&guard.advice);
         spec.per_prompt = match guard.scope {
@@ -73,7 +76,9 @@ impl Compiler<'_> {
             spec.effect_by_risk = guard.effect.is_none();
         }
         self.bypass(spec, guard);
-        if guard.effect == Some(Effect::Redact) && page.is_none_or(|page| page.id != "secret-redaction") {
+        if guard.effect == Some(Effect::Redact)
+            && page.is_none_or(|page| !["secret-redaction", "result-limit"].contains(&page.id))
+        {
             let issue = Issue::new(format!("{at}/effect"), "this guardrail cannot say what to replace");
             self.issues.push(issue.help("use `warn`, `retry`, `escalate`, `block` or `halt`"));
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Origin;
 use crate::case::Case;
 use crate::raw::{Guard, Pack, RiskRouter};
-use crate::scalar::Text;
+use crate::scalar::{Seconds, Text};
 
 /// A policy pack of a gateway.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -97,6 +97,11 @@ pub struct RuleRef {
     pub config: Option<Value>,
 }
 
+/// Milliseconds as seconds.
+fn millis(millis: u64) -> f64 {
+    std::time::Duration::from_millis(millis).as_secs_f64()
+}
+
 pub(super) fn policy_pack(document: PolicyPack) -> (Pack, Origin) {
     let mut origin = vec![
         ("/pack".to_owned(), "/policy_pack".to_owned()),
@@ -115,7 +120,9 @@ pub(super) fn policy_pack(document: PolicyPack) -> (Pack, Origin) {
             origin.push((format!("{native}/use"), format!("/{list}/{at}/id")));
             origin.push((format!("{native}/with"), format!("/{list}/{at}/config")));
             origin.push((format!("{native}/on_error"), format!("/gateway/{mode}/fail_open")));
+            let timeout = document.gateway.sync.timeout_ms.filter(|_| mode == "sync");
             guardrails.push(Guard {
+                timeout: timeout.map(|timeout| Seconds(millis(timeout))),
                 uses: Some(rule.id),
                 with: rule.config,
                 enabled: Some(runs && rule.enabled != Some(false)),

@@ -147,6 +147,7 @@ fn essence(guard: &Guard) -> Guard {
         Some(parsed.map_or_else(|_| source.clone(), |expression| expression.to_string()))
     };
     Guard {
+        with: guard.with.clone(),
         check: normal(&guard.check),
         when: normal(&guard.when),
         read_before_write: guard.read_before_write.clone(),
@@ -156,6 +157,8 @@ fn essence(guard: &Guard) -> Guard {
         rules: guard.rules.clone(),
         feedback: guard.feedback.clone(),
         completion: guard.completion.clone(),
+        script: guard.script.clone(),
+        deep: guard.deep.clone(),
         agents: guard.agents.clone(),
         tasks: guard.tasks.clone(),
         ..Guard::default()

@@ -3,7 +3,7 @@
 use midrail_core::{Category, Mode, OnFault};
 
 use super::{Issue, Linter, Severity};
-use crate::compile::CLASSIFIER;
+use crate::compile::CLASSIFIERS;
 use crate::expr::{Expected, Expression};
 use crate::names::{EVENT_NAMES, GLOBS};
 
@@ -46,7 +46,8 @@ pub(super) fn failing_open(linter: &mut Linter<'_>) {
         let message =
             format!("`{}` has no classifier behind it: everything that it is asked about {answer}", it.id());
         let issue = Issue::new(&it.guard.at, message).help("configure a classifier, or take it out");
-        let is_deep = it.guard.page.is_some_and(|page| page.id == CLASSIFIER);
+        let is_deep = it.guard.page.is_some_and(|page| CLASSIFIERS.contains(&page.id))
+            && it.guard.entry.guardrail.outside().is_none();
         (is_deep && it.guard.enabled).then_some(issue)
     });
     for key in ["on_error", "on_missing"] {

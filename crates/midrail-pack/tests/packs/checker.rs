@@ -136,8 +136,18 @@ fn known_keywords(schema: &Map<String, Value>) {
         "properties",
         "additionalProperties",
     ];
-    const NOTES: &[&str] =
-        &["$schema", "$defs", "title", "description", "default", "format", "minimum", "maximum", "pattern"];
+    const NOTES: &[&str] = &[
+        "$schema",
+        "$defs",
+        "title",
+        "description",
+        "default",
+        "format",
+        "minimum",
+        "exclusiveMinimum",
+        "maximum",
+        "pattern",
+    ];
     for word in schema.keys() {
         assert!(CHECKED.contains(&word.as_str()) || NOTES.contains(&word.as_str()), "unknown keyword {word}");
     }

@@ -186,3 +186,81 @@ fn the_earliest_deadline_of_pack_agent_task_and_event_counts() {
         assert!(refused(&format!("pack: p\ndeadline: {wrong}\n")).contains("a duration such as"), "{wrong}");
     }
 }
+
+#[test]
+fn budgets_of_a_pack_hold_for_every_run_beside_all_others() {
+    let source = "pack: p\ndeadline: 2h\nbudgets: {tokens: 1000, time: 1h, api_calls: 5, cost: 2.5}\nagents:\n  dev: {token_budget: 100}\n";
+    let call = |role: &str, usage: Value| {
+        event(json!({"kind": "before_tool", "agent": {"role": role}, "usage": usage, "tool": {"name": "x"},
+                     "time": "2026-11-15T10:00:00Z", "task": {"token_budget": 5_000}}))
+    };
+    let mut world = World::of(source);
+    let mut halts =
+        |role, usage| world.decide(&call(role, usage)).autonomy == Some(midrail_core::Autonomy::Halt);
+    let whole = json!({"tokens": 999, "elapsed_s": 3_599.0, "api_calls": 4, "cost": 2.49});
+    assert!(!halts("other", whole.clone()));
+    assert!(halts("dev", whole));
+    for used in [
+        json!({"tokens": 1_000, "elapsed_s": 1.0}),
+        json!({"elapsed_s": 3_600.0}),
+        json!({"elapsed_s": 1.0, "api_calls": 5}),
+        json!({"elapsed_s": 1.0, "cost": 2.5}),
+    ] {
+        assert!(halts("other", used.clone()), "{used}");
+    }
+    let pack = crate::world::read("p.yaml", source).remove(0).pack;
+    let written = serde_json::to_value(&pack).unwrap();
+    assert_eq!(serde_json::from_value::<midrail_pack::Pack>(written).unwrap(), pack);
+}
+
+#[test]
+fn amounts_and_texts_that_mean_nothing_are_refused_at_their_place() {
+    for (source, at, words) in [
+        ("pack: p\nagents:\n  dev: {cost_budget: .nan}\n", "3:22", "is no amount"),
+        ("pack: p\ntasks:\n  t: {cost_budget: -1}\n", "3:20", "is no amount"),
+        ("pack: p\nbudgets: {cost: .inf}\n", "2:17", "is no amount"),
+        ("pack: p\nbudgets: {time: 0x}\n", "2:17", "duration"),
+        ("pack: p\nbudgets: {token: 5}\n", "2:11", "did you mean `tokens`"),
+        ("pack: p\nguardrails:\n  - completion: {files: [a, \"\"]}\n", "3:29", "a file needs a name"),
+        (
+            "pack: p\nguardrails:\n  - {completion: {files: [a]}, \"on\": before_tool}\n",
+            "3:38",
+            "`before_tool` does not tell",
+        ),
+        ("pack: p\nguardrails:\n  - feedback: {static: x, every_n_calls: 0}\n", "3:42", "0"),
+        (
+            "pack: p\nguardrails:\n  - feedback: {static: x, every_n_seconds: 0}\n",
+            "3:44",
+            "no time at all is no rhythm",
+        ),
+        (
+            "pack: p\nguardrails:\n  - feedback: {static: \"\", every_n_calls: 1}\n",
+            "3:24",
+            "`static` is empty",
+        ),
+        (
+            "pack: p\nguardrails:\n  - feedback: {static: x, on_file_created: \"\"}\n",
+            "3:44",
+            "`on_file_created` is empty",
+        ),
+    ] {
+        let report = refused(source);
+        assert!(report.contains(&format!("pack.yaml:{at}")) && report.contains(words), "{source}\n{report}");
+        assert!(report.contains("help"), "{source}\n{report}");
+    }
+}
+
+#[test]
+fn feedback_without_a_name_is_not_replaced_by_that_of_a_lower_layer() {
+    let pack =
+        |text: &str| format!("pack: same\nguardrails:\n  - feedback: {{static: {text}, every_n_calls: 1}}\n");
+    let (upper, lower) = (pack("above"), pack("below"));
+    let documents = crate::world::in_layers(&[
+        (midrail_pack::Layer::Organisation, "org.yaml", &upper),
+        (midrail_pack::Layer::Project, "p.yaml", &lower),
+    ]);
+    let (policy, _) = midrail_pack::policy(&documents).unwrap();
+    let ids: Vec<&str> =
+        policy.entries().iter().map(|entry| &*entry.spec.id).filter(|id| id.starts_with("same:")).collect();
+    assert_eq!(ids, ["same:static", "same:static@same"]);
+}

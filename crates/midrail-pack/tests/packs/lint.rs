@@ -219,6 +219,14 @@ fn guardrails_that_say_the_same() {
     );
     assert_eq!(
         codes(
+            "pack: p\nguardrails:\n  - secret-redaction\n  \
+             - {id: mine, use: secret-redaction, with: {personal_data: true}}\n"
+        ),
+        Vec::<&str>::new(),
+        "the same built-in with other settings checks something else"
+    );
+    assert_eq!(
+        codes(
             "pack: p\nagents:\n  a: {guardrails: [{id: x, tools: t}]}\n  b: {guardrails: [{id: y, tools: t}]}\n"
         ),
         Vec::<&str>::new()
@@ -552,4 +560,147 @@ fn thousands_of_guardrails_are_linted() {
         .collect();
     let lints = lint(&project(&format!("pack: p\nguardrails:\n{rules}")));
     assert!(lints.iter().all(|lint| lint.code == "unreachable-guardrail"), "{:#?}", lints.first());
+}
+
+#[test]
+fn people_who_cannot_be_asked_or_told() {
+    let asks = "pack: p\nguardrails:\n  - {id: g, tools: x, effect: escalate, approver: reviewr}\n";
+    shows(
+        "unknown-role",
+        Severity::Warning,
+        (3, 51),
+        "no role `reviewr` is ranked",
+        asks,
+        &asks.replace("reviewr", "reviewer"),
+    );
+    assert!(lint(&project(asks))[0].help.as_ref().unwrap().contains("did you mean `reviewer`?"));
+    let ranked = asks.replace("pack: p\n", "pack: p\napprovals: {order: [reviewr, human_operator]}\n");
+    assert_eq!(codes(&ranked), Vec::<&str>::new());
+    let lifts =
+        "pack: p\nguardrails:\n  - {id: g, tools: x, bypass: {allowed: true, requires_approval: boss}}\n";
+    shows(
+        "unknown-role",
+        Severity::Warning,
+        (3, 66),
+        "`boss`",
+        lifts,
+        &lifts.replace("allowed: true", "allowed: false"),
+    );
+    let at_once = "pack: p\nguardrails:\n  - {id: g, tools: x, effect: escalate, approval_timeout: 0s}\n";
+    shows(
+        "no-time-to-answer",
+        Severity::Warning,
+        (3, 59),
+        "times out at once",
+        at_once,
+        &at_once.replace("0s", "1s"),
+    );
+    let steps =
+        "pack: p\nguardrails:\n  - {use: budget-001, with: {thresholds: {warn: 0.9, escalate: 80%}}}\n";
+    shows(
+        "steps-out-of-order",
+        Severity::Warning,
+        (3, 49),
+        "`warn` comes after `escalate`",
+        steps,
+        &steps.replace("80%", "95%"),
+    );
+    let nowhere = "pack: p\nnotify: {reviewer: {}}\n";
+    shows(
+        "empty-channel",
+        Severity::Warning,
+        (2, 20),
+        "notices to `reviewer` go nowhere",
+        nowhere,
+        &nowhere.replace("{}", "{log: true}"),
+    );
+    assert_eq!(codes("pack: p\nnotify: {reviewer: {command: cat}}\n"), Vec::<&str>::new());
+}
+
+#[test]
+fn feedback_and_completion_that_do_nothing() {
+    let error = Severity::Error;
+    let of = |what: &str| format!("pack: p\nguardrails:\n  - {what}\n");
+    for (code, at, words, what, near_miss) in [
+        (
+            "silent-feedback",
+            (3, 24),
+            "`static` without a trigger is never said",
+            "feedback: {static: x}",
+            "feedback: {static: x, every_n_calls: 1}",
+        ),
+        (
+            "silent-feedback",
+            (3, 26),
+            "`deadline`",
+            "feedback: {deadline: {}}",
+            "feedback: {deadline: {}, on_file_created: A.md}",
+        ),
+        ("silent-feedback", (3, 24), "`budget`", "feedback: {budget: {at: []}}", "feedback: {budget: {}}"),
+        ("empty-completion", (3, 17), "stops nobody", "completion: {}", "completion: {files: [a]}"),
+        (
+            "empty-completion",
+            (3, 17),
+            "stops nobody",
+            "completion: {all: [], files: []}",
+            "{use: completion, with: {todos: none_open}}",
+        ),
+        (
+            "effect-unused",
+            (3, 44),
+            "is let go",
+            "{completion: {files: [a.txt]}, effect: allow}",
+            "{completion: {files: [a.txt]}, effect: warn}",
+        ),
+        (
+            "effect-unused",
+            (3, 14),
+            "objects to nothing",
+            "{effect: warn, feedback: {budget: {}}}",
+            "{feedback: {budget: {}}}",
+        ),
+        (
+            "untold",
+            (3, 52),
+            "does nothing with this `on`",
+            "{completion: {files: [a.txt], also_after_tool: true}, \"on\": before_stop}",
+            "{completion: {files: [a.txt], also_after_tool: true}, \"on\": [before_stop, after_tool]}",
+        ),
+        (
+            "uncounted",
+            (3, 20),
+            "`feedback.calls` is counted only where a policy has feedback",
+            "{id: a, check: feedback.calls < 5}",
+            "{id: a, check: session.calls < 5}",
+        ),
+    ] {
+        shows(code, error, at, words, &of(what), &of(near_miss));
+    }
+    let by = |name: &str| {
+        format!(
+            "pack: p\nguardrails:\n  - feedback: {{budget: {{}}}}\n  - {{id: a, check: feedback.calls_since_by.{name} < 5}}\n"
+        )
+    };
+    shows(
+        "unknown-provider",
+        error,
+        (4, 20),
+        "no feedback provider is called `Budgets`",
+        &by("Budgets"),
+        &by("Budget"),
+    );
+}
+
+#[test]
+fn feedback_of_two_packs_under_one_name() {
+    let pack = |name: &str, text: &str| {
+        format!("pack: {name}\nguardrails:\n  - feedback: {{static: {text}, every_n_calls: 1}}\n")
+    };
+    let (one, other) = (pack("one", "x"), pack("two", "y"));
+    let lints = found(&[(ORG, "org.yaml", &one), (Layer::Project, "p.yaml", &other)]);
+    let [only] = lints.as_slice() else { panic!("{lints:#?}") };
+    assert_eq!((only.code, only.path.as_str(), only.line), ("same-provider", "p.yaml", 3));
+    assert!(only.help.as_deref().unwrap().contains("`name`"));
+    let named = other.replace("static: y", "static: y, name: Mine");
+    assert_eq!(found(&[(ORG, "org.yaml", &one), (Layer::Project, "p.yaml", &named)]), []);
 }

@@ -152,6 +152,7 @@ impl World {
                 Some(content) => FileState::File { checksum: content.clone() },
                 None => FileState::Absent,
             }),
+            FactKey::Hook(_) | FactKey::Deep(_) => Fact::Unavailable("nobody is asked".to_owned()),
             FactKey::Answer(name) => Fact::Unavailable(format!("nobody answers `{name}`")),
         }
     }

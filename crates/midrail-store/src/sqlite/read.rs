@@ -140,7 +140,7 @@ impl SqliteStore {
     ) -> Result<()> {
         let connection = self.connection();
         let fail = |error| self.failure(error);
-        let mut statement = connection.prepare(select).map_err(fail)?;
+        let mut statement = connection.prepare_cached(select).map_err(fail)?;
         let mut rows = statement.query(params_from_iter(cells)).map_err(fail)?;
         while let Some(row) = rows.next().map_err(fail)? {
             let (id, body): (String, String) = (row.get(0).map_err(fail)?, row.get(1).map_err(fail)?);

@@ -10,6 +10,9 @@ use crate::administer::Act;
 use crate::engine::{Engine, EngineError};
 use crate::people::Person;
 
+/// Tries against others who change the same request at the same time.
+const TRIES: usize = 8;
+
 /// Letters that a review has at least.
 const SHORTEST_REVIEW: usize = 20;
 
@@ -22,7 +25,23 @@ impl Engine {
         by: &Person,
         note: Option<&str>,
     ) -> Result<Approval, EngineError> {
-        let approval = self.approval(id)?;
+        for _ in 0..TRIES {
+            if let Some(answered) = self.try_answer(id, approve, by, note)? {
+                return Ok(answered);
+            }
+        }
+        Err(EngineError::Contended)
+    }
+
+    /// The same. `None`: it moved on to another authority meanwhile.
+    fn try_answer(
+        &self,
+        id: &str,
+        approve: bool,
+        by: &Person,
+        note: Option<&str>,
+    ) -> Result<Option<Approval>, EngineError> {
+        let approval = self.settle_request(id)?;
         let now = self.now();
         let Some(authority) = approval.authority_at(now).map(str::to_owned) else {
             let status = approval.status_at(now);
@@ -72,10 +91,13 @@ impl Engine {
         };
         commit.changes.set(approval_key(&decided.guardrail, &decided.action), held(&decided));
         match self.commit(&commit) {
-            Ok(()) => Ok(decided),
+            Ok(()) => Ok(Some(decided)),
             // Somebody else was first, and theirs holds.
             Err(EngineError::Store(StoreError::Conflict { .. })) => {
                 let now = self.approval(id)?;
+                if now.authority_at(self.now()).is_some() {
+                    return Ok(None);
+                }
                 let (status, who) = (now.status_at(self.now()), now.decided_by.unwrap_or_default());
                 Err(refused(format!(
                     "the approval `{id}` is {status} by now ({who}), and waits for no answer"

@@ -1,10 +1,10 @@
 //! What an agent that was stopped is told about asking a person.
 
-use midrail_core::{Bypass, Decision, Effect, approval_key};
-use midrail_store::Approval;
+use midrail_core::{Decision, Effect, approval_key};
+use midrail_store::{Approval, Urgency};
 use serde_json::Value;
 
-use super::request::action_of;
+use super::request::{action_of, approver};
 use crate::engine::{Engine, EngineError};
 
 impl Engine {
@@ -24,14 +24,15 @@ impl Engine {
         }
         let policy = self.policy();
         let spec = &policy.get(decision.by.as_deref()?)?.spec;
-        let (ask, role) = match &spec.bypass {
-            Bypass::By(role) => (ask, role.clone()),
+        let autonomy = decision.autonomy.unwrap_or_default();
+        let of = |urgency| approver(spec, urgency, autonomy, policy.authorities()).ok();
+        let (ask, role) = match of(Urgency::Normal) {
+            Some(role) => (ask, role),
             // Without the rule for emergencies it is not worth an agent's while to look for one.
-            Bypass::Emergency if policy.authorities().emergency.is_some() => {
-                let role = policy.authorities().humans.first()?.clone();
-                (format!("{ask} --urgency emergency"), role)
+            None => {
+                policy.authorities().emergency.as_ref()?;
+                (format!("{ask} --urgency emergency"), of(Urgency::Emergency)?)
             }
-            Bypass::Never | Bypass::Emergency => return None,
         };
         match self.waiting(seq, &spec.id) {
             Ok(Some(waiting)) => Some(format!(

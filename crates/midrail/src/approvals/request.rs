@@ -66,16 +66,17 @@ impl Engine {
         };
         let policy = self.policy();
         let spec = policy.get(guardrail).map(|entry| &entry.spec);
-        let times = self.times(policy.authorities(), spec, &found.approver, ask.urgency);
-        let hastened = Approval {
-            urgency: ask.urgency,
-            justification: Some(self.masked_text(&ask.reason)?),
-            approvers: times.approvers,
-            timeout_s: found.timeout_s.or(Some(times.each_s)),
-            expires: found.expires.max(times.expires),
-            override_at: times.override_at,
-            ..found.clone()
-        };
+        let mut hastened = Approval { justification: Some(self.masked_text(&ask.reason)?), ..found.clone() };
+        // Asking once more does not give it more time.
+        if ask.urgency != found.urgency {
+            let times = self.times(policy.authorities(), spec, &found.approver, ask.urgency);
+            hastened.urgency = ask.urgency;
+            hastened.approvers = times.approvers;
+            hastened.timeout_s = found.timeout_s.or(Some(times.each_s));
+            hastened.hastened = found.hastened.or(Some(self.now()));
+            hastened.expires = found.expires.max(times.expires);
+            hastened.override_at = times.override_at;
+        }
         let act = Act::of("approval_hastened").in_session(&record.session);
         let record = self.administered(act.with("approval", serde_json::to_value(&hastened)?))?;
         let mut commit = Commit {
@@ -199,7 +200,7 @@ pub(super) fn action_of(record: &Record) -> String {
 
 /// The role that a request to lift a guardrail goes to, or why there is none. The less is left of the budgets, the
 /// more authority it takes.
-fn approver(
+pub(super) fn approver(
     spec: &Spec,
     urgency: Urgency,
     autonomy: Autonomy,
@@ -229,34 +230,27 @@ fn approver(
     }
 }
 
+/// Those who are told of a request when it is made. An urgent one is told to each authority when it is theirs; of an
+/// emergency all know at once.
 fn asks_for(approval: &Approval) -> Vec<NewNotice> {
+    match approval.urgency {
+        Urgency::Emergency => approval.approvers.iter().map(|role| asks(approval, role)).collect(),
+        Urgency::Normal | Urgency::Urgent => vec![asks(approval, approval.authority_on_record())],
+    }
+}
+
+/// What someone of a role is told of a request.
+pub(super) fn asks(approval: &Approval, role: &str) -> NewNotice {
     let who = approval.requested_by.as_deref().unwrap_or("an agent");
     let what = approval.tool.as_deref().unwrap_or("an action");
-    let to = if approval.approvers.is_empty() {
-        vec![approval.approver.clone()]
-    } else {
-        approval.approvers.clone()
-    };
-    let notice = |(turn, role): (usize, &String)| {
-        let later = u64::try_from(turn).unwrap_or(0).saturating_mul(approval.timeout_s.unwrap_or(0)) / 60;
-        // An urgent request goes from one to the next; everyone knows from the beginning when it comes to them.
-        let when = match approval.urgency {
-            Urgency::Urgent if turn > 0 => format!(", if nobody answers within {later} minutes"),
-            _ => String::new(),
-        };
-        NewNotice {
-            to: role.clone(),
-            kind: "approval".to_owned(),
-            message: format!(
-                "{who} asks to let `{what}` pass `{}` ({}{when}): {}",
-                approval.guardrail,
-                approval.urgency.word(),
-                approval.justification.as_deref().unwrap_or_default()
-            ),
-            body: json!({"approval": approval}),
-        }
-    };
-    to.iter().enumerate().map(notice).collect()
+    let why = approval.justification.as_deref().unwrap_or(&approval.reason);
+    let urgency = approval.urgency.word();
+    NewNotice {
+        to: role.to_owned(),
+        kind: "approval".to_owned(),
+        message: format!("{who} asks to let `{what}` pass `{}` ({urgency}): {why}", approval.guardrail),
+        body: json!({"approval": approval}),
+    }
 }
 
 /// Phrases that say nothing, whatever is asked for.

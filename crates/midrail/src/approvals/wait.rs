@@ -55,7 +55,7 @@ impl Engine {
         statuses: &[&str],
     ) -> Result<Approval, EngineError> {
         loop {
-            let approval = self.approval(id)?;
+            let approval = self.settle_request(id)?;
             let left = until.map_or(EVERY, |until| until.saturating_duration_since(Instant::now()));
             if !statuses.contains(&approval.status_at(self.now())) || left.is_zero() {
                 return Ok(approval);

@@ -4,11 +4,12 @@
 use std::collections::VecDeque;
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, PipeReader, Read};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,8 @@ use midrail_detect::secrets;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::Value;
+
+use crate::scripts::Exec;
 
 /// Bytes that are told of what a command printed, both streams together.
 const KEPT: usize = 32 << 10;
@@ -34,45 +37,194 @@ pub(crate) fn run(root: Option<&Path>, Run { command, timeout_ms }: &Run, key: &
     };
     let started = Instant::now();
     let timeout = Duration::from_millis(*timeout_ms);
-    let mut output = Tail::default();
-    match ended(root, command, timeout, &mut output) {
-        Ok(Some(status)) => Fact::Command(CommandEnd {
+    let mut streams = Streams { printed: vec![Source::new(SCANNED)], input: None, stop: None };
+    match ended(root, command, timeout, &mut streams) {
+        Ok(End::Exit(status)) => Fact::Command(CommandEnd {
             exit_code: status.code(),
-            output: told(&output, status.signal(), key),
+            output: told(streams.tail(0), status.signal(), key),
             took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         }),
-        Ok(None) => Fact::Unavailable(format!("it did not end within {timeout:?} and was stopped")),
+        Ok(End::OutOfTime | End::Stopped) => {
+            Fact::Unavailable(format!("it did not end within {timeout:?} and was stopped"))
+        }
         Err(error) => Fact::Unavailable(format!("it could not be run: {error}")),
     }
 }
 
-/// Waits for the end of a command and of what it printed. `None`: the time was up.
-fn ended(root: &Path, command: &str, timeout: Duration, output: &mut Tail) -> io::Result<Option<ExitStatus>> {
-    let (reader, writer) = io::pipe()?;
+/// What a command said that was given something to read.
+pub(crate) struct Heard {
+    /// The exit code. `None`: a signal ended it.
+    pub(crate) exit_code: Option<i32>,
+    /// What it printed on standard output. `None`: more than was allowed.
+    pub(crate) output: Option<Vec<u8>>,
+    /// What may be told of both streams.
+    pub(crate) told: String,
+}
+
+/// Gives a command something to read and hears what it says. It can be stopped from outside.
+pub(crate) fn converse(
+    root: &Path,
+    command: &str,
+    timeout: Duration,
+    input: &[u8],
+    limit: usize,
+    stop: &AtomicBool,
+    key: &[u8],
+) -> Result<Heard, String> {
+    let printed = vec![Source::new(limit), Source::new(SCANNED)];
+    let mut streams = Streams { printed, input: Some(input), stop: Some(stop) };
+    let status = match ended(root, command, timeout, &mut streams) {
+        Ok(End::Exit(status)) => status,
+        Ok(End::OutOfTime) => return Err(format!("it did not end within {timeout:?} and was stopped")),
+        Ok(End::Stopped) => return Err("it was stopped".to_owned()),
+        Err(error) => return Err(format!("it could not be run: {error}")),
+    };
+    let (output, errors) = (streams.tail(0), streams.tail(1));
+    let mut both = Tail { limit: SCANNED, ..Tail::default() };
+    for tail in [output, errors] {
+        both.is_cut |= tail.is_cut;
+        both.push(&tail.bytes.iter().copied().collect::<Vec<u8>>());
+    }
+    Ok(Heard {
+        exit_code: status.code(),
+        output: (!output.is_cut).then(|| output.bytes.iter().copied().collect()),
+        told: told(&both, status.signal(), key),
+    })
+}
+
+/// Bytes of each stream that a script gets to see.
+const SHOWN: usize = 1 << 20;
+
+/// Runs a command of a script. It can be stopped from outside.
+pub(crate) fn exec(root: &Path, command: &str, timeout: Duration, stop: &AtomicBool) -> Result<Exec, String> {
+    let printed = vec![Source::new(SHOWN), Source::new(SHOWN)];
+    let mut streams = Streams { printed, input: None, stop: Some(stop) };
+    let status = match ended(root, command, timeout, &mut streams) {
+        Ok(End::Exit(status)) => status,
+        Ok(End::OutOfTime) => {
+            return Err(format!("`{command}` did not end within {timeout:?} and was stopped"));
+        }
+        Ok(End::Stopped) => return Err(format!("`{command}` was stopped")),
+        Err(error) => return Err(format!("`{command}` could not be run: {error}")),
+    };
+    let text = |at: usize| {
+        let bytes: Vec<u8> = streams.tail(at).bytes.iter().copied().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    // As shells have it: a signal is told as 128 and its number.
+    let exit_code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(-1);
+    Ok(Exec { exit_code, stdout: text(0), stderr: text(1) })
+}
+
+/// What goes in and comes out of a command.
+struct Streams<'s> {
+    /// Both streams of output together, or each by itself.
+    printed: Vec<Source>,
+    input: Option<&'s [u8]>,
+    stop: Option<&'s AtomicBool>,
+}
+
+impl Streams<'_> {
+    fn tail(&self, index: usize) -> &Tail {
+        static NOTHING: Tail = Tail { bytes: VecDeque::new(), is_cut: false, limit: 0 };
+        self.printed.get(index).map_or(&NOTHING, |source| &source.tail)
+    }
+}
+
+/// One stream of output. At its end the pipe goes.
+struct Source {
+    pipe: Option<PipeReader>,
+    tail: Tail,
+}
+
+impl Source {
+    fn new(limit: usize) -> Self {
+        Source { pipe: None, tail: Tail { limit, ..Tail::default() } }
+    }
+
+    /// Opens the pipe, and gives the end to write to.
+    fn open(&mut self) -> io::Result<PipeWriter> {
+        let (reader, writer) = io::pipe()?;
+        self.pipe = Some(reader);
+        Ok(writer)
+    }
+}
+
+/// How it went with a command.
+enum End {
+    Exit(ExitStatus),
+    OutOfTime,
+    Stopped,
+}
+
+/// Waits for the end of a command and of what it printed.
+fn ended(root: &Path, command: &str, timeout: Duration, streams: &mut Streams<'_>) -> io::Result<End> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).current_dir(root).env_clear().envs(environment());
     shell.env("PWD", root).env("NO_COLOR", "1").env("TERM", "dumb");
-    shell.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
+    let Streams { printed, input, stop } = streams;
+    match printed.as_mut_slice() {
+        [both] => {
+            let writer = both.open()?;
+            shell.stdout(writer.try_clone()?).stderr(writer);
+        }
+        sources => {
+            let mut writers = sources.iter_mut().map(Source::open);
+            shell.stdout(writers.next().transpose()?.map_or_else(Stdio::null, Stdio::from));
+            shell.stderr(writers.next().transpose()?.map_or_else(Stdio::null, Stdio::from));
+        }
+    }
+    let mut feed = None;
+    shell.stdin(match input {
+        None => Stdio::null(),
+        Some(input) => {
+            let (reader, writer) = io::pipe()?;
+            rustix::io::ioctl_fionbio(&writer, true)?;
+            feed = Some((writer, *input));
+            Stdio::from(reader)
+        }
+    });
+    shell.process_group(0);
     let mut group = Group { child: shell.spawn()?, is_reaped: false };
     // The shell's ends of the pipe are closed here, or it would never come to its end.
     drop(shell);
 
-    let mut reader = Some(reader);
     let deadline = Instant::now().checked_add(timeout);
     let mut pause = Duration::from_millis(1);
     loop {
         let is_over = group.is_over()?;
-        read(&mut reader, output, if is_over { Duration::ZERO } else { pause })?;
+        let has_moved = write(&mut feed);
+        read(printed, if is_over { Duration::ZERO } else { pause })?;
         if is_over {
             // What it left running in its group is stopped with it.
-            return group.end().map(Some);
+            return group.end().map(End::Exit);
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             group.end()?;
-            return Ok(None);
+            return Ok(End::OutOfTime);
         }
-        pause = (pause * 2).min(PAUSE);
+        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            group.end()?;
+            return Ok(End::Stopped);
+        }
+        pause = if has_moved { Duration::from_millis(1) } else { (pause * 2).min(PAUSE) };
     }
+}
+
+/// Gives a command as much to read as it takes at once. At the end, or where it reads no more, the pipe is closed.
+fn write(feed: &mut Option<(PipeWriter, &[u8])>) -> bool {
+    let mut has_moved = false;
+    while let Some((pipe, rest)) = feed {
+        match pipe.write(rest) {
+            Ok(count) if count > 0 && count < rest.len() => *rest = rest.get(count..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            // It has all, or it closed its input: it is free to read nothing.
+            _ => *feed = None,
+        }
+        has_moved = true;
+    }
+    has_moved
 }
 
 /// A process and all that it started.
@@ -113,23 +265,32 @@ impl Drop for Group {
     }
 }
 
-/// Takes in what was printed, and waits for more no longer than a moment. At the end of the pipe the reader goes.
-fn read(reader: &mut Option<PipeReader>, output: &mut Tail, wait: Duration) -> io::Result<()> {
+/// Takes in what was printed, and waits for more no longer than a moment.
+fn read(sources: &mut [Source], wait: Duration) -> io::Result<()> {
     let started = Instant::now();
     let mut buffer = [0; 16 << 10];
     let mut left = wait;
-    while let Some(pipe) = reader {
+    while sources.iter().any(|source| source.pipe.is_some()) {
         let timeout = Timespec { tv_sec: 0, tv_nsec: left.subsec_nanos().into() };
-        let mut fds = [PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)];
-        match poll(&mut fds, Some(&timeout)) {
-            Ok(0) => return Ok(()),
-            Ok(_) => {}
-            Err(error) if error == rustix::io::Errno::INTR => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-        match pipe.read(&mut buffer)? {
-            0 => *reader = None,
-            count => output.push(buffer.get(..count).unwrap_or_default()),
+        let ready: Vec<bool> = {
+            let open = sources.iter().filter_map(|source| source.pipe.as_ref());
+            let mut fds: Vec<PollFd<'_>> =
+                open.map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)).collect();
+            match poll(&mut fds, Some(&timeout)) {
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                Err(error) if error == rustix::io::Errno::INTR => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+            fds.iter().map(|fd| !fd.revents().is_empty()).collect()
+        };
+        let open = sources.iter_mut().filter(|source| source.pipe.is_some());
+        for (source, is_ready) in open.zip(ready) {
+            let Some(pipe) = source.pipe.as_mut().filter(|_| is_ready) else { continue };
+            match pipe.read(&mut buffer)? {
+                0 => source.pipe = None,
+                count => source.tail.push(buffer.get(..count).unwrap_or_default()),
+            }
         }
         left = Duration::ZERO;
         // A command that never stops printing must not keep its deadline from being seen.
@@ -146,12 +307,14 @@ fn read(reader: &mut Option<PipeReader>, output: &mut Tail, wait: Duration) -> i
 struct Tail {
     bytes: VecDeque<u8>,
     is_cut: bool,
+    /// How much is kept.
+    limit: usize,
 }
 
 impl Tail {
     fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
-        if let Some(over) = self.bytes.len().checked_sub(SCANNED).filter(|over| *over > 0) {
+        if let Some(over) = self.bytes.len().checked_sub(self.limit).filter(|over| *over > 0) {
             self.bytes.drain(..over);
             self.is_cut = true;
         }
@@ -159,7 +322,7 @@ impl Tail {
 }
 
 /// What is told of an output: as plain text, without secrets, from the beginning of a line on.
-fn told(Tail { bytes, is_cut }: &Tail, signal: Option<i32>, key: &[u8]) -> String {
+fn told(Tail { bytes, is_cut, .. }: &Tail, signal: Option<i32>, key: &[u8]) -> String {
     let bytes: Vec<u8> = bytes.iter().copied().collect();
     let mut value = Value::String(plain(&String::from_utf8_lossy(&bytes)));
     let findings = secrets::scan_json(&value, key);

@@ -1,6 +1,7 @@
 //! What a git repository is at, read from its files. Git itself is not started: what a repository's configuration makes
 //! it do is not for a probe to run.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
@@ -98,7 +99,15 @@ impl Repository {
             Some(format!("{remote}/{}", merge.strip_prefix("refs/heads/").unwrap_or(merge)))
         });
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        Ok(GitState { branch, head, top: text(&self.top), common: text(&self.common), upstream })
+        Ok(GitState {
+            branch,
+            head,
+            top: text(&self.top),
+            common: text(&self.common),
+            upstream,
+            aliases: config.aliases(),
+            push_default: config.get("push", "", "default").map(str::to_owned),
+        })
     }
 
     /// The commit that a reference leads to. `None`: there is none yet.
@@ -204,6 +213,59 @@ impl Config {
         };
         self.0.iter().rev().find(fits).map(|entry| entry.3.as_str())
     }
+
+    /// The names for commands. The last one counts.
+    fn aliases(&self) -> BTreeMap<String, String> {
+        let all = self.0.iter().filter(|(section, sub, ..)| section == "alias" && sub.is_empty());
+        let mut aliases = BTreeMap::new();
+        for (_, _, name, body) in all {
+            if aliases.len() < MAX_ALIASES || aliases.contains_key(name) {
+                aliases.insert(name.clone(), told(body));
+            }
+        }
+        aliases
+    }
+}
+
+/// Names that are kept of one repository, and characters of what each stands for.
+const MAX_ALIASES: usize = 64;
+const MAX_ALIAS: usize = 300;
+
+/// Commands of git that change branches.
+const DEEDS: &[&str] = &[
+    "push",
+    "send-pack",
+    "commit",
+    "merge",
+    "pull",
+    "rebase",
+    "reset",
+    "branch",
+    "checkout",
+    "switch",
+    "cherry-pick",
+    "revert",
+    "am",
+    "update-ref",
+    "fetch",
+    "worktree",
+    "symbolic-ref",
+];
+
+/// What a name stands for, as far as it goes into records: no addresses, which can hold passwords, and of what starts
+/// other programs only what it asks of git.
+fn told(body: &str) -> String {
+    let words = body.split_whitespace();
+    if body.starts_with('!') {
+        let bare =
+            |word: &str| word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-').to_owned();
+        let deeds: Vec<String> = words.map(bare).filter(|word| DEEDS.contains(&word.as_str())).collect();
+        return format!("!{}", deeds.join(" ")).chars().take(MAX_ALIAS).collect();
+    }
+    let word = |word: &str| {
+        if word.contains("://") || word.contains('@') { "…".to_owned() } else { word.to_owned() }
+    };
+    words.map(word).collect::<Vec<_>>().join(" ").chars().take(MAX_ALIAS).collect()
 }
 
 /// A section's name, its subsection, and what stands behind the bracket.
@@ -323,6 +385,30 @@ mod tests {
                       \tmerge = refs/heads/\\\nmain\n[branch \"other\"]\nremote = no\n";
         write(&root, ".git/config", config);
         assert_eq!(at(&root).upstream.as_deref(), Some("up stream/main"));
+    }
+
+    #[test]
+    fn names_for_commands_are_read_without_what_nobody_should_see() {
+        let (_folder, root) = repository();
+        let config = "[alias]\n\tP = push\n\tship = \"push origin HEAD:main\" ; now\n\tp = push -f\n\
+                      \tmirror = push https://me:hunter2@host/x main\n\
+                      \tland = \"!f() { git merge main && TOKEN=hunter2 git push; }; f\"\n\tll = !ls -l\n\
+                      [push]\n\tdefault = matching\n[alias \"sub\"]\n\tx = push\n";
+        write(&root, ".git/config", config);
+        let state = at(&root);
+        let aliases: Vec<(&str, &str)> =
+            state.aliases.iter().map(|(name, body)| (name.as_str(), body.as_str())).collect();
+        assert_eq!(
+            aliases,
+            [
+                ("land", "!merge push"),
+                ("ll", "!"),
+                ("mirror", "push … main"),
+                ("p", "push -f"),
+                ("ship", "push origin HEAD:main"),
+            ]
+        );
+        assert_eq!(state.push_default.as_deref(), Some("matching"));
     }
 
     #[test]

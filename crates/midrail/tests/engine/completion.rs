@@ -63,8 +63,8 @@ fn commands_run_one_after_the_other_until_one_fails() {
     let ran = || fs::read_to_string(folder.path().join("ran")).unwrap_or_default().replace('\n', " ");
     assert!(stop(folder.path(), guardrail).reason.contains("`test -e good` exited with code 1"));
     assert_eq!(ran(), "1 ");
-    // Nothing changed: nothing runs.
-    assert!(stop(folder.path(), guardrail).reason.contains("have not changed since"));
+    // Nothing changed: what passed is not run again, and what failed is.
+    assert!(stop(folder.path(), guardrail).reason.ends_with("`test -e good` exited with code 1."));
     assert_eq!(ran(), "1 ");
     fs::write(folder.path().join("root/good"), "").unwrap();
     assert_eq!(stop(folder.path(), guardrail).effect, Effect::Allow);
@@ -82,10 +82,32 @@ fn a_to_do_list_and_what_was_told_outlive_a_process() {
         let result = midrail::ToolResult::ok("ok");
         engine(folder.path(), guardrail).session("s").decide(Event::after_tool("TodoWrite", args, result))
     };
-    tell("pending");
+    assert_eq!(tell("pending").feedback.len(), 1);
     assert!(stop(folder.path(), guardrail).reason.contains("write tests"));
-    assert_eq!(tell("in_progress").feedback.len(), 1);
     assert_eq!(tell("in_progress").feedback.len(), 0);
     tell("completed");
     assert_eq!(stop(folder.path(), guardrail).effect, Effect::Allow);
+}
+
+/// That what a command starts ends with it is held beside its probe.
+#[test]
+fn commands_of_both_kinds_are_bounded_and_show_no_secret() {
+    let secret = concat!("ghp_", "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("print.sh"), format!("echo {secret}; exit 1")).unwrap();
+    let tell = |run: &str| {
+        let guardrail =
+            format!("feedback: {{command: {{run: \"{run}\", timeout: 200ms}}, every_n_calls: 1}}");
+        let event = Event::after_tool("t", json!({}), midrail::ToolResult::ok("ok"));
+        engine(folder.path(), &guardrail).session("s").decide(event).feedback.concat()
+    };
+    let ask = |run: &str, timeout: &str| {
+        let guardrail = format!("completion: {{command: \"{run}\", timeout: {timeout}, when_changed: []}}");
+        stop(folder.path(), &guardrail).reason
+    };
+    for text in [tell("sh ../print.sh"), ask("sh ../print.sh", "1m")] {
+        assert!(text.contains("exited with code 1") && !text.contains(secret), "{text}");
+    }
+    assert!(tell("sleep 600").contains("could not be run"));
+    assert!(ask("sleep 600", "200ms").contains("It is not known whether `sleep 600` ends well"));
 }

@@ -34,6 +34,10 @@ impl Desk {
         Arc::new(engine.build().unwrap())
     }
 
+    pub(crate) fn clock_now(&self) -> jiff::Timestamp {
+        midrail::Clock::now(&*self.clock)
+    }
+
     /// Another look at the store.
     pub(crate) fn store(&self) -> SqliteStore {
         SqliteStore::open(self.path("midrail.db")).unwrap()

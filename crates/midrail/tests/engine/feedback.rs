@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use midrail::{Decision, Engine, Event, Files, ManualClock, ToolResult};
+use midrail::{Decision, Engine, Event, EventKind, Files, ManualClock, ToolResult};
 use serde_json::json;
 
 use crate::sessions::policy;
@@ -121,20 +121,64 @@ fn eight_providers_keep_their_rhythms_for_two_thousand_calls() {
     assert!(["ninety-seconds", "either", "bash"].iter().all(|name| count(name) > 50), "{counts:?}");
 }
 
-#[test]
-fn what_is_kept_stays_small() {
-    let (policy, source) = policy(PACK);
-    let engine = Arc::new(Engine::builder(policy, &source).build().unwrap());
+/// A session under everything that a definition can hold: what it keeps, slice by slice.
+fn sizes(calls: std::ops::Range<u32>, engine: &Arc<Engine>) -> BTreeMap<String, usize> {
     let session = engine.session("s");
-    let mut sizes = Vec::new();
-    for call in 0..600 {
+    let task = midrail::Task { token_budget: Some(1_000_000_000), ..Default::default() };
+    for call in calls {
         let (tool, ok) = script(call);
-        let result = if ok { ToolResult::ok("") } else { ToolResult::failed("no route") };
-        session.notify_result(tool, json!({"n": call}), result);
-        if call % 100 == 99 {
-            sizes.push(serde_json::to_string(&session.snapshot().unwrap()).unwrap().len());
+        let result = if ok { ToolResult::ok("") } else { ToolResult::failed(format!("no route {call}")) };
+        let usage = midrail::Usage { tokens: Some(u64::from(call)), ..Default::default() };
+        let event = Event::after_tool(tool, json!({"n": call, "path": format!("src/{call}.rs")}), result);
+        let mut event = Event { task: Some(task.clone()), usage: Some(usage), ..event };
+        if let Some(tool) = &mut event.tool {
+            tool.call_id = Some(format!("c-{call}"));
+        }
+        session.decide(event);
+        let todos: Vec<_> =
+            (0..call % 7).map(|i| json!({"content": format!("item {i}"), "status": "pending"})).collect();
+        session.decide(Event::after_tool("TodoWrite", json!({"todos": todos}), ToolResult::ok("")));
+        if call % 10 == 0 {
+            session.decide(Event::new(EventKind::BeforeStop));
         }
     }
-    let (first, last) = (sizes[0], sizes[5]);
-    assert!(last < first + 200, "{sizes:?}");
+    let snapshot = session.snapshot().unwrap();
+    snapshot.slices.iter().map(|(key, value)| (key.clone(), value.to_string().len())).collect()
+}
+
+#[test]
+fn nothing_that_is_kept_grows_with_the_number_of_calls() {
+    let pack = format!(
+        "{PACK}  - feedback: {{repeated_calls: {{}}}}\n  - feedback: {{no_progress: {{}}}}\n  - feedback: {{stale_plan: \
+         {{}}}}\n  - feedback: {{budget: {{}}}}\n  - completion: {{files: [a.txt], todos: none_open, also_after_tool: true}}\n"
+    );
+    let (policy, source) = policy(&pack);
+    let files = Arc::new(Files::world(BTreeMap::new()));
+    let engine = Arc::new(Engine::builder(policy, &source).files(files).build().unwrap());
+    let early = sizes(0..210, &engine);
+    let late = sizes(210..840, &engine);
+    assert_eq!(early.keys().collect::<Vec<_>>(), late.keys().collect::<Vec<_>>());
+    for (key, size) in &late {
+        // A count may have a digit more.
+        let grown = size.saturating_sub(early[key]);
+        assert!(grown <= 24 || size < &early[key], "{key}: {} became {size}", early[key]);
+    }
+}
+
+/// Takes minutes, so it is run by hand: `cargo test -p midrail --test engine -- --ignored --nocapture hundred`.
+#[test]
+#[ignore = "takes minutes"]
+fn a_hundred_thousand_calls_keep_no_more_than_a_thousand() {
+    let (policy, source) = policy(PACK);
+    let files = Arc::new(Files::world(BTreeMap::new()));
+    let engine = Arc::new(Engine::builder(policy, &source).files(files).build().unwrap());
+    let mut whole = Vec::new();
+    for part in 0..20 {
+        let started = std::time::Instant::now();
+        let sizes = sizes(part * 2_500..(part + 1) * 2_500, &engine);
+        whole.push((sizes.len(), sizes.values().sum::<usize>()));
+        println!("{} calls: {:?}, {:?}", (part + 1) * 5_000, started.elapsed(), whole.last());
+    }
+    let (first, last) = (whole[0], whole[19]);
+    assert!(first.0 == last.0 && last.1 < first.1 + 200, "{whole:?}");
 }

@@ -34,10 +34,7 @@ fn every_case_and_every_test_of_a_pack_passes() {
     let mut count = 0;
     for path in pages() {
         let text = fs::read_to_string(&path).unwrap();
-        let mut sets = read(&path, &text).unwrap_or_else(|report| panic!("{report}"));
-        for block in markdown_blocks(&text).filter(|block| !block.starts_with("cases:")) {
-            sets.extend(read(Path::new("pack.yaml"), block).unwrap());
-        }
+        let sets = read(&path, &text).unwrap_or_else(|report| panic!("{report}"));
         for result in sets.iter().flat_map(CaseSet::run) {
             assert!(result.is_good(), "{}: {}: {:#?}", path.display(), result.id, result.checks);
             count += 1;

@@ -11,6 +11,7 @@
 
 mod alerts;
 mod approvals;
+mod asking;
 mod cases;
 mod commands;
 mod completion;
@@ -22,8 +23,13 @@ mod guides;
 mod house;
 mod loading;
 mod notices;
+mod outside;
 mod people;
 mod reference;
+mod scripts;
 mod sessions;
+mod shadow;
+mod shipped;
 mod standing;
+mod streams;
 mod threads;

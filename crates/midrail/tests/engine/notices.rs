@@ -64,10 +64,10 @@ fn answer(mut stream: TcpStream, manner: Manner, bodies: &Mutex<Vec<Value>>) {
         if reader.read_line(&mut line).unwrap() == 0 || line == "\r\n" {
             break;
         }
-        head.push(line.trim_end().to_owned());
+        head.push(line.trim_end().to_ascii_lowercase());
     }
-    assert_eq!(head[0], "POST /hook?key=1 HTTP/1.1");
-    let length = head.iter().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
+    assert_eq!(head[0], "post /hook?key=1 http/1.1");
+    let length = head.iter().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
     let mut body = vec![0; length.parse().unwrap()];
     reader.read_exact(&mut body).unwrap();
     let body: Value = serde_json::from_slice(&body).unwrap();

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use midrail::store::Filter;
-use midrail::{Effect, Engine, SqliteStore};
+use midrail::{Effect, Engine, EngineError, SqliteStore};
 use serde_json::json;
 
 use crate::sessions::policy;
@@ -36,9 +37,9 @@ fn has(bytes: &[u8], text: &str) -> bool {
 fn a_key_opens_one_name_in_every_process_and_is_kept_nowhere() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other) = (engine(folder.path()), engine(folder.path()));
-    let key = one.add_approver("ann", &roles(&["architect"])).unwrap();
-    one.add_approver("bob", &roles(&["reviewer"])).unwrap();
+    let key = one.add_approver("ann", &roles(&["architect"]), None).unwrap();
     let person = other.person("ann", &format!("{key}\n")).unwrap();
+    one.add_approver("bob", &roles(&["reviewer"]), Some(&person)).unwrap();
     assert_eq!((person.name(), person.roles()), ("ann", &roles(&["architect"])[..]));
 
     let asked = one.session("s").check("deploy", json!({})).approval.unwrap();
@@ -55,8 +56,9 @@ fn a_key_opens_one_name_in_every_process_and_is_kept_nowhere() {
 fn a_wrong_key_tells_nothing_and_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(folder.path());
-    let key = engine.add_approver("ann", &roles(&["architect"])).unwrap();
-    let other = engine.add_approver("bob", &roles(&["reviewer"])).unwrap();
+    let key = engine.add_approver("ann", &roles(&["architect"]), None).unwrap();
+    let ann = engine.person("ann", &key).unwrap();
+    let other = engine.add_approver("bob", &roles(&["reviewer"]), Some(&ann)).unwrap();
     let told = |name: &str, key: &str| engine.person(name, key).unwrap_err().to_string();
     let wrong = told("ann", &other);
     assert_eq!(wrong.replace("ann", "eve"), told("eve", &other), "it does not tell which names there are");
@@ -71,14 +73,16 @@ fn a_wrong_key_tells_nothing_and_is_counted() {
 fn who_is_revoked_answers_nothing_and_the_name_gets_a_new_key() {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(folder.path());
-    let old = engine.add_approver("ann", &roles(&["architect"])).unwrap();
-    assert!(engine.add_approver("ann", &roles(&["reviewer"])).is_err(), "a name is given once");
-    assert!(engine.add_approver("eve", &[]).is_err());
-    assert!(engine.add_approver("eve", &roles(&[" "])).is_err());
-    engine.revoke_approver("ann").unwrap();
-    assert!(engine.revoke_approver("ann").is_err());
+    let old = engine.add_approver("ann", &roles(&["architect"]), None).unwrap();
+    let by = engine.person("ann", &old).unwrap();
+    let add = |name: &str, names: &[&str]| engine.add_approver(name, &roles(names), Some(&by));
+    assert!(add("ann", &["reviewer"]).is_err(), "a name is given once");
+    assert!(add("eve", &[]).is_err());
+    assert!(add("eve", &[" "]).is_err());
+    engine.revoke_approver("ann", Some(&by)).unwrap();
+    assert!(engine.revoke_approver("ann", Some(&by)).is_err());
     assert!(engine.person("ann", &old).is_err());
-    let new = engine.add_approver("ann", &roles(&["reviewer"])).unwrap();
+    let new = engine.add_approver("ann", &roles(&["reviewer"]), None).unwrap();
     assert!(engine.person("ann", &old).is_err());
     let ann = engine.person("ann", &new).unwrap();
     let asked = engine.session("s").check("deploy", json!({})).approval.unwrap();
@@ -92,4 +96,46 @@ fn who_is_revoked_answers_nothing_and_the_name_gets_a_new_key() {
     let revoked: Vec<bool> =
         engine.store().approvers().unwrap().iter().map(|approver| approver.revoked.is_some()).collect();
     assert_eq!(revoked.iter().filter(|is| **is).count(), 1);
+}
+
+#[test]
+fn only_the_first_approver_is_made_without_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(folder.path());
+    let person = |name: &str, key: &str| engine.person(name, key).unwrap();
+    let add = |name: &str, role: &str, by| engine.add_approver(name, &roles(&[role]), by);
+    let refused =
+        |result: Result<String, _>| result.map_err(|error: EngineError| error.to_string()).unwrap_err();
+    let first = person("first", &add("first", "reviewer", None).unwrap());
+    assert!(refused(add("eve", "human_operator", None)).contains("one of them has to say so"));
+    let rob = person("rob", &add("rob", "architect", Some(&first)).unwrap());
+    let why = refused(add("eve", "human_operator", Some(&rob)));
+    assert!(why.contains("`rob` answers as architect") && why.contains("`first`, who was first"), "{why}");
+    assert!(engine.revoke_approver("first", Some(&rob)).is_err());
+    assert!(engine.revoke_approver("first", None).is_err());
+    let olga = person("olga", &add("olga", "human_operator", Some(&first)).unwrap());
+    add("zoe", "human_operator", Some(&olga)).unwrap();
+    engine.revoke_approver("first", Some(&olga)).unwrap();
+    // Now the first of those who are left.
+    add("max", "reviewer", Some(&rob)).unwrap();
+    engine.revoke_approver("rob", Some(&rob)).unwrap();
+    let entries = engine.store().entries(&Filter::default()).unwrap();
+    assert!(entries.iter().any(|entry| entry.body.contains("\"by\":\"olga\"")), "who said so is on record");
+}
+
+#[test]
+fn of_two_who_want_to_be_the_first_one_is() {
+    for _ in 0..8 {
+        let folder = tempfile::tempdir().unwrap();
+        let engines = [engine(folder.path()), engine(folder.path())];
+        let added: Vec<bool> = thread::scope(|scope| {
+            let run = |(at, engine): (usize, &Arc<Engine>)| {
+                let (name, engine) = (format!("p{at}"), engine.clone());
+                scope.spawn(move || engine.add_approver(&name, &roles(&["human_operator"]), None).is_ok())
+            };
+            let running: Vec<_> = engines.iter().enumerate().map(run).collect();
+            running.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(added.iter().filter(|is| **is).count(), 1, "{added:?}");
+    }
 }

@@ -1,41 +1,18 @@
-//! What the verbs share: the engine under the rules that a request stands under, who sits at it, and how a request is told.
-
-use std::sync::Arc;
+//! What the verbs share: the engine that a request is answered in, and how a request is told.
 
 use jiff::Timestamp;
 use midrail::store::Approvals;
-use midrail::{
-    Approval, ApprovalKind, Engine, Event, EventKind, Load, Policy, PolicySource, SqliteStore,
-    policy_of_approval,
-};
+use midrail::{Approval, ApprovalKind, Engine, SqliteStore};
 use serde_json::{Value, json};
 
+use crate::desk;
 use crate::failure::Failure;
 use crate::output::{Style, short};
 
-/// The engine in which a request is answered: under the policy that made the request, wherever it is answered.
+/// The engine in which a request is answered, by its name.
 pub(super) fn of_request(store: SqliteStore, id: &str) -> Result<Engine, Failure> {
     let approval = find(&store, id)?;
-    let policy = policy_of_approval(&store, &approval)?;
-    of_policy(store, policy, &approval.session)
-}
-
-/// The engine of a policy that the store has kept, else of the folder that the session began in.
-pub(super) fn of_policy(
-    store: SqliteStore,
-    policy: Option<(Policy, PolicySource)>,
-    session: &str,
-) -> Result<Engine, Failure> {
-    let (policy, source) = match policy {
-        Some(found) => found,
-        None => {
-            let event = Event::new(EventKind::SessionStart).in_session(session);
-            let folder = midrail::folder_of(&store, &event)?;
-            let loaded = Load { folder, ..Load::default() }.load()?;
-            (loaded.policy, loaded.source)
-        }
-    };
-    Ok(Engine::builder(policy, &source).store(Arc::new(store)).build()?)
+    desk::of_request(store, &approval)
 }
 
 /// A request, by its name.

@@ -1,15 +1,16 @@
 //! `midrail approvals list`: what waits for people, and what they owe.
 
 use jiff::Timestamp;
-use midrail::store::{ApprovalFilter, Approvals};
+use midrail::store::ApprovalFilter;
 use midrail::{Approval, Policy};
 
 use super::desk;
+use crate::clock;
 use crate::exit::{self, Exit};
 use crate::failure::{Failure, count};
 use crate::input::{Packs, StoreFile};
 use crate::output::{Output, Style, short};
-use crate::table::{Table, cell, styled};
+use crate::table::{self, cell, styled};
 use crate::when;
 
 /// List the requests that wait for an answer, the latest at the end. Reviews that are owed stand on top.
@@ -38,8 +39,9 @@ pub(crate) struct Args {
 const STATES: [&str; 7] = ["pending", "override", "approved", "denied", "timed-out", "expired", "used"];
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
-    let store = args.store.read_only()?;
-    let now = Timestamp::now();
+    let store = args.store.to_list()?;
+    let now = clock::now();
+    crate::desk::settle(&args.store, &*store, now)?;
     let policy = args.mine_role.as_ref().map(|_| args.packs.here().load()).transpose()?;
     let policy = policy.map(|loaded| loaded.policy);
     let owed = store.approvals(&ApprovalFilter { needs_review: true, ..ApprovalFilter::default() })?;
@@ -50,39 +52,27 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     };
     rows.retain(|approval| args.overdue || args.wants(approval, policy.as_ref(), now));
     rows.reverse();
-    if output.is_json() {
-        for approval in &rows {
-            output.json(&desk::as_json(approval, now)?)?;
-        }
-        return Ok(Exit::Good);
-    }
     let paint = output.paint();
-    for approval in &owed {
-        output.line(owed_line(approval, now, paint))?;
-    }
-    if args.overdue {
-        if overdue.is_empty() {
-            output.line("no review is overdue")?;
+    if !output.is_json() {
+        for approval in &owed {
+            output.line(owed_line(approval, now, paint))?;
         }
-        return Ok(Exit::Good);
+        if !overdue.is_empty() && !args.overdue {
+            output.line("")?;
+        }
     }
-    if !overdue.is_empty() {
-        output.line("")?;
-    }
-    if rows.is_empty() {
-        output.line(if args.all { "nobody was asked yet" } else { "nothing waits for an answer" })?;
-        return Ok(Exit::Good);
-    }
-    let mut table =
-        Table::new(&["id", "status", "urgency", "for", "time left", "what", "asked by", "guardrail"]);
-    for approval in &rows {
-        table.row(row(approval, now));
-    }
-    for line in table.lines(paint, 0, output.width()) {
-        output.line(line)?;
+    let heads = ["id", "status", "urgency", "for", "time left", "what", "asked by", "guardrail"];
+    let nothing = match (args.overdue, args.all) {
+        (true, _) => "no review is overdue",
+        (false, true) => "nobody was asked yet",
+        (false, false) => "nothing waits for an answer",
+    };
+    if !args.overdue || output.is_json() || overdue.is_empty() {
+        let json = |approval: &Approval, output: &mut Output| output.json(&desk::as_json(approval, now)?);
+        table::print(&rows, &heads, nothing, |approval| row(approval, now), json, output)?;
     }
     let waiting = rows.iter().filter(|approval| approval.authority_at(now).is_some()).count();
-    if waiting > 0 && output.is_terminal() {
+    if waiting > 0 && output.is_terminal() && !output.is_json() {
         let text =
             format!("{} to answer; midrail approvals show ID tells all about one", count(waiting, "request"));
         output.line(paint.style(Style::Dim, text))?;

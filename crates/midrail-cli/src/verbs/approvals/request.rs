@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
     let entry = store.entry(args.seq)?.ok_or_else(|| no_record(&store, args.seq))?;
     let policy = policy_of_record(&store, args.seq)?;
-    let engine = desk::of_policy(store, policy, &entry.labels.session)?;
+    let engine = crate::desk::of_policy(store, policy, &entry.labels.session)?;
     let urgency: Urgency = args.urgency.parse().map_err(|error: UnknownUrgency| Failure::of(&error))?;
     let ask = Ask { seq: args.seq, guardrail: args.guardrail.clone(), reason: args.reason.clone(), urgency };
     let asked = engine.request(&ask)?;

@@ -6,6 +6,7 @@ use midrail::{Approval, SqliteStore};
 use serde_json::{Value, json};
 
 use super::desk;
+use crate::clock;
 use crate::decision::{field, subject};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -30,8 +31,9 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let store = args.store.read_only()?;
+    let now = clock::now();
+    crate::desk::settle(&args.store, &store, now)?;
     let approval = desk::find(&store, &args.id)?;
-    let now = Timestamp::now();
     let history = history(&store, &approval)?;
     if output.is_json() {
         let mut value = desk::as_json(&approval, now)?;

@@ -23,7 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
-    let engine = desk::of_request(args.store.read_only()?, &args.id)?;
+    let engine = desk::of_request(crate::desk::to_look_at(&args.store)?, &args.id)?;
     let approval = engine.wait(&args.id, args.timeout)?;
     let now = engine.now();
     let status = approval.status_at(now);

@@ -2,7 +2,7 @@
 
 use midrail::Record;
 use midrail::pack::diagnostic::visible;
-use midrail::store::{AuditLog, Entry, Filter, MAX_PAGE};
+use midrail::store::{Entry, Filter, MAX_PAGE};
 use serde_json::json;
 
 use super::Records;
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::StoreFile;
 use crate::output::{Output, Style, effect_style, short, without_nulls};
-use crate::table::{Table, cell, styled};
+use crate::table::{self, cell, styled};
 use crate::when;
 
 /// List recorded decisions, the latest at the end.
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
-    let store = args.store.read_only()?;
+    let store = args.store.to_list()?;
     let wanted = if args.limit == 0 { usize::MAX } else { args.limit };
     let mut filter = Filter { newest_first: true, ..args.records.filter() };
     let mut entries: Vec<Entry> = Vec::new();
@@ -38,25 +38,16 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         filter.after_seq = Some(last.seq);
         entries.extend(page);
     }
-    let mut table = Table::new(&["seq", "time", "session", "effect", "kind", "what", "by"]);
-    for entry in entries.iter().rev() {
+    entries.reverse();
+    let mut records = Vec::new();
+    for entry in entries {
         let record = entry.record()?;
-        if output.is_json() {
-            output.json(&as_json(entry, &record))?;
-        } else {
-            table.row(row(entry, &record));
-        }
+        records.push((entry, record));
     }
-    if output.is_json() {
-        return Ok(Exit::Good);
-    }
-    if table.is_empty() {
-        output.line("no such records")?;
-    } else {
-        for line in table.lines(output.paint(), 0, output.width()) {
-            output.line(line)?;
-        }
-    }
+    let heads = ["seq", "time", "session", "effect", "kind", "what", "by"];
+    let cells = |(entry, record): &(Entry, Record)| row(entry, record);
+    let json = |(entry, record): &(Entry, Record), output: &mut Output| output.json(&as_json(entry, record));
+    table::print(&records, &heads, "no such records", cells, json, output)?;
     Ok(Exit::Good)
 }
 

@@ -4,12 +4,12 @@ use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use midrail::pack::diagnostic::visible;
 use midrail::{Engine, Event, EventKind, Load, Reload, Reloader, SqliteStore, places};
 use midrail_doors::wire::{self, MAX_EVENT, WireError};
 
 use super::{Args, cache, print, refusal};
+use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input;
@@ -24,7 +24,8 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let store = Arc::new(store);
     let mut engine = Engine::builder(loaded.policy, &loaded.source)
         .own_places(input::own_places(store.path()))
-        .store(store.clone());
+        .store(store.clone())
+        .clock(clock::clock());
     if let Some(root) = &args.root {
         engine = engine.root(root);
     } else if let Some(here) = &here {
@@ -43,7 +44,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
                 if event.cwd.is_none() && args.root.is_none() {
                     event.cwd.clone_from(&here);
                 }
-                let decision = match (limits.apply(&mut event, &*store, Timestamp::now()), args.wait) {
+                let decision = match (limits.apply(&mut event, &*store, clock::now()), args.wait) {
                     (Err(error), _) => refusal(&error.into()),
                     (Ok(()), Some(at_most)) => engine.decide_and_wait(event.clone(), at_most),
                     (Ok(()), None) => engine.decide(event.clone()),

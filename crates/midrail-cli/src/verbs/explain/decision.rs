@@ -2,7 +2,7 @@
 
 use midrail::pack::diagnostic::visible;
 use midrail::store::AuditLog;
-use midrail::{Decision, Fact, FileState, Record};
+use midrail::{Decision, DeepEnd, Fact, FileState, HookAnswer, Record};
 use serde_json::{Value, json};
 
 use crate::decision::{self, field};
@@ -118,6 +118,14 @@ fn in_words(fact: &Fact) -> String {
             let branch = git.branch.as_deref().unwrap_or("no branch");
             format!("{branch} at {}", git.head.as_deref().map_or("no commit".into(), |head| short(head, 12)))
         }
+        Fact::Hook(end) => match &end.answer {
+            HookAnswer::Pass => "passes".to_owned(),
+            HookAnswer::Refuse { message, .. } => format!("refuses: {message}"),
+            HookAnswer::Replace { result, is_error: true } => format!("sends back: {}", short(result, 200)),
+            HookAnswer::Replace { result, .. } => format!("shows instead: {}", short(result, 200)),
+        },
+        Fact::Deep(DeepEnd::Answered(answer)) => format!("answered {answer}"),
+        Fact::Deep(DeepEnd::Late) => "nobody answered in time".to_owned(),
         Fact::Answer(value) => value.to_string(),
         Fact::Unavailable(why) => format!("not known: {why}"),
     }

@@ -1,5 +1,9 @@
 //! E-mail addresses whose `@` is spelled in another way: escaped by a program, or in words by a person.
 
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use aho_corasick::packed;
 use memchr::{memchr2_iter, memchr3_iter};
 use midrail_core::Confidence;
 
@@ -14,22 +18,37 @@ const ESCAPES: &[&str] = &["%40", "\\u0040", "\\x40", "&#64;", "&#064;", "&#x40;
 /// How people do. Other brackets mean something in code.
 const WORDS: &[&str] = &["[at]", "(at)"];
 
+/// How these begin, in either case, and three bytes long, so that the search can be quick.
+const BEGINNINGS: &[&str] = &[
+    "%40", "\\u0", "\\U0", "\\x4", "\\X4", "&#6", "&#0", "&#x", "&#X", "&co", "&cO", "&Co", "&CO", "[at",
+    "[aT", "[At", "[AT", "(at", "(aT", "(At", "(AT",
+];
+
 /// And the full stop.
 const DOTS: &[&[u8]] = &[b"[dot]", b"(dot)", b"[.]", b"(.)"];
 
-/// The addresses of a text, in order.
-pub(super) fn scan(text: &[u8], allowed: &Allowed) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = Vec::new();
-    // What is rare comes first: most texts have none of these bytes followed by such a one.
-    let escapes = memchr3_iter(b'%', b'&', b'\\', text).filter_map(|at| sign(text, at, ESCAPES, false));
-    let words = memchr2_iter(b'[', b'(', text).filter_map(|at| sign(text, at, WORDS, true));
-    let mut signs: Vec<(usize, usize, bool)> = escapes.chain(words).collect();
-    signs.sort_unstable();
-    for (start, end, is_word) in signs {
-        let hit = address(text, start, end, is_word, allowed);
-        hits.extend(hit.filter(|hit| hits.last().is_none_or(|last| last.end <= hit.start)));
+/// The signs that begin in a piece of a text, in order: where each begins and ends, and whether it is a word.
+pub(super) fn signs(text: &[u8], piece: Range<usize>) -> Vec<(usize, usize, bool)> {
+    static SEARCH: OnceLock<Option<packed::Searcher>> = OnceLock::new();
+    // Many bytes at once where the processor can. No beginning holds the first byte of another, so that none is missed.
+    if let Some(search) = SEARCH.get_or_init(|| packed::Searcher::new(BEGINNINGS)) {
+        // One that begins in the last bytes ends behind them.
+        let part = text.get(piece.start..text.len().min(piece.end + 2)).unwrap_or_default();
+        let places = search.find_iter(part).map(|found| piece.start + found.start());
+        return places.filter_map(|at| any_sign(text, at)).collect();
     }
-    hits
+    let part = text.get(piece.clone()).unwrap_or_default();
+    let escapes = memchr3_iter(b'%', b'&', b'\\', part);
+    let mut places: Vec<usize> = escapes.chain(memchr2_iter(b'[', b'(', part)).collect();
+    places.sort_unstable();
+    places.into_iter().filter_map(|at| any_sign(text, piece.start + at)).collect()
+}
+
+fn any_sign(text: &[u8], at: usize) -> Option<(usize, usize, bool)> {
+    match byte(text, at) {
+        b'[' | b'(' => sign(text, at, WORDS, true),
+        _ => sign(text, at, ESCAPES, false),
+    }
 }
 
 /// The sign that stands at a place: where it begins and ends.
@@ -43,7 +62,14 @@ fn sign(text: &[u8], at: usize, signs: &[&str], is_word: bool) -> Option<(usize,
     signs.iter().find(starts).map(|sign| (at, at + sign.len(), is_word))
 }
 
-fn address(text: &[u8], sign: usize, sign_end: usize, is_word: bool, allowed: &Allowed) -> Option<Hit> {
+/// The address whose sign begins and ends at two places.
+pub(super) fn address(
+    text: &[u8],
+    sign: usize,
+    sign_end: usize,
+    is_word: bool,
+    allowed: &Allowed,
+) -> Option<Hit> {
     let (mut at, mut start) = (sign, sign_end);
     // Blanks stand on both sides or on none: `call(at) next` is code.
     if is_word && byte_before(text, at) == b' ' && byte(text, start) == b' ' {

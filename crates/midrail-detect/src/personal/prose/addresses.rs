@@ -2,8 +2,8 @@
 
 use midrail_core::{Confidence, Severity};
 
-use super::super::candidates::{byte, byte_before, follows_word, is_word, run_end, run_start};
-use super::super::context::Context;
+use super::super::candidates::{byte, byte_before, follows_word, is_escape, is_word, run_end, run_start};
+use super::super::context::{BEFORE, Context};
 use super::street_words::{
     AFTER_NUMBER, BETWEEN, BOXES, CODE_ENDINGS, CODE_WORDS, ENDINGS, FIRST, HOME_WORDS, LAST, LAST_WEAK,
     UNITS,
@@ -113,9 +113,34 @@ fn home_after(text: &str, start: usize, end: usize) -> Option<usize> {
     if before.iter().any(u8::is_ascii_digit) {
         return None;
     }
+    if !may_follow_home(bytes, start) {
+        return None;
+    }
     let context = Context::nearest(bytes, start, end, 1);
     let rank = if context.has_key { 0 } else { 1 };
-    if context.has_within(HOME_WORDS, rank) { name_after(text, end) } else { None }
+    if context.has_within(HOME_WORDS.words, rank) { name_after(text, end) } else { None }
+}
+
+/// False where surely no word such as `lives` is one of the two words before a place: none begins in them as these do.
+fn may_follow_home(bytes: &[u8], start: usize) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80;
+    let farthest = start.saturating_sub(BEFORE);
+    let (mut at, mut words) = (start, 0);
+    while at > farthest && words < 2 {
+        let (here, before) = (byte_before(bytes, at), byte_before(bytes, at - 1));
+        at -= 1;
+        if !is_letter(here) {
+            continue;
+        }
+        let is_cut = at == farthest || !is_letter(before);
+        let is_hump = here.is_ascii_uppercase() && before.is_ascii_lowercase();
+        let may_start = is_cut || is_hump || at > 0 && is_escape(bytes, at - 1);
+        if may_start && HOME_WORDS.may_begin([here, byte(bytes, at + 1)]) {
+            return true;
+        }
+        words += usize::from(is_cut);
+    }
+    false
 }
 
 /// The end of the street whose name follows a house number.
@@ -245,6 +270,10 @@ fn word_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
 fn word_before(bytes: &[u8], end: usize) -> Option<(usize, usize)> {
     let stop = end - usize::from(byte_before(bytes, end) == b'.').min(end);
     static NAME_OR_SLASH: ByteSet = ByteSet::letters_and(b"'-/", true);
+    // No word ends here, as before most numbers in logs and lists.
+    if !NAME_OR_SLASH.has(byte_before(bytes, stop)) {
+        return None;
+    }
     let start = run_start(bytes, stop, LONGEST_WORD, |byte| NAME_OR_SLASH.has(byte));
     (start < stop && stop - start < LONGEST_WORD).then_some((start, end))
 }
@@ -262,11 +291,11 @@ fn is_one_of(word: &str, words: &WordList) -> bool {
 
 /// `5th`, `42nd`.
 fn is_ordinal(word: &str) -> bool {
-    if !matches!(word.as_bytes(), [_, _, .., b't' | b'd' | b'h']) {
-        return false;
-    }
-    let number = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    !number.is_empty() && matches!(word.strip_prefix(number), Some("st" | "nd" | "rd" | "th"))
+    matches!(
+        word.as_bytes(),
+        [.., number, b's', b't'] | [.., number, b'n' | b'r', b'd'] | [.., number, b't', b'h']
+            if !number.is_ascii_alphabetic()
+    )
 }
 
 fn is_capital(word: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Names of people, only where words make them likely: a title, a key, a greeting, a signature.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use aho_corasick::packed;
@@ -91,21 +92,41 @@ pub(in super::super) const LONGEST: usize = 64;
 /// The most words of a name.
 const MOST_WORDS: usize = 4;
 
-/// The names of a text, in order.
-pub(in super::super) fn scan(text: &str) -> Vec<Hit> {
-    static SEARCH: OnceLock<Search> = OnceLock::new();
-    let mut hits = Vec::new();
-    let mut add = |found: aho_corasick::Match| {
-        if let Some(trigger) = TRIGGERS.get(found.pattern().as_usize()) {
-            hits.extend(name_after(text, found.start(), found.end(), trigger));
+/// The longest trigger, in bytes.
+const LONGEST_TRIGGER: usize = 16;
+
+/// The names of a text, as far as it was searched.
+#[derive(Debug, Default)]
+pub(in super::super) struct Names {
+    /// In order.
+    pub(in super::super) hits: Vec<Hit>,
+    /// The end of the last trigger.
+    done: usize,
+}
+
+impl Names {
+    /// Adds the names whose triggers begin in a piece of the text. Pieces come in order.
+    pub(in super::super) fn scan(&mut self, text: &str, piece: Range<usize>) {
+        static SEARCH: OnceLock<Search> = OnceLock::new();
+        let from = piece.start.max(self.done);
+        // One that begins in the last bytes ends behind them.
+        let upto = text.len().min(piece.end + LONGEST_TRIGGER);
+        let part = text.as_bytes().get(from..upto).unwrap_or_default();
+        let mut add = |found: aho_corasick::Match| {
+            let (start, end) = (from + found.start(), from + found.end());
+            if start < piece.end
+                && let Some(trigger) = TRIGGERS.get(found.pattern().as_usize())
+            {
+                self.done = end;
+                self.hits.extend(name_after(text, start, end, trigger));
+            }
+        };
+        match SEARCH.get_or_init(Search::new) {
+            Search::Packed(search) => search.find_iter(part).for_each(&mut add),
+            Search::Plain(search) => search.find_iter(part).for_each(&mut add),
+            Search::None => {}
         }
-    };
-    match SEARCH.get_or_init(Search::new) {
-        Search::Packed(search) => search.find_iter(text).for_each(&mut add),
-        Search::Plain(search) => search.find_iter(text).for_each(&mut add),
-        Search::None => {}
     }
-    hits
 }
 
 /// The search for triggers: many bytes at once where the processor can, and a plain automaton where it cannot.
@@ -347,6 +368,12 @@ mod tests {
             .filter(|hit| hit.kind == "person-name")
             .map(|hit| &text[hit.start..hit.end])
             .collect()
+    }
+
+    #[test]
+    fn no_trigger_is_longer_than_is_searched_for() {
+        use super::{LONGEST_TRIGGER, TRIGGERS};
+        assert!(TRIGGERS.iter().all(|trigger| (3..=LONGEST_TRIGGER).contains(&trigger.text.len())));
     }
 
     #[test]

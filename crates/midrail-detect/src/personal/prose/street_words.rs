@@ -182,7 +182,7 @@ pub(super) static UNITS: WordList = WordList::new(&[
 ]);
 
 /// Words before an address, which do for a street without a word of its own: `lives at 172 Lindenhof 7`.
-pub(super) const HOME_WORDS: &[&str] = &[
+pub(super) static HOME_WORDS: WordList = WordList::new(&[
     "address",
     "adres",
     "adresa",
@@ -204,4 +204,4 @@ pub(super) const HOME_WORDS: &[&str] = &[
     "wohnhaft",
     "wohnt",
     "woont",
-];
+]);

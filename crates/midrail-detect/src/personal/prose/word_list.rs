@@ -4,8 +4,8 @@
 #[derive(Debug)]
 pub(super) struct WordList {
     pub(super) words: &'static [&'static str],
-    /// Each pair of first bytes, if they are of ASCII.
-    beginnings: Marks,
+    /// Each pair of first bytes, if they are of ASCII: for each first byte, a bit for each second one.
+    beginnings: Pairs,
     /// Each first byte, with a part of the length.
     first: Marks,
     /// Each last byte, with the rest of the length.
@@ -45,9 +45,33 @@ impl Marks {
     }
 }
 
+/// A set of pairs of bytes: for each first one, a bit for each second one, as far as five bits of both tell.
+#[derive(Debug, Clone, Copy)]
+struct Pairs([u32; 32]);
+
+impl Pairs {
+    const fn with(self, first: u8, seconds: u32) -> Self {
+        let Pairs(mut rows) = self;
+        let (mut left, mut row): (&mut [u32], u8) = (&mut rows, 0);
+        while let [bits, rest @ ..] = left {
+            if row == first & 31 {
+                *bits |= seconds;
+            }
+            row += 1;
+            left = rest;
+        }
+        Pairs(rows)
+    }
+
+    fn has(&self, first: u8, second: u8) -> bool {
+        let Pairs(rows) = self;
+        rows.get(usize::from(first & 31)).is_some_and(|row| row >> (second & 31) & 1 == 1)
+    }
+}
+
 impl WordList {
     pub(super) const fn new(words: &'static [&'static str]) -> Self {
-        let mut list = WordList { words, beginnings: Marks::NONE, first: Marks::NONE, last: Marks::NONE };
+        let mut list = WordList { words, beginnings: Pairs([0; 32]), first: Marks::NONE, last: Marks::NONE };
         let mut rest = words;
         while let [word, others @ ..] = rest {
             rest = others;
@@ -57,11 +81,10 @@ impl WordList {
             list.first = list.first.with(*first, word.len());
             list.last = list.last.with(*last, word.len() >> 2);
             list.beginnings = match word.as_bytes() {
-                #[expect(clippy::as_conversions, reason = "`From` is not for constants")]
-                [first, second, ..] if second.is_ascii() => list.beginnings.with(*first, *second as usize),
+                [first, second, ..] if second.is_ascii() => list.beginnings.with(*first, 1 << (*second & 31)),
                 [_, _, ..] => list.beginnings,
                 // A word of one letter may be followed by anything.
-                _ => list.beginnings.with(*first, 0).with(*first, 1).with(*first, 2).with(*first, 3),
+                _ => list.beginnings.with(*first, u32::MAX),
             };
         }
         list
@@ -70,7 +93,7 @@ impl WordList {
     /// False where a word that begins with two bytes of ASCII is surely not in the list, whatever its case.
     pub(super) fn may_begin(&self, bytes: [u8; 2]) -> bool {
         let [first, second] = bytes;
-        self.beginnings.has(first, usize::from(second))
+        self.beginnings.has(first, second)
     }
 
     /// False where an ASCII word is surely not in the list, whatever its case.
@@ -138,6 +161,9 @@ mod tests {
         }
         for beginning in ["a ", "A,", "La", "ST", "ul"] {
             assert!(LIST.may_begin([beginning.as_bytes()[0], beginning.as_bytes()[1]]), "{beginning}");
+        }
+        for beginning in ["li", "Le", "sa", "ue", ".a"] {
+            assert!(!LIST.may_begin([beginning.as_bytes()[0], beginning.as_bytes()[1]]), "{beginning}");
         }
         for word in ["", "b", "lan", "lanes", "stroet", "ut", "."] {
             assert!(!LIST.holds(word), "{word}");

@@ -1,5 +1,7 @@
 //! What is assigned to a name, in code, configuration, command lines, markup and query strings.
 
+use serde::{Deserialize, Serialize};
+
 use crate::byte_set::ByteSet;
 use crate::secrets::view::{View, word};
 
@@ -23,7 +25,7 @@ pub(crate) struct Value {
 }
 
 /// What ends a long value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Until {
     /// Whatever ends a value without quotes.
     Bare(Link),
@@ -55,7 +57,7 @@ impl Until {
 }
 
 /// What stands between a name and its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Link {
     /// `=`, `:=`, `=>` and the like.
     Equals,
@@ -82,26 +84,27 @@ pub(crate) const MAX_VALUE: usize = 400;
 pub(crate) fn parse(view: &View<'_>, keyword: usize, keyword_end: usize) -> Option<Value> {
     let name_start = name_start(view, keyword);
     let name_end = view.run(keyword_end, MAX_NAME, is_name);
-    // A name that goes on in words: `twilio auth token = …`, `var key string = …`.
-    let mut place = name_end;
+    link(view, name_start, name_end)
+        .or_else(|| linked_in_words(view, name_start, name_end))
+        .or_else(|| paired(view, name_start, name_end))
+}
+
+/// The value of a name that goes on in words: `twilio auth token = …`, `var key string = …`.
+fn linked_in_words(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
     let mut in_words = name_end;
     for _ in 0..2 {
-        let word = view.run(place, 4, is_blank);
-        let end = view.run(word, 24, is_name);
-        if word == place || end == word {
+        let word = view.run(in_words, 4, is_blank);
+        let end = if word == in_words { word } else { view.run(word, 24, is_name) };
+        if end == word {
             break;
         }
-        place = end;
         in_words = end;
     }
-    link(view, name_start, name_end)
-        .or_else(|| {
-            let may_link = in_words > name_end && may_link(view, in_words);
-            may_link.then(|| link(view, name_start, in_words)).flatten().filter(|value| {
-                value.link != Link::Space && value.link != Link::Markup && value.link != Link::Call
-            })
-        })
-        .or_else(|| paired(view, name_start, name_end))
+    if in_words == name_end || !may_link(view, in_words) {
+        return None;
+    }
+    link(view, name_start, in_words)
+        .filter(|value| value.link != Link::Space && value.link != Link::Markup && value.link != Link::Call)
 }
 
 /// A name and its value as two members: `"name": "DB_PASSWORD", "value": "…"`, `<key>password</key><string>…`.
@@ -212,6 +215,8 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
             return found(start, Link::Markup);
         }
         b'"' | b'\'' if operator > name_end && !closed => return found(operator, Link::Space),
+        // A word, as after most names: no sign of an assignment begins like one.
+        byte if byte.is_ascii_alphanumeric() => return spaced(view, name_start, name_end, operator),
         _ => {}
     }
     if view.starts_with(place, b"%3D") || view.starts_with(place, b"%3d") || view.starts_with(place, b"%3A") {
@@ -392,7 +397,15 @@ fn quoted_end(view: &View<'_>, from: usize, limit: usize, quote: u8, escaped: bo
 fn bare_end(view: &View<'_>, from: usize, limit: usize, link: Link) -> usize {
     let (mut place, bare) = (from, bare(link));
     loop {
-        place = view.run(place, limit.saturating_sub(place - from), |byte| bare.has(byte));
+        // The values of names within a value end where it does. Very many of them are not read again and again.
+        let (start, stop) = if link == Link::Space { (0, 0) } else { view.bare.get() };
+        let is_within = start <= place && place < stop;
+        let known = if is_within { stop.min(from + limit) } else { place };
+        let end = view.run(known, (from + limit).saturating_sub(known), |byte| bare.has(byte));
+        if link != Link::Space {
+            view.bare.set(if is_within { (start, stop.max(end)) } else { (place, end) });
+        }
+        place = end;
         if place + 4 >= from + limit || view.at(place) != Some(b'\\') || place == from {
             return place;
         }

@@ -3,11 +3,12 @@
 use super::Language;
 use super::Removal;
 use super::calls::{self, Decoder, Effect};
-use super::eval::{Args, MOST, Runner};
+use super::eval::{Args, Runner};
 use super::pure::{
     braces, characters, decoded, is_environment, is_home, join, member, module_name, reverse, split,
 };
 use super::value::{Piece, Text, Value};
+use super::world::MOST;
 
 /// Stands for a folder that the code makes for a while.
 const MADE: &str = "/tmp/made-by-this-code";

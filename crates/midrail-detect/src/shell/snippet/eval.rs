@@ -1,153 +1,14 @@
 //! Follows the expressions of a snippet, as far as its text tells, and notes what its calls do.
 
-use std::collections::BTreeMap;
-
+use super::Language;
 use super::calls::{self, Effect};
-use super::lex::{self, Kind, Part, Token};
+use super::lex::{Kind, Part, Token};
 use super::pure::{format, is_environment, is_home, is_keyword, member, number_of, reverse};
 use super::value::{Text, Value};
-use super::{Language, Snippet};
+use super::world::World;
 
 /// Expressions nested deeper than this are taken piece by piece.
 const DEEPEST: usize = 40;
-/// Code inside code (`exec("exec('…')")`) is followed this far.
-const DEEPEST_CODE: usize = 4;
-/// No more findings of one sort than this.
-pub(super) const MOST: usize = 256;
-
-/// What is known while a snippet is followed.
-pub(super) struct World {
-    pub(super) snippet: Snippet,
-    /// Variables, each with the size of its value.
-    variables: BTreeMap<String, (Value, usize)>,
-    /// Modules whose names are all imported: `from os import *`.
-    pub(super) stars: Vec<String>,
-    pub(super) is_connected: bool,
-    pub(super) hands_over: bool,
-    starts_shell: bool,
-    pub(super) has_fetched: bool,
-    pub(super) runs_unknown_code: bool,
-    /// It goes through all that lies below some folder.
-    pub(super) walks: bool,
-    /// Its database lies in memory, or is there for a while only.
-    pub(super) is_database_temporary: bool,
-    /// How many loops inside of expressions may still be looked at ahead of what they repeat.
-    loops: usize,
-    /// How many bytes may still be copied from variables: doubling a text again and again must end.
-    budget: usize,
-    depth: usize,
-}
-
-impl World {
-    pub(super) fn new(code: &str) -> Self {
-        World {
-            snippet: Snippet::default(),
-            variables: BTreeMap::new(),
-            stars: Vec::new(),
-            is_connected: false,
-            hands_over: false,
-            starts_shell: false,
-            has_fetched: false,
-            runs_unknown_code: false,
-            walks: false,
-            is_database_temporary: false,
-            loops: 64,
-            budget: 4 * code.len() + 256 * 1024,
-            depth: 0,
-        }
-    }
-
-    /// Draws the conclusions that need the whole snippet.
-    pub(super) fn finish(mut self) -> Snippet {
-        self.snippet.is_reverse_shell |= self.is_connected && (self.hands_over || self.starts_shell);
-        self.snippet.runs_downloaded_code |= self.has_fetched && self.runs_unknown_code;
-        self.snippet
-    }
-
-    /// Follows a piece of code.
-    pub(super) fn run(&mut self, language: Language, code: &str) {
-        if self.depth >= DEEPEST_CODE {
-            self.snippet.is_opaque |= !code.is_empty();
-            return;
-        }
-        self.depth += 1;
-        let tokens = lex::tokens(language, code);
-        let closings = closings(&tokens);
-        let mut runner = Runner { world: self, language, tokens: &tokens, closings: &closings };
-        let mut at = 0;
-        while at < tokens.len() {
-            at = runner.statement(at).max(at + 1);
-        }
-        self.depth -= 1;
-    }
-
-    pub(super) fn look_up(&mut self, name: &str) -> Option<Value> {
-        let (value, size) = self.variables.get(name)?;
-        if *size > self.budget {
-            return Some(Value::Unknown);
-        }
-        self.budget -= size;
-        Some(value.clone())
-    }
-
-    pub(super) fn set(&mut self, name: &str, value: Value) {
-        // Lists of lists of lists are no arguments, and copies of very deep ones would overflow the stack.
-        let value = if value.is_deeper_than(4) { Value::Unknown } else { value };
-        let size = value.size();
-        self.variables.insert(name.to_owned(), (value, size));
-    }
-
-    pub(super) fn command(&mut self, line: String) {
-        let program = line.split_ascii_whitespace().next().unwrap_or("").trim_matches(['"', '\'']);
-        let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-        self.starts_shell |= matches!(
-            name,
-            "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "cmd.exe" | "cmd" | "powershell" | "pwsh"
-        );
-        if self.snippet.commands.len() < MOST {
-            self.snippet.commands.push(line);
-        }
-    }
-
-    pub(super) fn host(&mut self, text: &str) {
-        let authority = text.split_once("://").map_or(text, |(_, rest)| rest);
-        let authority = authority.split(['/', '?', '#']).next().unwrap_or("");
-        let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
-        let is_host = !host.is_empty()
-            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
-        if is_host && self.snippet.hosts.len() < MOST && !self.snippet.hosts.iter().any(|known| known == host)
-        {
-            self.snippet.hosts.push(host.to_owned());
-        }
-    }
-}
-
-/// For each token that opens a bracket, the place of the one that closes it.
-fn closings(tokens: &[Token<'_>]) -> Vec<usize> {
-    let mut closings = vec![tokens.len(); tokens.len()];
-    let mut open: Vec<(usize, u8)> = Vec::new();
-    for (place, token) in tokens.iter().enumerate() {
-        match token.kind {
-            Kind::Mark(mark @ (b'(' | b'[' | b'{')) => open.push((place, mark)),
-            Kind::Mark(mark @ (b')' | b']' | b'}')) => {
-                let wanted = match mark {
-                    b')' => b'(',
-                    b']' => b'[',
-                    _ => b'{',
-                };
-                if open.last().is_some_and(|(_, mark)| *mark == wanted)
-                    && let Some((start, _)) = open.pop()
-                    && let Some(closing) = closings.get_mut(start)
-                {
-                    *closing = place;
-                }
-            }
-            _ => {}
-        }
-    }
-    closings
-}
-
 /// The arguments of a call: without names, and with.
 #[derive(Default)]
 pub(super) struct Args {
@@ -167,7 +28,7 @@ pub(super) struct Runner<'a, 'w> {
     pub(super) world: &'w mut World,
     pub(super) language: Language,
     pub(super) tokens: &'a [Token<'a>],
-    closings: &'a [usize],
+    pub(super) closings: &'a [usize],
 }
 
 impl<'a> Runner<'a, '_> {

@@ -10,6 +10,7 @@ mod statements;
 #[cfg(test)]
 mod tests;
 mod value;
+mod world;
 
 /// The languages that are looked into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +94,7 @@ pub struct Snippet {
 
 /// Looks into a snippet of code.
 pub fn look(language: Language, code: &str) -> Snippet {
-    let mut world = eval::World::new(code);
+    let mut world = world::World::new(code);
     world.run(language, code);
     world.finish()
 }

@@ -154,8 +154,8 @@ fn is_fetch_and_run(word: &str, rest: &str) -> bool {
             next.starts_with("iex") || next.starts_with("invoke-expression")
         })
     };
-    let names_a_host = rest.trim_start().get(..4).is_some_and(|start| start.eq_ignore_ascii_case("http"));
-    (is_fetch && (names_a_host || pipes_on()))
+    let names_a_host = || rest.trim_start().get(..4).is_some_and(|start| start.eq_ignore_ascii_case("http"));
+    (is_fetch && (names_a_host() || pipes_on()))
         || (is_run && rest.trim_start().starts_with(['(', '$', '"', '\'']))
 }
 
@@ -194,23 +194,23 @@ fn is_cmd(word: &str, rest: &str) -> bool {
     let word = word.strip_prefix('@').unwrap_or(word);
     let word = word
         .get(..word.len().saturating_sub(4))
-        .filter(|_| word.to_ascii_lowercase().ends_with(".exe"))
+        .filter(|name| word.get(name.len()..).is_some_and(|end| end.eq_ignore_ascii_case(".exe")))
         .unwrap_or(word);
     let is = |list: &[&str]| list.iter().any(|known| word.eq_ignore_ascii_case(known));
-    // The line is enough; a hostile one is not read again and again.
-    let line = rest.get(..rest.floor_char_boundary(256)).unwrap_or(rest);
-    let line = line.split(['\n', '&', '|', ';']).next().unwrap_or("");
     if is(WINDOWS_ONLY) {
         return true;
     }
+    if !is(SWITCHED) && !is(&["certutil", "reg"]) {
+        return false;
+    }
+    // The line is enough; a hostile one is not read again and again.
+    let line = rest.get(..rest.floor_char_boundary(256)).unwrap_or(rest);
+    let line = line.split(['\n', '&', '|', ';']).next().unwrap_or("");
     if word.eq_ignore_ascii_case("certutil") {
         return line.to_ascii_lowercase().contains("-urlcache");
     }
     if word.eq_ignore_ascii_case("reg") {
         return line.trim_start().get(..6).is_some_and(|start| start.eq_ignore_ascii_case("delete"));
-    }
-    if !is(SWITCHED) {
-        return false;
     }
     line.split_ascii_whitespace().any(|argument| {
         let switch = argument.strip_prefix('/').is_some_and(|name| {

@@ -12,8 +12,18 @@ use super::{Findings, start};
 /// Each verb may read to the end of its statement. A statement of very many verbs is given up: nobody writes it.
 const STEPS_FOR_EACH_TOKEN: usize = 16;
 
+/// The shortest word that does something by itself.
+const SHORTEST_DEED: usize = 4;
+
 /// Looks at one statement: its tokens without the one that ends it.
 pub(super) fn look(text: &str, tokens: &[Token], found: &mut Findings) {
+    // A short word by itself does nothing. Very many of them are passed over quickly.
+    if let [token] = tokens
+        && token.kind == Kind::Word
+        && token.end - token.start < SHORTEST_DEED
+    {
+        return;
+    }
     let statement = Statement::new(text, tokens);
     let first = tokens.iter().position(|token| token.kind != Kind::Mark(b'(')).unwrap_or(0);
     if statement.is_only_explained(first) || statement.is_definition() {
@@ -273,8 +283,11 @@ impl<'a> Statement<'a> {
     }
 
     fn is_any(&self, place: usize, words: &[&str]) -> bool {
-        self.kind(place) == Some(Kind::Word)
-            && words.iter().any(|word| self.spelling(place).eq_ignore_ascii_case(word))
+        if self.kind(place) != Some(Kind::Word) {
+            return false;
+        }
+        let spelling = self.spelling(place);
+        words.iter().any(|word| spelling.eq_ignore_ascii_case(word))
     }
 
     fn is_mark(&self, place: usize, mark: u8) -> bool {

@@ -3,7 +3,7 @@
 use super::strings::unquote;
 use super::{DELETE_TAILS, Statement, TAILS};
 use crate::sql::lex::{Kind, Lexer};
-use crate::sql::rules::{DROP_MODIFIERS, DROPPED, FUNCTIONS, MIGHTY_ROLES, RUNNERS};
+use crate::sql::words::{DROP_MODIFIERS, DROPPED, FUNCTIONS, MIGHTY_ROLES, RUNNERS};
 use crate::sql::{Findings, truth};
 
 impl Statement<'_> {

@@ -2,7 +2,7 @@
 
 use super::Statement;
 use crate::sql::lex::{Kind, Lexer};
-use crate::sql::rules::DROP_MODIFIERS;
+use crate::sql::words::DROP_MODIFIERS;
 use crate::sql::{Findings, truth};
 
 impl Statement<'_> {

@@ -165,8 +165,27 @@ fn an_output_has_its_form() {
     let decision = run.decide(&with(json!({"other": "hunter2"})));
     assert_eq!(decision.effect, Effect::Retry);
     assert!(!decision.reason.contains("hunter2"), "{}", decision.reason);
-    // At the end of a session there is no output to look at.
+    // At the end of a session what was said last counts.
+    assert!(run.decide(&end()).reason.contains("does not have the form"));
+    run.decide(&with(json!({"summary": 1})));
     assert_eq!(run.decide(&end()).effect, Effect::Allow);
+    // A sub-agent's output is not that of the run, and neither is that of an agent whom it is not about.
+    run.decide(&Event { parent: Some("main".into()), ..stop() });
+    assert_eq!(run.decide(&end()).effect, Effect::Allow);
+    let last = Event { output: Some(json!({})), ..end() };
+    assert_eq!(run.decide(&last).effect, Effect::Warn, "what comes with the end is the last");
+    let mut silent = run_of(json!({"output": {"schema": {"type": "object"}}}));
+    assert!(silent.decide(&end()).reason.contains("No output was seen"));
+}
+
+#[test]
+#[cfg(feature = "json-schema")]
+fn the_last_output_counts_also_where_nothing_was_checked() {
+    let mut run = run_of(json!({"output": {"schema": {"type": "object"}}}));
+    let time: jiff::Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+    let late = Event { time: Some(time), deadline: Some(time), output: Some(json!("prose")), ..stop() };
+    assert_eq!(said(&run.decide(&late)), "not checked: the deadline has passed");
+    assert_eq!(run.decide(&end()).effect, Effect::Warn);
 }
 
 #[test]
@@ -222,6 +241,8 @@ fn sub_agents_are_exempt_unless_the_pack_says_otherwise() {
     assert_eq!((decision.effect, said(&decision)), (Effect::Allow, "not checked: sub-agents are exempt"));
     let mut checked = run_of(json!({"files": ["a"], "sub_agents": "check"}));
     assert_eq!(checked.decide(&sub).effect, Effect::Retry);
+    let nobody = Event { parent: Some(String::new()), ..stop() };
+    assert_eq!(run_of(json!({"files": ["a"]})).decide(&nobody).effect, Effect::Retry);
 }
 
 #[test]
@@ -246,7 +267,31 @@ fn at_the_end_no_command_runs_and_its_last_outcome_counts() {
     assert!(run.decide(&end()).reason.contains("has not run on the files as they are"));
     let mut run = run_of(json!({"command": "make", "when_changed": []}));
     run.ends("make", 1, "");
+    assert_eq!(
+        run.decide(&end()).effect,
+        Effect::Allow,
+        "it never ran, and there are no files that it could tell of"
+    );
+    is_incomplete(&mut run, &["`make` exited with code 1"]);
+    assert!(run.decide(&end()).reason.contains("`make` exited with code 1 when it last ran."));
+    run.ends("make", 0, "");
+    is_complete(&mut run);
     assert_eq!(run.decide(&end()).effect, Effect::Allow);
+}
+
+#[test]
+fn a_command_that_failed_is_tried_again_and_one_that_passed_is_not() {
+    let mut run = run_of(json!({"command": "make"}));
+    run.ends("make", 2, "no database");
+    is_incomplete(&mut run, &["`make` exited with code 2", "no database"]);
+    assert!(!run.decide(&stop()).reason.contains("have not changed"), "it ran again");
+    let last = run.decide(&end()).reason;
+    assert!(last.contains("exited with code 2 when it last ran; the files have not changed since"), "{last}");
+    // The cause lay outside the files.
+    run.ends("make", 0, "");
+    is_complete(&mut run);
+    run.ends("make", 2, "");
+    is_complete(&mut run);
 }
 
 #[test]
@@ -263,7 +308,19 @@ fn between_calls_the_agent_is_told_what_changed() {
     assert!(run.succeed("Write", json!({})).feedback[0].contains("missing: a&lt;b."));
     let mut run = run.with_file("a<b", "");
     assert_eq!(run.succeed("Write", json!({})).feedback, [""; 0]);
-    assert_eq!(run.slice("under-test/told"), None);
+    assert_eq!(run.slice("under-test/told/session:s"), None);
+    // What a call tells of the list is told with that call.
+    let mut listed = run_of(json!({"todos": "none_open", "also_after_tool": true}));
+    let todos = |status: &str| json!({"todos": [{"content": "test", "status": status}]});
+    assert!(listed.succeed("TodoWrite", todos("pending")).feedback[0].contains("is open: test."));
+    assert_eq!(listed.succeed("TodoWrite", todos("completed")).feedback, [""; 0]);
+    // Each agent is told for itself.
+    let mut two = run_of(json!({"files": ["a"], "also_after_tool": true, "sub_agents": "check"}));
+    let by = |id: &str| Event {
+        agent: Some(midrail_core::Agent { id: Some(id.into()), ..Default::default() }),
+        ..Event::after_tool("Read", json!({}), ToolResult::ok("x"))
+    };
+    assert_eq!(["one", "two", "one"].map(|id| two.decide(&by(id)).feedback.len()), [1, 1, 0]);
     // Without the setting nothing is told.
     assert_eq!(run_of(json!({"files": ["a"]})).succeed("Read", json!({})).feedback, [""; 0]);
     // What is not looked at between calls may be complete.
@@ -279,11 +336,16 @@ fn settings_that_mean_nothing_are_refused() {
         (json!({"glob": "*", "at_least": 0}), "/at_least"),
         (json!({"all": [{"timeout": "1m"}]}), "/all/0/timeout"),
         (json!({"when_changed": ["*"]}), "/when_changed"),
+        (json!({"files": ["a", " "]}), "/files/1"),
         (json!({"all": [{"command": "a"}, {"command": "b"}, {"command": "c"}], "command": "d"}), ""),
     ] {
         let completion: Completion = serde_json::from_value(settings.clone()).unwrap();
         let Err(problems) = completion.compiled(&mut |_, _| None) else { panic!("{settings}") };
-        assert_eq!(problems.iter().map(|(at, _)| at.as_str()).collect::<Vec<_>>(), [at], "{settings}");
+        assert_eq!(
+            problems.iter().map(|problem| problem.at.as_str()).collect::<Vec<_>>(),
+            [at],
+            "{settings}"
+        );
         // As a guardrail of its own it fails closed.
         let decision = Run::on(Arc::new(completion), ASKED.to_vec()).decide(&stop());
         assert_eq!(decision.effect, Effect::Block);
@@ -313,4 +375,27 @@ fn a_result_that_is_not_known_to_be_good_tells_nothing() {
     let mut run = run_of(json!({"files": ["a"], "also_after_tool": true}));
     let unknown = Event::after_tool("Read", json!({}), ToolResult::default());
     assert_eq!(run.decide(&unknown).feedback, [""; 0]);
+}
+
+#[test]
+fn what_is_needed_is_told_with_its_alternatives() {
+    let told = |settings: Value| {
+        let completion: Completion = serde_json::from_value(settings).unwrap();
+        completion.compiled(&mut |_, _| None).unwrap().summary()
+    };
+    let settings =
+        json!({"files": ["a", "b"], "any": [{"command": "make"}, {"files": ["c"], "todos": "none_open"}]});
+    assert_eq!(
+        told(settings).as_deref(),
+        Some(
+            "Before you stop, this is needed: `a`, `b`; one of these (`make` to end well, or `c`; no open item on the \
+             to-do list)."
+        )
+    );
+    assert_eq!(told(json!({"any": [{"files": ["a"]}]})).unwrap(), "Before you stop, this is needed: `a`.");
+    for nothing in [json!({}), json!({"all": []}), json!({"any": [{"files": ["a"]}, {}]})] {
+        assert_eq!(told(nothing.clone()), None, "{nothing}");
+        assert!(serde_json::from_value::<Completion>(nothing).unwrap().is_empty());
+    }
+    assert!(!serde_json::from_value::<Completion>(json!({"all": [{}, {"glob": "*"}]})).unwrap().is_empty());
 }

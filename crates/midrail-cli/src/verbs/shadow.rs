@@ -1,0 +1,124 @@
+//! `midrail shadow report`: what guardrails in shadow mode would have done.
+
+use jiff::Timestamp;
+use midrail::shadow::{ShadowQuery, ShadowReport, Shadowed, shadow_report};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, count};
+use crate::input::StoreFile;
+use crate::output::{Output, Style, short};
+use crate::table::{Table, cell};
+use crate::when;
+
+/// What guardrails in shadow mode would have done.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// What would have been stopped, how often, by which guardrail, with examples
+    Report(Report),
+}
+
+#[derive(Debug, clap::Args)]
+struct Report {
+    /// Decisions at or after this time: 2026-11-01, 2026-11-01T08:00:00Z, 7d, 12h, 30m
+    #[arg(long, value_name = "TIME", value_parser = when::parse)]
+    since: Option<Timestamp>,
+    /// Decisions before this time
+    #[arg(long, value_name = "TIME", value_parser = when::parse)]
+    until: Option<Timestamp>,
+    /// This guardrail alone
+    #[arg(long, value_name = "ID")]
+    guardrail: Option<String>,
+    /// Examples of each guardrail
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    examples: usize,
+    #[command(flatten)]
+    store: StoreFile,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
+    let Verb::Report(args) = &args.verb;
+    let store = args.store.read_only()?;
+    let query = ShadowQuery {
+        since: args.since,
+        until: args.until,
+        guardrail: args.guardrail.clone(),
+        examples: args.examples,
+    };
+    let report = shadow_report(&store, &query, &mut |_| {})?;
+    if output.is_json() {
+        output.json(&report)?;
+    } else {
+        print(&report, output)?;
+    }
+    Ok(Exit::Good)
+}
+
+fn print(report: &ShadowReport, output: &mut Output) -> Result<(), Failure> {
+    let paint = output.paint();
+    if report.guardrails.is_empty() {
+        output.line(format!(
+            "no guardrail spoke in shadow mode in {}",
+            count(usize::try_from(report.decisions).unwrap_or(usize::MAX), "decision")
+        ))?;
+        return output.line("put one there with `mode: shadow`, in a pack or beside a guardrail");
+    }
+    output.line(format!(
+        "{} of {} would have been stricter",
+        paint.style(Style::Strong, report.stricter.to_string()),
+        count(usize::try_from(report.decisions).unwrap_or(usize::MAX), "decision"),
+    ))?;
+    output.line("")?;
+    let mut table =
+        Table::new(&["guardrail", "asked", "objected", "would stop", "sessions", "failed", "most often"]);
+    for shadowed in &report.guardrails {
+        table.row(vec![
+            cell(short(&shadowed.guardrail, 40)),
+            cell(shadowed.asked.to_string()),
+            cell(shadowed.objections().to_string()),
+            cell(format!("{} ({})", shadowed.stopped, share(shadowed.stopped, shadowed.asked))),
+            cell(shadowed.sessions.to_string()),
+            cell(shadowed.failed.to_string()),
+            cell(most_often(shadowed)),
+        ]);
+    }
+    for line in table.lines(paint, 0, output.width()) {
+        output.line(line)?;
+    }
+    for shadowed in report.guardrails.iter().filter(|shadowed| !shadowed.examples.is_empty()) {
+        output.line("")?;
+        output.line(paint.style(Style::Strong, short(&shadowed.guardrail, 40)))?;
+        for example in &shadowed.examples {
+            output.line(format!(
+                "  #{:<5} {}  {}  {}  {}",
+                example.seq,
+                paint.style(Style::Dim, when::full(example.time)),
+                example.effect,
+                short(&example.what, 30),
+                short(&example.reason, 200),
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn share(part: u64, whole: u64) -> String {
+    match part.saturating_mul(100).checked_div(whole) {
+        Some(0) if part > 0 => "<1%".to_owned(),
+        Some(share) => format!("{share}%"),
+        None => "-".to_owned(),
+    }
+}
+
+/// What it would have stopped most often.
+fn most_often(shadowed: &Shadowed) -> String {
+    let mut tools: Vec<(&String, &u64)> = shadowed.tools.iter().collect();
+    tools.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let names = tools.iter().take(3).map(|(tool, count)| format!("{} {count}", short(tool, 24)));
+    names.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,77 @@
+//! Guardrails in JavaScript, and the verbs around them, as people use them.
+
+use serde_json::json;
+
+use crate::world::{World, after, before};
+
+const REFUSES: &str = "export default { input: () => ({ allowed: false, message: 'NAME says no' }) };";
+
+fn refuses(name: &str) -> String {
+    REFUSES.replace("NAME", name)
+}
+
+#[test]
+fn the_project_and_the_user_are_both_heard() {
+    let world = World::with_pack("pack: p\n");
+    world.write(
+        ".midrail/guardrails.js",
+        "export default { output: (ctx) => ({ override: true, result: ctx.result.content + ' project' }) };",
+    );
+    world.write(
+        "../config/midrail/guardrails.js",
+        "export default { output: (ctx) => ({ override: true, result: ctx.result.content + ' user' }) };",
+    );
+    let shown = || world.feed(&["check", "--json"], after("t", json!({}), "zero").to_string()).code(0).json();
+    assert_eq!(shown()["content"], "zero project user");
+    // A project does not switch the user's script off.
+    world.write(".midrail/pack.yaml", "pack: p\nscripts: {enabled: false}\n");
+    assert_eq!(shown()["content"], "zero user");
+    let off = "pack: p\nguardrails:\n  - {id: user-script, enabled: false, effect: block}\n";
+    world.write(".midrail/pack.yaml", off);
+    world.run(&["lint"]).code(1).says("is the id of a script");
+}
+
+#[test]
+fn scripts_of_a_neighbour_are_read_where_a_pack_allows_it() {
+    let world = World::with_pack("pack: p\n");
+    world.write(".deft/guardrails.js", refuses("deft"));
+    world.check(&before("t", json!({}))).code(0);
+    world.write(".midrail/pack.yaml", "pack: p\nscripts: {deft: true}\n");
+    world.check(&before("t", json!({}))).code(2).says("deft says no");
+    world.write(".deft/config.json", r#"{"guardrails": {"enabled": false}, "other": 1}"#);
+    world.check(&before("t", json!({}))).code(0);
+    world.write(".deft/config.json", r#"{"guardrails": {"failMode": "open"}}"#);
+    world.write(".deft/guardrails.js", "export default { input: () => { throw 1 } };");
+    world.check(&before("t", json!({}))).code(0);
+}
+
+#[test]
+fn authors_run_a_hook_and_print_the_types() {
+    let world = World::new();
+    world.write("mine.js", "export default { input: (ctx) => { console.log('args', ctx.tool.args); return { allowed: false, message: 'no', suggestion: 'ask' }; } };");
+    let event = world.write("event.json", before("deploy", json!({"to": "prod"})).to_string());
+    let run = world.run(&["script", "run", "mine.js", "--event", &event]).code(2);
+    run.says("console").says("refuses  no").says("suggests ask").says("leads to block");
+    let json = world.run(&["script", "run", "mine.js", "--event", &event, "--json"]).code(2).json();
+    assert_eq!(json["answer"]["answer"]["refuse"]["message"], "no");
+    world.run(&["script", "types"]).code(0).says("export interface InputContext");
+    let stop = world.write("stop.json", r#"{"kind":"before_stop"}"#);
+    world.run(&["script", "run", "mine.js", "--event", &stop]).code(1).complains("no hook is asked");
+}
+
+#[test]
+fn the_shadow_report_shows_what_would_have_been_stopped() {
+    let world = World::with_pack(
+        "pack: p\nguardrails:\n  - {id: careful, tools: 'deploy*', effect: block, mode: shadow, reason: not today}\n",
+    );
+    for tool in ["deploy", "deploy", "read"] {
+        world.check(&before(tool, json!({}))).code(0);
+    }
+    let report = world.run(&["shadow", "report"]).code(0);
+    report.says("2 of 3 decisions would have been stricter").says("careful").says("not today");
+    let json = world.run(&["shadow", "report", "--examples", "1", "--json"]).code(0).json();
+    assert_eq!(json["guardrails"][0]["stopped"], 2);
+    assert_eq!(json["guardrails"][0]["examples"].as_array().unwrap().len(), 1);
+    let none = world.run(&["shadow", "report", "--guardrail", "other"]).code(0);
+    none.says("no guardrail spoke in shadow mode");
+}

@@ -1,0 +1,166 @@
+//! How much can go wrong with a tool, and how long the guardrails that ask outside are waited for because of it.
+
+use crate::effect::Effect;
+use crate::event::{Event, EventKind, Risk};
+use crate::glob;
+
+/// The risks of tools, and what follows from them for guardrails that take their time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Routing {
+    /// The risk of tools, by name or glob pattern: one list for each pack.
+    pub tools: Vec<Vec<(String, Risk)>>,
+    /// What follows from low risk.
+    pub low: Tier,
+    /// What follows from medium risk. Tools that nobody lists have it.
+    pub medium: Tier,
+    /// What follows from high risk.
+    pub high: Tier,
+    /// What follows from critical risk.
+    pub critical: Tier,
+    /// Milliseconds that texts of the model wait where a tool of high risk or above is at hand.
+    pub model_wait_ms: u64,
+}
+
+/// What follows from a risk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tier {
+    /// Milliseconds that are waited for an answer. 0: the event goes on, and the answer counts for the next one.
+    pub wait_ms: u64,
+    /// What follows where no answer came in that time.
+    pub then: Effect,
+    /// Guardrails that are asked about such calls, whatever else they are asked about.
+    pub require: Vec<String>,
+}
+
+impl Default for Routing {
+    fn default() -> Self {
+        let tier = |wait_ms, then| Tier { wait_ms, then, require: Vec::new() };
+        Routing {
+            tools: Vec::new(),
+            low: tier(0, Effect::Allow),
+            medium: tier(100, Effect::Allow),
+            high: tier(200, Effect::Escalate),
+            critical: tier(200, Effect::Halt),
+            model_wait_ms: 100,
+        }
+    }
+}
+
+/// How long somebody is waited for, and what follows where they do not answer in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Milliseconds. 0: nobody waits.
+    pub wait_ms: u64,
+    /// The step of the ladder.
+    pub then: Effect,
+}
+
+impl Routing {
+    /// How much can go wrong with a tool: the highest that any pack says. In a pack a tool that is listed by its name has
+    /// that risk, else the highest of the patterns that fit.
+    pub fn risk_of(&self, tool: &str) -> Risk {
+        let of = |tools: &Vec<(String, Risk)>| {
+            let named = tools.iter().find(|(name, _)| name == tool);
+            let fitting = || tools.iter().filter(|(pattern, _)| glob::name_matches(pattern, tool));
+            named.map(|(_, risk)| *risk).or_else(|| fitting().map(|(_, risk)| *risk).max())
+        };
+        self.tools.iter().filter_map(of).max().unwrap_or(Risk::Medium)
+    }
+
+    /// What follows from a risk.
+    pub fn tier(&self, risk: Risk) -> &Tier {
+        match risk {
+            Risk::Low => &self.low,
+            Risk::Medium => &self.medium,
+            Risk::High => &self.high,
+            Risk::Critical => &self.critical,
+        }
+    }
+
+    /// The highest risk of the tools that an event speaks of: the one that is called, or those at hand.
+    pub fn highest(&self, event: &Event) -> Option<Risk> {
+        match event.tool_name() {
+            Some(tool) => Some(self.risk_of(tool)),
+            None => event.available_tools.as_deref()?.iter().map(|tool| self.risk_of(tool)).max(),
+        }
+    }
+
+    /// Whether a guardrail has to be asked about a call of this tool.
+    pub(crate) fn requires(&self, id: &str, kind: EventKind, tool: Option<&str>) -> bool {
+        let tiers = [&self.low, &self.medium, &self.high, &self.critical];
+        if kind != EventKind::BeforeTool || tiers.iter().all(|tier| tier.require.is_empty()) {
+            return false;
+        }
+        let requires = |tier: &Tier| tier.require.iter().any(|required| required == id);
+        match tool {
+            Some(tool) => requires(self.tier(self.risk_of(tool))),
+            // A call of no known tool might be of any.
+            None => tiers.into_iter().any(requires),
+        }
+    }
+
+    /// How long an event waits for guardrails that take their time.
+    pub fn patience(&self, event: &Event) -> Patience {
+        let of = |tier: &Tier| Patience { wait_ms: tier.wait_ms, then: tier.then };
+        match event.kind {
+            EventKind::BeforeTool | EventKind::AfterTool => {
+                of(self.tier(self.highest(event).unwrap_or(Risk::Medium)))
+            }
+            EventKind::BeforeModel | EventKind::ModelChunk | EventKind::AfterModel => {
+                let is_grave = self.highest(event).is_some_and(|risk| risk >= Risk::High);
+                Patience { wait_ms: if is_grave { self.model_wait_ms } else { 0 }, then: Effect::Allow }
+            }
+            EventKind::SessionStart
+            | EventKind::SessionEnd
+            | EventKind::BeforeHandoff
+            | EventKind::AfterHandoff
+            | EventKind::OnError
+            | EventKind::BeforeStop
+            | EventKind::ApprovalDecided
+            | EventKind::Restored
+            | EventKind::Administered => of(&self.medium),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(tool: &str) -> Event {
+        let mut event = Event::new(EventKind::BeforeTool);
+        event.tool = serde_json::from_value(serde_json::json!({"name": tool})).unwrap();
+        event
+    }
+
+    #[test]
+    fn a_name_counts_before_patterns_and_the_highest_pattern_before_others() {
+        let routing = Routing {
+            tools: vec![
+                vec![
+                    ("db.*".into(), Risk::High),
+                    ("*.drop".into(), Risk::Critical),
+                    ("db.read".into(), Risk::Low),
+                ],
+                // Another pack does not lower it.
+                vec![("db.drop".into(), Risk::Low)],
+            ],
+            ..Routing::default()
+        };
+        assert_eq!(routing.risk_of("db.read"), Risk::Low);
+        assert_eq!(routing.risk_of("db.drop"), Risk::Critical);
+        assert_eq!(routing.risk_of("db.write"), Risk::High);
+        assert_eq!(routing.risk_of("other"), Risk::Medium);
+        assert_eq!(routing.patience(&call("db.read")), Patience { wait_ms: 0, then: Effect::Allow });
+        assert_eq!(routing.patience(&call("db.drop")), Patience { wait_ms: 200, then: Effect::Halt });
+    }
+
+    #[test]
+    fn texts_wait_where_a_grave_tool_is_at_hand() {
+        let routing = Routing { tools: vec![vec![("x".into(), Risk::High)]], ..Routing::default() };
+        let mut event = Event::new(EventKind::BeforeModel);
+        assert_eq!(routing.patience(&event).wait_ms, 0);
+        event.available_tools = Some(vec!["y".into(), "x".into()]);
+        assert_eq!(routing.patience(&event).wait_ms, 100);
+    }
+}

@@ -1,0 +1,74 @@
+//! Events in the words of a gateway: `event_type`, `text_content`, `tool_name`, `tool_args` and a payload around them.
+
+use serde_json::{Map, Value, json};
+
+/// Words that only such events have.
+const WORDS: [&str; 4] = ["\"event_type\"", "\"text_content\"", "\"tool_name\"", "\"tool_args\""];
+
+/// Whether a text may be such an event.
+pub(crate) fn may_be(text: &str) -> bool {
+    WORDS.iter().any(|word| text.contains(word))
+}
+
+/// The same event in the words of the wire. What says the same in both is left as the wire has it.
+pub(crate) fn translate(event: &mut Map<String, Value>) {
+    let kind = event.remove("event_type");
+    if let Some(kind) = kind {
+        event.entry("kind").or_insert(kind);
+    }
+    if let Some(Value::Object(payload)) = event.remove("payload") {
+        for name in ["last_assistant", "available_tools"] {
+            if let Some(value) = payload.get(name) {
+                event.entry(name).or_insert(value.clone());
+            }
+        }
+        if let Some(Value::String(scope)) = payload.get("task_scope") {
+            event.entry("task").or_insert(json!({"goal": scope}));
+        }
+        event.entry("payload").or_insert(Value::Object(payload));
+    }
+    let (name, args) = (event.remove("tool_name"), event.remove("tool_args"));
+    if let Some(name) = name {
+        let args = args.filter(|args| !args.is_null()).unwrap_or_else(|| json!({}));
+        event.entry("tool").or_insert(json!({"name": name, "args": args}));
+    }
+    let is_result = event.get("kind").and_then(Value::as_str).is_some_and(|kind| RESULTS.contains(&kind));
+    match event.remove("text_content") {
+        None | Some(Value::Null) => {}
+        Some(text) if is_result && !event.contains_key("result") => {
+            event.insert("result".to_owned(), json!({"content": text}));
+        }
+        Some(text) => {
+            event.entry("text").or_insert(text);
+        }
+    }
+}
+
+/// The kinds of event whose text is what a tool answered.
+const RESULTS: [&str; 5] = ["after_tool", "tool_call_result", "post_execution", "output", "PostToolUse"];
+
+#[cfg(test)]
+mod tests {
+    use crate::wire::decode;
+
+    #[test]
+    fn texts_calls_and_results_are_where_guardrails_look() {
+        let event = decode(br#"{"event_type":"llm_before","text_content":"hi","payload":{"task_scope":"invoices","available_tools":["a"]}}"#).unwrap();
+        assert_eq!(event.text.as_deref(), Some("hi"));
+        assert_eq!(event.task.unwrap().goal.as_deref(), Some("invoices"));
+        assert_eq!(event.available_tools.unwrap(), ["a"]);
+        let event = decode(br#"{"kind":"tool_call_start","tool_name":"Bash","tool_args":{"path":"x"},"text_content":"I list"}"#).unwrap();
+        assert_eq!((event.tool_name(), event.text.as_deref()), (Some("Bash"), Some("I list")));
+        let event =
+            decode(br#"{"kind":"tool_call_result","tool_name":"Bash","text_content":"key"}"#).unwrap();
+        assert_eq!(event.result.unwrap().content.unwrap(), "key");
+        assert_eq!(event.text, None);
+    }
+
+    #[test]
+    fn a_word_of_both_is_as_the_wire_has_it() {
+        let event = decode(br#"{"kind":"before_tool","tool":{"name":"a"},"tool_name":"b"}"#).unwrap();
+        assert_eq!(event.tool_name(), Some("a"));
+        assert!(decode(br#"{"event_type":7,"text_content":"x"}"#).is_err());
+    }
+}

@@ -1,0 +1,43 @@
+//! A to-do list on which nothing is open.
+
+use midrail_core::{Changes, Context, Effect, Fault};
+
+use super::part::{Look, Moment, State, named};
+use crate::todo_list::{self, TodoList};
+
+/// The slice that holds an agent's to-do list. Each agent has one of its own, sub-agents too.
+pub(super) fn key(context: &Context<'_>) -> String {
+    format!("todos/{}", context.actor())
+}
+
+impl Look<'_, '_> {
+    pub(super) fn todos(&self) -> Result<State, Fault> {
+        let mut list = TodoList::kept(self.context.state(&key(self.context))?);
+        // What this call tells is not kept yet.
+        if self.moment == Moment::Call
+            && let Some(after) = list.after(self.context.event)
+        {
+            list = after;
+        }
+        let open = list.open();
+        Ok(match open.len() {
+            0 => State::Complete,
+            1 => State::Incomplete(format!("1 item of the to-do list is open: {}.", named(&open))),
+            count => State::Incomplete(format!("{count} items of the to-do list are open: {}", named(&open))),
+        })
+    }
+}
+
+/// Keeps what a call told of the list.
+pub(super) fn observe(context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+    let is_todo_tool = context.event.tool_name().is_some_and(|name| todo_list::TOOLS.contains(&name));
+    if !is_todo_tool || !context.succeeded(effect)? {
+        return Ok(());
+    }
+    let before = TodoList::kept(context.state(&key(context))?);
+    if let Some(after) = before.after(context.event).filter(|after| *after != before) {
+        let after = serde_json::to_value(after).map_err(|error| Fault::Failed(error.to_string()))?;
+        changes.set(context.key(&key(context)), after);
+    }
+    Ok(())
+}

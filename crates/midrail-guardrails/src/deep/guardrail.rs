@@ -1,0 +1,106 @@
+//! The guardrail that asks somebody outside, and what it makes of the answer.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use midrail_core::{Condition, Context, DeepEnd, Effect, Fault, Guardrail, Patience, Verdict};
+use serde_json::Value;
+
+use super::settings::{DeepKind, DeepSettings};
+
+/// A guardrail that asks somebody outside.
+pub struct Deep {
+    settings: Arc<DeepSettings>,
+    /// What has to hold of the answer. `None`: what its kind says.
+    passes: Option<Arc<dyn Condition>>,
+}
+
+/// Characters of what somebody outside said that are passed on.
+const MAX_SAID: usize = 500;
+
+impl Deep {
+    /// One that lets pass what `passes` holds of, or without it what its kind of answer says.
+    pub fn new(settings: DeepSettings, passes: Option<Arc<dyn Condition>>) -> Self {
+        Deep { settings: Arc::new(settings), passes }
+    }
+
+    /// What it makes of an answer.
+    pub(crate) fn judged(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+        let said = |name: &str| {
+            let text = answer.get(name).and_then(Value::as_str).unwrap_or_default().trim();
+            text.chars().take(MAX_SAID).collect::<String>()
+        };
+        let passes = match (&self.passes, &self.settings.kind) {
+            (Some(passes), _) => passes.holds(&context.with_answer(answer))?,
+            (None, DeepKind::Judge(_)) => answer.get("verdict").and_then(Value::as_str) == Some("allow"),
+            (None, DeepKind::Moderation(_)) => answer.get("flagged").and_then(Value::as_bool) == Some(false),
+            (None, DeepKind::Http(_) | DeepKind::Command(_)) => {
+                match (answer.get("allowed"), answer.get("exit_code")) {
+                    (Some(allowed), _) => allowed.as_bool() == Some(true),
+                    (None, code) => code.and_then(Value::as_i64) == Some(0),
+                }
+            }
+        };
+        if passes {
+            return Ok(Verdict::allow());
+        }
+        let reason = match &self.settings.kind {
+            DeepKind::Judge(_) => said("reason"),
+            DeepKind::Moderation(_) => {
+                let categories = answer.get("categories").and_then(Value::as_array);
+                let names = categories.into_iter().flatten().filter_map(Value::as_str);
+                names.collect::<Vec<_>>().join(", ")
+            }
+            DeepKind::Http(_) | DeepKind::Command(_) => said("reason"),
+        };
+        let id = &context.spec.id;
+        let reason = match reason.is_empty() {
+            true => format!("`{id}` objects to it"),
+            false => format!("`{id}` objects to it: {reason}"),
+        };
+        Ok(Verdict::block(reason))
+    }
+}
+
+impl Guardrail for Deep {
+    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
+        let own = self.settings.timeout.0;
+        let Patience { wait_ms, then } = context.patience();
+        // Where nobody hears a later answer, there is nothing but this one.
+        let is_required = self.settings.required || context.is_last();
+        let wait_ms = if is_required { own } else { wait_ms.min(own) };
+        match context.deep(wait_ms)? {
+            DeepEnd::Answered(answer) => self.judged(context, answer),
+            DeepEnd::Late if is_required => {
+                Err(Fault::Failed(format!("nobody answered within {wait_ms} ms")))
+            }
+            DeepEnd::Late => {
+                let reason = match wait_ms {
+                    0 => "the answer counts for a later event".to_owned(),
+                    _ => format!("`{}` was not answered within {wait_ms} ms", context.spec.id),
+                };
+                Ok(Verdict::new(then, reason).with("code", "GUARDRAIL_TIMEOUT"))
+            }
+        }
+    }
+
+    fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(self.settings.clone())
+    }
+
+    fn may_be_late(&self) -> bool {
+        true
+    }
+
+    fn late(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+        self.judged(context, answer)
+    }
+
+    fn ceiling(&self) -> Effect {
+        Effect::Halt
+    }
+
+    fn may_retry(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,100 @@
+//! Tests of what a pack says under `deep:`.
+
+use super::*;
+use serde_json::json;
+
+fn read(value: Value) -> Result<DeepSettings, String> {
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+fn judge(more: Value) -> Value {
+    let mut judge =
+        json!({"api": "openai", "url": "https://a/v1/chat/completions", "model": "m", "prompt": "Judge."});
+    for (name, value) in more.as_object().unwrap() {
+        judge[name] = value.clone();
+    }
+    json!({ "judge": judge })
+}
+
+#[test]
+fn little_is_needed_and_the_rest_has_defaults() {
+    let settings = read(json!({"http": {"url": "https://a/classify"}})).unwrap();
+    assert_eq!((settings.timeout, settings.max_concurrent), (Timeout(10_000), 4));
+    assert_eq!((settings.cache, settings.max_answer_bytes), (Seconds(600.0), 1 << 20));
+    assert_eq!((settings.breaker.failures, settings.breaker.pause), (5, Seconds(30.0)));
+    let DeepKind::Http(http) = &settings.kind else { panic!("{settings:?}") };
+    assert_eq!((http.method, http.body.clone()), (HttpMethod::Post, text_and_event()));
+    assert!(settings.warnings().is_empty());
+
+    // A command may look at files, so its answers do not hold.
+    assert_eq!(read(json!({"command": "./classify"})).unwrap().cache, Seconds(0.0));
+    assert_eq!(read(json!({"command": "./classify", "cache": "1m"})).unwrap().cache, Seconds(60.0));
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    for value in [
+        json!({"http": {"url": "https://a", "method": "PUT", "headers": {"x": "${Y}"}, "body": {"q": ["{text}"]}},
+            "timeout": "2s", "cache": 0, "breaker": {"failures": 1}}),
+        judge(
+            json!({"key_env": "K", "cost": {"input": 1, "output": 5}, "budget": {"day": 2}, "include": ["args"]}),
+        ),
+        json!({"moderation": {"style": "llama_guard", "url": "http://localhost/v1/chat/completions", "model": "g"}}),
+        json!({"command": "./classify --json"}),
+    ] {
+        let settings = read(value).unwrap();
+        let written = serde_json::to_value(&settings).unwrap();
+        assert_eq!(read(written), Ok(settings));
+    }
+}
+
+#[test]
+fn wrong_settings_are_told() {
+    for (value, part) in [
+        (json!({}), "exactly one of"),
+        (json!({"command": "a", "http": {"url": "https://a"}}), "exactly one of"),
+        (json!({"command": "a", "timeuot": 1}), "unknown field `timeuot`"),
+        (json!({"command": "a", "timeout": "11m"}), "at most `10m`"),
+        (json!({"command": "a", "timeout": 0}), "at least a millisecond"),
+        (json!({"command": "a", "max_concurrent": 0}), "`max_concurrent` is a number from 1 to 8"),
+        (json!({"command": "a", "cache": "2d"}), "at most `1d`"),
+        (json!({"http": {"url": "https://a", "method": "GET"}}), "unknown variant `GET`"),
+        (
+            json!({"http": {"url": "https://a", "body": [{"q": "{txt}"}]}}),
+            "unknown part `{txt}`; there are `{text}`",
+        ),
+        (judge(json!({"prompt": " "})), "says what to judge"),
+        (judge(json!({"prompt": "Is {text} bad?"})), "list them under `include`"),
+        (judge(json!({"parameters": {"messages": []}})), "`messages` is set by Midrail"),
+        (judge(json!({"budget": {"day": 1}})), "needs to know what tokens `cost`"),
+        (judge(json!({"cost": {"input": -1, "output": 0}})), "from zero up"),
+        (json!({"moderation": {"style": "llama_guard", "url": "https://a"}}), "name of the `model`"),
+    ] {
+        let error = read(value).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn what_is_seldom_meant_is_told() {
+    let at = |value| -> Vec<&'static str> {
+        read(value).unwrap().warnings().into_iter().map(|warning| warning.at).collect()
+    };
+    assert_eq!(at(json!({"http": {"url": "http://example.com"}})), ["/http/url"]);
+    assert!(at(json!({"http": {"url": "http://127.0.0.1:8080/c"}})).is_empty());
+    assert_eq!(at(json!({"http": {"url": "https://a", "body": {"q": "text"}}})), ["/http/body"]);
+    assert_eq!(at(judge(json!({"url": "https://a/v1"}))), ["/judge/url"]);
+    let free = json!({"cost": {"input": 1, "output": 1}, "budget": {"session": 0}});
+    assert_eq!(at(judge(free)), ["/judge/budget"]);
+    assert!(at(judge(json!({}))).is_empty());
+}
+
+#[test]
+fn the_schema_names_every_kind() {
+    let schema = serde_json::to_value(schemars::schema_for!(DeepSettings)).unwrap();
+    for name in ["http", "judge", "moderation", "command", "timeout", "breaker"] {
+        assert!(schema["properties"].get(name).is_some(), "{name}: {schema}");
+    }
+    assert_eq!(schema["oneOf"].as_array().unwrap().len(), 4);
+    assert_eq!(schema["additionalProperties"], json!(false));
+}

@@ -1,0 +1,100 @@
+//! What is used of the budgets, and how long the rest lasts.
+
+use midrail_core::{Context, Measure, Missing, Resource};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Note;
+use super::history::History;
+use super::providers::Own;
+use crate::budget::Share;
+
+/// The shares of the budgets that are used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BudgetNote {
+    /// The shares at which it speaks, where it has no trigger of its own.
+    pub at: Vec<Share>,
+}
+
+impl Default for BudgetNote {
+    fn default() -> Self {
+        BudgetNote { at: vec![Share(0.5), Share(0.75), Share(0.9)] }
+    }
+}
+
+const RESOURCES: [(Resource, &str); 4] = [
+    (Resource::Tokens, "Tokens"),
+    (Resource::Time, "Seconds"),
+    (Resource::Calls, "Calls to the outside"),
+    (Resource::Cost, "Cost"),
+];
+
+impl BudgetNote {
+    pub(super) fn note(
+        &self,
+        context: &Context<'_>,
+        own: &Own,
+        history: &History,
+        has_trigger: bool,
+    ) -> Result<Option<Note>, Missing> {
+        if !has_trigger && self.reached(context) <= own.steps {
+            return Ok(None);
+        }
+        let calls = number(history.calls.saturating_add(1));
+        let mut lines = Vec::new();
+        let mut is_warning = false;
+        for (resource, what) in RESOURCES {
+            let Some(budget) = context.budget_after(resource)? else { continue };
+            if budget.measure == Measure::Unmeasured {
+                continue;
+            }
+            let share = 1.0 - budget.remaining();
+            is_warning |= share >= 0.75;
+            let mut line = format!(
+                "{what}: {} of {} used ({:.0}%).",
+                amount(budget.used),
+                amount(budget.limit),
+                share * 100.0
+            );
+            let rate = budget.used / calls;
+            if rate > 0.0 && budget.used < budget.limit {
+                let left = ((budget.limit - budget.used) / rate).floor();
+                line.push_str(&format!(
+                    " At {} a call, the rest is enough for about {} more.",
+                    amount(rate),
+                    amount(left)
+                ));
+            }
+            lines.push(line);
+        }
+        if lines.is_empty() {
+            return Ok(None);
+        }
+        let text = lines.join("\n");
+        Ok(Some(match is_warning {
+            true => Note::warning(format!("{text}\n\n-> Do what matters most first.")),
+            false => Note::info(text),
+        }))
+    }
+
+    /// How many of the steps the budget that is used most has reached.
+    pub(super) fn reached(&self, context: &Context<'_>) -> u64 {
+        let shares =
+            RESOURCES.iter().filter_map(|(resource, _)| context.budget_after(*resource).ok().flatten());
+        let most = shares.map(|budget| 1.0 - budget.remaining()).reduce(f64::max);
+        let steps = self.at.iter().filter(|step| most.is_some_and(|most| most >= step.0)).count();
+        u64::try_from(steps).unwrap_or(u64::MAX)
+    }
+}
+
+/// Counts of calls are far below what a float holds exactly.
+fn number(count: u64) -> f64 {
+    u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
+}
+
+/// A number with at most two decimals.
+fn amount(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,90 @@
+//! The risks of tools and what follows from them, and what strikes lead to.
+
+use midrail_core::{Effect, Risk, Routing, StrikeRule};
+
+use super::{Compiler, Issue, key};
+use crate::raw::{Pack, RiskRouter};
+
+impl Compiler<'_> {
+    /// What a pack says of strikes.
+    pub(super) fn strikes(&mut self) -> Vec<StrikeRule> {
+        let mut rules = Vec::new();
+        for (i, limit) in self.pack.strikes.iter().enumerate() {
+            if limit.count == 0 {
+                let issue = Issue::new(format!("/strikes/{i}/count"), "no strike is not a number of strikes");
+                self.issues.push(issue.help("write the number that leads to it, from 1 on"));
+            }
+            if !matches!(limit.effect, Effect::Warn | Effect::Block | Effect::Halt) {
+                let issue = Issue::new(format!("/strikes/{i}/effect"), "strikes cannot lead to this");
+                self.issues.push(issue.help("use `warn`, `block` or `halt`"));
+            }
+            rules.push(StrikeRule {
+                count: limit.count,
+                of: limit.of.clone(),
+                effect: limit.effect,
+                user_message: limit.user_message.clone(),
+            });
+        }
+        rules
+    }
+
+    pub(super) fn tool_risks(&mut self) {
+        for pattern in self.pack.tool_risks.keys() {
+            self.pattern(&format!("/tool_risks/{}", key(pattern)), pattern);
+        }
+    }
+}
+
+/// The routing of several packs, the highest layer first. A tool has the highest risk that any of them says; what else
+/// several say is as the first says it, and what they require is required together.
+pub(crate) fn routing<'p>(packs: impl Iterator<Item = &'p Pack> + Clone) -> Routing {
+    let usual = Routing::default();
+    let said = |get: fn(&RiskRouter) -> Option<u64>| packs.clone().find_map(|pack| get(&pack.risk_router));
+    let tier = |risk: Risk, wait: Option<u64>| {
+        let mut tier = usual.tier(risk).clone();
+        let timeouts = packs.clone().filter_map(|pack| pack.risk_router.on_timeout.get(&risk));
+        // What is required for some risk is required for any above it.
+        let required = packs.clone().flat_map(|pack| &pack.risk_router.require);
+        let required = required.filter(|(from, _)| **from <= risk).map(|(_, ids)| ids);
+        tier.wait_ms = wait.unwrap_or(tier.wait_ms);
+        tier.then = timeouts.map(|word| word.effect()).next().unwrap_or(tier.then);
+        tier.require = required.flat_map(|ids| ids.iter().cloned()).collect();
+        tier
+    };
+    let high = said(|router| router.high_risk_wait_ms);
+    let tools = packs.clone().map(|pack| {
+        pack.tool_risks.iter().map(|(pattern, risk)| (pattern.clone(), *risk)).collect::<Vec<_>>()
+    });
+    let tools = tools.filter(|tools| !tools.is_empty()).collect();
+    Routing {
+        low: tier(Risk::Low, said(|router| router.low_risk_wait_ms)),
+        medium: tier(Risk::Medium, said(|router| router.medium_risk_wait_ms)),
+        high: tier(Risk::High, high),
+        critical: tier(Risk::Critical, said(|router| router.critical_risk_wait_ms).or(high)),
+        model_wait_ms: said(|router| router.model_wait_ms).unwrap_or(usual.model_wait_ms),
+        tools,
+    }
+}
+
+/// Guardrails that a pack requires or strikes at and that nobody has.
+pub(crate) fn unknown_ids(pack: &Pack, is_known: impl Fn(&str) -> bool) -> Vec<Issue> {
+    let help = "name the id of a guardrail of this policy; `midrail policy` lists them";
+    let mut issues = Vec::new();
+    for (risk, ids) in &pack.risk_router.require {
+        for (i, id) in ids.iter().enumerate().filter(|(_, id)| !is_known(id)) {
+            let word = serde_json::to_value(risk).ok().and_then(|word| Some(word.as_str()?.to_owned()));
+            let at = format!("/risk_router/require/{}/{i}", word.unwrap_or_default());
+            issues.push(
+                Issue::new(at, format!("the required guardrail `{id}` does not exist, or is switched off"))
+                    .help(help),
+            );
+        }
+    }
+    for (i, of) in pack.strikes.iter().enumerate().filter_map(|(i, limit)| Some((i, limit.of.as_ref()?))) {
+        if !is_known(of) {
+            let message = format!("there is no guardrail `{of}` whose strikes could count");
+            issues.push(Issue::new(format!("/strikes/{i}/of"), message).help(help));
+        }
+    }
+    issues
+}

@@ -1,0 +1,68 @@
+//! For authors of scripts: run a hook once and see what it answers, and know what `ctx` holds.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use midrail_core::{Decision, Event, Fact, FactKey, HookEnd};
+
+use crate::engine::{Engine, EngineError};
+use crate::load::{Load, LoadError};
+
+/// The TypeScript types of a script and of its `ctx`.
+pub fn types() -> String {
+    crate::scripts::declarations()
+}
+
+/// A hook that was run once.
+#[derive(Debug, Clone)]
+pub struct Rehearsed {
+    /// How it ended, or what went wrong.
+    pub end: Result<HookEnd, String>,
+    /// What it printed with `console`.
+    pub printed: Vec<String>,
+    /// What its answer leads to.
+    pub decision: Decision,
+}
+
+/// Why a hook could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RehearsalError {
+    /// The script could not be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The event could not be decided.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Hooks are asked about tool calls and their results.
+    #[error("no hook is asked about events of the kind `{0}`")]
+    NoHook(midrail_core::EventKind),
+}
+
+/// Runs the hook of a script that fits an event. Files are those of the disk, and commands are run.
+pub fn run_script(path: &Path, event: Event) -> Result<Rehearsed, RehearsalError> {
+    let kind = event.kind;
+    let loaded = Load { packs: vec![path.to_owned()], ..Load::default() }.load()?;
+    let printed: Arc<Mutex<Vec<String>>> = Arc::default();
+    let sink = printed.clone();
+    let engine = Engine::builder(loaded.policy, &loaded.source)
+        .on_script_output(move |line| {
+            sink.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+        })
+        .build()?;
+    let decision = engine.try_decide(event)?;
+    let entry = match decision.audit.0.as_ref() {
+        Some(place) => engine.store().entry(place.seq).map_err(EngineError::from)?,
+        None => None,
+    };
+    let facts = entry.map(|entry| entry.record().map(|record| record.facts)).transpose();
+    let facts = facts.map_err(EngineError::from)?.unwrap_or_default();
+    let hook = facts.known.into_iter().find(|(key, _)| matches!(key, FactKey::Hook(_)));
+    let end = match hook {
+        Some((_, Fact::Hook(end))) => Ok(end),
+        Some((_, Fact::Unavailable(why))) => Err(why),
+        Some(_) | None => return Err(RehearsalError::NoHook(kind)),
+    };
+    let printed = printed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(Rehearsed { end, printed, decision })
+}

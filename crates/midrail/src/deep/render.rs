@@ -1,0 +1,122 @@
+//! The parts of an event as they are sent: cut to size, and put into templates.
+
+use std::cell::Cell;
+
+use midrail_guardrails::{Part, Slot, slots};
+use serde_json::{Map, Value};
+
+use super::Question;
+
+/// A question's parts, no text of them longer than allowed.
+pub(super) struct Parts<'q> {
+    question: &'q Question,
+    max_text: usize,
+    /// Whether something was left out so far.
+    is_cut: Cell<bool>,
+}
+
+impl<'q> Parts<'q> {
+    pub(super) fn of(question: &'q Question, max_text: usize) -> Self {
+        Parts { question, max_text, is_cut: Cell::new(false) }
+    }
+
+    /// Whether a text was too long, among the parts that were asked for.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut.get()
+    }
+
+    /// One part. What the event does not tell is null.
+    pub(super) fn value(&self, part: Part) -> Value {
+        let event = &self.question.event;
+        let at = |pointer: &str| event.pointer(pointer).map_or(Value::Null, |value| self.cut(value));
+        match part {
+            Part::Text => self.cut_text(&self.question.text),
+            Part::Tool => at("/tool/name"),
+            Part::Args => at("/tool/args"),
+            Part::Goal => at("/task/goal"),
+            Part::Scope => at("/task/scope"),
+            Part::LastAssistant => at("/last_assistant"),
+            Part::AvailableTools => at("/available_tools"),
+            Part::Event => self.cut(event),
+        }
+    }
+
+    /// One part as text. What the event does not tell is empty.
+    pub(super) fn text(&self, part: Part) -> String {
+        match self.value(part) {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            other => other.to_string(),
+        }
+    }
+
+    /// A template with its parts.
+    pub(super) fn fill(&self, template: &Value) -> Value {
+        match template {
+            Value::String(text) => match slots(text).as_slice() {
+                [Slot::Part(part)] => self.value(*part),
+                slots => {
+                    let text = slots.iter().map(|slot| match slot {
+                        Slot::Words(words) => (*words).to_owned(),
+                        Slot::Part(part) => self.text(*part),
+                        Slot::Unknown(name) => format!("{{{name}}}"),
+                    });
+                    Value::String(text.collect())
+                }
+            },
+            Value::Array(values) => values.iter().map(|value| self.fill(value)).collect(),
+            Value::Object(members) => {
+                let filled = members.iter().map(|(name, value)| (name.clone(), self.fill(value)));
+                Value::Object(filled.collect::<Map<_, _>>())
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn cut(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.cut_text(text),
+            Value::Array(values) => values.iter().map(|value| self.cut(value)).collect(),
+            Value::Object(members) => {
+                let cut = members.iter().map(|(name, value)| (name.clone(), self.cut(value)));
+                Value::Object(cut.collect::<Map<_, _>>())
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn cut_text(&self, text: &str) -> Value {
+        let short = shortened(text, self.max_text);
+        if let Some(short) = short {
+            self.is_cut.set(true);
+            return Value::String(short);
+        }
+        Value::String(text.to_owned())
+    }
+}
+
+/// The beginning and the end of a text that is too long, with a mark of what is missing. `None`: it is not.
+pub(super) fn shortened(text: &str, limit: usize) -> Option<String> {
+    // No text has more characters than bytes.
+    if text.len() <= limit {
+        return None;
+    }
+    let count = text.chars().count();
+    let over = count.checked_sub(limit).filter(|over| *over > 0)?;
+    let head = limit - limit / 2;
+    let at = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(at, _)| at);
+    let (head, tail) = (text.get(..at(head))?, text.get(at(head + over)..)?);
+    Some(format!("{head}\n[… {over} characters left out …]\n{tail}"))
+}
+
+/// An event without what differs each time though the question is the same.
+pub(super) fn lasting(event: &Value) -> Value {
+    let mut event = event.clone();
+    if let Some(members) = event.as_object_mut() {
+        members.remove("time");
+        if let Some(tool) = members.get_mut("tool").and_then(Value::as_object_mut) {
+            tool.remove("call_id");
+        }
+    }
+    event
+}

@@ -1,0 +1,78 @@
+//! Questions to servers and commands that behave, and to some that do not.
+
+mod command;
+mod judge;
+mod kinds;
+mod misbehaving;
+mod queue;
+mod server;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use midrail_guardrails::DeepSettings;
+use serde_json::{Value, json};
+
+use super::{Answer, Asking, Question, Ticket, Waited};
+use crate::clock::ManualClock;
+
+/// Longer than anything here takes, unless the machine stands still.
+const LONG: Duration = Duration::from_secs(60);
+
+/// The key that the variable `TEST_KEY` holds.
+const KEY: &str = "key-of-the-tests-0123456789";
+
+fn lookup(name: &str) -> Option<String> {
+    match name {
+        "TEST_KEY" => Some(KEY.to_owned()),
+        "TEST_EMPTY" => Some(" ".to_owned()),
+        "TEST_LINES" => Some("a\nb".to_owned()),
+        _ => None,
+    }
+}
+
+fn clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::at("2026-11-15T10:00:00Z".parse::<Timestamp>().unwrap()))
+}
+
+fn asking() -> Asking {
+    Asking::with(clock(), b"key", lookup)
+}
+
+fn settings(value: Value) -> Arc<DeepSettings> {
+    Arc::new(serde_json::from_value(value).unwrap())
+}
+
+/// A question about a text.
+fn question(run: &str, text: &str) -> Question {
+    let event = json!({
+        "kind": "before_tool", "session": run, "time": "2026-11-15T10:00:00Z",
+        "tool": {"name": "Write", "call_id": "c-1", "args": {"path": "a.rs", "content": text}},
+        "task": {"goal": "write a parser", "scope": {"files": {"write": ["src/**"]}}},
+        "available_tools": ["Read", "Write"]
+    });
+    Question { run: run.to_owned(), event, text: text.to_owned(), root: None }
+}
+
+fn answered(ticket: Result<Ticket, String>) -> Result<Answer, String> {
+    match ticket?.wait(LONG) {
+        Waited::Answered(outcome) => outcome,
+        Waited::Late(_) => panic!("no answer came"),
+    }
+}
+
+/// What comes of one question, with an office of its own.
+fn asked(value: Value, text: &str) -> Result<Answer, String> {
+    let asking = asking();
+    answered(asking.ask("g", &settings(value), question("s", text)))
+}
+
+/// Waits until something is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = std::time::Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < LONG, "it never came to this: {what}");
+        std::thread::yield_now();
+    }
+}

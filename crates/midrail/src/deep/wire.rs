@@ -1,0 +1,184 @@
+//! What every kind of question shares while it is asked: the time that is left, the way to be stopped, and trying again.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use midrail_guardrails::DeepSettings;
+use serde_json::Value;
+use ureq::Agent;
+
+use super::client;
+
+/// The first pause before something is tried again. Each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+
+/// How often a sleeper looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How deep an answer may be nested: a record holds it deeper still, and has to be read back.
+const MAX_DEPTH: usize = 60;
+
+/// Looks up an environment variable.
+pub(crate) type Lookup = fn(&str) -> Option<String>;
+
+/// One asking: what it may take, and the way to end it early.
+pub(super) struct Call<'c> {
+    pub(super) settings: &'c DeepSettings,
+    pub(super) deadline: Instant,
+    pub(super) stop: &'c Stop,
+    pub(super) lookup: Lookup,
+    /// The key under which secrets in answers are tagged.
+    pub(super) key: &'c [u8],
+}
+
+impl Call<'_> {
+    /// The time that is left. `None`: none.
+    pub(super) fn left(&self) -> Option<Duration> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// How long the whole may take, as people read it.
+    pub(super) fn limit(&self) -> Duration {
+        Duration::from_millis(self.settings.timeout.0)
+    }
+
+    /// Tries until it goes well, what went wrong cannot pass, the tries are used up or the time is.
+    pub(super) fn tries<T>(
+        &self,
+        retries: u8,
+        mut once: impl FnMut() -> Result<T, Trouble>,
+    ) -> Result<T, String> {
+        let mut pause = FIRST_PAUSE;
+        let mut tried: u32 = 0;
+        loop {
+            tried += 1;
+            let Trouble { message, again } = match once() {
+                Ok(value) => return Ok(value),
+                Err(trouble) => trouble,
+            };
+            let message = if tried > 1 { format!("{message} (tried {tried} times)") } else { message };
+            let wait = match again {
+                Again::Never => return Err(message),
+                Again::Now => Duration::ZERO,
+                Again::Soon => pause,
+                Again::After(wait) => wait,
+            };
+            let has_time = self.left().is_some_and(|left| left > wait);
+            if tried > u32::from(retries) || !has_time || !self.sleep(wait) {
+                return Err(message);
+            }
+            pause *= 2;
+        }
+    }
+
+    /// Waits. `false`: it was stopped.
+    fn sleep(&self, wait: Duration) -> bool {
+        let until = Instant::now() + wait;
+        loop {
+            if self.stop.is_raised() {
+                return false;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            thread::sleep(left.min(LOOK));
+        }
+    }
+}
+
+/// What went wrong in one try.
+pub(super) struct Trouble {
+    pub(super) message: String,
+    pub(super) again: Again,
+}
+
+impl Trouble {
+    pub(super) fn new(message: impl Into<String>, again: Again) -> Self {
+        Trouble { message: message.into(), again }
+    }
+}
+
+/// Whether it may go well another time.
+pub(super) enum Again {
+    Never,
+    /// At once.
+    Now,
+    /// After a short pause.
+    Soon,
+    /// When the one who was asked says so.
+    After(Duration),
+}
+
+/// The way to end what a worker does: a flag that sleepers and commands see, and the connections of its own.
+pub(super) struct Stop {
+    is_raised: AtomicBool,
+    agent: Mutex<Option<Agent>>,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Stop { is_raised: AtomicBool::new(false), agent: Mutex::new(None) }
+    }
+}
+
+impl Stop {
+    pub(super) fn flag(&self) -> &AtomicBool {
+        &self.is_raised
+    }
+
+    pub(super) fn is_raised(&self) -> bool {
+        self.is_raised.load(Ordering::SeqCst)
+    }
+
+    /// Ends what is under way: nobody waits for it any longer.
+    pub(super) fn raise(&self) {
+        self.is_raised.store(true, Ordering::SeqCst);
+        if let Some(agent) = self.agent.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            agent.shutdown();
+        }
+    }
+
+    /// The connections of this worker. `None`: it was stopped.
+    pub(super) fn agent(&self) -> Option<Agent> {
+        let mut agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.is_raised() {
+            true => None,
+            false => Some(agent.get_or_insert_with(client::agent).clone()),
+        }
+    }
+
+    /// Passes the connections on to the next question of the same worker.
+    pub(super) fn next(&self) -> Self {
+        let agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Stop { is_raised: AtomicBool::new(false), agent: Mutex::new(agent) }
+    }
+}
+
+/// Whether a value is nested deeper than can be kept.
+pub(super) fn is_too_deep(value: &Value) -> bool {
+    fn deeper(value: &Value, left: usize) -> bool {
+        let Some(left) = left.checked_sub(1) else { return true };
+        match value {
+            Value::Array(values) => values.iter().any(|value| deeper(value, left)),
+            Value::Object(members) => members.values().any(|value| deeper(value, left)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+    }
+    deeper(value, MAX_DEPTH)
+}
+
+/// A text of somebody outside, as it may be shown: one line, short, without what drives a terminal.
+pub(super) fn shown(text: &str, limit: usize) -> String {
+    let mut out: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    out.retain(|c| !c.is_control());
+    if out.chars().count() > limit {
+        out = out.chars().take(limit).collect();
+        out.push('…');
+    }
+    out
+}

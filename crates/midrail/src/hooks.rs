@@ -1,0 +1,250 @@
+//! Runs the hooks of scripts for an event, and shows them of the world what they may see.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use midrail_core::{
+    Event, EventKind, Fact, FactKey, Facts, FileState, HookAnswer, HookCall, HookEnd, Policy, hex,
+};
+use midrail_guardrails::{
+    HISTORY, HISTORY_COUNT, SNAPSHOT, Script, feedback_keys, feedback_told, history_key, snapshot_key,
+};
+use midrail_store::Store;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::engine::{Engine, ScriptOutput};
+use crate::files::Files;
+use crate::scripts::{self, Call, Exec, Hook, Host};
+
+/// The event that a hook is run for, and what is known around it.
+pub(crate) struct Occasion<'w> {
+    pub(crate) engine: &'w Engine,
+    pub(crate) policy: &'w Policy,
+    pub(crate) event: &'w Event,
+    pub(crate) session: &'w str,
+    pub(crate) facts: &'w Facts,
+    /// The slices of a session that is being put back.
+    pub(crate) restored: Option<&'w BTreeMap<String, Value>>,
+}
+
+impl Occasion<'_> {
+    /// Runs a hook of a script that has these variables of its own.
+    pub(crate) fn run(&self, hook: &HookCall, state: Option<Value>) -> Fact {
+        let settings = self.policy.get(&hook.script).and_then(|entry| entry.guardrail.outside());
+        let Some(settings) = settings.and_then(|settings| settings.downcast::<Script>().ok()) else {
+            return Fact::Unavailable(format!("`{}` is no script of this policy", hook.script));
+        };
+        let (which, within, result) = match self.event.kind {
+            EventKind::BeforeTool => (Hook::Input, settings.input_timeout, None),
+            EventKind::AfterTool => {
+                (Hook::Output, settings.output_timeout, Some(self.result_after(&hook.after)))
+            }
+            _ => {
+                let (answer, snapshot) = (HookAnswer::Pass, BTreeMap::new());
+                return Fact::Hook(HookEnd { answer, state: None, snapshot });
+            }
+        };
+        let tool = self.event.tool.as_ref();
+        let call = Call {
+            hook: which,
+            tool: tool.map(|tool| tool.name.clone()).unwrap_or_default(),
+            args: tool.map(|tool| Value::Object(tool.args.clone())).unwrap_or_default(),
+            result,
+            working_directory: self.facts.root.clone().unwrap_or_default(),
+            state,
+            within: within.duration(),
+            host: Arc::new(self.sight(&hook.script)),
+        };
+        match self.engine.scripts().call(&source(&hook.script, &settings), self.session, call) {
+            Ok(end) => Fact::Hook(end),
+            Err(error) => Fact::Unavailable(error.to_string()),
+        }
+    }
+
+    /// The result as those before left it, and whether it is an error.
+    fn result_after(&self, after: &[Arc<str>]) -> (String, bool) {
+        let result = self.event.result.as_ref();
+        let is_error = result
+            .is_some_and(|result| result.ok == Some(false) || result.exit_code.is_some_and(|code| code != 0));
+        if let Some((script, before)) = after.split_last() {
+            let key = FactKey::Hook(HookCall { script: script.clone(), after: before.to_vec() });
+            if let Some(Fact::Hook(HookEnd {
+                answer: HookAnswer::Replace { result, is_error: marked },
+                ..
+            })) = self.facts.get(&key)
+            {
+                let (_, was_error) = self.result_after(before);
+                return (result.clone(), *marked || was_error);
+            }
+        }
+        let content = match result.and_then(|result| result.content.as_ref()) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        };
+        (content, is_error)
+    }
+
+    fn sight(&self, script: &Arc<str>) -> Sight {
+        let is_main = self.event.parent.as_deref().is_none_or(str::is_empty);
+        Sight {
+            script: script.clone(),
+            output: self.engine.script_output(),
+            prompt: self.event.prompt.clone(),
+            deadline: self.event.deadline,
+            store: self.engine.store().clone(),
+            files: self.engine.shared_files(),
+            root: self.facts.root.as_ref().map(PathBuf::from),
+            cwd: self.event.cwd.clone(),
+            session: self.session.to_owned(),
+            restored: self.restored.cloned(),
+            // A sub-agent's conversation is its own.
+            history: self.event.history.clone().filter(|_| is_main),
+        }
+    }
+}
+
+fn source(id: &Arc<str>, script: &Script) -> scripts::Script {
+    let digest = match (&script.digest, &script.code) {
+        (Some(digest), _) => digest.clone(),
+        (None, code) => hex(&Sha256::digest(code.as_deref().unwrap_or_default())),
+    };
+    let mebibytes = usize::try_from(script.memory_mb).unwrap_or(usize::MAX);
+    scripts::Script {
+        id: id.clone(),
+        path: script.file.as_ref().map_or_else(|| PathBuf::from(format!("{id}.js")), PathBuf::from),
+        text: script.code.clone(),
+        digest,
+        memory: mebibytes.saturating_mul(1 << 20),
+        stack: scripts::STACK,
+    }
+}
+
+/// What a script may see of the world.
+struct Sight {
+    script: Arc<str>,
+    store: Arc<dyn Store>,
+    files: Arc<Files>,
+    root: Option<PathBuf>,
+    cwd: Option<String>,
+    session: String,
+    restored: Option<BTreeMap<String, Value>>,
+    history: Option<Vec<Value>>,
+    output: Option<Arc<ScriptOutput>>,
+    prompt: Option<String>,
+    deadline: Option<Timestamp>,
+}
+
+impl Sight {
+    fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
+    /// The place of a file inside the working directory, wherever links lead.
+    fn inside(&self, path: &str) -> Result<String, String> {
+        match self.files.place(self.root(), self.cwd.as_deref(), path) {
+            Fact::Place(place)
+                if place.starts_with(['/', '~']) || place == ".." || place.starts_with("../") =>
+            {
+                Err(format!("`{path}` lies outside of the working directory"))
+            }
+            Fact::Place(place) => Ok(place),
+            Fact::Unavailable(why) => Err(why),
+            _ => Err(format!("where `{path}` leads is not known")),
+        }
+    }
+
+    fn slices(&self, keys: &[&str]) -> Result<Vec<Option<Value>>, String> {
+        if let Some(restored) = &self.restored {
+            return Ok(keys.iter().map(|key| restored.get(*key).cloned()).collect());
+        }
+        let slices = self.store.load(&self.session, keys).map_err(|error| error.to_string())?;
+        Ok(slices.into_iter().map(|slice| slice.value).collect())
+    }
+}
+
+impl Host for Sight {
+    fn read_file(&self, path: &str) -> Result<String, String> {
+        let place = self.inside(path)?;
+        self.files.read(self.root(), &place).map_err(|error| format!("`{path}` could not be read: {error}"))
+    }
+
+    fn checksum(&self, path: &str) -> Result<Option<String>, String> {
+        let place = self.inside(path)?;
+        match self.files.probe(self.root(), &place) {
+            Fact::File(FileState::File { checksum }) => Ok(Some(bare(&checksum))),
+            Fact::File(FileState::Absent) => Ok(None),
+            Fact::File(FileState::Special) => Err(format!("`{path}` is no ordinary file")),
+            Fact::Unavailable(why) => Err(why),
+            _ => Err(format!("the state of `{path}` is not known")),
+        }
+    }
+
+    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, String> {
+        self.files.exec(self.root(), command, within, stop)
+    }
+
+    fn place(&self, path: &str) -> String {
+        match self.files.place(self.root(), self.cwd.as_deref(), path) {
+            Fact::Place(place) => place,
+            _ => path.to_owned(),
+        }
+    }
+
+    fn read_before(&self, place: &str) -> Result<Option<String>, String> {
+        let found = self.slices(&[&snapshot_key(place)])?.into_iter().next().flatten();
+        Ok(found.as_ref().and_then(Value::as_str).map(bare))
+    }
+
+    fn all_read(&self) -> Result<BTreeMap<String, String>, String> {
+        let all = match &self.restored {
+            Some(restored) => restored.clone(),
+            None => self.store.load_prefix(&self.session, SNAPSHOT).map_err(|error| error.to_string())?,
+        };
+        let entry = |(key, value): (String, Value)| {
+            Some((key.strip_prefix(SNAPSHOT)?.to_owned(), bare(value.as_str()?)))
+        };
+        Ok(all.into_iter().filter_map(entry).collect())
+    }
+
+    fn history(&self) -> Result<Vec<Value>, String> {
+        if let Some(history) = &self.history {
+            return Ok(history.clone());
+        }
+        let count = self.slices(&[HISTORY_COUNT])?.into_iter().next().flatten();
+        let count = count.as_ref().and_then(Value::as_u64).unwrap_or(0);
+        let keys: Vec<String> = (count.saturating_sub(HISTORY)..count).map(history_key).collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        Ok(self.slices(&keys)?.into_iter().flatten().collect())
+    }
+
+    fn feedback(&self) -> Result<Value, String> {
+        let [calls, last] = feedback_keys(self.prompt.as_deref());
+        let mut slices = self.slices(&[&calls, &last])?.into_iter();
+        let (calls, last) = (slices.next().flatten(), slices.next().flatten());
+        let mut told = feedback_told(calls.as_ref(), last.as_ref());
+        if let Value::Object(told) = &mut told {
+            told.insert("deadline".to_owned(), self.deadline.map(|time| time.to_string()).into());
+            told.insert("session".to_owned(), self.session.as_str().into());
+            told.insert("prompt".to_owned(), self.prompt.clone().into());
+        }
+        Ok(told)
+    }
+
+    fn log(&self, level: log::Level, text: &str) {
+        match &self.output {
+            Some(hear) => hear(text),
+            None => log::log!(target: "midrail::script", level, "{}: {text}", self.script),
+        }
+    }
+}
+
+/// A checksum as scripts have it: the digits alone.
+fn bare(checksum: &str) -> String {
+    checksum.strip_prefix("sha256:").unwrap_or(checksum).to_owned()
+}

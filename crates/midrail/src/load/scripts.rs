@@ -1,0 +1,206 @@
+//! Finds and reads scripts: `guardrails.js` beside the packs of each layer, and those that packs name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use midrail_core::OnFault;
+use midrail_guardrails::Script;
+use midrail_pack::raw::{Guard, Pack, Scripts};
+use midrail_pack::{Document, Layer, Problem, Report};
+use serde_json::Value;
+
+use super::{LoadError, Loaded, PackFile, digest};
+use crate::places;
+use crate::scripts::{ScriptError, Scripts as Realms};
+
+/// The file of hooks beside the packs of a layer.
+pub(super) const SCRIPT: &str = "guardrails.js";
+
+/// Files that a script may consist of.
+const MAX_FILES: usize = 64;
+
+/// A script with all files that it imports.
+pub(super) struct ScriptFile {
+    pub(super) layer: Layer,
+    pub(super) path: PathBuf,
+    /// It is read because a pack allows scripts of that place.
+    pub(super) is_guest: bool,
+    /// A digest of its text and of everything that it imports.
+    pub(super) digest: String,
+    /// The files that it imports, with a digest of each.
+    pub(super) imports: BTreeMap<PathBuf, String>,
+}
+
+impl ScriptFile {
+    /// Reads a script and what it imports. A file that cannot be read is told when the script is run: it may never be
+    /// asked for.
+    pub(super) fn read(path: &Path, layer: Layer) -> Result<Self, LoadError> {
+        let main = PackFile::read(path, layer)?;
+        let mut imports = BTreeMap::new();
+        let mut pending = imported(path, &main.text);
+        while let Some(next) = pending.pop() {
+            if imports.len() >= MAX_FILES || imports.contains_key(&next) {
+                continue;
+            }
+            let text = PackFile::read(&next, layer).map(|file| file.text).unwrap_or_default();
+            pending.extend(imported(&next, &text));
+            imports.insert(next, digest(text.as_bytes()));
+        }
+        let mut all = digest(main.text.as_bytes());
+        for (path, digest) in &imports {
+            all.push_str(&format!("\n{} {digest}", path.display()));
+        }
+        let digest = if imports.is_empty() { all } else { digest(all.as_bytes()) };
+        Ok(ScriptFile { layer, path: path.to_owned(), is_guest: false, digest, imports })
+    }
+
+    /// The files that belong to it: what it imports, and for a guest what says whether it is in force.
+    pub(super) fn belongs(&self) -> Vec<String> {
+        let config = self.is_guest.then(|| self.path.with_file_name("config.json"));
+        let files = self.imports.keys().cloned().chain(config);
+        files.map(|path| path.display().to_string()).collect()
+    }
+
+    /// The pack that it is: one guardrail, which no lower layer can switch off.
+    pub(super) fn document(&self, settings: &Scripts) -> Result<Document, LoadError> {
+        let usual = Script::default();
+        let (id, priority) = match (self.layer, self.is_guest) {
+            (Layer::Organisation, _) => ("organisation-script", 89),
+            (Layer::Project, false) => ("project-script", 90),
+            (Layer::User, false) => ("user-script", 91),
+            (Layer::Project, true) => ("project-deft-script", 92),
+            (Layer::User, true) => ("user-deft-script", 93),
+        };
+        let script = Script {
+            file: Some(self.path.display().to_string()),
+            digest: Some(self.digest.clone()),
+            input_timeout: settings.input_timeout.unwrap_or(usual.input_timeout),
+            output_timeout: settings.output_timeout.unwrap_or(usual.output_timeout),
+            memory_mb: settings.memory_mb.unwrap_or(usual.memory_mb),
+            code: None,
+            belongs: self.belongs(),
+        };
+        let guard = Guard {
+            id: Some(id.to_owned()),
+            priority: Some(priority),
+            script: Some(script),
+            enabled: settings.enabled.filter(|enabled| !enabled),
+            on_error: settings.on_error,
+            max_attempts: settings.max_attempts,
+            on_exhausted: settings.on_exhausted,
+            lock: Some(true),
+            ..Guard::default()
+        };
+        let pack = Pack { pack: SCRIPT.to_owned(), guardrails: vec![guard], ..Pack::default() };
+        Document::of_pack(&self.path.display().to_string(), pack)
+            .map_err(|report| LoadError::Problems(vec![report]))
+    }
+}
+
+/// What holds for a script of a layer: what packs of the same layer or above say, the highest first.
+pub(super) fn settings_for(layer: Layer, documents: &[(Layer, Document)]) -> Scripts {
+    let mut above: Vec<&(Layer, Document)> = documents.iter().filter(|(of, _)| *of <= layer).collect();
+    above.sort_by_key(|(of, _)| *of);
+    let says = || above.iter().map(|(_, document)| &document.pack.scripts);
+    Scripts {
+        enabled: says().find_map(|scripts| scripts.enabled),
+        deft: says().find_map(|scripts| scripts.deft),
+        on_error: says().find_map(|scripts| scripts.on_error),
+        input_timeout: says().find_map(|scripts| scripts.input_timeout),
+        output_timeout: says().find_map(|scripts| scripts.output_timeout),
+        memory_mb: says().find_map(|scripts| scripts.memory_mb),
+        max_attempts: says().find_map(|scripts| scripts.max_attempts),
+        on_exhausted: says().find_map(|scripts| scripts.on_exhausted),
+    }
+}
+
+/// Scripts of a neighbouring tool, which packs can allow: that of the project, and the user's.
+pub(super) fn guests(folder: Option<&Path>) -> Result<Vec<ScriptFile>, LoadError> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (layer, place) in places::deft(folder) {
+        let path = place.join(SCRIPT);
+        if path.symlink_metadata().is_ok() && seen.insert(path.clone()) {
+            found.push(ScriptFile { is_guest: true, ..ScriptFile::read(&path, layer)? });
+        }
+    }
+    Ok(found)
+}
+
+/// What the configuration beside a script of a neighbouring tool says of it.
+pub(super) fn guest_settings(script: &ScriptFile, settings: Scripts) -> Scripts {
+    let config = script.path.with_file_name("config.json");
+    let text = std::fs::read_to_string(config).unwrap_or_default();
+    let config: Value = serde_json::from_str(&text).unwrap_or_default();
+    let said = |name: &str| config.get("guardrails")?.get(name);
+    let enabled = said("enabled").and_then(Value::as_bool);
+    let on_error = match said("failMode").and_then(Value::as_str) {
+        Some("open") => Some(OnFault::Allow),
+        Some("closed") => Some(OnFault::Block),
+        _ => None,
+    };
+    // What a pack says counts before what a neighbour does.
+    Scripts { enabled: settings.enabled.or(enabled), on_error: settings.on_error.or(on_error), ..settings }
+}
+
+/// The files that a script imports by its text: relative paths of scripts, wherever they stand in quotes.
+fn imported(path: &Path, text: &str) -> Vec<PathBuf> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let quoted = text.split(['"', '\'', '`']).skip(1);
+    let names = quoted.filter(|part| part.starts_with("./") || part.starts_with("../"));
+    let is_script = |name: &&str| name.ends_with(".js") || name.ends_with(".mjs");
+    names.filter(is_script).map(|name| folder.join(name)).collect()
+}
+
+/// The scripts that the guardrails of a pack name, with their places in it.
+pub(super) fn named(pack: &mut Pack) -> Vec<(String, &mut Script)> {
+    fn of<'p>(at: &str, guards: &'p mut [Guard], found: &mut Vec<(String, &'p mut Script)>) {
+        for (i, guard) in guards.iter_mut().enumerate() {
+            if let Some(script) = &mut guard.script {
+                found.push((format!("{at}/{i}/script"), script));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    of("/guardrails", &mut pack.guardrails, &mut found);
+    for (name, agent) in &mut pack.agents {
+        of(&format!("/agents/{name}/guardrails"), &mut agent.guardrails, &mut found);
+        for (section, part) in &mut agent.sections {
+            of(&format!("/agents/{name}/sections/{section}/guardrails"), &mut part.guardrails, &mut found);
+        }
+    }
+    found
+}
+
+impl Loaded {
+    /// What is wrong with the scripts of the policy: those that do not load, or do not export what they should. A dry run
+    /// also calls each hook once, with a call of nothing in a world without files.
+    pub fn script_problems(&self, dry_run: bool) -> Vec<Report> {
+        let mut source = self.source.clone();
+        let scripts = source.0.iter_mut().flat_map(|pack| pack.pack.scripts_mut());
+        let files: BTreeSet<PathBuf> =
+            scripts.filter_map(|script| script.file.take().map(PathBuf::from)).collect();
+        files
+            .iter()
+            .flat_map(|file| Realms::check(file, dry_run).into_iter().map(|error| report(file, &error)))
+            .collect()
+    }
+}
+
+/// What is wrong with a script, at its place in the file.
+fn report(path: &Path, error: &ScriptError) -> Report {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    // What is wrong in a file that it imports is told without its text.
+    let is_here = path.to_string_lossy().ends_with(&error.file);
+    let at = error.at.filter(|_| is_here).map_or(0, |(line, column)| {
+        let starts = text.split_inclusive('\n').map(str::len);
+        let line_start: usize = starts.take(usize::try_from(line).unwrap_or(1).saturating_sub(1)).sum();
+        let in_line = text.get(line_start..).unwrap_or_default().chars();
+        let before = in_line.take(usize::try_from(column).unwrap_or(1).saturating_sub(1));
+        line_start + before.map(char::len_utf8).sum::<usize>()
+    });
+    let end = (at + 1).min(text.len()).max(at);
+    let message = if is_here { error.message.clone() } else { error.to_string() };
+    let help = "try it with `midrail script run FILE --event EVENT`".to_owned();
+    Report::new(path.display().to_string(), &text, vec![Problem::new(message, at..end).with_help(help)])
+}

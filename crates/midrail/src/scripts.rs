@@ -1,0 +1,369 @@
+//! Guardrails that people write in JavaScript: calls the hooks of a script, within limits of time, memory and reach.
+//!
+//! Each script has one realm a session, on a thread of its own (`realm.rs`). What a script may see of the world comes
+//! through [`Host`] alone. What an answer leads to is none of its business.
+
+mod desk;
+mod error;
+mod inbox;
+mod modules;
+mod natives;
+mod realm;
+mod scan;
+mod state;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod types;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use midrail_core::HookEnd;
+use serde_json::Value;
+
+pub(crate) use error::ScriptError;
+use inbox::{Inbox, Message, Reply, Request};
+pub(crate) use types::declarations;
+
+/// Realms that are kept. Beyond, the one that was not used for longest is dropped.
+const MAX_REALMS: usize = 64;
+
+/// Threads that did not stop when they were told to, and still run. Beyond, no script is called.
+const MAX_STUCK: usize = 4;
+
+/// How long after its time a call is waited for, so that the realm can say itself what was wrong.
+const GRACE: Duration = Duration::from_secs(1);
+
+const NO_TURN: &str =
+    "stopped: its time was up before it had its turn; another call of it in this session is busy";
+
+/// Memory of a realm, unless the script's settings say otherwise.
+pub(crate) const MEMORY: usize = 64 << 20;
+
+/// Stack of a realm, unless the script's settings say otherwise.
+pub(crate) const STACK: usize = 1 << 20;
+
+/// Which function of a script is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hook {
+    /// Before a tool call.
+    Input,
+    /// With its result.
+    Output,
+}
+
+impl Hook {
+    /// The name that scripts give it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Hook::Input => "input",
+            Hook::Output => "output",
+        }
+    }
+}
+
+/// How a command ended that a script ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Exec {
+    pub(crate) exit_code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The world of one call, as far as a script may see it. What it answers is bounded by whoever implements it.
+pub(crate) trait Host: Send + Sync {
+    /// The text of a file.
+    fn read_file(&self, path: &str) -> Result<String, String>;
+    /// The checksum of a file. `None`: there is none.
+    fn checksum(&self, path: &str) -> Result<Option<String>, String>;
+    /// Runs a command and waits for it, no longer than this and no longer than until `stop` is set. It is called on a
+    /// thread of its own.
+    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, String>;
+    /// The one spelling of a file's path: the key of the snapshot.
+    fn place(&self, path: &str) -> String;
+    /// The checksum that a file had when it was read, by place. `None`: it was not read.
+    fn read_before(&self, place: &str) -> Result<Option<String>, String>;
+    /// All files that were read, by place. Asked for only when a script looks at all of them.
+    fn all_read(&self) -> Result<BTreeMap<String, String>, String>;
+    /// The messages of the conversation. Asked for only when a script looks at them.
+    fn history(&self) -> Result<Vec<Value>, String>;
+    /// The calls of the prompt so far, and what feedback providers said. Asked for only when a script looks at it.
+    fn feedback(&self) -> Result<Value, String>;
+    /// A line that the script printed.
+    fn log(&self, level: log::Level, text: &str);
+}
+
+/// A call of a hook.
+pub(crate) struct Call {
+    pub(crate) hook: Hook,
+    /// The tool's name.
+    pub(crate) tool: String,
+    pub(crate) args: Value,
+    /// The tool's result, and whether it counts as an error.
+    pub(crate) result: Option<(String, bool)>,
+    pub(crate) working_directory: String,
+    /// The script's variables as the session keeps them. `None`: as the script begins.
+    pub(crate) state: Option<Value>,
+    /// How long it may take, from now.
+    pub(crate) within: Duration,
+    pub(crate) host: Arc<dyn Host>,
+}
+
+/// A script.
+#[derive(Debug, Clone)]
+pub(crate) struct Script {
+    /// The guardrail that it is.
+    pub(crate) id: Arc<str>,
+    /// Its main file.
+    pub(crate) path: PathBuf,
+    /// Its text, where it is in no file.
+    pub(crate) text: Option<String>,
+    /// A digest of its text. A realm is made anew when it changes.
+    pub(crate) digest: String,
+    /// Bytes of memory that it may use.
+    pub(crate) memory: usize,
+    /// Bytes of stack that it may use.
+    pub(crate) stack: usize,
+}
+
+/// All realms of an engine.
+#[derive(Default)]
+pub(crate) struct Scripts {
+    realms: Mutex<Realms>,
+    /// Threads that were given up.
+    stuck: Arc<AtomicUsize>,
+}
+
+#[derive(Default)]
+struct Realms {
+    by_owner: BTreeMap<(Arc<str>, String), Realm>,
+    /// Counts uses, to tell which realm was not used for longest.
+    uses: u64,
+}
+
+/// A realm, seen from outside. Dropping it lets it end once its calls have.
+struct Realm {
+    path: PathBuf,
+    digest: String,
+    inbox: Arc<Inbox>,
+    last_use: u64,
+}
+
+impl Drop for Realm {
+    fn drop(&mut self) {
+        self.inbox.close();
+    }
+}
+
+/// Commands of scripts that are under way in this process.
+static COMMANDS: AtomicUsize = AtomicUsize::new(0);
+
+/// A command under way.
+struct Running;
+
+impl Running {
+    fn new() -> Self {
+        COMMANDS.fetch_add(1, Ordering::SeqCst);
+        Running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        COMMANDS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Scripts {
+    /// Commands that were told to stop are stopped before the process can end.
+    fn drop(&mut self) {
+        self.realms.lock().unwrap_or_else(PoisonError::into_inner).by_owner.clear();
+        let deadline = Instant::now() + GRACE;
+        while COMMANDS.load(Ordering::SeqCst) > 0 && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Scripts {
+    /// Calls a hook of a script, in the realm of a session, and waits for the answer.
+    pub(crate) fn call(&self, script: &Script, session: &str, call: Call) -> Result<HookEnd, ScriptError> {
+        self.request(script, session, call, false)
+    }
+
+    /// What is wrong with a script: whether it loads, and whether it exports what it should. A dry run also calls each
+    /// hook once, with a tool that nobody knows and without any files.
+    pub(crate) fn check(path: &Path, dry_run: bool) -> Vec<ScriptError> {
+        let scripts = Scripts::default();
+        let id = Arc::from("check");
+        let script = Script {
+            id,
+            path: path.to_owned(),
+            text: None,
+            digest: String::new(),
+            memory: MEMORY,
+            stack: STACK,
+        };
+        let call = |hook, only_load| {
+            let call = Call {
+                hook,
+                tool: "midrail_dry_run".to_owned(),
+                args: Value::Object(serde_json::Map::new()),
+                result: (hook == Hook::Output).then(|| (String::new(), false)),
+                working_directory: "/".to_owned(),
+                state: None,
+                within: Duration::from_secs(1),
+                host: Arc::new(Nowhere),
+            };
+            scripts.request(&script, "check", call, only_load).err()
+        };
+        if let Some(error) = call(Hook::Input, true) {
+            return vec![error];
+        }
+        let hooks = if dry_run { [Hook::Input, Hook::Output].as_slice() } else { &[] };
+        hooks.iter().filter_map(|hook| call(*hook, false)).collect()
+    }
+
+    fn request(
+        &self,
+        script: &Script,
+        session: &str,
+        call: Call,
+        only_load: bool,
+    ) -> Result<HookEnd, ScriptError> {
+        let label = modules::label(&script.path);
+        let deadline = Instant::now() + call.within;
+        let mut waiting = call;
+        // A realm may end before it comes to the call, which then is for the next one.
+        loop {
+            if self.stuck.load(Ordering::Relaxed) >= MAX_STUCK {
+                return Err(ScriptError::of(
+                    &label,
+                    "not called: too many scripts hang in functions that cannot be interrupted",
+                ));
+            }
+            let inbox = self.realm(script, session)?;
+            let (reply, answer) = mpsc::sync_channel(1);
+            let request = Request { call: waiting, deadline, only_load, reply };
+            waiting = match inbox.push(Message::Call(Box::new(request))) {
+                Err(Message::Call(request)) => request.call,
+                Err(Message::Ended { .. }) => return Err(ScriptError::of(&label, NO_TURN)),
+                Ok(()) => match self.answer(&inbox, &answer, deadline) {
+                    Ok(Reply::End(end)) => return end,
+                    Ok(Reply::NotStarted(call)) => *call,
+                    Err(why) => return Err(ScriptError::of(&label, why)),
+                },
+            };
+            if Instant::now() >= deadline {
+                return Err(ScriptError::of(&label, NO_TURN));
+            }
+        }
+    }
+
+    /// Waits for an answer.
+    fn answer(
+        &self,
+        inbox: &Arc<Inbox>,
+        answer: &mpsc::Receiver<Reply>,
+        deadline: Instant,
+    ) -> Result<Reply, &'static str> {
+        let patience = deadline.saturating_duration_since(Instant::now()) + GRACE;
+        match answer.recv_timeout(patience) {
+            Ok(reply) => Ok(reply),
+            Err(RecvTimeoutError::Disconnected) => Err("ended without an answer"),
+            Err(RecvTimeoutError::Timeout) => {
+                if inbox.give_up(&self.stuck, GRACE) {
+                    return Err("stopped: it took too long, in a function that cannot be interrupted");
+                }
+                Err(NO_TURN)
+            }
+        }
+    }
+
+    /// The realm of a script in a session, new where there is none that fits.
+    fn realm(&self, script: &Script, session: &str) -> Result<Arc<Inbox>, ScriptError> {
+        let mut realms = self.realms.lock().unwrap_or_else(PoisonError::into_inner);
+        realms.uses += 1;
+        let last_use = realms.uses;
+        let owner = (Arc::clone(&script.id), session.to_owned());
+        if let Some(realm) = realms.by_owner.get_mut(&owner) {
+            let fits = realm.path == script.path && realm.digest == script.digest && realm.inbox.is_fresh();
+            if fits {
+                realm.last_use = last_use;
+                return Ok(Arc::clone(&realm.inbox));
+            }
+        }
+        realms.by_owner.remove(&owner);
+        realms.make_room();
+        let inbox = Arc::new(Inbox::default());
+        let (theirs, its_script) = (Arc::clone(&inbox), script.clone());
+        thread::Builder::new()
+            .name("midrail-script".to_owned())
+            // The engine's own frames and the C functions between them come on top.
+            .stack_size(script.stack.saturating_add(1 << 20))
+            .spawn(move || realm::run(&its_script, &theirs))
+            .map_err(|error| {
+                ScriptError::of(&modules::label(&script.path), format!("no thread to run in: {error}"))
+            })?;
+        let realm = Realm {
+            path: script.path.clone(),
+            digest: script.digest.clone(),
+            inbox: Arc::clone(&inbox),
+            last_use,
+        };
+        realms.by_owner.insert(owner, realm);
+        Ok(inbox)
+    }
+}
+
+impl Realms {
+    /// Drops realms that nobody is waiting for, until there is room for one more.
+    fn make_room(&mut self) {
+        self.by_owner.retain(|_, realm| realm.inbox.is_fresh());
+        while self.by_owner.len() >= MAX_REALMS {
+            let idle = self.by_owner.iter().filter(|(_, realm)| !realm.inbox.is_busy());
+            let Some(owner) = idle.min_by_key(|(_, realm)| realm.last_use).map(|(owner, _)| owner.clone())
+            else {
+                return;
+            };
+            self.by_owner.remove(&owner);
+        }
+    }
+}
+
+/// The world of a dry run: there is nothing in it.
+struct Nowhere;
+
+impl Host for Nowhere {
+    fn read_file(&self, path: &str) -> Result<String, String> {
+        Err(format!("there is no file `{path}` in a dry run"))
+    }
+    fn checksum(&self, _: &str) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+    fn exec(&self, _: &str, _: Duration, _: &AtomicBool) -> Result<Exec, String> {
+        Ok(Exec::default())
+    }
+    fn place(&self, path: &str) -> String {
+        path.to_owned()
+    }
+    fn read_before(&self, _: &str) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+    fn all_read(&self) -> Result<BTreeMap<String, String>, String> {
+        Ok(BTreeMap::new())
+    }
+    fn history(&self) -> Result<Vec<Value>, String> {
+        Ok(Vec::new())
+    }
+    fn feedback(&self) -> Result<Value, String> {
+        Ok(Value::Object(serde_json::Map::new()))
+    }
+    fn log(&self, _: log::Level, _: &str) {}
+}

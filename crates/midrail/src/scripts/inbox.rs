@@ -1,0 +1,176 @@
+//! What waits for a realm: calls, and commands that have ended.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use midrail_core::HookEnd;
+
+use super::modules::Seen;
+use super::{Call, Exec, ScriptError};
+
+/// Something for a realm to do.
+pub(super) enum Message {
+    Call(Box<Request>),
+    /// A command that the script ran has ended.
+    Ended {
+        run: u64,
+        end: Result<Exec, String>,
+    },
+}
+
+/// A call, and who waits for it.
+pub(super) struct Request {
+    pub(super) call: Call,
+    pub(super) deadline: Instant,
+    /// Whether only the loading is of interest.
+    pub(super) only_load: bool,
+    pub(super) reply: SyncSender<Reply>,
+}
+
+/// What becomes of a call.
+pub(super) enum Reply {
+    End(Result<HookEnd, ScriptError>),
+    /// The realm ended before it came to it.
+    NotStarted(Box<Call>),
+}
+
+/// What a realm finds when it looks.
+pub(super) enum Found {
+    Message(Message),
+    /// The time is up.
+    Time,
+    /// Nothing will come any more.
+    Closed,
+}
+
+#[derive(Default)]
+pub(super) struct Inbox {
+    queue: Mutex<Queue>,
+    bell: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    messages: VecDeque<Message>,
+    /// Calls that are waiting or under way.
+    calls: usize,
+    /// No more calls will come.
+    is_closed: bool,
+    /// Nobody is there any more.
+    has_ended: bool,
+    /// It was told to stop and did not. Counted here as long as it runs.
+    stuck: Option<Arc<AtomicUsize>>,
+    /// Until when what runs now may run. `None`: nothing does.
+    runs_until: Option<Instant>,
+    /// The files that the script was loaded from.
+    seen: Vec<Seen>,
+}
+
+impl Inbox {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves a message. It comes back where nobody is there to take it.
+    pub(super) fn push(&self, message: Message) -> Result<(), Message> {
+        let mut queue = self.lock();
+        let is_call = matches!(message, Message::Call(_));
+        if queue.has_ended || (is_call && queue.is_closed) {
+            return Err(message);
+        }
+        queue.calls += usize::from(is_call);
+        queue.messages.push_back(message);
+        self.bell.notify_one();
+        Ok(())
+    }
+
+    /// The next message, waiting for it until then.
+    pub(super) fn pop(&self, until: Option<Instant>) -> Found {
+        let mut queue = self.lock();
+        loop {
+            if let Some(message) = queue.messages.pop_front() {
+                return Found::Message(message);
+            }
+            if queue.is_closed && queue.calls == 0 {
+                return Found::Closed;
+            }
+            queue = match until {
+                None => self.bell.wait(queue).unwrap_or_else(PoisonError::into_inner),
+                Some(until) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Found::Time;
+                    }
+                    self.bell.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    /// A call has ended.
+    pub(super) fn done(&self) {
+        let mut queue = self.lock();
+        queue.calls = queue.calls.saturating_sub(1);
+    }
+
+    /// The script was loaded from these files.
+    pub(super) fn loaded_from(&self, seen: Vec<Seen>) {
+        self.lock().seen = seen;
+    }
+
+    /// Whether the realm takes calls, and its files are as they were.
+    pub(super) fn is_fresh(&self) -> bool {
+        let queue = self.lock();
+        !queue.has_ended && !queue.is_closed && queue.stuck.is_none() && queue.seen.iter().all(Seen::holds)
+    }
+
+    /// Whether calls are waiting or under way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.lock().calls > 0
+    }
+
+    /// No more calls will come.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.bell.notify_one();
+    }
+
+    /// Until when what runs now may run.
+    pub(super) fn runs_until(&self, deadline: Option<Instant>) {
+        self.lock().runs_until = deadline;
+    }
+
+    /// Stops waiting. Where it does not stop what it should have stopped, the realm is given up.
+    pub(super) fn give_up(&self, stuck: &Arc<AtomicUsize>, grace: Duration) -> bool {
+        let mut queue = self.lock();
+        let is_stuck = queue.runs_until.is_some_and(|until| until + grace <= Instant::now());
+        if is_stuck && !queue.has_ended && queue.stuck.is_none() {
+            stuck.fetch_add(1, Ordering::Relaxed);
+            queue.stuck = Some(Arc::clone(stuck));
+        }
+        is_stuck
+    }
+
+    /// Whether it was given up.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.lock().stuck.is_some()
+    }
+
+    /// The realm ends. Calls that it did not come to go back to where they came from.
+    pub(super) fn end(&self) {
+        let mut queue = self.lock();
+        queue.has_ended = true;
+        if let Some(stuck) = queue.stuck.take() {
+            stuck.fetch_sub(1, Ordering::Relaxed);
+        }
+        for message in queue.messages.drain(..) {
+            if let Message::Call(request) = message {
+                // Whoever asked may be gone.
+                let _ = request.reply.try_send(Reply::NotStarted(Box::new(request.call)));
+            }
+        }
+    }
+}

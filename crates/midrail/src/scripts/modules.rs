@@ -1,0 +1,243 @@
+//! The files of a script: what an `import` may name, and how a file becomes a module.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+use std::time::SystemTime;
+
+use rquickjs::loader::{ImportAttributes, Loader, Resolver};
+use rquickjs::module::Declared;
+use rquickjs::{Ctx, Exception, Function, Module, Object, Result};
+
+use super::Script;
+use super::error::ScriptError;
+use super::scan;
+
+/// Bytes that one file may have.
+const MAX_SOURCE: u64 = 1 << 20;
+
+/// Files that a script may consist of.
+const MAX_FILES: usize = 256;
+
+/// Where a script is, and how its files are named in messages.
+#[derive(Debug, Clone)]
+pub(super) struct Home {
+    /// The folder, with symbolic links followed.
+    folder: PathBuf,
+    /// The folder's own name, which begins the names of all modules.
+    pub(super) label: String,
+    /// The name of the main module.
+    pub(super) main: String,
+    /// The text of the main module, where it is in no file.
+    text: Option<String>,
+}
+
+/// A file that was loaded, as it was then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    path: PathBuf,
+    size: u64,
+    changed: Option<SystemTime>,
+}
+
+impl Seen {
+    /// Whether the file is still as it was.
+    pub(super) fn holds(&self) -> bool {
+        fs::metadata(&self.path)
+            .is_ok_and(|now| now.len() == self.size && now.modified().ok() == self.changed)
+    }
+}
+
+/// The name of a script for messages: its folder and its file.
+pub(super) fn label(path: &Path) -> String {
+    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    match path.parent().and_then(Path::file_name) {
+        Some(folder) => format!("{}/{file}", folder.to_string_lossy()),
+        None => file.into_owned(),
+    }
+}
+
+impl Home {
+    /// The home of a script.
+    pub(super) fn of(script: &Script) -> std::result::Result<Self, ScriptError> {
+        let path = script.path.as_path();
+        let main = label(path);
+        if let Some(text) = &script.text {
+            let label = "script".to_owned();
+            return Ok(Home {
+                main: format!("{label}/{main}"),
+                folder: PathBuf::new(),
+                label,
+                text: Some(text.clone()),
+            });
+        }
+        let missing = |error| ScriptError::of(&main, format!("cannot be read: {error}"));
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = fs::canonicalize(parent.unwrap_or(Path::new("."))).map_err(missing)?;
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let label = folder
+            .file_name()
+            .map_or_else(|| "script".to_owned(), |name| name.to_string_lossy().into_owned());
+        Ok(Home { main: format!("{label}/{file}"), folder, label, text: None })
+    }
+
+    /// A module's name without the folder's: what its variables are kept under.
+    fn inside<'n>(&self, module: &'n str) -> &'n str {
+        module.strip_prefix(self.label.as_str()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(module)
+    }
+}
+
+/// Finds the files that imports name.
+#[derive(Clone)]
+pub(super) struct Files {
+    home: Home,
+    seen: Rc<RefCell<Vec<Seen>>>,
+}
+
+const POSSIBLE: &str =
+    "a script may import files beside it, as in `./rules.js`; there are no packages and no modules of Node";
+
+impl Resolver for Files {
+    fn resolve<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        base: &str,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> Result<String> {
+        let refuse = |why: &str| Err(Exception::throw_type(ctx, &format!("cannot import `{name}`: {why}")));
+        if !name.starts_with("./") && !name.starts_with("../") {
+            return refuse(POSSIBLE);
+        }
+        let mut parts: Vec<&str> = self.home.inside(base).split('/').collect();
+        parts.pop();
+        for component in Path::new(name).components() {
+            match component {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    if parts.pop().is_none() {
+                        return refuse("it is outside the script's folder");
+                    }
+                }
+                Component::Normal(part) => parts.push(part.to_str().unwrap_or_default()),
+                Component::RootDir | Component::Prefix(_) => return refuse(POSSIBLE),
+            }
+        }
+        let inside = parts.join("/");
+        if !inside.ends_with(".js") && !inside.ends_with(".mjs") {
+            return refuse(
+                "only files that end in `.js` or `.mjs` can be imported, and the ending is to be written out",
+            );
+        }
+        Ok(format!("{}/{inside}", self.home.label))
+    }
+}
+
+impl Loader for Files {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> Result<Module<'js, Declared>> {
+        let inside = self.home.inside(name);
+        let source = match self.read(inside) {
+            Ok(source) => source,
+            Err(why) => return Err(Exception::throw_type(ctx, &format!("cannot load `{name}`: {why}"))),
+        };
+        declare(ctx, name, inside, source)
+    }
+}
+
+impl Files {
+    pub(super) fn new(home: Home) -> Self {
+        Files { home, seen: Rc::default() }
+    }
+
+    /// The files that were loaded.
+    pub(super) fn seen(&self) -> Vec<Seen> {
+        self.seen.borrow().clone()
+    }
+
+    /// The text of the main file.
+    pub(super) fn main_source(&self) -> std::result::Result<String, String> {
+        self.read(self.home.inside(&self.home.main))
+    }
+
+    /// The main module.
+    pub(super) fn declare_main<'js>(&self, ctx: &Ctx<'js>, source: String) -> Result<Module<'js, Declared>> {
+        declare(ctx, &self.home.main, self.home.inside(&self.home.main), source)
+    }
+
+    /// The text of a file in the folder.
+    fn read(&self, inside: &str) -> std::result::Result<String, String> {
+        if let Some(text) = &self.home.text {
+            let is_main = self.home.inside(&self.home.main) == inside;
+            return match is_main {
+                true => Ok(text.clone()),
+                false => Err("a script that stands in a pack has no files beside it".to_owned()),
+            };
+        }
+        let path = fs::canonicalize(self.home.folder.join(inside)).map_err(|error| error.to_string())?;
+        // The main file was named by whoever configured it, and may be a link. What it imports may not lead away.
+        let is_main = self.home.inside(&self.home.main) == inside;
+        if !is_main && !path.starts_with(&self.home.folder) {
+            return Err("it leads out of the script's folder".to_owned());
+        }
+        let found = fs::metadata(&path).map_err(|error| error.to_string())?;
+        if !found.is_file() {
+            return Err("it is not a file".to_owned());
+        }
+        if found.len() > MAX_SOURCE {
+            return Err(format!("it is longer than {MAX_SOURCE} bytes"));
+        }
+        let mut seen = self.seen.borrow_mut();
+        if seen.len() >= MAX_FILES {
+            return Err(format!("the script has more than {MAX_FILES} files"));
+        }
+        seen.push(Seen { path: path.clone(), size: found.len(), changed: found.modified().ok() });
+        fs::read_to_string(&path).map_err(|error| error.to_string())
+    }
+}
+
+/// Makes a module of a text, which hands over its variables as it ends.
+fn declare<'js>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    inside: &str,
+    mut source: String,
+) -> Result<Module<'js, Declared>> {
+    let variables = scan::variables(&source);
+    if !variables.is_empty() {
+        source.push_str(&keeping(&variables));
+    }
+    let module = Module::declare(ctx.clone(), name, source)?;
+    let prelude = ctx.userdata::<Object<'js>>().map(|prelude| (*prelude).clone());
+    if let (Some(prelude), false) = (prelude, variables.is_empty()) {
+        let keeper: Function<'js> = prelude.get("keeper")?;
+        module.meta()?.set(KEEP, keeper.call::<_, Function<'js>>((inside,))?)?;
+    }
+    Ok(module)
+}
+
+/// The property of `import.meta` that takes the variables.
+const KEEP: &str = "midrailKeep";
+
+/// The code that hands over variables. It stands after the module's own, whose lines and columns stay as they are.
+fn keeping(variables: &[scan::Variable]) -> String {
+    let mut value = "v".to_owned();
+    while variables.iter().any(|variable| variable.name == value) {
+        value.push('_');
+    }
+    let mut code = format!("\n;import.meta.{KEEP}([");
+    for scan::Variable { name, is_const } in variables {
+        code.push_str(&format!("[\"{name}\",()=>{name}"));
+        if !is_const {
+            code.push_str(&format!(",{value}=>{{{name}={value}}}"));
+        }
+        code.push_str("],");
+    }
+    code.push_str("]);");
+    code
+}

@@ -1,0 +1,210 @@
+//! One realm: a JavaScript engine with one script in it, on its own thread, which goes round as Node does. While one
+//! call waits for a command or a timer, another goes on.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use midrail_core::{HookAnswer, HookEnd};
+use rquickjs::{Context, Function, Object, Runtime};
+
+use super::desk::Desk;
+use super::error::ScriptError;
+use super::inbox::{Found, Inbox, Message};
+use super::modules::{self, Files, Home};
+use super::state::{Failed, State};
+use super::turns::{Limit, Rejections, Stopped, Turns};
+use super::{Exec, Script};
+
+/// Serves the calls of a realm until there are no more, or until it has to be stopped.
+pub(super) fn run(script: &Script, inbox: &Arc<Inbox>) {
+    let _end = AtEnd(inbox);
+    let Found::Message(Message::Call(first)) = inbox.pop(None) else { return };
+    let main = modules::label(&script.path);
+    let desk = Rc::new(RefCell::new(Desk::new(inbox, &main)));
+    let first = desk.borrow_mut().take_up(*first);
+    if let Err(error) = serve(script, inbox, &desk, first) {
+        desk.borrow_mut().fail(&error);
+    }
+    let stopped = ScriptError::of(&main, "stopped, because another call of it in this session had to be");
+    desk.borrow_mut().put_down_all(&stopped);
+}
+
+/// Closes the realm also where it ends by a panic.
+struct AtEnd<'i>(&'i Arc<Inbox>);
+
+impl Drop for AtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+fn serve(
+    script: &Script,
+    inbox: &Arc<Inbox>,
+    desk: &Rc<RefCell<Desk>>,
+    first: u64,
+) -> Result<(), ScriptError> {
+    let home = Home::of(script)?;
+    let broken = |error: rquickjs::Error| ScriptError::of(&home.main, format!("cannot be started: {error}"));
+    desk.borrow_mut().folder.clone_from(&home.label);
+    let limit = Rc::new(Limit::default());
+    let runtime = Runtime::new().map_err(broken)?;
+    runtime.set_memory_limit(script.memory);
+    runtime.set_max_stack_size(script.stack);
+    let (its_limit, its_inbox) = (Rc::clone(&limit), Arc::clone(inbox));
+    let is_over = move || its_limit.is_over() || its_inbox.is_given_up();
+    runtime.set_interrupt_handler(Some(Box::new(is_over)));
+    let rejections = Rc::new(Rejections::default());
+    let its_rejections = Rc::clone(&rejections);
+    runtime.set_host_promise_rejection_tracker(Some(Box::new(move |ctx, promise, reason, is_handled| {
+        its_rejections.note(&ctx, promise, reason, is_handled);
+    })));
+    let files = Files::new(home.clone());
+    runtime.set_loader(files.clone(), files.clone());
+    let context = Context::full(&runtime).map_err(broken)?;
+    context.with(|ctx| {
+        let mut turns =
+            Turns { ctx: &ctx, desk, limit: &limit, rejections: &rejections, inbox, prelude: None };
+        let loaded = turns.load(&files, first);
+        inbox.loaded_from(files.seen());
+        let served = loaded.map(|(functions, state)| {
+            let functions = Functions::of(&functions)?;
+            // Where it had to be stopped, the calls know why.
+            let _ = Realm { turns, inbox, functions, state }.serve(first);
+            Ok(())
+        });
+        // No value may outlive the context that it is from.
+        let _ = ctx.remove_userdata::<Object<'_>>();
+        served?.map_err(broken)
+    })
+}
+
+/// What the realm calls in the prelude.
+struct Functions<'js> {
+    start: Function<'js>,
+    fire: Function<'js>,
+    ended: Function<'js>,
+    forget: Function<'js>,
+}
+
+impl<'js> Functions<'js> {
+    fn of(functions: &Object<'js>) -> rquickjs::Result<Self> {
+        Ok(Functions {
+            start: functions.get("start")?,
+            fire: functions.get("fire")?,
+            ended: functions.get("ended")?,
+            forget: functions.get("forget")?,
+        })
+    }
+}
+
+struct Realm<'a, 'js> {
+    turns: Turns<'a, 'js>,
+    inbox: &'a Arc<Inbox>,
+    functions: Functions<'js>,
+    state: State<'js>,
+}
+
+impl Realm<'_, '_> {
+    fn serve(mut self, first: u64) -> Result<(), Stopped> {
+        self.start(first)?;
+        loop {
+            self.turns.desk.borrow_mut().expire();
+            self.finish()?;
+            self.fire()?;
+            self.finish()?;
+            let until = self.turns.desk.borrow().next_event();
+            match self.inbox.pop(until) {
+                Found::Message(Message::Call(request)) => {
+                    let id = self.turns.desk.borrow_mut().take_up(*request);
+                    self.start(id)?;
+                }
+                Found::Message(Message::Ended { run, end }) => self.ended(run, end)?,
+                Found::Time => self.turns.desk.borrow_mut().unsettle(),
+                Found::Closed => return Ok(()),
+            }
+        }
+    }
+
+    /// Calls a hook.
+    fn start(&mut self, id: u64) -> Result<(), Stopped> {
+        let Some((hook, tool, folder, result, state, only_load)) = self.turns.desk.borrow_mut().opening(id)
+        else {
+            return Ok(());
+        };
+        if only_load {
+            self.turns.desk.borrow_mut().settle(id, Ok(HookAnswer::Pass));
+            return Ok(());
+        }
+        self.turns.begin(Some(id));
+        let prepared = self.state.prepare(state.as_ref()).map_err(|failed| self.failed(failed));
+        self.turns.desk.borrow_mut().keep_state(id, state);
+        self.turns.end()?;
+        if let Err(error) = prepared {
+            self.turns.desk.borrow_mut().settle(id, Err(error));
+            return Ok(());
+        }
+        let (content, is_error) =
+            result.map_or((None, false), |(content, is_error)| (Some(content), is_error));
+        self.turns
+            .turn(Some(id), || self.functions.start.call((id, hook.name(), tool, folder, content, is_error)))
+    }
+
+    /// Lets one timer ring that is due.
+    fn fire(&mut self) -> Result<(), Stopped> {
+        let due = self.turns.desk.borrow_mut().due_timer(Instant::now());
+        let Some((id, owner)) = due else { return Ok(()) };
+        self.turns.turn(owner, || self.functions.fire.call((id,)))
+    }
+
+    /// Hands the end of a command to the call that ran it.
+    fn ended(&mut self, run: u64, end: Result<Exec, String>) -> Result<(), Stopped> {
+        let Some(owner) = self.turns.desk.borrow_mut().run_ended(run) else { return Ok(()) };
+        self.turns.turn(Some(owner), || match end {
+            Ok(Exec { exit_code, stdout, stderr }) => {
+                self.functions.ended.call((run, exit_code, stdout, stderr))
+            }
+            Err(problem) => self.functions.ended.call((run, 0, "", "", problem)),
+        })
+    }
+
+    /// Replies to all calls that are answered.
+    fn finish(&mut self) -> Result<(), Stopped> {
+        loop {
+            let Some((id, answer, had)) = self.turns.desk.borrow_mut().answered() else { return Ok(()) };
+            let end = match answer {
+                Err(error) => Err(error),
+                Ok(answer) => {
+                    self.turns.begin(Some(id));
+                    let taken = self.state.taken(had.as_ref()).map_err(|failed| self.failed(failed));
+                    self.turns.end()?;
+                    taken.map(|state| (answer, state))
+                }
+            };
+            let Some((call, timers, runs)) = self.turns.desk.borrow_mut().put_down(id) else { continue };
+            if !(timers.is_empty() && runs.is_empty()) {
+                self.turns.turn(None, || self.functions.forget.call((timers, runs)))?;
+            }
+            let is_spent = end.as_ref().is_err_and(ScriptError::is_out_of_memory);
+            if end.is_err() {
+                self.state.doubt();
+            }
+            call.reply(end.map(|(answer, state)| HookEnd { answer, state, snapshot: call.snapshot.clone() }));
+            if is_spent {
+                return Err(Stopped);
+            }
+        }
+    }
+
+    fn failed(&self, failed: Failed) -> ScriptError {
+        match failed {
+            Failed::Thrown(error) => self.turns.caught(error),
+            Failed::Json(error) => {
+                let main = self.turns.desk.borrow().main.clone();
+                ScriptError::of(&main, format!("its variables cannot be kept: {error}"))
+            }
+        }
+    }
+}

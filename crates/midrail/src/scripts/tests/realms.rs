@@ -1,0 +1,195 @@
+//! Realms: what they share, what they keep apart, and how they end.
+
+use super::*;
+
+#[test]
+fn a_slow_command_does_not_hold_up_another_call() {
+    let bench = Bench::new(
+        "let calls = 0;
+         export default {
+           output: async (ctx) => { calls++; const end = await ctx.system.cmd.exec('wait'); return { override: true, result: end.stdout + calls }; },
+           input: (ctx) => ({ allowed: false, message: 'call ' + ++calls }),
+         };",
+    );
+    thread::scope(|scope| {
+        let slow = scope.spawn(|| bench.output());
+        // The state of the first call is seen by the second one: they run in the same realm.
+        let message = loop {
+            let message = bench.refusal(json!({}));
+            if message != "call 1" {
+                break message;
+            }
+            thread::yield_now();
+        };
+        assert_ne!(message, "call 1");
+        bench.world.gate.store(true, Ordering::Relaxed);
+        let HookAnswer::Replace { result, .. } = slow.join().unwrap().unwrap().answer else { panic!() };
+        assert!(result.starts_with("ran wait"), "{result}");
+    });
+}
+
+#[test]
+fn an_interrupt_fails_all_calls_of_the_realm() {
+    let bench = Bench::new(
+        "export default {
+           output: async (ctx) => { await ctx.system.cmd.exec('wait'); return { override: false }; },
+           input: (ctx) => { console.log('in'); for (;;) {} },
+         };",
+    );
+    thread::scope(|scope| {
+        let slow = scope.spawn(|| bench.output());
+        while !slow.is_finished() {
+            let error = bench.brief().unwrap_err().to_string();
+            assert!(error.contains("stopped: `input` took longer"), "{error}");
+        }
+        let error = slow.join().unwrap().unwrap_err().to_string();
+        assert!(error.contains("stopped, because another call"), "{error}");
+    });
+    // Its command was told to stop, and the next realm works.
+    while !bench.world.stopped.load(Ordering::Relaxed) {
+        thread::yield_now();
+    }
+    bench.world.gate.store(true, Ordering::Relaxed);
+    assert_eq!(bench.output().unwrap().answer, HookAnswer::Pass);
+}
+
+#[test]
+fn a_command_is_stopped_when_its_call_ends() {
+    let bench = Bench::new(&input("(ctx) => { ctx.system.cmd.exec('wait'); return { allowed: true }; }"));
+    assert_eq!(bench.input(json!({})).unwrap().answer, HookAnswer::Pass);
+    while !bench.world.stopped.load(Ordering::Relaxed) {
+        thread::yield_now();
+    }
+    assert_eq!(bench.input(json!({})).unwrap().answer, HookAnswer::Pass);
+}
+
+#[test]
+fn sessions_share_nothing() {
+    let bench = Bench::new(
+        "let count = 0; export default { input: () => ({ allowed: false, message: `${++count}` }) };",
+    );
+    let mut state = None;
+    for (session, count) in [("a", "1"), ("b", "1")] {
+        let end = bench.scripts.call(&bench.script, session, bench.call(Hook::Input)).unwrap();
+        assert_eq!(end.answer, HookAnswer::Refuse { message: count.into(), suggestion: None });
+        state = end.state;
+    }
+    let call = Call { state, ..bench.call(Hook::Input) };
+    let end = bench.scripts.call(&bench.script, "a", call).unwrap();
+    assert_eq!(end.answer, HookAnswer::Refuse { message: "2".into(), suggestion: None });
+}
+
+#[test]
+fn realms_are_few() {
+    let bench = Bench::new(&telling("globalThis.seen = (globalThis.seen ?? 0) + 1"));
+    let count = |session: &str| match bench
+        .scripts
+        .call(&bench.script, session, bench.call(Hook::Input))
+        .unwrap()
+        .answer
+    {
+        HookAnswer::Refuse { message, .. } => message,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(count("first"), "1");
+    assert_eq!(count("second"), "1");
+    for other in 0..super::super::MAX_REALMS - 1 {
+        assert_eq!(count(&format!("other {other}")), "1");
+        assert_eq!(count("second").parse::<usize>().unwrap(), other + 2);
+    }
+    // The first one was not used for longest.
+    assert_eq!(count("first"), "1");
+    let realms = bench.scripts.realms.lock().unwrap();
+    assert_eq!(realms.by_owner.len(), super::super::MAX_REALMS);
+}
+
+#[test]
+fn imports_of_files_beside_it() {
+    let bench = Bench::new(
+        "import { word } from './lib/words.js'; import more from './more.mjs';
+         export default { input: async () => ({ allowed: false, message: word + more + (await import('./lib/late.js')).default }) };",
+    )
+    .file("lib/words.js", "import x from '../more.mjs';\nexport const word = 'a' + x;")
+    .file("lib/late.js", "export default 'c';")
+    .file("more.mjs", "export default 'b';");
+    assert_eq!(bench.refusal(json!({})), "abbc");
+}
+
+#[test]
+fn errors_of_imported_files_say_where() {
+    let script = "import { check } from './lib/check.js';\nexport default { input: () => check() };";
+    let bench =
+        Bench::new(script).file("lib/check.js", "export function check() {\n  throw new Error('deep');\n}");
+    let error = bench.input(json!({})).unwrap_err();
+    assert_eq!(error.to_string(), ".midrail/lib/check.js:2:13: Error: deep");
+    assert!(error.stack.contains(".midrail/guardrails.js:2"), "{}", error.stack);
+    let bench = Bench::new(script).file("lib/check.js", "export function check( {\n  oops\n");
+    let error = bench.input(json!({})).unwrap_err().to_string();
+    assert!(error.starts_with(".midrail/lib/check.js:"), "{error}");
+    let error = Bench::new(script).input(json!({})).unwrap_err().to_string();
+    assert!(error.contains("cannot load `.midrail/lib/check.js`"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn imports_stay_in_the_folder() {
+    let bench = Bench::new("import x from './link.js'; export default { input: () => ({ allowed: true }) };");
+    let outside = bench.folder.path().join("outside.js");
+    fs::write(&outside, "export default 1;").unwrap();
+    std::os::unix::fs::symlink(&outside, bench.path("link.js")).unwrap();
+    let error = bench.input(json!({})).unwrap_err().to_string();
+    assert!(error.contains("leads out of the script's folder"), "{error}");
+}
+
+#[test]
+fn a_changed_script_is_loaded_anew() {
+    let mut bench = Bench::new(&telling("1"));
+    assert_eq!(bench.refusal(json!({})), "1");
+    bench.rewrite(&telling("2"));
+    assert_eq!(bench.refusal(json!({})), "2");
+    bench
+        .rewrite("import x from './x.js'; export default { input: () => ({ allowed: false, message: x }) };");
+    let bench = bench.file("x.js", "export default 'a';");
+    assert_eq!(bench.refusal(json!({})), "a");
+    let bench = bench.file("x.js", "export default 'longer';");
+    assert_eq!(bench.refusal(json!({})), "longer");
+}
+
+#[test]
+fn a_broken_script_works_once_it_is_mended() {
+    let mut bench = Bench::new("export default {");
+    assert!(bench.input(json!({})).is_err());
+    assert!(bench.input(json!({})).is_err());
+    bench.rewrite(&telling("'ok'"));
+    assert_eq!(bench.refusal(json!({})), "ok");
+}
+
+#[test]
+fn top_level_await_and_timers() {
+    let bench = Bench::new(
+        "const word = await new Promise((go) => setTimeout(go, 2, 'late'));
+         export default { input: () => ({ allowed: false, message: word }) };",
+    );
+    assert_eq!(bench.refusal(json!({})), "late");
+}
+
+#[test]
+fn a_busy_call_is_not_stopped_for_another() {
+    // Another call waits behind one that does not let go, and is out of time before it gets its turn.
+    let bench = Bench::new(
+        "export default {
+           output: () => { console.log('busy'); const end = Date.now() + 3000; while (Date.now() < end); return { override: false }; },
+           input: () => ({ allowed: true }),
+         };",
+    );
+    thread::scope(|scope| {
+        let busy = scope.spawn(|| bench.output());
+        while bench.world.lines().is_empty() {
+            thread::yield_now();
+        }
+        let call = Call { within: Duration::ZERO, ..bench.call(Hook::Input) };
+        let error = bench.scripts.call(&bench.script, "s", call).unwrap_err().to_string();
+        assert!(error.contains("stopped: "), "{error}");
+        assert_eq!(busy.join().unwrap().unwrap().answer, HookAnswer::Pass);
+    });
+}

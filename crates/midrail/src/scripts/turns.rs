@@ -1,0 +1,268 @@
+//! Lets JavaScript run, one turn after the other, each within the time of the call that it belongs to.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rquickjs::context::EvalOptions;
+use rquickjs::promise::PromiseState;
+use rquickjs::{Ctx, Exception, FromJs, Function, Object, Promise, Value};
+
+use super::desk::Desk;
+use super::error::ScriptError;
+use super::inbox::Inbox;
+use super::modules::Files;
+use super::natives;
+use super::state::State;
+
+/// Bytes of a script's variables, as JSON.
+const MAX_STATE: u32 = 256 << 10;
+
+/// How deep variables may be nested. A level may take three of JSON, whose parser stops at 128.
+const MAX_DEPTH: u32 = 40;
+
+/// Characters of an answer.
+const MAX_TEXT: u32 = 1 << 20;
+
+/// How long a turn may take that belongs to no call.
+const IDLE_TURN: Duration = Duration::from_secs(1);
+
+const PRELUDE: &str = include_str!("prelude.js");
+
+/// Until when JavaScript may run.
+#[derive(Default)]
+pub(super) struct Limit {
+    deadline: Cell<Option<Instant>>,
+    is_interrupted: Cell<bool>,
+}
+
+impl Limit {
+    /// Whether it is time to stop. Once it is, it stays so.
+    pub(super) fn is_over(&self) -> bool {
+        if self.deadline.get().is_some_and(|deadline| Instant::now() >= deadline) {
+            self.is_interrupted.set(true);
+        }
+        self.is_interrupted.get()
+    }
+}
+
+/// A call ran out of its time while JavaScript was running, or out of memory: the realm cannot be trusted any more.
+pub(super) struct Stopped;
+
+/// Whether promises failed in this turn that nobody listened to. The prelude knows which.
+#[derive(Default)]
+pub(super) struct Rejections {
+    are_there: Cell<bool>,
+    /// One could not be noted down.
+    are_lost: Cell<bool>,
+}
+
+impl Rejections {
+    /// Takes note of a promise that failed, or that somebody listens to after all.
+    pub(super) fn note<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        promise: Value<'js>,
+        reason: Value<'js>,
+        is_handled: bool,
+    ) {
+        let Some(prelude) = ctx.userdata::<Object<'js>>().map(|prelude| (*prelude).clone()) else { return };
+        self.are_there.set(true);
+        let noted = prelude
+            .get::<_, Function<'js>>("rejected")
+            .and_then(|rejected| rejected.call::<_, ()>((promise, reason, is_handled)));
+        if noted.is_err() {
+            let _ = ctx.catch();
+            self.are_lost.set(true);
+        }
+    }
+}
+
+/// Why a script was not loaded.
+enum NotLoaded {
+    Failed(ScriptError),
+    /// JavaScript threw it.
+    Thrown(rquickjs::Error),
+    Said(String),
+}
+
+impl From<rquickjs::Error> for NotLoaded {
+    fn from(error: rquickjs::Error) -> Self {
+        NotLoaded::Thrown(error)
+    }
+}
+
+/// Runs JavaScript in one realm.
+pub(super) struct Turns<'a, 'js> {
+    pub(super) ctx: &'a Ctx<'js>,
+    pub(super) desk: &'a Rc<RefCell<Desk>>,
+    pub(super) limit: &'a Limit,
+    pub(super) rejections: &'a Rejections,
+    pub(super) inbox: &'a Inbox,
+    /// The functions of the prelude, once it ran.
+    pub(super) prelude: Option<Object<'js>>,
+}
+
+impl<'js> Turns<'_, 'js> {
+    /// Lets something run on behalf of a call, and then all that became possible by it.
+    pub(super) fn turn(
+        &self,
+        owner: Option<u64>,
+        run: impl FnOnce() -> rquickjs::Result<Value<'js>>,
+    ) -> Result<(), Stopped> {
+        self.begin(owner);
+        if let Err(error) = run() {
+            let error = self.caught(error);
+            self.desk.borrow_mut().fail(&error);
+        }
+        self.drain();
+        self.report();
+        self.end()
+    }
+
+    /// Fails the call of this turn where a promise failed that nobody listened to.
+    fn report(&self) {
+        if !self.rejections.are_there.take() || self.limit.is_over() {
+            return;
+        }
+        let Some(prelude) = &self.prelude else { return };
+        let reported = prelude.get::<_, Function<'js>>("report").and_then(|report| report.call::<_, ()>(()));
+        let error = match reported {
+            Err(error) => self.caught(error),
+            Ok(()) if self.rejections.are_lost.take() => {
+                self.desk.borrow().thrown(ScriptError::OUT_OF_MEMORY, "")
+            }
+            Ok(()) => return,
+        };
+        self.desk.borrow_mut().fail(&error);
+    }
+
+    /// From here on the time of this call is spent.
+    pub(super) fn begin(&self, owner: Option<u64>) {
+        let mut desk = self.desk.borrow_mut();
+        desk.turn = owner;
+        let deadline = owner.and_then(|id| desk.calls.get(&id)).map(|call| call.deadline);
+        let deadline = deadline.unwrap_or_else(|| Instant::now() + IDLE_TURN);
+        self.limit.deadline.set(Some(deadline));
+        self.inbox.runs_until(Some(deadline));
+    }
+
+    /// The turn is over. If it had to be interrupted, its call fails.
+    pub(super) fn end(&self) -> Result<(), Stopped> {
+        self.limit.deadline.set(None);
+        self.inbox.runs_until(None);
+        let mut desk = self.desk.borrow_mut();
+        if self.limit.is_interrupted.get() {
+            let error = desk.too_late(desk.turn);
+            desk.fail(&error);
+            return Err(Stopped);
+        }
+        desk.turn = None;
+        Ok(())
+    }
+
+    /// Runs what promises wait for, until nothing is left or the time is up.
+    fn drain(&self) {
+        while !self.limit.is_over() && self.ctx.execute_pending_job() {}
+    }
+
+    /// An error of the JavaScript engine, in words.
+    pub(super) fn caught(&self, error: rquickjs::Error) -> ScriptError {
+        if !error.is_exception() {
+            return ScriptError::of(&self.desk.borrow().main, error.to_string());
+        }
+        let thrown = self.ctx.catch();
+        if self.limit.is_interrupted.get() {
+            // Nothing of the script may run any more. Where it was is still of use.
+            let stack = Exception::from_js(self.ctx, thrown).ok().and_then(|thrown| thrown.stack());
+            let desk = self.desk.borrow();
+            return desk.thrown(&desk.too_late(desk.turn).message, &stack.unwrap_or_default());
+        }
+        let described = self.prelude.as_ref().and_then(|prelude| {
+            let describe: Function<'js> = prelude.get("describe").ok()?;
+            let described: Object<'js> = describe.call((thrown,)).ok()?;
+            Some((described.get::<_, String>("message").ok()?, described.get::<_, String>("stack").ok()?))
+        });
+        let (message, stack) = described.unwrap_or_else(|| {
+            // To describe something takes memory too.
+            let _ = self.ctx.catch();
+            (ScriptError::OUT_OF_MEMORY.to_owned(), String::new())
+        });
+        self.desk.borrow().thrown(&message, &stack)
+    }
+
+    /// Loads the script. The functions of the prelude come back.
+    pub(super) fn load(
+        &mut self,
+        files: &Files,
+        first: u64,
+    ) -> Result<(Object<'js>, State<'js>), ScriptError> {
+        self.begin(Some(first));
+        let loaded = self.try_load(files).map_err(|error| match error {
+            NotLoaded::Thrown(error) => self.caught(error),
+            NotLoaded::Said(error) => ScriptError::of(&self.desk.borrow().main, error),
+            NotLoaded::Failed(error) => error,
+        });
+        let ended = self.end();
+        self.desk.borrow_mut().is_loading = false;
+        let loaded = loaded?;
+        ended.map_err(|Stopped| self.desk.borrow().too_late(Some(first)))?;
+        Ok(loaded)
+    }
+
+    fn try_load(&mut self, files: &Files) -> Result<(Object<'js>, State<'js>), NotLoaded> {
+        let mut options = EvalOptions::default();
+        options.filename = Some("midrail:prelude".to_owned());
+        let prelude: Function<'js> = self.ctx.eval_with_options(PRELUDE, options)?;
+        let limits = Object::new(self.ctx.clone())?;
+        limits.set("state", MAX_STATE)?;
+        limits.set("text", MAX_TEXT)?;
+        limits.set("depth", MAX_DEPTH)?;
+        limits.set("noMemory", ScriptError::THREW_NULL)?;
+        let functions: Object<'js> = prelude.call((natives::object(self.ctx, self.desk)?, limits))?;
+        self.prelude = Some(functions.clone());
+        // The loader finds them there, as it can hold no value itself.
+        let _ = self.ctx.store_userdata::<Object<'js>>(functions.clone());
+        let source = files.main_source().map_err(|why| NotLoaded::Said(format!("cannot be read: {why}")))?;
+        let (module, evaluated) = files.declare_main(self.ctx, source)?.eval()?;
+        self.wait_for(&evaluated, &functions.get("fire")?)?;
+        self.report();
+        if let Some(error) = self.desk.borrow().failure() {
+            return Err(NotLoaded::Failed(error));
+        }
+        let namespace = module.namespace()?;
+        // A module without a default export has no such property at all.
+        let exported: Value<'js> = namespace.get("default")?;
+        functions.get::<_, Function<'js>>("shape")?.call::<_, ()>((exported,))?;
+        let state = State::new(&functions)?;
+        Ok((functions, state))
+    }
+
+    /// Waits until the top level of the modules has run.
+    fn wait_for(&self, evaluated: &Promise<'js>, fire: &Function<'js>) -> Result<(), NotLoaded> {
+        loop {
+            self.drain();
+            match evaluated.state() {
+                PromiseState::Resolved => return Ok(()),
+                PromiseState::Rejected => {
+                    evaluated.result::<Value<'js>>().transpose()?;
+                    return Ok(());
+                }
+                PromiseState::Pending => {}
+            }
+            if self.limit.is_over() {
+                return Err(NotLoaded::Said("stopped: it took too long to load".to_owned()));
+            }
+            let Some(next) = self.desk.borrow().next_timer() else {
+                return Err(NotLoaded::Said("its top level awaits a promise that never settles".to_owned()));
+            };
+            let until = self.limit.deadline.get().map_or(next, |deadline| next.min(deadline));
+            thread::sleep(until.saturating_duration_since(Instant::now()));
+            let due = self.desk.borrow_mut().due_timer(Instant::now());
+            if let Some((id, _)) = due {
+                fire.call::<_, ()>((id,))?;
+            }
+        }
+    }
+}

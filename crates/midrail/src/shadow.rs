@@ -1,0 +1,144 @@
+//! What guardrails in shadow mode would have done: for a team that has to decide whether to enforce them.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use midrail_core::{Effect, Record};
+use midrail_store::{Filter, Store, StoreError};
+use serde::Serialize;
+
+/// What a report is made of.
+#[derive(Debug, Clone, Default)]
+pub struct ShadowQuery {
+    /// Decisions at or after this time.
+    pub since: Option<Timestamp>,
+    /// Decisions before this time.
+    pub until: Option<Timestamp>,
+    /// This guardrail alone.
+    pub guardrail: Option<String>,
+    /// Examples of each guardrail, the latest ones.
+    pub examples: usize,
+}
+
+/// What guardrails in shadow mode would have done.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct ShadowReport {
+    /// Decisions that were looked at.
+    pub decisions: u64,
+    /// Those that would have been stricter, had everything been enforced.
+    pub stricter: u64,
+    /// By guardrail, those that would have stopped most first.
+    pub guardrails: Vec<Shadowed>,
+}
+
+/// What one guardrail in shadow mode would have done.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Shadowed {
+    /// The guardrail.
+    pub guardrail: String,
+    /// How often it was asked.
+    pub asked: u64,
+    /// How often it failed.
+    pub failed: u64,
+    /// How often it would have said what, from `warn` on.
+    pub effects: BTreeMap<Effect, u64>,
+    /// How often it would have stopped something that went on.
+    pub stopped: u64,
+    /// The tools that it would have stopped, with how often.
+    pub tools: BTreeMap<String, u64>,
+    /// In how many sessions.
+    pub sessions: u64,
+    /// Some of what it would have stopped, the latest first.
+    pub examples: Vec<ShadowExample>,
+}
+
+impl Shadowed {
+    /// How often it objected at all.
+    pub fn objections(&self) -> u64 {
+        self.effects.values().sum()
+    }
+}
+
+/// Something that would have been stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ShadowExample {
+    /// The number of the audit record.
+    pub seq: u64,
+    /// When.
+    pub time: Timestamp,
+    /// In which session.
+    pub session: String,
+    /// What the agent was about to do: the kind of event, or the tool.
+    pub what: String,
+    /// What would have been said.
+    pub effect: Effect,
+    /// Why.
+    pub reason: String,
+}
+
+/// Makes a report of what is on record. `progress` is told how many records have been looked at.
+pub fn shadow_report(
+    store: &dyn Store,
+    query: &ShadowQuery,
+    progress: &mut dyn FnMut(u64),
+) -> Result<ShadowReport, StoreError> {
+    let mut report = ShadowReport::default();
+    let mut found: BTreeMap<String, (Shadowed, std::collections::BTreeSet<String>)> = BTreeMap::new();
+    let mut filter =
+        Filter { since: query.since, until: query.until, newest_first: true, ..Filter::default() };
+    loop {
+        let page = store.entries(&filter)?;
+        let Some(last) = page.last() else { break };
+        filter.after_seq = Some(last.seq);
+        for entry in &page {
+            let record = entry.record()?;
+            if record.event.kind.is_engines_own() {
+                continue;
+            }
+            report.decisions += 1;
+            report.stricter += u64::from(record.decision.would.is_some());
+            for said in record.decision.verdicts.iter().filter(|said| said.shadow && !said.skipped) {
+                if query.guardrail.as_ref().is_some_and(|wanted| **wanted != *said.guardrail) {
+                    continue;
+                }
+                let (shadowed, sessions) = found.entry(said.guardrail.to_string()).or_default();
+                shadowed.asked += 1;
+                shadowed.failed += u64::from(said.error.is_some());
+                let Some(effect) = said.effect.filter(|effect| *effect > Effect::Allow) else { continue };
+                *shadowed.effects.entry(effect).or_default() += 1;
+                sessions.insert(record.session.clone());
+                if effect.goes_on() || !record.decision.effect.goes_on() {
+                    continue;
+                }
+                shadowed.stopped += 1;
+                let what = what(&record);
+                *shadowed.tools.entry(what.clone()).or_default() += 1;
+                if shadowed.examples.len() < query.examples {
+                    shadowed.examples.push(ShadowExample {
+                        seq: entry.seq,
+                        time: record.time,
+                        session: record.session.clone(),
+                        what,
+                        effect,
+                        reason: said.reason.clone(),
+                    });
+                }
+            }
+        }
+        progress(report.decisions);
+    }
+    report.guardrails = found
+        .into_iter()
+        .map(|(guardrail, (shadowed, sessions))| Shadowed {
+            guardrail,
+            sessions: u64::try_from(sessions.len()).unwrap_or(u64::MAX),
+            ..shadowed
+        })
+        .collect();
+    report.guardrails.sort_by_key(|shadowed| std::cmp::Reverse((shadowed.stopped, shadowed.objections())));
+    Ok(report)
+}
+
+fn what(record: &Record) -> String {
+    record.event.tool_name().unwrap_or_else(|| record.event.kind.word()).to_owned()
+}
