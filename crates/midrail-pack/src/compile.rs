@@ -318,7 +318,7 @@ impl<'p> Compiler<'p> {
         } else if id == LAW || RESERVED_IDS.contains(&id.as_str()) {
             self.issues
                 .push(Issue::new(&place, format!("the id `{id}` is reserved")).help("choose another one"));
-        } else if guard.script.is_none() && id.ends_with("-script") && SCRIPT_IDS.contains(&id.as_str()) {
+        } else if guard.script.is_none() && SCRIPT_IDS.contains(&id.as_str()) {
             let issue =
                 Issue::new(&place, format!("`{id}` is the id of a script that lies beside the packs"));
             self.issues.push(issue.help("say under `scripts:` how it is run, and choose another id"));

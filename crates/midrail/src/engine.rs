@@ -16,7 +16,7 @@ use crate::deep::Asking;
 use crate::files::Files;
 use crate::load::Loaded;
 use crate::notices::Channels;
-use crate::outside::LateBox;
+use crate::outside::{LateBox, MAX_LATE};
 use crate::scripts::Scripts;
 use crate::session::SessionHandle;
 use crate::walk::Walk;
@@ -143,6 +143,9 @@ pub enum EngineError {
     /// What is held back of a stream cannot be read or kept.
     #[error("what is held back of the stream `{0}` cannot be read: begin a stream of another name")]
     Stream(String),
+    /// Answers came faster than events that could hear them.
+    #[error("{MAX_LATE} answers of this session are waiting already")]
+    TooManyLate,
     /// There is no approval of this name, or it is not waiting for an answer.
     #[error("{0}")]
     Approval(String),

@@ -17,7 +17,7 @@ use crate::deep::{Answer, Question, Waited};
 use crate::engine::{Engine, EngineError, MAX_TRIES};
 
 /// Answers that are kept for the next event of a run. Nobody asks so much between two events.
-const MAX_LATE: usize = 32;
+pub(crate) const MAX_LATE: usize = 32;
 
 /// What came of a question.
 type Outcome = Result<Value, String>;
@@ -126,7 +126,7 @@ impl LateBox {
             let Some(slice) = self.store.load(session, &[LATE])?.into_iter().next() else { break };
             let mut answers = slice.value.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
             if answers.len() >= MAX_LATE {
-                return Err(EngineError::Approval(format!("{MAX_LATE} answers are waiting already")));
+                return Err(EngineError::TooManyLate);
             }
             answers.push(answer.clone());
             let act = Act::of("late_answer").in_session(session).with("late", answer.clone());
