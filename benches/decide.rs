@@ -1,5 +1,5 @@
-//! What a decision costs: the law alone, the engine in memory and on disk, a large policy, a long session, and the
-//! whole process beside a program that does the bare minimum. Everything is measured in one run.
+//! What a decision costs: the law alone, the engine in memory and on disk, a large policy and a long session. Everything
+//! is measured in one run. A whole process is measured in `hook.rs`.
 //!
 //! Run it: `cargo bench -p midrail-cli --bench decide`. No figure is asserted: machines are noisy, ratios tell.
 
@@ -12,9 +12,7 @@
 )]
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,15 +24,11 @@ use midrail::{
 use serde_json::json;
 
 fn main() {
-    if std::env::args().any(|arg| arg == "--baseline") {
-        return baseline(Path::new(&std::env::args().next_back().unwrap()));
-    }
     let folder = tempfile::tempdir().unwrap();
     println!("machine: {} cores\n", std::thread::available_parallelism().map_or(0, usize::from));
     one_decision(folder.path());
     large_policy();
     long_session(folder.path());
-    whole_process(folder.path());
 }
 
 /// A typical call: an edit of a file that was read, by an agent with a task.
@@ -182,67 +176,6 @@ fn call_of_a_session(call: u32) -> Event {
     let path = format!("src/file_{call}.rs");
     let event = Event::after_tool("Read", json!({"file_path": path}), ToolResult::ok("text"));
     Event { cwd: Some("/repo".into()), ..event.in_session("s-1") }
-}
-
-fn whole_process(folder: &Path) {
-    println!(
-        "a whole process with a durable record: `midrail check` against a program that parses the same JSON and"
-    );
-    println!("commits one row to SQLite, taken in turn");
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_midrail"));
-    let own = std::env::current_exe().unwrap();
-    let event = serde_json::to_vec(&typical_event()).unwrap();
-    let home = folder.join("home");
-    std::fs::create_dir_all(&home).unwrap();
-    let midrail = || {
-        let mut command = Command::new(&program);
-        command.args(["check", "--json", "-"]).env("HOME", &home).env_remove("XDG_STATE_HOME");
-        command.env_remove("XDG_CONFIG_HOME").current_dir(folder);
-        run(command, &event)
-    };
-    let baseline = || {
-        let mut command = Command::new(&own);
-        command.arg("--baseline").arg(folder.join("baseline.db"));
-        run(command, &event)
-    };
-    for _ in 0..5 {
-        midrail();
-        baseline();
-    }
-    let (mut ours, mut bare) = (Vec::new(), Vec::new());
-    for _ in 0..200 {
-        ours.push(midrail());
-        bare.push(baseline());
-    }
-    let (ours, bare) = (Times::of(ours), Times::of(bare));
-    let ratio = ours.median.as_secs_f64() / bare.median.as_secs_f64();
-    report("  midrail check", ours);
-    report("  the bare minimum", bare);
-    println!("  ratio of medians {ratio:.2} (at most 3 is aimed for)");
-}
-
-fn run(mut command: Command, input: &[u8]) -> Duration {
-    let started = Instant::now();
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    child.wait().unwrap();
-    started.elapsed()
-}
-
-/// The bare minimum: parse the event, commit one row.
-fn baseline(path: &Path) {
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).unwrap();
-    let event: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let connection = rusqlite::Connection::open(path).unwrap();
-    connection
-        .execute_batch(
-            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS t (body TEXT)",
-        )
-        .unwrap();
-    connection.execute("INSERT INTO t VALUES (?1)", [event.to_string()]).unwrap();
-    println!("{{}}");
 }
 
 struct Times {

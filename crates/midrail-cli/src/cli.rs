@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::env;
+use std::ffi::OsStr;
 
 use clap::{ArgAction, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -22,13 +23,22 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads the command line.
     ///
-    /// `check` is called for every event of an agent, so it is read by itself where that is enough: to lay out all
-    /// verbs takes longer than to decide.
+    /// `check` and `hook` are called for every event of an agent, so they are read by themselves where that is enough: to
+    /// lay out all verbs takes longer than to decide.
     pub(crate) fn read() -> Result<Self, clap::Error> {
-        if env::args_os().nth(1).is_some_and(|verb| verb == "check")
-            && let Ok(Check { args, global }) = Check::try_parse_from(env::args_os().skip(1))
-        {
-            return Ok(Cli { verb: Verb::Check(args), global });
+        let alone = || env::args_os().skip(1);
+        match alone().next().as_deref().and_then(OsStr::to_str) {
+            Some("hook") => {
+                if let Ok(Hook { args, global }) = Hook::try_parse_from(alone()) {
+                    return Ok(Cli { verb: Verb::Hook(args), global });
+                }
+            }
+            Some("check") => {
+                if let Ok(Check { args, global }) = Check::try_parse_from(alone()) {
+                    return Ok(Cli { verb: Verb::Check(args), global });
+                }
+            }
+            _ => {}
         }
         let matches = Cli::command().color(help_colour()).try_get_matches()?;
         Cli::from_arg_matches(&matches)
@@ -60,6 +70,16 @@ struct Check {
     global: Global,
 }
 
+/// `midrail hook` alone.
+#[derive(Debug, Parser)]
+#[command(disable_help_flag = true)]
+struct Hook {
+    #[command(flatten)]
+    args: verbs::hook::Args,
+    #[command(flatten)]
+    global: Global,
+}
+
 /// What holds for every verb.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Global {
@@ -84,8 +104,14 @@ pub(crate) enum When {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    Init(verbs::init::Args),
+    Doctor(verbs::doctor::Args),
+    Uninstall(verbs::uninstall::Args),
     Check(verbs::check::Args),
+    Hook(verbs::hook::Args),
+    Acp(verbs::acp::Args),
     Replay(verbs::replay::Args),
+    Import(verbs::import::Args),
     Test(verbs::test::Args),
     Explain(verbs::explain::Args),
     Lint(verbs::lint::Args),
@@ -93,6 +119,7 @@ pub(crate) enum Verb {
     Detect(verbs::detect::Args),
     Redact(verbs::redact::Args),
     Bench(verbs::bench::Args),
+    Log(verbs::log::Args),
     Audit(verbs::audit::Args),
     Stats(verbs::stats::Args),
     Notices(verbs::notices::Args),
@@ -101,6 +128,7 @@ pub(crate) enum Verb {
     Tasks(verbs::tasks::Args),
     Approvals(verbs::approvals::Args),
     Approver(verbs::approver::Args),
+    Pause(verbs::pause::Args),
     Script(verbs::script::Args),
     Shadow(verbs::shadow::Args),
     Schema(verbs::schema::Args),
@@ -113,8 +141,14 @@ impl Verb {
     /// Does what was asked for.
     pub(crate) fn run(self, output: &mut Output) -> Result<Exit, Failure> {
         let exit = match self {
+            Verb::Init(args) => verbs::init::run(&args, output),
+            Verb::Doctor(args) => verbs::doctor::run(&args, output),
+            Verb::Uninstall(args) => verbs::uninstall::run(&args, output),
             Verb::Check(args) => verbs::check::run(args, output),
+            Verb::Hook(args) => verbs::hook::run(&args, output),
+            Verb::Acp(args) => verbs::acp::run(&args, output),
             Verb::Replay(args) => verbs::replay::run(&args, output),
+            Verb::Import(args) => verbs::import::run(&args, output),
             Verb::Test(args) => verbs::test::run(&args, output),
             Verb::Explain(args) => verbs::explain::run(&args, output),
             Verb::Lint(args) => verbs::lint::run(&args, output),
@@ -123,6 +157,7 @@ impl Verb {
             Verb::Redact(args) => verbs::redact::run(&args, output),
             Verb::Bench(args) => verbs::bench::run(&args, output),
             Verb::Audit(args) => verbs::audit::run(&args, output),
+            Verb::Log(args) => verbs::log::run(&args, output),
             Verb::Stats(args) => verbs::stats::run(&args, output),
             Verb::Notices(args) => verbs::notices::run(&args, output),
             Verb::Quarantine(args) => verbs::quarantine::run(&args, output),
@@ -130,6 +165,7 @@ impl Verb {
             Verb::Tasks(args) => verbs::tasks::run(&args, output),
             Verb::Approvals(args) => verbs::approvals::run(&args, output),
             Verb::Approver(args) => verbs::approver::run(&args, output),
+            Verb::Pause(args) => verbs::pause::run(&args, output),
             Verb::Script(args) => verbs::script::run(&args, output),
             Verb::Shadow(args) => verbs::shadow::run(&args, output),
             Verb::Schema(args) => verbs::schema::run(&args, output),

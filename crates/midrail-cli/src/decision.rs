@@ -137,6 +137,9 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
         add("rollback", "the result is withheld, and the action should be undone".to_owned());
     }
     add("user", decision.user_message.clone().unwrap_or_default());
+    if let Some(pause) = &decision.paused {
+        add("paused", format!("until {}, by {}: {}", when::full(pause.until), pause.by, pause.reason));
+    }
     if let Some(would) = decision.would {
         add("shadow", format!("would be {would} if it were enforced"));
     } else if decision.mode == Mode::Shadow {

@@ -21,6 +21,8 @@ pub(crate) enum Exit {
     TimedOut,
     /// 5: nobody has answered yet.
     Pending,
+    /// As the agent ended that was started.
+    Agent(u8),
 }
 
 impl Exit {
@@ -44,6 +46,7 @@ impl From<Exit> for ExitCode {
             Exit::Denied => ExitCode::from(3),
             Exit::TimedOut => ExitCode::from(4),
             Exit::Pending => ExitCode::from(5),
+            Exit::Agent(code) => ExitCode::from(code),
         }
     }
 }
@@ -52,9 +55,10 @@ impl From<Exit> for ExitCode {
 pub(crate) const OF_ALL: &str = "\
 Exit codes:
   0  done; check: allow, warn or redact
-  1  an error; test, lint, detect, audit verify, audit replay: something
-     was found
-  2  check: block, halt, escalate or retry; every verb: an internal error
+  1  an error; doctor, test, lint, detect, audit verify, audit replay:
+     something was found
+  2  check: block, halt, escalate or retry; hook: this must not happen;
+     every verb: an internal error
   3  approvals wait: denied
   4  approvals wait: timed out
   5  approvals wait: still pending";
@@ -67,6 +71,20 @@ Exit codes:
   2  block, halt, escalate, retry: the action must not go on; so it is where
      the store failed (no record, no allow), and after an internal error;
      with --stream: where any event was stopped";
+
+/// Exit codes of `hook`.
+pub(crate) const OF_HOOK: &str = "\
+Exit codes:
+  0  the answer is on standard output, in the words of the host; nothing
+     there: no objection
+  2  this must not happen, and standard error says why: also after an
+     internal error, a payload that cannot be read, and when time is up";
+
+/// Exit codes of `acp`.
+pub(crate) const OF_ACP: &str = "\
+Exit codes:
+  that of the agent; 1 where it had to be ended, or could not be started;
+  2  an internal error: the agent was ended";
 
 /// Exit codes of the verbs of `approvals` and `approver`.
 pub(crate) const OF_APPROVALS: &str = "\
@@ -119,6 +137,19 @@ pub(crate) const OF_AUDIT_REPLAY: &str = "\
 Exit codes:
   0  every decision came out as it is recorded
   1  a decision came out otherwise, could not be made again, or an error";
+
+/// Exit codes of `init` and `uninstall`.
+pub(crate) const OF_INIT: &str = "\
+Exit codes:
+  0  done, or nothing to do, or shown with --dry-run
+  1  an error, a file that was left as it is, or nobody was there to ask:
+     then nothing was written";
+
+/// Exit codes of `doctor`.
+pub(crate) const OF_DOCTOR: &str = "\
+Exit codes:
+  0  nothing would pass that ought to be stopped
+  1  something would (see ✗), or nothing works";
 
 /// Tells of an internal error in one line, in place of a backtrace.
 pub(crate) fn announce_panics() {

@@ -161,7 +161,19 @@ impl Progress {
         let percent = done.saturating_mul(100).checked_div(all).unwrap_or(100);
         if self.is_shown && percent != self.last {
             self.last = percent;
-            let _ = write!(io::stderr(), "\r\x1b[K{} {done} of {all} ({percent}%)", self.what);
+            let full = usize::try_from(percent / 5).unwrap_or(20).min(20);
+            let bar = format!("{}{}", "█".repeat(full), "░".repeat(20 - full));
+            let _ = write!(io::stderr(), "\r\x1b[K{} {bar} {percent}% ({done} of {all})", self.what);
+        }
+    }
+}
+
+impl Progress {
+    /// Shows how much is done, where nobody knows how much there is.
+    pub(crate) fn count(&mut self, done: usize) {
+        if self.is_shown && done.is_multiple_of(500) {
+            self.last = 1;
+            let _ = write!(io::stderr(), "\r\x1b[K{} {done}", self.what);
         }
     }
 }
@@ -175,7 +187,7 @@ impl Drop for Progress {
 }
 
 /// Puts colours on text, or does not.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Paint(bool);
 
 /// What a piece of text is, from which its colour follows.

@@ -1,5 +1,6 @@
 //! The verbs, one file each: arguments in, calls of the libraries, output.
 
+pub(crate) mod acp;
 pub(crate) mod approvals;
 pub(crate) mod approver;
 pub(crate) mod audit;
@@ -8,11 +9,17 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod detect;
+pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod hook;
+pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod lint;
 pub(crate) mod locks;
+pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod notices;
+pub(crate) mod pause;
 pub(crate) mod policy;
 pub(crate) mod quarantine;
 pub(crate) mod redact;
@@ -23,3 +30,4 @@ pub(crate) mod shadow;
 pub(crate) mod stats;
 pub(crate) mod tasks;
 pub(crate) mod test;
+pub(crate) mod uninstall;

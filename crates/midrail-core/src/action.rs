@@ -54,6 +54,9 @@ pub struct Action {
     /// The files among them that are created, changed or removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
+    /// The files among those whose whole content its command line replaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overwrites: Vec<String>,
     /// The hosts that it talks to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,

@@ -14,7 +14,7 @@ use crate::effect::Effect;
 use crate::event::{Event, Risk, Task};
 use crate::facts::{
     CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookCall, HookEnd,
-    Needs, Run,
+    Needs, Run, Unsaved,
 };
 use crate::guardrail::Spec;
 use crate::path::{self, Place, Roots};
@@ -214,6 +214,14 @@ impl<'a> Context<'a> {
         match self.world.fact(FactKey::File(place.key.clone()))? {
             Fact::File(state) => Ok(state),
             _ => Err(Missing(format!("`file:{}` is not the state of a file", place.key))),
+        }
+    }
+
+    /// What would be lost with all that is at and below a place.
+    pub fn unsaved(&self, place: &str) -> Result<&'a Unsaved, Missing> {
+        match self.world.fact(FactKey::Unsaved(place.to_owned()))? {
+            Fact::Unsaved(lost) => Ok(lost),
+            _ => Err(Missing(format!("what would be lost with `{place}` is not known"))),
         }
     }
 

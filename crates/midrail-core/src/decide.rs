@@ -8,6 +8,7 @@ use crate::context::World;
 use crate::decision::{Decision, Mode};
 use crate::event::Event;
 use crate::facts::{Facts, Needs};
+use crate::pause::{PAUSE, Paused};
 use crate::policy::Policy;
 use crate::rewrite::{Rewritten, can_be_rewritten, rewritten};
 use crate::session::Session;
@@ -38,6 +39,18 @@ pub fn evaluate(
     event: &Event,
     meter: &dyn Meter,
 ) -> Evaluation {
+    let paused = Paused::of(session, facts, event);
+    let meanwhile = paused.policy(policy);
+    let mut evaluation = heard(meanwhile.as_ref().unwrap_or(policy), session, facts, event, meter);
+    if paused.is_lacking {
+        evaluation.needs.slices.insert(PAUSE.to_owned());
+    }
+    evaluation.decision.paused = paused.by;
+    evaluation
+}
+
+/// Hears the chain, and concludes.
+fn heard(policy: &Policy, session: &Session, facts: &Facts, event: &Event, meter: &dyn Meter) -> Evaluation {
     let chain = policy.chain(event);
     let links = || chain.iter().filter_map(|(at, part)| Some((policy.entries().get(*at)?, part)));
     let asked = || links().filter(|(_, part)| part.asked).map(|(entry, _)| entry);

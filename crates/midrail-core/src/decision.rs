@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::budget::Autonomy;
 use crate::effect::Effect;
 use crate::event::Risk;
+use crate::pause::Pause;
 use crate::session::Changes;
 use crate::verdict::{Notice, Recovery};
 
@@ -19,6 +20,9 @@ use crate::verdict::{Notice, Recovery};
 pub struct Decision {
     /// The highest step that any guardrail asked for.
     pub effect: Effect,
+    /// What the deciding guardrail asked for, where the host can only do something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant: Option<Effect>,
     /// The guardrail that decided: the first of the chain at that step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Arc<str>>,
@@ -64,6 +68,9 @@ pub struct Decision {
     /// Whether the policy is enforced.
     #[serde(default)]
     pub mode: Mode,
+    /// The pause under which guardrails spoke without consequence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Pause>,
     /// The revision of the policy that decided.
     #[serde(default)]
     pub policy: Arc<str>,
@@ -85,6 +92,18 @@ pub struct Decision {
     /// Approvals to ask for, one a guardrail that escalates. Not on the wire.
     #[serde(skip)]
     pub requests: Vec<ApprovalRequest>,
+}
+
+impl Decision {
+    /// A warning in words, for the agent that goes on with it.
+    pub fn warning(&self) -> Option<String> {
+        if self.effect != Effect::Warn {
+            return None;
+        }
+        let by = self.by.as_deref().unwrap_or("midrail");
+        let advice = self.advice.as_ref().map(|advice| format!(" {advice}")).unwrap_or_default();
+        Some(format!("Warning of `{by}`: {}{advice}", self.reason))
+    }
 }
 
 /// What one guardrail of the chain said.

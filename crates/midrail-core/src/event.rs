@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::host::Host;
+
 /// One event. Everything but `kind` is optional; what is absent is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
@@ -79,6 +81,9 @@ pub struct Event {
     /// The tools that the model can choose from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_tools: Option<Vec<String>>,
+    /// The program that the agent runs in, and what it can do with the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
     /// What a host sent beyond this format: kept in the record, passed over by the law.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
@@ -110,6 +115,7 @@ impl Event {
             history: None,
             last_assistant: None,
             available_tools: None,
+            host: None,
             extra: BTreeMap::new(),
         }
     }
@@ -225,6 +231,8 @@ event_kinds! {
     OnError = "on_error",
     /// The agent wants to stop.
     BeforeStop = "before_stop" | "Stop" | "SubagentStop",
+    /// A host tells of something that none of the others is. It is recorded.
+    Observed = "observed",
     /// A person has decided an approval. Made by the engine.
     ApprovalDecided = "approval_decided",
     /// The session was set back to a snapshot. Made by the engine.

@@ -34,6 +34,8 @@ pub enum FactKey {
     Tree(Vec<String>),
     /// How many files below the root fit any of these glob patterns.
     Count(Vec<String>),
+    /// What would be lost with all that is at and below a place.
+    Unsaved(String),
     /// What the repository around the root is at.
     Git,
     /// What the hook of a script answers to the event.
@@ -57,6 +59,7 @@ impl fmt::Display for FactKey {
             FactKey::Command(run) => write!(f, "command:{}:{}", run.timeout_ms, run.command),
             FactKey::Tree(patterns) => write!(f, "tree:{}", Value::from(patterns.as_slice())),
             FactKey::Count(patterns) => write!(f, "count:{}", Value::from(patterns.as_slice())),
+            FactKey::Unsaved(place) => write!(f, "unsaved:{place}"),
             FactKey::Git => f.write_str("git"),
             FactKey::Hook(call) if call.after.is_empty() => write!(f, "hook:{}", call.script),
             FactKey::Hook(call) => write!(f, "hook:{}<{}", call.script, call.after.join("<")),
@@ -109,6 +112,7 @@ impl FromStr for FactKey {
                 }))
             }
             Some(("script", path)) => Ok(FactKey::Script(path.to_owned())),
+            Some(("unsaved", place)) => Ok(FactKey::Unsaved(place.to_owned())),
             Some(("place", path)) => Ok(FactKey::Place(path.to_owned())),
             Some(("file", path)) => Ok(FactKey::File(path.to_owned())),
             Some(("answer", name)) => Ok(FactKey::Answer(name.to_owned())),
@@ -266,6 +270,8 @@ pub enum Fact {
     Tree(String),
     /// How many files there are.
     Count(u64),
+    /// What would be lost.
+    Unsaved(Unsaved),
     /// What the repository is at. `None`: the root is in no repository.
     Git(Option<GitState>),
     /// How the hook of a script ended.
@@ -276,6 +282,17 @@ pub enum Fact {
     Answer(Value),
     /// It was asked for and could not be had, for this reason.
     Unavailable(String),
+}
+
+/// Files that are nowhere else: the repository does not hold them as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Unsaved {
+    /// Their places, relative to the root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// There are more than are told, or than were looked at.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
 }
 
 /// The state of one file.
@@ -414,6 +431,8 @@ mod tests {
         facts.insert(FactKey::Tree(vec!["src/**".into()]), Fact::Tree("ab".into()));
         facts.insert(FactKey::Count(vec!["out/*.md".into()]), Fact::Count(2));
         facts.insert(FactKey::Git, Fact::Git(None));
+        let lost = Unsaved { files: vec!["b:c".into()], more: true };
+        facts.insert(FactKey::Unsaved("b:c".into()), Fact::Unsaved(lost));
         let deep = FactKey::Deep(DeepCall { guardrail: "a:b".into(), wait_ms: 7 });
         facts.insert(deep, Fact::Deep(DeepEnd::Late));
         let answer = HookAnswer::Replace { result: "x".into(), is_error: true };

@@ -253,6 +253,8 @@ pub struct Spec {
     pub within_ms: Option<u64>,
     /// Its author named no effect, so that of its objections follows from the task's risk.
     pub effect_by_risk: bool,
+    /// Nobody switches it off, and nobody pauses it.
+    pub always_on: bool,
 }
 
 /// Whether and by whom a guardrail can be lifted for one action.
@@ -298,6 +300,7 @@ impl Spec {
             effects: Vec::new(),
             within_ms: None,
             effect_by_risk: false,
+            always_on: false,
         }
     }
 }

@@ -17,7 +17,9 @@ mod event;
 mod facts;
 pub mod glob;
 mod guardrail;
+mod host;
 pub mod path;
+mod pause;
 mod policy;
 mod record;
 pub mod redact;
@@ -44,9 +46,11 @@ pub use event::{
 };
 pub use facts::{
     CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer, HookCall,
-    HookEnd, Needs, Run, UnknownFact,
+    HookEnd, Needs, Run, UnknownFact, Unsaved,
 };
 pub use guardrail::{Bypass, Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
+pub use host::{Host, Lack, owed_key};
+pub use pause::{PAUSE, Pause};
 pub use policy::{Entry, Policy, hex};
 pub use record::{PolicyDenied, Record};
 pub use rewrite::Rewrite;

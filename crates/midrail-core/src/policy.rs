@@ -164,6 +164,25 @@ impl Policy {
         self
     }
 
+    /// The same policy while it is paused: everyone speaks in shadow mode, but for those that stay on.
+    pub(crate) fn paused(&self) -> Policy {
+        let mut entries = self.entries.clone();
+        for entry in entries.iter_mut().filter(|entry| !entry.spec.always_on) {
+            entry.spec.mode = Mode::Shadow;
+        }
+        Policy {
+            entries,
+            definitions: self.definitions.clone(),
+            authorities: self.authorities.clone(),
+            routing: self.routing.clone(),
+            strikes: self.strikes.clone(),
+            asks_outside: self.asks_outside,
+            mode: Mode::Shadow,
+            revision: self.revision.clone(),
+            chains: RwLock::default(),
+        }
+    }
+
     /// The guardrails, in the order of the chain.
     pub fn entries(&self) -> &[Entry] {
         &self.entries

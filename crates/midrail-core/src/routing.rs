@@ -117,6 +117,7 @@ impl Routing {
             | EventKind::OnError
             | EventKind::BeforeStop
             | EventKind::ApprovalDecided
+            | EventKind::Observed
             | EventKind::Restored
             | EventKind::Administered => of(&self.medium),
         }

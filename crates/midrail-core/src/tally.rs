@@ -13,6 +13,8 @@ use crate::decision::{ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
 use crate::guardrail::{Category, OnFault, Spec};
+use crate::host;
+use crate::pause::PAUSE;
 use crate::policy::Entry;
 use crate::redact;
 use crate::session::{Changes, key_part, quarantine_key, task_key};
@@ -34,6 +36,10 @@ pub(crate) struct Tally<'a> {
     effect: Effect,
     /// The highest effect, shadow mode counted in.
     would: Effect,
+    /// The highest effect that was asked for, whether or not the host can bring it about.
+    meant: Effect,
+    /// Who ends the run, first of the chain.
+    halting: Option<Halting>,
     deciding: Option<Deciding>,
     pub(crate) decision: Decision,
     retries: Vec<Retry>,
@@ -63,6 +69,14 @@ struct Deciding {
     is_law: bool,
 }
 
+/// Who ends a run, and what is said about it. Nothing is noted where the law itself does.
+struct Halting {
+    by: Arc<str>,
+    reason: String,
+    user_message: String,
+    is_law: bool,
+}
+
 impl<'a> Tally<'a> {
     pub(crate) fn new(world: &'a World<'a>) -> Self {
         let decision = Decision {
@@ -74,6 +88,8 @@ impl<'a> Tally<'a> {
             world,
             effect: Effect::Allow,
             would: Effect::Allow,
+            meant: Effect::Allow,
+            halting: None,
             deciding: None,
             decision,
             retries: Vec::new(),
@@ -172,10 +188,10 @@ impl<'a> Tally<'a> {
     /// Whether asking a guardrail could not change the outcome. As long as something is lacking nothing is settled:
     /// everyone is asked, so that all needs become known at once.
     pub(crate) fn is_settled_for(&self, entry: &Entry) -> bool {
-        self.effect >= Effect::Block
+        self.meant >= Effect::Block
             && self.world.event.kind != EventKind::OnError
             && !self.world.lacks.get()
-            && !entry.could_raise(self.effect)
+            && !entry.could_raise(self.meant)
     }
 
     pub(crate) fn skip(&mut self, entry: &Entry) {
@@ -218,7 +234,7 @@ impl<'a> Tally<'a> {
             error,
             duration_us: Aside(took),
         });
-        self.would = self.would.max(verdict.effect);
+        self.would = self.would.max(host::expressed(self.world, verdict.effect));
         if shadow {
             return;
         }
@@ -253,8 +269,18 @@ impl<'a> Tally<'a> {
     }
 
     fn raise(&mut self, deciding: Deciding) {
-        let effect = deciding.verdict.effect;
+        let meant = deciding.verdict.effect;
+        let effect = host::expressed(self.world, meant);
+        self.meant = self.meant.max(meant);
         self.would = self.would.max(effect);
+        if meant == Effect::Halt && self.halting.is_none() {
+            self.halting = Some(Halting {
+                by: deciding.by.clone(),
+                reason: deciding.verdict.reason.clone(),
+                user_message: deciding.verdict.user_message.clone().unwrap_or_default(),
+                is_law: deciding.is_law,
+            });
+        }
         if effect > self.effect {
             self.effect = effect;
             self.deciding = Some(deciding);
@@ -368,6 +394,8 @@ impl<'a> Tally<'a> {
         if let Some(verdict) = std::mem::take(&mut self.strikes).count(self.world, &mut self.decision) {
             self.raise(Deciding { by: consequences::STRIKES.into(), verdict, is_law: false });
         }
+        // The host's own user is the person who decides.
+        let is_asked_there = self.effect == Effect::Escalate && host::asks(self.world.event);
         let mut decision = self.decision;
         decision.effect = self.effect;
         if self.would > self.effect {
@@ -376,7 +404,7 @@ impl<'a> Tally<'a> {
         for changes in [
             self.effect.goes_on().then_some(self.if_it_goes_on),
             (self.effect == Effect::Retry).then_some(self.if_retry),
-            (self.effect == Effect::Escalate).then_some(self.if_escalate),
+            (self.effect == Effect::Escalate && !is_asked_there).then_some(self.if_escalate),
         ] {
             decision.changes.0.extend(changes.unwrap_or_default().0);
         }
@@ -385,7 +413,7 @@ impl<'a> Tally<'a> {
             decision.metadata.insert("severity".to_owned(), "critical".into());
             decision.notices.extend(self.overrides);
         }
-        if self.effect != Effect::Escalate {
+        if self.effect != Effect::Escalate || is_asked_there {
             decision.requests = if self.effect.goes_on() { self.queued } else { Vec::new() };
         }
         if self.effect == Effect::Retry {
@@ -400,27 +428,29 @@ impl<'a> Tally<'a> {
         let content = decision.content.take();
         decision.content = passing_text(self.world, content, &self.redactions, self.effect);
         decision.rollback_requested =
-            self.world.event.kind == EventKind::AfterTool && self.effect >= Effect::Block;
+            self.world.event.kind == EventKind::AfterTool && self.meant >= Effect::Block;
 
         decision.risk = self.world.risk();
         if is_action(self.world.event.kind) {
             let mode = self.world.autonomy().unwrap_or_default();
             decision.autonomy = (mode != Autonomy::Standard).then_some(mode);
         }
-        note_denial(self.world, self.effect, &mut decision.changes);
+        host::count_forced(self.world, self.effect, &mut decision.changes);
+        if !is_asked_there {
+            note_denial(self.world, self.effect, &mut decision.changes);
+        }
         if let Some(reason) = self.quarantine {
             note_quarantine(self.world, &reason, &mut decision);
         }
-        let Some(Deciding { by, verdict, is_law }) = self.deciding else {
+        if let Some(Halting { by, reason, user_message, is_law: false }) = self.halting {
+            decision.changes.set(HALTED, json!({"by": by, "reason": reason, "user_message": user_message}));
+        }
+        let Some(Deciding { by, verdict, .. }) = self.deciding else {
             streamed::note(self.world, &mut decision);
+            host::settle_notes(self.world, &mut decision);
             return decision;
         };
-        if self.effect == Effect::Halt && !is_law {
-            let user_message = verdict.user_message.clone().unwrap_or_default();
-            decision
-                .changes
-                .set(HALTED, json!({"by": by, "reason": verdict.reason, "user_message": user_message}));
-        }
+        decision.meant = (verdict.effect != self.effect).then_some(verdict.effect);
         decision.approval = decision.requests.iter().find(|request| request.guardrail == by).cloned();
         decision.by = Some(by);
         decision.reason = verdict.reason;
@@ -428,6 +458,7 @@ impl<'a> Tally<'a> {
         decision.metadata.extend(verdict.metadata);
         decision.user_message = verdict.user_message;
         streamed::note(self.world, &mut decision);
+        host::settle_notes(self.world, &mut decision);
         decision
     }
 
@@ -490,6 +521,7 @@ pub(crate) fn strongest_on(kind: EventKind) -> Effect {
         | EventKind::OnError
         | EventKind::BeforeStop
         | EventKind::ApprovalDecided
+        | EventKind::Observed
         | EventKind::Restored
         | EventKind::Administered => Effect::Halt,
     }
@@ -518,9 +550,10 @@ fn can_be_locked_down(kind: EventKind) -> bool {
 
 /// The slices that the law reads for an event, whatever the policy.
 pub fn standing_keys(event: &Event, session: &str) -> Vec<String> {
-    let mut keys = vec![HALTED.to_owned()];
+    let mut keys = vec![HALTED.to_owned(), PAUSE.to_owned()];
     keys.extend(event.call_id().map(denied_key));
     keys.extend(stream_of(event).map(over_key));
+    keys.extend(host::keys(event, &actor(event, session)));
     if is_action(event.kind) {
         keys.push(quarantine_key(&actor(event, session)));
         keys.extend(receiver(event).map(quarantine_key));

@@ -1,5 +1,14 @@
 //! Doors: one module a host, which turns its protocol into events and decisions into its dialect. A door knows a wire
 //! format and no guardrail's name.
 
+pub mod acp;
 mod gateway;
+pub mod hook;
+pub mod host;
+pub mod hosts;
+mod mentions;
+pub mod setup;
+mod shape;
+pub mod transcripts;
 pub mod wire;
+pub mod words;

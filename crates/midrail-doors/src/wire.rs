@@ -1,6 +1,7 @@
 //! Midrail's own wire, version 1: one JSON object an event, one a decision. Bytes come in with limits; whatever does
 //! not fit is an error that says where and what.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read};
@@ -91,25 +92,7 @@ pub fn read_event(input: &mut dyn Read) -> Result<Event, WireError> {
 
 /// One event from its bytes.
 pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| WireError::NotUtf8 { at: error.valid_up_to() })?;
-    if text.trim().is_empty() {
-        return Err(WireError::Empty);
-    }
-    if depth(text) > Event::MAX_DEPTH {
-        return Err(WireError::TooDeep);
-    }
-    let refuse = |error: serde_json::Error| {
-        let (line, column) = (error.line(), error.column());
-        // serde puts the place behind its message; here it stands in a place of its own.
-        let whole = error.to_string();
-        let what = whole.split(" at line ").next().unwrap_or(&whole).to_owned();
-        match error.classify() {
-            serde_json::error::Category::Data => WireError::NoEvent { line, column, what },
-            _ => WireError::NotJson { line, column, what },
-        }
-    };
-    // Two readers of an object that says one thing twice may see two things: one is judged, the other done.
-    serde_json::from_str::<SaidOnce>(text).map_err(refuse)?;
+    let text = bounded(bytes)?;
     let event: Event = match gateway::may_be(text) {
         true => {
             let mut event: Map<String, Value> = serde_json::from_str(text).map_err(refuse)?;
@@ -123,6 +106,73 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
             Err(WireError::OwnKind(event.kind))
         }
         _ => Ok(event),
+    }
+}
+
+/// One JSON object from its bytes, as hosts send it.
+pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>, WireError> {
+    let mended = halves_mended(bytes);
+    serde_json::from_str(bounded(&mended)?).map_err(refuse)
+}
+
+/// Hosts in JavaScript cut texts in the middle of a character, and send the half of it: `\\ud83d`. It is read as the
+/// character that stands for what cannot be read, as others do.
+fn halves_mended(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let half = |at: usize| {
+        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let is_high = |unit: Option<u16>| unit.is_some_and(|unit| (0xd800..0xdc00).contains(&unit));
+    let is_low = |unit: Option<u16>| unit.is_some_and(|unit| (0xdc00..0xe000).contains(&unit));
+    let mut mended: Cow<'_, [u8]> = Cow::Borrowed(bytes);
+    let mut at = 0;
+    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\')) {
+        at += found;
+        let unit = half(at);
+        let step = match unit {
+            // Any other escape, `\\\\` among them, is two bytes long.
+            None => 2,
+            Some(_) if is_high(unit) && is_low(half(at + 6)) => 12,
+            Some(_) if is_high(unit) || is_low(unit) => {
+                if let Some(digits) = mended.to_mut().get_mut(at + 2..at + 6) {
+                    digits.copy_from_slice(b"fffd");
+                }
+                6
+            }
+            Some(_) => 6,
+        };
+        at += step;
+    }
+    mended
+}
+
+/// Any JSON from its bytes, within the same limits.
+pub(crate) fn value(bytes: &[u8]) -> Result<Value, WireError> {
+    serde_json::from_str(bounded(bytes)?).map_err(refuse)
+}
+
+/// JSON within the limits of depth, in which nothing is said twice.
+fn bounded(bytes: &[u8]) -> Result<&str, WireError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| WireError::NotUtf8 { at: error.valid_up_to() })?;
+    if text.trim().is_empty() {
+        return Err(WireError::Empty);
+    }
+    if depth(text) > Event::MAX_DEPTH {
+        return Err(WireError::TooDeep);
+    }
+    // Two readers of an object that says one thing twice may see two things: one is judged, the other done.
+    serde_json::from_str::<SaidOnce>(text).map_err(refuse)?;
+    Ok(text)
+}
+
+fn refuse(error: serde_json::Error) -> WireError {
+    let (line, column) = (error.line(), error.column());
+    // serde puts the place behind its message; here it stands in a place of its own.
+    let whole = error.to_string();
+    let what = whole.split(" at line ").next().unwrap_or(&whole).to_owned();
+    match error.classify() {
+        serde_json::error::Category::Data => WireError::NoEvent { line, column, what },
+        _ => WireError::NotJson { line, column, what },
     }
 }
 
@@ -237,6 +287,16 @@ mod tests {
         assert!(message(br#"{"kind":"approval_decided"}"#).contains("made by the engine itself"));
         let deep = format!("{{\"kind\":\"before_tool\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(message(deep.as_bytes()), "the event is nested more than 100 levels deep");
+    }
+
+    #[test]
+    fn half_a_character_is_read_as_one_that_cannot_be() {
+        let text = |bytes: &[u8]| object(bytes).unwrap().get("a").unwrap().as_str().unwrap().to_owned();
+        assert_eq!(text(br#"{"a":"x\ud83d y"}"#), "x\u{fffd} y");
+        assert_eq!(text(br#"{"a":"\ude00"}"#), "\u{fffd}");
+        assert_eq!(text(br#"{"a":"\ud83d\ude00"}"#), "\u{1f600}");
+        assert_eq!(text(br#"{"a":"\\ud83d"}"#), "\\ud83d");
+        assert!(object(br#"{"a":"\u12"}"#).is_err());
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! safety-001: commands, scripts and statements that destroy are stopped, or a person is asked first.
 
-use midrail_core::{Confidence, Context, Danger, Effect, Fault, Guardrail, Missing, Severity, Verdict};
+use midrail_core::{
+    Changes, Confidence, Context, Danger, Effect, EventKind, Fault, FileState, Guardrail, Missing, Severity,
+    Unsaved, Verdict,
+};
 use midrail_detect::shell;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,10 +26,26 @@ pub struct DestructiveCommand {
     /// Further folders whose content may be destroyed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expendable: Vec<Folder>,
+    /// What becomes of files inside the project that are nowhere else: in no commit as they are, and not written by the
+    /// agent in this session.
+    pub unsaved: Losses,
     /// What is this bad, or worse, is blocked. What is less bad is put before a person.
     pub block_from: Severity,
     /// Whether scripts that the agent wrote in this session are judged by their content when they are run.
     pub scripts: bool,
+}
+
+/// What becomes of files that are nowhere else, where a command would take their whole folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Losses {
+    /// A person is asked.
+    #[default]
+    Ask,
+    /// The command is blocked.
+    Block,
+    /// They may go.
+    Allow,
 }
 
 impl Default for DestructiveCommand {
@@ -35,6 +54,7 @@ impl Default for DestructiveCommand {
             allow: Vec::new(),
             ignore: Vec::new(),
             expendable: Vec::new(),
+            unsaved: Losses::Ask,
             block_from: Severity::High,
             scripts: true,
         }
@@ -69,6 +89,78 @@ impl DestructiveCommand {
             }
         }
         Ok(false)
+    }
+
+    /// Files inside the project that a danger would take and nobody could bring back.
+    fn losses(&self, context: &Context<'_>, danger: &Danger) -> Result<Vec<String>, Missing> {
+        let has_folder = context.root().is_some() || context.event.cwd.is_some();
+        let takes_folders = danger.harmless_inside && danger.severity >= Severity::High;
+        let is_ignored = self.ignore.iter().any(|it| it.fits_name(&danger.rule));
+        if self.unsaved == Losses::Allow || !takes_folders || !has_folder || is_ignored {
+            return Ok(Vec::new());
+        }
+        let known = danger.targets.iter().filter(|target| !target.contains(['$', '`']));
+        let places: Vec<_> = known.map(|target| context.real_place(target, None)).collect();
+        let expendable: Vec<_> = self.expendable.iter().map(|it| context.real_place(&it.0, None)).collect();
+        let expendable: Vec<String> =
+            expendable.into_iter().map(|place| Ok(place?.key)).collect::<Result<_, Missing>>()?;
+        let mut asked = Vec::new();
+        for place in places {
+            let place = place?;
+            let is_named = expendable.iter().any(|folder| is_below(folder, &place.key));
+            if place.inside && !is_named && !is_product(&place.key) {
+                asked.push(context.unsaved(&place.key));
+            }
+        }
+        let mut lost = Vec::new();
+        for unsaved in asked {
+            let Unsaved { files, more } = unsaved?;
+            let files = files.iter().filter(|file| !is_product(file));
+            // Who made a file, or a folder that it is in, may take it away again.
+            let own: Vec<_> = files.map(|file| (file, is_made(context, file))).collect();
+            for (file, is_made) in own {
+                if !is_made? {
+                    lost.push(file.clone());
+                }
+            }
+            if *more {
+                lost.push("and more".to_owned());
+            }
+        }
+        Ok(lost)
+    }
+
+    fn loss(&self, danger: &Danger, lost: &[String]) -> Verdict {
+        let shown: Vec<String> = lost.iter().take(3).map(|file| format!("`{file}`")).collect();
+        let more = match lost.len().saturating_sub(shown.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let effect = if self.unsaved == Losses::Block { Effect::Block } else { Effect::Escalate };
+        let reason = format!(
+            "`{}` would take files that nobody could bring back: {}{more}. No commit holds them as they are, and this agent \
+             did not write them.",
+            danger.command,
+            shown.join(", ")
+        );
+        Verdict::new(effect, reason)
+            .advise("Instead: commit them first, or name only what you made yourself.")
+            .with("rule", danger.rule.as_str())
+            .with("severity", danger.severity.word())
+            .with("command", danger.command.as_str())
+            .with("targets", json!(danger.targets))
+    }
+
+    /// The first danger that takes files which are nowhere else.
+    fn first_loss(&self, context: &Context<'_>, dangers: &[Danger]) -> Result<Option<Verdict>, Missing> {
+        let judged: Vec<_> = dangers.iter().map(|danger| (danger, self.losses(context, danger))).collect();
+        for (danger, lost) in judged {
+            let lost = lost?;
+            if !lost.is_empty() {
+                return Ok(Some(self.loss(danger, &lost)));
+            }
+        }
+        Ok(None)
     }
 
     fn effect(&self, danger: &Danger) -> Effect {
@@ -152,8 +244,31 @@ impl Guardrail for DestructiveCommand {
         match (found, fault) {
             (Some((danger, script)), _) => Ok(self.verdict(danger, script)),
             (None, Some(missing)) => Err(missing.into()),
-            (None, None) => Ok(Verdict::allow()),
+            (None, None) => Ok(self.first_loss(context, &action.dangers)?.unwrap_or_else(Verdict::allow)),
         }
+    }
+
+    /// Remembers what the agent makes: files and folders that were not there before.
+    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        let has_folder = context.root().is_some() || context.event.cwd.is_some();
+        if self.unsaved == Losses::Allow || !effect.goes_on() || !has_folder || context.event.tool.is_none() {
+            return Ok(());
+        }
+        let written = context.action()?.writes.iter().filter(|path| !path.contains(['$', '`', '*', '?']));
+        let places: Vec<_> = written.map(|path| context.real_place(path, None)).collect();
+        let inside = places.into_iter().flatten().filter(|place| place.inside && !place.key.is_empty());
+        let states: Vec<_> = inside.map(|place| (context.file(&place).cloned(), place.key)).collect();
+        for (state, key) in states {
+            // What cannot be looked at was not made.
+            if let Ok(FileState::Absent) = state {
+                changes.set(context.key(&made_key(&key)), true);
+            }
+        }
+        Ok(())
+    }
+
+    fn watches(&self) -> &[EventKind] {
+        &[EventKind::BeforeTool]
     }
 
     fn ceiling(&self) -> Effect {
@@ -165,10 +280,112 @@ impl Guardrail for DestructiveCommand {
     }
 }
 
+fn made_key(place: &str) -> String {
+    format!("made/{place}")
+}
+
+/// Whether the agent made a file in this session, or a folder that it lies in.
+fn is_made(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
+    let ends = file.match_indices('/').map(|(at, _)| at).chain([file.len()]);
+    let folders: Vec<_> =
+        ends.filter_map(|end| file.get(..end)).map(|part| context.state(&made_key(part))).collect();
+    let mut missing = None;
+    for state in folders {
+        match state {
+            Ok(Some(_)) => return Ok(true),
+            Ok(None) => {}
+            Err(why) => missing = Some(why),
+        }
+    }
+    missing.map_or(Ok(false), Err)
+}
+
 fn is_expendable(place: &str, folders: &[String]) -> bool {
     (is_inside(place) && shell::is_expendable(place))
         || is_temporary(place)
         || folders.iter().any(|folder| is_below(folder, place) && place.len() > folder.len())
+}
+
+/// Names of folders that hold what programs make, and make again.
+const PRODUCTS: &[&str] = &[
+    "node_modules",
+    "bower_components",
+    "target",
+    "build",
+    "dist",
+    "out",
+    "bin",
+    "obj",
+    "tmp",
+    "temp",
+    ".tmp",
+    "coverage",
+    "htmlcov",
+    "__pycache__",
+    ".venv",
+    "venv",
+    "_build",
+    "deps",
+    "logs",
+    "log",
+    "cache",
+    "DerivedData",
+    "Pods",
+    "test-results",
+    "playwright-report",
+    "storybook-static",
+    "elm-stuff",
+    "dist-newstyle",
+    "generated",
+    ".output",
+    ".cache",
+    ".next",
+    ".nuxt",
+    ".turbo",
+    ".parcel-cache",
+    ".nyc_output",
+    ".gradle",
+    ".tox",
+    ".nox",
+    ".eggs",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".terraform",
+    ".dart_tool",
+    ".stack-work",
+    ".svelte-kit",
+    ".angular",
+    ".serverless",
+    ".vite",
+    ".expo",
+    ".ipynb_checkpoints",
+    ".hypothesis",
+    ".sass-cache",
+    ".docusaurus",
+    ".vercel",
+    ".netlify",
+    ".aws-sam",
+    ".bundle",
+    ".yarn",
+    ".pnpm-store",
+    ".metals",
+    ".bloop",
+    ".zig-cache",
+    "zig-out",
+    ".build",
+];
+
+/// Endings of such names.
+const PRODUCT_ENDINGS: &[&str] = &[".egg-info", ".dSYM", ".tmp", ".pyc", ".o", ".log"];
+
+/// Whether a place is, or lies in, what programs make.
+fn is_product(place: &str) -> bool {
+    place.split('/').any(|part| {
+        PRODUCTS.contains(&part)
+            || PRODUCT_ENDINGS.iter().any(|ending| part.ends_with(ending))
+            || part.starts_with("cmake-build-")
+    })
 }
 
 /// A phrase of the tables as a sentence.

@@ -100,7 +100,7 @@ pub use deep::{
     JudgeApi, JudgeBudget, JudgePrice, JudgeQuestion, ModerationQuestion, ModerationStyle, Money, Part,
     Piece, Slot, Variable, is_loopback, slots,
 };
-pub use destructive_command::DestructiveCommand;
+pub use destructive_command::{DestructiveCommand, Losses};
 pub use documentation_required::DocumentationRequired;
 pub use error_recovery::{Backoff, ErrorClass, ErrorMatch, ErrorRecovery, ErrorSeverity, NextStep};
 pub use feedback::{
@@ -127,7 +127,7 @@ pub use output_secret_scan::OutputSecretScan;
 pub use passes::{Passes, Purpose};
 pub use ran::{CommandLine, Timeout};
 pub use rate_limit::{Count, RateLimit, Subject};
-pub use read_before_write::{Freshness, NewFiles, OwnWrites, ReadBeforeWrite};
+pub use read_before_write::{CommandLines, Freshness, NewFiles, OwnWrites, ReadBeforeWrite};
 pub use rehearsal::{Failing, Rehearsal};
 pub use result_limit::ResultLimit;
 pub use review_before_merge::{ReviewBeforeMerge, Stale};

@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::places::is_temporary;
+
 /// The settings of read-before-write.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -28,6 +30,8 @@ pub struct ReadBeforeWrite {
     /// The prefix under which the agent sees the root, such as `/workspace`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount: Option<String>,
+    /// Whether command lines that replace the whole content of a file (`> file`) need it read as well.
+    pub commands: CommandLines,
     /// Arguments that hold the path. Empty: those of every known host, and the files of a patch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub key: Vec<String>,
@@ -42,6 +46,17 @@ pub enum NewFiles {
     Allow,
     /// Only after a read of that path.
     RequireRead,
+}
+
+/// What is held to be a change, beside the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandLines {
+    /// Command lines that replace the whole content of a file inside the root.
+    #[default]
+    Overwrites,
+    /// No command lines.
+    Pass,
 }
 
 /// Whether a read grows stale when the file changes.
@@ -159,6 +174,10 @@ impl ReadBeforeWrite {
         match state {
             FileState::Special if place.inside => return Ok(None),
             FileState::Absent if place.inside && self.new_files == NewFiles::Allow => return Ok(None),
+            // Temporary folders are everyone's desk: what is not there yet is new.
+            FileState::Absent if is_temporary(&place.key) && self.new_files == NewFiles::Allow => {
+                return Ok(None);
+            }
             FileState::Special | FileState::Absent | FileState::File { .. } => {}
         }
         let read = context.state(&read_key(&place.key))?;
@@ -173,6 +192,40 @@ impl ReadBeforeWrite {
             (None, FileState::Absent | FileState::Special) if place.inside => Some(Objection::Unread),
             (None, FileState::Absent | FileState::Special) => Some(Objection::Outside),
         })
+    }
+
+    /// `> file` over a file that exists and was not read. What is outside the root is for others to judge.
+    fn check_command(&self, context: &Context<'_>, action: &Action) -> Result<Verdict, Fault> {
+        let is_judged = self.commands == CommandLines::Overwrites
+            && action.kind == ActionType::Command
+            && self.write_tools.is_empty()
+            && self.read_tools.is_empty()
+            && self.key.is_empty();
+        if !is_judged || !(context.root().is_some() || context.event.cwd.is_some()) {
+            return Ok(Verdict::allow());
+        }
+        let known = action.overwrites.iter().filter(|path| !path.contains(['$', '`', '*', '?']));
+        let outcomes: Vec<_> = known.map(|path| (path, self.is_overwritten_unread(context, path))).collect();
+        for (path, outcome) in outcomes {
+            let why = match outcome? {
+                None | Some(Objection::Outside) => continue,
+                Some(Objection::Unread) => "must be read before it is overwritten",
+                Some(Objection::Stale) => {
+                    "changed on disk since it was read, and must be read again before it is overwritten"
+                }
+            };
+            let reason = format!("File '{path}' {why}. Look at it first, for instance with `cat`.");
+            return Ok(Verdict::block(reason).with("path", path.as_str()));
+        }
+        Ok(Verdict::allow())
+    }
+
+    fn is_overwritten_unread(&self, context: &Context<'_>, path: &str) -> Result<Option<Objection>, Missing> {
+        let place = context.real_place(path, self.mount.as_deref())?;
+        match place.inside && matches!(context.file(&place)?, FileState::File { .. }) {
+            true => self.objection(context, path),
+            false => Ok(None),
+        }
     }
 
     /// What a command showed of a file counts as read, and what it wrote as written: `cat a`, `sed -n 1,9p a`,
@@ -220,8 +273,9 @@ enum Objection {
 impl Guardrail for ReadBeforeWrite {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let tool = context.tool()?;
-        if !self.is_write(tool, context.action()?) {
-            return Ok(Verdict::allow());
+        let action = context.action()?;
+        if !self.is_write(tool, action) {
+            return self.check_command(context, action);
         }
         let paths = self.paths(context)?;
         // Every file is asked about before giving up, so that all facts are fetched in one go.

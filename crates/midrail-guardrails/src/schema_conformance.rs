@@ -78,6 +78,7 @@ impl SchemaConformance {
             | EventKind::AfterHandoff
             | EventKind::OnError
             | EventKind::ApprovalDecided
+            | EventKind::Observed
             | EventKind::Restored
             | EventKind::Administered => return Ok(None),
         };

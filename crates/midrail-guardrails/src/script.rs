@@ -271,6 +271,7 @@ fn message(context: &Context<'_>) -> Option<Value> {
         | EventKind::OnError
         | EventKind::BeforeStop
         | EventKind::ApprovalDecided
+        | EventKind::Observed
         | EventKind::Restored
         | EventKind::Administered => None,
     }

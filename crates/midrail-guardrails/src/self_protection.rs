@@ -53,26 +53,41 @@ const HOST_SETTINGS: &[&str] = &[
     "**/.claude/settings.json",
     "**/.claude/settings.local.json",
     "**/.claude/hooks/**",
+    "$CLAUDE_CONFIG_DIR",
+    "$CLAUDE_CONFIG_DIR/settings.json",
+    "$CLAUDE_CONFIG_DIR/settings.local.json",
     "/etc/claude-code/**",
     "**/library/application support/claudecode/**",
     "**/.codex/config.toml",
     "**/.codex/hooks.json",
     "**/.codex/requirements.toml",
+    "$CODEX_HOME",
+    "$CODEX_HOME/config.toml",
+    "$CODEX_HOME/hooks.json",
     "/etc/codex/**",
     "**/.gemini/settings.json",
     "**/.gemini/extensions/**",
+    "**/.gemini/trusted*.json",
     "/etc/gemini-cli/**",
+    "**/library/application support/geminicli/**",
     "**/.cursor/hooks.json",
     "**/.cursor/cli.json",
     "/etc/cursor/**",
+    "/library/application support/cursor/**",
     "**/.copilot/hooks/**",
     "**/.copilot/config.json",
     "**/.copilot/settings.json",
+    "$COPILOT_HOME",
+    "$COPILOT_HOME/hooks/**",
+    "$COPILOT_HOME/config.json",
+    "$COPILOT_HOME/settings.json",
     "**/.github/hooks/**",
     "/etc/github-copilot/**",
     "**/.opencode/plugin/**",
     "**/.opencode/plugins/**",
+    "**/.opencode/opencode.json*",
     "**/.config/opencode/**",
+    "$XDG_CONFIG_HOME/opencode/**",
     "opencode.json",
     "opencode.jsonc",
 ];
@@ -124,8 +139,9 @@ impl Guardrail for SelfProtection {
         }
         let action = context.action()?;
         if let Some(danger) = action.dangers.iter().find(|danger| shell::is_about_midrail(&danger.rule)) {
+            let is_typing = danger.rule == shell::prompt::RULE;
             return Ok(Verdict::block(format!("`{}`: {}", danger.command, danger.reason))
-                .advise(ADVICE)
+                .advise(if is_typing { danger.safer.as_str() } else { ADVICE })
                 .with("rule", danger.rule.as_str()));
         }
         let scripts = scripts(context, action)?;
@@ -201,6 +217,7 @@ impl Guardrail for SelfProtection {
 mod tests {
     use super::*;
     use crate::testing::Run;
+    use midrail_core::Event;
     use serde_json::{Value, json};
 
     fn effect(tool: &str, args: Value) -> Effect {
@@ -215,6 +232,55 @@ mod tests {
             assert_eq!(effect("Read", json!({"file_path": file})), Effect::Allow, "{file}");
         }
         assert_eq!(effect("foo", json!({"path": ".midrail/pack.yaml"})), Effect::Block);
+    }
+
+    /// Every file that `midrail init` writes, and those that could switch it off.
+    #[test]
+    fn whatever_calls_it_is_not_written() {
+        for file in [
+            ".claude/settings.local.json",
+            "~/.claude/settings.json",
+            "$CLAUDE_CONFIG_DIR/settings.json",
+            "/etc/claude-code/managed-settings.json",
+            "/Library/Application Support/ClaudeCode/managed-settings.json",
+            ".codex/hooks.json",
+            "$CODEX_HOME/config.toml",
+            "/etc/codex/requirements.toml",
+            ".gemini/settings.json",
+            "~/.gemini/trustedFolders.json",
+            "/etc/gemini-cli/settings.json",
+            "/Library/Application Support/GeminiCli/settings.json",
+            ".github/hooks/midrail.json",
+            "~/.copilot/hooks/midrail.json",
+            "/etc/github-copilot/policy.d/midrail.json",
+            ".cursor/hooks.json",
+            "/etc/cursor/hooks.json",
+            "/Library/Application Support/Cursor/hooks.json",
+            ".opencode/plugin/midrail.js",
+            "~/.config/opencode/plugin/midrail.js",
+            "$XDG_CONFIG_HOME/opencode/plugin/midrail.js",
+            ".midrail/.gitignore",
+            ".midrail/backup/_claude-settings_json.1.backup",
+            "~/.local/state/midrail/backup/x.backup",
+        ] {
+            // Hosts tell the folder that they work in; without one, `/etc` would be a folder of the sandbox.
+            let event = Event::before_tool("Write", json!({"file_path": file}));
+            let event = Event { cwd: Some("/repo".to_owned()), ..event };
+            assert_eq!(Run::of(SelfProtection).decide(&event).effect, Effect::Block, "{file}");
+        }
+    }
+
+    #[test]
+    fn an_agent_neither_sets_up_nor_takes_out_its_guardrails() {
+        for command in [
+            "midrail uninstall --yes",
+            "midrail init --yes --program /tmp/nothing",
+            "cd sub && ../bin/midrail uninstall --purge -y",
+            "sh -c 'midrail pause 1h'",
+        ] {
+            assert_eq!(effect("Bash", json!({"command": command})), Effect::Block, "{command}");
+        }
+        assert_eq!(effect("Bash", json!({"command": "midrail doctor"})), Effect::Allow);
     }
 
     #[test]

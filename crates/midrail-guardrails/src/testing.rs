@@ -186,6 +186,7 @@ impl Run {
             (FactKey::Count(_), None) => Fact::Unavailable("there is no file system".to_owned()),
             (FactKey::Hook(_) | FactKey::Deep(_), _) => Fact::Unavailable("nobody is asked".to_owned()),
             (FactKey::Answer(name), _) => Fact::Unavailable(format!("nobody answers `{name}`")),
+            (FactKey::Unsaved(_), _) => Fact::Unavailable("there is no repository here".to_owned()),
         }
     }
 }

@@ -486,6 +486,7 @@ fn event(mut map: Map<String, Value>) -> Result<Value, String> {
         EventKind::SessionStart
         | EventKind::SessionEnd
         | EventKind::ApprovalDecided
+        | EventKind::Observed
         | EventKind::Restored
         | EventKind::Administered => {}
     }

@@ -151,7 +151,7 @@ pub(crate) fn always_on() -> Vec<Entry> {
         // A test holds that every built-in can be made without settings; one that could not has no answer, and fails
         // closed.
         let guardrail = page.settings.default().unwrap_or_else(|| Arc::new(Unconfigured));
-        Entry { spec: page_spec(page), guardrail }
+        Entry { spec: Spec { always_on: true, ..page_spec(page) }, guardrail }
     };
     pages.map(entry).collect()
 }

@@ -1,11 +1,14 @@
 //! The secret of a store, and the keys that come from it: one signs checkpoints, one makes fingerprints, one hashes
 //! the keys of approvers.
 
+use std::sync::OnceLock;
+
 use ed25519_dalek::{Signer, SigningKey};
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
 use midrail_core::hex;
 use sha2::Sha256;
+use zeroize::Zeroizing;
 
 use crate::chain::unhex;
 use crate::checkpoint::{Checkpoint, PublicKey};
@@ -15,9 +18,11 @@ const HEADER: &str = "midrail-key-v1";
 
 /// A 32-byte seed. It is the ed25519 secret key as it stands; the other keys are `HMAC-SHA256(seed, label)`, with
 /// `midrail-fingerprint-v1` and `midrail-approver-v1`.
+///
+/// Most processes need a fingerprint and no signature, so the public key is worked out when it is asked for.
 pub(crate) struct StoreKey {
-    signing: SigningKey,
-    public: PublicKey,
+    seed: Zeroizing<[u8; 32]>,
+    signing: OnceLock<(SigningKey, PublicKey)>,
 }
 
 impl StoreKey {
@@ -28,14 +33,12 @@ impl StoreKey {
     }
 
     pub(crate) fn from_seed(seed: &[u8; 32]) -> Self {
-        let signing = SigningKey::from_bytes(seed);
-        let public = PublicKey::new(&signing.verifying_key());
-        StoreKey { signing, public }
+        StoreKey { seed: Zeroizing::new(*seed), signing: OnceLock::new() }
     }
 
     /// The key file's text: a header line, then the seed in hexadecimal.
     pub(crate) fn to_text(&self) -> String {
-        format!("{HEADER}\n{}\n", hex(self.signing.as_bytes()))
+        format!("{HEADER}\n{}\n", hex(&*self.seed))
     }
 
     pub(crate) fn from_text(text: &str) -> Option<Self> {
@@ -44,7 +47,15 @@ impl StoreKey {
     }
 
     pub(crate) fn public(&self) -> &PublicKey {
-        &self.public
+        &self.keys().1
+    }
+
+    fn keys(&self) -> &(SigningKey, PublicKey) {
+        self.signing.get_or_init(|| {
+            let signing = SigningKey::from_bytes(&self.seed);
+            let public = PublicKey::new(&signing.verifying_key());
+            (signing, public)
+        })
     }
 
     pub(crate) fn fingerprint_key(&self) -> [u8; 32] {
@@ -58,7 +69,7 @@ impl StoreKey {
     }
 
     fn derived(&self, label: &[u8]) -> [u8; 32] {
-        let Ok(mac) = Hmac::<Sha256>::new_from_slice(self.signing.as_bytes()) else {
+        let Ok(mac) = Hmac::<Sha256>::new_from_slice(&*self.seed) else {
             // HMAC takes keys of any length.
             return [0; 32];
         };
@@ -70,10 +81,10 @@ impl StoreKey {
             seq,
             hash: hash.to_owned(),
             time: time.to_string(),
-            key: self.public.id.clone(),
+            key: self.public().id.clone(),
             signature: String::new(),
         };
-        checkpoint.signature = hex(&self.signing.sign(checkpoint.message().as_bytes()).to_bytes());
+        checkpoint.signature = hex(&self.keys().0.sign(checkpoint.message().as_bytes()).to_bytes());
         checkpoint
     }
 }

@@ -492,9 +492,7 @@ impl Engine {
         let revision = policy.revision();
         let mut saved = self.saved_revisions.lock().unwrap_or_else(PoisonError::into_inner);
         if !saved.contains(revision) {
-            if self.store.policy(revision)?.is_none() {
-                self.store.save_policy(revision, source)?;
-            }
+            self.store.save_policy(revision, source)?;
             saved.push(revision.clone());
         }
         Ok(())

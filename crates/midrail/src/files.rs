@@ -10,11 +10,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, UNIX_EPOCH};
 
 use midrail_core::path::Roots;
-use midrail_core::{Action, CommandEnd, Danger, Fact, FileState, GitState, Run, hex};
+use midrail_core::{Action, CommandEnd, Danger, Fact, FileState, GitState, Run, Unsaved, hex};
 use midrail_detect::action;
 use midrail_pack::case::Told;
 use sha2::{Digest, Sha256};
 
+use crate::past::{GONE, Past};
 use crate::probes;
 use crate::scripts::Exec;
 
@@ -28,6 +29,8 @@ pub enum Files {
     World(World),
     /// There is no file system at hand.
     Unavailable,
+    /// That of recorded sessions: what their events tell of it, and nothing of today's.
+    Past(Past),
 }
 
 /// A made-up world: its files, how commands end in it, and its repository.
@@ -90,6 +93,7 @@ impl Files {
                 text.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file"))
             }
             Files::Unavailable => Err(io::Error::other("there is no file system")),
+            Files::Past(_) => Err(io::Error::other(GONE)),
             Files::Disk => {
                 let root = root.ok_or_else(|| io::Error::other("neither a root nor a `cwd` is known"))?;
                 let path = root.join(place);
@@ -131,13 +135,16 @@ impl Files {
                 None => Err(format!("it is not said how `{command}` ends")),
             },
             Files::Unavailable => Err("there is no file system".to_owned()),
+            Files::Past(_) => Err(GONE.to_owned()),
         }
     }
 
     fn made_up(&self) -> io::Result<&World> {
         match self {
             Files::World(world) => Ok(world),
-            Files::Disk | Files::Unavailable => Err(io::Error::other("this is no made-up world")),
+            Files::Disk | Files::Unavailable | Files::Past(_) => {
+                Err(io::Error::other("this is no made-up world"))
+            }
         }
     }
 
@@ -155,7 +162,7 @@ impl Files {
                 }
                 fs::write(path, content)
             }
-            Files::Unavailable => Err(io::Error::other("there is no file system")),
+            Files::Unavailable | Files::Past(_) => Err(io::Error::other("there is no file system")),
         }
     }
 
@@ -169,13 +176,21 @@ impl Files {
             Files::Disk => {
                 fs::remove_file(root.map_or_else(|| PathBuf::from(place), |root| root.join(place)))
             }
-            Files::Unavailable => Err(io::Error::other("there is no file system")),
+            Files::Unavailable | Files::Past(_) => Err(io::Error::other("there is no file system")),
         }
     }
 
     /// Whether file facts come from the disk.
     pub(crate) fn is_disk(&self) -> bool {
         matches!(self, Files::Disk)
+    }
+
+    /// What is known of the past, where it is about that.
+    pub(crate) fn past(&self) -> Option<&Past> {
+        match self {
+            Files::Past(past) => Some(past),
+            Files::Disk | Files::World(_) | Files::Unavailable => None,
+        }
     }
 
     /// Where a path leads once links are followed, whether or not there is anything.
@@ -186,6 +201,7 @@ impl Files {
                 let roots = Roots { root: root.as_deref(), aliases: &[] };
                 Fact::Place(midrail_core::path::place(path, cwd, roots, None).key)
             }
+            Files::Past(past) => past.place(root, cwd, path),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
             Files::Disk => match root {
                 Some(root) => Fact::Place(disk_place(root, cwd, path)),
@@ -201,6 +217,7 @@ impl Files {
                 Some(content) => action::of_script(place, content),
                 None => Action::default(),
             }),
+            Files::Past(_) => Fact::Script(Action::default()),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
             Files::Disk => match root {
                 Some(root) => script(&root.join(place))
@@ -217,6 +234,7 @@ impl Files {
                 Some(content) => FileState::File { checksum: digest(content.as_bytes()) },
                 None => FileState::Absent,
             }),
+            Files::Past(past) => past.probe(root, place),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
             Files::Disk => match root {
                 Some(root) => state(&root.join(place))
@@ -235,6 +253,7 @@ impl Files {
                 Some(None) => Fact::Unavailable("it did not end in time and was stopped".to_owned()),
                 None => Fact::Unavailable("it is not said how it ends".to_owned()),
             },
+            Files::Past(past) => past.gone(),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
         }
     }
@@ -244,6 +263,7 @@ impl Files {
         match self {
             Files::Disk => probes::tree(root, patterns),
             Files::World(World { files, .. }) => probes::tree_of(&lock(files), patterns),
+            Files::Past(past) => past.gone(),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
         }
     }
@@ -253,7 +273,25 @@ impl Files {
         match self {
             Files::Disk => probes::count(root, patterns),
             Files::World(World { files, .. }) => probes::count_of(&lock(files), patterns),
+            Files::Past(past) => past.gone(),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
+        }
+    }
+
+    /// What would be lost with what is at and below a place.
+    pub(crate) fn unsaved(&self, root: Option<&Path>, place: &str) -> Fact {
+        match (self, root) {
+            (Files::Disk, Some(root)) => probes::unsaved(root, place),
+            (Files::Disk, None) => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
+            // A made-up world has no commits.
+            (Files::World(World { files, .. }), _) => {
+                let folder = probes::plain(place);
+                let is_below = |file: &&String| Path::new(file).starts_with(&folder);
+                let files = lock(files).keys().filter(is_below).cloned().collect();
+                Fact::Unsaved(Unsaved { files, more: false })
+            }
+            (Files::Past(past), _) => past.gone(),
+            (Files::Unavailable, _) => Fact::Unavailable("there is no file system".to_owned()),
         }
     }
 
@@ -262,6 +300,7 @@ impl Files {
         match self {
             Files::Disk => probes::git(root),
             Files::World(World { git, .. }) => Fact::Git(lock(git).as_deref().cloned()),
+            Files::Past(past) => past.gone(),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
         }
     }

@@ -35,6 +35,7 @@ mod limits;
 mod load;
 mod notices;
 mod outside;
+mod past;
 mod people;
 mod permit;
 pub mod places;
@@ -63,23 +64,25 @@ pub use midrail_core::{
     Action, ActionType, Agent, ApprovalKind, ApprovalRequest, Aside, AuditRef, Authorities, Autonomy, Bypass,
     Category, Changes, CommandEnd, Condition, Confidence, Context, Danger, Decision, DeepEnd, Definition,
     Effect, Entry, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault, FileScope, FileState, Finding,
-    GitState, Guardrail, Handoff, HookAnswer, HookEnd, Meter, Missing, Mode, OnFault, Policy, PolicyDenied,
-    Record, Recovery, Redaction, Retry, Risk, Run, Said, Scope, Session, Severity, Snapshot, Spec, Task,
-    ToolCall, ToolResult, Tools, Usage, Verdict, decide,
+    GitState, Guardrail, Handoff, HookAnswer, HookEnd, Host, Lack, Meter, Missing, Mode, OnFault, Pause,
+    Policy, PolicyDenied, Record, Recovery, Redaction, Retry, Risk, Run, Said, Scope, Session, Severity,
+    Snapshot, Spec, Task, ToolCall, ToolResult, Tools, Usage, Verdict, decide,
 };
 pub use midrail_guardrails::{
-    CATALOGUE, DestructiveCommand, Freshness, InjectionPatterns, Inspect, Key, KeyedDependency, KeyedRule,
-    Middleware, NewFiles, OutputSecretScan, OwnWrites, Page, Pattern, ReadBeforeWrite, Recast, RuleSet,
-    SandboxBoundary, SecretRedaction, Sensitive, SensitiveFile, SequentialDependency, ToolList, page,
+    CATALOGUE, CommandLines, DestructiveCommand, Freshness, InjectionPatterns, Inspect, Key, KeyedDependency,
+    KeyedRule, Losses, Middleware, NewFiles, OutputSecretScan, OwnWrites, Page, Pattern, ReadBeforeWrite,
+    Recast, RuleSet, SandboxBoundary, SecretRedaction, Sensitive, SensitiveFile, SequentialDependency,
+    ToolList, page,
 };
 pub use midrail_pack::{self as pack, Document, Layer, PolicySource, Report};
 pub use midrail_store::{
     self as store, Approval, ApprovalState, MemoryStore, SqliteStore, Store, StoreError,
 };
+pub use past::Past;
 pub use people::Person;
 pub use permit::{CallError, Permit};
 pub use reload::{Reload, Reloader, Reloads};
 pub use session::SessionHandle;
-pub use standing::{Lock, Quarantined, TaskState, TaskStatus};
+pub use standing::{Lock, Quarantined, TaskState, TaskStatus, pauses_at};
 pub use stream::{Stream, StreamOptions, StreamStep};
 pub use walk::{beginning_of, folder_of};

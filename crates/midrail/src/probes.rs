@@ -4,7 +4,9 @@
 mod command;
 mod git;
 mod tree;
+mod unsaved;
 
 pub(crate) use command::{converse, exec, run};
 pub(crate) use git::state as git;
 pub(crate) use tree::{count, count_of, digest as tree, digest_of as tree_of};
+pub(crate) use unsaved::{plain, unsaved};

@@ -214,6 +214,7 @@ fn fact(key: &FactKey, record: &Record) -> Option<Fact> {
         | FactKey::Git
         | FactKey::Hook(_)
         | FactKey::Deep(_)
+        | FactKey::Unsaved(_)
         | FactKey::Answer(_) => None,
     })
 }

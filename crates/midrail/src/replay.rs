@@ -1,5 +1,7 @@
 //! Plays a sequence of events through an engine: what a pack would have decided, one decision an event.
 
+mod report;
+
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +15,8 @@ use serde_json::{Map, Value};
 use crate::clock::{Clock, ManualClock};
 use crate::engine::Engine;
 use crate::limits::Limits;
+
+pub use report::{ASSUMED, Example, OfGuardrail, ReplayReport, ReportMaker, Suggestion};
 
 /// The longest line that is read as an event.
 pub const MAX_LINE: usize = 32 << 20;

@@ -1,6 +1,8 @@
 //! What holds across sessions: quarantined agents, locked files, and how far tasks have come. People and programs look
 //! at it and change it here; guardrails and the law read it as slices.
 
+mod pause;
+
 use std::path::{Component, Path};
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,6 +15,8 @@ use serde_json::{Value, json};
 use crate::administer::{Act, NO_SESSION};
 use crate::engine::{Engine, EngineError};
 use crate::people::Person;
+
+pub use pause::pauses_at;
 
 /// An agent that is kept from further work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

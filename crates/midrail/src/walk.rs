@@ -26,6 +26,7 @@ use crate::files::Root;
 use crate::hooks::Occasion;
 use crate::notices;
 use crate::outside::{Belated, Matter};
+use crate::past::GONE;
 
 /// The slice that says which folder a session works in: that of its first event. An agent can move its shell, and
 /// not what its guardrails speak of.
@@ -138,7 +139,12 @@ const AT_A_TIME: usize = 8;
 fn is_dear(key: &FactKey) -> bool {
     matches!(
         key,
-        FactKey::Command(_) | FactKey::Tree(_) | FactKey::Count(_) | FactKey::Hook(_) | FactKey::Deep(_)
+        FactKey::Command(_)
+            | FactKey::Tree(_)
+            | FactKey::Count(_)
+            | FactKey::Unsaved(_)
+            | FactKey::Hook(_)
+            | FactKey::Deep(_)
     )
 }
 
@@ -262,6 +268,9 @@ impl<'e> Walk<'e> {
         let pinned = known.session.slices.remove(ROOT).flatten();
         let root = self.root(pinned.as_ref());
         known.facts.root = root.as_ref().map(|root| root.real.clone());
+        if let Some(past) = self.engine.files().past() {
+            past.learn(known.facts.root.as_deref(), &self.event);
+        }
         known.facts.is_last = self.engine.is_last();
         known.facts.own_places = self.engine.own_places(known.facts.root.as_deref());
         known.facts.root_aliases = root.as_ref().map(|root| root.aliases.clone()).unwrap_or_default();
@@ -302,6 +311,10 @@ impl<'e> Walk<'e> {
 
     /// The folder that paths are resolved against: the engine's, else the session's, else that of this event.
     fn root(&self, pinned: Option<&Value>) -> Option<Root> {
+        if self.engine.files().past().is_some() {
+            let pinned = pinned.and_then(Value::as_str).or(self.event.cwd.as_deref());
+            return pinned.map(Root::as_given);
+        }
         if !self.engine.files().is_disk() {
             return self.engine.root().map(|root| Root::as_given(&root.to_string_lossy()));
         }
@@ -371,7 +384,9 @@ impl<'e> Walk<'e> {
             FactKey::Tree(patterns) => self.engine.files().tree(root, patterns),
             FactKey::Count(patterns) => self.engine.files().count(root, patterns),
             FactKey::Git => self.engine.files().git(root),
+            FactKey::Unsaved(place) => self.engine.files().unsaved(root, place),
             FactKey::Hook(call) => self.hook(key, call, known),
+            FactKey::Deep(_) if self.engine.files().past().is_some() => Fact::Unavailable(GONE.to_owned()),
             FactKey::Deep(call) => {
                 let (fact, belated) = self.matter(known).ask(call);
                 self.belated.lock().unwrap_or_else(PoisonError::into_inner).extend(belated);

@@ -2,13 +2,12 @@
 
 mod stream;
 
-use std::env;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+pub(crate) use stream::{Lines, tell};
+
+use std::path::PathBuf;
 use std::time::Duration;
 
-use midrail::store::Keys;
-use midrail::{Cache, Decision, Effect, Engine, Event, Load, Loaded, SqliteStore, places};
+use midrail::{Decision, Effect, Engine, Event};
 use midrail_doors::wire::{self, WireError};
 
 use crate::clock;
@@ -17,6 +16,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::input::{self, Packs, StoreFile};
 use crate::limits::LimitArgs;
+use crate::one_event::{self, InForce};
 use crate::output::Output;
 use crate::when;
 
@@ -51,24 +51,9 @@ pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, Failure> {
         return stream::run(&args, output);
     }
     let mut event = read(&args)?;
-    let store = args.store.path().and_then(|path| Ok(SqliteStore::open(path)?));
-    let here = env::current_dir().ok();
-    let of_event = event.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_dir());
-    // A session stays in the folder that it began in, wherever the agent has moved.
-    let began_in = store.as_ref().ok().and_then(|store| midrail::folder_of(store, &event).ok().flatten());
-    let folder = match (began_in, of_event) {
-        (Some(began_in), Some(now)) if is_below(&now, &began_in) => Some(now),
-        (Some(began_in), _) => Some(began_in),
-        (None, now) => now.or_else(|| here.clone()),
-    };
-    let cache = store.as_ref().ok().and_then(cache);
-    let loaded = Load { cache, ..args.packs.of_folder(folder.clone()) }.load()?;
-    if event.cwd.is_none() && args.root.is_none() {
-        event.cwd = here.map(|here| here.to_string_lossy().into_owned());
-    }
-    let project = folder.and_then(|folder| places::project(&folder).or(Some(folder)));
-    let revision = loaded.policy.revision().clone();
-    match store.and_then(|store| decide(&args, store, project, loaded, &mut event)) {
+    let in_force = one_event::load(&mut event, &args.packs, &args.store, args.root.is_some())?;
+    let revision = in_force.loaded.policy.revision().clone();
+    match decide(&args, in_force, &mut event) {
         Ok((engine, decision)) => {
             print(&event, &decision, engine.how_to_ask(&decision), output)?;
             // The answer does not wait for notices that are still under way.
@@ -86,15 +71,6 @@ pub(crate) fn run(args: Args, output: &mut Output) -> Result<Exit, Failure> {
     }
 }
 
-fn is_below(folder: &Path, other: &Path) -> bool {
-    folder.canonicalize().is_ok_and(|folder| folder.starts_with(other))
-}
-
-/// Where compiled packs are kept, sealed with the store's key.
-fn cache(store: &SqliteStore) -> Option<Cache> {
-    Some(Cache { folder: places::default_cache()?, key: store.fingerprint_key().ok()? })
-}
-
 fn read(args: &Args) -> Result<Event, Failure> {
     let path = args.event.as_deref();
     let event = wire::read_event(&mut *input::open(path)?);
@@ -108,25 +84,11 @@ fn read(args: &Args) -> Result<Event, Failure> {
 }
 
 /// The decision, and the engine that made it.
-fn decide(
-    args: &Args,
-    store: SqliteStore,
-    project: Option<PathBuf>,
-    loaded: Loaded,
-    event: &mut Event,
-) -> Result<(Engine, Decision), Failure> {
+fn decide(args: &Args, in_force: InForce, event: &mut Event) -> Result<(Engine, Decision), Failure> {
+    let (loaded, store, project) = in_force.into_parts();
+    let store = store?;
     args.limits.limits().apply(event, &store, clock::now())?;
-    let own = input::own_places(store.path());
-    let mut engine = Engine::builder(loaded.policy, &loaded.source)
-        .store(Arc::new(store))
-        .clock(clock::clock())
-        .own_places(own);
-    if let Some(root) = &args.root {
-        engine = engine.root(root);
-    } else if let Some(project) = project {
-        engine = engine.project(project);
-    }
-    let engine = engine.for_one_event().build()?;
+    let engine = one_event::engine(loaded, store, project, args.root.as_deref())?;
     let decision = match args.wait {
         Some(at_most) => engine.try_decide_and_wait(event.clone(), at_most)?,
         None => engine.try_decide(event.clone())?,

@@ -1,5 +1,7 @@
 //! `midrail replay`: decides a sequence of events.
 
+mod report;
+
 use std::env;
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -46,11 +48,18 @@ pub(crate) struct Args {
     store: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArgs,
+    /// Show what would have been stopped, by which guardrail, and settings that would let it pass. Nothing is kept,
+    /// nothing is read from the disk, and no command is run
+    #[arg(long, conflicts_with_all = ["store", "root"])]
+    report: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
-    let mut input = BufReader::new(input::open(Some(&args.events))?);
     let loaded = args.packs.here().load()?;
+    if args.report {
+        return report::run(args, loaded, output);
+    }
+    let mut input = BufReader::new(input::open(Some(&args.events))?);
     // What is kept in a file stands beside records of other days.
     let start = if args.store.is_some() { SystemClock.now() } else { replay::start() };
     let clock = Arc::new(ManualClock::at(start));

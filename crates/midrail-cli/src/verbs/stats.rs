@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use midrail::store::{Alert, Alerts, ApprovalFilter, Approvals, Figures, MAX_PAGE, Notices, Slices, Stats};
-use midrail::{ApprovalKind, ApprovalState, Category, SqliteStore, page};
+use midrail::{ApprovalKind, ApprovalState, Category, Pause, SqliteStore, page};
 
 use crate::clock;
 use crate::desk;
@@ -60,6 +60,8 @@ struct Counted {
     reviews: usize,
     alerts: Vec<Alert>,
     quarantined: usize,
+    /// Where guardrails speak without consequence now.
+    paused: Vec<Pause>,
     /// Notices that wait for their webhook or command.
     undelivered: usize,
     counters: BTreeMap<String, u64>,
@@ -138,6 +140,7 @@ impl Counted {
             reviews: reviews.len(),
             alerts,
             quarantined: store.load_prefix("", "shared/quarantine/")?.len(),
+            paused: midrail::pauses_at(store, now)?,
             undelivered: undelivered.len(),
             counters: store.counters()?,
         })

@@ -26,10 +26,12 @@ fn lines(page: &str) -> Vec<String> {
 /// A world with a pack and a dozen decisions.
 fn lived_in() -> World {
     let world = World::with_pack(
-        "pack: my-project\nguardrails:\n  - read_before_write\n  - require_before: {tool: deploy, requires: [test, build]}\n\
+        "pack: my-project\nextends: [default]\nguardrails:\n  - read_before_write\n  - require_before: {tool: deploy, requires: [test, build]}\n\
          tests:\n  - {id: t, events: [{before_tool: deploy, expect: block}]}\n",
     );
     world.write("events.jsonl", "{\"kind\":\"before_tool\",\"tool\":{\"name\":\"deploy\"}}\n");
+    let recorded = r#"{"type":"user","message":{"role":"user","content":"Go on"},"sessionId":"s-1","timestamp":"2026-11-15T10:00:00Z"}"#;
+    world.write("../.claude/projects/-repo/s-1.jsonl", format!("{recorded}\n"));
     for _ in 0..12 {
         world.check(&serde_json::json!({"kind": "before_tool", "tool": {"name": "deploy"}})).code(2);
     }
@@ -59,10 +61,12 @@ fn every_command_of_the_pages_works() {
     let mut count = 0;
     for name in [
         "README.md",
+        "docs/guide/coding-agents.md",
         "docs/guide/packs.md",
         "docs/guide/testing.md",
         "docs/guide/library.md",
         "docs/guide/audit.md",
+        "docs/guide/history.md",
         "docs/guide/operations.md",
         "docs/packs/ci-agent.md",
         "docs/packs/customer-support.md",
@@ -101,24 +105,33 @@ fn steady(text: &str) -> String {
 
 /// The guide is one session of a shell: every line ends as its comment says (`# exits with 2`, else 0), and what it
 /// shows is what comes out.
-#[test]
-fn the_story_of_the_approvals_guide_happens_as_told() {
-    let guide = page("docs/guide/approvals.md");
-    let world = World::with_pack(blocks(&guide, "yaml")[0]);
-    let lines: Vec<&str> = blocks(&guide, "sh").into_iter().flat_map(str::lines).collect();
-    assert!(lines.len() >= 10, "only {} lines were found", lines.len());
+fn happens_as_told(guide: &str, world: &World, at_least: usize) {
+    let lines: Vec<&str> = blocks(guide, "sh").into_iter().flat_map(str::lines).collect();
+    assert!(lines.len() >= at_least, "only {} lines were found", lines.len());
     let mut script = String::new();
     for line in lines {
         let (command, comment) = line.split_once("  #").unwrap_or((line, ""));
         let code: i32 = comment.trim().strip_prefix("exits with ").map_or(0, |code| code.parse().unwrap());
         script.push_str(&format!("{command}\n[ $? -eq {code} ] || echo 'NOT AS TOLD:' {command:?}\n"));
     }
-    let ended = shell(&world, &script);
+    let ended = shell(world, &script);
     let out = format!("{}\n{}", ended.out, ended.err);
     assert!(!out.contains("NOT AS TOLD"), "{out}");
-    for block in blocks(&guide, "text") {
+    for block in blocks(guide, "text") {
         assert!(steady(&out).contains(&steady(block)), "this did not come out:\n{block}\n\nbut:\n{out}");
     }
+}
+
+#[test]
+fn the_story_of_the_approvals_guide_happens_as_told() {
+    let guide = page("docs/guide/approvals.md");
+    let world = World::with_pack(blocks(&guide, "yaml")[0]);
+    happens_as_told(&guide, &world, 10);
+}
+
+#[test]
+fn the_toy_agent_of_the_editors_guide_is_rejected() {
+    happens_as_told(&page("docs/guide/acp.md"), &World::new(), 4);
 }
 
 #[test]
@@ -126,8 +139,10 @@ fn every_verb_is_in_the_readme() {
     let readme = page("README.md");
     let help = World::new().run(&["--help"]).code(0).out;
     let verbs = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let verbs = verbs.take_while(|line| line.starts_with("  "));
+    // What is indented further goes on with what a verb does.
     let verbs =
-        verbs.take_while(|line| line.starts_with("  ")).filter_map(|line| line.split_whitespace().next());
+        verbs.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
     for verb in verbs.filter(|verb| *verb != "help") {
         assert!(readme.contains(&format!("`{verb}`")), "README.md does not tell of `{verb}`");
     }

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on is to stop, loudly; helpers of tests are not in a #[test] function"
 )]
 
+mod acp;
 mod approvals;
 mod audit;
 mod bad_input;
@@ -15,8 +16,13 @@ mod demo;
 mod detect;
 mod documents;
 mod explain;
+mod hook;
+mod import;
+mod init;
 mod lint;
+mod log;
 mod operations;
+mod pause;
 mod policy;
 mod processes;
 mod protocol;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use midrail_core::{Decision, Effect, Event};
+use midrail_core::{Decision, Effect, Event, Mode};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -19,6 +19,9 @@ fn agrees(real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(&real.advice, &model.advice, "advice");
     prop_assert_eq!(&real.user_message, &model.user_message, "user_message");
     prop_assert_eq!(real.would, model.would, "would");
+    prop_assert_eq!(real.meant, model.meant, "meant");
+    prop_assert_eq!(real.paused.as_ref().map(|pause| &pause.by), model.paused_by.as_ref(), "paused");
+    prop_assert!(model.paused_by.is_none() || real.mode == Mode::Shadow, "mode");
     prop_assert_eq!(&real.retry, &model.retry, "retry");
     prop_assert_eq!(&real.content, &model.content, "content");
     prop_assert_eq!(real.rollback_requested, model.rollback_requested, "rollback_requested");

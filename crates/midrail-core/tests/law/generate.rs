@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use midrail_core::{
     Agent, Bypass, CallUsage, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, HALTED, Handoff,
-    Mode, OnFault, Recovery, Redaction, Risk, Task, ToolCall, ToolResult, Usage, Verdict,
+    Host, Lack, Mode, OnFault, Recovery, Redaction, Risk, Task, ToolCall, ToolResult, Usage, Verdict,
 };
 use proptest::collection::vec;
 use proptest::option::{of, weighted};
@@ -207,6 +207,7 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
         ],
         weighted(0.2, risks()),
         prop_oneof![4 => Just(false), 1 => Just(true)],
+        prop_oneof![4 => Just(false), 1 => Just(true)],
     );
     let learns = prop_oneof![
         2 => Just(Learns::Nothing),
@@ -218,7 +219,7 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
     ];
     let check = (deeds(), 0_usize..7, weighted(0.2, Just(())), many_kinds(), learns);
     (place, dress, risk, check)
-        .prop_map(|(place, dress, (bypass, from_risk, effect_by_risk), check)| {
+        .prop_map(|(place, dress, (bypass, from_risk, effect_by_risk, always_on), check)| {
             let (priority, category, on, tools, governs, agents, tasks, when) = place;
             let (
                 effect,
@@ -262,6 +263,7 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
                 bypass,
                 from_risk,
                 effect_by_risk,
+                always_on,
                 ceiling,
                 has_consequences: consequences.is_some(),
                 watches,
@@ -315,17 +317,23 @@ fn backings() -> BoxedStrategy<Backing> {
             (-9_i64..2).prop_map(|at| ("began".to_owned(), json!(minute(at).to_string()))),
             Just(("stream/over/m-1".to_owned(), json!({"by": "g1", "reason": "enough"}))),
             Just(("stream/over/m-2".to_owned(), json!(3))),
+            words(&["impl-1", "session:s-1"])
+                .prop_map(|who| (format!("owed/{}", key_part(&who)), json!(["one", "two"]))),
+            (words(&["impl-1", "session:s-1"]), select(&[0_u64, 24, 25, 26][..]))
+                .prop_map(|(who, count)| (format!("forced/{}", key_part(&who)), json!(count))),
         ],
         0..2,
     );
-    let world = (counters, states, shared, facts, prop_oneof![3 => Just(Vec::new()), 1 => standing]);
+    let standing = prop_oneof![3 => Just(Vec::new()), 1 => standing];
+    let world = (counters, states, shared, facts, standing, weighted(0.3, pauses()));
+    let root = weighted(0.7, words(&["/repo", "/repo/below", "/repository"]));
     // Within the text, behind it, and in the middle of a character.
     let passed = prop_oneof![3 => Just(0_usize), 2 => 1_usize..30];
-    (world, halted, weighted(0.03, Just(())), lost, (digest, passed, weighted(0.05, Just(()))))
-        .prop_map(|(world, halted, halted_is_lost, lost, (action_digest, passed, overlong))| {
-            let (counters, states, shared, facts, standing) = world;
+    (world, halted, weighted(0.03, Just(())), lost, (digest, passed, weighted(0.05, Just(())), root))
+        .prop_map(|(world, halted, halted_is_lost, lost, (action_digest, passed, overlong, root))| {
+            let (counters, states, shared, facts, standing, pauses) = world;
             let mut backing =
-                Backing { action_digest, passed, overlong: overlong.is_some(), ..Backing::new() };
+                Backing { action_digest, passed, overlong: overlong.is_some(), root, ..Backing::new() };
             let mut slices: BTreeMap<String, Value> = counters.into_iter().collect();
             for (id, name, one) in states {
                 slices.insert(format!("{}{name}", key_part(id)), one);
@@ -334,6 +342,7 @@ fn backings() -> BoxedStrategy<Backing> {
                 slices.insert(key.to_owned(), json!(1));
             }
             slices.extend(standing);
+            slices.extend(pauses.map(|pauses| ("shared/pause".to_owned(), pauses)));
             slices.extend(halted.map(|halted| (HALTED.to_owned(), halted)));
             backing.slices = slices;
             backing.facts = facts.into_iter().map(|(name, fact)| (FactKey::Answer(name), fact)).collect();
@@ -345,6 +354,21 @@ fn backings() -> BoxedStrategy<Backing> {
             backing
         })
         .boxed()
+}
+
+/// What people paused: here or elsewhere, over or not, and in no shape.
+fn pauses() -> BoxedStrategy<Value> {
+    let project = of(words(&["/repo", "/elsewhere"]));
+    let pause = prop_oneof![
+        8 => (-40_i64..2, select(&[1_i64, 30, 45, 60, 61][..]), project).prop_map(|(since, lasts, project)| {
+            let (since, until) = (minute(since).to_string(), minute(since + lasts).to_string());
+            json!({"by": "ada", "reason": "tidying up", "since": since, "until": until, "project": project})
+        }),
+        1 => Just(json!({"by": "ada", "since": "now"})),
+        1 => Just(json!({"by": "ada", "reason": "all", "since": minute(-1).to_string(),
+            "until": minute(9).to_string(), "project": 3})),
+    ];
+    prop_oneof![9 => vec(pause, 0..3).prop_map(Value::from), 1 => Just(json!("in no shape"))].boxed()
 }
 
 /// What a person may have answered, long ago or not.
@@ -408,10 +432,27 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
     let time = weighted(0.9, (0_i64..3).prop_map(minute));
     let deadline = weighted(0.15, (-1_i64..9).prop_map(minute));
     let stream = (of(words(&["m-1", "m-2", ""])), of(any::<bool>()));
+    let lacks = subsequence(vec![Lack::Notes, Lack::Redact, Lack::Block, Lack::Halt], 0..=4);
+    let host = (lacks, any::<bool>()).prop_map(|(lacks, asks)| Host {
+        name: "some-host".to_owned(),
+        lacks,
+        asks,
+        ..Host::default()
+    });
+    let stream = (stream, weighted(0.3, host));
     let time = (time, deadline, weighted(0.3, words(&["main", ""])), stream);
     (kinds(), weighted(0.9, tool), result, of(who), of(text), time, of(words(&["p-1", "p-2"])), of(usage))
         .prop_map(
-            |(kind, tool, result, who, text, (time, deadline, parent, (stream, last)), prompt, usage)| {
+            |(
+                kind,
+                tool,
+                result,
+                who,
+                text,
+                (time, deadline, parent, ((stream, last), host)),
+                prompt,
+                usage,
+            )| {
                 let is_tool = matches!(kind, EventKind::BeforeTool | EventKind::AfterTool);
                 let is_handoff = matches!(kind, EventKind::BeforeHandoff | EventKind::AfterHandoff);
                 let (agent, task) = who.unzip();
@@ -428,6 +469,7 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
                     text: text.filter(|_| !is_tool),
                     stream,
                     last,
+                    host,
                     output: (kind == EventKind::BeforeStop).then(|| json!("done")),
                     error: (kind == EventKind::OnError)
                         .then(|| ErrorInfo { message: Some("disk full".to_owned()), ..ErrorInfo::default() }),

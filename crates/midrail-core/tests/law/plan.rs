@@ -36,6 +36,7 @@ pub(crate) struct Plan {
     pub(crate) bypass: Bypass,
     pub(crate) from_risk: Option<Risk>,
     pub(crate) effect_by_risk: bool,
+    pub(crate) always_on: bool,
     pub(crate) does: Does,
     /// Never below what `does` can say: these guardrails do not lie.
     pub(crate) ceiling: Effect,
@@ -120,6 +121,7 @@ pub(crate) fn plan(id: &str, does: Does) -> Plan {
         bypass: Bypass::default(),
         from_risk: None,
         effect_by_risk: false,
+        always_on: false,
         ceiling: does.strongest(),
         does,
         has_consequences: false,
@@ -197,6 +199,7 @@ impl Plan {
             bypass: self.bypass.clone(),
             from_risk: self.from_risk,
             effect_by_risk: self.effect_by_risk,
+            always_on: self.always_on,
             ..Spec::new(self.id.as_str())
         };
         Entry { spec, guardrail: Arc::new(Scripted { plan: self.clone(), tools: tools(&self.governs) }) }

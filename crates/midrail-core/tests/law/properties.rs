@@ -212,9 +212,10 @@ proptest! {
     // What is read by guardrails, then the counts that their verdicts touch, then the answers that counts lead to, and
     // the decision: four rounds, however many guardrails there are and whatever cannot be had.
     #[test]
-    fn what_is_lacking_is_fetched_in_four_rounds(case in cases(12), event in events()) {
+    fn what_is_lacking_is_fetched_in_five_rounds(case in cases(12), event in events()) {
+        // A condition, what the guardrail reads, the budgets that may lock it down, what people answered, the end.
         let rounds = settled(&case.plans, &case.backing(&event), &event).rounds;
-        prop_assert!(rounds <= 4, "{rounds} rounds");
+        prop_assert!(rounds <= 5, "{rounds} rounds");
     }
 
     #[test]
@@ -234,6 +235,8 @@ proptest! {
         if can_all_be_had {
             make_all_known(&mut backing);
         }
+        // Under a pause nothing is enforced but what is always on.
+        backing.slices.remove(midrail_core::PAUSE);
         let enforced: Vec<Plan> =
             case.plans.iter().filter(|plan| plan.mode == Mode::Enforce).cloned().collect();
         let with = settled(&case.plans, &backing, &event).decision;

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{
-    ApprovalKind, ApprovalRequest, Bypass, Category, Effect, Event, EventKind, Fact, FactKey, Mode, OnFault,
-    Recovery, Redaction, Retry, Risk, Verdict,
+    ApprovalKind, ApprovalRequest, Bypass, Category, Effect, Event, EventKind, Fact, FactKey, Lack, Mode,
+    OnFault, Recovery, Redaction, Retry, Risk, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -26,6 +26,10 @@ pub(crate) struct Outcome {
     pub(crate) advice: Option<String>,
     pub(crate) user_message: Option<String>,
     pub(crate) would: Option<Effect>,
+    /// What was asked for, where the host can only do something else.
+    pub(crate) meant: Option<Effect>,
+    /// The person whose pause it falls under.
+    pub(crate) paused_by: Option<String>,
     pub(crate) retry: Option<Retry>,
     pub(crate) approval: Option<ApprovalRequest>,
     /// Every request, the deciding guardrail's or not.
@@ -90,7 +94,14 @@ impl Voice {
 }
 
 pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcome {
-    let chain = in_order(plans);
+    // Under a pause everyone speaks in shadow mode, but for those that nobody switches off.
+    let paused_by = paused(backing, event);
+    let in_pause = |plan: &Plan| match paused_by.is_some() && !plan.always_on {
+        true => Plan { mode: Mode::Shadow, ..plan.clone() },
+        false => plan.clone(),
+    };
+    let plans: Vec<Plan> = plans.iter().map(in_pause).collect();
+    let chain = in_order(&plans);
 
     // Everyone is heard. The law itself speaks first, where the run was halted.
     let mut voices: Vec<Voice> = Vec::new();
@@ -111,19 +122,23 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
 
     // The highest enforced step wins; the first at it has decided.
     let enforced: Vec<&Voice> = voices.iter().filter(|voice| !voice.is_shadow).collect();
-    let effect = enforced.iter().map(|voice| voice.verdict.effect).max().unwrap_or(Effect::Allow);
-    let would = voices.iter().map(|voice| voice.verdict.effect).max().unwrap_or(Effect::Allow);
-    let mut outcome = Outcome { effect, would: (would > effect).then_some(would), ..Outcome::default() };
+    let by_host = |voice: &Voice| as_the_host_can(backing, event, voice.verdict.effect);
+    let effect = enforced.iter().map(|voice| by_host(voice)).max().unwrap_or(Effect::Allow);
+    let would = voices.iter().map(by_host).max().unwrap_or(Effect::Allow);
+    let asks_there = effect == Effect::Escalate && event.host.as_ref().is_some_and(|host| host.asks);
+    let mut outcome =
+        Outcome { effect, would: (would > effect).then_some(would), paused_by, ..Outcome::default() };
     if begins_anew {
         outcome.changes.insert("halted".to_owned(), None);
     }
-    let deciding = enforced.iter().find(|voice| voice.verdict.effect == effect);
+    let deciding = enforced.iter().find(|voice| by_host(voice) == effect);
     if effect > Effect::Allow {
         let deciding = deciding.unwrap();
         outcome.by = Some(deciding.id.clone());
         outcome.reason = deciding.verdict.reason.clone();
         outcome.advice = deciding.verdict.advice.clone();
         outcome.user_message = deciding.verdict.user_message.clone();
+        outcome.meant = Some(deciding.verdict.effect).filter(|meant| *meant != effect);
     }
 
     // What hangs on the decision.
@@ -135,11 +150,12 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         if effect == Effect::Retry {
             outcome.changes.extend(voice.if_retry.clone());
         }
-        if effect == Effect::Escalate {
+        if effect == Effect::Escalate && !asks_there {
             outcome.changes.extend(voice.if_escalate.clone());
         }
         // A hand-off that is done waits for nobody, and a person is asked all the same; but not in a run that stopped.
-        if effect == Effect::Escalate || (event.kind == EventKind::AfterHandoff && effect <= Effect::Redact) {
+        let is_held = effect == Effect::Escalate && !asks_there;
+        if is_held || (event.kind == EventKind::AfterHandoff && effect <= Effect::Redact) {
             outcome.requests.extend(voice.request.clone());
         }
         outcome.tidied.extend(voice.tidied.clone());
@@ -158,9 +174,11 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
     if effect == Effect::Retry {
         outcome.retry = joined(&enforced);
     }
-    if effect == Effect::Halt && !deciding.unwrap().is_law {
-        let user_message = outcome.user_message.clone().unwrap_or_default();
-        let halted = json!({"by": outcome.by, "reason": outcome.reason, "user_message": user_message});
+    // Whoever ends the run first has ended it, also where its host can only stop one action after the other.
+    let halting = enforced.iter().find(|voice| voice.verdict.effect == Effect::Halt);
+    if let Some(voice) = halting.filter(|voice| !voice.is_law) {
+        let user_message = voice.verdict.user_message.clone().unwrap_or_default();
+        let halted = json!({"by": voice.id, "reason": voice.verdict.reason, "user_message": user_message});
         outcome.changes.insert("halted".to_owned(), Some(halted));
     }
     outcome.content = match chunk_of(event) {
@@ -184,7 +202,8 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
             outcome.changes.insert(key, Some(over));
         }
     }
-    outcome.rollback_requested = event.kind == EventKind::AfterTool && effect >= Effect::Block;
+    let meant = enforced.iter().map(|voice| voice.verdict.effect).max().unwrap_or(Effect::Allow);
+    outcome.rollback_requested = event.kind == EventKind::AfterTool && meant >= Effect::Block;
     for voice in &enforced {
         // A note of one who lets a result pass comes with it, and not in its place.
         let is_withheld = event.kind == EventKind::AfterTool && effect > Effect::Redact;
@@ -194,6 +213,8 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         outcome.effects.extend(voice.verdict.effects.clone());
         outcome.recovery = outcome.recovery.max(voice.verdict.recovery);
     }
+    outcome.changes.extend(sent_back(backing, event, effect));
+    tell(backing, event, &mut outcome);
 
     if event.kind == EventKind::OnError
         && let Some(voice) =
@@ -214,6 +235,97 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         }
     }
     outcome
+}
+
+/// A host that cannot change a text lets none pass; one that cannot end a run stops the action.
+fn as_the_host_can(backing: &Backing, event: &Event, effect: Effect) -> Effect {
+    let effect = match effect {
+        Effect::Redact if lacks(event, Lack::Redact) => Effect::Block,
+        Effect::Halt if lacks(event, Lack::Halt) => Effect::Block,
+        effect => effect,
+    };
+    let is_tired =
+        event.kind == EventKind::BeforeStop && event.host.is_some() && forced(backing, event) >= 25;
+    if is_tired && effect < Effect::Halt { effect.min(Effect::Warn) } else { effect }
+}
+
+fn forced(backing: &Backing, event: &Event) -> u64 {
+    let key = format!("forced/{}", key_part(&actor(backing, event)));
+    slice(backing, &key).ok().flatten().and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// An agent is sent back to work so often and no more, until somebody speaks to it again.
+fn sent_back(backing: &Backing, event: &Event, effect: Effect) -> Changes {
+    let key = format!("forced/{}", key_part(&actor(backing, event)));
+    let is_stop = event.kind == EventKind::BeforeStop;
+    if event.host.is_none() || !(is_stop || event.kind == EventKind::BeforeModel) {
+        return Changes::new();
+    }
+    match slice(backing, &key) {
+        Err(_) => Changes::new(),
+        Ok(_) if is_stop && (Effect::Retry..Effect::Halt).contains(&effect) => {
+            Changes::from([(key, Some(json!(forced(backing, event) + 1)))])
+        }
+        Ok(Some(_)) => Changes::from([(key, None)]),
+        Ok(None) => Changes::new(),
+    }
+}
+
+fn lacks(event: &Event, what: Lack) -> bool {
+    event.host.as_ref().is_some_and(|host| host.lacks.contains(&what))
+}
+
+/// What could not be told before comes first; what cannot be told now is kept.
+fn tell(backing: &Backing, event: &Event, outcome: &mut Outcome) {
+    let key = format!("owed/{}", key_part(&actor(backing, event)));
+    let Ok(owed) = slice(backing, &key) else { return };
+    let owed: Vec<String> = match owed {
+        Some(Value::Array(notes)) => {
+            notes.iter().filter_map(|note| Some(note.as_str()?.to_owned())).collect()
+        }
+        _ => Vec::new(),
+    };
+    if event.host.is_none() {
+        return;
+    }
+    if outcome.effect > Effect::Redact || !lacks(event, Lack::Notes) {
+        if !owed.is_empty() {
+            outcome.changes.insert(key, None);
+            outcome.feedback = [owed, outcome.feedback.clone()].concat();
+        }
+        return;
+    }
+    let mut kept = [owed.clone(), outcome.feedback.clone()].concat();
+    if outcome.effect == Effect::Warn {
+        let advice = outcome.advice.as_ref().map_or(String::new(), |advice| format!(" {advice}"));
+        let by = outcome.by.clone().unwrap_or_default();
+        kept.push(format!("Warning of `{by}`: {}{advice}", outcome.reason));
+    }
+    if kept.len() > owed.len() {
+        outcome.changes.insert(key, Some(json!(kept[kept.len().saturating_sub(32)..])));
+    }
+}
+
+/// Who paused the project that the event comes from, where that has begun, is not over, and is not for longer than an
+/// hour. What cannot be read is no pause.
+fn paused(backing: &Backing, event: &Event) -> Option<String> {
+    let rows = slice(backing, "shared/pause").ok()??.as_array()?;
+    let now = event.time?;
+    for row in rows {
+        let time = |name: &str| row[name].as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+        let (Some(since), Some(until)) = (time("since"), time("until")) else { continue };
+        let (Some(by), Some(_)) = (row["by"].as_str(), row["reason"].as_str()) else { continue };
+        let is_here = match (row["project"].as_str(), &backing.root) {
+            (None, _) => row["project"].is_null(),
+            (Some(_), None) => false,
+            (Some(project), Some(root)) => *root == project || root.starts_with(&format!("{project}/")),
+        };
+        let lasts = until.duration_since(since);
+        if is_here && now >= since && now < until && lasts <= jiff::SignedDuration::from_mins(60) {
+            return Some(by.to_owned());
+        }
+    }
+    None
 }
 
 /// By priority, then category, then declaration. Of two with one id the first stays.
@@ -518,6 +630,7 @@ fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voi
             | EventKind::AfterHandoff
             | EventKind::OnError
             | EventKind::BeforeStop
+            | EventKind::Observed
             | EventKind::ApprovalDecided
             | EventKind::Restored
             | EventKind::Administered

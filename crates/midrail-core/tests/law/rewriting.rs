@@ -146,7 +146,8 @@ fn in_shadow_mode_nothing_is_replaced() {
 #[test]
 fn nothing_else_is_fetched_before_the_text_is_settled() {
     let run = run(vec![script("a")], &[]);
-    let session = midrail_core::Session::new("s-1");
+    let mut session = midrail_core::Session::new("s-1");
+    session.load(midrail_core::PAUSE, None);
     let needs = midrail_core::evaluate(
         &run.policy,
         &session,

@@ -25,6 +25,8 @@ pub(crate) struct Backing {
     pub(crate) passed: usize,
     /// Whether more of its stream would have to be held back than can be.
     pub(crate) overlong: bool,
+    /// The folder that the session works in.
+    pub(crate) root: Option<String>,
 }
 
 /// A decision with all that it was made from.
@@ -63,6 +65,7 @@ impl Backing {
             action_digest: self.action_digest.clone(),
             passed: self.passed,
             overlong: self.overlong,
+            root: self.root.clone(),
             ..Facts::default()
         };
         for rounds in 1..1_000 {
@@ -80,6 +83,7 @@ impl Backing {
             action_digest: self.action_digest.clone(),
             passed: self.passed,
             overlong: self.overlong,
+            root: self.root.clone(),
             known: self.facts.clone(),
             ..Facts::default()
         }
@@ -89,6 +93,8 @@ impl Backing {
     /// What a digest must tell apart is tested elsewhere; the model takes it as given.
     pub(crate) fn names(&self, guardrail: &str, event: &Event) -> (String, String) {
         let policy = policy(&[says(guardrail, Effect::Escalate)]);
+        // A host that asks its own user makes no request.
+        let event = &Event { host: None, ..event.clone() };
         let mut session = Session::new(self.session.as_str());
         for key in standing_keys(event, &self.session) {
             session.load(key, None);

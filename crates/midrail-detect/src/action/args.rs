@@ -42,10 +42,11 @@ pub const PATH_ARGS: &[&str] = &[
     "input_file",
     "output_file",
     "glob",
+    "include_pattern",
 ];
 
 /// Argument names under which tools take several paths.
-const PATH_LIST_ARGS: &[&str] = &["paths", "files", "file_paths", "sources", "destinations"];
+const PATH_LIST_ARGS: &[&str] = &["paths", "files", "file_paths", "sources", "destinations", "include"];
 
 /// Argument names under which tools take a diff or patch.
 const PATCH_ARGS: &[&str] =

@@ -6,7 +6,7 @@ mod names;
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, ActionType, Event, EventKind, ToolCall};
+use midrail_core::{Action, ActionType, Event, EventKind, Lack, ToolCall};
 use serde_json::Value;
 
 use self::args::{Args, MAX_TARGETS};
@@ -49,8 +49,13 @@ pub fn of(event: &Event) -> Result<Action, String> {
         ActionType::FileWrite => action.writes = action.target_files.clone().unwrap_or_default(),
         ActionType::Command | ActionType::Network | ActionType::Other => {}
     }
+    let runs = !analyses.is_empty();
     for analysis in analyses {
         add(&mut action, analysis);
+    }
+    // What such a host types into an open program is never asked about.
+    if runs && event.host.as_ref().is_some_and(|host| host.lacks.contains(&Lack::Typing)) {
+        action.dangers.extend(args.commands.iter().filter_map(|line| shell::prompt::danger(line)));
     }
     let is_search = kind == ActionType::Network || SEARCH_WORDS.iter().any(|word| name_has(name, word));
     for text in args.statements.iter().filter(|text| !is_search && sql::looks_like_sql(text)) {
@@ -156,6 +161,7 @@ fn add(action: &mut Action, analysis: Analysis) {
     }
     action.reads.extend(analysis.reads);
     action.writes.extend(analysis.writes);
+    action.overwrites.extend(analysis.overwrites);
     action.hosts.extend(analysis.hosts);
     action.programs.extend(analysis.programs);
     action.scripts.extend(analysis.scripts);
@@ -239,6 +245,29 @@ mod tests {
         );
         assert_eq!(action("Bash", json!({"command": "ls"})), (ActionType::Command, files(&[])));
         assert_eq!(action("deploy", json!({"env": "prod"})), (ActionType::Other, files(&[])));
+    }
+
+    #[test]
+    fn a_servers_tool_is_known_by_every_hosts_name_for_it() {
+        for name in
+            ["mcp_fs_read_text_file", "fs_read_text_file", "fs-read_text_file", "my-fs/read_text_file"]
+        {
+            assert_eq!(bare_name(name), "read_text_file", "{name}");
+            assert!(is_known(name), "{name}");
+            assert_eq!(action(name, json!({"path": "a"})), (ActionType::FileRead, files(&["a"])), "{name}");
+        }
+        assert_eq!(action("fs_write_file", json!({"path": "a"})), (ActionType::FileWrite, files(&["a"])));
+        assert_eq!(action("fs-list_directory", json!({})), (ActionType::FileRead, files(&["."])));
+        for name in [
+            "notion_create",
+            "vfs_read_file",
+            "run_shell_command",
+            "web_search",
+            "create",
+            "read_text_file_now",
+        ] {
+            assert_eq!(bare_name(name), name);
+        }
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub(super) const KNOWN: &[(ActionType, &[&str])] = &[
             "Bash",
             "bash",
             "shell",
+            "Shell",
             "run_shell_command",
             "exec_command",
             "exec",
@@ -167,12 +168,21 @@ pub fn is_known(tool: &str) -> bool {
     EDITORS.contains(&name) || KNOWN.iter().any(|(_, names)| names.contains(&name))
 }
 
-/// The tool's name without the prefix of its MCP server: `mcp__fs__read_text_file` is `read_text_file`.
+/// The tool's name without the prefix of its MCP server: `mcp__fs__read_text_file` is `read_text_file`, and so are the
+/// names that some hosts give it, `mcp_fs_read_text_file`, `fs_read_text_file` and `fs-read_text_file`. In those nothing
+/// says where the server's name ends, so they are taken apart only where what remains is a tool that is known.
 pub fn bare_name(name: &str) -> &str {
-    match name.strip_prefix("mcp__") {
-        Some(rest) => rest.rsplit_once("__").map_or(rest, |(_, tool)| tool),
-        None => name,
+    if let Some(rest) = name.strip_prefix("mcp__") {
+        return rest.rsplit_once("__").map_or(rest, |(_, tool)| tool);
     }
+    let ends = name.match_indices(['_', '-', '/', '.']).filter_map(|(at, _)| name.get(at + 1..));
+    // A single word such as `create` may be anybody's.
+    let tool = ends.filter(|end| end.contains('_')).find(|end| is_listed(end));
+    tool.filter(|_| !is_listed(name)).unwrap_or(name)
+}
+
+fn is_listed(name: &str) -> bool {
+    SEARCHES.contains(&name) || EDITORS.contains(&name) || known(name).is_some()
 }
 
 /// What a tool that is known by its name does.

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::generic::assignment::{self, Until};
 use super::generic::{self, names, values};
-use super::pem::{self, Pem};
+use super::pem::Pem;
 use super::rules::{self, Name, Reach, Rule, Shape, Verify};
 use super::tail::{self, Word};
-use super::triggers::{Lead, triggers};
+use super::triggers::{self, Lead};
 use super::verify;
 use super::view::{View, word};
 use crate::finding::Hit;
@@ -71,20 +71,6 @@ impl Candidate {
             ..Hit::new(self.kind, start, end, self.what)
         }
     }
-}
-
-/// All keywords, and what they lead to.
-pub(super) fn keywords() -> Vec<(&'static str, bool, Lead)> {
-    let mut all = Vec::with_capacity(1_024);
-    for (index, rule) in rules::all().enumerate() {
-        all.extend(rule.keywords.iter().map(|keyword| (*keyword, rule.any_case, Lead::Rule(index))));
-    }
-    all.extend(generic::NAMES.iter().map(|name| (*name, true, Lead::Name)));
-    all.extend(pem::BEGINS.iter().map(|begin| (*begin, false, Lead::Pem)));
-    all.push(("eyJ", false, Lead::Jwt));
-    all.push(("://", false, Lead::Address));
-    all.push((generic::insert::BEGIN, true, Lead::Insert));
-    all
 }
 
 /// A search that may go on when more of the text comes. Places are relative to the text that it is given.
@@ -198,11 +184,11 @@ impl Search {
             let bytes = view.text.as_bytes();
             // A keyword is looked at when all of it is there.
             let upto =
-                if view.is_last() { bytes.len() } else { bytes.len().saturating_sub(triggers().longest) };
+                if view.is_last() { bytes.len() } else { bytes.len().saturating_sub(triggers::longest()) };
             let mut stopped = None;
             let (covered, pending, block) = (&mut self.covered, &mut self.pending, &mut self.block);
             let (valued, rest) = (&mut self.valued, &mut self.rest);
-            triggers().find(bytes, self.cursor, upto, |anchor, place, length, lead| {
+            triggers::find(bytes, self.cursor, upto, |anchor, place, length, lead| {
                 // Within a key there is no other: this also keeps the work linear.
                 if place < covered.1 && place > covered.0 {
                     return true;
@@ -268,7 +254,7 @@ impl Search {
                 continue;
             }
             // A key that is still to come begins in the word that the search stands in, or after it.
-            let word = view.run_back(self.cursor, MAX_LEAD + triggers().longest, |byte| byte > b' ');
+            let word = view.run_back(self.cursor, MAX_LEAD + triggers::longest(), |byte| byte > b' ');
             return view.floor(word);
         }
     }
@@ -400,6 +386,9 @@ fn coloured(
     })
 }
 
+/// No key that begins with its mark is shorter.
+pub(super) const SHORTEST: usize = 11;
+
 fn by_rule(view: &View<'_>, index: usize, place: usize, keyword_end: usize) -> Option<Candidate> {
     let rule = rules::all_indexed(index)?;
     let (from, looked, limit, value) = match rule.shape {
@@ -412,7 +401,12 @@ fn by_rule(view: &View<'_>, index: usize, place: usize, keyword_end: usize) -> O
             if past > keyword_end {
                 return coloured(view, index, place, keyword_end, past);
             }
-            (place, place, reach(view, rule, place, keyword_end), None)
+            let limit = reach(view, rule, place, keyword_end);
+            // To make a pattern takes longer than all else, and `path` begins as some key does.
+            if limit - place < SHORTEST {
+                return None;
+            }
+            (place, place, limit, None)
         }
         Shape::Near => {
             let value = assignment::parse(view, place, keyword_end)?;
@@ -504,7 +498,7 @@ fn reach(view: &View<'_>, rule: &Rule, place: usize, keyword_end: usize) -> usiz
 /// Whether the name of a member may say that its value is a secret.
 pub(super) fn is_telling_name(name: &str) -> bool {
     let mut found = false;
-    triggers().find(name.as_bytes(), 0, name.len(), |_, _, _, _| {
+    triggers::find(name.as_bytes(), 0, name.len(), |_, _, _, _| {
         found = true;
         false
     });
@@ -516,7 +510,7 @@ pub(super) fn is_telling_name(name: &str) -> bool {
 pub(super) fn finds(wanted: &Rule, text: &str) -> bool {
     let view = View::new(text, true);
     let mut found = false;
-    triggers().find(text.as_bytes(), 0, text.len(), |_, place, length, lead| {
+    triggers::find(text.as_bytes(), 0, text.len(), |_, place, length, lead| {
         if let Lead::Rule(index) = lead
             && rules::all_indexed(index).is_some_and(|rule| std::ptr::eq(rule, wanted))
         {

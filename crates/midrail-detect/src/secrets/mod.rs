@@ -3,6 +3,7 @@
 //!
 //! - `rules/`: the table of formats, by theme, each row with its examples
 //! - `triggers`: the places of all keywords of a text, in one pass
+//! - `arrange`: the tables for that, made when the program is compiled
 //! - `engine`: what the rules say of these places, and which of overlapping hits is kept
 //! - `generic/`: assignments to names like `password`, and what tells a secret from a placeholder
 //! - `words`: everyday words, which passwords are not made of
@@ -11,6 +12,7 @@
 //! - `tail`: the same, laid aside as a value between two parts
 //! - `mask`: what stands in place of a secret
 
+mod arrange;
 mod engine;
 mod generic;
 mod jwt;

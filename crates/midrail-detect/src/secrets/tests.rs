@@ -548,3 +548,12 @@ mod in_streams {
         assert!(!out.contains("4242"));
     }
 }
+
+#[test]
+fn no_key_is_shorter_than_those_that_are_looked_at() {
+    for rule in rules::all().filter(|rule| rule.shape == rules::Shape::Prefix) {
+        let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
+        let least = parser.parse(rule.pattern).unwrap().properties().minimum_len();
+        assert!(least.unwrap() >= engine::SHORTEST, "{}: {}", rule.kind, rule.pattern);
+    }
+}

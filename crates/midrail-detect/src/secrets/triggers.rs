@@ -2,12 +2,9 @@
 //!
 //! Some bytes of each keyword, the rarest ones, are its anchor. A small table tells for three bytes of the text, and a
 //! hint of the fourth, whether an anchor may lie there; most of a text is passed over by that alone. Only every second
-//! place is looked up: what begins at the places between is found by its second byte, or by the byte before it. The
-//! table is made when it is first needed, in some microseconds: a hook process lives two milliseconds.
+//! place is looked up: what begins at the places between is found by its second byte, or by the byte before it.
 
-use std::sync::OnceLock;
-
-use super::generic::letters;
+use super::arrange;
 
 /// What a keyword leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,86 +23,62 @@ pub(super) enum Lead {
     Insert,
 }
 
-struct Keyword {
-    text: &'static [u8],
-    any_case: bool,
-    anchor: usize,
+/// A keyword, arranged.
+#[derive(Clone, Copy)]
+pub(super) struct Keyword {
+    /// Where it begins among the bytes of all keywords, and how long it is.
+    pub(super) start: u16,
+    pub(super) length: u8,
+    pub(super) anchor: u8,
+    pub(super) any_case: bool,
     /// The first four bytes of the anchor, folded, and which of their bits count.
-    head: (u32, u32),
-    slot: usize,
-    lead: Lead,
+    pub(super) head: (u32, u32),
+    pub(super) lead: Lead,
 }
 
-const SLOTS: usize = 1 << SLOT_BITS;
+pub(super) const SLOTS: usize = 1 << SLOT_BITS;
 const SLOT_BITS: u32 = 14;
 
 /// How many bytes are looked up together.
 const BLOCK: usize = 64;
 
 /// The bits of the first of three bytes that count. They are few, so that a byte that may be any takes few marks.
-const FIRST_BITS: u8 = 31;
+pub(super) const FIRST_BITS: u8 = 31;
 
 /// The keywords, arranged for the search.
-pub(super) struct Triggers {
+pub(super) struct Triggers<const COUNT: usize, const LENGTH: usize> {
     /// For each slot a bit for each class of fourth bytes, set where an anchor lies at these bytes, or one place before
     /// or after.
-    marks: Box<[u32; SLOTS]>,
+    pub(super) marks: [u32; SLOTS],
     /// The same for anchors at these bytes alone.
-    anchors: Box<[u32; SLOTS]>,
+    pub(super) anchors: [u32; SLOTS],
     /// For each slot the keywords whose anchor falls into it: the first, and how many.
-    slots: Box<[(u16, u16); SLOTS]>,
-    keywords: Vec<Keyword>,
+    pub(super) slots: [(u16, u16); SLOTS],
+    pub(super) keywords: [Keyword; COUNT],
+    /// The bytes of all keywords.
+    pub(super) texts: [u8; LENGTH],
     /// The length of the longest keyword.
     pub(super) longest: usize,
 }
 
-/// The keywords of all rules.
-pub(super) fn triggers() -> &'static Triggers {
-    static TRIGGERS: OnceLock<Triggers> = OnceLock::new();
-    TRIGGERS.get_or_init(|| Triggers::new(super::engine::keywords()))
+/// The length of the longest keyword.
+pub(super) fn longest() -> usize {
+    arrange::TRIGGERS.longest
 }
 
-impl Triggers {
-    fn new(all: Vec<(&'static str, bool, Lead)>) -> Self {
-        let mut marks = Box::new([0_u32; SLOTS]);
-        let mut anchors = Box::new([0_u32; SLOTS]);
-        let mut slots = Box::new([(0_u16, 0_u16); SLOTS]);
-        let mut keywords: Vec<Keyword> = Vec::with_capacity(all.len());
-        for (text, any_case, lead) in all {
-            let text = text.as_bytes();
-            let anchor = rarest(text);
-            let rest = text.get(anchor..).unwrap_or_default();
-            let Some(&[first, second, third]) = rest.first_chunk() else { continue };
-            mark(&mut anchors, [first, second, third], rest.get(3));
-            mark(&mut marks, [first, second, third], rest.get(3));
-            let before = anchor.checked_sub(1).and_then(|place| text.get(place));
-            match (rest, before) {
-                (&[_, second, third, fourth, fifth, ..], _) => {
-                    mark(&mut marks, [second, third, fourth], Some(&fifth));
-                }
-                // Too short to be told from its second byte on: told by the byte before.
-                (_, Some(before)) => mark(&mut marks, [*before, first, second], Some(&third)),
-                (&[_, second, third, fourth], None) => mark(&mut marks, [second, third, fourth], None),
-                (_, None) => (0..=FIRST_BITS)
-                    .for_each(|before| mark(&mut marks, [before, first, second], Some(&third))),
-            }
-            let slot = slot([first, second, third]);
-            keywords.push(Keyword { text, any_case, anchor, head: head(rest), slot, lead });
-        }
-        // Stable: keywords of one slot stay in the order of the table.
-        keywords.sort_by_key(|keyword| keyword.slot);
-        for (index, keyword) in (0_u16..).zip(&keywords) {
-            if let Some(range) = slots.get_mut(keyword.slot) {
-                *range = if range.1 == 0 { (index, 1) } else { (range.0, range.1 + 1) };
-            }
-        }
-        let longest = keywords.iter().map(|keyword| keyword.text.len()).max().unwrap_or(0);
-        Triggers { marks, anchors, slots, keywords, longest }
-    }
+/// Tells the keywords of a text, in the order of their anchors: places of the anchor and of the keyword, its length, and
+/// where it leads. Anchors from `from` to before `upto` count. Ends when the visitor says so.
+pub(super) fn find(
+    text: &[u8],
+    from: usize,
+    upto: usize,
+    visit: impl FnMut(usize, usize, usize, Lead) -> bool,
+) {
+    arrange::TRIGGERS.find(text, from, upto, visit);
+}
 
-    /// Tells the keywords of a text, in the order of their anchors: places of the anchor and of the keyword, its
-    /// length, and where it leads. Anchors from `from` to before `upto` count. Ends when the visitor says so.
-    pub(super) fn find(
+impl<const COUNT: usize, const LENGTH: usize> Triggers<COUNT, LENGTH> {
+    fn find(
         &self,
         text: &[u8],
         from: usize,
@@ -162,25 +135,16 @@ impl Triggers {
             if here & mask != wanted {
                 continue;
             }
-            let Some(start) = place.checked_sub(keyword.anchor) else { continue };
-            let Some(found) = text.get(start..start + keyword.text.len()) else { continue };
-            let same = if keyword.any_case {
-                found.eq_ignore_ascii_case(keyword.text)
-            } else {
-                found == keyword.text
-            };
-            if same && !visit(place, start, keyword.text.len(), keyword.lead) {
+            let Some(start) = place.checked_sub(usize::from(keyword.anchor)) else { continue };
+            let (from, length) = (usize::from(keyword.start), usize::from(keyword.length));
+            let Some(wanted) = self.texts.get(from..from + length) else { continue };
+            let Some(found) = text.get(start..start + length) else { continue };
+            let same = if keyword.any_case { found.eq_ignore_ascii_case(wanted) } else { found == wanted };
+            if same && !visit(place, start, length, keyword.lead) {
                 return false;
             }
         }
         true
-    }
-}
-
-/// Sets the mark of three bytes and the class of the fourth; of all classes, where it may be any.
-fn mark(marks: &mut [u32; SLOTS], bytes: [u8; 3], next: Option<&u8>) {
-    if let Some(classes) = marks.get_mut(slot(bytes)) {
-        *classes |= next.map_or(u32::MAX, |byte| 1 << (byte & 31));
     }
 }
 
@@ -206,7 +170,7 @@ fn is_marked(marks: &[u32; SLOTS], bytes: u32) -> u32 {
 }
 
 /// The first four bytes of a text, or three, with both cases of a letter made one; and a mask of those that there are.
-fn head(text: &[u8]) -> (u32, u32) {
+pub(super) const fn head(text: &[u8]) -> (u32, u32) {
     let (bytes, mask) = match text {
         [first, second, third, fourth, ..] => ([*first, *second, *third, *fourth], 0xffff_ffff),
         [first, second, third] => ([*first, *second, *third, 0], 0x00ff_ffff),
@@ -215,37 +179,26 @@ fn head(text: &[u8]) -> (u32, u32) {
     ((u32::from_le_bytes(bytes) | 0x2020_2020) & mask, mask)
 }
 
-fn slot(bytes: [u8; 3]) -> usize {
+pub(super) const fn slot(bytes: [u8; 3]) -> usize {
     let [first, second, third] = bytes;
     slot_of(u32::from_le_bytes([first, second, third, 0]))
 }
 
 /// The slot of the first three of four bytes, the same for both cases of a letter.
 #[inline(always)]
-fn slot_of(bytes: u32) -> usize {
+#[expect(
+    clippy::as_conversions,
+    reason = "no conversion but this is possible in a constant, and it is of 14 bits"
+)]
+const fn slot_of(bytes: u32) -> usize {
     let folded = bytes & u32::from_le_bytes([FIRST_BITS, 0xdf, 0xdf, 0]);
     // The upper bits of a product are the well-mixed ones.
-    usize::try_from(folded.wrapping_mul(0x9E37_79B1) >> (u32::BITS - SLOT_BITS)).unwrap_or(0) % SLOTS
-}
-
-/// The place of the bytes of a keyword that everyday texts have least of.
-fn rarest(keyword: &[u8]) -> usize {
-    let length = keyword.len().clamp(3, 4);
-    let places = keyword.windows(length).enumerate();
-    places.max_by_key(|(place, window)| (rarity(window), usize::MAX - place)).map_or(0, |(place, _)| place)
-}
-
-/// How rare some bytes are, by the pairs of letters in them.
-fn rarity(bytes: &[u8]) -> u32 {
-    let pair = |pair: &[u8; 2]| match pair.iter().all(u8::is_ascii_alphabetic) {
-        true => letters::pair_cost(*pair),
-        false => 14,
-    };
-    bytes.array_windows::<2>().map(pair).sum()
+    (folded.wrapping_mul(0x9E37_79B1) >> (u32::BITS - SLOT_BITS)) as usize % SLOTS
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::arrange::rarest;
     use super::*;
     use proptest::prelude::*;
 
@@ -254,7 +207,7 @@ mod tests {
     /// What a search tells that tries each keyword at each place.
     fn plain(text: &[u8], from: usize, upto: usize) -> Found {
         let mut found = Vec::new();
-        let keywords: Vec<(&[u8], usize, bool, Lead)> = super::super::engine::keywords()
+        let keywords: Vec<(&[u8], usize, bool, Lead)> = arrange::KEYWORDS
             .into_iter()
             .map(|(text, any_case, lead)| (text.as_bytes(), rarest(text.as_bytes()), any_case, lead))
             .collect();
@@ -273,7 +226,7 @@ mod tests {
 
     fn quick(text: &[u8], from: usize, upto: usize) -> Found {
         let mut found = Vec::new();
-        triggers().find(text, from, upto, |anchor, start, length, lead| {
+        find(text, from, upto, |anchor, start, length, lead| {
             found.push((anchor, start, length, lead));
             true
         });
@@ -282,8 +235,8 @@ mod tests {
 
     /// Keywords in either case, what is nearly one, and rubbish.
     fn random_text() -> impl Strategy<Value = Vec<u8>> {
-        let keywords = super::super::engine::keywords();
-        let keyword = (0..keywords.len()).prop_map(move |index| keywords[index].0.as_bytes().to_vec());
+        let keyword =
+            (0..arrange::KEYWORDS.len()).prop_map(|index| arrange::KEYWORDS[index].0.as_bytes().to_vec());
         let piece = prop_oneof![
             3 => keyword.clone(),
             1 => keyword.clone().prop_map(|text| text.to_ascii_uppercase()),

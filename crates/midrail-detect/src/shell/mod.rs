@@ -3,6 +3,7 @@
 pub mod danger;
 pub mod decode;
 pub mod invocation;
+pub mod prompt;
 pub mod snippet;
 pub mod windows;
 
@@ -37,6 +38,8 @@ pub struct Analysis {
     pub reads: Vec<String>,
     /// Files that it creates, changes or removes.
     pub writes: Vec<String>,
+    /// Files among those whose whole content it replaces, by `>` and by the like of it in code.
+    pub overwrites: Vec<String>,
     /// Hosts that it talks to.
     pub hosts: Vec<String>,
     /// Programs that it starts.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use midrail_core::{Condition, Context, Effect, Guardrail, Spec, Tools};
 use midrail_guardrails::{
-    Completion, CompletionProblem, Deep, Feedback, Key, KeyedDependency, KeyedRule, Page, ReadBeforeWrite,
-    RuleSet, Script, SequentialDependency,
+    CommandLines, Completion, CompletionProblem, Deep, Feedback, Key, KeyedDependency, KeyedRule, Page,
+    ReadBeforeWrite, RuleSet, Script, SequentialDependency,
 };
 
 use serde::Deserialize;
@@ -271,6 +271,7 @@ impl Compiler<'_> {
             new_files: rule.new_files.unwrap_or_default(),
             freshness: rule.freshness.unwrap_or_default(),
             own_writes: rule.own_writes.unwrap_or_default(),
+            commands: CommandLines::default(),
             mount: rule.mount.clone(),
             key,
         }))

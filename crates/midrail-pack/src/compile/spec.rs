@@ -39,6 +39,7 @@ impl Compiler<'_> {
         };
         // What a pack says for its gates is not meant for what only speaks.
         let for_all = |on_fault: Option<OnFault>| for_all(on_fault).filter(|_| !is_feedback);
+        spec.always_on = always_on.is_some();
         spec.mode = guard.mode.or(pack.mode.filter(|_| always_on.is_none())).unwrap_or_default();
         spec.on_error = guard.on_error.or(for_all(defaults.on_error)).unwrap_or(fault);
         spec.on_missing = guard.on_missing.or(for_all(defaults.on_missing)).unwrap_or(spec.on_error);

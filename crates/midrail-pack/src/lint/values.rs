@@ -78,6 +78,7 @@ fn may_have_tool(kind: &EventKind) -> bool {
         | EventKind::AfterTool
         | EventKind::OnError
         | EventKind::ApprovalDecided
+        | EventKind::Observed
         | EventKind::Restored
         | EventKind::Administered => true,
         EventKind::SessionStart

@@ -144,6 +144,7 @@ impl World {
                 Fact::Unavailable("not in this world".to_owned())
             }
             FactKey::Git => Fact::Git(None),
+            FactKey::Unsaved(_) => Fact::Unsaved(midrail_core::Unsaved::default()),
             FactKey::Script(path) => {
                 let content = self.files.get(path).cloned().unwrap_or_default();
                 Fact::Script(midrail_detect::action::of_script(path, &content))

@@ -14,9 +14,16 @@ impl Engine {
         let ask = format!("midrail approvals request --decision {seq} --reason \"…\"");
         if let Some(approval) = decision.approval.as_ref().filter(|_| decision.effect == Effect::Escalate) {
             let (id, role) = (&approval.id, &approval.approver);
+            // A store that cannot be asked is told of elsewhere.
+            let first = match self.has_approvers() {
+                Ok(false) => format!(
+                    " Nobody has a key yet: a person gets one with `midrail approver add NAME --role {role}`."
+                ),
+                _ => String::new(),
+            };
             return Some(format!(
                 "A person (`{role}`) has to approve this with `midrail approvals approve {id} --as NAME`; the very same \
-                 call then passes once. Tell them what it is needed for: `{ask}`."
+                 call then passes once.{first} Tell them what it is needed for: `{ask}`."
             ));
         }
         if decision.effect != Effect::Block {

@@ -32,6 +32,11 @@ pub(crate) fn state(root: Option<&Path>) -> Fact {
     }
 }
 
+/// The top of the work tree around a folder, and the folder of its own state.
+pub(super) fn folders(root: &Path) -> Option<(PathBuf, PathBuf)> {
+    find(root).ok().flatten().map(|repository| (repository.top, repository.own))
+}
+
 struct Repository {
     /// The top folder of the work tree.
     top: PathBuf,

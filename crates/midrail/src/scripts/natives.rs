@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::desk::{Desk, Timer};
 use super::inbox::Message;
+use super::prelude;
 use super::{Host, Running, ScriptError};
 
 /// Timers that may run at once.
@@ -45,6 +46,7 @@ pub(super) fn object<'js>(ctx: &Ctx<'js>, desk: &Shared) -> Result<Object<'js>> 
     answers(&add, desk)?;
     files(&add, desk)?;
     processes(&add, desk)?;
+    add.function("part", |ctx: Ctx<'js>, name: String| prelude::part(&ctx, &name))?;
     add.function("isProxy", |value: Value<'js>| value.is_proxy())?;
     add.function("targets", |ctx: Ctx<'js>, diff: String| {
         let files = patch::targets(&diff);

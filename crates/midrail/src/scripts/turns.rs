@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rquickjs::context::EvalOptions;
 use rquickjs::promise::PromiseState;
 use rquickjs::{Ctx, Exception, FromJs, Function, Object, Promise, Value};
 
@@ -14,6 +13,7 @@ use super::error::ScriptError;
 use super::inbox::Inbox;
 use super::modules::Files;
 use super::natives;
+use super::prelude;
 use super::state::State;
 
 /// Bytes of a script's variables, as JSON.
@@ -27,8 +27,6 @@ const MAX_TEXT: u32 = 1 << 20;
 
 /// How long a turn may take that belongs to no call.
 const IDLE_TURN: Duration = Duration::from_secs(1);
-
-const PRELUDE: &str = include_str!("prelude.js");
 
 /// Until when JavaScript may run.
 #[derive(Default)]
@@ -212,9 +210,7 @@ impl<'js> Turns<'_, 'js> {
     }
 
     fn try_load(&mut self, files: &Files) -> Result<(Object<'js>, State<'js>), NotLoaded> {
-        let mut options = EvalOptions::default();
-        options.filename = Some("midrail:prelude".to_owned());
-        let prelude: Function<'js> = self.ctx.eval_with_options(PRELUDE, options)?;
+        let prelude = prelude::core(self.ctx)?;
         let limits = Object::new(self.ctx.clone())?;
         limits.set("state", MAX_STATE)?;
         limits.set("text", MAX_TEXT)?;

@@ -360,7 +360,9 @@ fn a_session_keeps_the_folder_of_its_first_event() {
     assert_eq!(at(&repo).check("Read", json!({"file_path": "secrets/x"})).effect, Effect::Block);
     // The agent moves; what its guardrails speak of does not.
     assert_eq!(at(&repo.join("secrets")).check("Read", json!({"file_path": "x"})).effect, Effect::Block);
-    assert_eq!(at(folder.path()).check("Write", json!({"file_path": "new"})).effect, Effect::Block);
+    // Above the folder it is another file of that name, and was not read.
+    std::fs::write(folder.path().join("x"), "").unwrap();
+    assert_eq!(at(folder.path()).check("Write", json!({"file_path": "x"})).effect, Effect::Block);
 }
 
 #[test]

@@ -8,11 +8,12 @@ use midrail::pack::diagnostic::visible;
 use midrail::{Engine, Event, EventKind, Load, Reload, Reloader, SqliteStore, places};
 use midrail_doors::wire::{self, MAX_EVENT, WireError};
 
-use super::{Args, cache, print, refusal};
+use super::{Args, print, refusal};
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input;
+use crate::one_event::cache;
 use crate::output::Output;
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
@@ -68,7 +69,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 /// Tells people of changed packs, beside the decisions.
-fn tell(reload: &Reload) {
+pub(crate) fn tell(reload: &Reload) {
     // Nothing is left to tell anyone if the terminal is gone.
     let _ = match reload {
         Reload::Applied(revision) => {
@@ -86,11 +87,11 @@ fn tell(reload: &Reload) {
 }
 
 /// Lines that are no longer than an event can be.
-struct Lines<R>(R);
+pub(crate) struct Lines<R>(pub(crate) R);
 
 impl<R: BufRead> Lines<R> {
     /// The next line that is not blank. `None`: there is none.
-    fn next(&mut self) -> io::Result<Option<Result<Vec<u8>, WireError>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Result<Vec<u8>, WireError>>> {
         loop {
             let mut line = Vec::new();
             let count = (&mut self.0).take(MAX_EVENT + 1).read_until(b'\n', &mut line)?;

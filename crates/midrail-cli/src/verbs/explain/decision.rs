@@ -113,6 +113,11 @@ fn in_words(fact: &Fact) -> String {
         },
         Fact::Tree(digest) => format!("digest {}", short(digest, 24)),
         Fact::Count(count) => count.to_string(),
+        Fact::Unsaved(lost) if lost.files.is_empty() && !lost.more => "nothing would be lost".to_owned(),
+        Fact::Unsaved(lost) => {
+            let more = if lost.more { " and more" } else { "" };
+            format!("nowhere else: {}{more}", short(&lost.files.join(", "), 200))
+        }
         Fact::Git(None) => "no repository".to_owned(),
         Fact::Git(Some(git)) => {
             let branch = git.branch.as_deref().unwrap_or("no branch");

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Counted;
 use crate::output::{Output, Style, effect_style, short, without_nulls};
 use crate::table::{Table, cell, styled};
+use crate::verbs::pause;
 use crate::when;
 
 /// What a histogram is drawn with, from nothing to the most.
@@ -81,6 +82,7 @@ fn totals(counted: &Counted, output: &Output) -> Vec<String> {
     if !waiting.is_empty() {
         lines.push(paint.style(Style::Caution, waiting.join(", ")));
     }
+    lines.extend(counted.paused.iter().map(|paused| pause::line(paused, counted.now, output)));
     lines
 }
 
@@ -180,7 +182,7 @@ pub(super) fn json(counted: &Counted) -> Value {
         "effects": figures.effects, "would": figures.would, "unreadable": figures.unreadable,
         "guardrails": guardrails, "bypass_requests": bypasses, "open_approvals": counted.open,
         "reviews_owed": counted.reviews, "quarantined": counted.quarantined, "undelivered": counted.undelivered,
-        "alerts": counted.alerts, "counters": counted.counters,
+        "paused": (!counted.paused.is_empty()).then_some(&counted.paused), "alerts": counted.alerts, "counters": counted.counters,
     }))
 }
 

@@ -34,24 +34,33 @@ const PAIRS: [&[u8; 27]; 27] = [
 ];
 
 /// What a pair of letters costs.
-pub(crate) fn pair_cost(pair: [u8; 2]) -> u32 {
-    let [first, second] =
-        pair.map(|byte| usize::from(byte.to_ascii_lowercase().saturating_sub(b'a' - 1).min(26)));
-    let letter = PAIRS.get(first).and_then(|row| row.get(second)).copied().unwrap_or(b'Z');
-    u32::from(letter - b'A')
+#[expect(
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "called when the program is compiled, and the places are below 27"
+)]
+pub(crate) const fn pair_cost(pair: [u8; 2]) -> u32 {
+    let [first, second] = pair;
+    (PAIRS[place(first)][place(second)] - b'A') as u32
+}
+
+/// The row and column of a letter.
+#[expect(clippy::as_conversions, reason = "no other conversion is possible in a constant")]
+const fn place(letter: u8) -> usize {
+    let place = letter.to_ascii_lowercase().saturating_sub(b'a' - 1);
+    if place < 26 { place as usize } else { 26 }
 }
 
 /// The mean cost of the pairs of a word, in tenths. Words lie below 90, random letters above 110.
 pub(crate) fn strangeness(word: &[u8]) -> u32 {
-    let index = |byte: &u8| usize::from(byte.to_ascii_lowercase().saturating_sub(b'a' - 1).min(26));
     let mut cost = 0;
     let mut pairs = 0;
     let mut last = 0;
-    for place in word.iter().map(index).chain([0]) {
-        let letter = PAIRS.get(last).and_then(|row| row.get(place)).copied().unwrap_or(b'Z');
+    for here in word.iter().map(|byte| place(*byte)).chain([0]) {
+        let letter = PAIRS.get(last).and_then(|row| row.get(here)).copied().unwrap_or(b'Z');
         cost += u32::from(letter - b'A') * 10;
         pairs += 1;
-        last = place;
+        last = here;
     }
     cost / pairs
 }

@@ -30,6 +30,21 @@ const PROGRAM_FOLDERS: &[&str] = &[
 const HIDDEN_PROGRAMS: &[&str] =
     &["rm", "dd", "shred", "mkfs", "bash", "sh", "cat", "chmod", "chown", "mv", "cp", "wget", "curl", "nc"];
 
+/// Programs that put something in place of all that a file held.
+const REPLACERS: &[&str] =
+    &["cp", "install", "tee", "dd", "truncate", "curl", "wget", "sort", "openssl", "mv", "gzip", "ffmpeg"];
+
+fn replaces(invocation: &Invocation) -> bool {
+    let name = invocation.program.rsplit('/').next().unwrap_or_default();
+    let has = |options: &[&str]| invocation.args.iter().any(|arg| options.contains(&arg.text.as_str()));
+    REPLACERS.contains(&name)
+        && match name {
+            "tee" => !has(&["-a", "--append", "-ai", "-ia"]),
+            "cp" | "mv" => !has(&["-n", "--no-clobber", "-b", "--backup"]),
+            _ => true,
+        }
+}
+
 impl Walk {
     /// Looks at one program. `has_more` says that arguments follow which the line does not tell.
     pub(super) fn invoke(
@@ -184,6 +199,9 @@ impl Walk {
                 }
                 if touched.is_written {
                     self.note(Listed::Write, &place);
+                }
+                if touched.is_written && !touched.is_read && replaces(invocation) {
+                    self.note(Listed::Overwrite, &place);
                 }
             }
         }

@@ -52,7 +52,7 @@ const MAX_ROUNDS: usize = 8;
 pub(in crate::shell) struct Walk {
     pub(in crate::shell) analysis: Analysis,
     /// What was put into the lists of the analysis.
-    seen: [BTreeSet<String>; 5],
+    seen: [BTreeSet<String>; 6],
     /// What has been told, so that nothing is told twice.
     told: BTreeSet<(String, String, usize)>,
     /// The programs that were met, where they are asked for.
@@ -97,6 +97,7 @@ enum Listed {
     Host,
     Program,
     Script,
+    Overwrite,
 }
 
 impl Walk {
@@ -189,6 +190,7 @@ impl Walk {
             Listed::Host => (2, &mut self.analysis.hosts),
             Listed::Program => (3, &mut self.analysis.programs),
             Listed::Script => (4, &mut self.analysis.scripts),
+            Listed::Overwrite => (5, &mut self.analysis.overwrites),
         };
         if text.is_empty() || text.starts_with("/dev/fd/") {
             return;

@@ -64,6 +64,7 @@ impl Walk {
                 let place = scope.place(&target.text);
                 if !scope.is_remote {
                     self.note(Listed::Write, &place);
+                    self.note(Listed::Overwrite, &place);
                 }
                 if is_output {
                     redirected.files.push((place, false));

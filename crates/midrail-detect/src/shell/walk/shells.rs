@@ -387,6 +387,9 @@ impl Walk {
             }
         }
         for path in overwrites {
+            if !scope.is_remote {
+                self.note(Listed::Overwrite, &scope.place(&path));
+            }
             let target = if path.contains("${unknown}") { options::unknown(&path) } else { Arg::known(path) };
             if let Some(danger) = danger::judge_overwrite(&target, &scope.folder, scope.is_remote, self.span)
             {

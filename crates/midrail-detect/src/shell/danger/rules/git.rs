@@ -77,17 +77,19 @@ pub(super) const RULES: &[Rule] = &[
             "checkout --", "checkout --ours|--theirs @.", "checkout --pathspec-from-file",
             // No branch is named like this, and only files follow a first name.
             "checkout @*/|./*|../*", "checkout * *",
+            // Nor like a file of code or text.
+            "checkout @*.js|*.jsx|*.ts|*.tsx|*.mjs|*.vue|*.py|*.rs|*.go|*.java|*.kt|*.c|*.h|*.cc|*.cpp|*.hpp|*.cs|*.rb|*.php|*.swift|*.scala|*.sh|*.sql|*.md|*.txt|*.json|*.yaml|*.yml|*.toml|*.lock|*.html|*.css|*.scss|*.xml|*.csv|*.ipynb",
         ])
         .unless(&["checkout -b|-B|--orphan|-t|--track"])
         .safer("git stash push FILE keeps them")
         .stops(&[
             "git checkout -- lib/parse.rs", "git checkout HEAD~1 -- a.txt", "git checkout src/",
             "git checkout HEAD~3 src/", "git checkout HEAD src/a.rs", "git checkout a.rs b.rs",
-            "git checkout ./a.rs",
+            "git checkout ./a.rs", "git checkout src/util.js", "git checkout Cargo.lock",
         ])
         .passes(&[
             "git checkout feature/x", "git checkout -b parser-work", "git checkout -b x origin/x",
-            "git checkout v1.2.3", "git checkout --track origin/x", "git checkout HEAD~3",
+            "git checkout v1.2.3", "git checkout release-2.x", "git checkout --track origin/x", "git checkout HEAD~3",
         ]),
     rule("git-restore-all", GIT, High, "Throws away changes that are not committed")
         .when(&["restore @.|./|:/|[*]|..|../ !--staged !-S", "restore @.|./|:/|[*] -W|--worktree"])

@@ -7,14 +7,14 @@ use super::super::rule::{Rule, rule};
 pub(super) const RULES: &[Rule] = &[
     rule("midrail-verb", &["midrail"], Critical, "Answers for a person, or switches the agent's own guardrails off")
         .when(&[
-            "approve|deny|bypass|override|uninstall|disable|login",
+            "approve|deny|bypass|override|init|uninstall|disable|pause|resume|login",
             "bypass|quarantine|lock|locks|task|tasks|key|keys|alert|alerts|policy|session|sessions approve|deny|decide|grant|lift|take|release|add|create|remove|revoke|delete|reload|end|reset|set",
             // The verb comes from elsewhere.
             "!* {}",
         ])
         .safer("tell a person what stands in the way")
-        .stops(&["midrail approve a-1", "midrail uninstall --yes", "midrail --color never approve a-1", "midrail quarantine lift x", "midrail locks take a --for b", "midrail tasks set t completed"])
-        .passes(&["midrail check", "midrail explain safety-001", "midrail policy", "midrail test .midrail", "midrail tasks list", "midrail stats", "midrail approve --help", "midrail --version"]),
+        .stops(&["midrail approve a-1", "midrail uninstall --yes", "midrail uninstall --user --purge -y", "midrail init --yes --program /tmp/nothing", "midrail pause 1h", "midrail --color never approve a-1", "midrail quarantine lift x", "midrail locks take a --for b", "midrail tasks set t completed", "midrail pause 10m --reason x --as ann", "midrail pause --end", "midrail --json pause 1h --everywhere"])
+        .passes(&["midrail check", "midrail explain safety-001", "midrail policy", "midrail test .midrail", "midrail tasks list", "midrail stats", "midrail doctor", "midrail doctor --json", "midrail init --help", "git init", "midrail approve --help", "midrail --version", "midrail log --follow", "midrail pause --help"]),
     // Of the verbs about people, those that read, and the one by which an agent asks. Whatever else there is or comes
     // to be, and what the line does not tell, is for people.
     rule("midrail-approvals", &["midrail"], Critical, "Answers for a person, or says who may answer")

@@ -1,0 +1,86 @@
+//! An engine for one event, and for the process that ends with it: the store, the packs of the event's folder.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use midrail::store::Keys;
+use midrail::{Cache, Engine, Event, Load, Loaded, SqliteStore, places};
+
+use crate::clock;
+use crate::failure::Failure;
+use crate::input::{self, Packs, StoreFile};
+
+/// What decides an event: the packs that are in force for it. They are known also where the store cannot be had.
+pub(crate) struct InForce {
+    pub(crate) loaded: Loaded,
+    pub(crate) store: Result<SqliteStore, Failure>,
+    project: Option<PathBuf>,
+}
+
+/// Loads what is in force for an event, and tells the event where it happens if it does not know.
+pub(crate) fn load(
+    event: &mut Event,
+    packs: &Packs,
+    store: &StoreFile,
+    has_root: bool,
+) -> Result<InForce, Failure> {
+    let store = store.path().and_then(|path| Ok(SqliteStore::open(path)?));
+    let here = env::current_dir().ok();
+    let of_event = event.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_dir());
+    // A session stays in the folder that it began in, wherever the agent has moved.
+    let began_in = store.as_ref().ok().and_then(|store| midrail::folder_of(store, event).ok().flatten());
+    let folder = match (began_in, of_event) {
+        (Some(began_in), Some(now)) if is_below(&now, &began_in) => Some(now),
+        (Some(began_in), _) => Some(began_in),
+        (None, now) => now.or_else(|| here.clone()),
+    };
+    let cache = store.as_ref().ok().and_then(cache);
+    let loaded = Load { cache, ..packs.of_folder(folder.clone()) }.load()?;
+    if event.cwd.is_none() && !has_root {
+        event.cwd = here.map(|here| here.to_string_lossy().into_owned());
+    }
+    let project = folder.and_then(|folder| places::project(&folder).or(Some(folder)));
+    Ok(InForce { loaded, store, project })
+}
+
+/// The engine.
+pub(crate) fn engine(
+    loaded: Loaded,
+    store: SqliteStore,
+    project: Option<PathBuf>,
+    root: Option<&Path>,
+) -> Result<Engine, Failure> {
+    let own = input::own_places(store.path());
+    let mut engine = Engine::builder(loaded.policy, &loaded.source)
+        .store(Arc::new(store))
+        .clock(clock::clock())
+        .own_places(own);
+    if let Some(root) = root {
+        engine = engine.root(root);
+    } else if let Some(project) = project {
+        engine = engine.project(project);
+    }
+    Ok(engine.for_one_event().build()?)
+}
+
+impl InForce {
+    /// The engine, where the store can be had.
+    pub(crate) fn engine(self, root: Option<&Path>) -> Result<Engine, Failure> {
+        engine(self.loaded, self.store?, self.project, root)
+    }
+
+    /// What is needed to make the engine, apart.
+    pub(crate) fn into_parts(self) -> (Loaded, Result<SqliteStore, Failure>, Option<PathBuf>) {
+        (self.loaded, self.store, self.project)
+    }
+}
+
+fn is_below(folder: &Path, other: &Path) -> bool {
+    folder.canonicalize().is_ok_and(|folder| folder.starts_with(other))
+}
+
+/// Where compiled packs are kept, sealed with the store's key.
+pub(crate) fn cache(store: &SqliteStore) -> Option<Cache> {
+    Some(Cache { folder: places::default_cache()?, key: store.fingerprint_key().ok()? })
+}

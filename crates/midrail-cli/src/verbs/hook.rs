@@ -1,0 +1,190 @@
+//! `midrail hook`: answers a coding agent's hook, in its own words.
+
+use std::io::{self, Read, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::builder::PossibleValuesParser;
+use midrail::{Decision, Engine, Event, summary};
+use midrail_doors::hook::{self, Hook};
+use midrail_doors::host::{Answer, Door};
+use midrail_doors::hosts;
+use midrail_doors::wire::MAX_EVENT;
+
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+use crate::input::{Packs, StoreFile};
+use crate::one_event;
+use crate::output::{Output, Paint};
+use crate::when;
+
+/// Answer a hook of a coding agent: its payload on standard input, its answer on standard output.
+///
+/// `midrail init` registers it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::OF_HOOK)]
+pub(crate) struct Args {
+    /// The coding agent
+    #[arg(value_name = "HOST", value_parser = PossibleValuesParser::new(hosts::ALL.iter().map(|door| door.name())))]
+    host: String,
+    /// The event, as the agent calls it [default: as the payload says]
+    #[arg(value_name = "EVENT")]
+    event: Option<String>,
+    /// Seconds that the agent waits for its hook. Midrail answers before that, whatever happens [default: the agent's own]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u32>,
+    /// How long to wait for a person where one has to decide [default: as long as the agent waits, where there are
+    /// approvers]
+    #[arg(long, value_name = "DURATION", value_parser = when::duration)]
+    wait: Option<Duration>,
+    #[command(flatten)]
+    packs: Packs,
+    #[command(flatten)]
+    store: StoreFile,
+}
+
+pub(crate) fn run(args: &Args, _: &mut Output) -> Result<Exit, Failure> {
+    let door = hook::door(&args.host).ok_or_else(|| Failure::new("there is no such host"))?;
+    let patience = args
+        .timeout
+        .map_or(door.patience_at(args.event.as_deref()), |seconds| Duration::from_secs(seconds.into()));
+    let deadline = Deadline::start(door, args.event.clone(), patience.mul_f64(0.9));
+    // INVARIANT: whatever goes wrong, the host gets an answer that it takes for a no.
+    let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(args, door, &deadline)))
+        .unwrap_or_else(|_| hook::refusal(door, args.event.as_deref(), "an internal error"));
+    deadline.claim();
+    Ok(give(&answer))
+}
+
+fn answer(args: &Args, door: &'static dyn Door, deadline: &Deadline) -> Answer {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MAX_EVENT + 1).read_to_end(&mut bytes);
+    let named = args.event.as_deref();
+    if let Err(error) = read {
+        return hook::refusal(door, named, &format!("what it sent could not be read: {error}"));
+    }
+    let hook = match Hook::read(door, named, &bytes) {
+        Ok(hook) => hook,
+        Err(error) => return hook::refusal(door, named, &error.to_string()),
+    };
+    match hook.events().map_err(|error| Failure::of(&error)).and_then(|events| decide(args, events, deadline))
+    {
+        Ok(decisions) => hook.answer(decisions),
+        Err(failure) => hook.refuse(&failure.render(Paint::default())),
+    }
+}
+
+/// The decisions, up to the first that stops.
+fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<Decision>, Failure> {
+    let mut events = events.into_iter();
+    let Some(mut first) = events.next() else { return Ok(Vec::new()) };
+    let engine = one_event::load(&mut first, &args.packs, &args.store, false)?.engine(None)?;
+    let mut decisions = Vec::new();
+    for mut event in std::iter::once(first).chain(events) {
+        let begins = hook::is_beginning(&event);
+        let wait = wait(args, &engine, &mut event, deadline)?;
+        let mut decision = match wait {
+            Some(at_most) => engine.try_decide_and_wait(event, at_most)?,
+            None => engine.try_decide(event)?,
+        };
+        if let Some(ask) = engine.how_to_ask(&decision) {
+            decision.advice = Some(decision.advice.map_or(ask.clone(), |advice| format!("{advice} {ask}")));
+        }
+        if begins {
+            decision.feedback.splice(0..0, limits(&engine));
+        }
+        let goes_on = decision.effect.goes_on();
+        decisions.push(decision);
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(decisions)
+}
+
+/// How long to wait for a person. Where there are approvers with keys of their own, they are the ones who decide, and not
+/// whoever sits before the agent.
+fn wait(
+    args: &Args,
+    engine: &Engine,
+    event: &mut Event,
+    deadline: &Deadline,
+) -> Result<Option<Duration>, Failure> {
+    let has_approvers = engine.has_approvers()?;
+    if let Some(host) = event.host.as_mut().filter(|_| has_approvers) {
+        host.asks = false;
+    }
+    let left = deadline.left().saturating_sub(MARGIN);
+    Ok(match args.wait {
+        Some(at_most) => Some(at_most.min(left)),
+        None if has_approvers => Some(left),
+        None => None,
+    })
+}
+
+/// What is left to do once a person has answered, or has not.
+const MARGIN: Duration = Duration::from_secs(2);
+
+/// Agents know their limits before they hit them.
+fn limits(engine: &Engine) -> Vec<String> {
+    let sentences = summary::sentences(&engine.policy());
+    match sentences.is_empty() {
+        true => Vec::new(),
+        // Some hosts put this before the prompt, where it is judged with it: it must not read like an attempt to lift limits.
+        false => vec![format!("What Midrail holds you to in this session:\n- {}", sentences.join("\n- "))],
+    }
+}
+
+fn give(answer: &Answer) -> Exit {
+    // A host that no longer listens has given up on the answer, and on the action with it or not: nothing is left to do.
+    let _ = io::stderr().write_all(answer.stderr.as_bytes());
+    let told = io::stdout().write_all(answer.stdout.as_bytes()).and_then(|()| io::stdout().flush());
+    match answer.code {
+        0 if told.is_ok() => Exit::Good,
+        _ => Exit::Stopped,
+    }
+}
+
+/// The moment by which there is an answer. Most hosts go on without one when their patience is over.
+struct Deadline {
+    at: Instant,
+    is_answered: Arc<AtomicBool>,
+}
+
+impl Deadline {
+    fn start(door: &'static dyn Door, event: Option<String>, within: Duration) -> Self {
+        let deadline = Deadline { at: Instant::now() + within, is_answered: Arc::default() };
+        let is_answered = deadline.is_answered.clone();
+        let watch = move || {
+            thread::sleep(within);
+            if !is_answered.swap(true, Ordering::SeqCst) {
+                let why = format!("it took longer than {:.1} s", within.as_secs_f64());
+                let answer = hook::refusal(door, event.as_deref(), &why);
+                // Some hosts take what is said for a reason alone where the exit code is no 0.
+                match give(&answer) {
+                    Exit::Good => process::exit(0),
+                    _ => process::exit(2),
+                }
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("midrail-deadline".to_owned()).spawn(watch) {
+            log::warn!("nothing watches the time: {error}");
+        }
+        deadline
+    }
+
+    fn left(&self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+
+    /// Takes the right to answer. Where time was up first, that answer is on its way and ends the process.
+    fn claim(&self) {
+        if self.is_answered.swap(true, Ordering::SeqCst) {
+            thread::sleep(Duration::from_secs(5));
+        }
+    }
+}

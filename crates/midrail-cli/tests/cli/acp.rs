@@ -1,0 +1,200 @@
+//! The proxy for editors as a process: a toy agent behind it, and conversations of real agents where they are at hand.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::world::{Ended, World};
+
+const PATH: &str = "/usr/bin:/bin";
+
+/// Runs an agent of a few lines of shell with some lines from the editor.
+fn played(world: &World, args: &[&str], agent: &str, lines: &[Value]) -> Ended {
+    world.write("agent.sh", agent);
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let args: Vec<&str> = ["acp"].iter().chain(args).chain(&["--", "/bin/sh", "agent.sh"]).copied().collect();
+    let mut command = world.command(&args);
+    command.env("PATH", PATH);
+    crate::world::ended(&mut command, input.into_bytes())
+}
+
+fn prompt(id: u64, text: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "session/prompt", "params": {"sessionId": "s", "prompt": [
+        {"type": "text", "text": text}]}})
+}
+
+/// An agent that tells what it was sent and ends its turn.
+const ECHO: &str = r#"while read -r line; do
+  printf '%s\n' "$line" >> heard.jsonl
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  printf '{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}\n' "$id"
+done
+echo ending >&2
+exit 7
+"#;
+
+#[test]
+fn the_agents_end_is_ours_and_its_words_on_standard_error_pass() {
+    let world = World::new();
+    let ended = played(&world, &[], ECHO, &[prompt(1, "hello")]).code(7).complains("ending");
+    assert_eq!(
+        ended.json_lines(),
+        [json!({"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}})]
+    );
+    world.run(&["audit", "verify"]).code(0);
+}
+
+#[test]
+fn a_blocked_prompt_does_not_reach_the_agent() {
+    let world = World::with_pack(
+        "pack: p\nguardrails:\n  - {id: no-evil, on: before_model, when: 'text contains \"evil\"', effect: block, reason: not here}\n",
+    );
+    let ended =
+        played(&world, &[], ECHO, &[prompt(1, "something evil"), prompt(2, "something good")]).code(7);
+    assert!(!world.read("heard.jsonl").contains("evil"), "{}", world.read("heard.jsonl"));
+    let lines = ended.json_lines();
+    let answer =
+        |id: u64| lines.iter().find(|line| line["id"] == id).unwrap()["result"]["stopReason"].clone();
+    assert_eq!((answer(1), answer(2)), (json!("refusal"), json!("end_turn")));
+    assert!(ended.out.contains("not here"), "{}", ended.out);
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_and_a_pack_that_cannot_be_read_are_told() {
+    World::new()
+        .run(&["acp", "--", "/no/such/agent"])
+        .code(1)
+        .complains("could not start the agent `/no/such/agent`");
+    World::with_pack("pack: [").run(&["acp", "--", "/bin/true"]).code(1);
+    World::new().run(&["acp"]).code(1);
+}
+
+#[test]
+fn what_is_no_message_is_answered_with_an_error() {
+    let world = World::new();
+    world.write("agent.sh", "cat > heard\n");
+    let mut command = world.command(&["acp", "--", "/bin/sh", "agent.sh"]);
+    let input = b"{\"jsonrpc\": oops}\n\xff\n{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n".to_vec();
+    let ended = crate::world::ended(command.env("PATH", PATH), input).code(0);
+    assert_eq!(world.read("heard"), "{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n");
+    let codes: Vec<Value> = ended.json_lines().iter().map(|line| line["error"]["code"].clone()).collect();
+    assert_eq!(codes, [json!(-32700), json!(-32700)]);
+}
+
+/// Each policy that a session works under is that of its own folder.
+#[test]
+fn a_session_is_under_the_packs_of_its_folder() {
+    let world = World::new();
+    let pack =
+        "pack: p\nguardrails:\n  - {id: no-prompts, on: before_model, effect: block, reason: closed}\n";
+    world.write("other/.midrail/pack.yaml", pack);
+    let agent = r#"read -r line
+printf '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}\n'
+read -r line
+printf '%s' "$line" > heard
+"#;
+    let begin =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": world.path("other")}});
+    world.write("agent.sh", agent);
+    // The prompt follows the answer, as editors do.
+    let script = format!(
+        "(echo '{begin}'; while ! grep -q sessionId out; do sleep 0.05; done; echo '{}') | {} acp -- /bin/sh agent.sh > out",
+        prompt(2, "hello"),
+        env!("CARGO_BIN_EXE_midrail")
+    );
+    world.write("out", "");
+    let mut command = std::process::Command::new("/bin/sh");
+    let with_env = world.command(&[]);
+    command.args(["-c", &script]).current_dir(world.project()).env_clear().env("PATH", PATH);
+    command.envs(with_env.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    crate::world::ended(&mut command, Vec::new());
+    assert!(world.read("out").contains("closed"), "{}", world.read("out"));
+    assert_eq!(world.read("heard"), "");
+}
+
+/// Conversations that were recorded with real agents, where `MIDRAIL_PAYLOADS` names the folder of such records: lines
+/// that begin with `->` are the editor's, with `<-` the agent's. Under a policy that allows everything they pass as they
+/// are.
+#[test]
+fn recorded_conversations_pass_unchanged() {
+    let Some(folder) = std::env::var_os("MIDRAIL_PAYLOADS") else { return };
+    let mut count = 0;
+    for entry in fs::read_dir(Path::new(&folder).join("acp")).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.to_string_lossy().ends_with(".rpc.jsonl") {
+            continue;
+        }
+        pass_unchanged(&fs::read_to_string(&path).unwrap(), &path);
+        count += 1;
+    }
+    assert!(count > 0, "there is no conversation");
+}
+
+fn pass_unchanged(talk: &str, path: &Path) {
+    use midrail::{Decision, Event, EventKind};
+    use midrail_doors::acp::{Options, Proxy, Side};
+    let decide = |event: Event| {
+        let content = (event.kind == EventKind::ModelChunk).then(|| event.text.unwrap_or_default());
+        Decision { content, ..Decision::default() }
+    };
+    let mut proxy = Proxy::new(Options::default(), Box::new(decide));
+    let (mut sent, mut came) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
+    for (now, line) in (0_u64..).zip(talk.lines()) {
+        let (from, line) = line.split_at(3);
+        let side = if from == "-> " { Side::Editor } else { Side::Agent };
+        match side {
+            Side::Editor => sent.0.push(line.to_owned()),
+            Side::Agent => sent.1.push(line.to_owned()),
+        }
+        let told = proxy.line(side, line.as_bytes(), now);
+        assert!(told.remarks.is_empty() && told.holds.is_empty(), "{}: {:?}", path.display(), told.remarks);
+        came.0.extend(told.to_agent);
+        came.1.extend(told.to_editor);
+    }
+    came.1.extend(proxy.end().to_editor);
+    assert_eq!(sent, came, "{}", path.display());
+}
+
+/// An agent that asks for permission once, keeps the answer, and ends.
+const ASKS: &str = r#"read -r line
+printf '{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"c","kind":"execute","rawInput":{"command":"make deploy"}},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}\n'
+read -r answer
+printf '%s' "$answer" > answer.json
+"#;
+
+/// The editor stays until the agent has its answer, or until it was asked itself.
+fn asked(world: &World, args: &str) -> (String, String) {
+    world.write("agent.sh", ASKS);
+    world.write("out", "");
+    let script = format!(
+        "(echo '{}'; until [ -s answer.json ] || grep -q request_permission out; do sleep 0.05; done) | {} acp {args} -- /bin/sh agent.sh > out",
+        prompt(2, "hello"),
+        env!("CARGO_BIN_EXE_midrail")
+    );
+    let mut command = std::process::Command::new("/bin/sh");
+    let with_env = world.command(&[]);
+    command.args(["-c", &script]).current_dir(world.project()).env_clear().env("PATH", PATH);
+    command.envs(with_env.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    crate::world::ended(&mut command, Vec::new());
+    (fs::read_to_string(world.path("answer.json")).unwrap_or_default(), world.read("out"))
+}
+
+#[test]
+fn the_person_decides_unless_there_are_approvers() {
+    let pack =
+        "pack: p\nguardrails:\n  - {id: deploys, tools: bash, effect: escalate, reason: think twice}\n";
+    let world = World::with_pack(pack);
+    let (answer, out) = asked(&world, "");
+    assert!(
+        answer.is_empty() && out.contains("session/request_permission") && out.contains("think twice"),
+        "{out}"
+    );
+    let world = World::with_pack(pack);
+    world.run(&["approver", "add", "ada", "--role", "orchestrator"]).code(0);
+    // Nobody answers in time.
+    let (answer, out) = asked(&world, "--wait 100ms");
+    assert!(answer.contains("\"optionId\":\"no\""), "{answer} {out}");
+    assert!(!out.contains("session/request_permission"), "{out}");
+    world.run(&["approvals", "list"]).code(0).says("deploys");
+}

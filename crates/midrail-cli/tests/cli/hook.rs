@@ -1,0 +1,212 @@
+//! Hooks of a coding agent as their host calls them: a payload on standard input, the answer and the exit code that the
+//! host understands, and a no whenever something goes wrong.
+
+use std::fs;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::approvals::{with_key, world_of};
+use crate::world::{Ended, World};
+
+fn payload(event: &str, more: Value) -> Value {
+    let mut payload = json!({"hook_event_name": event, "session_id": "s-1"});
+    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    payload
+}
+
+fn call(world: &World, tool: &str, input: Value) -> Ended {
+    let payload = payload(
+        "PreToolUse",
+        json!({"cwd": world.project(), "tool_name": tool, "tool_input": input, "tool_use_id": "t"}),
+    );
+    world.feed(&["hook", "claude-code"], payload.to_string())
+}
+
+fn decision(ended: &Ended) -> String {
+    let answer: Value = serde_json::from_str(&ended.out).unwrap_or_default();
+    answer["hookSpecificOutput"]["permissionDecision"].as_str().unwrap_or("none").to_owned()
+}
+
+#[test]
+fn what_destroys_is_denied_and_everyday_work_passes_in_silence() {
+    let world = World::new();
+    let denied = call(&world, "Bash", json!({"command": "git push --force origin main"})).code(0);
+    assert_eq!(decision(&denied), "deny");
+    assert!(denied.out.contains("safety-001"), "{}", denied.out);
+    let passed = call(&world, "Bash", json!({"command": "ls"})).code(0);
+    assert_eq!((passed.out.as_str(), passed.err.as_str()), ("", ""));
+}
+
+#[test]
+fn an_agent_is_told_its_limits_when_it_begins() {
+    let world = World::new();
+    let began = world.feed(&["hook", "claude-code"], payload("SessionStart", json!({})).to_string()).code(0);
+    assert!(began.out.contains("Leave files that hold credentials alone"), "{}", began.out);
+}
+
+#[test]
+fn whatever_goes_wrong_is_a_no_that_hosts_understand() {
+    // Nothing on standard output, a reason on standard error, exit code 2.
+    let is_no = |ended: Ended| {
+        let ended = ended.code(2);
+        assert!(ended.out.is_empty() && !ended.err.trim().is_empty(), "{:?} {:?}", ended.out, ended.err);
+        ended.err
+    };
+    let world = World::new();
+    is_no(world.feed(&["hook", "claude-code", "PreToolUse"], "{\"half\":"));
+    is_no(world.feed(&["hook", "claude-code", "PreToolUse"], ""));
+    is_no(world.feed(&["hook", "claude-code"], "{}"));
+    is_no(world.feed(&["hook", "claude-code", "PreToolUse"], "{\"session_id\":\"s\"}"));
+    is_no(world.feed(&["hook", "nobody"], "{}"));
+    is_no(world.feed(&["hook", "claude-code", "--nonsense"], "{}"));
+
+    // The store cannot be written.
+    let folder = world.path("folder.db");
+    fs::create_dir_all(&folder).unwrap();
+    let payload = payload("PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}));
+    is_no(world.feed(&["hook", "claude-code", "--store", &folder], payload.to_string()));
+
+    // The pack cannot be used.
+    world.write(".midrail/pack.yaml", "pack: [");
+    let why = is_no(world.feed(&["hook", "claude-code"], payload.to_string()));
+    assert!(why.contains("pack.yaml"), "{why}");
+}
+
+fn waits_in_vain(event: &str) -> Ended {
+    let world = World::new();
+    let mut child = world
+        .command(&["hook", "claude-code", event, "--timeout", "1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Its standard input stays open, and nothing comes.
+    let stdin = child.stdin.take();
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    drop(stdin);
+    assert!(ended.err.contains("longer than"), "{}", ended.err);
+    assert!(ended.out.is_empty());
+    ended
+}
+
+#[test]
+fn a_host_that_sends_nothing_gets_its_answer_in_time() {
+    waits_in_vain("PreToolUse").code(2);
+}
+
+#[test]
+fn an_agent_that_may_have_been_sent_back_already_is_let_go() {
+    waits_in_vain("Stop").code(0);
+}
+
+#[test]
+fn what_an_agent_is_told_is_no_injection_where_a_host_puts_it_before_the_prompt() {
+    let world = World::new();
+    let began = world.feed(&["hook", "claude-code"], payload("SessionStart", json!({})).to_string()).code(0);
+    let answer: Value = serde_json::from_str(&began.out).unwrap();
+    let told = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    world.feed(&["detect", "injection"], format!("<hook_context>{told}</hook_context>\n\nHello")).code(0);
+}
+
+#[test]
+fn a_person_is_asked_in_the_host_where_nobody_has_a_key() {
+    let world = World::with_pack("pack: shop\nguardrails:\n  - {id: ask, tools: refund, effect: escalate}\n");
+    assert_eq!(decision(&call(&world, "refund", json!({}))), "ask");
+    // It counts as done when it is done: nothing was denied.
+    let done = payload(
+        "PostToolUse",
+        json!({"cwd": world.project(), "tool_name": "refund", "tool_input": {}, "tool_use_id": "t", "tool_response": "ok"}),
+    );
+    assert_eq!(world.feed(&["hook", "claude-code"], done.to_string()).code(0).out, "");
+    let listed = world.run(&["approvals", "list"]).code(0).out;
+    assert!(!listed.contains("ask"), "whoever sits before the agent was asked, and nobody else: {listed}");
+}
+
+#[test]
+fn an_approval_lets_exactly_one_call_through() {
+    let world = world_of(
+        "pack: shop\nguardrails:\n  - {id: ask, tools: refund, effect: escalate, approver: reviewer}\n",
+    );
+    let refund = |amount: u32| {
+        let payload = payload(
+            "PreToolUse",
+            json!({"cwd": world.project(), "tool_name": "refund", "tool_input": {"amount": amount}, "tool_use_id": "t"}),
+        );
+        world.feed(&["hook", "claude-code", "--wait", "0s"], payload.to_string()).code(0)
+    };
+    let held = refund(7);
+    assert_eq!(decision(&held), "deny");
+    let text = held.out.split("midrail approvals approve ").nth(1).unwrap();
+    let id: String = text.chars().take_while(|c| !c.is_whitespace()).collect();
+    with_key(&world, "reviewer", &["approve", &id]).code(0);
+    assert_eq!(decision(&refund(8)), "deny", "other arguments need an approval of their own");
+    assert_eq!(decision(&refund(7)), "none");
+    assert_eq!(decision(&refund(7)), "deny");
+}
+
+const UNFINISHED: &str = "pack: report
+guardrails:
+  - {id: report, completion: {files: [report.md]}, max_attempts: 2}
+";
+
+#[test]
+fn an_agent_that_stops_too_early_is_sent_back_to_work() {
+    let world = World::with_pack(UNFINISHED);
+    let stop = |is_active: bool| {
+        let payload = payload("Stop", json!({"cwd": world.project(), "stop_hook_active": is_active}));
+        world.feed(&["hook", "claude-code"], payload.to_string()).code(0).out
+    };
+    for is_active in [false, true] {
+        let answer: Value = serde_json::from_str(&stop(is_active)).unwrap();
+        assert_eq!(answer["decision"], "block");
+        assert!(answer["reason"].as_str().unwrap().contains("report.md"), "{answer}");
+    }
+    // Its tries are used up.
+    assert_eq!(stop(true), "");
+    world.write("report.md", "done");
+    assert_eq!(stop(false), "");
+}
+
+#[test]
+fn a_broken_midrail_sends_nobody_back_for_ever() {
+    let world = World::with_pack("pack: [");
+    let stop = |is_active: bool| {
+        let payload = payload("Stop", json!({"cwd": world.project(), "stop_hook_active": is_active}));
+        world.feed(&["hook", "claude-code"], payload.to_string())
+    };
+    stop(false).code(2);
+    let ended = stop(true).code(0);
+    assert!(ended.err.contains("pack.yaml"), "{}", ended.err);
+}
+
+#[test]
+fn a_result_that_could_not_be_looked_at_does_not_reach_the_model() {
+    let world = World::with_pack("pack: [");
+    let done = payload(
+        "PostToolUse",
+        json!({"cwd": world.project(), "tool_name": "Bash", "tool_input": {"command": "env"}, "tool_use_id": "t",
+               "tool_response": {"stdout": "the-key", "stderr": "", "interrupted": false}}),
+    );
+    let ended = world.feed(&["hook", "claude-code"], done.to_string()).code(0);
+    let answer: Value = serde_json::from_str(&ended.out).unwrap();
+    let output = &answer["hookSpecificOutput"]["updatedToolOutput"];
+    assert!(output["stdout"].as_str().unwrap().starts_with("[result withheld]"), "{answer}");
+    assert!(!ended.out.contains("the-key"));
+}
+
+#[test]
+fn two_names_of_one_moment_are_no_way_round() {
+    let world = World::new();
+    let payload = payload(
+        "PreToolUse",
+        json!({"cwd": world.project(), "tool_name": "Bash", "tool_input": {"command": "git push --force origin main"}}),
+    );
+    let named = |event: &str| world.feed(&["hook", "claude-code", event], payload.to_string());
+    // One that is not known counts for nothing, and one that is another is refused.
+    for event in ["pretooluse", "Zork"] {
+        assert_eq!(decision(&named(event).code(0)), "deny", "{event}");
+    }
+    named("PostToolUse").code(2);
+}

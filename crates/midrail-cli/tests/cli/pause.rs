@@ -1,0 +1,103 @@
+//! `midrail pause`: by a person with a key, for a while, shown everywhere.
+
+use serde_json::{Value, json};
+
+use crate::approvals::{call, world_of};
+use crate::world::{Ended, World};
+
+const PACK: &str = "pack: shop
+guardrails:
+  - {id: friday, tools: deploy, effect: block, reason: It is Friday}
+";
+
+fn pause(world: &World, role: &str, args: &[&str]) -> Ended {
+    let key = world.read(&format!("../keys/{role}"));
+    let name = format!("{role}-1");
+    world.feed(&[&["pause"], args, &["--as", &name, "--key-fd", "0"]].concat(), key)
+}
+
+/// A call in the folder of the project.
+fn deploy(world: &World) -> Value {
+    let mut event = call("deploy", json!({}));
+    event["cwd"] = json!(world.project());
+    event
+}
+
+#[test]
+fn a_pause_lets_pass_says_so_and_ends_by_itself() {
+    let world = world_of(PACK);
+    world.stand_at("2026-11-15T10:00:00Z".parse().unwrap());
+    world.run(&["pause"]).code(0).says("nothing is paused");
+    world.check(&deploy(&world)).code(2);
+
+    let ended = pause(&world, "human_operator", &["10m", "--reason", "the shop is down"]).code(0);
+    let ended = ended
+        .says("is paused until 2026-11-15 10:10:00Z (10 min left), by human_operator-1: the shop is down");
+    ended.says("self-protection");
+    world.run(&["pause"]).code(0).says("the shop is down");
+    let decision = world.feed(&["check", "--json"], deploy(&world).to_string()).code(0).json();
+    assert_eq!(
+        (&decision["effect"], &decision["would"], &decision["mode"]),
+        (&json!("allow"), &json!("block"), &json!("shadow"))
+    );
+    assert_eq!(decision["paused"]["by"], "human_operator-1");
+    world.run(&["stats"]).code(0).says("is paused until");
+    assert_eq!(world.run(&["stats", "--json"]).code(0).json()["paused"][0]["reason"], "the shop is down");
+    world
+        .run(&["log"])
+        .code(0)
+        .says("would be block (paused by human_operator-1) friday: It is Friday")
+        .says("paused by human_operator-1, ");
+    world.run(&["shadow", "report"]).code(0).says("friday");
+
+    world.seconds(600);
+    world.check(&deploy(&world)).code(2);
+    world.run(&["pause"]).code(0).says("nothing is paused");
+    world.run(&["audit", "verify"]).code(0);
+    world.run(&["audit", "replay"]).code(0);
+}
+
+#[test]
+fn a_pause_is_ended_before_its_time_and_everywhere_means_everywhere() {
+    let world = world_of(PACK);
+    pause(&world, "human_operator", &["1h", "--everywhere", "--reason", "all of it", "--json"]).code(0);
+    world.check(&deploy(&world)).code(0);
+    world.run(&["pause", "--end"]).code(1).complains("is not paused");
+    world.run(&["pause", "--end", "--everywhere"]).code(0).says("every project is enforced again");
+    world.check(&deploy(&world)).code(2);
+    assert_eq!(world.run(&["pause", "--json"]).code(0).json(), json!({"pauses": []}));
+}
+
+#[test]
+fn a_pause_takes_a_person_a_key_a_reason_and_an_hour_at_most() {
+    let world = World::with_pack(PACK);
+    let nobody = world.feed(&["pause", "5m", "--reason", "x", "--as", "ann", "--key-fd", "0"], "mrk_1");
+    nobody.code(1).complains("there is no approver").complains("midrail approver add");
+    let world = world_of(PACK);
+    pause(&world, "architect", &["5m", "--reason", "x"]).code(1).complains("paused by a human_operator");
+    pause(&world, "human_operator", &["2h", "--reason", "x"]).code(1).complains("60 minutes at most");
+    pause(&world, "human_operator", &["5m", "--reason", " "]).code(1).complains("needs a reason");
+    pause(&world, "human_operator", &["soon", "--reason", "x"]).code(1).complains("write 30m");
+    world.run(&["pause", "5m", "--reason", "x"]).code(1).complains("--as");
+    let wrong = ["pause", "5m", "--reason", "x", "--as", "human_operator-1", "--key-fd", "0"];
+    world.feed(&wrong, "mrk_wrong").code(1).complains("with this key");
+    pause(&world, "human_operator", &["5m", "--reason", "x", "--project", "/nowhere/at/all"])
+        .code(1)
+        .complains("is no folder");
+    world.run(&["pause"]).code(0).says("nothing is paused");
+}
+
+#[test]
+fn an_agent_does_not_pause() {
+    let world = world_of(PACK);
+    for command in [
+        "midrail pause 10m --reason x --as human_operator-1",
+        "midrail pause --end",
+        "env X=1 midrail --json pause 1h",
+    ] {
+        world.check(&call("Bash", json!({"command": command}))).code(2);
+    }
+    // Not even while everything else is paused.
+    pause(&world, "human_operator", &["1h", "--everywhere", "--reason", "x"]).code(0);
+    world.check(&call("Bash", json!({"command": "midrail pause 1h --reason more --as me"}))).code(2);
+}

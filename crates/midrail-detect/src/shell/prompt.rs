@@ -1,0 +1,311 @@
+//! Programs that wait for what is typed into them, and do it: shells, interpreters, databases, other machines. Where a host
+//! does not ask about what is typed, the command line that opens one is the last that is seen.
+
+use midrail_core::{Confidence, Danger, Severity};
+
+use super::invocation::{Input, Invocation};
+
+/// The rule of the danger that is made of it.
+pub const RULE: &str = "midrail-typing";
+
+const SHELLS: &[&str] = &[
+    "bash", "sh", "zsh", "dash", "ksh", "mksh", "fish", "ash", "busybox", "csh", "tcsh", "pwsh", "nu",
+    "elvish", "xonsh",
+];
+
+/// A program, the options that take its work from the command line, and those that are followed by a value.
+struct Program {
+    names: &'static [&'static str],
+    /// With one of these it does not wait for anything.
+    ends: &'static [&'static str],
+    /// These are followed by a value.
+    values: &'static [&'static str],
+    /// So many words that are no options are needed before there is nothing to wait for.
+    operands: usize,
+}
+
+const INTERPRETERS: &[Program] = &[
+    row(&["python", "pypy", "pypy3", "ipython", "bpython"], &["-c", "-m", "-V"], &["-W", "-X"], 1),
+    row(
+        &["node", "nodejs", "tsx", "ts-node"],
+        &["-e", "-p", "-pe", "--eval", "--print", "--test", "-v", "-c"],
+        &["-r", "--require", "--import"],
+        1,
+    ),
+    row(&["bun"], &["-e", "--eval", "-p", "-v"], &[], 1),
+    row(&["deno"], &["-V"], &[], 1),
+    row(&["ruby"], &["-e", "-v", "-c"], &["-r", "-I"], 1),
+    row(
+        &["irb", "pry", "jshell", "ghci", "iex", "erl", "scala", "clj", "sbcl"],
+        &["-e", "--eval", "-V"],
+        &["-r"],
+        1,
+    ),
+    row(&["perl"], &["-e", "-E", "-ne", "-pe", "-i", "-v", "-V", "-n", "-p"], &["-I"], 1),
+    row(&["php"], &["-r", "-f", "-v", "-i", "-m", "-l", "-S"], &["-d", "-c"], 1),
+    row(
+        &["lua", "luajit", "R", "Rscript", "julia", "tclsh", "expect", "guile", "octave"],
+        &["-e", "-E", "-f", "--eval", "-v"],
+        &["-l"],
+        1,
+    ),
+    row(
+        &["psql"],
+        &["-c", "-f", "-l", "--command", "--file", "--list", "-V"],
+        &["-h", "-p", "-U", "-d", "-v", "-o"],
+        usize::MAX,
+    ),
+    row(&["mysql", "mariadb"], &["-e", "--execute", "-V"], &["-h", "-P", "-u", "-D"], usize::MAX),
+    row(&["mongo", "mongosh"], &["--eval", "-f", "--file"], &["-u", "--port", "--host"], 2),
+    row(&["sqlite3", "duckdb"], &["-c", "-version"], &["-cmd", "-init", "-separator"], 2),
+    row(&["redis-cli", "valkey-cli"], &["--eval", "-v"], &["-h", "-p", "-a", "-n", "-u", "--user"], 1),
+    row(&["gdb", "lldb"], &["--batch", "-batch"], &[], usize::MAX),
+    row(&["sftp", "ftp", "telnet", "tmux", "screen", "script", "ed", "ex"], &["-b", "-c"], &[], usize::MAX),
+    row(
+        &["vim", "vi", "nvim", "nano", "emacs"],
+        &["--version", "--help", "-es", "--batch", "--headless"],
+        &[],
+        usize::MAX,
+    ),
+    row(&["less", "more", "man", "top", "htop"], &["--version", "--help", "-b"], &[], usize::MAX),
+];
+
+/// Another machine: with a command behind its name it is that command, and not what is typed.
+const REMOTE: Program = row(
+    &["ssh", "mosh", "rsh"],
+    &["-N", "-V", "-G", "-Q", "-O", "-f", "-W"],
+    &[
+        "-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-E", "-e", "-I", "-m", "-S", "-w",
+        "-B",
+    ],
+    2,
+);
+
+const fn row(
+    names: &'static [&'static str],
+    ends: &'static [&'static str],
+    values: &'static [&'static str],
+    operands: usize,
+) -> Program {
+    Program { names, ends, values, operands }
+}
+
+/// What a command line opens that waits for what is typed into it.
+pub fn danger(command: &str) -> Option<Danger> {
+    let all = super::invocations(command);
+    let open = all.iter().find(|it| is_open(it, &all))?;
+    Some(Danger {
+        rule: RULE.to_owned(),
+        severity: Severity::High,
+        confidence: Confidence::High,
+        reason: format!(
+            "`{}` waits for what is typed into it, and nobody is asked about what is typed.",
+            open.program
+        ),
+        safer: "Run the commands one by one, or give them to it on the command line (`-c`) or in a file."
+            .to_owned(),
+        command: command.get(open.start..open.end).unwrap_or(command).to_owned(),
+        targets: Vec::new(),
+        harmless_inside: false,
+        is_inside: false,
+        start: open.start,
+        end: open.end,
+    })
+}
+
+fn is_open(it: &Invocation, all: &[Invocation]) -> bool {
+    let is_typed = match &it.input {
+        Input::Inherited => true,
+        // `cat | sh` hands on what is typed into `cat`.
+        Input::Program(name) => all.iter().any(|other| other.program == *name && hands_on(other)),
+        Input::Text(_) | Input::File(_) => false,
+    };
+    is_typed && !it.has_more_args && waits(it)
+}
+
+fn hands_on(it: &Invocation) -> bool {
+    let names = it.args.iter().filter(|arg| !arg.text.starts_with('-') || arg.text == "-");
+    let files = names.filter(|arg| arg.text != "-" && arg.text != "/dev/stdin").count();
+    it.input == Input::Inherited && (it.program == "tee" || (it.program == "cat" && files == 0))
+}
+
+fn waits(it: &Invocation) -> bool {
+    let name = it.program.strip_suffix(".exe").unwrap_or(&it.program);
+    // `python3.12` is a python.
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let has = |names: &[&str]| names.contains(&name) || names.contains(&plain);
+    if SHELLS.contains(&name) {
+        return shell_waits(it);
+    }
+    let mut rows = INTERPRETERS.iter().chain(std::iter::once(&REMOTE));
+    rows.find(|program| has(program.names)).is_some_and(|program| program.waits(it))
+}
+
+impl Program {
+    fn waits(&self, it: &Invocation) -> bool {
+        let mut operands = 0_usize;
+        let mut words = it.args.iter().map(|arg| arg.text.as_str());
+        while let Some(word) = words.next() {
+            match word {
+                "-i" if self.operands == 1 && !self.ends.contains(&"-i") => return true,
+                // Its work comes from what is typed.
+                "-" | "/dev/stdin" if operands == 0 => return true,
+                "--version" | "--help" => return false,
+                "--" => {}
+                _ if self.is_end(word) => return false,
+                _ if self.values.contains(&word) => {
+                    words.next();
+                }
+                _ if word.starts_with('-') => {}
+                // A forge answers with a greeting, and has no shell.
+                _ if operands == 0 && word.starts_with("git@") => return false,
+                _ => operands = operands.saturating_add(1),
+            }
+            if operands >= self.operands {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn is_end(&self, word: &str) -> bool {
+        let named = word.split_once('=').map_or(word, |(name, _)| name);
+        let is_one =
+            |end: &&str| match end.strip_prefix('-').filter(|it| it.len() == 1 && !it.starts_with('-')) {
+                // Short options stand together, `-Sc`, and have their value behind them, `-cprint(1)`.
+                Some(letter) => {
+                    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+                    letters.is_some_and(|rest| {
+                        rest.starts_with(letter) || is_bundle(rest) && rest.ends_with(letter)
+                    })
+                }
+                None => named == *end,
+            };
+        self.ends.iter().any(is_one)
+    }
+}
+
+fn is_bundle(letters: &str) -> bool {
+    letters.len() <= 4 && letters.chars().all(|c| c.is_ascii_alphabetic())
+}
+
+fn shell_waits(it: &Invocation) -> bool {
+    let mut words = it.args.iter().map(|arg| arg.text.as_str()).peekable();
+    if it.program == "busybox" && words.next_if(|word| SHELLS.contains(word)).is_none() {
+        return false;
+    }
+    while let Some(word) = words.next() {
+        match word {
+            "--version" | "--help" | "-help" => return false,
+            "-o" | "+o" | "-O" | "+O" | "--rcfile" | "--init-file" => {
+                words.next();
+            }
+            "-norc" | "-noprofile" | "-login" | "-posix" | "-restricted" | "-verbose" => {}
+            "-" | "/dev/stdin" => return true,
+            _ if word.starts_with("--command") => return false,
+            _ if word.starts_with("--") => {}
+            _ if word.eq_ignore_ascii_case("-command") || word.eq_ignore_ascii_case("-file") => return false,
+            _ => match word.strip_prefix(['-', '+']) {
+                Some(letters) if letters.contains('c') => return false,
+                Some(letters) if letters.contains('i') || letters.contains('s') => return true,
+                Some(_) => {}
+                None => return false,
+            },
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_typing_is_found() {
+        for line in [
+            "bash",
+            "sh -i",
+            "bash --norc -i",
+            "zsh -l",
+            "bash -s",
+            "sudo bash",
+            "exec bash",
+            "env FOO=1 sh",
+            "cd /tmp && bash",
+            "python3",
+            "python3.12 -q",
+            "python3 -i x.py",
+            "python3 -",
+            "node",
+            "node -i",
+            "irb",
+            "psql",
+            "psql -h db -U me shop",
+            "mysql -u root -p",
+            "sqlite3 a.db",
+            "ssh host",
+            "ssh -p 22 -i key me@host",
+            "cat | bash",
+            "cat - | python3",
+            "bash -c bash",
+            "bash -o pipefail",
+            "redis-cli -h cache",
+            "/bin/sh",
+            "(bash)",
+            "true; perl",
+            "docker exec -it web bash",
+        ] {
+            assert!(danger(line).is_some(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_has_its_work_on_the_line_passes() {
+        for line in [
+            "bash script.sh",
+            "bash -c 'ls'",
+            "bash -lc 'ls'",
+            "bash -x script.sh",
+            "bash -o pipefail script.sh",
+            "bash --version",
+            "python3 -c 'print(1)'",
+            "python3 x.py",
+            "python3 -m pytest -i",
+            "python3 -Sc 'print(1)'",
+            "python3 --version",
+            "python3 -V",
+            "node app.js",
+            "node -e '1'",
+            "node --version",
+            "node -v",
+            "psql -c 'select 1'",
+            "psql -f a.sql",
+            "ssh host ls",
+            "ssh -p 22 host uptime",
+            "ssh -T git@example.org",
+            "ssh -N -L 1:h:2 host",
+            "echo ls | bash",
+            "bash < a.sh",
+            "bash <<< ls",
+            "python3 - <<'X'\nprint(1)\nX",
+            "cat a.sh | bash",
+            "mysql -e 'select 1'",
+            "sqlite3 a.db 'select 1'",
+            "ls",
+            "cat",
+            "perl -pe 's/a/b/' f",
+            "perl -ne print f",
+            "ruby a.rb",
+            "redis-cli PING",
+            "git commit -m 'bash'",
+            "node --test",
+            "find . -name '*.sh' | xargs bash",
+            "php -r '1;'",
+            "which bash",
+            "bun test",
+            "deno test",
+        ] {
+            assert!(danger(line).is_none(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Claude Code: hooks of the type `command`.
+
+use std::time::Duration;
+
+use midrail::{Agent, Decision, Effect, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
+use serde_json::{Map, Value, json};
+
+use crate::host::{Answer, Can, Door, Moment, Payload};
+use crate::mentions;
+use crate::shape;
+use crate::words;
+
+/// The door.
+pub(super) struct ClaudeCode;
+
+pub(super) const fn moment(name: &'static str, kind: EventKind, can: Can) -> Moment {
+    Moment { name, kind, can }
+}
+
+const GATE: Can = Can { block: true, ask: true, redact: false, notes: true, halt: true };
+const RESULT: Can = Can { block: true, ask: false, redact: true, notes: true, halt: true };
+const PROMPT: Can = Can { block: true, ask: false, redact: false, notes: true, halt: true };
+const STOP: Can = Can { block: true, ask: false, redact: false, notes: false, halt: true };
+const NOTES: Can = Can { block: false, ask: false, redact: false, notes: true, halt: false };
+/// A failed call tells its error, which no answer takes back.
+const FAILURE: Can = Can { block: false, ask: false, redact: false, notes: true, halt: true };
+
+const MOMENTS: &[Moment] = &[
+    moment("SessionStart", EventKind::SessionStart, NOTES),
+    moment("SessionEnd", EventKind::SessionEnd, Can::NOTHING),
+    moment("UserPromptSubmit", EventKind::BeforeModel, PROMPT),
+    moment("PreToolUse", EventKind::BeforeTool, GATE),
+    moment("PostToolUse", EventKind::AfterTool, RESULT),
+    moment("PostToolUseFailure", EventKind::AfterTool, FAILURE),
+    moment("SubagentStart", EventKind::Observed, NOTES),
+    moment("SubagentStop", EventKind::BeforeStop, STOP),
+    moment("Stop", EventKind::BeforeStop, STOP),
+    moment("StopFailure", EventKind::OnError, Can::NOTHING),
+];
+
+impl Door for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn title(&self) -> &'static str {
+        "Claude Code"
+    }
+
+    fn moments(&self) -> &'static [Moment] {
+        MOMENTS
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(600)
+    }
+
+    fn decode(&self, moment: &Moment, payload: &Payload, event: &mut Event) -> Result<(), String> {
+        common(payload, event);
+        match event.kind {
+            EventKind::BeforeModel => event.text = payload.owned("prompt"),
+            EventKind::BeforeTool => event.tool = Some(tool(payload)?),
+            EventKind::AfterTool => {
+                event.tool = Some(tool(payload)?);
+                event.result = Some(match moment.name {
+                    "PostToolUseFailure" => {
+                        ToolResult::failed(payload.get("error").cloned().unwrap_or_default())
+                    }
+                    _ => ToolResult::ok(payload.get("tool_response").cloned().unwrap_or_default()),
+                });
+            }
+            EventKind::BeforeStop => event.output = payload.get("last_assistant_message").cloned(),
+            EventKind::OnError => {
+                let message = payload.owned("error").or_else(|| payload.owned("reason"));
+                event.error = Some(ErrorInfo { message, ..ErrorInfo::default() });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A file that a prompt mentions is put into it without a tool call.
+    fn beside(&self, moment: &Moment, payload: &Payload) -> Vec<Event> {
+        match moment.kind {
+            EventKind::BeforeModel => mentions::reads(payload.text("prompt").unwrap_or_default()),
+            _ => Vec::new(),
+        }
+    }
+
+    fn encode(&self, moment: &Moment, payload: &Payload, decision: &Decision) -> Answer {
+        let mut answer = Map::new();
+        if decision.effect == Effect::Halt && moment.can.halt {
+            answer.insert("continue".to_owned(), json!(false));
+            answer.insert("stopReason".to_owned(), json!(words::farewell(decision)));
+        }
+        let mut own = Map::from_iter([("hookEventName".to_owned(), json!(moment.name))]);
+        let is_stopped = !decision.effect.goes_on() && moment.can.block;
+        match moment.kind {
+            EventKind::BeforeTool if is_stopped => {
+                let asks = decision.effect == Effect::Escalate && decision.approval.is_none();
+                own.insert("permissionDecision".to_owned(), json!(if asks { "ask" } else { "deny" }));
+                own.insert("permissionDecisionReason".to_owned(), json!(words::refusal(decision)));
+            }
+            _ if is_stopped => {
+                answer.insert("decision".to_owned(), json!("block"));
+                answer.insert("reason".to_owned(), json!(words::refusal(decision)));
+            }
+            _ => {}
+        }
+        if moment.name == "PostToolUse"
+            && let Some(output) = replaced(payload.get("tool_response"), decision)
+        {
+            own.insert("updatedToolOutput".to_owned(), output);
+        }
+        if moment.can.notes
+            && (decision.effect.goes_on() || !moment.can.block)
+            && let Some(notes) = words::notes(decision)
+        {
+            own.insert("additionalContext".to_owned(), json!(notes));
+        }
+        if own.len() > 1 {
+            answer.insert("hookSpecificOutput".to_owned(), Value::Object(own));
+        }
+        if answer.is_empty() { self.pass() } else { Answer::json(&Value::Object(answer)) }
+    }
+}
+
+/// What every payload tells.
+pub(super) fn common(payload: &Payload, event: &mut Event) {
+    event.session = payload.owned("session_id");
+    event.cwd = payload.owned("cwd");
+    event.prompt = payload.owned("prompt_id");
+    let (id, role) = (payload.owned("agent_id"), payload.owned("agent_type"));
+    if id.is_some() || role.is_some() {
+        // A main agent may have a type, and has no id.
+        event.parent = id.as_ref().and(event.session.clone());
+        event.agent = Some(Agent { id, role, ..Agent::default() });
+    }
+    for key in ["permission_mode", "model"] {
+        event.extra.extend(payload.get(key).map(|value| (key.to_owned(), value.clone())));
+    }
+}
+
+/// The tool call.
+pub(super) fn tool(payload: &Payload) -> Result<ToolCall, String> {
+    let name = payload.owned("tool_name").ok_or("it names no tool")?;
+    let call_id = payload.owned("tool_use_id");
+    Ok(ToolCall { call_id, ..ToolCall::new(name, Value::Object(payload.object("tool_input"))) })
+}
+
+/// What the model gets in place of a result, in the result's own shape: another shape would be passed over, and the
+/// result with it.
+fn replaced(result: Option<&Value>, decision: &Decision) -> Option<Value> {
+    let result = result?;
+    if !decision.effect.goes_on() {
+        return Some(shape::emptied(result, &words::withheld(decision)));
+    }
+    let content = decision.content.as_ref()?;
+    Some(match result {
+        Value::String(_) => json!(content),
+        _ => serde_json::from_str(content).unwrap_or_else(|_| {
+            shape::emptied(result, "[result withheld] it could not be put together again")
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook::{Hook, door};
+
+    fn hook(payload: Value) -> Hook {
+        Hook::read(door("claude-code").unwrap(), None, payload.to_string().as_bytes()).unwrap()
+    }
+
+    fn block(reason: &str) -> Decision {
+        Decision {
+            effect: Effect::Block,
+            by: Some("g".into()),
+            reason: reason.to_owned(),
+            ..Decision::default()
+        }
+    }
+
+    #[test]
+    fn a_sub_agents_call_is_one() {
+        let events = hook(json!({
+            "hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/repo", "agent_id": "a1", "agent_type": "general-purpose",
+            "tool_name": "Read", "tool_input": {"file_path": "/repo/a"}, "tool_use_id": "t"
+        }))
+        .events()
+        .unwrap();
+        let event = events.first().unwrap();
+        assert_eq!(event.kind, EventKind::BeforeTool);
+        assert_eq!((event.parent.as_deref(), event.call_id()), (Some("s"), Some("t")));
+        assert!(event.is_sub_agent());
+    }
+
+    #[test]
+    fn a_deny_says_why_and_a_halt_ends_the_run() {
+        let hook = hook(json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}));
+        let answer: Value = serde_json::from_str(&hook.answer(vec![block("no")]).stdout).unwrap();
+        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny");
+        assert!(answer.get("continue").is_none());
+        let halt = Decision { effect: Effect::Halt, ..block("no") };
+        let answer: Value = serde_json::from_str(&hook.answer(vec![halt]).stdout).unwrap();
+        assert_eq!(answer["continue"], false);
+        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny");
+    }
+
+    #[test]
+    fn a_withheld_result_keeps_its_shape() {
+        let response = json!({"stdout": "k", "stderr": "", "interrupted": false, "isImage": false});
+        let hook = hook(json!({
+            "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {}, "tool_response": response
+        }));
+        let answer: Value = serde_json::from_str(&hook.answer(vec![block("no")]).stdout).unwrap();
+        let output = &answer["hookSpecificOutput"]["updatedToolOutput"];
+        assert!(output["stdout"].as_str().unwrap().starts_with("[result withheld]"));
+        assert_eq!(output["interrupted"], false);
+        let content =
+            json!({"stdout": "*", "stderr": "", "interrupted": false, "isImage": false}).to_string();
+        let redact = Decision { effect: Effect::Redact, content: Some(content), ..Decision::default() };
+        let answer: Value = serde_json::from_str(&hook.answer(vec![redact]).stdout).unwrap();
+        assert_eq!(answer["hookSpecificOutput"]["updatedToolOutput"]["stdout"], "*");
+    }
+
+    #[test]
+    fn mentioned_files_have_to_pass_as_reads() {
+        let hook =
+            hook(json!({"hook_event_name": "UserPromptSubmit", "prompt": "look at @.env and mail a@b.c"}));
+        let events = hook.events().unwrap();
+        assert_eq!(events.len(), 2);
+        let answer = hook.answer(vec![Decision::default(), block("private")]);
+        assert!(answer.stdout.contains("\"decision\":\"block\""), "{}", answer.stdout);
+    }
+
+    #[test]
+    fn what_is_not_known_passes_and_is_kept() {
+        let hook = hook(json!({"hook_event_name": "SomethingNew", "session_id": "s", "x": 1}));
+        let event = hook.events().unwrap().remove(0);
+        assert_eq!((event.kind, event.session.as_deref()), (EventKind::Observed, Some("s")));
+        assert_eq!(event.extra["payload"]["x"], 1);
+        assert_eq!(hook.answer(vec![Decision::default()]), Answer::default());
+    }
+}

@@ -1,0 +1,239 @@
+//! Every answer of every door is one that its host takes: it has no field that the host does not know at that moment, and
+//! no refusal is empty. Hosts let a call pass whose answer they do not understand.
+
+use std::collections::BTreeSet;
+
+use midrail::{Effect, EventKind};
+use midrail_doors::hook::Hook;
+use midrail_doors::host::{Answer, Door, Moment};
+use serde_json::Value;
+
+use crate::{all, decisions, moment, moment_name};
+
+/// The fields of an answer, as paths, that a host takes at a moment.
+fn allowed(door: &dyn Door, moment: &Moment) -> &'static [&'static str] {
+    use EventKind::{AfterModel, AfterTool, BeforeModel, BeforeStop, BeforeTool, Observed, SessionStart};
+    const CONTEXT: &[&str] = &["hookSpecificOutput.hookEventName", "hookSpecificOutput.additionalContext"];
+    const BLOCK: &[&str] = &["decision", "reason"];
+    const BLOCK_OR_HALT: &[&str] = &["decision", "reason", "continue", "stopReason"];
+    let camel = moment.name.starts_with(|c: char| c.is_ascii_lowercase());
+    match (door.name(), moment.kind) {
+        ("claude-code", BeforeTool) => &[
+            "hookSpecificOutput.hookEventName",
+            "hookSpecificOutput.permissionDecision",
+            "hookSpecificOutput.permissionDecisionReason",
+            "hookSpecificOutput.additionalContext",
+            "continue",
+            "stopReason",
+        ],
+        ("claude-code", AfterTool) => &[
+            "hookSpecificOutput.hookEventName",
+            "hookSpecificOutput.additionalContext",
+            "hookSpecificOutput.updatedToolOutput",
+            "decision",
+            "reason",
+            "continue",
+            "stopReason",
+        ],
+        ("claude-code", _) => &[
+            "hookSpecificOutput.hookEventName",
+            "hookSpecificOutput.additionalContext",
+            "decision",
+            "reason",
+            "continue",
+            "stopReason",
+        ],
+        ("codex", BeforeTool) => &[
+            "hookSpecificOutput.hookEventName",
+            "hookSpecificOutput.permissionDecision",
+            "hookSpecificOutput.permissionDecisionReason",
+            "hookSpecificOutput.additionalContext",
+        ],
+        ("codex", AfterTool | BeforeModel) => &[
+            "hookSpecificOutput.hookEventName",
+            "hookSpecificOutput.additionalContext",
+            "decision",
+            "reason",
+            "continue",
+            "stopReason",
+        ],
+        ("codex", BeforeStop) => BLOCK_OR_HALT,
+        ("codex", SessionStart) => CONTEXT,
+        ("gemini-cli", AfterTool | BeforeModel) => &[
+            "hookSpecificOutput.hookEventName",
+            "hookSpecificOutput.additionalContext",
+            "decision",
+            "reason",
+            "continue",
+            "stopReason",
+        ],
+        ("gemini-cli", AfterModel) => &[
+            "hookSpecificOutput.hookEventName",
+            "hookSpecificOutput.llm_response",
+            "decision",
+            "reason",
+            "continue",
+            "stopReason",
+        ],
+        ("gemini-cli", BeforeTool | BeforeStop) => BLOCK_OR_HALT,
+        ("copilot-cli", BeforeTool) if camel => &["permissionDecision", "permissionDecisionReason"],
+        ("copilot-cli", BeforeTool) => &[
+            "hookSpecificOutput.hookEventName",
+            "hookSpecificOutput.permissionDecision",
+            "hookSpecificOutput.permissionDecisionReason",
+        ],
+        ("copilot-cli", AfterTool) if camel => {
+            &["modifiedResult.resultType", "modifiedResult.textResultForLlm", "additionalContext"]
+        }
+        ("copilot-cli", AfterTool) => &[
+            "modifiedResult.resultType",
+            "modifiedResult.textResultForLlm",
+            "additionalContext",
+            "hookSpecificOutput.hookEventName",
+            "hookSpecificOutput.additionalContext",
+        ],
+        ("copilot-cli", BeforeModel | BeforeStop) => BLOCK,
+        ("copilot-cli", SessionStart) if camel => &["additionalContext"],
+        ("copilot-cli", SessionStart) => CONTEXT,
+        ("copilot-cli", Observed) if camel => &["behavior", "message", "interrupt"],
+        ("cursor", BeforeTool) => &["permission", "user_message", "agent_message"],
+        ("cursor", AfterTool) if moment.can.block => &["permission", "user_message"],
+        ("cursor", AfterTool | SessionStart) => &["additional_context"],
+        ("cursor", BeforeModel) => &["continue", "user_message"],
+        ("cursor", BeforeStop) => &["followup_message"],
+        ("opencode", BeforeTool | BeforeModel | SessionStart) => &["notes"],
+        ("opencode", AfterTool) => &["replace", "notes"],
+        ("opencode", BeforeStop) => &["continue"],
+        _ => &[],
+    }
+}
+
+/// The paths of an answer's fields, down to what is the agent's own.
+fn fields(value: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (key, value) in value.as_object().unwrap() {
+        match value {
+            Value::Object(inner) if matches!(key.as_str(), "hookSpecificOutput" | "modifiedResult") => {
+                found.extend(inner.keys().map(|name| format!("{key}.{name}")));
+            }
+            _ => {
+                found.insert(key.clone());
+            }
+        }
+    }
+    found
+}
+
+/// Whether an answer stops something, by its host's own words.
+fn refuses(value: &Value) -> bool {
+    let own = &value["hookSpecificOutput"];
+    let words =
+        [&value["decision"], &value["permissionDecision"], &own["permissionDecision"], &value["permission"]];
+    let said = words.iter().any(|word| matches!(word.as_str(), Some("block" | "deny" | "ask")));
+    let others =
+        ["followup_message", "modifiedResult", "interrupt"].iter().any(|key| value.get(*key).is_some());
+    let goes_on = value.get("continue");
+    said || others || goes_on == Some(&Value::Bool(false)) || goes_on.is_some_and(Value::is_string)
+}
+
+/// The texts of a refusal.
+fn reasons(value: &Value) -> Vec<&str> {
+    let own = &value["hookSpecificOutput"];
+    let texts = [
+        &value["reason"],
+        &value["stopReason"],
+        &value["permissionDecisionReason"],
+        &own["permissionDecisionReason"],
+        &value["user_message"],
+        &value["followup_message"],
+        &value["message"],
+        &value["modifiedResult"]["textResultForLlm"],
+        &value["continue"],
+    ];
+    texts.into_iter().filter_map(Value::as_str).collect()
+}
+
+fn check(door: &dyn Door, moment: Option<&Moment>, answer: &Answer, what: &str) {
+    assert!(matches!(answer.code, 0 | 2), "{what}");
+    if answer.code == 2 {
+        assert!(answer.stdout.is_empty(), "{what}: some hosts take this for the reason");
+        assert!(!answer.stderr.trim().is_empty(), "{what}: an empty refusal is none");
+        return;
+    }
+    if answer.stdout.is_empty() {
+        assert_ne!(door.name(), "cursor", "{what}: to a hook that fails closed this is a failure");
+        return;
+    }
+    assert_eq!(answer.stdout.lines().count(), 1, "{what}");
+    let value: Value = serde_json::from_str(&answer.stdout).unwrap();
+    let allowed = moment.map(|moment| allowed(door, moment)).unwrap_or_default();
+    for field in fields(&value) {
+        assert!(allowed.contains(&field.as_str()), "{what}: `{field}` is not known there: {value}");
+    }
+    if let Some(named) = value["hookSpecificOutput"].get("hookEventName") {
+        assert_eq!(Some(named.as_str().unwrap()), moment.map(|moment| moment.name), "{what}");
+    }
+    if refuses(&value) {
+        let reasons = reasons(&value);
+        assert!(!reasons.is_empty() && reasons.iter().all(|it| !it.trim().is_empty()), "{what}: {value}");
+        let halts = value.get("continue") == Some(&Value::Bool(false));
+        let denies = value.get("decision").is_some() || value.get("hookSpecificOutput").is_some();
+        assert!(door.name() != "codex" || !(halts && denies), "{what}: Codex takes neither of the two");
+    }
+}
+
+#[test]
+fn answers_have_only_what_the_host_knows() {
+    for (door, name, payload) in all() {
+        let hook = Hook::read(door, Some(moment_name(&name)), payload.to_string().as_bytes()).unwrap();
+        let moment = moment(door, moment_name(&name));
+        let can = moment.map(|moment| moment.can).unwrap_or_default();
+        for (kind, decision) in decisions(can) {
+            let answer = hook.answer(vec![decision.clone()]);
+            let what = format!("{} {name} {kind}", door.name());
+            check(door, moment, &answer, &what);
+            let stops =
+                !decision.effect.goes_on() && (can.block || (decision.effect == Effect::Halt && can.halt));
+            let value = serde_json::from_str(&answer.stdout).unwrap_or(Value::Null);
+            assert_eq!(
+                answer.code == 2 || refuses(&value),
+                stops || takes_result_apart(door, moment, kind),
+                "{what}"
+            );
+        }
+        check(door, moment, &hook.refuse("the store is locked"), &format!("{} {name} failure", door.name()));
+    }
+}
+
+/// A changed result is a withheld one to these hosts, and Copilot has one word for both.
+fn takes_result_apart(door: &dyn Door, moment: Option<&Moment>, kind: &str) -> bool {
+    let is_result = moment.is_some_and(|moment| moment.kind == EventKind::AfterTool && moment.can.redact);
+    kind == "redact" && is_result && matches!(door.name(), "codex" | "gemini-cli" | "copilot-cli")
+}
+
+#[test]
+fn a_failure_stops_whatever_can_be_stopped() {
+    for (door, name, payload) in all() {
+        let hook = Hook::read(door, Some(moment_name(&name)), payload.to_string().as_bytes()).unwrap();
+        let answer = hook.refuse("the store is locked");
+        let value = serde_json::from_str(&answer.stdout).unwrap_or(Value::Null);
+        assert!(answer.code == 2 || refuses(&value), "{} {name}: {answer:?}", door.name());
+    }
+}
+
+#[test]
+fn an_agent_that_was_sent_back_is_not_sent_back_for_a_failure() {
+    for (door, name, mut payload) in all() {
+        let is_stop =
+            moment(door, moment_name(&name)).is_some_and(|moment| moment.kind == EventKind::BeforeStop);
+        if !is_stop {
+            continue;
+        }
+        let fields = payload.as_object_mut().unwrap();
+        fields.insert("stop_hook_active".to_owned(), Value::Bool(true));
+        fields.insert("loop_count".to_owned(), Value::from(1));
+        let hook = Hook::read(door, Some(moment_name(&name)), payload.to_string().as_bytes()).unwrap();
+        let answer = hook.refuse("the store is locked");
+        assert_eq!((answer.code, answer.stdout.as_str()), (0, ""), "{} {name}", door.name());
+    }
+}

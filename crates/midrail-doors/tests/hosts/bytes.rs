@@ -1,0 +1,64 @@
+//! Whatever bytes a host sends, a door answers.
+
+use midrail_doors::hook::Hook;
+use midrail_doors::hosts;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{all, decisions, moment_name};
+
+/// JSON of no more than a few levels.
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "\\PC{0,12}".prop_map(Value::from),
+        Just(json!("{\"command\": [1, {}]}")),
+        Just(json!("{enter")),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-zA-Z_]{1,10}", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+/// Reads, decides in each way and answers.
+fn walk(door: usize, moment: Option<&str>, bytes: &[u8]) {
+    let door = hosts::ALL[door % hosts::ALL.len()];
+    let Ok(hook) = Hook::read(door, moment, bytes) else { return };
+    drop(hook.events());
+    for can in door.moments().iter().map(|moment| moment.can) {
+        for (_, decision) in decisions(can) {
+            hook.answer(vec![decision]);
+        }
+    }
+    hook.refuse("x");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_answered(door in any::<usize>(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        for moment in hosts::ALL[door % hosts::ALL.len()].moments() {
+            walk(door, Some(moment.name), &bytes);
+        }
+        walk(door, None, &bytes);
+    }
+
+    /// A payload that is right but for one field that holds anything.
+    #[test]
+    fn any_field_may_hold_anything(pick in any::<usize>(), field in any::<usize>(), value in value()) {
+        let fixtures: Vec<_> = all().collect();
+        let (door, name, payload) = &fixtures[pick % fixtures.len()];
+        let mut payload = payload.as_object().unwrap().clone();
+        let keys: Vec<String> = payload.keys().cloned().collect();
+        payload.insert(keys[field % keys.len()].clone(), value);
+        let at = hosts::ALL.iter().position(|it| it.name() == door.name()).unwrap();
+        walk(at, Some(moment_name(name)), Value::Object(payload).to_string().as_bytes());
+    }
+}

@@ -1,0 +1,346 @@
+//! What a policy would have stopped in a past that was played through it, and what settings would let it pass.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use midrail_core::{Decision, Effect, Event, EventKind};
+use midrail_detect::secrets::shown;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cases::in_short;
+
+/// Different things of one guardrail that are told apart. Others are counted with the rest.
+const MOST_KINDS: usize = 2_000;
+
+/// Sessions that are told apart.
+const MOST_SESSIONS: usize = 100_000;
+
+/// Examples and suggestions of one guardrail that are shown.
+const SHOWN: usize = 5;
+
+/// The longest value that is suggested for a setting.
+const LONGEST_VALUE: usize = 200;
+
+/// What a report takes for granted.
+pub const ASSUMED: &[&str] = &[
+    "events are those that happened: what would have been stopped is followed by its result all the same",
+    "a file is there once the agent has read or written it, and nobody else changed it; nothing is read from the disk",
+    "no command of a pack is run and nobody outside is asked; what depends on that, or on git, is not judged",
+];
+
+/// Gathers what was decided, one event after the other.
+#[derive(Debug, Default)]
+pub struct ReportMaker {
+    sessions: BTreeSet<String>,
+    days: BTreeSet<String>,
+    report: ReplayReport,
+    guardrails: BTreeMap<String, Gathered>,
+}
+
+#[derive(Debug, Default)]
+struct Gathered {
+    of: OfGuardrail,
+    sessions: BTreeSet<String>,
+    examples: BTreeMap<String, Example>,
+    settings: BTreeMap<(&'static str, String), Setting>,
+}
+
+#[derive(Debug, Default)]
+struct Setting {
+    stops: u64,
+    /// The different things that it would let pass.
+    whats: BTreeSet<String>,
+}
+
+/// What a policy would have stopped.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ReplayReport {
+    /// Sessions.
+    pub sessions: usize,
+    /// Events that were decided.
+    pub events: u64,
+    /// Calls of tools among them.
+    pub calls: u64,
+    /// Prompts among them.
+    pub prompts: u64,
+    /// Days on which anything happened.
+    pub days: usize,
+    /// The time of the first event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first: Option<Timestamp>,
+    /// The time of the last event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<Timestamp>,
+    /// Events by what would have been decided.
+    pub effects: BTreeMap<Effect, u64>,
+    /// Events that would not have gone on.
+    pub stopped: u64,
+    /// Calls of tools among them.
+    pub stopped_calls: u64,
+    /// Events that could not be judged, because what was needed is not recorded. They are not counted as stopped.
+    pub unjudged: u64,
+    /// By guardrail, those that would have stopped most first.
+    pub guardrails: Vec<OfGuardrail>,
+    /// Settings that would let pass what was stopped most.
+    pub suggestions: Vec<Suggestion>,
+    /// What is taken for granted.
+    pub assumed: Vec<&'static str>,
+}
+
+/// What one guardrail would have done.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct OfGuardrail {
+    /// The guardrail.
+    pub guardrail: String,
+    /// Decisions that it made, by effect.
+    pub effects: BTreeMap<Effect, u64>,
+    /// Those that did not go on.
+    pub stopped: u64,
+    /// Stopped calls among all calls, in percent.
+    pub share: f64,
+    /// Those that it could not judge.
+    pub unjudged: u64,
+    /// In how many sessions.
+    pub sessions: usize,
+    /// What it stopped most.
+    pub examples: Vec<Example>,
+    #[serde(skip)]
+    calls: u64,
+}
+
+/// Something that would have been stopped.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Example {
+    /// What it was, with secrets replaced.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+    /// What would have been decided.
+    pub effect: Effect,
+    /// Why.
+    pub reason: String,
+    /// When it was met first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<Timestamp>,
+    /// In which session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+/// A setting that would let something pass.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Suggestion {
+    /// The guardrail.
+    pub guardrail: String,
+    /// The setting, a list, which stands under `with:`.
+    pub setting: &'static str,
+    /// What is to be added to it.
+    pub value: String,
+    /// Stops that it would remove, where no other guardrail objects.
+    pub stops: u64,
+    /// Different calls that it would let pass. One: the setting is about this alone.
+    pub different: usize,
+}
+
+impl ReportMaker {
+    /// Takes in what was decided about an event.
+    pub fn add(&mut self, event: &Event, decision: &Decision) {
+        let report = &mut self.report;
+        report.events += 1;
+        report.calls += u64::from(event.kind == EventKind::BeforeTool);
+        report.prompts += u64::from(event.kind == EventKind::BeforeModel);
+        let session = event.session.clone().unwrap_or_default();
+        if self.sessions.len() < MOST_SESSIONS {
+            self.sessions.insert(session.clone());
+        }
+        if let Some(time) = event.time {
+            report.first = Some(report.first.map_or(time, |first| first.min(time)));
+            report.last = Some(report.last.map_or(time, |last| last.max(time)));
+            self.days.insert(time.strftime("%Y-%m-%d").to_string());
+        }
+        // Guardrails in shadow mode count as if they were enforced: that is what is asked for.
+        let effect = decision.effect.max(decision.would.unwrap_or_default());
+        let is_shadow = effect > decision.effect;
+        let said = decision.verdicts.iter().find(|said| match is_shadow {
+            true => said.effect == Some(effect),
+            false => Some(&said.guardrail) == decision.by.as_ref(),
+        });
+        let is_unjudged = said.is_some_and(|said| said.error.is_some()) && !effect.goes_on();
+        if !is_unjudged {
+            *report.effects.entry(effect).or_default() += 1;
+        }
+        if effect == Effect::Allow {
+            return;
+        }
+        let by = said.map(|said| &said.guardrail).or(decision.by.as_ref());
+        let by = by.map_or_else(|| "midrail".to_owned(), ToString::to_string);
+        let gathered = self.guardrails.entry(by.clone()).or_default();
+        gathered.of.guardrail = by;
+        if is_unjudged {
+            report.unjudged += 1;
+            gathered.of.unjudged += 1;
+            return;
+        }
+        *gathered.of.effects.entry(effect).or_default() += 1;
+        if effect.goes_on() {
+            return;
+        }
+        let is_call = u64::from(event.kind == EventKind::BeforeTool);
+        report.stopped += 1;
+        report.stopped_calls += is_call;
+        gathered.of.stopped += 1;
+        gathered.of.calls += is_call;
+        gathered.sessions.insert(session.clone());
+        let reason = said.map_or(decision.reason.as_str(), |said| said.reason.as_str());
+        gathered.note(event, effect, reason, session);
+        if !is_shadow {
+            gathered.suggest(event, decision);
+        }
+    }
+
+    /// The report of all that was taken in.
+    pub fn finish(self) -> ReplayReport {
+        let ReportMaker { sessions, days, mut report, guardrails } = self;
+        report.sessions = sessions.len();
+        report.days = days.len();
+        report.assumed = ASSUMED.to_vec();
+        for gathered in guardrails.into_values() {
+            report.suggestions.extend(gathered.suggestions());
+            let mut of = gathered.of;
+            of.sessions = gathered.sessions.len();
+            of.share = percent(of.calls, report.calls);
+            of.examples = gathered.examples.into_values().collect();
+            of.examples.sort_by_key(|example| (std::cmp::Reverse(example.count), example.time));
+            of.examples.truncate(SHOWN);
+            report.guardrails.push(of);
+        }
+        report.guardrails.sort_by_key(|of| std::cmp::Reverse((of.stopped, of.unjudged)));
+        report.suggestions.sort_by_key(|it| (std::cmp::Reverse(it.stops), it.different));
+        report
+    }
+}
+
+fn percent(part: u64, of: u64) -> f64 {
+    let whole = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+    if of == 0 { 0.0 } else { (whole(part) / whole(of) * 1e4).round() / 1e2 }
+}
+
+impl Gathered {
+    fn note(&mut self, event: &Event, effect: Effect, reason: &str, session: String) {
+        let what = in_short(event);
+        let what = what.strip_prefix("before_tool ").unwrap_or(&what).to_owned();
+        if self.examples.len() >= MOST_KINDS && !self.examples.contains_key(&what) {
+            return;
+        }
+        let example = self.examples.entry(what.clone()).or_insert_with(|| Example {
+            what,
+            count: 0,
+            effect,
+            reason: shown(reason),
+            time: event.time,
+            session: Some(session),
+        });
+        example.count += 1;
+    }
+
+    fn suggest(&mut self, event: &Event, decision: &Decision) {
+        let what = in_short(event);
+        for (setting, value) in settings(&self.of.guardrail, event, decision) {
+            // What is written into a pack is read by others.
+            if value.chars().count() > LONGEST_VALUE || value.contains('\n') || shown(&value) != value {
+                continue;
+            }
+            if self.settings.len() < MOST_KINDS || self.settings.contains_key(&(setting, value.clone())) {
+                let found = self.settings.entry((setting, value)).or_default();
+                found.stops += 1;
+                if found.whats.len() < SHOWN {
+                    found.whats.insert(what.clone());
+                }
+            }
+        }
+    }
+
+    /// The best settings: what lets one thing pass before what lets many pass, where both would remove as many stops.
+    fn suggestions(&self) -> Vec<Suggestion> {
+        let mut all: Vec<Suggestion> = self
+            .settings
+            .iter()
+            .map(|((setting, value), found)| Suggestion {
+                guardrail: self.of.guardrail.clone(),
+                setting,
+                value: value.clone(),
+                stops: found.stops,
+                different: found.whats.len(),
+            })
+            .collect();
+        all.sort_by_key(|it| (std::cmp::Reverse(it.stops), it.different, it.setting));
+        let mut kept: Vec<Suggestion> = Vec::new();
+        for suggestion in all {
+            let is_said = kept.iter().any(|other| other.stops == suggestion.stops && other.different == 1);
+            if !(is_said && suggestion.different == 1 && suggestion.setting != "allow") {
+                kept.push(suggestion);
+            }
+        }
+        kept.truncate(SHOWN);
+        kept
+    }
+}
+
+/// Settings of a guardrail that would have let an event pass, each with what to add to its list.
+fn settings(guardrail: &str, event: &Event, decision: &Decision) -> Vec<(&'static str, String)> {
+    let text = |name: &str| decision.metadata.get(name).and_then(Value::as_str).map(str::to_owned);
+    // Several guardrails of one kind have ids of their own. What they tell of a denial says what kind they are.
+    let kind = midrail_guardrails::page(guardrail.split('@').next().unwrap_or(guardrail)).map(|page| page.id);
+    if kind == Some("self-protection") {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    if let (Some(rule), Some(severity)) = (text("rule"), text("severity")) {
+        found.extend(command(event).map(|command| ("allow", command)));
+        if severity != "critical" {
+            found.push(("ignore", rule));
+        }
+    } else if let (Some(path), Some(_)) = (text("path"), text("pattern")) {
+        found.push(("except", below(&path, event.cwd.as_deref())));
+    } else if let (Some(path), Some("safety-004")) = (text("path"), kind) {
+        found.extend(folder(&path).map(|folder| ("allow", folder)));
+        found.push(("allow", path));
+    } else if let Some(family) = text("family") {
+        found.push(("ignore", family));
+    } else if let (Some(_), Some("compliance-003")) = (text("branch"), kind) {
+        let done = BRANCH_DEEDS.iter().find(|(words, _)| decision.reason.contains(words));
+        let is_protected = decision.reason.contains("a protected branch");
+        found.extend(done.filter(|_| is_protected).map(|(_, deed)| ("allow", (*deed).to_owned())));
+    }
+    found
+}
+
+/// How the guardrail of branches tells what is done to one, and its word for it.
+const BRANCH_DEEDS: &[(&str, &str)] = &[
+    ("` commits to `", "commit"),
+    ("` merges into `", "merge"),
+    ("` pushes to `", "push"),
+    ("` deletes `", "delete"),
+    ("` renames `", "rename"),
+    ("` moves `", "reset"),
+];
+
+/// The command line of a call, as a list of commands has it.
+fn command(event: &Event) -> Option<String> {
+    let args = &event.tool.as_ref()?.args;
+    let text = ["command", "cmd"].iter().find_map(|name| args.get(*name)?.as_str())?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// A path as patterns spell it: relative to the folder of the session, where it lies in it.
+fn below(path: &str, cwd: Option<&str>) -> String {
+    let inside = cwd.and_then(|cwd| path.strip_prefix(cwd.trim_end_matches('/'))?.strip_prefix('/'));
+    inside.unwrap_or(path).to_owned()
+}
+
+/// The folder of a file, as a pattern of what is in it.
+fn folder(path: &str) -> Option<String> {
+    let (folder, _) = path.rsplit_once('/')?;
+    (folder.matches('/').count() > 1).then(|| format!("{folder}/**"))
+}

@@ -1,0 +1,48 @@
+// The helpers of `ctx.std`. Compiled when one is first used.
+0, function (kit) {
+  "use strict";
+  const { native, freeze, isArray, ownValue, isObject, push, test, text, R, Str } = kit;
+
+  const found = (pattern, value) => {
+    if (typeof value === "number" || typeof value === "boolean") value = Str(value);
+    if (typeof value !== "string") return false;
+    // A global or sticky pattern remembers where it stopped, and would miss every other time.
+    pattern.lastIndex = 0;
+    const is = test(pattern, value);
+    pattern.lastIndex = 0;
+    return is;
+  };
+  function argMatches(args, key, regex) {
+    if (!isObject(args)) return false;
+    const pattern = typeof regex === "string" ? new R(regex) : regex;
+    const value = ownValue(args, key);
+    if (!isArray(value)) return found(pattern, value);
+    for (let i = 0; i < value.length; i++) if (found(pattern, value[i])) return true;
+    return false;
+  }
+  function computeChecksum(content) { return native.sha256(text(content, "std.computeChecksum needs a string")); }
+  function parseUnifiedDiff(diff) { return native.targets(text(diff, "std.parseUnifiedDiff needs the text of a diff")); }
+
+  const helpers = (id, sight) => {
+    const isStale = (path) => {
+      const now = native.checksum(id, path) ?? null;
+      return now !== (native.readBefore(id, path) ?? null);
+    };
+    async function isFileStale(path) { return isStale(text(path, "std.isFileStale needs a path")); }
+    async function checkStaleContext(diff) {
+      const files = native.targets(text(diff, "std.checkStaleContext needs the text of a diff"));
+      const stale = [];
+      for (let i = 0; i < files.length; i++) if (isStale(files[i])) push(stale, files[i]);
+      return stale;
+    }
+    async function isGitClean(cmd) {
+      const { cmd: own } = sight().system;
+      const run = isObject(cmd) && typeof cmd.exec === "function" ? (command) => cmd.exec(command) : own.exec;
+      const { exitCode, stdout } = await run("git -c core.fsmonitor=false status --porcelain");
+      return exitCode === 0 && !test(/\S/, stdout);
+    }
+    return freeze({ checkStaleContext, parseUnifiedDiff, isGitClean, computeChecksum, argMatches, isFileStale });
+  };
+
+  return { __proto__: null, helpers };
+};

@@ -1,0 +1,116 @@
+//! A person pauses the guardrails of a project for a while: in every process, on record, and not what is always on.
+
+use std::path::Path;
+use std::time::Duration;
+
+use midrail::{Effect, Engine, Event, Mode, Person};
+use serde_json::json;
+
+use crate::desk::{Desk, notices};
+
+const PACK: &str =
+    "pack: t\nguardrails:\n  - {id: no-deploys, tools: deploy, effect: block, reason: Not now}\n";
+
+fn olga() -> Person {
+    Person::vouched_for("olga", ["human_operator"])
+}
+
+fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(minutes * 60)
+}
+
+fn deploy(cwd: &Path) -> Event {
+    Event {
+        cwd: Some(cwd.display().to_string()),
+        ..Event::before_tool("deploy", json!({})).in_session(cwd.display().to_string())
+    }
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T, midrail::EngineError>, why: &str) {
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains(why), "{error}");
+}
+
+fn acts(engine: &Engine) -> Vec<String> {
+    let entries = engine.store().entries(&Default::default()).unwrap();
+    let acts = entries.iter().filter(|entry| entry.labels.kind == "administered");
+    acts.map(|entry| entry.record().unwrap().event.extra["what"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_project_is_paused_in_every_process_until_the_time_is_over() {
+    let desk = Desk::new();
+    let (here, there) = (desk.path("here"), desk.path("there"));
+    [&here, &there].iter().for_each(|folder| std::fs::create_dir_all(folder.join("below")).unwrap());
+    let (one, two) = (desk.engine(PACK), desk.engine(PACK));
+    assert_eq!(two.decide(deploy(&here)).effect, Effect::Block);
+
+    let pause = one.pause(Some(&here), minutes(10), &olga(), "the release is stuck").unwrap();
+    let decision = two.decide(deploy(&here));
+    assert_eq!(
+        (decision.effect, decision.would, decision.mode),
+        (Effect::Allow, Some(Effect::Block), Mode::Shadow)
+    );
+    assert_eq!(decision.paused, Some(pause.clone()));
+    assert_eq!(two.decide(deploy(&here.join("below"))).effect, Effect::Allow);
+    assert_eq!(two.decide(deploy(&there)).effect, Effect::Block, "another project");
+    assert_eq!(two.pauses().unwrap(), [pause]);
+
+    desk.clock.advance(599.0);
+    assert_eq!(two.decide(deploy(&here)).effect, Effect::Allow);
+    desk.clock.advance(1.0);
+    let decision = two.decide(deploy(&here));
+    assert_eq!((decision.effect, decision.mode, decision.paused), (Effect::Block, Mode::Enforce, None));
+    assert!(two.pauses().unwrap().is_empty());
+}
+
+#[test]
+fn a_pause_is_ended_by_anyone_and_both_are_on_record() {
+    let desk = Desk::new();
+    let (here, engine) = (desk.path("."), desk.engine(PACK));
+    engine.pause(None, minutes(60), &olga(), "token ghp_012345678901234567890123456789abcdef12").unwrap();
+    engine.pause(Some(&here), minutes(5), &olga(), "here as well").unwrap();
+    refused(engine.end_pause(Some(Path::new("/elsewhere")), "ann"), "is not paused");
+    engine.end_pause(None, "ann").unwrap();
+    assert_eq!(engine.decide(deploy(&here)).effect, Effect::Allow, "the other one holds");
+    engine.end_pause(Some(&here), "ann").unwrap();
+    assert_eq!(engine.decide(deploy(&here)).effect, Effect::Block);
+    assert_eq!(acts(&engine), ["paused", "paused", "pause_ended", "pause_ended"]);
+    let told = notices(&**engine.store(), "pause");
+    assert_eq!(told.len(), 4);
+    let whole = format!("{told:?}{:?}", engine.store().entries(&Default::default()).unwrap());
+    assert!(!whole.contains("ghp_0123"), "a secret in a reason is kept nowhere");
+}
+
+#[test]
+fn only_people_pause_and_only_for_an_hour() {
+    let desk = Desk::new();
+    let engine = desk.engine(PACK);
+    let reviewer = Person::vouched_for("rob", ["reviewer"]);
+    refused(engine.pause(None, minutes(5), &reviewer, "x"), "paused by a human_operator");
+    refused(engine.pause(None, minutes(61), &olga(), "x"), "60 minutes at most");
+    refused(engine.pause(None, minutes(5), &olga(), "  "), "needs a reason");
+    engine.add_approver("rob", &["reviewer".to_owned()], None).unwrap();
+    engine.pause(None, minutes(60), &reviewer, "the first approver may").unwrap();
+}
+
+#[test]
+fn what_is_always_on_stays_on_and_records_replay() {
+    let desk = Desk::new();
+    let engine = desk.engine(PACK);
+    engine.pause(None, minutes(5), &olga(), "tidying").unwrap();
+    let edit =
+        Event::before_tool("Write", json!({"file_path": ".midrail/pack.yaml", "content": "pack: none"}));
+    let decision = engine.decide(edit);
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("self-protection")));
+    let secret = "AKIAIOSFODNN7EXAMPLQ";
+    engine.decide(Event::before_tool("deploy", json!({"key": format!("aws_access_key_id={secret}")})));
+    for entry in engine.store().entries(&Default::default()).unwrap() {
+        let record = entry.record().unwrap();
+        assert!(!entry.body.contains(secret));
+        if record.slices.contains_key("halted") {
+            assert_eq!(record.replay(&engine.policy()), record.decision, "record {}", entry.seq);
+        }
+    }
+}
