@@ -24,4 +24,9 @@ if ! command -v cargo-deny >/dev/null 2>&1; then
 fi
 cargo deny --locked check --hide-inclusion-graph bans licenses sources
 
+if command -v node >/dev/null 2>&1; then
+    say "the compatibility kit"
+    node --test scripts/compat/
+fi
+
 say "all is well"

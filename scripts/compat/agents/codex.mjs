@@ -1,0 +1,57 @@
+// Codex, headless (`codex exec`).
+
+const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+const shell = (cmd) => ({ name: 'exec_command', input: { cmd } });
+
+export default {
+  name: 'codex',
+  title: 'Codex',
+  needs: [['codex', 'codex']],
+  calls: {
+    run: shell,
+    read: (file) => shell(`cat ${quote(file)}`),
+    write: (file, text) => ({
+      name: 'apply_patch',
+      input: ['*** Begin Patch', `*** Add File: ${file}`, ...text.trimEnd().split('\n').map((line) => `+${line}`), '*** End Patch', ''].join('\n'),
+    }),
+    edit: (file, before, after) => ({
+      name: 'apply_patch',
+      input: ['*** Begin Patch', `*** Update File: ${file}`, '@@', `-${before}`, `+${after}`, '*** End Patch', ''].join('\n'),
+    }),
+    delegate: (message) => ({ name: 'spawn_agent', namespace: 'multi_agent_v1', input: { message } }),
+    // A sub-agent works beside the agent that started it.
+    waiting: shell('sleep 6'),
+  },
+  // `codex exec` refuses `rm -rf` by itself.
+  destroy: (folder) => `rm -r ${folder}`,
+  settings: ['proj/.codex/hooks.json', 'home/.codex/hooks.json'],
+  // Hooks of a project run once they are trusted, and only Codex can tell what is to be trusted of them.
+  initialise: ['--trust'],
+  prepare(world, model) {
+    world.offer('codex', world.lab.codex);
+    world.write('home/.codex/config.toml', `model = "gpt-5.5"
+model_provider = "loopback"
+check_for_update_on_startup = false
+[model_providers.loopback]
+name = "loopback"
+base_url = "${model.url}/v1"
+env_key = "LOOPBACK_KEY"
+wire_api = "responses"
+supports_websockets = false
+request_max_retries = 0
+stream_max_retries = 0
+[analytics]
+enabled = false
+[projects."${world.proj}"]
+trust_level = "trusted"
+`);
+  },
+  open: { 'hook-frozen': 'the host lets a call pass when its hook takes too long' },
+  command: (world, model, prompt) => ({
+    program: world.lab.codex,
+    args: ['exec', '--json', '--skip-git-repo-check', '-s', 'danger-full-access',
+      // Trust holds for hooks as they were written, and not for those whose time limits the kit lowered.
+      ...(world.isShortened ? ['--dangerously-bypass-hook-trust'] : []), prompt],
+    env: { LOOPBACK_KEY: 'none' },
+  }),
+};

@@ -1,0 +1,35 @@
+// GitHub Copilot CLI, headless (`copilot -p`), with a model provider of one's own.
+
+export const offline = (model) => ({
+  COPILOT_PROVIDER_BASE_URL: `${model.url}/v1`,
+  COPILOT_PROVIDER_API_KEY: 'none',
+  COPILOT_MODEL: 'scripted',
+  COPILOT_OFFLINE: 'true',
+  COPILOT_AUTO_UPDATE: 'false',
+});
+
+export const calls = {
+  run: (command) => ({ name: 'bash', input: { command, description: 'Run a command', sessionId: 'one', mode: 'sync', initial_wait: 30 } }),
+  read: (path) => ({ name: 'view', input: { path } }),
+  // `create` refuses a path that exists, so that to overwrite is to edit the whole text.
+  write: (path, text, before) => before === undefined
+    ? { name: 'create', input: { path, file_text: text } }
+    : { name: 'edit', input: { path, old_str: before, new_str: text } },
+  edit: (path, old_str, new_str) => ({ name: 'edit', input: { path, old_str, new_str } }),
+  delegate: (prompt) => ({ name: 'task', input: { description: 'Help', prompt, agent_type: 'task', name: 'helper', mode: 'sync' } }),
+};
+
+export default {
+  name: 'copilot-cli',
+  title: 'Copilot CLI',
+  needs: [['copilot', 'copilot']],
+  calls,
+  settings: ['proj/.github/hooks/midrail.json', 'home/.copilot/hooks/midrail.json'],
+  open: { 'hook-frozen': 'the host lets a call pass when its hook takes too long' },
+  command: (world, model, prompt) => ({
+    program: world.lab.copilot,
+    // The project's hooks run in a trusted folder alone.
+    args: ['-p', prompt, '--output-format', 'json', '--no-auto-update', '--allow-all-tools', '--allow-all-paths', '--trust-folder'],
+    env: offline(model),
+  }),
+};

@@ -1,0 +1,40 @@
+// Gemini CLI, headless (`gemini -p`).
+
+export const offline = (model) => ({
+  GEMINI_API_KEY: 'none',
+  GOOGLE_GEMINI_BASE_URL: model.url,
+  GEMINI_CLI_TRUST_WORKSPACE: 'true',
+});
+
+/** Its settings of the user: how it signs in, and that it tells nobody anything. */
+export function prepare(world) {
+  world.write('home/.gemini/settings.json', JSON.stringify({
+    security: { auth: { selectedType: 'gemini-api-key' } },
+    telemetry: { enabled: false },
+    privacy: { usageStatisticsEnabled: false },
+    general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+  }, null, 2));
+}
+
+export const calls = {
+  run: (command) => ({ name: 'run_shell_command', input: { command, description: 'Run a command' } }),
+  read: (file_path) => ({ name: 'read_file', input: { file_path } }),
+  write: (file_path, content) => ({ name: 'write_file', input: { file_path, content } }),
+  edit: (file_path, old_string, new_string) => ({ name: 'replace', input: { file_path, instruction: 'Replace it', old_string, new_string } }),
+  delegate: (prompt) => ({ name: 'invoke_agent', input: { agent_name: 'generalist', prompt } }),
+};
+
+export default {
+  name: 'gemini-cli',
+  title: 'Gemini CLI',
+  needs: [['gemini', 'gemini']],
+  calls,
+  settings: ['proj/.gemini/settings.json', 'home/.gemini/settings.json'],
+  prepare,
+  open: { 'hook-frozen': 'the host lets a call pass when its hook takes too long' },
+  command: (world, model, prompt) => ({
+    program: process.execPath,
+    args: [world.lab.gemini, '-p', prompt, '--approval-mode', 'yolo', '--output-format', 'stream-json', '-m', 'gemini-2.5-flash'],
+    env: offline(model),
+  }),
+};
