@@ -9,17 +9,28 @@ use crate::words;
 
 /// One host's protocol.
 pub trait Door: Sync {
+    /// What it is called, when it asks, and how long it waits.
+    fn about(&self) -> &'static About;
+
     /// Its name on the command line and in records.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.about().name
+    }
 
     /// Its name for people.
-    fn title(&self) -> &'static str;
+    fn title(&self) -> &'static str {
+        self.about().title
+    }
 
     /// The moments at which the host asks or tells.
-    fn moments(&self) -> &'static [Moment];
+    fn moments(&self) -> &'static [Moment] {
+        self.about().moments
+    }
 
     /// How long the host waits for an answer where its settings do not say.
-    fn patience(&self) -> Duration;
+    fn patience(&self) -> Duration {
+        self.about().patience
+    }
 
     /// The same at one moment, where the host is in a hurry.
     fn patience_at(&self, _moment: Option<&str>) -> Duration {
@@ -60,6 +71,19 @@ pub trait Door: Sync {
     }
 }
 
+/// What a host is called, when it asks, and how long it waits.
+#[derive(Debug)]
+pub struct About {
+    /// Its name on the command line and in records.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// The moments at which it asks or tells.
+    pub moments: &'static [Moment],
+    /// How long it waits for an answer where its settings do not say.
+    pub patience: Duration,
+}
+
 /// One moment at which a host asks or tells.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
@@ -69,6 +93,11 @@ pub struct Moment {
     pub kind: EventKind,
     /// What the host can do with the answer.
     pub can: Can,
+}
+
+/// A moment, for the tables of hosts.
+pub(crate) const fn moment(name: &'static str, kind: EventKind, can: Can) -> Moment {
+    Moment { name, kind, can }
 }
 
 /// What a host can do with an answer.

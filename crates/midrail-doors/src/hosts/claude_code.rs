@@ -5,17 +5,13 @@ use std::time::Duration;
 use midrail::{Agent, Decision, Effect, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
-use crate::host::{Answer, Can, Door, Moment, Payload};
+use crate::host::{About, Answer, Can, Door, Moment, Payload, moment};
 use crate::mentions;
 use crate::shape;
 use crate::words;
 
 /// The door.
 pub(super) struct ClaudeCode;
-
-pub(super) const fn moment(name: &'static str, kind: EventKind, can: Can) -> Moment {
-    Moment { name, kind, can }
-}
 
 const GATE: Can = Can { block: true, ask: true, redact: false, notes: true, halt: true };
 const RESULT: Can = Can { block: true, ask: false, redact: true, notes: true, halt: true };
@@ -38,21 +34,12 @@ const MOMENTS: &[Moment] = &[
     moment("StopFailure", EventKind::OnError, Can::NOTHING),
 ];
 
+const ABOUT: About =
+    About { name: "claude-code", title: "Claude Code", moments: MOMENTS, patience: Duration::from_secs(600) };
+
 impl Door for ClaudeCode {
-    fn name(&self) -> &'static str {
-        "claude-code"
-    }
-
-    fn title(&self) -> &'static str {
-        "Claude Code"
-    }
-
-    fn moments(&self) -> &'static [Moment] {
-        MOMENTS
-    }
-
-    fn patience(&self) -> Duration {
-        Duration::from_secs(600)
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn decode(&self, moment: &Moment, payload: &Payload, event: &mut Event) -> Result<(), String> {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use midrail::{Decision, Effect, Event, EventKind, Lack, ToolResult};
 use serde_json::{Map, Value, json};
 
-use super::claude_code::{common, moment, tool};
+use super::claude_code::{common, tool};
 use super::result::{ended, number_after};
-use crate::host::{Answer, Can, Door, Moment, Payload};
+use crate::host::{About, Answer, Can, Door, Moment, Payload, moment};
 use crate::words;
 
 /// The door.
@@ -34,21 +34,12 @@ const MOMENTS: &[Moment] = &[
     moment("Stop", EventKind::BeforeStop, STOP),
 ];
 
+const ABOUT: About =
+    About { name: "codex", title: "Codex", moments: MOMENTS, patience: Duration::from_secs(600) };
+
 impl Door for Codex {
-    fn name(&self) -> &'static str {
-        "codex"
-    }
-
-    fn title(&self) -> &'static str {
-        "Codex"
-    }
-
-    fn moments(&self) -> &'static [Moment] {
-        MOMENTS
-    }
-
-    fn patience(&self) -> Duration {
-        Duration::from_secs(600)
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn patience_at(&self, moment: Option<&str>) -> Duration {

@@ -6,9 +6,8 @@ use std::time::Duration;
 use midrail::{Agent, Decision, Effect, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
-use super::claude_code::moment;
 use super::result::{ended, number_after};
-use crate::host::{Answer, Can, Door, Moment, Payload};
+use crate::host::{About, Answer, Can, Door, Moment, Payload, moment};
 use crate::mentions;
 use crate::words;
 
@@ -49,21 +48,12 @@ const MOMENTS: &[Moment] = &[
     moment("ErrorOccurred", EventKind::OnError, Can::NOTHING),
 ];
 
+const ABOUT: About =
+    About { name: "copilot-cli", title: "Copilot CLI", moments: MOMENTS, patience: Duration::from_secs(30) };
+
 impl Door for Copilot {
-    fn name(&self) -> &'static str {
-        "copilot-cli"
-    }
-
-    fn title(&self) -> &'static str {
-        "Copilot CLI"
-    }
-
-    fn moments(&self) -> &'static [Moment] {
-        MOMENTS
-    }
-
-    fn patience(&self) -> Duration {
-        Duration::from_secs(30)
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn decode(&self, moment: &Moment, payload: &Payload, event: &mut Event) -> Result<(), String> {

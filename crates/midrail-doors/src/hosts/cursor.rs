@@ -12,9 +12,8 @@ use std::time::Duration;
 use midrail::{Agent, Decision, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
-use super::claude_code::moment;
 use super::result::{ended, flat};
-use crate::host::{Answer, Can, Door, Moment, Payload};
+use crate::host::{About, Answer, Can, Door, Moment, Payload, moment};
 use crate::words;
 
 /// The door.
@@ -49,21 +48,12 @@ const MOMENTS: &[Moment] = &[
     moment("stop", EventKind::BeforeStop, STOP),
 ];
 
+const ABOUT: About =
+    About { name: "cursor", title: "Cursor", moments: MOMENTS, patience: Duration::from_secs(60) };
+
 impl Door for Cursor {
-    fn name(&self) -> &'static str {
-        "cursor"
-    }
-
-    fn title(&self) -> &'static str {
-        "Cursor"
-    }
-
-    fn moments(&self) -> &'static [Moment] {
-        MOMENTS
-    }
-
-    fn patience(&self) -> Duration {
-        Duration::from_secs(60)
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn decode(&self, moment: &Moment, payload: &Payload, event: &mut Event) -> Result<(), String> {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use midrail::{Decision, Effect, Event, EventKind, ToolResult};
 use serde_json::{Map, Value, json};
 
-use super::claude_code::{common, moment, tool};
+use super::claude_code::{common, tool};
 use super::result::{ended, flat, number_after};
-use crate::host::{Answer, Can, Door, Moment, Payload};
+use crate::host::{About, Answer, Can, Door, Moment, Payload, moment};
 use crate::mentions;
 use crate::words;
 
@@ -38,21 +38,12 @@ const MOMENTS: &[Moment] = &[
     moment("AfterAgent", EventKind::BeforeStop, STOP),
 ];
 
+const ABOUT: About =
+    About { name: "gemini-cli", title: "Gemini CLI", moments: MOMENTS, patience: Duration::from_secs(60) };
+
 impl Door for Gemini {
-    fn name(&self) -> &'static str {
-        "gemini-cli"
-    }
-
-    fn title(&self) -> &'static str {
-        "Gemini CLI"
-    }
-
-    fn moments(&self) -> &'static [Moment] {
-        MOMENTS
-    }
-
-    fn patience(&self) -> Duration {
-        Duration::from_secs(60)
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn decode(&self, _: &Moment, payload: &Payload, event: &mut Event) -> Result<(), String> {

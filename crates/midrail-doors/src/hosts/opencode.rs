@@ -9,9 +9,8 @@ use std::time::Duration;
 use midrail::{Agent, Decision, ErrorInfo, Event, EventKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
-use super::claude_code::moment;
 use super::result::{ended, flat};
-use crate::host::{Answer, Can, Door, Moment, Payload};
+use crate::host::{About, Answer, Can, Door, Moment, Payload, moment};
 use crate::words;
 
 /// The door.
@@ -33,21 +32,12 @@ const MOMENTS: &[Moment] = &[
     moment("session.idle", EventKind::BeforeStop, STOP),
 ];
 
+const ABOUT: About =
+    About { name: "opencode", title: "OpenCode", moments: MOMENTS, patience: Duration::from_secs(60) };
+
 impl Door for OpenCode {
-    fn name(&self) -> &'static str {
-        "opencode"
-    }
-
-    fn title(&self) -> &'static str {
-        "OpenCode"
-    }
-
-    fn moments(&self) -> &'static [Moment] {
-        MOMENTS
-    }
-
-    fn patience(&self) -> Duration {
-        Duration::from_secs(60)
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn decode(&self, _: &Moment, payload: &Payload, event: &mut Event) -> Result<(), String> {
