@@ -1,12 +1,18 @@
-//! What the SQLite store costs: a short process and a long one, a log of 200,000 records, pages of it.
+//! What the SQLite store costs: a short process and a long one, a log of 200,000 records, pages of it, many threads.
 //!
-//! Run it: `cargo bench -p midrail-store --bench store`. No figure is asserted.
+//! Run it: `cargo bench -p midrail-store --bench store`; and for PostgreSQL, on a server of its own,
+//! `cargo bench -p midrail-store --features postgres --bench store -- postgres`. No figure is asserted.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs, reason = "a benchmark")]
 
 #[path = "../crates/midrail-store/tests/common/mod.rs"]
 mod common;
+#[cfg(feature = "postgres")]
+mod store_postgres;
 
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{blocked, record, verify};
@@ -14,8 +20,16 @@ use midrail_core::{Effect, Record};
 use midrail_store::{AuditLog, Commit, Filter, Policies, Slices, SqliteStore, Store};
 
 fn main() {
-    short_process_and_long_one();
-    cost_stays_flat_as_the_log_grows();
+    #[cfg(feature = "postgres")]
+    if std::env::args().any(|argument| argument == "postgres") {
+        return store_postgres::run();
+    }
+    // `-- threads` measures the last part alone.
+    if !std::env::args().any(|arg| arg == "threads") {
+        short_process_and_long_one();
+        cost_stays_flat_as_the_log_grows();
+    }
+    many_threads();
 }
 
 const KEYS: [&str; 5] = ["halted", "calls", "read/src/a.rs", "warn/scope-001/t-9", "var/phase"];
@@ -108,4 +122,40 @@ fn cost_stays_flat_as_the_log_grows() {
     let filter = Filter { tool: text("none"), ..page };
     times("page of a tool that was never called", 5, |_| drop(store.entries(&filter).unwrap()));
     times("sessions", 5, |_| drop(store.sessions().unwrap()));
+}
+
+/// Durable commits of threads that each have a session of their own.
+fn many_threads() {
+    type Open = fn(&Path) -> SqliteStore;
+    let one: Open = |path| SqliteStore::open(path).unwrap();
+    let many: Open = |path| SqliteStore::open_for_many(path, 4).unwrap();
+    let with = |name, open| [1, 8, 64, 256].map(|count| (name, open, count));
+    for (name, open, count) in [with("one connection", one), with("4 readers", many)].into_iter().flatten() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder.path().join("store.db"));
+        let (done, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
+        let started = Instant::now();
+        thread::scope(|scope| {
+            for number in 0..count {
+                let (store, done, is_over) = (&store, &done, &is_over);
+                scope.spawn(move || {
+                    let session = format!("s{number}");
+                    for round in 0.. {
+                        if is_over.load(Ordering::Relaxed) {
+                            break;
+                        }
+                        decide(store, &typical(&session, round));
+                        done.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            thread::sleep(Duration::from_secs(4));
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let rate = f64::from(done.into_inner()) / started.elapsed().as_secs_f64();
+        println!("{:<44} {rate:>8.0}/s", format!("load 5, commit, {name}, {count} threads"));
+        let log = std::fs::metadata(folder.path().join("store.db-wal")).map_or(0, |file| file.len());
+        println!("{:<44} {:>8} kB", "  write-ahead log", log >> 10);
+        assert!(verify(&store).is_sound());
+    }
 }

@@ -4,12 +4,13 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 use midrail_core::{ApprovalKind, Severity};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::filter::MAX_PAGE;
 
 /// One request to a person, and what became of it. See [`Approval::status_at`] for how it stands at a moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     /// Its name.
     pub id: String,
@@ -142,7 +143,7 @@ fn is_first(turn: &u32) -> bool {
 }
 
 /// How far an approval has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalState {
     /// No one has answered.
@@ -171,7 +172,9 @@ impl ApprovalState {
 }
 
 /// How urgent a request is, which says what happens when no one answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Urgency {
     /// No answer is a denial.
@@ -216,7 +219,7 @@ impl FromStr for Urgency {
 }
 
 /// A review that is owed after an action that no one approved beforehand.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Review {
     /// Until when.
     pub due: Timestamp,
@@ -298,6 +301,8 @@ pub struct ApprovalFilter {
     pub created_after: Option<Timestamp>,
     /// Those for which a review is owed and not filed.
     pub needs_review: bool,
+    /// Go on after this one: the time and the name of the last of the page before.
+    pub after: Option<(Timestamp, String)>,
     /// At most so many. `None`: [`MAX_PAGE`].
     pub limit: Option<usize>,
 }
@@ -317,11 +322,15 @@ impl ApprovalFilter {
             && self.requested_by.as_ref().is_none_or(|by| approval.requested_by.as_ref() == Some(by))
             && self.created_after.is_none_or(|after| approval.created > after)
             && (!self.needs_review || approval.needs_review())
+            && self
+                .after
+                .as_ref()
+                .is_none_or(|(created, id)| (approval.created, &approval.id) < (*created, id))
     }
 }
 
 /// How many requests of a guardrail there are in a state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ApprovalCount {
     /// The guardrail.
     pub guardrail: String,

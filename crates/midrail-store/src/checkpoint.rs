@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::chain::unhex;
 
 /// A signature over the log as it was when it ended with this record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
     /// The record.
@@ -42,7 +42,7 @@ impl Checkpoint {
 }
 
 /// A key that checkpoints are checked with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PublicKey {
     /// Its name: the first 16 digits of the SHA-256 of its bytes.

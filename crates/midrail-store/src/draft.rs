@@ -1,4 +1,4 @@
-//! What both stores do in the same way when they commit: the body, its hash, and what counts as a conflict.
+//! What all stores do in the same way when they commit: the body, its hash, and what counts as a conflict.
 
 use midrail_core::{Record, SHARED};
 
@@ -9,9 +9,9 @@ use crate::error::{Result, StoreError};
 
 /// A record that is ready for its place in the chain. It is made before anything is locked.
 pub(crate) struct Draft {
-    labels: Labels,
-    body: String,
-    body_hash: String,
+    pub(crate) labels: Labels,
+    pub(crate) body: String,
+    pub(crate) body_hash: String,
 }
 
 impl Draft {
@@ -19,6 +19,16 @@ impl Draft {
         let body = serde_json::to_string(record)
             .map_err(|source| StoreError::Encode { what: "the audit record".to_owned(), source })?;
         Ok(Draft { labels: Labels::of(record), body_hash: body_hash(&body), body })
+    }
+
+    /// The session of the record.
+    pub(crate) fn session(&self) -> &str {
+        &self.labels.session
+    }
+
+    /// How large the record is.
+    pub(crate) fn bytes(&self) -> usize {
+        self.body.len()
     }
 
     pub(crate) fn entry(self, seq: u64, prev: String) -> Entry {

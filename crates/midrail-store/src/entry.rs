@@ -32,7 +32,7 @@ impl Entry {
 }
 
 /// What a record is found by.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Labels {
     /// When it was decided, in whole microseconds.
     pub time: Timestamp,

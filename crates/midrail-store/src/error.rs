@@ -25,6 +25,9 @@ pub enum StoreError {
         /// The store.
         path: PathBuf,
     },
+    /// The thread that was writing this together with other commits broke off. Nothing was written.
+    #[error("the thread that was writing to the store broke off, and nothing was written")]
+    Abandoned,
     /// There is no space left.
     #[error("no space left for `{path}`")]
     Full {
@@ -87,6 +90,30 @@ pub enum StoreError {
         /// The cause.
         source: rusqlite::Error,
     },
+    /// The database cannot be reached, or does not answer in time.
+    #[error("the database `{server}` cannot be reached: {what}")]
+    Unreachable {
+        /// The database, without a password.
+        server: String,
+        /// The cause.
+        what: String,
+    },
+    /// The database went away in the middle of a commit, and could not be asked afterwards.
+    #[error(
+        "the database `{server}` went away while a record was written, and it is not known whether it was"
+    )]
+    Uncertain {
+        /// The database, without a password.
+        server: String,
+    },
+    /// A database failed in a way that has no name of its own here.
+    #[error("the database `{server}` failed: {what}")]
+    Database {
+        /// The database, without a password.
+        server: String,
+        /// The cause.
+        what: String,
+    },
     /// A stored value could not be read back.
     #[error("{what} cannot be read: {source}")]
     Decode {
@@ -125,6 +152,7 @@ impl StoreError {
         match self {
             StoreError::Conflict { .. } => Some("load the session again and decide again"),
             StoreError::Busy { .. } => Some("another process holds the store: end a stuck one, or try again"),
+            StoreError::Abandoned => Some("try again"),
             StoreError::Full { .. } => Some("free some space, then try again: nothing was half written"),
             StoreError::ReadOnly { .. } => {
                 Some("name a store in a folder that can be written, with `--store FILE`")
@@ -140,6 +168,15 @@ impl StoreError {
             StoreError::Sqlite { .. } => {
                 Some("check the disk and the folder: SQLite keeps `-wal` and `-shm` files beside the store")
             }
+            StoreError::Unreachable { .. } => {
+                Some("check that the database runs and can be reached from here: it is tried again by itself")
+            }
+            StoreError::Uncertain { .. } => {
+                Some("take it as not decided: the log may hold a record of a decision that nobody was told")
+            }
+            StoreError::Database { .. } => Some(
+                "check the URL, and what the role may do in the database: it needs a schema `midrail` of its own",
+            ),
             StoreError::Refused { .. }
             | StoreError::Encode { .. }
             | StoreError::Export(_)

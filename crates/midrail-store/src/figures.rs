@@ -20,7 +20,7 @@ pub const DURATION_BUCKETS_US: [u64; 10] = [10, 50, 100, 500, 1_000, 5_000, 10_0
 const WORTH_SAVING: u64 = 256;
 
 /// What the records up to one of them come to.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Figures {
     /// The last record that is counted. 0: none.
     pub seq: u64,
@@ -39,7 +39,7 @@ pub struct Figures {
 }
 
 /// What one guardrail did.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GuardrailFigures {
     /// What it said, with consequences.
     #[serde(flatten)]
@@ -55,7 +55,7 @@ pub struct GuardrailFigures {
 }
 
 /// How often a guardrail said what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Counts {
     /// How often it was asked: the sum of those from `pass_count` to `block_count`.
     pub invocation_count: u64,
@@ -97,7 +97,7 @@ impl Counts {
 }
 
 /// How long something took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Durations {
     /// How often it was measured.
     pub count: u64,
@@ -127,7 +127,7 @@ impl Durations {
 }
 
 /// How many actions were decided since a time, and how many of them were stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, schemars::JsonSchema)]
 pub struct Window {
     /// Actions that the agent was about to take: events of the kinds `before_…`.
     pub decisions: u64,
@@ -159,7 +159,7 @@ impl Figures {
             self.unreadable += 1;
             return;
         };
-        if !matches!(&*outline.event.kind, "approval_decided" | "restored" | "administered") {
+        if !OWN.contains(&&*outline.event.kind) {
             self.decisions += 1;
             *self.effects.entry(outline.decision.effect).or_default() += 1;
             if let Some(would) = outline.decision.would {
@@ -225,6 +225,44 @@ pub(crate) fn since<S: Stats + ?Sized>(store: &S, since: Timestamp) -> Result<Fi
         page.iter().for_each(|entry| figures.add(entry));
     }
     Ok(figures)
+}
+
+/// Kinds of event that the engine records of its own accord.
+pub(crate) const OWN: [&str; 3] = ["approval_decided", "restored", "administered"];
+
+/// How long each of so many equal parts of a time is, in microseconds.
+pub(crate) fn part_us(since: Timestamp, until: Timestamp, parts: usize) -> i64 {
+    let whole = until.as_microsecond().saturating_sub(since.as_microsecond()).max(1);
+    let parts = i64::try_from(parts).unwrap_or(i64::MAX).max(1);
+    // Rounded up, so that the last part reaches the end.
+    whole.saturating_sub(1).checked_div(parts).unwrap_or(0).saturating_add(1)
+}
+
+/// How many events were decided in each part of a time, by effect.
+pub(crate) fn timeline<S: Stats + ?Sized>(
+    store: &S,
+    since: Timestamp,
+    until: Timestamp,
+    parts: usize,
+) -> Result<Vec<BTreeMap<Effect, u64>>> {
+    let mut timeline = vec![BTreeMap::new(); parts];
+    let part = part_us(since, until, parts);
+    let mut filter = Filter { since: Some(since), until: Some(until), ..Filter::default() };
+    loop {
+        let page = store.entries(&filter)?;
+        let Some(last) = page.last() else { return Ok(timeline) };
+        filter.after_seq = Some(last.seq);
+        for labels in page.iter().map(|entry| &entry.labels) {
+            let offset = labels.time.as_microsecond().saturating_sub(since.as_microsecond());
+            let place = offset.checked_div(part).and_then(|place| usize::try_from(place).ok());
+            let effects = place.and_then(|place| timeline.get_mut(place));
+            if let (Some(effects), Ok(effect)) = (effects, labels.effect.parse::<Effect>())
+                && !OWN.contains(&labels.kind.as_str())
+            {
+                *effects.entry(effect).or_default() += 1;
+            }
+        }
+    }
 }
 
 /// How long each guardrail took, in the records since a time.

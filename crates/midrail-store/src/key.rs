@@ -36,6 +36,19 @@ impl StoreKey {
         StoreKey { seed: Zeroizing::new(*seed), signing: OnceLock::new() }
     }
 
+    /// The same key once more.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn again(&self) -> Self {
+        StoreKey::from_seed(&self.seed)
+    }
+
+    /// The key of one project, where one secret serves all projects of a database. Its seed is
+    /// `HMAC-SHA256(seed, "midrail-project-v1\n" ‖ name)`.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn for_project(&self, name: &str) -> Self {
+        StoreKey::from_seed(&self.derived(format!("midrail-project-v1\n{name}").as_bytes()))
+    }
+
     /// The key file's text: a header line, then the seed in hexadecimal.
     pub(crate) fn to_text(&self) -> String {
         format!("{HEADER}\n{}\n", hex(&*self.seed))

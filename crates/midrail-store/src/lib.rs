@@ -1,5 +1,5 @@
-//! Sessions, audit log, approvals, approvers, notices, alerts, figures and policies of Midrail: in memory and in SQLite.
-//! Nothing is decided here.
+//! Sessions, audit log, approvals, approvers, notices, alerts, figures and policies of Midrail: in memory, in SQLite and in
+//! PostgreSQL (feature `postgres`). Nothing is decided here.
 //!
 //! One event's slice changes, record and approvals are written by one [`Store::commit`], which is durable when it
 //! returns. A decision is made from slices that were loaded with their versions; a commit names them, and is refused
@@ -44,6 +44,8 @@ mod filter;
 mod key;
 mod memory;
 mod notice;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;
 mod standing;
 mod store;
@@ -63,6 +65,8 @@ pub use figures::{Counts, DURATION_BUCKETS_US, Durations, Figures, GuardrailFigu
 pub use filter::{Filter, MAX_PAGE};
 pub use memory::MemoryStore;
 pub use notice::{Alert, NewNotice, StoredNotice, Undelivered};
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use sqlite::SqliteStore;
 pub use standing::Due;
 pub use store::{

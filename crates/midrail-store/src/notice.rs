@@ -21,7 +21,7 @@ pub struct NewNotice {
 }
 
 /// A notice that was written.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StoredNotice {
     /// Its number: from 1, without gaps.
     pub id: u64,
@@ -42,7 +42,7 @@ pub struct StoredNotice {
 }
 
 /// A notice that a channel has not delivered.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Undelivered {
     /// The notice.
     pub notice: StoredNotice,
@@ -54,7 +54,7 @@ pub struct Undelivered {
 }
 
 /// An alert that was raised, or is to be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Alert {
     /// Which alert: `high_block_rate`.
     pub name: String,

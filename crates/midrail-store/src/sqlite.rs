@@ -2,27 +2,36 @@
 //!
 //! `FILE` is the database, `FILE.key` the secret that checkpoints are signed with and that fingerprints come from;
 //! `FILE-wal` and `FILE-shm` belong to the database and must move with it. All are their owner's alone (0600).
+//!
+//! One connection writes. Threads that commit at the same time are written together (`group`); a process that decides for
+//! many reads with connections of their own (`readers`).
 
 mod approvers;
 mod commit;
 mod failure;
 mod files;
+mod group;
 mod log;
 mod notices;
 mod open;
 mod read;
+mod readers;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod transaction;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::Connection;
 
 use crate::checkpoint::PublicKey;
 use crate::error::{Result, StoreError};
 use crate::key::StoreKey;
+use crate::sqlite::group::Queue;
+use crate::sqlite::readers::Readers;
+use crate::sqlite::transaction::Transaction;
 use crate::store::Keys;
 
 /// A store in a SQLite file.
@@ -30,6 +39,10 @@ pub struct SqliteStore {
     path: PathBuf,
     is_read_only: bool,
     connection: Mutex<Connection>,
+    /// Commits that wait for the connection.
+    queue: Queue,
+    /// Where there are none, the one connection reads as well.
+    readers: Option<Readers>,
     key: OnceLock<StoreKey>,
 }
 
@@ -39,6 +52,13 @@ impl SqliteStore {
         let path = absolute(path.as_ref())?;
         let connection = open::for_writing(&path)?;
         Ok(SqliteStore::new(path, connection, false))
+    }
+
+    /// The same for a process that decides for many at once: up to so many threads read at the same time, and none of
+    /// them waits for the one that writes. The connections for it are made when they are needed.
+    pub fn open_for_many(path: impl AsRef<Path>, readers: usize) -> Result<Self> {
+        let store = SqliteStore::open(path)?;
+        Ok(SqliteStore { readers: Some(Readers::new(readers)), ..store })
     }
 
     /// Opens a store of which nothing is to be changed. It must be there.
@@ -54,7 +74,14 @@ impl SqliteStore {
     }
 
     fn new(path: PathBuf, connection: Connection, is_read_only: bool) -> Self {
-        SqliteStore { path, is_read_only, connection: Mutex::new(connection), key: OnceLock::new() }
+        SqliteStore {
+            path,
+            is_read_only,
+            connection: Mutex::new(connection),
+            queue: Queue::default(),
+            readers: None,
+            key: OnceLock::new(),
+        }
     }
 
     // A transaction that a panic leaves behind is rolled back when it is dropped, so the connection can be used on.
@@ -79,21 +106,27 @@ impl SqliteStore {
         }
     }
 
-    /// Reads with the connection.
+    /// Reads. What was acknowledged before is there.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        work(&self.connection()).map_err(|error| self.failure(error))
+        self.with_reader(work).map_err(|error| self.failure(error))
+    }
+
+    fn with_reader<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
+        let loan = self.readers.as_ref().map(|readers| readers.take(&self.path));
+        match loan.as_ref().and_then(|loan| loan.connection()) {
+            Some(connection) => work(connection),
+            None => work(&self.connection()),
+        }
     }
 
     /// Writes in one transaction, which is durable on return.
     fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        if self.is_read_only {
-            return Err(StoreError::ReadOnly { path: self.path.clone() });
-        }
-        let connection = self.connection();
-        let transaction = open::begin(&connection).map_err(|error| self.failure(error))?;
-        let outcome = work(&transaction)?;
-        transaction.commit().map_err(|error| self.failure(error))?;
-        Ok(outcome)
+        self.check_writable()?;
+        self.write_with(None, work)
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        if self.is_read_only { Err(StoreError::ReadOnly { path: self.path.clone() }) } else { Ok(()) }
     }
 
     /// The key, made if there is none.

@@ -1,10 +1,12 @@
-//! What a store can do: the traits that the in-memory and the SQLite store share. All of it is synchronous.
+//! What a store can do: the traits that all stores share. All of it is synchronous.
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use midrail_core::{AuditRef, Changes, Record};
+use midrail_core::{AuditRef, Changes, Effect, Record};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -18,6 +20,9 @@ use crate::figures::{self, Durations, Figures, Window};
 use crate::filter::Filter;
 use crate::notice::{Alert, NewNotice, StoredNotice, Undelivered};
 use crate::verify::{self, Expect, Verification};
+
+/// How often a store that cannot be told looks whether others have written.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// All that a store can do. Behind `&dyn Store` or `Arc<dyn Store>`, by many threads at once.
 pub trait Store:
@@ -93,7 +98,7 @@ pub struct Slice {
 }
 
 /// A session in short.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SessionInfo {
     /// Its name.
     pub session: String,
@@ -118,6 +123,20 @@ pub trait AuditLog: Send + Sync {
 
     /// The last record. `None`: the log is empty.
     fn head(&self) -> Result<Option<AuditRef>>;
+
+    /// Waits until the log has a record after a `seq`, whoever writes it, and no longer than this. Answers the last record
+    /// either way. Whatever changes a session, an approval or an approver is a record, so this hears of them all.
+    fn wait_beyond(&self, seq: u64, at_most: Duration) -> Result<Option<AuditRef>> {
+        let started = Instant::now();
+        loop {
+            let head = self.head()?;
+            let left = at_most.saturating_sub(started.elapsed());
+            if left.is_zero() || head.as_ref().is_some_and(|head| head.seq > seq) {
+                return Ok(head);
+            }
+            thread::sleep(LOOK_EVERY.min(left));
+        }
+    }
 
     /// A page of signed checkpoints after a `seq`, at most `limit` of them.
     fn checkpoints(&self, after_seq: u64, limit: usize) -> Result<Vec<Checkpoint>>;
@@ -222,6 +241,17 @@ pub trait Stats: AuditLog {
 
     /// How many actions were decided since a time, and how many were stopped.
     fn window(&self, since: Timestamp) -> Result<Window>;
+
+    /// How many events were decided in each of so many equal parts of a time, by effect. What the engine records of its own
+    /// accord is not among them.
+    fn timeline(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        parts: usize,
+    ) -> Result<Vec<BTreeMap<Effect, u64>>> {
+        figures::timeline(self, since, until, parts)
+    }
 
     /// How long each guardrail took in the records since a time. It reads all of them.
     fn durations(&self, since: Timestamp) -> Result<BTreeMap<String, Durations>> {

@@ -22,7 +22,7 @@ pub struct Expect {
 }
 
 /// What was found.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Verification {
     /// How many records fit, from the first on.
     pub records: u64,
@@ -53,7 +53,7 @@ impl Verification {
 }
 
 /// The first record that does not fit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Misfit {
     /// The record.
     pub seq: u64,
@@ -64,7 +64,7 @@ pub struct Misfit {
 }
 
 /// In what way a record does not fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MisfitKind {
     /// It is not there, and later ones are.

@@ -1,36 +1,38 @@
 //! People who may answer requests, in their table.
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, params};
 
 use crate::approver::{self, Approver, ApproverChange, Enrolled};
 use crate::error::{Result, StoreError};
 use crate::sqlite::SqliteStore;
+use crate::sqlite::commit::Job;
 use crate::sqlite::log::time;
-use crate::store::{Approvers, Commit};
+use crate::sqlite::transaction::Transaction;
+use crate::store::Approvers;
 
 impl Approvers for SqliteStore {
     fn approvers(&self) -> Result<Vec<Approver>> {
-        let rows = self.enrolled(&self.connection())?;
+        let rows = self.with_reader(|connection| self.enrolled(connection))?;
         Ok(rows.into_iter().map(|row| row.approver).collect())
     }
 
     fn check_key(&self, name: &str, key: &str) -> Result<Option<Approver>> {
         let store_key = self.key()?;
-        let rows = self.enrolled(&self.connection())?;
+        let rows = self.with_reader(|connection| self.enrolled(connection))?;
         Ok(approver::check_key(&rows, name, key, store_key))
     }
 }
 
 impl SqliteStore {
     /// Adds and revokes as a commit says.
-    pub(super) fn write_approvers(&self, transaction: &Transaction<'_>, commit: &Commit<'_>) -> Result<()> {
+    pub(super) fn write_approvers(&self, transaction: &Transaction<'_>, job: &Job<'_>) -> Result<()> {
         let fail = |error| self.failure(error);
-        for change in &commit.approvers {
+        for change in job.approvers.iter() {
             let rows = self.enrolled(transaction)?;
             match change {
                 ApproverChange::Add(new) => {
                     let key = self.key_under_lock()?;
-                    let Enrolled { approver, hash } = Enrolled::new(&rows, new, commit.record.time, key)?;
+                    let Enrolled { approver, hash } = Enrolled::new(&rows, new, job.time, key)?;
                     let roles = serde_json::Value::from(approver.roles).to_string();
                     let insert = "INSERT INTO approvers (name, roles, hash, created) VALUES (?1, ?2, ?3, ?4)";
                     let created = approver.created.as_microsecond();
@@ -41,7 +43,7 @@ impl SqliteStore {
                 ApproverChange::Revoke(name) => {
                     approver::to_revoke(&rows, name)?;
                     let update = "UPDATE approvers SET revoked = ?2 WHERE name = ?1 AND revoked IS NULL";
-                    let revoked = commit.record.time.as_microsecond();
+                    let revoked = job.time.as_microsecond();
                     transaction.execute(update, params![name, revoked]).map_err(fail)?;
                 }
             }

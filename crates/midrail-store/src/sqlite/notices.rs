@@ -1,7 +1,7 @@
 //! Notices and how far each channel is with them, and alerts.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Result, StoreError};
 use crate::filter::MAX_PAGE;
@@ -9,6 +9,7 @@ use crate::notice::{Alert, NewNotice, StoredNotice, Undelivered, is_apart};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::log::time;
 use crate::sqlite::read::{int, number, parse};
+use crate::sqlite::transaction::Transaction;
 use crate::store::{Alerts, Notices};
 
 /// Up to where a channel is done.
@@ -125,7 +126,8 @@ impl SqliteStore {
             let insert = "INSERT INTO notices (seq, time, recipient, kind, message, body)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
             let cells = params![seq.map(int), time.as_microsecond(), to, kind, message, body];
-            transaction.execute(insert, cells).map_err(|error| self.failure(error))?;
+            let post = || transaction.prepare_cached(insert)?.execute(cells);
+            post().map_err(|error| self.failure(error))?;
         }
         Ok(())
     }

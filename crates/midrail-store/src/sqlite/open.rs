@@ -6,11 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Result, StoreError};
 use crate::sqlite::failure::{failure, is_busy};
 use crate::sqlite::files;
+use crate::sqlite::transaction::Transaction;
 
 /// How long to wait for other processes.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -66,6 +67,14 @@ pub(super) fn for_reading(path: &Path) -> Result<Connection> {
     }
 }
 
+/// One more connection to a store that this process has open for writing. It is never one that takes the file for
+/// unchanging.
+pub(super) fn to_read_beside(path: &Path) -> Result<Connection> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    version(&connection, path)?;
+    Ok(connection)
+}
+
 /// Does something again for as long as other processes are in the way.
 pub(super) fn patiently<T>(mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let started = Instant::now();
@@ -104,7 +113,10 @@ fn connect_immutable(path: &Path) -> Result<Connection> {
 
 fn prepare(mut connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_handler(Some(wait))?;
-    connection.set_prepared_statement_cache_capacity(32);
+    // A plan never goes by the values that are bound. Else a statement that a partial index serves is compiled anew for
+    // every value, and each decision asks one.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }
 
@@ -172,8 +184,8 @@ fn migrate(connection: &Connection, path: &Path) -> Result<()> {
 }
 
 /// Takes the write lock.
-pub(super) fn begin(connection: &Connection) -> rusqlite::Result<rusqlite::Transaction<'_>> {
-    patiently(|| rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate))
+pub(super) fn begin(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    patiently(|| Transaction::writing(connection))
 }
 
 /// Writes the log back, unless others are at work: then they, or the next one, will.

@@ -12,15 +12,16 @@ use crate::draft::{COMMON, home, is_shared};
 use crate::error::{Result, StoreError};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::log::time;
+use crate::sqlite::transaction::Transaction;
 use crate::store::{Approvals, Policies, SessionInfo, Slice, Slices};
 
 impl Slices for SqliteStore {
     fn load(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>> {
         let rows = self.read(|connection| {
             // One transaction, so that all are of one moment and the file is locked once.
-            let moment = connection.unchecked_transaction()?;
-            let mut statement =
-                moment.prepare_cached("SELECT value, version FROM slices WHERE session = ?1 AND key = ?2")?;
+            let _moment = (keys.len() > 1).then(|| Transaction::reading(connection)).transpose()?;
+            let mut statement = connection
+                .prepare_cached("SELECT value, version FROM slices WHERE session = ?1 AND key = ?2")?;
             let mut find = |key: &&str| {
                 let cells = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
                 statement.query_row([home(session, key), key], cells).optional()
@@ -109,6 +110,10 @@ impl Approvals for SqliteStore {
             select.push_str(" AND created >= ?");
             cells.push(Cell::from(after.as_microsecond()));
         }
+        if let Some((created, _)) = &filter.after {
+            select.push_str(" AND created <= ?");
+            cells.push(Cell::from(created.as_microsecond()));
+        }
         select.push_str(" ORDER BY created DESC, id DESC");
         let mut found = Vec::new();
         self.each_approval(&select, cells, |row| {
@@ -138,24 +143,25 @@ impl SqliteStore {
         cells: Vec<Cell>,
         mut more: impl FnMut(Approval) -> bool,
     ) -> Result<()> {
-        let connection = self.connection();
         let fail = |error| self.failure(error);
-        let mut statement = connection.prepare_cached(select).map_err(fail)?;
-        let mut rows = statement.query(params_from_iter(cells)).map_err(fail)?;
-        while let Some(row) = rows.next().map_err(fail)? {
-            let (id, body): (String, String) = (row.get(0).map_err(fail)?, row.get(1).map_err(fail)?);
-            if !more(parse_approval(&id, &body)?) {
-                break;
+        self.with_reader(|connection| {
+            let mut statement = connection.prepare_cached(select).map_err(fail)?;
+            let mut rows = statement.query(params_from_iter(cells)).map_err(fail)?;
+            while let Some(row) = rows.next().map_err(fail)? {
+                let (id, body): (String, String) = (row.get(0).map_err(fail)?, row.get(1).map_err(fail)?);
+                if !more(parse_approval(&id, &body)?) {
+                    break;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 
 /// An approval's row, if there is one.
 pub(super) fn approval_body(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
     let select = "SELECT body FROM approvals WHERE id = ?1";
-    connection.query_row(select, [id], |row| row.get(0)).optional()
+    connection.prepare_cached(select)?.query_row([id], |row| row.get(0)).optional()
 }
 
 /// The approval of a row.

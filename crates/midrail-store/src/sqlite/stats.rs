@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use midrail_core::Effect;
 use rusqlite::{OptionalExtension, params};
 
 use crate::error::Result;
-use crate::figures::{Figures, Window};
+use crate::figures::{Figures, OWN, Window, part_us};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::commit::json;
 use crate::sqlite::log::first_micro_from;
@@ -45,6 +46,34 @@ impl Stats for SqliteStore {
                 Ok(Window { decisions: number(row.get(0)?), blocked: number(row.get(1)?) })
             })
         })
+    }
+
+    fn timeline(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        parts: usize,
+    ) -> Result<Vec<BTreeMap<Effect, u64>>> {
+        let own = OWN.map(|kind| format!("'{kind}'")).join(", ");
+        let select = format!(
+            "SELECT (time - ?1) / ?3, effect, count(*) FROM audit INDEXED BY audit_time
+             WHERE time >= ?1 AND time < ?2 AND kind NOT IN ({own}) GROUP BY 1, 2"
+        );
+        let (first, end) = (first_micro_from(since), first_micro_from(until));
+        let part = part_us(since, until, parts);
+        let rows: Vec<(i64, String, i64)> = self.read(|connection| {
+            let mut statement = connection.prepare_cached(&select)?;
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            statement.query_map([first, end, part], row)?.collect()
+        })?;
+        let mut timeline = vec![BTreeMap::new(); parts];
+        for (place, effect, count) in rows {
+            let effects = usize::try_from(place).ok().and_then(|place| timeline.get_mut(place));
+            if let (Some(effects), Ok(effect)) = (effects, effect.parse::<Effect>()) {
+                *effects.entry(effect).or_default() += number(count);
+            }
+        }
+        Ok(timeline)
     }
 
     fn count(&self, name: &str, by: u64) -> Result<()> {

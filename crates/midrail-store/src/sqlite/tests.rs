@@ -2,11 +2,13 @@
 
 use jiff::Timestamp;
 use midrail_core::{Decision, Event, EventKind, Facts, Record};
+use rusqlite::{Connection, StatementStatus};
 use serde_json::json;
 
+use crate::approval::{ApprovalFilter, ApprovalState};
 use crate::error::StoreError;
 use crate::sqlite::SqliteStore;
-use crate::store::{AuditLog, Commit, Slices, Store};
+use crate::store::{Approvals, AuditLog, Commit, Slices, Store};
 use crate::verify::Expect;
 
 fn record(bytes: usize) -> Record {
@@ -70,6 +72,43 @@ fn full_disk_leaves_nothing_half_written() {
     assert_eq!(store.load("s", &["a"]).unwrap()[0].value, Some(json!("y".repeat(20_000))));
     let found = store.verify(&Expect::default(), &mut |_, _| ()).unwrap();
     assert_eq!((found.misfit, found.records, found.checkpoints), (None, 64, 1));
+}
+
+/// What SQLite would compile anew for every value that is bound costs a decision more than all that it asks.
+#[test]
+fn statements_of_a_decision_are_compiled_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    for store in [SqliteStore::open(&path).unwrap(), SqliteStore::open_for_many(&path, 1).unwrap()] {
+        for session in ["s", "t", "u", "v"] {
+            let pending = ApprovalFilter {
+                state: Some(ApprovalState::Pending),
+                session: Some(session.to_owned()),
+                ..ApprovalFilter::default()
+            };
+            store.approvals(&pending).unwrap();
+            let version = store.load(session, &["a", "b"]).unwrap()[0].version;
+            let record = Record { session: session.to_owned(), ..record(10) };
+            let mut commit = Commit::new(&record);
+            commit.read.push(("a".to_owned(), version));
+            commit.changes.set("a", 1);
+            store.commit(&commit).unwrap();
+        }
+        let pending = "SELECT id, body FROM approvals WHERE true AND state = 'pending' AND session = ? \
+                       ORDER BY created DESC, id DESC";
+        let compiled_again = |connection: &Connection| {
+            let slices = "SELECT value, version FROM slices WHERE session = ?1 AND key = ?2";
+            [pending, slices].map(|select| {
+                let statement = connection.prepare_cached(select).unwrap();
+                (statement.get_status(StatementStatus::Run), statement.get_status(StatementStatus::RePrepare))
+            })
+        };
+        assert_eq!(store.with_reader(compiled_again), [(4, 0), (8, 0)]);
+        let plan = format!("EXPLAIN QUERY PLAN {pending}");
+        let plan: String =
+            store.with_reader(|connection| connection.query_row(&plan, ["s"], |row| row.get(3))).unwrap();
+        assert!(plan.contains("approvals_pending"), "{plan}");
+    }
 }
 
 #[test]

@@ -268,6 +268,23 @@ pub(crate) fn window_counts_actions_that_were_stopped(store: &dyn Store) {
     assert_eq!(store.window(at(10)).unwrap(), Window { decisions: 4, blocked: 2 });
     assert_eq!(store.window(at(1)).unwrap(), Window { decisions: 6, blocked: 4 });
     assert_eq!(store.window(at(16)).unwrap(), Window::default());
+    // Three parts of two seconds: what the engine records of its own accord is in none.
+    let counts = |pairs: &[(Effect, u64)]| pairs.iter().copied().collect::<BTreeMap<_, _>>();
+    assert_eq!(
+        store.timeline(at(10), at(16), 3).unwrap(),
+        [
+            counts(&[(Effect::Allow, 1), (Effect::Block, 1)]),
+            counts(&[(Effect::Escalate, 1), (Effect::Halt, 1)]),
+            counts(&[(Effect::Block, 1)]),
+        ]
+    );
+    let whole = store.timeline(at(0), at(100), 1).unwrap();
+    assert_eq!(whole.iter().flat_map(|part| part.values()).sum::<u64>(), 7);
+    assert_eq!(
+        store.timeline(at(11), at(12), 7).unwrap().iter().flat_map(|part| part.values()).sum::<u64>(),
+        1
+    );
+    assert_eq!(store.timeline(at(50), at(60), 2).unwrap(), [BTreeMap::new(), BTreeMap::new()]);
     let g = store.durations(at(14)).unwrap()["g"];
     assert_eq!((g.count, g.average_us()), (2, Some(14)));
     assert_eq!(store.durations(at(16)).unwrap(), BTreeMap::new());

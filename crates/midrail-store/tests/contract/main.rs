@@ -1,4 +1,4 @@
-//! What every store must do, held against the one in memory and the one in SQLite.
+//! What every store must do, held against the one in memory, the one in SQLite and the one in PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 #[path = "../common/mod.rs"]
@@ -6,6 +6,9 @@ mod common;
 mod desk;
 mod log;
 mod people;
+#[cfg(feature = "postgres")]
+#[path = "../common/postgres.rs"]
+mod postgres_server;
 mod sessions;
 mod shared;
 
@@ -21,7 +24,32 @@ macro_rules! contract {
                 super::$module::$name(&midrail_store::SqliteStore::open(path).unwrap());
             })*
         }
+        mod sqlite_for_many {
+            $(#[test] fn $name() {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("new/store.db");
+                super::$module::$name(&midrail_store::SqliteStore::open_for_many(path, 2).unwrap());
+            })*
+        }
+        #[cfg(feature = "postgres")]
+        mod postgres {
+            $(#[test] fn $name() {
+                if let Some(store) = super::postgres_store(stringify!($name)) {
+                    super::$module::$name(&store);
+                }
+            })*
+        }
     };
+}
+
+/// A project of its own for a test, all in one database.
+#[cfg(feature = "postgres")]
+fn postgres_store(name: &str) -> Option<midrail_store::PostgresStore> {
+    use midrail_store::{PostgresOptions, PostgresStore};
+    static HOME: std::sync::OnceLock<PostgresStore> = std::sync::OnceLock::new();
+    let url = postgres_server::url()?;
+    let home = HOME.get_or_init(|| PostgresStore::connect(&PostgresOptions::new(url)).unwrap());
+    Some(home.project(&postgres_server::unique(name)))
 }
 
 contract! {

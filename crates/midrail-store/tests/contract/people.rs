@@ -83,6 +83,11 @@ pub(crate) fn approvals_are_found_by_what_they_are(store: &dyn Store) {
     // A page holds so many of those that fit, not of those that were looked at.
     assert_eq!(ids(ApprovalFilter { urgency: Some(Urgency::Normal), limit: Some(1), ..all() }), "b");
     assert_eq!(ids(ApprovalFilter { limit: Some(0), ..all() }), "");
+    // Pages go on after the last of the one before, also between requests of one moment.
+    let after = |seconds: i64, id: &str| Some((at(seconds), id.to_owned()));
+    assert_eq!(ids(ApprovalFilter { after: after(3, "c"), ..all() }), "ba");
+    assert_eq!(ids(ApprovalFilter { after: after(3, "cc"), limit: Some(2), ..all() }), "cb");
+    assert_eq!(ids(ApprovalFilter { after: after(1, "a"), ..all() }), "");
     let narrow = ApprovalFilter {
         state: Some(ApprovalState::Pending),
         session: Some("s".to_owned()),
@@ -91,6 +96,7 @@ pub(crate) fn approvals_are_found_by_what_they_are(store: &dyn Store) {
         requested_by: Some("agent-1".to_owned()),
         created_after: Some(at(3)),
         needs_review: true,
+        after: Some((at(5), String::new())),
         limit: Some(5),
     };
     assert_eq!(ids(narrow), "d");
