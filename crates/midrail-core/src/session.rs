@@ -104,7 +104,7 @@ pub(crate) fn key_part(id: &str) -> Cow<'_, str> {
 }
 
 /// A whole session as one value, to be kept and put back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Snapshot {
     /// The session it was taken of.
     pub session: String,

@@ -2,7 +2,7 @@
 //! not fit is an error that says where and what.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, Read};
 
@@ -58,6 +58,12 @@ pub enum WireError {
     /// It is of a kind that the engine makes itself.
     #[error("events of the kind `{0}` are made by the engine itself, and come in by no door")]
     OwnKind(EventKind),
+    /// It says something that the wire has no word for.
+    #[error("unknown field `{field}`")]
+    Unknown {
+        /// The field, with where it stands.
+        field: String,
+    },
     /// It is nested deeper than can be recorded.
     #[error("the event is nested more than {} levels deep", Event::MAX_DEPTH)]
     TooDeep,
@@ -107,6 +113,34 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
         }
         _ => Ok(event),
     }
+}
+
+/// One event from its bytes, of which every field is known. Whoever speaks this wire on purpose learns of a slip.
+pub fn decode_strictly(bytes: &[u8]) -> Result<Event, WireError> {
+    let event = decode(bytes)?;
+    match unknown(&event) {
+        Some(field) => {
+            let field = field.chars().take(60).collect();
+            Err(WireError::Unknown { field })
+        }
+        None => Ok(event),
+    }
+}
+
+/// The first field of an event that is none of the wire's.
+fn unknown(event: &Event) -> Option<String> {
+    fn first(place: &str, extra: &BTreeMap<String, Value>) -> Option<String> {
+        extra.keys().next().map(|name| format!("{place}{name}"))
+    }
+    first("", &event.extra)
+        .or_else(|| first("agent.", &event.agent.as_ref()?.extra))
+        .or_else(|| first("task.", &event.task.as_ref()?.extra))
+        .or_else(|| first("usage.", &event.usage.as_ref()?.extra))
+        .or_else(|| first("tool.", &event.tool.as_ref()?.extra))
+        .or_else(|| first("result.", &event.result.as_ref()?.extra))
+        .or_else(|| first("handoff.", &event.handoff.as_ref()?.extra))
+        .or_else(|| first("error.", &event.error.as_ref()?.extra))
+        .or_else(|| first("host.", &event.host.as_ref()?.extra))
 }
 
 /// One JSON object from its bytes, as hosts send it.

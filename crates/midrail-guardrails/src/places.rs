@@ -1,5 +1,7 @@
 //! Where the files of an action lie: in the sandbox, in a temporary folder, or among those that a list names.
 
+use std::borrow::Cow;
+
 use midrail_core::glob;
 
 /// Folders whose content nobody misses.
@@ -37,18 +39,29 @@ pub(crate) fn is_nobodys(place: &str) -> bool {
 /// Whether a place fits a pattern. A pattern without `/` speaks of files of that name in every folder, one that begins
 /// with `~/` of the home folder however it is spelt. On some disks `.ENV` is `.env`, so that case does not count.
 pub(crate) fn fits(pattern: &str, place: &str) -> bool {
-    let (pattern, place) = (pattern.to_lowercase(), place.to_lowercase());
-    let name = place.rsplit('/').next().unwrap_or(&place);
+    fits_lowercase(pattern, &lowercase(place))
+}
+
+/// The same for a place in lowercase, for those who have many patterns.
+pub(crate) fn fits_lowercase(pattern: &str, place: &str) -> bool {
+    let name = place.rsplit('/').next().unwrap_or(place);
+    if ends_otherwise(pattern, place) && !has_wildcard(name) {
+        return false;
+    }
+    let pattern = lowercase(pattern);
+    if lacks_a_part(&pattern, place) && !has_wildcard(name) {
+        return false;
+    }
     if !pattern.contains('/') {
         return fits_name(&pattern, name);
     }
     let pattern = match pattern.strip_prefix("~/") {
-        Some(below) if !place.starts_with("~/") => format!("**/{below}"),
+        Some(below) if !place.starts_with("~/") => Cow::Owned(format!("**/{below}")),
         _ => pattern,
     };
     // A folder goes with all that is in it.
     let folder = pattern.strip_suffix("/**").unwrap_or(&pattern);
-    if glob::path_matches(&pattern, &place) || glob::path_matches(folder, &place) {
+    if glob::path_matches(&pattern, place) || glob::path_matches(folder, place) {
         return true;
     }
     // A wildcard of a command line in the last part: `.ssh/id_*`.
@@ -60,9 +73,29 @@ pub(crate) fn fits(pattern: &str, place: &str) -> bool {
     folder_fits && could_be(name, last)
 }
 
-/// Whether a place that is no wildcard fits a pattern.
-pub(crate) fn is_exactly(pattern: &str, place: &str) -> bool {
-    !has_wildcard(place) && fits(pattern, place)
+/// The text in lowercase. Most is so already.
+pub(crate) fn lowercase(text: &str) -> Cow<'_, str> {
+    let is_so = text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    if is_so { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) }
+}
+
+/// Whether a place cannot fit a pattern, as a quick look at their ends tells. A list has dozens of patterns, and a place
+/// fits none of them most of the time.
+fn ends_otherwise(pattern: &str, place: &str) -> bool {
+    match pattern.bytes().last() {
+        Some(b'*' | b'?' | b']' | b'}') | None => false,
+        Some(end) => end.is_ascii() && place.bytes().last() != Some(end.to_ascii_lowercase()),
+    }
+}
+
+/// Whether a place cannot fit a pattern because a part of it that has no wildcard is not there.
+fn lacks_a_part(pattern: &str, place: &str) -> bool {
+    if pattern.bytes().any(|byte| matches!(byte, b'[' | b'{' | b'\\')) {
+        return false;
+    }
+    let is_spelt_out = |part: &str| !part.bytes().any(|byte| matches!(byte, b'*' | b'?'));
+    // The home folder has many names.
+    pattern.split('/').any(|part| part != "~" && is_spelt_out(part) && !place.contains(part))
 }
 
 /// The same for what must not be hit at all: a wildcard counts where two of its characters are spelt out.
@@ -97,8 +130,9 @@ fn fits_name(pattern: &str, name: &str) -> bool {
     glob::path_matches(pattern, name) || (has_wildcard(name) && could_be(name, pattern))
 }
 
-fn has_wildcard(name: &str) -> bool {
-    name.contains(['*', '?', '['])
+/// Whether a name has a wildcard of a command line.
+pub(crate) fn has_wildcard(name: &str) -> bool {
+    name.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
 /// Whether a wildcard of a command line is aimed at files that a pattern names: it fits an example of them, and at
@@ -133,6 +167,99 @@ mod tests {
         );
         assert!(!fits(".env", "*") && !fits("secrets.json", "*.json") && !fits(".env", ".*"));
         assert!(fits("~/.ssh/id_*", "/home/me/.ssh/id_*"));
+    }
+
+    #[test]
+    fn quick_look_passes_over_nothing_that_fits() {
+        let patterns = [
+            ".env",
+            "*.pem",
+            "client_secret*.json",
+            "**/.ssh/**",
+            "/etc/shadow",
+            "/etc/sudoers.d/**",
+            "~/.ssh/**",
+            "~/.netrc",
+            "**/.config/gh/hosts.yml",
+            "**/testdata/**/*.pem",
+            ".git/**",
+            ".git",
+            "a/",
+            "*",
+            "**",
+            "",
+            "[ab].key",
+            "{x,y/z}.pem",
+            "**/{a/lit/b,c}/d",
+            "\\*.pem",
+            "ÄRGER/*.Key",
+            "?.key",
+            "x?",
+            "**/café/**",
+        ];
+        let places = [
+            ".env",
+            "A/.ENV",
+            "x.pem",
+            "a/b/X.PEM",
+            "pem",
+            "client_secret_1.json",
+            ".ssh",
+            ".ssh/id",
+            "/home/me/.ssh/id",
+            "~/.ssh/id",
+            "/etc/shadow",
+            "etc/shadow",
+            "/etc/sudoers.d",
+            "/etc/sudoers.d/x",
+            "~/.netrc",
+            "/root2/.netrc",
+            "~/.config/gh/hosts.yml",
+            "testdata/a/b.pem",
+            "testdata/b.pem",
+            ".git",
+            "a/.git",
+            ".git/config",
+            "a/",
+            "a",
+            "a.key",
+            "c.key",
+            "x.pem",
+            "y/z.pem",
+            "c/d",
+            "a/lit/b/d",
+            "lit/d",
+            "*.pem",
+            "ärger/x.key",
+            "ÄRGER/Y.KEY",
+            "xy",
+            "",
+            "/",
+            "a/CAFÉ/b",
+            "a/cafe/b",
+            "~",
+            "..",
+        ];
+        let mut fitting = 0;
+        for pattern in patterns {
+            for place in places {
+                let (low, at) = (pattern.to_lowercase(), place.to_lowercase());
+                let home = low.strip_prefix("~/").filter(|_| !at.starts_with("~/"));
+                let whole = home.map_or(low.clone(), |below| format!("**/{below}"));
+                let name = at.rsplit('/').next().unwrap();
+                let expected = match low.contains('/') {
+                    false => glob::path_matches(&low, name),
+                    true => [whole.as_str(), whole.strip_suffix("/**").unwrap_or(&whole)]
+                        .iter()
+                        .any(|pattern| glob::path_matches(pattern, &at)),
+                };
+                if !has_wildcard(name) {
+                    assert_eq!(fits(pattern, place), expected, "`{pattern}` and `{place}`");
+                    fitting += usize::from(expected);
+                }
+            }
+        }
+        assert!(fitting > 60, "{fitting}");
     }
 
     #[test]

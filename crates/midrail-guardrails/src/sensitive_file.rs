@@ -4,7 +4,7 @@ use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::places::{fits, is_exactly};
+use crate::places::{fits_lowercase, has_wildcard, lowercase};
 use crate::settings::Pattern;
 use crate::touched::touched;
 
@@ -129,10 +129,12 @@ pub const FREE_PATHS: &[&str] = &[
 
 impl SensitiveFile {
     fn objection<'s>(&'s self, name: &str, is_write: bool) -> Option<&'s str> {
-        let found =
-            |list: &'s [Pattern]| list.iter().map(|it| it.0.as_str()).find(|pattern| fits(pattern, name));
+        let name = &*lowercase(name);
+        let found = |list: &'s [Pattern]| {
+            list.iter().map(|it| it.0.as_str()).find(|pattern| fits_lowercase(pattern, name))
+        };
         // A wildcard is never free: it may mean more than the one file that is.
-        if self.except.iter().any(|it| is_exactly(&it.0, name)) {
+        if !has_wildcard(name) && self.except.iter().any(|it| fits_lowercase(&it.0, name)) {
             return None;
         }
         found(&self.paths).or_else(|| found(&self.read_only).filter(|_| is_write))

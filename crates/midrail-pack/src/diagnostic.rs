@@ -100,7 +100,7 @@ pub struct Report {
 }
 
 /// A problem in the form that `--json` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct PlainProblem {
     /// The file as the user named it.
     pub file: String,

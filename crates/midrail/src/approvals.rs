@@ -9,7 +9,7 @@ mod wait;
 
 pub use due::due_requests;
 pub use request::Ask;
-pub use rules::{policy_of_approval, policy_of_record};
+pub use rules::{policy_of_approval, policy_of_record, record_of_approval};
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{Decision, EMERGENCY_OVERRIDE, Event, Policy, Record, Severity, hex};

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use jiff::Timestamp;
-use midrail_core::{Decision, Effect, Entry, Event, EventKind, Policy, PolicyDenied, Record, hex, stream_of};
+use midrail_core::{
+    AuditRef, Decision, Effect, Entry, Event, EventKind, Policy, PolicyDenied, Record, hex, stream_of,
+};
 use midrail_pack::PolicySource;
 use midrail_store::{MemoryStore, Store, StoreError};
 use serde_json::Value;
@@ -16,6 +18,7 @@ use crate::deep::Asking;
 use crate::files::Files;
 use crate::load::Loaded;
 use crate::notices::Channels;
+use crate::once::Once;
 use crate::outside::{LateBox, MAX_LATE};
 use crate::scripts::Scripts;
 use crate::session::SessionHandle;
@@ -42,6 +45,7 @@ pub struct Engine {
     own_places: Vec<String>,
     fingerprint_key: [u8; 32],
     listeners: RwLock<Vec<Arc<Listener>>>,
+    recorders: RwLock<Vec<Arc<Recorder>>>,
     saved_revisions: Mutex<Vec<Arc<str>>>,
     /// Deliveries that are under way.
     background: Mutex<Vec<std::thread::JoinHandle<()>>>,
@@ -49,6 +53,9 @@ pub struct Engine {
 
 /// Hears of every tool call that was stopped.
 pub type Listener = dyn Fn(&PolicyDenied) + Send + Sync;
+
+/// Hears of every record, once it is written.
+type Recorder = dyn Fn(&Record, &AuditRef) + Send + Sync;
 
 #[derive(Clone)]
 struct InForce {
@@ -146,6 +153,9 @@ pub enum EngineError {
     /// Answers came faster than events that could hear them.
     #[error("{MAX_LATE} answers of this session are waiting already")]
     TooManyLate,
+    /// A key that makes an event be decided once was used for another event.
+    #[error("this key was used in this session for another event")]
+    OtherEvent,
     /// There is no approval of this name, or it is not waiting for an answer.
     #[error("{0}")]
     Approval(String),
@@ -252,6 +262,7 @@ impl EngineBuilder {
                 .collect(),
             fingerprint_key,
             listeners: RwLock::default(),
+            recorders: RwLock::default(),
             saved_revisions: Mutex::default(),
             background: Mutex::default(),
         })
@@ -286,7 +297,7 @@ impl Engine {
         if matches!(event.kind, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered) {
             return Err(EngineError::OwnKind(event.kind));
         }
-        self.decide_with(event, None)
+        self.decide_with(event, None, None)
     }
 
     /// A session, to decide events in.
@@ -430,6 +441,12 @@ impl Engine {
         self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(listener));
     }
 
+    /// Calls a function for every event that is decided here, once it is on record and before the answer leaves: for
+    /// traces and the like. It must not take long. Secrets are replaced in what it hears.
+    pub fn on_record(&self, recorder: impl Fn(&Record, &AuditRef) + Send + Sync + 'static) {
+        self.recorders.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(recorder));
+    }
+
     fn in_force(&self) -> InForce {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -439,15 +456,16 @@ impl Engine {
         &self,
         event: Event,
         restored: Option<BTreeMap<String, Value>>,
+        once: Option<&Once>,
     ) -> Result<Decision, EngineError> {
         let in_force = self.in_force();
         self.save_policy(&in_force)?;
         if restored.is_some() || stream_of(&event).is_none() {
-            return Walk::new(self, &in_force.policy, event, restored)?.run();
+            return Walk::new(self, &in_force.policy, event, restored)?.run(once);
         }
         // Chunks of one stream may come from many processes. Each is joined to what the last one left.
         for _ in 0..MAX_TRIES {
-            match Walk::new(self, &in_force.policy, event.clone(), None)?.run() {
+            match Walk::new(self, &in_force.policy, event.clone(), None)?.run(once) {
                 Err(EngineError::Contended) => continue,
                 ended => return ended,
             }
@@ -457,8 +475,7 @@ impl Engine {
 
     /// The files that the policy in force was read from.
     pub(crate) fn pack_files(&self) -> Vec<PathBuf> {
-        let source: PolicySource = serde_json::from_str(&self.in_force().source).unwrap_or_default();
-        source.0.into_iter().map(|pack| PathBuf::from(pack.path)).collect()
+        self.policy_source().0.into_iter().map(|pack| PathBuf::from(pack.path)).collect()
     }
 
     pub(crate) fn channels(&self) -> Arc<Channels> {
@@ -487,6 +504,18 @@ impl Engine {
         &self.fingerprint_key
     }
 
+    /// What the packs of the policy in force say.
+    pub fn policy_source(&self) -> PolicySource {
+        serde_json::from_str(&self.in_force().source).unwrap_or_default()
+    }
+
+    /// Keeps what the packs of the policy in force say, and tells its revision.
+    pub(crate) fn keep_policy(&self) -> Result<Arc<str>, StoreError> {
+        let in_force = self.in_force();
+        self.save_policy(&in_force)?;
+        Ok(in_force.policy.revision().clone())
+    }
+
     /// Keeps what the packs say under the revision that decides, once a process.
     fn save_policy(&self, InForce { policy, source, .. }: &InForce) -> Result<(), StoreError> {
         let revision = policy.revision();
@@ -499,7 +528,11 @@ impl Engine {
     }
 
     /// Tells the log and the listeners.
-    pub(crate) fn tell(&self, record: &Record) {
+    pub(crate) fn tell(&self, record: &Record, place: &AuditRef) {
+        let recorders = self.recorders.read().unwrap_or_else(PoisonError::into_inner).clone();
+        for recorder in recorders {
+            recorder(record, place);
+        }
         let tool = record.event.tool_name().unwrap_or("-");
         if log::log_enabled!(log::Level::Debug) {
             for said in &record.decision.verdicts {

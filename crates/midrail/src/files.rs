@@ -328,6 +328,10 @@ impl Root {
 
     /// Takes note of another spelling of the root, or of a folder below it.
     pub(crate) fn add_spelling(&mut self, folder: &str) {
+        // Most hosts spell it as it is, and the disk need not be asked again.
+        if folder == self.real || self.aliases.iter().any(|alias| alias == folder) {
+            return;
+        }
         let real_folder = real(Path::new(folder));
         let Ok(below) = real_folder.strip_prefix(&self.real) else { return };
         // What the spelling adds to the root is cut off again, so that what is left is a spelling of the root.

@@ -20,6 +20,8 @@
 
 mod administer;
 mod alerts;
+mod announced;
+mod api_keys;
 mod approvals;
 mod asynchronous;
 pub mod authoring;
@@ -33,7 +35,9 @@ mod files;
 mod hooks;
 mod limits;
 mod load;
+pub mod metrics;
 mod notices;
+mod once;
 mod outside;
 mod past;
 mod people;
@@ -53,7 +57,9 @@ mod stream;
 pub mod summary;
 mod walk;
 
-pub use approvals::{Ask, due_requests, policy_of_approval, policy_of_record};
+pub use announced::Announced;
+pub use api_keys::{ADMIN, ApiKey, KeyRight, KeyScope};
+pub use approvals::{Ask, due_requests, policy_of_approval, policy_of_record, record_of_approval};
 pub use asynchronous::Deciding;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, EngineError, Listener};
@@ -78,10 +84,12 @@ pub use midrail_pack::{self as pack, Document, Layer, PolicySource, Report};
 pub use midrail_store::{
     self as store, Approval, ApprovalState, MemoryStore, SqliteStore, Store, StoreError,
 };
+#[cfg(feature = "postgres")]
+pub use midrail_store::{PostgresOptions, PostgresStore};
 pub use past::Past;
 pub use people::Person;
 pub use permit::{CallError, Permit};
-pub use reload::{Reload, Reloader, Reloads};
+pub use reload::{Refused, Reload, Reloader, Reloads};
 pub use session::SessionHandle;
 pub use standing::{Lock, Quarantined, TaskState, TaskStatus, pauses_at};
 pub use stream::{Stream, StreamOptions, StreamStep};

@@ -10,6 +10,11 @@ use crate::engine::{Engine, EngineError};
 /// The slice that changes with the list of approvers, so that of two who want to be the first one is.
 const APPROVERS: &str = "shared/approvers";
 
+/// Where it is kept that a session was ended.
+fn signed_out_key(session: &str) -> String {
+    format!("shared/signed_out/{session}")
+}
+
 /// Someone who answers requests. There is none unless a key was shown, or a program vouches for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
@@ -115,7 +120,7 @@ impl Engine {
     }
 
     /// Whether somebody may say who answers, and the version of the list that this was judged by.
-    fn may_change_approvers(&self, by: Option<&Person>) -> Result<u64, EngineError> {
+    pub(crate) fn may_change_approvers(&self, by: Option<&Person>) -> Result<u64, EngineError> {
         let version = self.approvers_version()?;
         let refused = |why: String| Err(EngineError::Approval(why));
         let all = self.store().approvers()?;
@@ -140,6 +145,20 @@ impl Engine {
     fn approvers_version(&self) -> Result<u64, EngineError> {
         let slices = self.store().load(NO_SESSION, &[APPROVERS])?;
         Ok(slices.into_iter().next().unwrap_or_default().version)
+    }
+
+    /// Ends a session in which a person was known without showing their key, wherever it is shown from now on.
+    pub fn sign_out(&self, by: &Person, session: &str) -> Result<(), EngineError> {
+        let record = self.administered(Act::of("signed_out").with("by", by.name()))?;
+        let mut commit = Commit::new(&record);
+        commit.changes.set(&*signed_out_key(session), true);
+        self.commit(&commit)
+    }
+
+    /// Whether a session was ended by [`Engine::sign_out`].
+    pub fn is_signed_out(&self, session: &str) -> Result<bool, EngineError> {
+        let slices = self.store().load(NO_SESSION, &[&signed_out_key(session)])?;
+        Ok(slices.into_iter().any(|slice| slice.value.is_some()))
     }
 
     /// The person of a name, if this is their key. A wrong key is counted and logged.

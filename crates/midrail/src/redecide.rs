@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 const MAX_ROUNDS: usize = 8;
 
 /// A part of a decision that came out otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Change {
     /// The field.
     pub field: &'static str,

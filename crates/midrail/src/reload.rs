@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use midrail_pack::Report;
+use midrail_pack::diagnostic::PlainProblem;
+
 use crate::engine::Engine;
 use crate::load::{Load, LoadError, Loaded, Mark};
 
@@ -39,6 +42,15 @@ pub struct Reloads {
     pub last_error: Option<String>,
 }
 
+/// Why packs that were read again at once are not in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The reason, in words.
+    pub why: String,
+    /// What is wrong, each at its place, where it can be told.
+    pub problems: Vec<PlainProblem>,
+}
+
 /// Watches the files of an engine's policy, on a thread of its own, until it is dropped or the engine is gone. It also
 /// sees to requests that time has changed.
 ///
@@ -57,6 +69,8 @@ pub struct Reloads {
 /// ```
 pub struct Reloader {
     reloads: Arc<Mutex<Reloads>>,
+    watch: Arc<Mutex<Watch>>,
+    engine: Weak<Engine>,
     /// The thread ends when this goes.
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -73,8 +87,9 @@ impl Reloader {
     ) -> io::Result<Self> {
         let reloads = Arc::new(Mutex::new(Reloads::default()));
         let (stop, stopped) = mpsc::channel();
-        let mut watch = Watch { load, mark, pending: None };
-        let (engine, counts) = (Arc::downgrade(engine), reloads.clone());
+        let watch = Arc::new(Mutex::new(Watch { load, mark, pending: None, files: engine.pack_files() }));
+        let (engine, counts, looking) = (Arc::downgrade(engine), reloads.clone(), watch.clone());
+        let own = engine.clone();
         let thread = thread::Builder::new().name("midrail-reload".to_owned()).spawn(move || {
             let mut looks = 0_usize;
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
@@ -82,7 +97,8 @@ impl Reloader {
                 if looks.is_multiple_of(LOOKS) {
                     settle(&engine);
                 }
-                match watch.look(&engine, &counts) {
+                let look = looking.lock().unwrap_or_else(PoisonError::into_inner).look(&engine, &counts);
+                match look {
                     Look::EngineGone => return,
                     Look::Nothing => {}
                     Look::Changed(reload) => {
@@ -92,7 +108,15 @@ impl Reloader {
                 }
             }
         })?;
-        Ok(Reloader { reloads, stop: Some(stop), thread: Some(thread) })
+        Ok(Reloader { reloads, watch, engine: own, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Reads the files now, whether or not they seem to have changed, and puts their policy in force. The listener hears
+    /// nothing of it: whoever asks does. `Ok(None)`: it is in force already.
+    pub fn reload_now(&self) -> Result<Option<Arc<str>>, Refused> {
+        let Some(engine) = self.engine.upgrade() else { return Ok(None) };
+        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        watch.read_now(&engine, &self.reloads)
     }
 
     /// What came of all changes so far.
@@ -118,10 +142,10 @@ enum Look {
 }
 
 /// A file of the policy in force that is not there any more, so that what it says would not hold any longer.
-fn gone(engine: &Engine, loaded: &Loaded) -> Option<PathBuf> {
+fn gone(files: &[PathBuf], loaded: &Loaded) -> Option<PathBuf> {
     let is_still_read = |file: &PathBuf| loaded.source.0.iter().any(|pack| Path::new(&pack.path) == file);
     let is_file = |file: &PathBuf| file.is_absolute() || file.components().count() > 1;
-    engine.pack_files().into_iter().find(|file| is_file(file) && !is_still_read(file) && !file.exists())
+    files.iter().find(|file| is_file(file) && !is_still_read(file) && !file.exists()).cloned()
 }
 
 /// The files, as they were when they were last read.
@@ -130,6 +154,8 @@ struct Watch {
     mark: Mark,
     /// Another state of them, seen once.
     pending: Option<Mark>,
+    /// The files of the policy that was last read here. The one in force may be another instance's.
+    files: Vec<PathBuf>,
 }
 
 impl Watch {
@@ -138,40 +164,88 @@ impl Watch {
         let Some(engine) = engine.upgrade() else { return Look::EngineGone };
         let outcome = match catch_unwind(AssertUnwindSafe(|| self.changed())) {
             Ok(None) => return Look::Nothing,
-            Ok(Some(Ok(loaded))) => match gone(&engine, &loaded) {
-                None => Ok(loaded),
-                Some(file) => Err(format!(
-                    "`{}` is gone, and without it less would be enforced\nhelp: put it back, or start anew",
-                    file.display()
-                )),
-            },
-            Ok(Some(Err(error))) => Err(match error.help() {
+            Ok(Some(loaded)) => self.judged(loaded),
+            Err(_) => Err(failed()),
+        };
+        match self.put_in_force(&engine, counts, outcome) {
+            Ok(None) => Look::Nothing,
+            Ok(Some(revision)) => Look::Changed(Reload::Applied(revision)),
+            Err(refused) => Look::Changed(Reload::Refused(refused.why)),
+        }
+    }
+
+    /// Reads the files, however they are, and puts their policy in force.
+    fn read_now(&mut self, engine: &Engine, counts: &Mutex<Reloads>) -> Result<Option<Arc<str>>, Refused> {
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            let (loaded, mark) = self.load.load_and_mark();
+            (mark, loaded.and_then(with_scripts))
+        }));
+        let outcome = match read {
+            Ok((mark, loaded)) => {
+                (self.mark, self.pending) = (mark, None);
+                self.judged(loaded)
+            }
+            Err(_) => Err(failed()),
+        };
+        self.put_in_force(engine, counts, outcome)
+    }
+
+    /// What was read, if it may take the place of what is in force.
+    fn judged(&self, loaded: Result<Loaded, LoadError>) -> Result<Loaded, Refused> {
+        let loaded = loaded.map_err(|error| {
+            let why = match error.help() {
                 Some(help) => format!("{error}\nhelp: {help}"),
                 None => error.to_string(),
+            };
+            let problems = match &error {
+                LoadError::Problems(reports) => reports.iter().flat_map(Report::plain).collect(),
+                _ => Vec::new(),
+            };
+            Refused { why, problems }
+        })?;
+        match gone(&self.files, &loaded) {
+            None => Ok(loaded),
+            Some(file) => Err(Refused {
+                why: format!(
+                    "`{}` is gone, and without it less would be enforced\nhelp: put it back, or start anew",
+                    file.display()
+                ),
+                problems: Vec::new(),
             }),
-            Err(_) => Err("reading them failed in a way that it should not".to_owned()),
-        };
+        }
+    }
+
+    fn put_in_force(
+        &mut self,
+        engine: &Engine,
+        counts: &Mutex<Reloads>,
+        outcome: Result<Loaded, Refused>,
+    ) -> Result<Option<Arc<str>>, Refused> {
         let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
         match outcome {
             Ok(loaded) => {
                 counts.last_error = None;
+                self.files = loaded.source.0.iter().map(|pack| PathBuf::from(&pack.path)).collect();
                 let before = engine.policy().revision().clone();
                 engine.reload(loaded.policy, &loaded.source);
                 let revision = engine.policy().revision().clone();
                 if before == revision {
-                    return Look::Nothing;
+                    return Ok(None);
                 }
                 counts.applied += 1;
-                count(&engine, "reloads_applied");
+                count(engine, "reloads_applied");
                 log::info!("the packs changed; the policy {revision} is in force");
-                Look::Changed(Reload::Applied(revision))
+                Ok(Some(revision))
             }
-            Err(why) => {
+            Err(refused) => {
                 counts.refused += 1;
-                count(&engine, "reloads_refused");
-                counts.last_error = Some(why.clone());
-                log::error!("the packs changed and cannot be used; the policy in force stays: {why}");
-                Look::Changed(Reload::Refused(why))
+                count(engine, "reloads_refused");
+                counts.last_error = Some(refused.why.clone());
+                log::error!(
+                    "the packs changed and cannot be used; the policy in force stays: {}",
+                    refused.why
+                );
+                Err(refused)
             }
         }
     }
@@ -190,11 +264,7 @@ impl Watch {
         // Whatever comes of it, the same files are not read again.
         self.mark = now.clone();
         let (loaded, mark) = self.load.load_and_mark();
-        // A script that does not even load would block everything: what is in force stays.
-        let loaded = loaded.and_then(|loaded| match loaded.script_problems(false) {
-            problems if problems.is_empty() => Ok(loaded),
-            problems => Err(LoadError::Problems(problems)),
-        });
+        let loaded = loaded.and_then(with_scripts);
         let is_at_rest = self.load.mark_as(&mark) == mark && self.load.mark_as(&now) == now;
         self.mark = mark;
         if is_at_rest {
@@ -205,6 +275,18 @@ impl Watch {
         self.mark = Mark::default();
         None
     }
+}
+
+/// A script that does not even load would block everything: what is in force stays.
+fn with_scripts(loaded: Loaded) -> Result<Loaded, LoadError> {
+    match loaded.script_problems(false) {
+        problems if problems.is_empty() => Ok(loaded),
+        problems => Err(LoadError::Problems(problems)),
+    }
+}
+
+fn failed() -> Refused {
+    Refused { why: "reading them failed in a way that it should not".to_owned(), problems: Vec::new() }
 }
 
 /// Puts on record what has become of requests that nobody answered. What fails is seen to by the next decision.
@@ -250,7 +332,8 @@ mod tests {
             let load = Load { packs: packs(folder.path()), ..Load::default() };
             let Loaded { policy, source, mark, .. } = load.load().unwrap();
             let engine = Arc::new(Engine::builder(policy, &source).build().unwrap());
-            World { folder, engine, watch: Watch { load, mark, pending: None }, counts: Mutex::default() }
+            let watch = Watch { load, mark, pending: None, files: engine.pack_files() };
+            World { folder, engine, watch, counts: Mutex::default() }
         }
 
         fn write(&self, name: &str, text: &str) {
@@ -311,6 +394,22 @@ mod tests {
         assert!(matches!(world.settle(), Some(Reload::Applied(_))));
         let counters = world.engine.store().counters().unwrap();
         assert_eq!((counters["reloads_refused"], counters["reloads_applied"]), (1, 1));
+    }
+
+    #[test]
+    fn packs_can_be_read_at_once() {
+        let mut world = World::of(NO_X);
+        let engine = world.engine.clone();
+        assert_eq!(world.watch.read_now(&engine, &world.counts), Ok(None));
+        world.write("p.yaml", "pack: p\nguardrail: []\n");
+        let refused = world.watch.read_now(&engine, &world.counts).unwrap_err();
+        assert_eq!((refused.problems[0].line, refused.problems[0].column), (2, 1));
+        assert_eq!(world.effect("x"), Effect::Block);
+        world.write("p.yaml", NO_Y);
+        assert!(world.watch.read_now(&engine, &world.counts).unwrap().is_some());
+        assert_eq!((world.effect("x"), world.effect("y")), (Effect::Allow, Effect::Block));
+        assert_eq!((world.look(), world.look()), (None, None));
+        assert_eq!(world.counts(), Reloads { applied: 1, refused: 1, last_error: None });
     }
 
     #[test]
@@ -377,7 +476,7 @@ mod tests {
         let load = Load { packs: vec![path.clone()], ..Load::default() };
         let mark = load.load().unwrap().mark;
         fs::write(&path, NO_Y).unwrap();
-        let mut watch = Watch { load, mark, pending: None };
+        let mut watch = Watch { load, mark, pending: None, files: Vec::new() };
         assert!(watch.changed().is_none());
         assert!(watch.changed().unwrap().is_ok());
     }

@@ -217,7 +217,7 @@ impl SessionHandle {
         let kept = now.into_iter().filter(|(key, _)| stays(key));
         let old = snapshot.slices.clone().into_iter().filter(|(key, _)| !stays(key));
         let event = self.filled(Event::new(EventKind::Restored));
-        self.engine.decide_with(event, Some(old.chain(kept).collect()))
+        self.engine.decide_with(event, Some(old.chain(kept).collect()), None)
     }
 
     fn filled(&self, mut event: Event) -> Event {

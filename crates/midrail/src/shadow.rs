@@ -18,10 +18,12 @@ pub struct ShadowQuery {
     pub guardrail: Option<String>,
     /// Examples of each guardrail, the latest ones.
     pub examples: usize,
+    /// Looks at the latest records, and at no more pages than it takes for so many decisions. `None`: at all.
+    pub at_most: Option<u64>,
 }
 
 /// What guardrails in shadow mode would have done.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, schemars::JsonSchema)]
 pub struct ShadowReport {
     /// Decisions that were looked at.
     pub decisions: u64,
@@ -32,7 +34,7 @@ pub struct ShadowReport {
 }
 
 /// What one guardrail in shadow mode would have done.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, schemars::JsonSchema)]
 pub struct Shadowed {
     /// The guardrail.
     pub guardrail: String,
@@ -60,11 +62,12 @@ impl Shadowed {
 }
 
 /// Something that would have been stopped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ShadowExample {
     /// The number of the audit record.
     pub seq: u64,
     /// When.
+    #[schemars(with = "String")]
     pub time: Timestamp,
     /// In which session.
     pub session: String,
@@ -126,6 +129,9 @@ pub fn shadow_report(
             }
         }
         progress(report.decisions);
+        if query.at_most.is_some_and(|most| report.decisions >= most) {
+            break;
+        }
     }
     report.guardrails = found
         .into_iter()

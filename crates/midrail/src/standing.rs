@@ -19,7 +19,7 @@ use crate::people::Person;
 pub use pause::pauses_at;
 
 /// An agent that is kept from further work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Quarantined {
     /// The agent, or `session:ID` where it has no name.
     pub actor: String,
@@ -31,7 +31,7 @@ pub struct Quarantined {
 }
 
 /// A file that somebody has locked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Lock {
     /// The file, absolute.
     #[serde(default)]
@@ -53,7 +53,7 @@ pub struct Lock {
 }
 
 /// How far a task has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// It has not begun.
@@ -103,7 +103,7 @@ impl TaskStatus {
 }
 
 /// A task and how far it has come.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TaskState {
     /// Its id.
     pub task: String,
@@ -282,7 +282,9 @@ impl Engine {
                 status.word()
             )));
         }
-        let act = Act::of("task_set").with("task", task).with("status", status.word()).with("by", by);
+        // An event has a task of its own, so it is told as one: the record has to be read again.
+        let act = Act::of("task_set").with("task", json!({"id": task}));
+        let act = act.with("status", status.word()).with("by", by);
         let record = self.administered(act)?;
         let message = format!("the task `{task}` is {} now, says {by}", status.word());
         let mut commit = Commit {

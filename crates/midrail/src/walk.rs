@@ -25,6 +25,7 @@ use crate::engine::{Engine, EngineError, MAX_ROUNDS, MAX_TRIES, unique_id};
 use crate::files::Root;
 use crate::hooks::Occasion;
 use crate::notices;
+use crate::once::Once;
 use crate::outside::{Belated, Matter};
 use crate::past::GONE;
 
@@ -46,7 +47,7 @@ pub fn beginning_of(store: &dyn Store, event: &Event) -> Result<Option<Timestamp
 }
 
 /// The session of an event. Events of no session are those of the folder that they come from.
-fn session_of(event: &Event) -> String {
+pub(crate) fn session_of(event: &Event) -> String {
     match (&event.session, &event.cwd) {
         (Some(session), _) => session.clone(),
         (None, Some(cwd)) => format!("default:{cwd}"),
@@ -76,8 +77,8 @@ pub(crate) struct Walk<'e> {
 
 /// A text looked through for secrets: where they are, and what replaces them.
 struct Searched {
-    /// The event as it is recorded.
-    masked: Event,
+    /// The event as it is recorded, where that is not as it came.
+    masked: Option<Event>,
     findings: Vec<Finding>,
     /// Where the tags of the findings stand in the masked event.
     tags: Vec<Finding>,
@@ -85,17 +86,12 @@ struct Searched {
 }
 
 impl Searched {
-    fn of(event: &Event, value: Value, key: &[u8]) -> Result<Self, EngineError> {
-        Searched::of_chunk(event, value, None, key)
+    fn of(value: Value, key: &[u8]) -> Result<Self, EngineError> {
+        Searched::of_chunk(value, None, key)
     }
 
     /// The same, where the secrets of the text are known from its stream.
-    fn of_chunk(
-        event: &Event,
-        mut value: Value,
-        joined: Option<&Joined>,
-        key: &[u8],
-    ) -> Result<Self, EngineError> {
+    fn of_chunk(mut value: Value, joined: Option<&Joined>, key: &[u8]) -> Result<Self, EngineError> {
         let findings = match joined {
             Some(joined) => {
                 let text = value.as_object_mut().and_then(|event| event.remove("text"));
@@ -110,10 +106,16 @@ impl Searched {
         };
         let mask = Mask::of(&value, &findings);
         if findings.is_empty() {
-            return Ok(Searched { masked: event.clone(), findings, tags: Vec::new(), mask });
+            return Ok(Searched { masked: None, findings, tags: Vec::new(), mask });
         }
         let tags = secrets::mask(&mut value, &findings);
-        Ok(Searched { masked: serde_json::from_value(mask.value(value))?, findings, tags, mask })
+        let masked = Some(serde_json::from_value(mask.value(value))?);
+        Ok(Searched { masked, findings, tags, mask })
+    }
+
+    /// The event that was searched, as it is recorded.
+    fn masked<'s>(&'s self, event: &'s Event) -> &'s Event {
+        self.masked.as_ref().unwrap_or(event)
     }
 }
 
@@ -126,7 +128,7 @@ fn join(
     name: &str,
 ) -> Result<Joined, EngineError> {
     let key = engine.fingerprint_key();
-    let session = around.masked.session.as_deref().unwrap_or_default();
+    let session = around.masked(event).session.as_deref().unwrap_or_default();
     let name = if around.mask.is_empty() { name.to_owned() } else { around.mask.key(name, key) };
     let slice = engine.store().load(session, &[&name])?.into_iter().next().unwrap_or_default();
     Joined::new(event, policy, key, &around.mask, (format!("{session}\n{name}"), name), slice)
@@ -168,24 +170,28 @@ impl<'e> Walk<'e> {
             if let Some(around) = value.as_object_mut() {
                 around.remove("text");
             }
-            let around = Searched::of(&event, value, engine.fingerprint_key())?;
+            let around = Searched::of(value, engine.fingerprint_key())?;
             let chunk = join(engine, policy, &event, &around, &name)?;
             event.text = Some(chunk.text.clone());
             value = serde_json::to_value(&event)?;
             joined = Some(chunk);
         }
-        let searched = Searched::of_chunk(&event, value, joined.as_ref(), engine.fingerprint_key())?;
-        let session = searched.masked.session.clone().unwrap_or_default();
+        let searched = Searched::of_chunk(value, joined.as_ref(), engine.fingerprint_key())?;
+        let session = searched.masked(&event).session.clone().unwrap_or_default();
         let (dear, hooked, belated) = (Mutex::default(), Mutex::default(), Mutex::default());
         Ok(Walk { engine, policy, now, event, searched, session, restored, dear, joined, hooked, belated })
     }
 
     /// Walks until the decision is on record. Others may change the session meanwhile: then everything that was known
     /// is looked at again.
-    pub(crate) fn run(&self) -> Result<Decision, EngineError> {
+    pub(crate) fn run(&self, once: Option<&Once>) -> Result<Decision, EngineError> {
         self.engine.settle_requests(Some(&self.session))?;
         let mut salt = None;
         for _ in 0..MAX_TRIES {
+            let before = once.map(|once| once.decided(&**self.engine.store(), &self.session));
+            if let Some(decision) = before.transpose()?.flatten() {
+                return Ok(decision);
+            }
             let mut known = Known { session: Session::new(&*self.session), ..Known::default() };
             known.facts.request_salt.clone_from(&salt);
             if let Some(joined) = &self.joined {
@@ -200,7 +206,7 @@ impl<'e> Walk<'e> {
             let mut read: Vec<(String, u64)> = if self.restored.is_some() {
                 Vec::new()
             } else {
-                known.versions.clone().into_iter().collect()
+                std::mem::take(&mut known.versions).into_iter().collect()
             };
             let content = decision.content.clone();
             let mut record = self.record(decision, known)?;
@@ -219,9 +225,13 @@ impl<'e> Walk<'e> {
                 &record,
             )?;
             let notices = notices::of(&record, &approvals);
+            let mut changes = record.decision.changes.clone();
+            if let Some(once) = once {
+                once.write(&mut read, &mut changes);
+            }
             let commit = Commit {
                 read,
-                changes: record.decision.changes.clone(),
+                changes,
                 replace_all: self.restored.clone(),
                 approvals,
                 notices,
@@ -229,7 +239,7 @@ impl<'e> Walk<'e> {
             };
             match self.engine.store().commit(&commit) {
                 Ok(place) => {
-                    self.engine.tell(&record);
+                    self.engine.tell(&record, &place);
                     self.engine.tell_others(&commit.notices);
                     self.engine.alert_on(&record);
                     self.settle_outside(&record);
@@ -447,7 +457,7 @@ impl<'e> Walk<'e> {
         Matter {
             engine: self.engine,
             policy: self.policy,
-            event: &self.searched.masked,
+            event: self.searched.masked(&self.event),
             session: &self.session,
             root: known.facts.root.as_deref(),
         }
@@ -516,9 +526,7 @@ impl<'e> Walk<'e> {
         let requests = std::mem::take(&mut decision.requests);
         // Where scripts replaced the result, everyone else looked at what they left.
         let rewritten = match &known.rewritten {
-            Some(event) => {
-                Some(Searched::of(event, serde_json::to_value(event)?, self.engine.fingerprint_key())?)
-            }
+            Some(event) => Some(Searched::of(serde_json::to_value(event)?, self.engine.fingerprint_key())?),
             None => None,
         };
         let searched = rewritten.as_ref().unwrap_or(&self.searched);
@@ -535,7 +543,7 @@ impl<'e> Walk<'e> {
                 (Fact::Hook(HookEnd { answer: HookAnswer::Replace { result, .. }, .. }), Some(event))
                     if content(event) == Some(result) =>
                 {
-                    *result = content(&searched.masked).cloned().unwrap_or_default();
+                    *result = content(searched.masked(event)).cloned().unwrap_or_default();
                 }
                 _ => {}
             }
@@ -547,11 +555,13 @@ impl<'e> Walk<'e> {
             .filter(|mask| !mask.is_empty())
             .collect();
         let hidden = |value: Value| masks.iter().fold(value, |value, mask| mask.value(value));
-        let denied = PolicyDenied::of(&self.event, &decision, &self.session, self.now, unique_id());
+        // Most decisions stop nothing, and need no name for it.
+        let id = if decision.effect >= Effect::Block { unique_id() } else { String::new() };
+        let denied = PolicyDenied::of(&self.event, &decision, &self.session, self.now, id);
         let mut record = Record {
             time: self.now,
             session: self.session.clone(),
-            event: self.searched.masked.clone(),
+            event: self.searched.masked(&self.event).clone(),
             slices: known.session.slices,
             facts,
             decision,

@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use midrail_core::{Policy, Record};
 use midrail_pack::PolicySource;
-use midrail_store::{Approval, Filter, Store, StoreError};
+use midrail_store::{Approval, Entry, Filter, Store, StoreError};
 
 use crate::redecide::recorded_policy;
 
@@ -20,8 +20,16 @@ pub fn policy_of_approval(
     store: &dyn Store,
     approval: &Approval,
 ) -> Result<Option<(Policy, PolicySource)>, StoreError> {
+    match record_of_approval(store, approval)?.map(|entry| entry.record()) {
+        Some(Ok(record)) => of(store, &record),
+        _ => Ok(None),
+    }
+}
+
+/// The record that a request was made for. `None`: it cannot be told.
+pub fn record_of_approval(store: &dyn Store, approval: &Approval) -> Result<Option<Entry>, StoreError> {
     if let Some(seq) = approval.seq {
-        return policy_of_record(store, seq);
+        return store.entry(seq);
     }
     // An escalation is asked for by the record of its own moment.
     let filter = Filter {
@@ -34,7 +42,7 @@ pub fn policy_of_approval(
         let Ok(record) = entry.record() else { continue };
         let is_asked_by = record.decision.verdicts.iter().any(|said| *said.guardrail == *approval.guardrail);
         if record.time == approval.created && is_asked_by {
-            return of(store, &record);
+            return Ok(Some(entry));
         }
     }
     Ok(None)

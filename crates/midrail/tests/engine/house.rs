@@ -16,6 +16,7 @@ const HOUSE: &[&str] = &[
     "midrail-store",
     "midrail",
     "midrail-doors",
+    "midrail-service",
     "midrail-cli",
 ];
 
@@ -86,14 +87,23 @@ fn the_pure_crates_stand_behind_the_fence() {
 }
 
 #[test]
-fn every_crate_takes_the_common_lints_and_no_async_runtime() {
+fn every_crate_takes_the_common_lints_and_two_know_an_async_runtime() {
     for name in HOUSE {
         assert!(manifest(name).contains("[lints]\nworkspace = true"), "{name} has lints of its own");
     }
-    let lock = fs::read_to_string(repository().join("Cargo.lock")).unwrap();
-    for runtime in ["tokio", "async-std", "smol"] {
-        assert!(!lock.contains(&format!("name = \"{runtime}\"")), "{runtime} is in the tree");
+    for name in HOUSE {
+        let manifest = manifest(name);
+        let normal = manifest.split("[dev-dependencies]").next().unwrap();
+        let knows_it = normal.contains("tokio") || normal.contains("axum");
+        assert_eq!(
+            knows_it,
+            ["midrail-store", "midrail-service"].contains(name),
+            "{name} and async runtimes"
+        );
     }
+    let optional =
+        manifest("midrail-store").lines().any(|line| line.starts_with("tokio") && line.contains("optional"));
+    assert!(optional, "the runtime of the PostgreSQL store is not optional");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use midrail::store::Filter;
 use midrail::{Effect, Engine, Person, TaskStatus};
 
 use crate::desk::{Desk, call, notices};
@@ -100,6 +101,10 @@ fn tasks_take_sensible_steps_only() {
     one.set_task("t-1", TaskStatus::Completed, "bob").unwrap();
     refused(two.set_task("t-1", TaskStatus::Active, "ada"), "is completed");
     two.set_task("t-2", TaskStatus::Suspended, "ada").unwrap();
+    for entry in one.store().entries(&Filter::default()).unwrap() {
+        let record = entry.record().unwrap();
+        assert_eq!(record.event.task.is_some(), record.event.extra["what"] == "task_set");
+    }
     let all = one.tasks().unwrap();
     let states: Vec<_> = all.iter().map(|it| (it.task.as_str(), it.status, it.by.as_deref())).collect();
     assert_eq!(

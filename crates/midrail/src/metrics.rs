@@ -1,0 +1,241 @@
+//! What guardrails did, as metrics in the text format of Prometheus, version 0.0.4.
+//!
+//! The figures come from the audit log, so that they are right however many processes decide.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use jiff::Timestamp;
+use midrail_core::{ApprovalKind, Category, Policy};
+use midrail_guardrails::page;
+use midrail_store::{
+    ApprovalFilter, ApprovalState, Approvals, Counts, DURATION_BUCKETS_US, Durations, Figures, Result,
+};
+
+/// All categories, in the order of the chain.
+const CATEGORIES: [Category; 5] =
+    [Category::Safety, Category::Compliance, Category::Budget, Category::Scope, Category::Quality];
+
+/// What became of a request to lift a guardrail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// Nobody has answered yet.
+    Pending,
+    /// It was granted.
+    Approved,
+    /// It was refused.
+    Denied,
+    /// Nobody answered in time.
+    TimedOut,
+}
+
+impl Outcome {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Pending => "pending",
+            Outcome::Approved => "approved",
+            Outcome::Denied => "denied",
+            Outcome::TimedOut => "timed_out",
+        }
+    }
+}
+
+/// Requests to lift a guardrail, by guardrail and what became of them.
+pub type Bypasses = BTreeMap<(String, Outcome), u64>;
+
+/// Requests to lift a guardrail by what became of them. The store keeps a request that nobody answered as it was, until
+/// somebody acts on it; and one that was approved and not used in time as expired.
+pub fn bypasses<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Bypasses> {
+    let mut counts = Bypasses::new();
+    for row in store.approval_counts()?.into_iter().filter(|row| row.kind == ApprovalKind::Bypass) {
+        let outcome = match row.state {
+            ApprovalState::Pending => Outcome::Pending,
+            ApprovalState::Approved | ApprovalState::Used => Outcome::Approved,
+            ApprovalState::Denied => Outcome::Denied,
+            ApprovalState::Expired => Outcome::TimedOut,
+        };
+        *counts.entry((row.guardrail, outcome)).or_default() += row.count;
+    }
+    let mut moved = |guardrail: &str, from: Outcome, to: Outcome| {
+        if let Some(count) = counts.get_mut(&(guardrail.to_owned(), from))
+            && *count > 0
+        {
+            *count -= 1;
+            *counts.entry((guardrail.to_owned(), to)).or_default() += 1;
+        }
+    };
+    let of_state = |state| {
+        let kind = Some(ApprovalKind::Bypass);
+        store.approvals(&ApprovalFilter { kind, state: Some(state), ..ApprovalFilter::default() })
+    };
+    for approval in of_state(ApprovalState::Pending)? {
+        if approval.status_at(now) == "timed out" {
+            moved(&approval.guardrail, Outcome::Pending, Outcome::TimedOut);
+        }
+    }
+    for approval in of_state(ApprovalState::Expired)?.iter().filter(|it| it.decided_by.is_some()) {
+        moved(&approval.guardrail, Outcome::TimedOut, Outcome::Approved);
+    }
+    counts.retain(|_, count| *count > 0);
+    Ok(counts)
+}
+
+/// The category of each guardrail of a policy, by id.
+pub fn categories(policy: &Policy) -> BTreeMap<String, &'static str> {
+    let entries = policy.entries().iter();
+    entries.map(|entry| (entry.spec.id.to_string(), entry.spec.category.word())).collect()
+}
+
+/// The category of a guardrail: that of the packs here, else that of the catalogue, else the one that its name tells.
+fn category(id: &str, known: &BTreeMap<String, &'static str>) -> &'static str {
+    let told = || {
+        let word = id.strip_prefix("custom-")?.split('-').next()?;
+        CATEGORIES.into_iter().map(Category::word).find(|name| *name == word)
+    };
+    let of_page = || page(id).map(|page| page.category.word());
+    known.get(id).copied().or_else(of_page).or_else(told).unwrap_or("unknown")
+}
+
+/// What there is to tell of one project.
+pub struct Measured<'a> {
+    /// Its name. `None`: there is but one, and it has none.
+    pub project: Option<&'a str>,
+    /// What its log comes to.
+    pub figures: &'a Figures,
+    /// What became of requests to lift guardrails.
+    pub bypasses: &'a Bypasses,
+    /// The category of each guardrail that is in force.
+    pub categories: &'a BTreeMap<String, &'static str>,
+}
+
+impl Measured<'_> {
+    /// Labels, after that of the project.
+    fn labels<'l>(&'l self, own: &[(&'l str, &'l str)]) -> Vec<(&'l str, &'l str)> {
+        self.project.map(|project| ("project", project)).into_iter().chain(own.iter().copied()).collect()
+    }
+}
+
+/// The metrics of guardrails, ready to be scraped.
+pub fn guardrails(projects: &[Measured<'_>]) -> String {
+    let mut out = Text::default();
+    out.head(
+        "guardrail_invocations_total",
+        "counter",
+        "How often a guardrail was asked, by what it said with consequences.",
+    );
+    for measured in projects {
+        for (id, figures) in &measured.figures.guardrails {
+            for (result, count) in results(&figures.enforced) {
+                let labels = measured.labels(&[("guardrail_id", id), ("result", result)]);
+                out.sample("guardrail_invocations_total", &labels, &count.to_string());
+            }
+        }
+    }
+    out.head("guardrail_duration_ms", "histogram", "How long a guardrail took, in milliseconds.");
+    for measured in projects {
+        for (id, figures) in &measured.figures.guardrails {
+            out.durations(
+                "guardrail_duration_ms",
+                &measured.labels(&[("guardrail_id", id)]),
+                &figures.durations,
+            );
+        }
+    }
+    out.head("guardrail_blocks_total", "counter", "How often guardrails of a category blocked.");
+    for measured in projects {
+        let mut blocks: BTreeMap<&str, u64> =
+            CATEGORIES.into_iter().map(|category| (category.word(), 0)).collect();
+        let blocked =
+            measured.figures.guardrails.iter().filter(|(_, figures)| figures.enforced.block_count > 0);
+        for (id, figures) in blocked {
+            *blocks.entry(category(id, measured.categories)).or_default() += figures.enforced.block_count;
+        }
+        for (category, count) in blocks {
+            let labels = measured.labels(&[("category", category)]);
+            out.sample("guardrail_blocks_total", &labels, &count.to_string());
+        }
+    }
+    out.head(
+        "bypass_requests_total",
+        "counter",
+        "Requests to lift a guardrail, by what became of them; pending ones have no outcome yet.",
+    );
+    for measured in projects {
+        for ((id, outcome), count) in measured.bypasses {
+            let labels = measured.labels(&[("guardrail_id", id), ("outcome", outcome.word())]);
+            out.sample("bypass_requests_total", &labels, &count.to_string());
+        }
+    }
+    out.0
+}
+
+fn results(counts: &Counts) -> [(&'static str, u64); 6] {
+    [
+        ("pass", counts.pass_count),
+        ("warn", counts.warn_count),
+        ("redact", counts.redact_count),
+        ("retry", counts.retry_count),
+        ("escalate", counts.escalate_count),
+        ("block", counts.block_count),
+    ]
+}
+
+/// Text in the making, in the format of Prometheus. Writing to a string does not fail.
+#[derive(Debug, Default)]
+pub struct Text(pub String);
+
+impl Text {
+    /// What a metric is.
+    pub fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    /// One figure.
+    pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: &str) {
+        let labels: Vec<String> =
+            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+        let _ = match labels.is_empty() {
+            true => writeln!(self.0, "{name} {value}"),
+            false => writeln!(self.0, "{name}{{{}}} {value}", labels.join(",")),
+        };
+    }
+
+    /// How long something took, as a histogram in milliseconds.
+    pub fn durations(&mut self, name: &str, labels: &[(&str, &str)], durations: &Durations) {
+        let mut sum = 0;
+        let bounds = DURATION_BUCKETS_US.iter().map(|bound| millis(*bound)).chain(["+Inf".to_owned()]);
+        for (bound, count) in bounds.zip(durations.buckets) {
+            sum += count;
+            let labels: Vec<_> = labels.iter().copied().chain([("le", bound.as_str())]).collect();
+            self.sample(&format!("{name}_bucket"), &labels, &sum.to_string());
+        }
+        self.sample(&format!("{name}_sum"), labels, &millis(durations.total_us));
+        self.sample(&format!("{name}_count"), labels, &durations.count.to_string());
+    }
+}
+
+/// Microseconds as milliseconds, to the last digit.
+fn millis(micros: u64) -> String {
+    let text = format!("{}.{:03}", micros / 1_000, micros % 1_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn escaped(label: &str) -> String {
+    label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn milliseconds_are_exact_and_short() {
+        assert_eq!([0, 10, 1_000, 1_234, 500_000].map(millis), ["0", "0.01", "1", "1.234", "500"]);
+    }
+
+    #[test]
+    fn labels_cannot_break_out() {
+        assert_eq!(escaped("a\"} 1\n\\"), r#"a\"} 1\n\\"#);
+    }
+}
