@@ -1,0 +1,224 @@
+//! What the service carries: `POST /v1/decide` with the default pack against a handler that only parses the same body
+//! and answers, in memory, with SQLite and with PostgreSQL, all in one run.
+//!
+//! Run it: `cargo bench -p midrail-service --bench service`. Each server is a process of its own; the load comes from
+//! this one, over as many connections as are named, each sending its next request when the last one is answered. With
+//! `MIDRAIL_BENCH_POSTGRES=postgres://…` PostgreSQL is measured, too. No figure is asserted.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::as_conversions,
+    missing_docs,
+    reason = "a benchmark"
+)]
+
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::post;
+use midrail::{Event, Load};
+use midrail_service::{At, Config, FilesAt, Limits, StoreAt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// How long each is measured, and how long it is warmed up before.
+const MEASURED: Duration = Duration::from_secs(8);
+const WARM: Duration = Duration::from_secs(2);
+
+fn main() {
+    let args: Vec<String> = env::args().collect();
+    match args.get(1).map(String::as_str) {
+        Some("--server") => return serve(&args[2], args.get(3).map(String::as_str)),
+        Some("--bare") => return bare(),
+        _ => {}
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    println!(
+        "{:<28} {:>6} {:>12} {:>10} {:>10} {:>10}",
+        "server", "conns", "requests/s", "p50", "p99", "max"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let postgres = env::var("MIDRAIL_BENCH_POSTGRES").ok();
+    for connections in [1, 16, 64] {
+        let mut base = None;
+        let store = folder.path().join(format!("{connections}/store.db"));
+        let mut servers: Vec<(&str, Vec<String>)> = vec![
+            ("bare axum handler", vec!["--bare".into()]),
+            ("midrail, in memory", vec!["--server".into(), "memory".into()]),
+            ("midrail, SQLite", vec!["--server".into(), "sqlite".into(), store.display().to_string()]),
+        ];
+        if let Some(url) = &postgres {
+            servers.push(("midrail, PostgreSQL", vec!["--server".into(), "postgres".into(), url.clone()]));
+        }
+        for (name, args) in servers {
+            let mut server = Server::start(&args);
+            let figures = runtime.block_on(load(server.address, connections));
+            let share = *base.get_or_insert(figures.rate);
+            println!(
+                "{name:<28} {connections:>6} {:>12.0} {:>10.1?} {:>10.1?} {:>10.1?}   {:>4.0}%",
+                figures.rate,
+                figures.part(50.0),
+                figures.part(99.0),
+                figures.part(100.0),
+                100.0 * figures.rate / share
+            );
+            server.stop();
+        }
+    }
+    if postgres.is_none() {
+        println!("PostgreSQL was not measured: MIDRAIL_BENCH_POSTGRES is not set");
+    }
+}
+
+/// A server in a process of its own.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    fn start(args: &[String]) -> Self {
+        let mut child =
+            Command::new(env::current_exe().unwrap()).args(args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().rsplit('/').next().unwrap().parse().unwrap();
+        Server { child, address }
+    }
+
+    fn stop(&mut self) {
+        let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        let _ = self.child.wait();
+    }
+}
+
+fn serve(kind: &str, place: Option<&str>) {
+    let store = match kind {
+        "memory" => StoreAt::Memory,
+        "sqlite" => StoreAt::Sqlite(place.unwrap().into()),
+        _ => StoreAt::Postgres { url: place.unwrap().to_owned(), key_file: None },
+    };
+    let config = Config {
+        listen: At::Address("127.0.0.1:0".parse().unwrap()),
+        store,
+        load: Load { packs: vec!["midrail:default".into()], ..Load::default() },
+        projects: Vec::new(),
+        files: FilesAt::Here,
+        tls: None,
+        behind_proxy: false,
+        limits: Limits::default(),
+        otlp: None,
+    };
+    midrail_service::run(config, |ready| println!("{}", ready.url)).unwrap();
+}
+
+fn bare() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let answer = post(|body: Bytes| async move {
+            let event: Event = serde_json::from_slice(&body).unwrap();
+            let text = format!(r#"{{"effect":"allow","session":{:?}}}"#, event.session.unwrap_or_default());
+            ([(CONTENT_TYPE, "application/json")], text)
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        println!("http://{}", listener.local_addr().unwrap());
+        axum::serve(listener, Router::new().route("/v1/decide", answer)).await.unwrap();
+    });
+}
+
+struct Figures {
+    rate: f64,
+    times: Vec<Duration>,
+}
+
+impl Figures {
+    fn part(&self, percent: f64) -> Duration {
+        let at = ((self.times.len() - 1) as f64 * percent / 100.0) as usize;
+        self.times[at]
+    }
+}
+
+/// Sends requests over so many connections, and tells how many a second were answered.
+async fn load(address: SocketAddr, connections: usize) -> Figures {
+    let (measuring, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let tasks: Vec<_> = (0..connections)
+        .map(|connection| {
+            let (measuring, done) = (measuring.clone(), done.clone());
+            tokio::spawn(async move {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                stream.set_nodelay(true).unwrap();
+                let (mut times, mut buffer) = (Vec::new(), vec![0; 64 << 10]);
+                let mut round = 0_u64;
+                while !done.load(Ordering::Relaxed) {
+                    let request = request(connection, round);
+                    let started = Instant::now();
+                    stream.write_all(request.as_bytes()).await.unwrap();
+                    answer(&mut stream, &mut buffer).await;
+                    if measuring.load(Ordering::Relaxed) {
+                        times.push(started.elapsed());
+                    }
+                    round += 1;
+                }
+                times
+            })
+        })
+        .collect();
+    tokio::time::sleep(WARM).await;
+    measuring.store(true, Ordering::Relaxed);
+    let started = Instant::now();
+    tokio::time::sleep(MEASURED).await;
+    let took = started.elapsed();
+    done.store(true, Ordering::Relaxed);
+    let mut times = Vec::new();
+    for task in tasks {
+        times.extend(task.await.unwrap());
+    }
+    times.sort_unstable();
+    Figures { rate: times.len() as f64 / took.as_secs_f64(), times }
+}
+
+/// A typical event: three reads and a command, in a session that lasts for a hundred of them.
+fn request(connection: usize, round: u64) -> String {
+    let tool = match round % 4 {
+        3 => r#"{"name":"Bash","args":{"command":"cargo test --workspace 2>&1 | tail -20"}}"#.to_owned(),
+        file => format!(r#"{{"name":"Read","args":{{"file_path":"/repo/src/file{file}.rs"}}}}"#),
+    };
+    let session = round / 100;
+    let body = format!(
+        r#"{{"kind":"before_tool","session":"s-{connection}-{session}","cwd":"/repo","agent":{{"id":"a-{connection}","role":"implementer"}},"tool":{tool}}}"#
+    );
+    format!(
+        "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Reads one answer.
+async fn answer(stream: &mut TcpStream, buffer: &mut [u8]) {
+    let mut have = 0;
+    loop {
+        let read = stream.read(&mut buffer[have..]).await.unwrap();
+        assert!(read > 0, "the server went away");
+        have += read;
+        let text = std::str::from_utf8(&buffer[..have]).unwrap();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        assert!(head.starts_with("HTTP/1.1 200"), "{text}");
+        let length = head
+            .lines()
+            .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse::<usize>().ok());
+        if body.len() >= length.unwrap() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! People who have logged in: a cookie that is sealed with the key of the project's store, so that every instance
+//! knows it and none has to remember it. What is revoked since, or signed out, is not let in.
+
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
+use jiff::{SignedDuration, Timestamp};
+use midrail::Person;
+use midrail::store::Approver;
+use ring::hmac;
+use serde::{Deserialize, Serialize};
+
+use crate::problem::{Outcome, Problem};
+use crate::project::{HOME, Project};
+
+/// The name of the cookie.
+pub(crate) const NAME: &str = "midrail_session";
+
+/// How long a person stays logged in.
+const LASTS: SignedDuration = SignedDuration::from_hours(12);
+
+/// Keys of their own, so that neither has to do with anything else.
+const LABEL: &[u8] = b"midrail-cookie-v1";
+const CSRF: &[u8] = b"midrail-csrf-v1";
+
+/// A person who has logged in.
+#[derive(Debug, Clone)]
+pub(crate) struct SignedIn {
+    /// Who it is.
+    pub(crate) person: Person,
+    /// The project whose approver they are.
+    pub(crate) belongs: String,
+    /// The session of the browser.
+    pub(crate) ticket: Ticket,
+    /// What forms of this session carry.
+    pub(crate) csrf: String,
+}
+
+impl SignedIn {
+    /// Whether they set up the service.
+    pub(crate) fn is_admin(&self) -> bool {
+        self.person.roles().iter().any(|role| role == midrail::ADMIN)
+    }
+
+    /// Whether a token is that of this session. Takes the same time wherever the difference is.
+    pub(crate) fn has_csrf(&self, token: &[u8]) -> bool {
+        let own = self.csrf.as_bytes();
+        let differs = own.iter().zip(token).fold(0, |differs, (one, other)| differs | (one ^ other));
+        own.len() == token.len() && differs == 0
+    }
+
+    /// Whether they may enter a project: their own, and an administrator of the home project every one.
+    pub(crate) fn may_enter(&self, project: &str) -> bool {
+        project == self.belongs || (self.belongs == HOME && self.is_admin())
+    }
+}
+
+/// What the cookie says.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    /// The person.
+    pub(crate) name: String,
+    /// The project whose approver they are.
+    pub(crate) project: String,
+    /// Since when they are an approver: somebody else may have the name later.
+    since: Timestamp,
+    /// Until when it holds.
+    until: Timestamp,
+    /// A random name of this session.
+    pub(crate) id: String,
+}
+
+impl Ticket {
+    /// A ticket for somebody who has shown their key.
+    pub(crate) fn new(approver: &Approver, project: &str, now: Timestamp) -> Outcome<Self> {
+        let mut bytes = [0_u8; 16];
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Problem::internal(format!("no random bytes: {error}")))?;
+        let until = now.checked_add(LASTS).unwrap_or(now);
+        let (name, project) = (approver.name.clone(), project.to_owned());
+        Ok(Ticket { name, project, since: approver.created, until, id: hex(&bytes) })
+    }
+
+    /// The cookie of it. `secure`: the browser sends it over HTTPS alone.
+    pub(crate) fn cookie(&self, key: &[u8], secure: bool) -> String {
+        let body = hex(serde_json::to_string(self).unwrap_or_default().as_bytes());
+        let seal = hex(hmac::sign(&own_key(key, LABEL), body.as_bytes()).as_ref());
+        let secure = if secure { "; Secure" } else { "" };
+        let age = LASTS.as_secs();
+        format!("{NAME}={body}.{seal}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
+    }
+
+    /// The project that a cookie claims to be of, before anything of it is believed.
+    pub(crate) fn claims(headers: &HeaderMap) -> Option<(String, Ticket)> {
+        let text = cookie(headers)?;
+        let (body, _) = text.split_once('.')?;
+        let ticket: Ticket = serde_json::from_slice(&unhex(body)?).ok()?;
+        Some((text.to_owned(), ticket))
+    }
+
+    /// Whether the seal of a cookie is that of a store.
+    pub(crate) fn is_genuine(text: &str, key: &[u8]) -> bool {
+        let Some((body, seal)) = text.split_once('.') else { return false };
+        let seal = unhex(seal).unwrap_or_default();
+        hmac::verify(&own_key(key, LABEL), body.as_bytes(), &seal).is_ok()
+    }
+
+    /// The person of a genuine ticket, if they still are who they were.
+    pub(crate) fn person(&self, project: &Project, now: Timestamp, key: &[u8]) -> Outcome<Option<SignedIn>> {
+        if now >= self.until {
+            return Ok(None);
+        }
+        if project.engine().is_signed_out(&self.id)? {
+            return Ok(None);
+        }
+        let approver = project.store().approver(&self.name)?;
+        let Some(approver) = approver.filter(|approver| approver.created == self.since) else {
+            return Ok(None);
+        };
+        let csrf = csrf_token(key, &self.id);
+        let person = Person::vouched_for(approver.name, approver.roles);
+        Ok(Some(SignedIn { person, belongs: self.project.clone(), ticket: self.clone(), csrf }))
+    }
+}
+
+/// A short random name. Without randomness it is no name of its own, which is no harm where nobody goes by it.
+pub(crate) fn random_name() -> String {
+    let mut bytes = [0_u8; 4];
+    let _ = getrandom::fill(&mut bytes);
+    hex(&bytes)
+}
+
+/// What forms of a browser's session carry, so that no other page can send one.
+pub(crate) fn csrf_token(key: &[u8], id: &str) -> String {
+    hex(hmac::sign(&own_key(key, CSRF), id.as_bytes()).as_ref())
+}
+
+/// A cookie that takes the place of the one before and says nothing.
+pub(crate) fn clear_cookie() -> String {
+    format!("{NAME}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let all = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == NAME).map(|(_, value)| value).filter(|value| value.len() < 4096)
+}
+
+fn own_key(key: &[u8], label: &[u8]) -> hmac::Key {
+    let own = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), label);
+    hmac::Key::new(hmac::HMAC_SHA256, own.as_ref())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket() -> Ticket {
+        let now: Timestamp = "2026-11-15T10:00:00Z".parse().unwrap();
+        let approver = Approver {
+            name: "ann".to_owned(),
+            roles: vec!["reviewer".to_owned()],
+            created: now,
+            revoked: None,
+        };
+        Ticket::new(&approver, "default", now).unwrap()
+    }
+
+    #[test]
+    fn cookie_is_known_by_its_seal() {
+        let cookie = ticket().cookie(b"key", true);
+        assert!(cookie.contains("HttpOnly; SameSite=Strict") && cookie.ends_with("; Secure"));
+        let mut headers = HeaderMap::new();
+        headers.insert(COOKIE, format!("other=1; {}", cookie.split(';').next().unwrap()).parse().unwrap());
+        let (text, claimed) = Ticket::claims(&headers).unwrap();
+        assert_eq!(claimed.name, "ann");
+        assert!(Ticket::is_genuine(&text, b"key"));
+        assert!(!Ticket::is_genuine(&text, b"other key"));
+        let forged = format!("{}{}", hex(b"{}"), &text[text.find('.').unwrap()..]);
+        assert!(!Ticket::is_genuine(&forged, b"key"));
+    }
+
+    #[test]
+    fn rubbish_is_no_ticket() {
+        for rubbish in ["", ".", "zz.zz", "00.00", "7b7d.00"] {
+            let mut headers = HeaderMap::new();
+            headers.insert(COOKIE, format!("{NAME}={rubbish}").parse().unwrap());
+            assert!(Ticket::claims(&headers).is_none(), "{rubbish}");
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What every request passes before its handler: where it comes from, who sends it, what that takes, how often.
+
+use std::net::IpAddr;
+
+use axum::extract::{ConnectInfo, Request};
+use axum::http::header::{self, COOKIE, HOST, ORIGIN, UPGRADE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+
+use crate::access::{Caller, Right, Who};
+use crate::app::App;
+use crate::config::At;
+use crate::problem::{Outcome, Problem};
+use crate::project::{HOME, short};
+use crate::server::Peer;
+use crate::work::blocking;
+
+/// Projects that programs may make, by naming them. Each has a store and watches its packs.
+const MOST_PROJECTS: usize = 1_000;
+
+/// The header that names a project.
+pub(crate) const PROJECT: &str = "midrail-project";
+
+/// The cookie of the project that a person looks at. It grants nothing.
+pub(crate) const PROJECT_COOKIE: &str = "midrail_project";
+
+/// The header that requests of people carry, so that no other page can send them.
+pub(crate) const CSRF: &str = "x-csrf-token";
+
+/// Where a request that is not let in is led.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Face {
+    /// A program is told what is wrong.
+    Api,
+    /// A person is led to the page where they log in.
+    Page,
+}
+
+/// Lets a request pass that has the right, and gives its handler the [`Caller`].
+pub(crate) async fn guard(app: App, right: Right, face: Face, request: Request, next: Next) -> Response {
+    let (mut request, body) = request.into_parts();
+    match admit(&app, right, &request).await {
+        Ok(caller) => {
+            request.extensions.insert(caller);
+            next.run(Request::from_parts(request, body)).await
+        }
+        Err(problem) if face == Face::Page && problem.status == 401 => {
+            let wanted = request.uri.path_and_query().map_or("/", |wanted| wanted.as_str());
+            let is_htmx = request.headers.contains_key("hx-request");
+            let page = format!("/login?next={}", escaped(wanted));
+            match is_htmx {
+                // A part of a page cannot be led elsewhere; the whole page can.
+                true => ([(HeaderName::from_static("hx-redirect"), page)], problem.into_response())
+                    .into_response(),
+                false => Redirect::to(&page).into_response(),
+            }
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn admit(app: &App, right: Right, request: &Parts) -> Outcome<Caller> {
+    let headers = &request.headers;
+    check_origin(app, &request.method, headers)?;
+    let from = peer(request);
+    let Some(who) = app.doorkeeper.who(app, headers, right).await? else {
+        if headers.contains_key(header::AUTHORIZATION) {
+            app.doorkeeper.wrong_key(&from)?;
+            log::warn!("an unknown key was shown from {from}");
+            return Err(Problem::unauthenticated("the key is not known, or was revoked"));
+        }
+        return Err(Problem::unauthenticated("this takes a key, or a person who has logged in")
+            .help("send `Authorization: Bearer KEY`; `midrail key add NAME` makes a key"));
+    };
+    if !who.may(right) {
+        return Err(Problem::forbidden(format!("{} may not do this", who.name())));
+    }
+    if let Who::Person(signed_in) = &who
+        && !request.method.is_safe()
+        && right != Right::Open
+    {
+        let token = headers.get(CSRF).map(HeaderValue::as_bytes).unwrap_or_default();
+        if !signed_in.has_csrf(token) {
+            return Err(Problem::forbidden("the request does not come from a page of this console")
+                .help(format!("send the header `{CSRF}` with the token that the page holds")));
+        }
+    }
+    app.doorkeeper.count(&who, 1)?;
+    // Whoever is not known learns nothing of projects, not even which there are.
+    let name = match (&who, right) {
+        (Who::Anyone, Right::Open) => HOME.to_owned(),
+        _ => project_of(&who, request)?,
+    };
+    let app = app.clone();
+    let is_open = app.projects.all().into_iter().find(|project| project.name() == name);
+    let project = match is_open {
+        Some(project) => project,
+        None => {
+            let is_program = matches!(who, Who::Program(_)) && right == Right::Decide;
+            blocking(move || {
+                // Only a program that has the right to work in it makes a project that is not there.
+                if !app.projects.knows(&name)? {
+                    if !is_program {
+                        return Err(Problem::not_found(format!("there is no project `{}`", short(&name))));
+                    }
+                    if app.projects.names()?.len() >= MOST_PROJECTS {
+                        return Err(Problem::refused(format!("there are {MOST_PROJECTS} projects already"))
+                            .help("name one that there is in `midrail-project`"));
+                    }
+                }
+                Ok(app.projects.get(&name)?)
+            })
+            .await?
+        }
+    };
+    Ok(Caller { who, project })
+}
+
+/// The project that a request names, or means, if the caller may enter it.
+fn project_of(who: &Who, request: &Parts) -> Outcome<String> {
+    let named = match request.headers.get(PROJECT) {
+        Some(name) => Some(name.to_str().unwrap_or_default().to_owned()),
+        None => query_project(request.uri.query().unwrap_or_default()),
+    };
+    let refused = |name: &str| {
+        Problem::forbidden(format!("{} may not enter the project `{}`", who.name(), short(name)))
+    };
+    let name = match who {
+        Who::Anyone => named.unwrap_or_else(|| HOME.to_owned()),
+        Who::Program(key) => {
+            let name =
+                named.or_else(|| key.only_project().map(str::to_owned)).unwrap_or_else(|| HOME.to_owned());
+            if !key.is_for_project(&name) {
+                return Err(refused(&name));
+            }
+            name
+        }
+        Who::Person(signed_in) => match named {
+            Some(name) if !signed_in.may_enter(&name) => return Err(refused(&name)),
+            Some(name) => name,
+            // A cookie that names a project which they may no longer enter is passed over.
+            None => {
+                let looked_at = cookie_project(&request.headers).filter(|name| signed_in.may_enter(name));
+                looked_at.unwrap_or_else(|| signed_in.belongs.clone())
+            }
+        },
+    };
+    Ok(name)
+}
+
+fn query_project(query: &str) -> Option<String> {
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(name, _)| *name == "project").map(|(_, value)| unescaped(value))
+}
+
+fn cookie_project(headers: &HeaderMap) -> Option<String> {
+    let all = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == PROJECT_COOKIE).map(|(_, value)| unescaped(value))
+}
+
+/// A page of another site cannot speak for a person, nor reach a service on this machine by a name of its own.
+fn check_origin(app: &App, method: &Method, headers: &HeaderMap) -> Outcome<()> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text(HOST).unwrap_or_default();
+    if app.config.is_private()
+        && matches!(app.config.listen, At::Address(_))
+        && !host.is_empty()
+        && !is_loopback(host)
+    {
+        return Err(Problem::forbidden(format!("`{}` is not this machine's own name", short(host)))
+            .help("use http://localhost or the address that was printed at the start"));
+    }
+    // A WebSocket begins with a GET, and no browser keeps another site's page from reading what it says.
+    if method.is_safe() && !headers.contains_key(UPGRADE) {
+        return Ok(());
+    }
+    let refused = || Err(Problem::forbidden("the request comes from a page of another site"));
+    if matches!(text(HeaderName::from_static("sec-fetch-site")), Some("cross-site" | "same-site")) {
+        return refused();
+    }
+    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().unwrap_or_default();
+    let is_same = origin.split_once("://").is_some_and(|(scheme, own)| {
+        own.eq_ignore_ascii_case(host) && (app.config.tls.is_none() || scheme.eq_ignore_ascii_case("https"))
+    });
+    if is_same { Ok(()) } else { refused() }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Where a request comes from, for the log and for counting.
+pub(crate) fn peer(request: &Parts) -> String {
+    let info = request.extensions.get::<ConnectInfo<Peer>>();
+    info.map_or_else(|| "nowhere".to_owned(), |ConnectInfo(Peer(address))| address.clone())
+}
+
+/// Holds one of the places for requests that are worked on, and ends the request when its time is over.
+pub(crate) async fn place(app: App, request: Request, next: Next) -> Response {
+    let Ok(_place) = app.places.clone().try_acquire_owned() else {
+        return Problem::unavailable("too many requests are being worked on").retry_after(1).into_response();
+    };
+    match tokio::time::timeout(app.config.limits.time, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Problem::too_slow("the request took longer than it may, and its outcome is not known")
+            .help("a decision that did not come is no permission")
+            .into_response(),
+    }
+}
+
+/// What browsers are told about every answer.
+pub(crate) async fn headers(app: App, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    let mut set = |name: &'static str, value: &'static str| {
+        headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+    };
+    set(
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         font-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    );
+    set("x-content-type-options", "nosniff");
+    set("x-frame-options", "DENY");
+    set("referrer-policy", "no-referrer");
+    set("cross-origin-opener-policy", "same-origin");
+    set("cross-origin-resource-policy", "same-origin");
+    set("permissions-policy", "camera=(), geolocation=(), microphone=()");
+    set("cache-control", "no-store");
+    if app.config.tls.is_some() {
+        set("strict-transport-security", "max-age=31536000");
+    }
+    response
+}
+
+/// A text as a part of a query.
+pub(crate) fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+pub(crate) fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let pair =
+            after.get(..2).and_then(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+        match (first, pair) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            (b'+', _) => {
+                bytes.push(b' ');
+                rest = after;
+            }
+            (byte, _) => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machines_names_are_local() {
+        for good in ["localhost", "LOCALHOST:7420", "127.0.0.1:80", "[::1]:7420", "127.9.9.9"] {
+            assert!(is_loopback(good), "{good}");
+        }
+        for bad in
+            ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "10.0.0.1", "[fe80::1]"]
+        {
+            assert!(!is_loopback(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_survive_a_query() {
+        let text = "acme/web ü&=%";
+        assert_eq!(unescaped(&escaped(text)), text);
+        assert_eq!(query_project("a=b&project=acme%2Fweb"), Some("acme/web".to_owned()));
+        assert_eq!(unescaped("%zz%4"), "%zz%4");
+    }
+}

@@ -1,0 +1,465 @@
+//! Requests to people: what waits, what a person has to know to answer, the answer, and waiting for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use jiff::Timestamp;
+use midrail::store::{ApprovalFilter, Filter, Urgency};
+use midrail::{Approval, ApprovalKind, ApprovalState, Ask, Authorities, Person, record_of_approval};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::access::{Caller, Right, Who};
+use crate::api::input::{Body, Named, Page, Query, page_size, within};
+use crate::api::{Api, Content, Lasts, Operation, Place};
+use crate::app::App;
+use crate::lines::Line;
+use crate::problem::{Outcome, Problem};
+use crate::project::Project;
+use crate::work::blocking;
+
+/// The longest that a request waits for an answer, in seconds.
+const LONGEST_S: u64 = 120;
+
+/// What time alone changes is looked for as often as this.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// One who waits looks no more often than this, however much else happens.
+const REST: Duration = Duration::from_millis(100);
+
+/// Records of the session that are shown from before a request.
+const BEFORE: usize = 10;
+
+/// The longest note, reason or review, in bytes.
+pub(crate) const MOST: usize = 20_000;
+
+/// A request to a person, and how it stands.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "ApprovalShown")]
+pub(crate) struct Shown {
+    /// The request.
+    #[serde(flatten)]
+    pub(crate) approval: Approval,
+    /// How it stands now: `pending`, `override`, `timed out`, `approved`, `expired`, `denied` or `used`.
+    pub(crate) status: String,
+    /// The role that it is with, as long as it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) authority: Option<String>,
+    /// When no answer becomes a time-out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) deadline: Option<Timestamp>,
+    /// Seconds until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seconds_left: Option<i64>,
+    /// How the review stands that is owed for it: `due`, `overdue` or `filed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) review_status: Option<String>,
+}
+
+impl Shown {
+    /// How a request stands at a time.
+    pub(crate) fn at(approval: Approval, now: Timestamp) -> Self {
+        let authority = approval.authority_at(now).map(str::to_owned);
+        let deadline = approval.deadline().filter(|_| authority.is_some());
+        Shown {
+            status: approval.status_at(now).to_owned(),
+            seconds_left: deadline.map(|end| end.duration_since(now).as_secs().max(0)),
+            review_status: approval.review.as_ref().map(|review| review.status_at(now).to_owned()),
+            authority,
+            deadline,
+            // What seals an answer is between the engine and the store.
+            approval: Approval { seal: None, ..approval },
+        }
+    }
+}
+
+/// Everything that somebody has to know to answer.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ApprovalInFull")]
+pub(crate) struct Whole {
+    /// The request, and how it stands.
+    #[serde(flatten)]
+    pub(crate) shown: Shown,
+    /// The record that it was made for, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) asked_by: Option<Line>,
+    /// What the session did before, the newest first.
+    pub(crate) before: Vec<Line>,
+    /// The policy that it stands under.
+    pub(crate) policy: String,
+    /// The roles that may answer it now.
+    pub(crate) may_answer: Vec<String>,
+    /// What whoever is looking can do about it now.
+    pub(crate) can: Can,
+}
+
+/// What somebody can do about a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ApprovalCan")]
+pub(crate) struct Can {
+    /// Approve or deny it.
+    pub(crate) answer: bool,
+    /// File the review that is owed.
+    pub(crate) review: bool,
+    /// Why they cannot answer, where it waits for somebody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) why_not: Option<String>,
+}
+
+/// Which requests.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listed {
+    #[serde(default)]
+    state: Option<ApprovalState>,
+    #[serde(default)]
+    session: Option<String>,
+    #[serde(default)]
+    kind: Option<ApprovalKind>,
+    #[serde(default)]
+    urgency: Option<Urgency>,
+    #[serde(default)]
+    requested_by: Option<String>,
+    #[serde(default)]
+    needs_review: bool,
+    #[serde(default)]
+    after: Option<String>,
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+/// An answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ApprovalAnswer")]
+struct Answer {
+    /// Whether the action may be taken.
+    approve: bool,
+    /// What to say about it.
+    #[serde(default)]
+    note: Option<String>,
+}
+
+/// A review after an emergency.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ApprovalReview")]
+struct Filed {
+    /// What happened, whether it was right, and what follows from it.
+    text: String,
+}
+
+/// What an agent asks for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ApprovalWish")]
+struct Wish {
+    /// The audit record of the decision that stopped the action.
+    decision: u64,
+    /// The guardrail to lift. Absent: the one that decided.
+    #[serde(default)]
+    guardrail: Option<String>,
+    /// Why the action is needed.
+    reason: String,
+    /// How urgent it is.
+    #[serde(default)]
+    urgency: Urgency,
+}
+
+/// How long to wait.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Patience {
+    #[serde(default)]
+    timeout_s: Option<u64>,
+}
+
+pub(super) fn routes(api: Api) -> Api {
+    let of = |method, path, id, summary| Operation::new(method, path, id, "approvals", summary);
+    let one = |method, path, id, summary| {
+        of(method, path, id, summary).with::<String>(Place::Path, "id", "The name of the request")
+    };
+    let list = of("get", "/v1/approvals", "list_approvals", "Lists requests to people, the latest first")
+        .with::<Option<ApprovalState>>(Place::Query, "state", "Those in this state")
+        .with::<Option<String>>(Place::Query, "session", "Those of this session")
+        .with::<Option<ApprovalKind>>(Place::Query, "kind", "Escalations or bypasses")
+        .with::<Option<Urgency>>(Place::Query, "urgency", "Those of this urgency")
+        .with::<Option<String>>(Place::Query, "requested_by", "Those that this agent asked for")
+        .with::<bool>(Place::Query, "needs_review", "Those for which a review is owed and not filed")
+        .with::<Option<String>>(Place::Query, "after", "Go on after this request")
+        .with::<Option<usize>>(Place::Query, "limit", "Requests of a page: 1 to 1000, usually 100")
+        .gives::<Page<Shown>>("Requests")
+        .fails(&[504]);
+    let show = one(
+        "get",
+        "/v1/approvals/{id}",
+        "show_approval",
+        "Shows a request with everything that somebody has to know to answer it",
+    )
+    .gives::<Whole>("The request")
+    .fails(&[504]);
+    let ask = of("post", "/v1/approvals", "ask", "Asks a person to let pass an action that was stopped")
+        .takes::<Wish>()
+        .answers(201, "The request, which waits for an answer", Some(Content::json::<Shown>()))
+        .fails(&[409, 504]);
+    let decide = one(
+        "post",
+        "/v1/approvals/{id}/decide",
+        "answer",
+        "Answers a request, as the person who has logged in. It holds for exactly that action, once",
+    )
+    .takes::<Answer>()
+    .gives::<Shown>("The request, answered")
+    .fails(&[409, 504]);
+    let review = one(
+        "post",
+        "/v1/approvals/{id}/review",
+        "review",
+        "Files the review that is owed for an action that an emergency let pass",
+    )
+    .takes::<Filed>()
+    .gives::<Shown>("The request, reviewed")
+    .fails(&[409, 504]);
+    let wait = one(
+        "get",
+        "/v1/approvals/{id}/wait",
+        "wait_for_answer",
+        "Waits until a request is answered, grants itself or times out, and answers how it stands then",
+    )
+    .with::<Option<u64>>(Place::Query, "timeout_s", "Seconds to wait at most: 0 to 120, usually 60")
+    .gives::<Shown>("How it stands. `pending`: nobody has answered yet, so ask again");
+    api.route(list, Right::Read, Lasts::Briefly, get(approvals))
+        .route(ask, Right::Ask, Lasts::Briefly, post(request))
+        .route(show, Right::Read, Lasts::Briefly, get(approval))
+        .route(decide, Right::Answer, Lasts::Briefly, post(answer))
+        .route(review, Right::Answer, Lasts::Briefly, post(file_review))
+        .route(wait, Right::Decide, Lasts::Long, get(wait_for))
+}
+
+async fn approvals(caller: Caller, Query(listed): Query<Listed>) -> Outcome<Json<Page<Shown>>> {
+    let limit = page_size(listed.limit)?;
+    blocking(move || {
+        let project = caller.project();
+        settle(project);
+        let after = match &listed.after {
+            Some(id) => {
+                let last = project.approval(id)?;
+                Some((last.created, last.id))
+            }
+            None => None,
+        };
+        let filter = ApprovalFilter {
+            state: listed.state,
+            session: listed.session,
+            kind: listed.kind,
+            urgency: listed.urgency,
+            requested_by: listed.requested_by,
+            needs_review: listed.needs_review,
+            after,
+            limit: Some(limit),
+            ..ApprovalFilter::default()
+        };
+        let now = project.engine().now();
+        let rows = project.store().approvals(&filter)?;
+        let next = rows.last().filter(|_| rows.len() >= limit).map(|last| last.id.clone());
+        Ok(Json(Page { items: rows.into_iter().map(|row| Shown::at(row, now)).collect(), next }))
+    })
+    .await
+}
+
+/// Puts on record what time has made of requests. A store that cannot be written is shown as it is.
+pub(crate) fn settle(project: &Project) {
+    if let Err(error) = project.engine().settle_requests(None) {
+        log::warn!("project `{}`: requests cannot be settled: {error}", project.name());
+    }
+}
+
+async fn approval(caller: Caller, Named(id): Named<String>) -> Outcome<Json<Whole>> {
+    blocking(move || Ok(Json(whole(caller.project(), &id, caller.who())?))).await
+}
+
+/// Everything that somebody has to know to answer a request.
+pub(crate) fn whole(project: &Project, id: &str, who: &Who) -> Outcome<Whole> {
+    let approval = project.approval(id)?;
+    let engine = project.engine_of(&approval)?;
+    let approval = engine.settle_request(&approval.id)?;
+    let now = engine.now();
+    let entry = record_of_approval(&**project.store(), &approval)?;
+    let before = Filter {
+        session: Some(approval.session.clone()),
+        after_seq: entry.as_ref().map(|entry| entry.seq),
+        limit: Some(BEFORE),
+        newest_first: true,
+        ..Filter::default()
+    };
+    let before = project.store().entries(&before)?.iter().map(Line::of).collect();
+    let policy = engine.policy();
+    let (may_answer, can) = standing(&approval, policy.authorities(), who, now);
+    let asked_by = entry.as_ref().map(Line::full);
+    let policy = policy.revision().to_string();
+    Ok(Whole { shown: Shown::at(approval, now), asked_by, before, policy, may_answer, can })
+}
+
+/// The roles that may answer a request now, and what somebody can do about it.
+pub(crate) fn standing(
+    approval: &Approval,
+    authorities: &Authorities,
+    who: &Who,
+    now: Timestamp,
+) -> (Vec<String>, Can) {
+    let mut may_answer = Vec::new();
+    if let Some(authority) = approval.authority_at(now) {
+        let all = authorities.order.iter().chain(&authorities.humans).map(String::as_str).chain([authority]);
+        for role in all.filter(|role| authorities.may_decide(role, authority)) {
+            if !may_answer.iter().any(|known| known == role) {
+                may_answer.push(role.to_owned());
+            }
+        }
+    }
+    let reviewers: Vec<String> = authorities.supervisors.iter().chain(&authorities.humans).cloned().collect();
+    let person = match who {
+        Who::Person(signed_in) => Some(&signed_in.person),
+        _ => None,
+    };
+    let can = can(approval, person, &may_answer, &reviewers);
+    (may_answer, can)
+}
+
+fn can(approval: &Approval, person: Option<&Person>, may_answer: &[String], reviewers: &[String]) -> Can {
+    let has = |roles: &[String]| person.is_some_and(|it| it.roles().iter().any(|role| roles.contains(role)));
+    let is_own = person.is_some_and(|person| approval.requested_by.as_deref() == Some(person.name()));
+    let waits = !may_answer.is_empty();
+    let why_not = match person {
+        _ if !waits => None,
+        None => Some("only a person who has logged in can answer".to_owned()),
+        Some(person) if is_own => Some(format!("`{}` asked for it", person.name())),
+        Some(person) if !has(may_answer) => {
+            let (own, needed) = (person.roles().join(", "), may_answer.join(" or "));
+            Some(format!("`{}` answers as {own}, and it takes a {needed}", person.name()))
+        }
+        Some(_) => None,
+    };
+    Can {
+        answer: waits && why_not.is_none(),
+        review: approval.needs_review() && has(reviewers) && !is_own,
+        why_not,
+    }
+}
+
+async fn request(caller: Caller, Body(wish): Body<Wish>) -> Outcome<(StatusCode, Json<Shown>)> {
+    within("reason", &wish.reason, MOST)?;
+    blocking(move || {
+        let project = caller.project();
+        let entry = project.store().entry(wish.decision)?;
+        let entry =
+            entry.ok_or_else(|| Problem::not_found(format!("there is no record {}", wish.decision)))?;
+        let record = super::audit::readable(&entry)?;
+        let agent = record.event.agent.as_ref().and_then(|agent| agent.id.as_deref());
+        speaks_for(&caller, agent)?;
+        let engine = project.engine_of_record(wish.decision)?;
+        let ask =
+            Ask { seq: wish.decision, guardrail: wish.guardrail, reason: wish.reason, urgency: wish.urgency };
+        let asked = engine.request(&ask)?;
+        Ok((StatusCode::CREATED, Json(Shown::at(asked, engine.now()))))
+    })
+    .await
+}
+
+/// A key that speaks for some agents has to do with their requests alone.
+fn speaks_for(caller: &Caller, agent: Option<&str>) -> Outcome<()> {
+    match caller.key() {
+        Some(key) if !key.is_for_agent(agent) => {
+            Err(Problem::forbidden("this key does not speak for the agent that was stopped"))
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn answer(
+    caller: Caller,
+    Named(id): Named<String>,
+    Body(answer): Body<Answer>,
+) -> Outcome<Json<Shown>> {
+    let person = caller.person()?.clone();
+    if let Some(note) = &answer.note
+        && note.len() > MOST
+    {
+        return Err(Problem::invalid(format!("`note` has at most {MOST} bytes")));
+    }
+    blocking(move || {
+        Ok(Json(decide(caller.project(), &id, answer.approve, &person, answer.note.as_deref())?))
+    })
+    .await
+}
+
+/// A person's answer.
+pub(crate) fn decide(
+    project: &Project,
+    id: &str,
+    approve: bool,
+    person: &Person,
+    note: Option<&str>,
+) -> Outcome<Shown> {
+    let approval = project.approval(id)?;
+    let engine = project.engine_of(&approval)?;
+    let answered = engine.answer(id, approve, person, note.filter(|note| !note.trim().is_empty()))?;
+    Ok(Shown::at(answered, engine.now()))
+}
+
+async fn file_review(
+    caller: Caller,
+    Named(id): Named<String>,
+    Body(filed): Body<Filed>,
+) -> Outcome<Json<Shown>> {
+    let person = caller.person()?.clone();
+    within("text", &filed.text, MOST)?;
+    blocking(move || Ok(Json(reviewed(caller.project(), &id, &person, &filed.text)?))).await
+}
+
+/// A review after an emergency.
+pub(crate) fn reviewed(project: &Project, id: &str, person: &Person, text: &str) -> Outcome<Shown> {
+    let approval = project.approval(id)?;
+    let engine = project.engine_of(&approval)?;
+    let reviewed = engine.review(id, person, text)?;
+    Ok(Shown::at(reviewed, engine.now()))
+}
+
+async fn wait_for(
+    State(app): State<App>,
+    caller: Caller,
+    Named(id): Named<String>,
+    Query(patience): Query<Patience>,
+) -> Outcome<Json<Shown>> {
+    let seconds = patience.timeout_s.unwrap_or(60);
+    if seconds > LONGEST_S {
+        return Err(Problem::malformed(format!("`timeout_s` is 0 to {LONGEST_S}")));
+    }
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let mut listener = caller.project().live().listen(caller.project().store())?;
+    let caller = Arc::new(caller);
+    loop {
+        listener.catch_up();
+        let (of, id) = (caller.clone(), id.clone());
+        let shown = blocking(move || {
+            let project = of.project();
+            let found = project.approval(&id)?;
+            speaks_for(&of, found.requested_by.as_deref())?;
+            let settled = project.engine().settle_request(&id)?;
+            Ok(Shown::at(settled, project.engine().now()))
+        })
+        .await?;
+        if shown.status != "pending" || Instant::now() >= end || app.is_closing() {
+            return Ok(Json(shown));
+        }
+        tokio::select! {
+            () = async { sleep(REST).await; listener.news().await } => {}
+            () = sleep_until(end.min(Instant::now() + LOOK)) => {}
+            () = app.closed() => {}
+        }
+    }
+}

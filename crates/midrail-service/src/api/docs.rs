@@ -1,0 +1,257 @@
+//! The page that shows the OpenAPI document to people. It is made here, once; a browser needs no script for it.
+
+mod example;
+
+use std::collections::BTreeMap;
+
+use maud::{DOCTYPE, Markup, html};
+use serde_json::{Map, Value};
+
+use self::example::curl;
+
+/// An operation of the document, with its method and place.
+struct Told<'d> {
+    method: &'d str,
+    path: &'d str,
+    body: &'d Value,
+}
+
+impl<'d> Told<'d> {
+    fn text(&self, name: &str) -> &'d str {
+        text(self.body, name)
+    }
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn map(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
+    value.and_then(Value::as_object).into_iter().flatten()
+}
+
+fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
+}
+
+/// What the page looks like, on top of the console's style.
+pub(super) const STYLE: &str = include_str!("docs/docs.css");
+
+/// The page of a document.
+pub(super) fn page(document: &Value) -> Markup {
+    let mut groups: BTreeMap<&str, Vec<Told<'_>>> = BTreeMap::new();
+    for (path, methods) in map(document.get("paths")) {
+        for (method, body) in map(Some(methods)) {
+            let tag = list(body.get("tags")).next().and_then(Value::as_str).unwrap_or("other");
+            groups.entry(tag).or_default().push(Told { method, path, body });
+        }
+    }
+    let info = document.get("info").unwrap_or(&Value::Null);
+    let schemas = document.pointer("/components/schemas");
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "Midrail API " (text(info, "version")) }
+                link rel="stylesheet" href="/assets/console.css";
+                link rel="stylesheet" href="/v1/docs.css";
+            }
+            body class="docs" {
+                header class="docs-head" {
+                    h1 { "Midrail API" }
+                    p { (text(info, "summary")) }
+                    p {
+                        "Version " (text(info, "version")) ". The same for programs: "
+                        a href="/v1/openapi.json" { "openapi.json" } "."
+                    }
+                    (nav(&groups))
+                }
+                main class="docs-main" {
+                    (access())
+                    @for (tag, operations) in &groups {
+                        section id=(format!("group-{tag}")) class="docs-group" {
+                            h2 { (tag) }
+                            @for told in operations { (operation(document, told)) }
+                        }
+                    }
+                    section id="schemas" class="docs-group" {
+                        h2 { "Schemas" }
+                        @for (name, body) in map(schemas) { (schema(name, body)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn nav(groups: &BTreeMap<&str, Vec<Told<'_>>>) -> Markup {
+    html! {
+        nav aria-label="Contents" class="docs-nav" {
+            ul {
+                @for (tag, operations) in groups {
+                    li {
+                        a href=(format!("#group-{tag}")) { (tag) }
+                        ul {
+                            @for told in operations {
+                                li { a href=(format!("#{}", told.text("operationId"))) { code { (told.method.to_uppercase()) " " (told.path) } } }
+                            }
+                        }
+                    }
+                }
+                li { a href="#schemas" { "Schemas" } }
+            }
+        }
+    }
+}
+
+fn access() -> Markup {
+    html! {
+        section id="access" class="docs-group" {
+            h2 { "Who may ask" }
+            p {
+                "Programs send " code { "Authorization: Bearer KEY" } "; " code { "midrail key add NAME" }
+                " makes a key. People log in with their approver key and get a cookie; what they change carries the header "
+                code { "x-csrf-token" } ". Until there is a key, programs on this machine may ask for decisions without one."
+            }
+            p {
+                "Whatever fails is answered as " code { "application/problem+json" } " with " code { "type" } ", "
+                code { "title" } ", " code { "status" } ", " code { "detail" } " and often " code { "help" } "."
+            }
+        }
+    }
+}
+
+fn operation(document: &Value, told: &Told<'_>) -> Markup {
+    let right = told.text("x-midrail-right");
+    let content = told.body.pointer("/requestBody/content");
+    let is_problem = |answer: &Value| answer.pointer("/content/application~1problem+json").is_some();
+    let all = || map(told.body.get("responses"));
+    let answers = all().filter(|(_, answer)| !is_problem(answer));
+    let problems: Vec<&String> =
+        all().filter(|(_, answer)| is_problem(answer)).map(|(status, _)| status).collect();
+    html! {
+        article id=(told.text("operationId")) class="docs-operation" {
+            h3 { span class=(format!("method method-{}", told.method)) { (told.method.to_uppercase()) } " " code { (told.path) } }
+            p { (told.text("summary")) "." }
+            p class="docs-right" { "Takes the right " code { (right) } "." }
+            (parameters(document, told.body.get("parameters")))
+            @for (media, body) in map(content) {
+                h4 { "Body" }
+                p { code { (media) } ": " (kind(body.get("schema").unwrap_or(&Value::Null))) }
+            }
+            h4 { "Answers" }
+            dl {
+                @for (status, answer) in answers {
+                    dt { code { (status) } }
+                    dd {
+                        (text(answer, "description"))
+                        @for (media, body) in map(answer.get("content")) {
+                            ": " (kind(body.get("schema").unwrap_or(&Value::Null))) " as " code { (media) }
+                        }
+                    }
+                }
+            }
+            @if !problems.is_empty() {
+                p class="docs-right" {
+                    "Problems: " @for (at, status) in problems.iter().enumerate() { @if at > 0 { ", " } code { (status) } }
+                    ", told as a " a href="#schema-Problem" { "Problem" } "."
+                }
+            }
+            h4 { "Example" }
+            pre { code { (curl(document, told.method, told.path, told.body)) } }
+        }
+    }
+}
+
+fn parameters(document: &Value, all: Option<&Value>) -> Markup {
+    let resolved: Vec<&Value> = list(all).map(|one| resolve(document, one)).collect();
+    html! {
+        @if !resolved.is_empty() {
+            h4 { "Parameters" }
+            table {
+                thead { tr { th scope="col" { "name" } th scope="col" { "in" } th scope="col" { "type" } th scope="col" { "about" } } }
+                tbody {
+                    @for one in resolved {
+                        tr {
+                            td { code { (text(one, "name")) } @if one.get("required") == Some(&Value::Bool(true)) { " (needed)" } }
+                            td { (text(one, "in")) }
+                            td { (kind(one.get("schema").unwrap_or(&Value::Null))) }
+                            td { (text(one, "description")) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn schema(name: &str, body: &Value) -> Markup {
+    let required: Vec<&str> = list(body.get("required")).filter_map(Value::as_str).collect();
+    let properties: Vec<(&String, &Value)> = map(body.get("properties")).collect();
+    html! {
+        article id=(format!("schema-{name}")) class="docs-schema" {
+            h3 { code { (name) } }
+            p { (text(body, "description")) }
+            @if properties.is_empty() {
+                p { (kind(body)) }
+            } @else {
+                table {
+                    thead { tr { th scope="col" { "field" } th scope="col" { "type" } th scope="col" { "about" } } }
+                    tbody {
+                        @for (field, of) in properties {
+                            tr {
+                                td { code { (field) } @if required.contains(&field.as_str()) { " (needed)" } }
+                                td { (kind(of)) }
+                                td { (text(of, "description")) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a schema points at, if it points anywhere.
+fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
+    let pointer = value.get("$ref").and_then(Value::as_str).and_then(|place| place.strip_prefix('#'));
+    pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)
+}
+
+/// A schema in a few words, with a link to what it points at.
+fn kind(schema: &Value) -> Markup {
+    if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next())
+    {
+        return html! { a href=(format!("#schema-{name}")) { (name) } };
+    }
+    let choices: Vec<&Value> = list(schema.get("anyOf").or_else(|| schema.get("oneOf"))).collect();
+    if !choices.is_empty() {
+        return html! {
+            @for (at, choice) in choices.iter().enumerate() { @if at > 0 { " or " } (kind(choice)) }
+        };
+    }
+    if let Some(constant) = schema.get("const") {
+        return html! { code { (constant.to_string()) } };
+    }
+    if let Some(words) = schema.get("enum") {
+        return html! {
+            @for (at, word) in list(Some(words)).enumerate() { @if at > 0 { ", " } code { (word.to_string()) } }
+        };
+    }
+    let types: Vec<&str> = match schema.get("type") {
+        Some(Value::String(one)) => vec![one],
+        several => list(several).filter_map(Value::as_str).collect(),
+    };
+    html! {
+        @if types.contains(&"array") { "list of " (kind(schema.get("items").unwrap_or(&Value::Null))) }
+        @else if types.is_empty() { "anything" }
+        @else { (types.join(" or ")) }
+    }
+}
+
+/// The fields of an object.
+fn fields(value: &Value) -> Option<&Map<String, Value>> {
+    value.get("properties").and_then(Value::as_object)
+}

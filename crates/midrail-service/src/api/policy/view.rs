@@ -1,0 +1,92 @@
+//! A guardrail of a policy, as the API tells of it.
+
+use std::collections::BTreeMap;
+
+use midrail::pack::raw::Guard;
+use midrail::{Category, Effect, Entry, EventKind, Mode, Policy, PolicySource, Tools};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A guardrail in its place in a policy.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct GuardrailView {
+    /// Its id.
+    pub(crate) id: String,
+    /// What it protects against.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) description: String,
+    /// Lower runs first.
+    pub(crate) priority: u32,
+    /// Breaks ties of priority.
+    pub(crate) category: Category,
+    /// What its objections lead to at most.
+    pub(crate) effect: Effect,
+    /// `shadow`: what it says has no consequences.
+    pub(crate) mode: Mode,
+    /// The kinds of event that it is asked about.
+    pub(crate) on: Vec<EventKind>,
+    /// The tools that it is asked about. Absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tools: Option<Vec<String>>,
+    /// Who answers where it asks a person.
+    pub(crate) approver: String,
+    /// Nobody switches it off.
+    pub(crate) always_on: bool,
+    /// The file of the pack that names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pack: Option<String>,
+    /// What the pack says of it, without what is told here already.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(crate) settings: Map<String, Value>,
+}
+
+/// The id under which a pack names a guardrail.
+pub(crate) fn id(guard: &Guard) -> Option<String> {
+    guard.id.clone().or_else(|| guard.uses.clone())
+}
+
+/// The guardrails of a policy, in the order of the chain.
+pub(crate) fn guardrails(policy: &Policy, source: &PolicySource) -> Vec<GuardrailView> {
+    // Of several packs that name one, the last is that of the lowest layer, which adds to those above.
+    let mut said: BTreeMap<String, (String, &Guard)> = BTreeMap::new();
+    for layered in &source.0 {
+        for guard in &layered.pack.guardrails {
+            if let Some(id) = id(guard) {
+                let id = midrail::page(&id).map_or(id, |page| page.id.to_owned());
+                said.insert(id, (layered.path.clone(), guard));
+            }
+        }
+    }
+    policy.entries().iter().map(|entry| view(entry, said.get(&*entry.spec.id))).collect()
+}
+
+fn view(Entry { spec, guardrail }: &Entry, said: Option<&(String, &Guard)>) -> GuardrailView {
+    let tools = match (&spec.tools, guardrail.tools()) {
+        (Tools::Only(names), _) => Some(names.clone()),
+        (Tools::All, Tools::Only(names)) => Some(names),
+        (Tools::All, Tools::All) => None,
+    };
+    GuardrailView {
+        id: spec.id.to_string(),
+        description: spec.description.clone(),
+        priority: spec.priority,
+        category: spec.category,
+        effect: spec.effect.unwrap_or_else(|| guardrail.ceiling()),
+        mode: spec.mode,
+        on: spec.on.clone(),
+        tools,
+        approver: spec.approver.clone(),
+        always_on: spec.always_on,
+        pack: said.map(|(path, _)| path.clone()),
+        settings: said.map(|(_, guard)| settings(guard)).unwrap_or_default(),
+    }
+}
+
+fn settings(guard: &Guard) -> Map<String, Value> {
+    let Ok(Value::Object(mut settings)) = serde_json::to_value(guard) else { return Map::new() };
+    for told in ["id", "description", "priority", "category", "effect", "mode", "on", "tools", "approver"] {
+        settings.remove(told);
+    }
+    settings
+}

@@ -1,0 +1,140 @@
+//! What the service is told when it starts.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use midrail::Load;
+
+use crate::observe::otlp::Otlp;
+
+/// How to serve.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where to listen.
+    pub listen: At,
+    /// Where projects are kept.
+    pub store: StoreAt,
+    /// The packs of every project that has no folder of its own.
+    pub load: Load,
+    /// Projects that have a folder with packs of their own, by name.
+    pub projects: Vec<(String, PathBuf)>,
+    /// Whether the files that events speak of lie on this machine.
+    pub files: FilesAt,
+    /// The certificate and key to serve HTTPS with.
+    pub tls: Option<Tls>,
+    /// A proxy speaks TLS on the way here, so that others may reach this without a certificate of its own.
+    pub behind_proxy: bool,
+    /// What one request may take.
+    pub limits: Limits,
+    /// Where traces and logs are sent.
+    pub otlp: Option<Otlp>,
+}
+
+impl Config {
+    /// Whether nobody but programs on this machine can send requests. What a proxy passes on comes from anywhere.
+    pub(crate) fn is_private(&self) -> bool {
+        self.listen.is_local() && !self.behind_proxy
+    }
+}
+
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum At {
+    /// An address.
+    Address(SocketAddr),
+    /// A Unix socket, which its owner alone can reach.
+    Socket(PathBuf),
+}
+
+impl At {
+    /// Whether only this machine can reach it.
+    pub fn is_local(&self) -> bool {
+        match self {
+            At::Address(address) => address.ip().is_loopback(),
+            At::Socket(_) => true,
+        }
+    }
+}
+
+/// Where projects are kept.
+#[derive(Clone, PartialEq, Eq)]
+pub enum StoreAt {
+    /// In memory, until the process ends.
+    Memory,
+    /// In a SQLite file; those of other projects lie in a folder `projects` beside it.
+    Sqlite(PathBuf),
+    /// In a PostgreSQL database, for any number of instances.
+    Postgres {
+        /// Its address.
+        url: String,
+        /// The file of the key that checkpoints are signed with. Without one it is kept in the database.
+        key_file: Option<PathBuf>,
+    },
+}
+
+impl fmt::Debug for StoreAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreAt::Memory => f.write_str("Memory"),
+            StoreAt::Sqlite(path) => f.debug_tuple("Sqlite").field(path).finish(),
+            // The address may hold a password.
+            StoreAt::Postgres { .. } => f.debug_struct("Postgres").finish_non_exhaustive(),
+        }
+    }
+}
+
+/// Whether the files that events speak of are at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilesAt {
+    /// They lie on this machine: agents work here.
+    Here,
+    /// They lie elsewhere. Nothing is looked up, and what needs to be looked up is stopped.
+    Elsewhere,
+}
+
+/// A certificate with its chain, and its key, as PEM files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate, with those that it hangs on.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+/// What one request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a body.
+    pub body: usize,
+    /// How long a request may take that waits for nobody.
+    pub time: Duration,
+    /// Requests that are worked on at a time. Others are told to come again.
+    pub at_once: usize,
+    /// How long requests under way have to finish when the service is told to stop.
+    pub grace: Duration,
+    /// How long a client has for the head of a request.
+    pub head: Duration,
+    /// Streams of text that are open at a time.
+    pub streams: usize,
+    /// How long a stream may be silent.
+    pub silence: Duration,
+    /// How long a stream may last.
+    pub stream: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            body: 8 << 20,
+            time: Duration::from_secs(30),
+            at_once: 512,
+            grace: Duration::from_secs(20),
+            head: Duration::from_secs(10),
+            streams: 256,
+            silence: Duration::from_secs(60),
+            stream: Duration::from_secs(3600),
+        }
+    }
+}

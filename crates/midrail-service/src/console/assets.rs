@@ -1,0 +1,44 @@
+//! Style sheet, scripts and icon, which are part of the program. Their addresses hold a digest of their content, so that
+//! a browser keeps them for as long as they are the same.
+
+use std::sync::LazyLock;
+
+use axum::extract::{Path, RawQuery};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use ring::digest;
+
+/// Name, kind and content.
+const ASSETS: [(&str, &str, &[u8]); 5] = [
+    ("console.css", "text/css; charset=utf-8", include_bytes!("assets/console.css")),
+    ("console.js", "text/javascript; charset=utf-8", include_bytes!("assets/console.js")),
+    ("htmx.min.js", "text/javascript; charset=utf-8", include_bytes!("assets/htmx.min.js")),
+    ("htmx-LICENSE.txt", "text/plain; charset=utf-8", include_bytes!("assets/htmx-LICENSE.txt")),
+    ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
+];
+
+/// A digest of all of them.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let mut context = digest::Context::new(&digest::SHA256);
+    for (_, _, content) in ASSETS {
+        context.update(content);
+    }
+    let bytes = context.finish();
+    bytes.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+});
+
+/// Where one of them is found.
+pub(crate) fn at(name: &str) -> String {
+    format!("/assets/{name}?v={}", *VERSION)
+}
+
+pub(crate) async fn serve(Path(name): Path<String>, RawQuery(query): RawQuery) -> Response {
+    let is_named = query.is_some_and(|query| query == format!("v={}", *VERSION));
+    // Whoever asks for it without the digest gets what there is now, every time.
+    let kept = if is_named { "public, max-age=31536000, immutable" } else { "no-cache" };
+    match ASSETS.into_iter().find(|(known, ..)| *known == name) {
+        Some((_, kind, content)) => ([(CONTENT_TYPE, kind), (CACHE_CONTROL, kept)], content).into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}

@@ -1,0 +1,380 @@
+// The script of the console: theme, times that run, keyboard, answers, what happens live. No library but htmx, nothing from
+// elsewhere. Texts of agents reach the page through textContent, or as HTML that the service has escaped.
+(() => {
+  "use strict";
+  const root = document.documentElement;
+  const store = {
+    get: (name) => { try { return localStorage.getItem(name); } catch { return null; } },
+    set: (name, value) => { try { localStorage.setItem(name, value); } catch { /* private mode */ } },
+  };
+
+  // Before the page is drawn, so that it does not flash.
+  const chosen = store.get("midrail-theme");
+  if (chosen === "dark" || chosen === "light") root.dataset.theme = chosen;
+
+  const one = (selector, from = document) => from.querySelector(selector);
+  const all = (selector, from = document) => Array.from(from.querySelectorAll(selector));
+  const csrf = () => one('meta[name="csrf"]')?.content;
+  const headers = (more = {}) => (csrf() ? { "x-csrf-token": csrf(), ...more } : more);
+
+  document.addEventListener("htmx:config:request", (event) => {
+    const token = csrf();
+    if (token) event.detail.ctx.request.headers["x-csrf-token"] = token;
+  });
+
+  const toast = (text, kind = "") => {
+    const box = one("#toasts");
+    if (!box) return;
+    const made = document.createElement("div");
+    made.className = `toast ${kind}`;
+    made.textContent = text;
+    box.append(made);
+    setTimeout(() => made.remove(), 6000);
+  };
+
+  // What went wrong, in the words of the service.
+  const problem = async (response) => {
+    const text = await response.text();
+    try {
+      const told = JSON.parse(text);
+      return [told.detail, told.help].filter(Boolean).join(" — ") || response.statusText;
+    } catch { return text.length < 300 && !text.includes("<") ? text : `The service answered ${response.status}.`; }
+  };
+
+  // Times.
+  const span = (seconds) => {
+    const days = Math.floor(seconds / 86400), hours = Math.floor(seconds / 3600) % 24, minutes = Math.floor(seconds / 60) % 60;
+    if (days) return `${days} d ${hours} h`;
+    if (hours) return `${hours} h ${minutes} min`;
+    if (minutes > 9) return `${minutes} min`;
+    if (minutes) return `${minutes} min ${Math.floor(seconds) % 60} s`;
+    return `${Math.floor(seconds)} s`;
+  };
+  const runTimes = () => {
+    const now = Date.now();
+    for (const time of all("time.ago")) {
+      const past = (now - Date.parse(time.dateTime)) / 1000;
+      if (Number.isNaN(past)) continue;
+      time.textContent = past < 0 ? `in ${span(-past)}` : past < 5 ? "just now" : `${span(past)} ago`;
+    }
+    for (const time of all("time.countdown")) {
+      const left = (Date.parse(time.dateTime) - now) / 1000;
+      if (Number.isNaN(left)) continue;
+      time.textContent = left > 0 ? span(left) : "time is up";
+      time.classList.toggle("soon", left > 0 && left < 300);
+      time.classList.toggle("over", left <= 0);
+    }
+  };
+
+  // How many wait: in the navigation and in the title.
+  const plainTitle = document.title;
+  const showWaiting = (number) => {
+    const badge = one("#waiting");
+    if (badge) { badge.textContent = number; badge.hidden = number === 0; }
+    document.title = number > 0 ? `(${number}) ${plainTitle}` : plainTitle;
+  };
+  const countWaiting = async () => {
+    const response = await fetch("/approvals/waiting", { headers: { accept: "application/json" } }).catch(() => null);
+    if (response?.ok) showWaiting((await response.json()).waiting);
+  };
+
+  // Notifications, once somebody has asked for them.
+  const wantsNotices = () => "Notification" in window && Notification.permission === "granted" && store.get("midrail-notify") === "on";
+  const offerNotices = () => {
+    const button = one("[data-notify]");
+    if (!button || !("Notification" in window)) return;
+    const show = () => {
+      button.hidden = Notification.permission === "denied";
+      button.textContent = wantsNotices() ? "Notifying you" : "Notify me";
+      button.setAttribute("aria-pressed", String(wantsNotices()));
+    };
+    button.addEventListener("click", async () => {
+      if (wantsNotices()) store.set("midrail-notify", "off");
+      else {
+        const answer = await Notification.requestPermission();
+        store.set("midrail-notify", answer === "granted" ? "on" : "off");
+        if (answer !== "granted") toast("The browser does not allow notifications here.");
+      }
+      show();
+    });
+    show();
+  };
+  const notify = (told) => {
+    if (!wantsNotices() || document.visibilityState === "visible") return;
+    const notice = new Notification("Midrail: an agent waits for you", { body: told.what, tag: told.id, icon: "/assets/icon.svg" });
+    notice.addEventListener("click", () => { window.focus(); location.href = `/approvals/${encodeURIComponent(told.id)}`; });
+  };
+
+  // What happens. Of all tabs one listens, and tells the others.
+  const refresh = (() => {
+    let due = 0;
+    return () => {
+      if (due) return;
+      due = setTimeout(() => {
+        due = 0;
+        const box = one("#overview");
+        if (box && window.htmx && document.visibilityState === "visible") window.htmx.trigger(box, "refresh");
+      }, 3000);
+    };
+  })();
+  const happened = (kind, told) => {
+    if (kind === "approval") {
+      countWaiting();
+      const queue = one("#queue");
+      if (queue && window.htmx) window.htmx.trigger(queue, "refresh");
+      if (told.status === "pending") { notify(told); if (!queue) toast(`Waits for a person: ${told.what}`, "warn"); }
+      refresh();
+    } else if (kind === "alert") { toast(`${told.name.replaceAll("_", " ")}: ${told.message}`, "bad"); refresh(); }
+    else refresh();
+  };
+  const liveState = (state) => {
+    for (const place of all(".live-state")) {
+      place.dataset.state = state;
+      const word = one(".live-word", place);
+      if (word) word.textContent = state === "on" ? "live" : state === "off" ? "offline" : "connecting";
+    }
+  };
+  const parsed = (text) => { try { return JSON.parse(text); } catch { return null; } };
+  const open = (query, onEvent) => {
+    const source = new EventSource(`${document.body.dataset.live}?${query}`);
+    source.addEventListener("open", () => liveState("on"));
+    source.addEventListener("error", () => liveState(source.readyState === EventSource.CLOSED ? "off" : "wait"));
+    for (const kind of ["decision", "change", "approval", "alert", "passed"]) {
+      source.addEventListener(kind, (event) => { const told = parsed(event.data); if (told) onEvent(kind, told); });
+    }
+    addEventListener("pagehide", () => source.close());
+    return source;
+  };
+  const listen = () => {
+    if (!document.body.dataset.live) return;
+    const channel = "BroadcastChannel" in window ? new BroadcastChannel(`midrail-${document.body.dataset.project}`) : null;
+    channel?.addEventListener("message", (event) => { liveState("on"); happened(event.data.kind, event.data.told); });
+    const lead = () => open("", (kind, told) => { happened(kind, told); channel?.postMessage({ kind, told }); });
+    if (channel && navigator.locks) {
+      navigator.locks.request(`midrail-live-${document.body.dataset.project}`, { ifAvailable: true }, (lock) => {
+        if (lock) { lead(); return new Promise(() => {}); }
+        liveState("on");
+        // Whoever led may go; then the next one takes over.
+        return navigator.locks.request(`midrail-live-${document.body.dataset.project}`, () => { lead(); return new Promise(() => {}); });
+      }).catch(() => {});
+    } else lead();
+  };
+
+  // The live page: newest on top, and no more than so many.
+  const MOST = 500;
+  const live = () => {
+    const table = one("#live");
+    if (!table) return false;
+    const rows = one("#live-rows"), pause = one("#live-pause"), missed = one("#live-missed");
+    let held = null, queued = [], drawing = 0;
+    const draw = () => {
+      drawing = 0;
+      const made = document.createElement("template");
+      made.innerHTML = queued.slice(-MOST).reverse().join("");
+      for (const row of made.content.children) row.classList.add("fresh");
+      queued = [];
+      rows.prepend(made.content);
+      while (rows.children.length > MOST) rows.lastElementChild.remove();
+      one("#live-empty").hidden = rows.children.length > 0;
+    };
+    const take = (row) => { queued.push(row); if (!drawing) drawing = requestAnimationFrame(draw); };
+    const query = new URLSearchParams(new FormData(one("#live-filters")));
+    for (const [name, value] of Array.from(query)) if (!value) query.delete(name);
+    query.set("rows", "true");
+    query.set("after", table.dataset.after);
+    open(query, (kind, told) => {
+      if (told.row) {
+        if (!held) { take(told.row); return; }
+        held.push(told.row);
+        if (held.length > MOST) held.shift();
+        missed.textContent = `${held.length}${held.length === MOST ? "+" : ""} new`;
+      } else if (kind !== "passed") happened(kind, told);
+    });
+    pause.addEventListener("click", () => {
+      const rest = held;
+      held = held ? null : [];
+      pause.textContent = held ? "Go on" : "Pause";
+      pause.setAttribute("aria-pressed", String(Boolean(held)));
+      missed.textContent = "";
+      rest?.forEach(take);
+    });
+    return true;
+  };
+
+  // Answers: always confirmed, always with the token of this page.
+  const words = {
+    approve: ["Approve this call?", "Approve", "The very same call passes once. What you write is kept with the record.", "approve"],
+    deny: ["Deny this call?", "Deny", "The call stays blocked. The agent is told what you write.", "deny"],
+    review: ["Review what an emergency let pass", "File the review", "Say what happened, whether it was right, and what follows from it.", ""],
+  };
+  let answering = null;
+  const ask = (item, answer) => {
+    const dialog = one("#answer");
+    const [title, verb, follows, look] = words[answer];
+    answering = { item, answer };
+    one("#answer-title").textContent = title;
+    one("#answer-what").textContent = item.dataset.what;
+    one("#answer-follows").textContent = follows;
+    one("#answer-label").textContent = answer === "review" ? "Review" : "Reason, for the record";
+    one("#answer-note").value = "";
+    one("#answer-error").hidden = true;
+    const confirm = one("#answer-confirm");
+    confirm.textContent = verb;
+    confirm.className = `button ${look}`;
+    dialog.showModal();
+    one("#answer-note").focus();
+  };
+  const send = async (event) => {
+    event.preventDefault();
+    const { item, answer } = answering;
+    const confirm = one("#answer-confirm");
+    confirm.disabled = true;
+    try {
+      const response = await fetch(`/approvals/${encodeURIComponent(item.dataset.approval)}/answer`, {
+        method: "POST",
+        headers: headers({ "content-type": "application/json", accept: "application/json" }),
+        body: JSON.stringify({ answer, note: one("#answer-note").value }),
+      });
+      if (!response.ok) {
+        one("#answer-error").textContent = await problem(response);
+        one("#answer-error").hidden = false;
+        return;
+      }
+      const whole = await response.text();
+      one("#answer").close();
+      toast(answer === "approve" ? "Approved: the same call passes once." : answer === "deny" ? "Denied: the call stays blocked." : "The review is filed.", "good");
+      countWaiting();
+      if (item.id === "approval") {
+        item.outerHTML = whole;
+        const fresh = one("#approval");
+        if (window.htmx) window.htmx.process(fresh);
+        select(fresh);
+      } else {
+        move(1, item);
+        item.remove();
+        const queue = one("#queue");
+        if (queue && !one(".request", queue) && window.htmx) window.htmx.trigger(queue, "refresh");
+      }
+    } catch {
+      one("#answer-error").textContent = "The service cannot be reached. Nothing was answered.";
+      one("#answer-error").hidden = false;
+    } finally { confirm.disabled = false; }
+  };
+
+  // Keyboard.
+  const items = () => all("main [data-item]").filter((item) => item.offsetParent !== null);
+  const select = (item) => {
+    for (const other of all("[data-item].selected")) other.classList.remove("selected");
+    if (!item) return;
+    item.classList.add("selected");
+    item.scrollIntoView({ block: "nearest" });
+  };
+  const selected = () => one("[data-item].selected");
+  const move = (by, from = selected()) => {
+    const list = items();
+    if (!list.length) return;
+    const at = list.indexOf(from);
+    select(list[at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by))]);
+  };
+  const enter = (item) => {
+    if ("toggle" in item.dataset) { const inner = one("details", item); if (inner) inner.open = !inner.open; }
+    else if (item.dataset.href) location.href = item.dataset.href;
+  };
+  let went = 0;
+  const key = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    if (typing) { if (event.key === "Escape") typing.blur(); return; }
+    if (one("dialog[open]")) return;
+    if (went && Date.now() - went < 1500) {
+      went = 0;
+      const link = one(`nav.main [data-go="${CSS.escape(event.key)}"]`);
+      if (link) { event.preventDefault(); location.href = link.href; }
+      return;
+    }
+    const item = selected();
+    const act = {
+      j: () => move(1), k: () => move(-1),
+      Enter: () => { if (item && event.target === document.body) enter(item); else return true; },
+      a: () => answerBy(item, "approve"), d: () => answerBy(item, "deny"),
+      g: () => { went = Date.now(); },
+      p: () => one("#live-pause")?.click(),
+      "/": () => { const field = one("[data-search]"); if (field) { field.focus(); field.select?.(); } },
+      "?": () => one("#help")?.showModal(),
+    }[event.key];
+    if (act && act() !== true) event.preventDefault();
+  };
+  const answerBy = (item, answer) => {
+    const target = item?.dataset.approval ? item : items().find((other) => other.dataset.approval);
+    const button = target && one(`[data-answer="${answer}"]`, target);
+    if (!button) return;
+    select(target);
+    ask(target, answer);
+  };
+
+  const login = async (event) => {
+    event.preventDefault();
+    const form = event.target, error = one("#login-error");
+    const given = Object.fromEntries(new FormData(form));
+    if (!given.project) delete given.project;
+    error.hidden = true;
+    try {
+      const response = await fetch("/v1/login", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(given) });
+      if (response.ok) { location.replace(form.dataset.next || "/"); return; }
+      error.textContent = await problem(response);
+    } catch { error.textContent = "The service cannot be reached."; }
+    error.hidden = false;
+  };
+
+  document.addEventListener("click", async (event) => {
+    const target = event.target;
+    const button = target.closest("button");
+    if (button?.dataset.answer) { ask(button.closest("[data-approval]"), button.dataset.answer); return; }
+    if (button?.matches("[data-theme-switch]")) {
+      const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+      root.dataset.theme = dark ? "light" : "dark";
+      store.set("midrail-theme", root.dataset.theme);
+      return;
+    }
+    if (button?.matches("[data-help]")) { one("#help")?.showModal(); return; }
+    if (button?.matches("#answer-cancel")) { one("#answer").close(); return; }
+    if (button?.matches("[data-logout]")) {
+      await fetch("/v1/logout", { method: "POST", headers: headers() }).catch(() => null);
+      location.href = "/login";
+      return;
+    }
+    // A click anywhere in a row opens it, unless it is on something of its own, or selects text.
+    const item = target.closest("tr[data-item], li[data-item], article[data-item]");
+    if (item && !target.closest("a, button, summary, input, textarea, select, pre, label") && !String(getSelection())) {
+      select(item);
+      if (item.matches("tr") && item.dataset.href) location.href = item.dataset.href;
+    }
+  });
+  document.addEventListener("change", (event) => {
+    if (!event.target.matches("[data-switch-project]")) return;
+    const secure = location.protocol === "https:" ? "; Secure" : "";
+    document.cookie = `midrail_project=${encodeURIComponent(event.target.value)}; Path=/; SameSite=Strict; Max-Age=31536000${secure}`;
+    location.href = "/";
+  });
+  document.addEventListener("keydown", key);
+  document.addEventListener("htmx:after:swap", runTimes);
+  // A button that takes a while says so.
+  document.addEventListener("htmx:before:request", (event) => {
+    const button = event.target.closest?.("[data-busy]");
+    if (button) { button.dataset.words = button.textContent; button.textContent = button.dataset.busy; button.disabled = true; }
+  });
+  document.addEventListener("htmx:finally:request", (event) => {
+    const button = event.target.closest?.("[data-busy]");
+    if (button?.dataset.words) { button.textContent = button.dataset.words; button.disabled = false; }
+  });
+
+  document.addEventListener("DOMContentLoaded", () => {
+    one("#login")?.addEventListener("submit", login);
+    one("#answer-form")?.addEventListener("submit", send);
+    showWaiting(Number(document.body.dataset.waiting || 0));
+    offerNotices();
+    runTimes();
+    setInterval(runTimes, 1000);
+    if (!live()) listen();
+  });
+})();

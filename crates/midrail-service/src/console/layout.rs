@@ -1,0 +1,295 @@
+//! What is around every page: head, navigation, help, and what is said where a page cannot be shown.
+
+use jiff::Timestamp;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use midrail::ADMIN;
+
+use super::assets;
+use super::look;
+use crate::access::{Caller, Right, Who};
+use crate::app::App;
+use crate::figures::open_approvals;
+use crate::problem::Outcome;
+use crate::project::HOME;
+
+/// The pages that the navigation leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tab {
+    Overview,
+    Live,
+    Sessions,
+    Approvals,
+    Guardrails,
+    Policy,
+    Audit,
+}
+
+/// The navigation: where, what, the key after `g`, and an icon.
+const TABS: [(Tab, &str, &str, &str, &str); 7] = [
+    (Tab::Overview, "/", "Overview", "o", "<path d='M4 19V10M10 19V5M16 19v-7M22 19H2'/>"),
+    (Tab::Live, "/live", "Live", "l", "<path d='M2 12h4l3-8 5 16 3-8h5'/>"),
+    (Tab::Sessions, "/sessions", "Sessions", "s", "<path d='M12 7v5l3 2'/><circle cx='12' cy='12' r='9'/>"),
+    (
+        Tab::Approvals,
+        "/approvals",
+        "Approvals",
+        "a",
+        "<path d='M9 12l2 2 4-4'/><path d='M12 3l8 3v6c0 5-3.5 8-8 9-4.500-1-8-4-8-9V6z'/>",
+    ),
+    (Tab::Guardrails, "/guardrails", "Guardrails", "g", "<path d='M3 9h18M3 15h18M6 5v14M12 5v14M18 5v14'/>"),
+    (
+        Tab::Policy,
+        "/policy",
+        "Policy",
+        "p",
+        "<path d='M7 3h8l4 4v14H7a2 2 0 01-2-2V5a2 2 0 012-2z'/><path d='M9 11h6M9 15h6'/>",
+    ),
+    (
+        Tab::Audit,
+        "/audit",
+        "Audit",
+        "u",
+        "<path d='M10 14a4 4 0 005.700 0l3-3a4 4 0 00-5.700-5.700l-1 1'/><path d='M14 10a4 4 0 00-5.700 0l-3 3a4 4 0 005.700 5.700l1-1'/>",
+    ),
+];
+
+/// An empty tray.
+pub(crate) const ICON_EMPTY: &str = "<path d='M4 13l3-8h10l3 8v6H4z'/><path d='M4 13h5l1 2h4l1-2h5'/>";
+
+/// The mark of the program.
+const MARK: &str = "<path d='M4 4v16M20 4v16M4 9h16M4 15h16'/>";
+
+/// What is around a page.
+pub(crate) struct Frame {
+    title: String,
+    tab: Tab,
+    project: String,
+    /// The projects that the person may go to.
+    projects: Vec<String>,
+    name: String,
+    roles: Vec<String>,
+    csrf: Option<String>,
+    /// Whether they may answer.
+    pub(crate) may_answer: bool,
+    /// Whether it is known who they are.
+    pub(crate) is_person: bool,
+    /// Requests that wait for an answer.
+    pub(crate) waiting: usize,
+    /// The time by which the page was made.
+    pub(crate) now: Timestamp,
+}
+
+/// How many requests wait for an answer. At most a thousand are counted.
+pub(crate) fn waiting(caller: &Caller) -> Outcome<usize> {
+    open_approvals(&**caller.project().store(), caller.project().engine().now())
+}
+
+impl Frame {
+    /// The frame of a page for a caller.
+    pub(crate) fn of(app: &App, caller: &Caller, title: impl Into<String>, tab: Tab) -> Outcome<Self> {
+        let (roles, csrf, is_admin) = match caller.who() {
+            Who::Person(person) => {
+                let is_admin =
+                    person.belongs == HOME && person.person.roles().iter().any(|role| role == ADMIN);
+                (person.person.roles().to_vec(), Some(person.csrf.clone()), is_admin)
+            }
+            Who::Anyone | Who::Program(_) => (Vec::new(), None, false),
+        };
+        Ok(Frame {
+            title: title.into(),
+            tab,
+            project: caller.project().name().to_owned(),
+            projects: if is_admin { app.projects.names()? } else { Vec::new() },
+            name: caller.who().name(),
+            roles,
+            csrf,
+            may_answer: caller.may(Right::Answer),
+            is_person: matches!(caller.who(), Who::Person(_)),
+            waiting: waiting(caller)?,
+            now: caller.project().engine().now(),
+        })
+    }
+
+    /// The whole page.
+    pub(crate) fn page(&self, content: Markup) -> Markup {
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                (head(&self.title, self.csrf.as_deref()))
+                body data-project=(self.project) data-waiting=(self.waiting) data-live="/live/stream" {
+                    a.skip href="#main" { "Skip to the content" }
+                    header.top {
+                        a.brand href="/" aria-label="Midrail, overview" { (mark()) span { "Midrail" } }
+                        (self.side())
+                    }
+                    (self.nav())
+                    main #main tabindex="-1" { (content) }
+                    div #toasts role="status" aria-live="polite" {}
+                    (help())
+                    (answer_dialog())
+                }
+            }
+        }
+    }
+
+    fn nav(&self) -> Markup {
+        html! {
+            nav.main aria-label="Pages" {
+                a.brand href="/" aria-label="Midrail, overview" { (mark()) span { "Midrail" } }
+                @for (tab, at, name, key, icon) in TABS {
+                    a href=(at) data-go=(key) aria-current=[(tab == self.tab).then_some("page")] {
+                        svg.icon viewBox="0 0 24 24" aria-hidden="true" { (PreEscaped(icon)) }
+                        span.nav-name { (name) }
+                        @if tab == Tab::Approvals {
+                            span.count #waiting hidden[self.waiting == 0] { (self.waiting) }
+                        }
+                    }
+                }
+                div.spring {}
+                (self.side())
+            }
+        }
+    }
+
+    /// Who is here, and where.
+    fn side(&self) -> Markup {
+        html! {
+            div.side {
+                @if self.projects.len() > 1 {
+                    label.switcher {
+                        span.label { "Project" }
+                        select data-switch-project aria-label="Project" {
+                            @for name in &self.projects {
+                                option value=(name) selected[*name == self.project] { (name) }
+                            }
+                        }
+                    }
+                } @else {
+                    div.where { span.label { "Project" } span.where-name { (look::line(&self.project, 40)) } }
+                }
+                div.who {
+                    @if self.is_person {
+                        span.who-name title=(look::line(&self.roles.join(", "), 80)) { (look::line(&self.name, 32)) }
+                        button.link type="button" data-logout { "Log out" }
+                    } @else {
+                        span.who-name { "Not logged in" }
+                        a href="/login" { "Log in" }
+                    }
+                }
+                div.tools {
+                    span.live-state data-state="off" title="Whether this page is told of what happens" {
+                        span.dot {} span.live-word { "offline" }
+                    }
+                    button.tool type="button" data-theme-switch aria-label="Light or dark" title="Light or dark" {
+                        svg.icon viewBox="0 0 24 24" aria-hidden="true" { (PreEscaped("<path d='M21 12.800A9 9 0 1111.200 3 7 7 0 0021 12.800z'/>")) }
+                    }
+                    button.tool type="button" data-help aria-label="Keyboard help" title="Keyboard help (?)" { "?" }
+                }
+            }
+        }
+    }
+}
+
+fn mark() -> Markup {
+    html! { svg.mark viewBox="0 0 24 24" aria-hidden="true" { (PreEscaped(MARK)) } }
+}
+
+fn head(title: &str, csrf: Option<&str>) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover";
+            meta name="color-scheme" content="light dark";
+            meta name="robots" content="noindex";
+            @if let Some(csrf) = csrf { meta name="csrf" content=(csrf); }
+            meta name="htmx-config" content=r#"{"includeIndicatorCSS":false}"#;
+            title { (look::line(title, 80)) " · Midrail" }
+            link rel="icon" type="image/svg+xml" href=(assets::at("icon.svg"));
+            link rel="stylesheet" href=(assets::at("console.css"));
+            script src=(assets::at("console.js")) {}
+            script src=(assets::at("htmx.min.js")) defer {}
+        }
+    }
+}
+
+/// A page without navigation: to log in, or to say what went wrong.
+pub(crate) fn bare(title: &str, content: Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title, None))
+            body.bare { main #main { div.bare-brand { (mark()) span { "Midrail" } } (content) } }
+        }
+    }
+}
+
+/// What is said where a page cannot be shown.
+pub(crate) fn problem_page(status: u16, title: &str, detail: &str, help: Option<&str>) -> Markup {
+    bare(
+        title,
+        html! {
+            section.card.problem {
+                p.problem-code { (status) }
+                h1 { (title) }
+                p { (look::shown(detail)) }
+                @if let Some(help) = help { p.muted { (look::shown(help)) } }
+                p.actions { a.button href="/" { "To the overview" } a.button.quiet href="/login" { "Log in" } }
+            }
+        },
+    )
+}
+
+/// The same as a part of a page.
+pub(crate) fn problem_part(title: &str, detail: &str, help: Option<&str>) -> Markup {
+    html! {
+        div.notice.bad role="alert" {
+            strong { (title) } " " (look::shown(detail))
+            @if let Some(help) = help { p { (look::shown(help)) } }
+        }
+    }
+}
+
+fn help() -> Markup {
+    let keys: [(&str, &[&str], &str); 9] = [
+        ("Move", &["j", "k"], "to the next and the one before"),
+        ("Open", &["Enter"], "what is selected"),
+        ("Approve", &["a"], "the selected request; you are asked to confirm"),
+        ("Deny", &["d"], "the selected request; you are asked to confirm"),
+        ("Search", &["/"], "goes to the first filter"),
+        ("Pause", &["p"], "holds the live stream, and lets it go on"),
+        ("Go", &["g", "o"], "Overview; l Live, s Sessions, a Approvals, g Guardrails, p Policy, u Audit"),
+        ("Back", &["Esc"], "closes this, and leaves a field"),
+        ("Help", &["?"], "shows this"),
+    ];
+    html! {
+        dialog #help aria-labelledby="help-title" {
+            h2 #help-title { "Keyboard" }
+            dl.keys {
+                @for (name, keys, what) in keys {
+                    dt { @for key in keys { kbd { (key) } " " } }
+                    dd { strong { (name) } " " span.muted { (what) } }
+                }
+            }
+            form method="dialog" { button.button { "Close" } }
+        }
+    }
+}
+
+/// Where an answer is confirmed. The script fills in what it is about.
+fn answer_dialog() -> Markup {
+    html! {
+        dialog #answer aria-labelledby="answer-title" {
+            form #answer-form autocomplete="off" {
+                h2 #answer-title {}
+                p.answer-what { code #answer-what {} }
+                label.field { span.label #answer-label { "Reason, for the record" } textarea #answer-note rows="3" maxlength="4000" {} }
+                p.answer-follows.muted #answer-follows {}
+                p.notice.bad #answer-error hidden role="alert" {}
+                div.actions {
+                    button.button #answer-confirm type="submit" { "Confirm" }
+                    button.button.quiet #answer-cancel type="button" { "Cancel" }
+                }
+            }
+        }
+    }
+}

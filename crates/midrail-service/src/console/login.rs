@@ -1,0 +1,76 @@
+//! The page where people log in. The script sends their key to the API, which answers with a cookie.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::layout;
+use crate::api::input::Query;
+use crate::app::App;
+use crate::problem::Outcome;
+
+#[derive(Deserialize)]
+pub(crate) struct Asked {
+    next: Option<String>,
+}
+
+pub(crate) async fn page(State(app): State<App>, Query(asked): Query<Asked>) -> Outcome<Markup> {
+    let set_up = app.doorkeeper.set_up(&app).await?;
+    Ok(layout::bare(
+        "Log in",
+        html! {
+            section.card.login {
+                h1 { "Log in" }
+                @if !set_up.people {
+                    div.notice {
+                        strong { "Nobody can log in yet." }
+                        p { "Whoever runs this service makes the first person who may answer, and hands them the key:" }
+                        pre.code { code { "midrail approver add NAME --role human_operator" } }
+                    }
+                }
+                form #login data-next=(own_place(asked.next.as_deref())) {
+                    label.field { span.label { "Name" } input name="name" autocomplete="username" required autofocus spellcheck="false" autocapitalize="none"; }
+                    label.field { span.label { "Approver key" } input name="key" type="password" autocomplete="current-password" required; }
+                    details { summary { "Another project than the default one" }
+                        label.field { span.label { "Project" } input name="project" placeholder="default" autocomplete="off" spellcheck="false" autocapitalize="none"; }
+                    }
+                    p.notice.bad #login-error hidden role="alert" {}
+                    button.button type="submit" { "Log in" }
+                }
+                p.muted { "The key is the one that " code { "midrail approver add" } " showed once. It is sent to this service alone." }
+            }
+        },
+    ))
+}
+
+/// Where to go afterwards: a place of this console, and nowhere else.
+fn own_place(next: Option<&str>) -> String {
+    let is_own = |next: &&str| {
+        let mut chars = next.chars();
+        chars.next() == Some('/')
+            && !matches!(chars.next(), Some('/' | '\\'))
+            && !next.chars().any(char::is_control)
+    };
+    next.filter(is_own).filter(|next| !next.starts_with("/login")).unwrap_or("/").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_led_elsewhere() {
+        for elsewhere in [
+            "https://evil.example",
+            "//evil.example",
+            "/\\evil.example",
+            "javascript:alert(1)",
+            "",
+            "/\t/x",
+            "/login?next=/login",
+        ] {
+            assert_eq!(own_place(Some(elsewhere)), "/", "{elsewhere}");
+        }
+        assert_eq!(own_place(Some("/approvals/a%2Fb?x=1")), "/approvals/a%2Fb?x=1");
+    }
+}

@@ -1,0 +1,292 @@
+//! The overview: what was decided, what waits, and whether all is well.
+
+use axum::extract::State;
+use jiff::Timestamp;
+use maud::{Markup, html};
+use midrail::store::{Alert, ApprovalFilter, Durations, Figures, GuardrailFigures};
+use midrail::{Approval, ApprovalState, Mode};
+use serde::Deserialize;
+
+use super::charts;
+use super::figures::{self, RANGES, Range, Timeline};
+use super::layout::{Frame, Tab};
+use super::look::{self, compact, count, line, micros, percent};
+use crate::access::Caller;
+use crate::api::input::Query;
+use crate::app::App;
+use crate::problem::Outcome;
+use crate::work::blocking;
+
+/// Guardrails in a list of the busiest.
+const MOST: usize = 6;
+
+/// Alerts that are looked at.
+const ALERTS: usize = 50;
+
+#[derive(Deserialize)]
+pub(crate) struct Asked {
+    range: Option<String>,
+}
+
+pub(crate) async fn page(
+    State(app): State<App>,
+    caller: Caller,
+    Query(asked): Query<Asked>,
+) -> Outcome<Markup> {
+    blocking(move || {
+        let frame = Frame::of(&app, &caller, "Overview", Tab::Overview)?;
+        let range = figures::range(asked.range.as_deref());
+        let content = content(&app, &caller, range)?;
+        Ok(frame.page(html! {
+            div.page-head {
+                h1 { "Overview" }
+                div.tabs role="group" aria-label="Time" {
+                    @for other in RANGES {
+                        a href={ "/?range=" (other.word) } aria-current=[(other == range).then_some("true")] { (other.name) }
+                    }
+                }
+            }
+            div #overview hx-get={ "/overview?range=" (range.word) } hx-trigger="refresh" hx-swap="innerHTML" { (content) }
+        }))
+    })
+    .await
+}
+
+pub(crate) async fn part(
+    State(app): State<App>,
+    caller: Caller,
+    Query(asked): Query<Asked>,
+) -> Outcome<Markup> {
+    blocking(move || content(&app, &caller, figures::range(asked.range.as_deref()))).await
+}
+
+fn content(app: &App, caller: &Caller, range: Range) -> Outcome<Markup> {
+    let project = caller.project();
+    let store = project.store();
+    let now = project.engine().now();
+    let timeline = figures::timeline(project, range)?;
+    let window = store.window(timeline.since)?;
+    let (log, behind) = figures::of_log(project)?;
+    let pending = ApprovalFilter { state: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
+    let mut waiting = store.approvals(&pending)?;
+    waiting.retain(|approval| approval.authority_at(now).is_some());
+    waiting.reverse();
+    let owed = store.approvals(&ApprovalFilter {
+        needs_review: true,
+        limit: Some(100),
+        ..ApprovalFilter::default()
+    })?;
+    let alerts: Vec<Alert> =
+        store.alerts(ALERTS)?.into_iter().filter(|alert| alert.fired_at >= timeline.since).collect();
+    let decisions: u64 = timeline.sums.values().sum();
+    let is_new = log.seq == 0;
+    Ok(html! {
+        @if is_new { (first_steps()) }
+        div.tiles {
+            (tile("Decisions", &compact(decisions), html! { "in " (range.name) }, None))
+            (tile("Block rate", &percent(window.blocked, window.decisions), html! {
+                (charts::meter(window.blocked, window.decisions, "fill-block"))
+                (count(window.blocked)) " of " (count(window.decisions)) " actions stopped"
+            }, Some("/audit?effect=block")))
+            (tile("Waiting for a person", &count(look::whole(waiting.len())), html! {
+                @match waiting.first() {
+                    Some(first) => { "oldest " (look::ago(first.created, now)) },
+                    None => { "nobody has to answer" },
+                }
+            }, Some("/approvals")))
+            (tile("Alerts", &count(look::whole(alerts.len())), html! { "in " (range.name) }, None))
+        }
+        (chart(&timeline, range))
+        div.columns {
+            div { (approvals(&waiting, &owed, now)) (slowest(&log)) (health(app, caller, &log, now)?) }
+            div { (alert_list(&alerts, range, now)) (busiest(&log, behind)) }
+        }
+    })
+}
+
+fn first_steps() -> Markup {
+    html! {
+        section.card.first {
+            h2 { "Nothing was decided here yet" }
+            p { "Send the first event, or let a coding agent do it:" }
+            pre.code { code {
+                "curl -s -H 'Content-Type: application/json' \\\n  -d '{\"kind\":\"before_tool\",\"session\":\"s-1\",\"tool\":{\"name\":\"Bash\",\"args\":{\"command\":\"rm -rf ~\"}}}' \\\n  http://127.0.0.1:7420/v1/decide\n\nmidrail init        # puts hooks into the coding agents of this machine"
+            } }
+            p.muted { "Whatever is decided in this project's store shows up here at once, whichever process decides." }
+        }
+    }
+}
+
+fn tile(name: &str, value: &str, about: Markup, to: Option<&str>) -> Markup {
+    let inner = html! { span.tile-name { (name) } span.tile-value { (value) } span.tile-about { (about) } };
+    match to {
+        Some(to) => html! { a.tile.card href=(to) { (inner) } },
+        None => html! { div.tile.card { (inner) } },
+    }
+}
+
+fn chart(timeline: &Timeline, range: Range) -> Markup {
+    html! {
+        section.card {
+            div.card-head { h2 { "Decisions over time" } span.muted { "last " (range.name) ", by effect" } }
+            @if timeline.sums.is_empty() {
+                (look::empty("Nothing was decided in this time", html! { p { "Look further back, or wait: this page follows along." } }))
+            } @else {
+                (charts::stacked(&timeline.parts, timeline.since, timeline.until))
+                (charts::legend(&timeline.sums))
+            }
+        }
+    }
+}
+
+fn approvals(waiting: &[Approval], owed: &[Approval], now: Timestamp) -> Markup {
+    let overdue: Vec<&Approval> = owed
+        .iter()
+        .filter(|approval| approval.review.as_ref().is_some_and(|review| review.status_at(now) == "overdue"))
+        .collect();
+    html! {
+        section.card {
+            div.card-head { h2 { "Open approvals" } a href="/approvals" { "All" } }
+            @if !overdue.is_empty() {
+                a.notice.bad href="/approvals" { (look::many(look::whole(overdue.len()), "emergency review")) " overdue" }
+            }
+            @if waiting.is_empty() {
+                p.muted { "Nothing waits for an answer." }
+            } @else {
+                ul.rows {
+                    @for approval in waiting.iter().take(5) {
+                        li data-item data-href={ "/approvals/" (look::part(&approval.id)) } {
+                            a.row-main href={ "/approvals/" (look::part(&approval.id)) } {
+                                strong { (line(approval.tool.as_deref().unwrap_or("action"), 40)) } " "
+                                span.mono { (line(&super::approvals::what(approval), 70)) }
+                            }
+                            span.row-side { @if let Some(end) = approval.deadline() { (look::countdown(end, now)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn alert_list(alerts: &[Alert], range: Range, now: Timestamp) -> Markup {
+    html! {
+        section.card {
+            div.card-head { h2 { "Alerts" } span.muted { "last " (range.name) } }
+            @if alerts.is_empty() {
+                p.muted { "No alert was raised." }
+            } @else {
+                ul.rows {
+                    @for alert in alerts.iter().take(6) {
+                        li {
+                            span.row-main { strong { (line(&alert.name.replace('_', " "), 40)) } " " span.muted { (line(alert.message.trim_start_matches(&alert.name).trim_start_matches(':'), 160)) } }
+                            span.row-side { (look::ago(alert.fired_at, now)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn busiest(log: &Figures, behind: u64) -> Markup {
+    let objections =
+        |figures: &GuardrailFigures| figures.enforced.invocation_count - figures.enforced.pass_count;
+    let mut rows: Vec<(&String, &GuardrailFigures)> =
+        log.guardrails.iter().filter(|(_, figures)| figures.enforced.invocation_count > 0).collect();
+    rows.sort_by_key(|(_, figures)| {
+        std::cmp::Reverse((objections(figures), figures.enforced.invocation_count))
+    });
+    let most = rows.first().map_or(0, |(_, figures)| objections(figures));
+    html! {
+        section.card {
+            div.card-head { h2 { "Busiest guardrails" } span.muted { "objections, all time" } }
+            @if behind > 0 { p.notice { (count(behind)) " records are still being counted." } }
+            @if rows.is_empty() { p.muted { "No guardrail was asked yet." } }
+            ul.bars {
+                @for (id, figures) in rows.iter().take(MOST) {
+                    li {
+                        a.bars-name href={ "/guardrails/" (look::part(id)) } { (line(id, 40)) }
+                        (charts::meter(objections(figures), most, "fill-block"))
+                        span.num title={ (count(objections(figures))) " objections, asked " (count(figures.enforced.invocation_count)) " times" } {
+                            b { (compact(objections(figures))) } span.muted { " / " (compact(figures.enforced.invocation_count)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn slowest(log: &Figures) -> Markup {
+    let average = |durations: &Durations| durations.average_us().unwrap_or(0);
+    let mut rows: Vec<(&String, &Durations)> = log
+        .guardrails
+        .iter()
+        .map(|(id, figures)| (id, &figures.durations))
+        .filter(|(_, durations)| durations.count > 0)
+        .collect();
+    rows.sort_by_key(|(_, durations)| std::cmp::Reverse(average(durations)));
+    let most = rows.first().map_or(0, |(_, durations)| average(durations));
+    html! {
+        section.card {
+            div.card-head { h2 { "Slowest guardrails" } span.muted { "average, all time" } }
+            @if rows.is_empty() { p.muted { "Nothing was measured yet." } }
+            ul.bars {
+                @for (id, durations) in rows.iter().take(MOST) {
+                    li {
+                        a.bars-name href={ "/guardrails/" (look::part(id)) } { (line(id, 40)) }
+                        (charts::meter(average(durations), most, "fill-accent"))
+                        span.num title={ "longest " (micros(durations.max_us)) } { (micros(average(durations))) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn health(app: &App, caller: &Caller, log: &Figures, now: Timestamp) -> Outcome<Markup> {
+    let project = caller.project();
+    let policy = project.engine().policy();
+    let reloads = project.reloads();
+    let head = project.store().head()?;
+    let checkpoint = project.store().last_checkpoint()?;
+    let up = i64::try_from(app.started.elapsed().as_secs()).unwrap_or(i64::MAX);
+    Ok(html! {
+        section.card {
+            div.card-head { h2 { "Health" } span.muted { "version " (env!("CARGO_PKG_VERSION")) ", up " (look::span(jiff::SignedDuration::from_secs(up))) } }
+            div.health {
+                div {
+                    span.dot.good {} strong { "Store" }
+                    p {
+                        @match &head {
+                            Some(head) => { (count(head.seq)) " records, head " (look::hash(&head.hash)) },
+                            None => { "empty, and can be reached" },
+                        }
+                    }
+                    @if log.unreadable > 0 { p.error { (count(log.unreadable)) " records cannot be read: verify the log" } }
+                }
+                div {
+                    span.dot.good {} strong { "Signed" }
+                    p {
+                        @match &checkpoint {
+                            Some(checkpoint) => { "up to record " (count(checkpoint.seq)) ", " (look::ago_of(&checkpoint.time, now)) },
+                            None => { "no checkpoint yet" },
+                        }
+                    }
+                }
+                div {
+                    span class={ "dot " (if reloads.last_error.is_some() { "bad" } else { "good" }) } {} strong { "Policy" }
+                    p {
+                        (look::hash(policy.revision())) ", " (look::many(look::whole(policy.entries().len()), "guardrail"))
+                        @if policy.mode() == Mode::Shadow { " " span.badge.shadow { "shadow" } }
+                    }
+                    @match &reloads.last_error {
+                        Some(error) => { p.error { "its packs cannot be used: " (line(error, 200)) } },
+                        None => { p.muted { (look::many(reloads.applied, "reload")) ", " (reloads.refused) " refused" } },
+                    }
+                }
+            }
+        }
+    })
+}

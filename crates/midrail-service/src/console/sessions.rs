@@ -1,0 +1,239 @@
+//! Sessions: the list, and the timeline of one run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::extract::{Path, State};
+use jiff::Timestamp;
+use maud::{Markup, html};
+use midrail::Approval;
+use midrail::store::{ApprovalFilter, Entry, Filter, SessionInfo};
+use serde::Deserialize;
+
+use super::charts;
+use super::layout::{Frame, Tab};
+use super::look::{self, badge, count, line};
+use super::telling::{self, subject};
+use crate::access::Caller;
+use crate::api::input::Query;
+use crate::app::App;
+use crate::problem::{Outcome, Problem};
+use crate::project::short;
+use crate::work::blocking;
+
+/// Sessions on a page.
+const PAGE: usize = 50;
+
+/// Events on a page of a timeline.
+const EVENTS: usize = 60;
+
+#[derive(Deserialize)]
+pub(crate) struct Asked {
+    q: Option<String>,
+    page: Option<usize>,
+}
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(asked): Query<Asked>,
+) -> Outcome<Markup> {
+    blocking(move || {
+        let frame = Frame::of(&app, &caller, "Sessions", Tab::Sessions)?;
+        let store = caller.project().store();
+        let wanted = asked.q.unwrap_or_default();
+        let mut all = store.sessions()?;
+        all.retain(|info| info.session.contains(wanted.as_str()) && !info.session.is_empty());
+        let (page, found) = (asked.page.unwrap_or(0), all.len());
+        let shown: Vec<SessionInfo> = all.into_iter().skip(page.saturating_mul(PAGE)).take(PAGE).collect();
+        let mut rows = Vec::new();
+        for info in shown {
+            let last = store.entry(info.last_seq)?;
+            rows.push((info, last));
+        }
+        Ok(frame.page(html! {
+            div.page-head { h1 { "Sessions" } span.muted { (look::many(look::whole(found), "session")) } }
+            form.filters method="get" action="/sessions" {
+                label.wide { span.label { "Session" } input name="q" value=(wanted) placeholder="part of its name" data-search autocomplete="off" spellcheck="false"; }
+                button.button type="submit" { "Search" }
+            }
+            section.card.flush {
+                @if rows.is_empty() {
+                    (look::empty("No session here", html! {
+                        @if wanted.is_empty() { p { "A session begins with the first event that names it. Run an agent with Midrail's hooks, or POST an event to " code { "/v1/decide" } "." } }
+                        @else { p { "None has this in its name." } a.button.quiet href="/sessions" { "Show all" } }
+                    }))
+                } @else {
+                    div.scroll { table.list {
+                        thead { tr { th { "Session" } th { "Agent" } th { "Last event" } th.num { "Records" } th { "Active" } } }
+                        tbody { @for (info, last) in &rows { (session_row(info, last.as_ref(), frame.now)) } }
+                    } }
+                }
+            }
+            (pager("/sessions", &wanted, page, found))
+        }))
+    })
+    .await
+}
+
+fn session_row(info: &SessionInfo, last: Option<&Entry>, now: Timestamp) -> Markup {
+    let record = last.and_then(|entry| entry.record().ok());
+    let agent = record.as_ref().and_then(|record| telling::agent(&record.event));
+    html! {
+        tr data-item data-href=(look::session_at(&info.session)) {
+            td.session { a href=(look::session_at(&info.session)) { (line(&info.session, 48)) } }
+            td.nowrap { @match agent { Some(agent) => (line(&agent, 32)), None => span.muted { "–" } } }
+            td.about {
+                @if let Some(record) = &record {
+                    @if !record.event.kind.is_engines_own() { (badge(record.decision.effect)) " " }
+                    span.kind { (telling::kind(record.event.kind)) } " " span.subject { (subject(&record.event)) }
+                }
+            }
+            td.num { (count(info.records)) }
+            td.nowrap { (look::ago(info.last_active, now)) }
+        }
+    }
+}
+
+fn pager(at: &str, wanted: &str, page: usize, found: usize) -> Markup {
+    let to = |page: usize| format!("{at}{}", look::query(&[("q", wanted), ("page", &page.to_string())]));
+    let last = found.saturating_sub(1) / PAGE;
+    html! {
+        @if last > 0 {
+            nav.pager aria-label="Pages of the list" {
+                @if page > 0 { a.button.quiet href=(to(page - 1)) { "Newer" } }
+                span.muted { "page " (page + 1) " of " (last + 1) }
+                @if page < last { a.button.quiet href=(to(page + 1)) { "Older" } }
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Place {
+    /// Show what came before this record.
+    before: Option<u64>,
+    /// Show what came after this record.
+    after: Option<u64>,
+}
+
+pub(crate) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(session): Path<String>,
+    Query(place): Query<Place>,
+) -> Outcome<Markup> {
+    blocking(move || {
+        let frame = Frame::of(&app, &caller, telling::heading(&session), Tab::Sessions)?;
+        let store = caller.project().store();
+        let of = Filter { session: Some(session.clone()), limit: Some(EVENTS), ..Filter::default() };
+        let mut entries = match place.after {
+            Some(after) => store.entries(&Filter { after_seq: Some(after), ..of.clone() })?,
+            None => {
+                let mut page = store.entries(&Filter { after_seq: place.before, newest_first: true, ..of.clone() })?;
+                page.reverse();
+                page
+            }
+        };
+        if entries.is_empty() && place.after.is_some() {
+            entries = store.entries(&Filter { newest_first: true, ..of.clone() })?;
+            entries.reverse();
+        }
+        let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
+            return Err(Problem::not_found(format!("there is no session `{}` here", short(&session))));
+        };
+        let one = Filter { limit: Some(1), ..of.clone() };
+        let has_earlier = !store.entries(&Filter { after_seq: Some(first.seq), newest_first: true, ..one.clone() })?.is_empty();
+        let has_later = !store.entries(&Filter { after_seq: Some(last.seq), ..one })?.is_empty();
+        let approvals = store.approvals(&ApprovalFilter { session: Some(session.clone()), limit: Some(200), ..ApprovalFilter::default() })?;
+        let approvals: BTreeMap<String, Approval> = approvals.into_iter().map(|approval| (approval.id.clone(), approval)).collect();
+        let at = look::session_at(&session);
+        Ok(frame.page(html! {
+            nav.crumbs { a href="/sessions" { "Sessions" } span { "/" } }
+            div.page-head { h1.mono { (telling::heading(&session)) } a.button.quiet href={ "/live" (look::query(&[("session", &session)])) } { "Watch live" } }
+            (facts_of(&entries, &approvals, frame.now))
+            @if has_earlier { nav.pager { a.button.quiet href={ (at) "?before=" (first.seq) } { "Earlier events" } } }
+            ol.timeline {
+                @for (before, entry) in std::iter::once(None).chain(entries.iter().map(Some)).zip(&entries) {
+                    @let day = day_of(entry);
+                    @if before.map(day_of).as_ref() != Some(&day) { li.day { (day) } }
+                    (event(entry, &approvals, frame.now))
+                }
+            }
+            @if has_later { nav.pager { a.button.quiet href={ (at) "?after=" (last.seq) } { "Later events" } a.button.quiet href=(at) { "Latest" } } }
+            @else { p.muted.timeline-end { "This is the latest. " a href=(at) { "Look again" } } }
+        }))
+    })
+    .await
+}
+
+/// What stands above the timeline.
+fn facts_of(entries: &[Entry], approvals: &BTreeMap<String, Approval>, now: Timestamp) -> Markup {
+    let records: Vec<_> = entries.iter().filter_map(|entry| entry.record().ok()).collect();
+    let agents: BTreeSet<String> =
+        records.iter().filter_map(|record| telling::agent(&record.event)).collect();
+    let parents: BTreeSet<String> = records.iter().filter_map(|record| record.event.parent.clone()).collect();
+    let task = records.iter().rev().find_map(|record| record.event.task.as_ref());
+    let cwd = records.iter().rev().find_map(|record| record.event.cwd.as_deref());
+    let mut sums = BTreeMap::new();
+    for record in records.iter().filter(|record| !record.event.kind.is_engines_own()) {
+        *sums.entry(record.decision.effect).or_default() += 1;
+    }
+    let waiting = approvals.values().filter(|approval| approval.authority_at(now).is_some()).count();
+    html! {
+        section.card.facts {
+            dl {
+                @if !agents.is_empty() { div { dt { "Agents" } dd { @for agent in agents.iter().take(8) { span.chip { (line(agent, 40)) } " " } } } }
+                @if !parents.is_empty() { div { dt { "Sub-agents of" } dd { @for parent in parents.iter().take(8) { span.chip { (line(parent, 40)) } " " } } } }
+                @if let Some(task) = task {
+                    div { dt { "Task" } dd { @if let Some(id) = &task.id { code { (line(id, 40)) } " " } (line(task.goal.as_deref().unwrap_or_default(), 200)) } }
+                }
+                @if let Some(cwd) = cwd { div { dt { "Folder" } dd { code { (line(cwd, 120)) } } } }
+                @if waiting > 0 { div { dt { "Waiting" } dd { a href="/approvals" { (look::many(look::whole(waiting), "request")) " for a person" } } } }
+            }
+            div.facts-side { (charts::spectrum(&sums)) (charts::legend(&sums)) }
+        }
+    }
+}
+
+/// The day of a record.
+fn day_of(entry: &Entry) -> String {
+    entry.labels.time.strftime("%A, %d %B %Y").to_string()
+}
+
+fn event(entry: &Entry, approvals: &BTreeMap<String, Approval>, now: Timestamp) -> Markup {
+    let Ok(record) = entry.record() else {
+        return html! { li.event { p.error { "Record " (entry.seq) " cannot be read. " a href="/audit" { "Verify the log" } } } };
+    };
+    let (event, decision) = (&record.event, &record.decision);
+    let approval = decision.approval.as_ref().and_then(|asked| approvals.get(&asked.id));
+    let is_own = event.kind.is_engines_own();
+    html! {
+        li.event.sub[event.is_sub_agent()].own[is_own] id={ "r" (entry.seq) } data-item data-toggle {
+            span class={ "node fill-" (decision.effect.word()) } aria-hidden="true" {}
+            details hx-get={ "/audit/" (entry.seq) "/part" } hx-trigger="toggle once" hx-target="find .event-more" hx-swap="innerHTML" {
+                summary {
+                    span.event-head {
+                        (look::clock(entry.labels.time))
+                        @if !is_own { (badge(decision.effect)) }
+                        span.kind { (telling::kind(event.kind)) }
+                        span.subject { (subject(event)) }
+                    }
+                    span.event-side {
+                        @if event.is_sub_agent() { span.chip title={ "sub-agent of " (line(event.parent.as_deref().unwrap_or_default(), 60)) } { "sub-agent" } }
+                        @if let Some(agent) = telling::agent(event) { span.chip { (line(&agent, 24)) } }
+                        @if decision.would.is_some() { span.badge.shadow { "would be stricter" } }
+                        span.seq { "#" (entry.seq) }
+                    }
+                }
+                div.event-more { p.muted.loading { "Loading the chain…" } }
+            }
+            @if telling::was_told(decision) && !is_own {
+                div.told {
+                    span.label { "The agent saw" @if let Some(by) = &decision.by { " · " a href={ "/guardrails/" (look::part(by)) } { (line(by, 40)) } } }
+                    (telling::told(decision))
+                }
+            }
+            @if let Some(approval) = approval { (telling::in_line(approval, now)) }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Counts requests: how many, how they ended, how long they took.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use midrail::metrics::Text;
+
+use crate::app::App;
+
+/// Upper bounds of the histogram of durations, in seconds.
+const BOUNDS: [(u64, &str); 12] = [
+    (100, "0.0001"),
+    (250, "0.00025"),
+    (500, "0.0005"),
+    (1_000, "0.001"),
+    (2_500, "0.0025"),
+    (5_000, "0.005"),
+    (10_000, "0.01"),
+    (50_000, "0.05"),
+    (100_000, "0.1"),
+    (500_000, "0.5"),
+    (1_000_000, "1"),
+    (10_000_000, "10"),
+];
+
+/// Counts requests by route.
+#[derive(Default)]
+pub(crate) struct Meter {
+    routes: Mutex<BTreeMap<Key, Tally>>,
+    under_way: AtomicU64,
+}
+
+/// A route and how a request to it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    method: &'static str,
+    route: &'static str,
+    status: u16,
+}
+
+#[derive(Default)]
+struct Tally {
+    count: u64,
+    micros: u64,
+    buckets: [u64; BOUNDS.len()],
+}
+
+impl Meter {
+    fn add(&self, key: Key, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
+        let tally = routes.entry(key).or_default();
+        tally.count += 1;
+        tally.micros = tally.micros.saturating_add(micros);
+        let bucket = BOUNDS.partition_point(|(bound, _)| *bound < micros);
+        if let Some(bucket) = tally.buckets.get_mut(bucket) {
+            *bucket += 1;
+        }
+    }
+
+    /// The metrics.
+    pub(crate) fn write(&self, out: &mut Text) {
+        let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
+        out.head("http_requests_total", "counter", "Requests, by route and how they ended.");
+        for (Key { method, route, status }, tally) in &*routes {
+            let status = status.to_string();
+            let labels = [("method", *method), ("route", *route), ("status", status.as_str())];
+            out.sample("http_requests_total", &labels, &tally.count.to_string());
+        }
+        out.head("http_request_duration_seconds", "histogram", "How long requests took, by route.");
+        let mut by_route: BTreeMap<(&str, &str), Tally> = BTreeMap::new();
+        for (key, tally) in &*routes {
+            let sum = by_route.entry((key.method, key.route)).or_default();
+            sum.count += tally.count;
+            sum.micros = sum.micros.saturating_add(tally.micros);
+            for (all, one) in sum.buckets.iter_mut().zip(tally.buckets) {
+                *all += one;
+            }
+        }
+        for ((method, route), tally) in by_route {
+            let mut up_to = 0;
+            for ((_, bound), count) in BOUNDS.iter().zip(tally.buckets) {
+                up_to += count;
+                let labels = [("method", method), ("route", route), ("le", bound)];
+                out.sample("http_request_duration_seconds_bucket", &labels, &up_to.to_string());
+            }
+            let labels = [("method", method), ("route", route), ("le", "+Inf")];
+            out.sample("http_request_duration_seconds_bucket", &labels, &tally.count.to_string());
+            let labels = [("method", method), ("route", route)];
+            let seconds = format!("{}.{:06}", tally.micros / 1_000_000, tally.micros % 1_000_000);
+            out.sample("http_request_duration_seconds_sum", &labels, &seconds);
+            out.sample("http_request_duration_seconds_count", &labels, &tally.count.to_string());
+        }
+        out.head("http_requests_in_flight", "gauge", "Requests that are being worked on.");
+        out.sample("http_requests_in_flight", &[], &self.under_way.load(Ordering::Relaxed).to_string());
+    }
+}
+
+/// Measures a request to a route.
+pub(crate) async fn measure(
+    app: App,
+    method: &'static str,
+    route: &'static str,
+    request: Request,
+    next: Next,
+) -> Response {
+    // What is dropped with the request, because its caller went away, is counted as gone.
+    struct UnderWay<'a>(&'a Meter, Option<(Key, Instant)>);
+    impl Drop for UnderWay<'_> {
+        fn drop(&mut self) {
+            self.0.under_way.fetch_sub(1, Ordering::Relaxed);
+            if let Some((key, started)) = self.1.take() {
+                self.0.add(key, started.elapsed());
+            }
+        }
+    }
+    app.meter.under_way.fetch_add(1, Ordering::Relaxed);
+    let mut under_way = UnderWay(&app.meter, Some((Key { method, route, status: 499 }, Instant::now())));
+    let response = next.run(request).await;
+    if let Some((key, _)) = &mut under_way.1 {
+        key.status = response.status().as_u16();
+    }
+    drop(under_way);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_add_up() {
+        let meter = Meter::default();
+        let key = Key { method: "post", route: "/v1/decide", status: 200 };
+        for micros in [50, 100, 101, 20_000_000] {
+            meter.add(key, Duration::from_micros(micros));
+        }
+        meter.add(Key { status: 422, ..key }, Duration::from_micros(1));
+        let mut text = Text::default();
+        meter.write(&mut text);
+        for line in [
+            r#"http_requests_total{method="post",route="/v1/decide",status="200"} 4"#,
+            r#"http_requests_total{method="post",route="/v1/decide",status="422"} 1"#,
+            r#"http_request_duration_seconds_bucket{method="post",route="/v1/decide",le="0.0001"} 3"#,
+            r#"http_request_duration_seconds_bucket{method="post",route="/v1/decide",le="0.00025"} 4"#,
+            r#"http_request_duration_seconds_bucket{method="post",route="/v1/decide",le="10"} 4"#,
+            r#"http_request_duration_seconds_bucket{method="post",route="/v1/decide",le="+Inf"} 5"#,
+            r#"http_request_duration_seconds_sum{method="post",route="/v1/decide"} 20.000252"#,
+        ] {
+            assert!(text.0.lines().any(|told| told == line), "{line}\n{}", text.0);
+        }
+    }
+}

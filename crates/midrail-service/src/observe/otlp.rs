@@ -1,0 +1,220 @@
+//! Traces and logs by OTLP over HTTP, in its JSON form: one span a decision, with an event for what each guardrail
+//! said, and a log line for everything that was stopped. A queue of bounded length stands between decisions and the
+//! network: what does not fit is counted and left out, and no decision waits.
+
+mod encode;
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use midrail::metrics::Text;
+use midrail::{AuditRef, Record};
+use serde_json::Value;
+
+pub(crate) use encode::Parent;
+
+/// Decisions that wait to be sent.
+const WAITING: usize = 4_096;
+
+/// Decisions that are sent at once.
+const BATCH: usize = 256;
+
+/// How long a decision waits for others to be sent with.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// How often sending is tried, and how long the first pause is. Each is twice as long as the one before.
+const TRIES: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// How long the other side has to answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where traces and logs go.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Otlp {
+    /// The collector: `http://127.0.0.1:4318`.
+    pub endpoint: String,
+    /// Headers to send, such as the collector's key.
+    pub headers: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for Otlp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Otlp").field("endpoint", &self.endpoint).field("headers", &names).finish()
+    }
+}
+
+/// Sends decisions on.
+pub(crate) struct Exporter {
+    queue: RwLock<Option<SyncSender<Exported>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    told: Arc<Told>,
+}
+
+/// What became of what was to be sent.
+#[derive(Default)]
+struct Told {
+    sent: AtomicU64,
+    dropped: AtomicU64,
+    failed: AtomicU64,
+}
+
+/// A decision on its way.
+struct Exported {
+    span: Value,
+    log: Option<Value>,
+}
+
+thread_local! {
+    /// The span that the request being decided on this thread belongs to.
+    static PARENT: RefCell<Option<Parent>> = const { RefCell::new(None) };
+}
+
+/// Decides within a span of the caller's.
+pub(crate) fn within<T>(parent: Option<Parent>, decide: impl FnOnce() -> T) -> T {
+    PARENT.with(|held| *held.borrow_mut() = parent);
+    let decided = decide();
+    PARENT.with(|held| *held.borrow_mut() = None);
+    decided
+}
+
+impl Exporter {
+    /// Starts sending.
+    pub(crate) fn start(to: Otlp) -> std::io::Result<Self> {
+        let (queue, waiting) = sync_channel(WAITING);
+        let told = Arc::new(Told::default());
+        let counts = told.clone();
+        let thread = thread::Builder::new()
+            .name("midrail-otlp".to_owned())
+            .spawn(move || Sender { agent: agent(), to, told: counts }.run(&waiting))?;
+        Ok(Exporter { queue: RwLock::new(Some(queue)), thread: Mutex::new(Some(thread)), told })
+    }
+
+    /// Takes a decision to be sent on.
+    pub(crate) fn take(&self, project: &str, record: &Record, place: &AuditRef) {
+        let parent = PARENT.with(|held| held.borrow().clone());
+        let (span, log) = encode::decision(project, record, place, parent.as_ref());
+        let queue = self.queue.read().unwrap_or_else(PoisonError::into_inner);
+        let full = match queue.as_ref().map(|queue| queue.try_send(Exported { span, log })) {
+            Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => true,
+            Some(Ok(())) => false,
+        };
+        if full {
+            self.told.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What became of what was to be sent, as metrics.
+    pub(crate) fn write(&self, out: &mut Text) {
+        let counts =
+            [("sent", &self.told.sent), ("dropped", &self.told.dropped), ("failed", &self.told.failed)];
+        out.head("midrail_otlp_spans_total", "counter", "Spans, by what became of them.");
+        for (outcome, count) in counts {
+            let count = count.load(Ordering::Relaxed).to_string();
+            out.sample("midrail_otlp_spans_total", &[("outcome", outcome)], &count);
+        }
+    }
+
+    /// Sends what waits, and ends.
+    pub(crate) fn finish(&self) {
+        *self.queue.write().unwrap_or_else(PoisonError::into_inner) = None;
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+fn agent() -> ureq::Agent {
+    let config = ureq::Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false);
+    config.build().into()
+}
+
+struct Sender {
+    agent: ureq::Agent,
+    to: Otlp,
+    told: Arc<Told>,
+}
+
+impl Sender {
+    fn run(&self, waiting: &Receiver<Exported>) {
+        let mut batch = Vec::new();
+        let mut since = Instant::now();
+        loop {
+            let left = LINGER.saturating_sub(since.elapsed());
+            match waiting.recv_timeout(if batch.is_empty() { LINGER } else { left }) {
+                Ok(exported) => {
+                    if batch.is_empty() {
+                        since = Instant::now();
+                    }
+                    batch.push(exported);
+                    if batch.len() < BATCH {
+                        continue;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.send(&mut batch);
+                    return;
+                }
+            }
+            self.send(&mut batch);
+        }
+    }
+
+    fn send(&self, batch: &mut Vec<Exported>) {
+        if batch.is_empty() {
+            return;
+        }
+        let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
+        let (spans, logs): (Vec<Value>, Vec<Option<Value>>) =
+            batch.drain(..).map(|exported| (exported.span, exported.log)).unzip();
+        let logs: Vec<Value> = logs.into_iter().flatten().collect();
+        let is_sent = self.post("v1/traces", &encode::traces(spans));
+        if !logs.is_empty() {
+            self.post("v1/logs", &encode::logs(logs));
+        }
+        let counter = if is_sent { &self.told.sent } else { &self.told.failed };
+        counter.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Posts a body, several times if the other side asks for it or cannot be reached.
+    fn post(&self, what: &str, body: &Value) -> bool {
+        let url = format!("{}/{what}", self.to.endpoint.trim_end_matches('/'));
+        let text = body.to_string();
+        let mut pause = PAUSE;
+        for again in (0..TRIES).rev() {
+            let mut request = self.agent.post(&url).header("content-type", "application/json");
+            for (name, value) in &self.to.headers {
+                request = request.header(name, value);
+            }
+            match request.send(text.as_str()) {
+                Ok(response) if response.status().is_success() => return true,
+                Ok(response)
+                    if again == 0 || !matches!(response.status().as_u16(), 429 | 502 | 503 | 504) =>
+                {
+                    log::warn!("{what} were refused by the collector: {}", response.status());
+                    return false;
+                }
+                Err(error) if again == 0 => {
+                    log::warn!("{what} could not be sent to the collector: {error}");
+                    return false;
+                }
+                _ => thread::sleep(pause),
+            }
+            pause *= 2;
+        }
+        false
+    }
+}

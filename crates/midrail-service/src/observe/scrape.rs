@@ -1,0 +1,127 @@
+//! `/metrics`: what guardrails did in every project that the caller may look at, and how the service fares.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use midrail::metrics::{self, Bypasses, Measured, Text};
+use midrail::store::Figures;
+use midrail::{ApprovalState, store};
+
+use crate::access::{Caller, Right, Who};
+use crate::api::{Api, Content, Lasts, Operation};
+use crate::app::App;
+use crate::observe::process;
+use crate::problem::Outcome;
+use crate::project::Project;
+use crate::work::blocking;
+
+pub(crate) fn routes(api: Api) -> Api {
+    let scrape =
+        Operation::new("get", "/metrics", "metrics", "health", "Metrics in the text format of Prometheus")
+            .answers(200, "The metrics", Some(Content::text("text/plain")));
+    api.route(scrape, Right::Read, Lasts::Briefly, get(scraped))
+}
+
+/// What one project comes to.
+struct Counted {
+    project: Arc<Project>,
+    figures: Figures,
+    bypasses: Bypasses,
+    categories: BTreeMap<String, &'static str>,
+    waiting: usize,
+    counters: BTreeMap<String, u64>,
+    paused: usize,
+}
+
+impl Counted {
+    fn of(project: Arc<Project>) -> Outcome<Self> {
+        let (engine, now) = (project.engine().clone(), project.engine().now());
+        let waiting = store::ApprovalFilter { state: Some(ApprovalState::Pending), ..Default::default() };
+        let waiting = project.store().approvals(&waiting)?;
+        Ok(Counted {
+            figures: project.store().figures()?,
+            bypasses: metrics::bypasses(&**project.store(), now)?,
+            categories: metrics::categories(&engine.policy()),
+            waiting: waiting.iter().filter(|it| matches!(it.status_at(now), "pending" | "override")).count(),
+            counters: project.store().counters()?,
+            paused: engine.pauses()?.len(),
+            project,
+        })
+    }
+}
+
+async fn scraped(State(app): State<App>, caller: Caller) -> Outcome<Response> {
+    let of = app.clone();
+    let text = blocking(move || {
+        let mine = caller.project().name().to_owned();
+        let may_see = |project: &Arc<Project>| match caller.who() {
+            Who::Anyone => true,
+            Who::Program(key) => key.is_for_project(project.name()),
+            Who::Person(person) => person.may_enter(project.name()),
+        };
+        let open = of.projects.all().into_iter();
+        let seen = open.filter(|project| project.name() == mine || may_see(project));
+        let counted: Vec<Counted> = seen.map(Counted::of).collect::<Outcome<_>>()?;
+        Ok(text(&of, &counted))
+    })
+    .await?;
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+}
+
+fn text(app: &App, counted: &[Counted]) -> String {
+    let measured: Vec<Measured<'_>> = counted
+        .iter()
+        .map(|counted| Measured {
+            project: Some(counted.project.name()),
+            figures: &counted.figures,
+            bypasses: &counted.bypasses,
+            categories: &counted.categories,
+        })
+        .collect();
+    let mut out = Text(metrics::guardrails(&measured));
+    out.head("midrail_decisions_total", "counter", "Events that were decided, by effect.");
+    for one in counted {
+        for (effect, count) in &one.figures.effects {
+            let labels = [("project", one.project.name()), ("effect", effect.word())];
+            out.sample("midrail_decisions_total", &labels, &count.to_string());
+        }
+    }
+    let mut gauge = |name: &str, help: &str, value: &dyn Fn(&Counted) -> u64| {
+        out.head(name, "gauge", help);
+        for one in counted {
+            out.sample(name, &[("project", one.project.name())], &value(one).to_string());
+        }
+    };
+    let count = |many: usize| u64::try_from(many).unwrap_or(u64::MAX);
+    gauge("midrail_approvals_waiting", "Requests that wait for a person.", &|one| count(one.waiting));
+    gauge("midrail_audit_records", "Records of the audit log.", &|one| one.figures.seq);
+    gauge("midrail_audit_unreadable", "Records that cannot be read.", &|one| one.figures.unreadable);
+    gauge("midrail_pauses", "Places where guardrails speak without consequence now.", &|one| {
+        count(one.paused)
+    });
+    gauge("midrail_policy_refused", "Changes of packs that could not be used.", &|one| {
+        one.project.reloads().refused
+    });
+    out.head("midrail_counter_total", "counter", "Other things that were counted, by name.");
+    for one in counted {
+        for (name, value) in &one.counters {
+            out.sample(
+                "midrail_counter_total",
+                &[("project", one.project.name()), ("name", name)],
+                &value.to_string(),
+            );
+        }
+    }
+    out.head("midrail_build_info", "gauge", "The version of the program.");
+    out.sample("midrail_build_info", &[("version", env!("CARGO_PKG_VERSION"))], "1");
+    if let Some(exporter) = &app.exporter {
+        exporter.write(&mut out);
+    }
+    app.meter.write(&mut out);
+    process::write(&mut out);
+    out.0
+}

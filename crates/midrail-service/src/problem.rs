@@ -1,0 +1,157 @@
+//! What a request is told when it fails: `application/problem+json` (RFC 9457).
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use midrail::pack::diagnostic::PlainProblem;
+use midrail::{EngineError, StoreError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Why a request failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Problem {
+    /// What kind of problem it is: a name that programs can go by.
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    /// The kind in words.
+    pub(crate) title: &'static str,
+    /// The status of the answer.
+    pub(crate) status: u16,
+    /// What was wrong with this request.
+    pub(crate) detail: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) help: Option<String>,
+    /// Seconds after which to try again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retry_after_s: Option<u64>,
+    /// What is wrong with packs, each at its place.
+    #[serde(default, skip_serializing_if = "no_problems")]
+    pub(crate) problems: Box<[PlainProblem]>,
+}
+
+fn no_problems(problems: &[PlainProblem]) -> bool {
+    problems.is_empty()
+}
+
+/// The outcome of a handler.
+pub(crate) type Outcome<T> = Result<T, Problem>;
+
+macro_rules! problems {
+    ($($(#[$doc:meta])* $make:ident = $kind:literal, $status:ident, $title:literal;)*) => {
+        impl Problem {
+            $($(#[$doc])* pub(crate) fn $make(detail: impl Into<String>) -> Self {
+                Problem {
+                    kind: concat!("urn:midrail:problem:", $kind),
+                    title: $title,
+                    status: StatusCode::$status.as_u16(),
+                    detail: detail.into(),
+                    help: None,
+                    retry_after_s: None,
+                    problems: Box::default(),
+                }
+            })*
+        }
+    };
+}
+
+problems! {
+    /// The request cannot be understood.
+    malformed = "malformed", BAD_REQUEST, "The request cannot be understood";
+    /// Nobody knows who is asking.
+    unauthenticated = "unauthenticated", UNAUTHORIZED, "It is not known who is asking";
+    /// Who is asking may not.
+    forbidden = "forbidden", FORBIDDEN, "This is not allowed";
+    /// There is no such thing.
+    not_found = "not-found", NOT_FOUND, "There is no such thing";
+    /// The method is not for this place.
+    wrong_method = "wrong-method", METHOD_NOT_ALLOWED, "This place does not know the method";
+    /// The rest of the request did not come in time.
+    too_late = "too-late", REQUEST_TIMEOUT, "The rest of the request did not come in time";
+    /// It does not fit how things stand.
+    refused = "refused", CONFLICT, "It does not fit how things stand";
+    /// The body is too large.
+    too_large = "too-large", PAYLOAD_TOO_LARGE, "The body is too large";
+    /// The body is of another kind.
+    wrong_media = "wrong-media", UNSUPPORTED_MEDIA_TYPE, "The body is of another kind";
+    /// The content says something that cannot be.
+    invalid = "invalid", UNPROCESSABLE_ENTITY, "The content cannot be used";
+    /// Too many requests.
+    too_many = "too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
+    /// Something went wrong here.
+    internal = "internal", INTERNAL_SERVER_ERROR, "Something went wrong here";
+    /// The store or the service cannot be had now.
+    unavailable = "unavailable", SERVICE_UNAVAILABLE, "The service cannot answer now";
+    /// It took too long.
+    too_slow = "too-slow", GATEWAY_TIMEOUT, "It took too long";
+}
+
+impl Problem {
+    /// The same, with what to do about it.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same, with when to try again.
+    pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after_s = Some(seconds);
+        self
+    }
+
+    /// The same, with what is wrong with packs.
+    pub(crate) fn problems(mut self, problems: Vec<PlainProblem>) -> Self {
+        self.problems = problems.into();
+        self
+    }
+
+    /// The status of the answer.
+    pub(crate) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let body = serde_json::to_string(&self).unwrap_or_default();
+        let mut response =
+            (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        let headers = response.headers_mut();
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"midrail\""));
+        }
+        response
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Store(error) => error.into(),
+            EngineError::Approval(why) => Problem::refused(why),
+            EngineError::OtherEvent => Problem::refused(error.to_string()),
+            EngineError::OtherSession { .. }
+            | EngineError::OwnKind(_)
+            | EngineError::TooDeep
+            | EngineError::Unrecordable(_) => Problem::invalid(error.to_string()),
+            EngineError::Contended => Problem::unavailable(error.to_string()).retry_after(1),
+            other => Problem::internal(other.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        log::error!("the store failed: {error}");
+        match error {
+            StoreError::Conflict { .. } | StoreError::Refused { .. } => Problem::refused(error.to_string()),
+            StoreError::Decode { .. } | StoreError::Encode { .. } => Problem::internal(error.to_string()),
+            // Where the store lies is nothing that a caller needs to know.
+            _ => Problem::unavailable("the store cannot be used now").retry_after(1),
+        }
+    }
+}

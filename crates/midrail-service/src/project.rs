@@ -1,0 +1,359 @@
+//! Projects: each has a store, an engine and people of its own, and no way leads from one to another.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use midrail::{
+    Approval, Engine, EngineError, Files, Load, LoadError, MemoryStore, Policy, PolicySource,
+    PostgresOptions, PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError, policy_of_approval,
+    policy_of_record,
+};
+
+use tokio::sync::Semaphore;
+
+use crate::config::{Config, FilesAt, StoreAt};
+use crate::live::Live;
+use crate::observe::otlp::Exporter;
+use crate::policies::Standing;
+use crate::problem::{Outcome, Problem};
+
+/// The project that holds the keys of programs, and whose administrators may enter all others.
+pub const HOME: &str = "default";
+
+/// Connections that read beside the one that writes.
+const READERS: usize = 4;
+
+/// Exports of one log at a time. Each holds a thread for as long as it is read.
+const EXPORTS: usize = 4;
+
+/// A project that is open.
+pub(crate) struct Project {
+    name: String,
+    engine: Arc<Engine>,
+    live: Live,
+    /// A verification of its log takes the only place.
+    verifying: Arc<Semaphore>,
+    /// So many can export its log at a time.
+    exporting: Arc<Semaphore>,
+    standing: Arc<Standing>,
+    /// Keeps the policy in step with its files for as long as the project is open.
+    reloader: Reloader,
+}
+
+impl Project {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its engine.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Its store.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        self.engine.store()
+    }
+
+    /// Hears what others write to its store.
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// The place of whoever verifies its log.
+    pub(crate) fn verifying(&self) -> &Arc<Semaphore> {
+        &self.verifying
+    }
+
+    /// The places of those who export its log.
+    pub(crate) fn exporting(&self) -> &Arc<Semaphore> {
+        &self.exporting
+    }
+
+    /// Since when its policy is in force, and what other instances have announced.
+    pub(crate) fn standing(&self) -> &Arc<Standing> {
+        &self.standing
+    }
+
+    /// Reads its packs now.
+    pub(crate) fn reload_now(&self) -> Result<Option<Arc<str>>, midrail::Refused> {
+        let reloaded = self.reloader.reload_now();
+        if let Ok(Some(_)) = &reloaded {
+            self.standing.changed(&self.engine);
+        }
+        reloaded
+    }
+
+    /// What became of changes of its packs.
+    pub(crate) fn reloads(&self) -> midrail::Reloads {
+        self.reloader.reloads()
+    }
+
+    /// An engine to answer a request in: under the policy that made it, which may be that of a hook elsewhere.
+    pub(crate) fn engine_of(&self, approval: &Approval) -> Outcome<Arc<Engine>> {
+        self.engine_under(policy_of_approval(&**self.store(), approval)?)
+    }
+
+    /// An engine to ask in: under the policy that stopped what is asked for.
+    pub(crate) fn engine_of_record(&self, seq: u64) -> Outcome<Arc<Engine>> {
+        self.engine_under(policy_of_record(&**self.store(), seq)?)
+    }
+
+    fn engine_under(&self, policy: Option<(Policy, PolicySource)>) -> Outcome<Arc<Engine>> {
+        match policy {
+            Some((policy, _)) if policy.revision() == self.engine.policy().revision() => {
+                Ok(self.engine.clone())
+            }
+            Some((policy, source)) => {
+                let engine = Engine::builder(policy, &source).store(self.store().clone());
+                Ok(Arc::new(engine.build()?))
+            }
+            None => Ok(self.engine.clone()),
+        }
+    }
+
+    /// A request of this project.
+    pub(crate) fn approval(&self, id: &str) -> Outcome<Approval> {
+        let found = self.store().approval(id)?;
+        found.ok_or_else(|| Problem::not_found(format!("there is no approval `{}`", short(id))))
+    }
+}
+
+/// A text of a request in a message, cut short.
+pub(crate) fn short(text: &str) -> String {
+    let shown: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
+    shown
+}
+
+/// Why a project could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Its packs cannot be used.
+    #[error("the packs of the project `{0}` cannot be used: {1}")]
+    Packs(String, #[source] LoadError),
+    /// Its store cannot be used.
+    #[error("the store of the project `{0}` cannot be used: {1}")]
+    Store(String, #[source] StoreError),
+    /// Its engine cannot be made.
+    #[error("the project `{0}` cannot be opened: {1}")]
+    Engine(String, #[source] EngineError),
+    /// Its packs cannot be watched.
+    #[error("the packs of the project `{0}` cannot be watched: {1}")]
+    Watch(String, #[source] std::io::Error),
+    /// A thread cannot be had.
+    #[error("a thread cannot be started: {0}")]
+    Thread(#[source] std::io::Error),
+    /// It has no name that a project can have.
+    #[error(
+        "`{0}` is no name of a project: use lower-case letters, digits, `.`, `_` and `-`, with `/` between tenant and project"
+    )]
+    Name(String),
+}
+
+/// All projects that are kept in one place.
+pub(crate) struct Projects {
+    kept: Kept,
+    load: Load,
+    folders: BTreeMap<String, PathBuf>,
+    files: FilesAt,
+    open: Mutex<BTreeMap<String, Arc<Project>>>,
+    exporter: Option<Arc<Exporter>>,
+}
+
+/// Where they are kept.
+enum Kept {
+    Memory,
+    Sqlite(PathBuf),
+    Postgres(PostgresStore),
+}
+
+impl Projects {
+    /// Opens the home project, and with it the place where all are kept.
+    pub(crate) fn open(config: &Config, exporter: Option<Arc<Exporter>>) -> Result<Self, OpenError> {
+        let kept = match &config.store {
+            StoreAt::Memory => Kept::Memory,
+            StoreAt::Sqlite(path) => Kept::Sqlite(path.clone()),
+            StoreAt::Postgres { url, key_file } => {
+                let options = PostgresOptions { key_file: key_file.clone(), ..PostgresOptions::new(url) };
+                let store = PostgresStore::connect(&options);
+                Kept::Postgres(store.map_err(|error| OpenError::Store(HOME.to_owned(), error))?)
+            }
+        };
+        for (name, _) in &config.projects {
+            check_name(name)?;
+        }
+        let projects = Projects {
+            kept,
+            load: config.load.clone(),
+            folders: config.projects.iter().cloned().collect(),
+            files: config.files,
+            open: Mutex::default(),
+            exporter,
+        };
+        projects.get(HOME)?;
+        let named: Vec<String> = projects.folders.keys().cloned().collect();
+        for name in named {
+            projects.get(&name)?;
+        }
+        Ok(projects)
+    }
+
+    /// A project, opened if it is not. Whoever calls has made sure that it may be named.
+    pub(crate) fn get(&self, name: &str) -> Result<Arc<Project>, OpenError> {
+        check_name(name)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(project) = open.get(name) {
+            return Ok(project.clone());
+        }
+        let project = Arc::new(self.opened(name)?);
+        open.insert(name.to_owned(), project.clone());
+        Ok(project)
+    }
+
+    /// The projects that are open.
+    pub(crate) fn all(&self) -> Vec<Arc<Project>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// The names of all projects that there are.
+    pub(crate) fn names(&self) -> Result<Vec<String>, StoreError> {
+        let mut names: Vec<String> = self.all().iter().map(|project| project.name.clone()).collect();
+        match &self.kept {
+            Kept::Memory => {}
+            Kept::Sqlite(home) => names_below(&projects_folder(home), "", &mut names),
+            Kept::Postgres(store) => names.extend(store.projects()?),
+        }
+        names.retain(|name| check_name(name).is_ok());
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Whether a project is there already, or is named in the configuration.
+    pub(crate) fn knows(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(self.folders.contains_key(name) || self.names()?.iter().any(|other| other == name))
+    }
+
+    fn opened(&self, name: &str) -> Result<Project, OpenError> {
+        let failed = |error| OpenError::Store(name.to_owned(), error);
+        let mut own = Vec::new();
+        let store: Arc<dyn Store> = match &self.kept {
+            Kept::Memory => Arc::new(MemoryStore::new().map_err(failed)?),
+            Kept::Sqlite(home) => {
+                let path = project_file(home, name)?;
+                own.extend(home.parent().map(Path::to_owned));
+                own.push(path.clone());
+                Arc::new(SqliteStore::open_for_many(path, READERS).map_err(failed)?)
+            }
+            Kept::Postgres(store) => Arc::new(store.project(name)),
+        };
+        let folder = self.folders.get(name).cloned();
+        let mut load = self.load.clone();
+        if let Some(folder) = &folder {
+            load.packs.clear();
+            load.folder = Some(folder.clone());
+        }
+        let loaded = load.load().map_err(|error| OpenError::Packs(name.to_owned(), error))?;
+        let mark = loaded.mark.clone();
+        let files = match self.files {
+            FilesAt::Here => Files::Disk,
+            FilesAt::Elsewhere => Files::Unavailable,
+        };
+        let engine = Engine::builder(loaded.policy, &loaded.source).store(store).own_places(own);
+        let engine = engine.files(Arc::new(files)).build();
+        let engine = Arc::new(engine.map_err(|error| OpenError::Engine(name.to_owned(), error))?);
+        if let Some(exporter) = self.exporter.clone() {
+            let project = name.to_owned();
+            engine.on_record(move |record, place| exporter.take(&project, record, place));
+        }
+        let shown = name.to_owned();
+        let standing = Arc::new(Standing::new(&engine, !matches!(self.kept, Kept::Memory)));
+        standing.changed(&engine);
+        let (of, changed) = (Arc::downgrade(&engine), standing.clone());
+        let reloader = Reloader::start(&engine, load, mark, move |reload| match reload {
+            Reload::Applied(revision) => {
+                log::info!("project `{shown}`: the policy {revision} is in force");
+                of.upgrade().iter().for_each(|engine| changed.changed(engine));
+            }
+            Reload::Refused(why) => log::error!("project `{shown}`: its packs cannot be used: {why}"),
+        });
+        let reloader = reloader.map_err(|error| OpenError::Watch(name.to_owned(), error))?;
+        Ok(Project {
+            name: name.to_owned(),
+            engine,
+            live: Live::default(),
+            verifying: Arc::new(Semaphore::new(1)),
+            exporting: Arc::new(Semaphore::new(EXPORTS)),
+            standing,
+            reloader,
+        })
+    }
+}
+
+/// The SQLite file of a project, by that of the home project.
+pub fn project_file(home: &Path, name: &str) -> Result<PathBuf, OpenError> {
+    check_name(name)?;
+    Ok(if name == HOME { home.to_owned() } else { projects_folder(home).join(format!("{name}.db")) })
+}
+
+fn projects_folder(home: &Path) -> PathBuf {
+    home.parent().unwrap_or(Path::new(".")).join("projects")
+}
+
+/// The projects whose files lie in a folder.
+fn names_below(folder: &Path, prefix: &str, names: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && prefix.is_empty() {
+            names_below(&entry.path(), &format!("{name}/"), names);
+        } else if let Some(name) = name.strip_suffix(".db") {
+            names.push(format!("{prefix}{name}"));
+        }
+    }
+}
+
+/// Whether this can be the name of a project: `web`, or `acme/web`. It is a part of a path, too.
+pub(crate) fn check_name(name: &str) -> Result<(), OpenError> {
+    let is_part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+            && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c))
+    };
+    let parts: Vec<&str> = name.split('/').collect();
+    let fits = name.len() <= 100 && parts.len() <= 2 && parts.iter().all(|part| is_part(part));
+    fits.then_some(()).ok_or_else(|| OpenError::Name(short(name)))
+}
+
+impl From<OpenError> for Problem {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Name(_) => Problem::invalid(error.to_string()),
+            OpenError::Store(_, error) => error.into(),
+            other => {
+                log::error!("{other}");
+                Problem::unavailable("the project cannot be opened; the log tells why")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_within_their_folder() {
+        for good in ["default", "web", "acme/web", "a1/b-2.c_d", "7"] {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["", "/", "a/", "/a", "..", "../a", "a/..", "a/b/c", ".hidden", "A", "ä", "a b", "a\n", "-a"]
+        {
+            assert!(check_name(bad).is_err(), "{bad:?}");
+        }
+        assert!(check_name(&"a".repeat(101)).is_err());
+    }
+}

@@ -1,0 +1,431 @@
+//! Listens, serves, and comes to an end in good order: what was begun is finished, what was decided is on record.
+
+use std::convert::Infallible;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Request};
+use axum::http::HeaderMap;
+use axum::middleware::{Next, from_fn};
+use axum::routing::any;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tower::ServiceExt;
+
+use crate::app::App;
+use crate::config::{At, Config, Tls};
+use crate::project::OpenError;
+use crate::{access, api, console, policies};
+
+/// How long a client has for its part of the agreement on a TLS connection.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Headers of a request.
+const HEADERS: usize = 100;
+
+/// Bytes of the head of a request.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// Connections at a time. Others wait to be taken.
+const CONNECTIONS: usize = 10_000;
+
+/// Threads that work on requests. Each may wait for the store.
+const THREADS: usize = 256;
+
+/// Where the service can be reached, once it can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ready {
+    /// Its address, as a person types it.
+    pub url: String,
+    /// Whether programs have to show a key.
+    pub takes_keys: bool,
+    /// Whether anybody can log in to the console.
+    pub has_people: bool,
+}
+
+/// Why the service could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// A project cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The address cannot be had.
+    #[error("cannot listen at {at}: {source}")]
+    Listen {
+        /// The address.
+        at: String,
+        /// The cause.
+        source: io::Error,
+    },
+    /// Others could reach the service, and nothing would tell who they are.
+    #[error("`{0}` can be reached by other machines, and no key was made that would tell who is calling")]
+    Unguarded(SocketAddr),
+    /// Keys would go over the network for all to read.
+    #[error(
+        "`{0}` can be reached by other machines, and without a certificate keys could be read on the way"
+    )]
+    Plain(SocketAddr),
+    /// The certificate or its key cannot be used.
+    #[error("the certificate cannot be used: `{path}`: {why}", path = path.display())]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        why: String,
+    },
+    /// The runtime cannot be made, or ended.
+    #[error("the service ended: {0}")]
+    Io(#[from] io::Error),
+    /// The store cannot tell who may come in.
+    #[error("it cannot be told who may come in: {0}")]
+    Access(String),
+}
+
+impl ServeError {
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            ServeError::Unguarded(_) => Some("make one with `midrail key add NAME`, or listen at 127.0.0.1"),
+            ServeError::Plain(_) => Some(
+                "give `--tls-cert` and `--tls-key`, or say with `--behind-proxy` that a proxy on the way there speaks TLS",
+            ),
+            ServeError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+                Some("another program listens there: choose another with `--listen 127.0.0.1:PORT`")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Serves until the process is told to stop (SIGTERM or SIGINT). `ready` hears once where it can be reached.
+pub fn run(config: Config, ready: impl FnOnce(&Ready)) -> Result<(), ServeError> {
+    run_until(config, ready, told_to_stop())
+}
+
+/// Serves until something has come to pass. `ready` hears once where it can be reached.
+pub fn run_until(
+    config: Config,
+    ready: impl FnOnce(&Ready),
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(THREADS)
+        .thread_name("midrail-serve")
+        .build()?;
+    let app = App::open(config)?;
+    policies::follow(&app)?;
+    let outcome = runtime.block_on(serve(app.clone(), ready, stop));
+    // What still runs has had its time: a stream that nobody reads does not keep the process.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    finish(&app);
+    outcome
+}
+
+async fn serve(
+    app: App,
+    ready: impl FnOnce(&Ready),
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    let set_up = app.doorkeeper.set_up(&app).await.map_err(|problem| ServeError::Access(problem.detail))?;
+    let tls = app.config.tls.as_ref().map(acceptor).transpose()?;
+    if let At::Address(address) = &app.config.listen
+        && !app.config.is_private()
+    {
+        if !set_up.keys && !set_up.people {
+            return Err(ServeError::Unguarded(*address));
+        }
+        if tls.is_none() && !app.config.behind_proxy {
+            return Err(ServeError::Plain(*address));
+        }
+    }
+    let router = router(&app);
+    let told = |url: String| Ready { url, takes_keys: set_up.keys, has_people: set_up.people };
+    let listener = match &app.config.listen {
+        At::Address(address) => {
+            let failed = |source| ServeError::Listen { at: address.to_string(), source };
+            let listener = TcpListener::bind(address).await.map_err(failed)?;
+            let scheme = if tls.is_some() { "https" } else { "http" };
+            ready(&told(format!("{scheme}://{}", listener.local_addr()?)));
+            Listening::Address(listener, tls)
+        }
+        At::Socket(path) => {
+            let failed = |source| ServeError::Listen { at: path.display().to_string(), source };
+            let listener = socket(path).map_err(failed)?;
+            ready(&told(format!("unix:{}", path.display())));
+            let owner = fs::metadata(path)?.uid();
+            Listening::Socket(listener, owner)
+        }
+    };
+    take(&app, listener, router, stop).await?;
+    if let At::Socket(path) = &app.config.listen {
+        let _ = fs::remove_file(path);
+    }
+    Ok(())
+}
+
+/// Where it listens.
+enum Listening {
+    Address(TcpListener, Option<TlsAcceptor>),
+    /// With the user who may connect.
+    Socket(UnixListener, u32),
+}
+
+/// Where a request comes from.
+#[derive(Debug, Clone)]
+pub(crate) struct Peer(pub(crate) String);
+
+/// Takes connections until it is told to stop, and then waits for what goes on.
+async fn take(
+    app: &App,
+    listener: Listening,
+    router: Router,
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    let graceful = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut stopped = std::pin::pin!(stop);
+    loop {
+        let next = async {
+            let place = room.clone().acquire_owned().await.map_err(io::Error::other)?;
+            let (stream, peer) = accept(&listener).await?;
+            Ok::<_, io::Error>((stream, peer, place))
+        };
+        let taken = tokio::select! {
+            () = &mut stopped => break,
+            taken = next => taken,
+        };
+        let (stream, peer, place) = match taken {
+            Ok(taken) => taken,
+            Err(error) => {
+                // No more files, say. It is better soon.
+                log::error!("a connection could not be taken: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let (manner, watcher) = (
+            Manner {
+                router: router.clone(),
+                head: app.config.limits.head,
+                behind_proxy: app.config.behind_proxy,
+            },
+            graceful.watcher(),
+        );
+        let tls = match &listener {
+            Listening::Address(_, tls) => tls.clone(),
+            Listening::Socket(..) => None,
+        };
+        tokio::spawn(async move {
+            let _place = place;
+            match (stream, tls) {
+                (Stream::Tcp(stream), Some(acceptor)) => {
+                    match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                        Ok(Ok(stream)) => converse(stream, peer, manner, watcher).await,
+                        Ok(Err(error)) => log::info!("no TLS with {}: {error}", peer.0),
+                        Err(_) => log::info!("no TLS with {} in time", peer.0),
+                    }
+                }
+                (Stream::Tcp(stream), None) => converse(stream, peer, manner, watcher).await,
+                (Stream::Unix(stream), _) => converse(stream, peer, manner, watcher).await,
+            }
+        });
+    }
+    drop(listener);
+    log::info!("stopping: no new connections are taken");
+    app.close();
+    let streams = u32::try_from(app.config.limits.streams).unwrap_or(u32::MAX);
+    let ended = async {
+        graceful.shutdown().await;
+        // A WebSocket is no connection of the server any more, and is waited for all the same.
+        let _ = app.streams.acquire_many(streams).await;
+    };
+    if timeout(app.config.limits.grace, ended).await.is_err() {
+        log::warn!("some requests did not end in time, and were cut off");
+    }
+    Ok(())
+}
+
+enum Stream {
+    Tcp(tokio::net::TcpStream),
+    Unix(tokio::net::UnixStream),
+}
+
+async fn accept(listener: &Listening) -> io::Result<(Stream, Peer)> {
+    match listener {
+        Listening::Address(listener, _) => {
+            let (stream, address) = listener.accept().await?;
+            // Answers are small and awaited.
+            let _ = stream.set_nodelay(true);
+            Ok((Stream::Tcp(stream), Peer(address.ip().to_string())))
+        }
+        Listening::Socket(listener, owner) => loop {
+            let (stream, _) = listener.accept().await?;
+            // Between its making and its being closed to others somebody may have slipped in.
+            match stream.peer_cred().map(|peer| peer.uid()) {
+                Ok(uid) if uid == *owner || uid == 0 => {
+                    return Ok((Stream::Unix(stream), Peer("this machine".to_owned())));
+                }
+                _ => log::warn!("a connection of another user was refused"),
+            }
+        },
+    }
+}
+
+/// How connections are served.
+struct Manner {
+    router: Router,
+    head: Duration,
+    behind_proxy: bool,
+}
+
+/// Answers the requests of one connection.
+async fn converse<S>(stream: S, peer: Peer, manner: Manner, watcher: hyper_util::server::graceful::Watcher)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let Manner { router, head, behind_proxy } = manner;
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let (router, mut request) = (router.clone(), request.map(Body::new));
+        let peer = if behind_proxy { passed_on(request.headers(), &peer) } else { peer.clone() };
+        request.extensions_mut().insert(ConnectInfo(peer));
+        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+    });
+    let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
+    let mut http1 = builder.http1();
+    http1.timer(TokioTimer::new()).header_read_timeout(head).max_headers(HEADERS).max_buf_size(HEAD_BYTES);
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    if let Err(error) = watcher.watch(connection.into_owned()).await {
+        log::debug!("a connection ended: {error}");
+    }
+}
+
+/// Where a request comes from that a proxy passes on: what the proxy itself has added, which is the last. What stands
+/// before it anybody can write.
+fn passed_on(headers: &HeaderMap, proxy: &Peer) -> Peer {
+    let mut lines = headers.get_all("x-forwarded-for").into_iter().filter_map(|line| line.to_str().ok());
+    let last = lines.next_back().and_then(|line| line.rsplit(',').next());
+    match last.and_then(|from| from.trim().parse::<IpAddr>().ok()) {
+        Some(address) => Peer(address.to_string()),
+        None => proxy.clone(),
+    }
+}
+
+/// What is said at places that are none: on a page to people, in JSON to programs.
+fn nothing_here(app: &App) -> Router {
+    let told = any(api::input::nothing_here).layer(from_fn(console::told_on_a_page));
+    Router::new().fallback_service(told.with_state(app.clone()))
+}
+
+/// All routes, with what holds for every one of them.
+pub(crate) fn router(app: &App) -> Router {
+    let all = api::routes(app).merge(console::routes(app)).fallback_service(nothing_here(app));
+    let all = all.method_not_allowed_fallback(api::wrong_method);
+    let of_headers = app.clone();
+    all.layer(DefaultBodyLimit::max(app.config.limits.body))
+        .layer(from_fn(move |request: Request, next: Next| {
+            access::headers(of_headers.clone(), request, next)
+        }))
+        .with_state(app.clone())
+}
+
+/// The wish of whoever runs the process that it ends.
+async fn told_to_stop() {
+    let wait_for = |kind| async move {
+        match signal(kind) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(error) => {
+                log::error!("a signal cannot be heard: {error}");
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::select! {
+        () = wait_for(SignalKind::terminate()) => {}
+        () = wait_for(SignalKind::interrupt()) => {}
+    }
+}
+
+/// A Unix socket that its owner alone can reach. One that was left behind is replaced; one that somebody serves is not.
+fn socket(path: &Path) -> io::Result<UnixListener> {
+    if let Ok(there) = fs::symlink_metadata(path) {
+        let is_served = std::os::unix::net::UnixStream::connect(path).is_ok();
+        if !there.file_type().is_socket() || is_served {
+            return Err(io::Error::from(io::ErrorKind::AddrInUse));
+        }
+        fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ServeError> {
+    let failed = |path: &Path, why: String| ServeError::Certificate { path: path.to_owned(), why };
+    let of_certificate = |why: &dyn std::fmt::Display| failed(&tls.certificate, why.to_string());
+    let chain: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(&tls.certificate).map_err(|error| of_certificate(&error))?.collect();
+    let chain = chain.map_err(|error| of_certificate(&error))?;
+    if chain.is_empty() {
+        return Err(of_certificate(&"there is no certificate in it"));
+    }
+    let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| failed(&tls.key, error.to_string()))?;
+    let mut config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(|error| of_certificate(&error))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// What is left to do when nobody is served any more: late answers are kept, and the logs are signed as they are.
+fn finish(app: &App) {
+    if let Some(exporter) = &app.exporter {
+        exporter.finish();
+    }
+    for project in app.projects.all() {
+        if !project.engine().wait_for_late_answers(Duration::from_secs(2)) {
+            log::warn!("project `{}`: somebody outside has not answered yet", project.name());
+        }
+        if let Err(error) = project.store().checkpoint_now(project.engine().now()) {
+            log::warn!("project `{}`: its log is not signed: {error}", project.name());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_proxy_added_is_believed() {
+        let proxy = Peer("10.0.0.1".to_owned());
+        let mut headers = HeaderMap::new();
+        assert_eq!(passed_on(&headers, &proxy).0, "10.0.0.1");
+        headers.append("x-forwarded-for", "1.1.1.1, 2.2.2.2".parse().unwrap());
+        headers.append("x-forwarded-for", "3.3.3.3, 4.4.4.4".parse().unwrap());
+        assert_eq!(passed_on(&headers, &proxy).0, "4.4.4.4");
+        headers.append("x-forwarded-for", "rubbish".parse().unwrap());
+        assert_eq!(passed_on(&headers, &proxy).0, "10.0.0.1");
+    }
+}

@@ -1,0 +1,77 @@
+//! Locks, quarantine, tasks and pauses over HTTP.
+
+use serde_json::json;
+
+use crate::world::{ALL, PACK, World};
+
+#[test]
+fn a_file_is_locked_by_one_agent_at_a_time_and_a_person_can_break_it() {
+    let world = World::new(PACK);
+    let coder = world.key(&["default"], Some(&["coder"]), &ALL);
+    let tester = world.key(&["default"], Some(&["tester"]), &ALL);
+    let key = world.person("default", "rita", &["reviewer"]);
+    let service = world.serve();
+    let rita = service.login("default", "rita", &key);
+
+    let take = |agent: &str| json!({"path": "/work/a.rs", "agent": agent, "session": "s", "lasts_s": 60});
+    let lock = service.post("/v1/locks/take", take("coder"), &coder).good();
+    assert_eq!((&lock["path"], &lock["actor"]), (&json!("/work/a.rs"), &json!("coder")));
+    service.post("/v1/locks/take", take("coder"), &tester).problem(403);
+    service.post("/v1/locks/take", take("tester"), &tester).problem(409);
+    assert_eq!(service.get("/v1/locks", &tester).good()["items"][0]["session"], "s");
+    let release = |agent: &str| json!({"path": "/work/a.rs", "agent": agent});
+    service.post("/v1/locks/release", release("tester"), &tester).problem(409);
+    service.post("/v1/locks/release", release("coder"), &tester).problem(403);
+    service.post("/v1/locks/release", release("coder"), &rita).problem(403);
+    service.post("/v1/locks/release", release("coder"), &coder).good();
+    assert_eq!(service.get("/v1/locks", &coder).good()["items"], json!([]));
+
+    service.post("/v1/locks/take", take("tester"), &tester).good();
+    service.post("/v1/locks/break", json!({"path": "/work/a.rs"}), &coder).problem(403);
+    service.post("/v1/locks/break", json!({"path": "/work/a.rs"}), &rita).good();
+    service.post("/v1/locks/break", json!({"path": "/work/a.rs"}), &rita).problem(409);
+    for wrong in [
+        json!({"path": "a.rs", "agent": "coder", "session": "s"}),
+        json!({"path": "", "agent": "coder", "session": "s"}),
+        json!({"path": "/a", "agent": "coder", "session": "s", "lasts_s": 0}),
+        json!({"path": "/a", "agent": "coder"}),
+    ] {
+        service.post("/v1/locks/take", wrong, &coder).problem(422);
+    }
+}
+
+#[test]
+fn people_quarantine_agents_and_set_tasks() {
+    let world = World::new(PACK);
+    let program = world.key(&["default"], None, &ALL);
+    let keys = [
+        world.person("default", "rita", &["reviewer"]),
+        world.person("default", "hugo", &["human_operator"]),
+    ];
+    let service = world.serve();
+    let rita = service.login("default", "rita", &keys[0]);
+    let hugo = service.login("default", "hugo", &keys[1]);
+
+    let named = json!({"actor": "coder", "reason": "It erased the wrong table"});
+    service.post("/v1/quarantine", named.clone(), &program).problem(403);
+    service.post("/v1/quarantine", named.clone(), &rita).good();
+    service.post("/v1/quarantine", named.clone(), &rita).problem(409);
+    assert_eq!(service.get("/v1/quarantine", &program).good()["items"][0]["actor"], "coder");
+    let stopped = service.post("/v1/decide", crate::world::call("s", "look"), &program).good();
+    assert_eq!(stopped["effect"], "block");
+    service.post("/v1/quarantine/lift", named.clone(), &program).problem(403);
+    service.post("/v1/quarantine/lift", named.clone(), &rita).problem(409);
+    service.post("/v1/quarantine/lift", named, &hugo).good();
+    assert_eq!(service.get("/v1/quarantine", &program).good()["items"], json!([]));
+
+    service.post("/v1/tasks", json!({"task": "t-1", "status": "suspended"}), &program).problem(403);
+    service.post("/v1/tasks", json!({"task": "t-1", "status": "suspended"}), &rita).good();
+    service.post("/v1/tasks", json!({"task": "t-1", "status": "draft"}), &rita).problem(409);
+    service.post("/v1/tasks", json!({"task": "t-1", "status": "lost"}), &rita).problem(422);
+    let tasks = service.get("/v1/tasks", &program).good();
+    assert_eq!(
+        (&tasks["items"][0]["status"], &tasks["items"][0]["by"]),
+        (&json!("suspended"), &json!("rita"))
+    );
+    assert_eq!(service.get("/v1/pauses", &program).good()["items"], json!([]));
+}

@@ -1,0 +1,233 @@
+// The console in a real browser: what people do in it, and what agents must not be able to do to it.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { browse, call, serve, skip } from "./world.mjs";
+
+const PAGES = ["/", "/live", "/sessions", "/approvals", "/approvals?show=all", "/guardrails", "/guardrails/safety-001", "/policy", "/audit", "/audit/2"];
+
+describe("console", { skip }, () => {
+  let world, browser;
+  before(async () => { world = await serve(); browser = await browse(); });
+  after(async () => { await browser?.close(); const code = await world?.stop(); assert.equal(code, 0); });
+
+  test("somebody who is not known is led to the log-in, and back to where they wanted to go", async () => {
+    const page = await browser.page(world);
+    await page.goto(`${world.url}/audit`);
+    assert.equal(new URL(page.url()).pathname, "/login");
+    await page.fill("[name=name]", "ann");
+    await page.fill("[name=key]", "mrk_wrong");
+    await page.click("button[type=submit]");
+    await page.waitForSelector("#login-error:not([hidden])");
+    await page.fill("[name=key]", world.key);
+    await page.click("button[type=submit]");
+    await page.waitForURL(`${world.url}/audit`);
+    page.wrong.splice(0, page.wrong.length, ...page.wrong.filter((what) => !what.includes("401")));
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  test("a call that waits is approved, and passes once", async () => {
+    const page = await browser.page(world);
+    await page.login("/approvals");
+    const event = call("deploy", { target: "production" });
+    const held = await world.decide(event);
+    assert.equal(held.effect, "escalate");
+    // It appears without a reload.
+    const card = page.locator(`[data-approval="${held.approval.id}"]`);
+    await card.waitFor();
+    await page.waitForFunction(() => document.title.startsWith("(1)"));
+    const waiting = world.get(`/v1/approvals/${held.approval.id}/wait?timeout_s=30`);
+    await card.locator("[data-answer=approve]").click();
+    await page.fill("#answer-note", "The release notes are fine.");
+    await page.click("#answer-confirm");
+    assert.equal((await waiting).status, "approved");
+    await card.waitFor({ state: "detached" });
+    assert.equal((await world.decide(event)).effect, "allow");
+    assert.equal((await world.decide(event)).effect, "escalate");
+    await page.goto(`${world.url}/approvals/${held.approval.id}`);
+    await page.getByText("The release notes are fine.").waitFor();
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  test("the keyboard alone leads from the log-in to an answer", async () => {
+    const held = await world.decide(call("deploy", { target: "keyboard" }));
+    const page = await browser.page(world);
+    const keys = async (...all) => { for (const key of all) await page.keyboard.press(key); };
+    await page.goto(`${world.url}/login`);
+    await page.keyboard.type("ann");
+    await keys("Tab");
+    await page.keyboard.type(world.key);
+    await keys("Enter");
+    await page.waitForURL(`${world.url}/`);
+    await keys("?");
+    await page.waitForSelector("#help[open]");
+    await keys("Escape", "g", "a");
+    await page.waitForURL(`${world.url}/approvals`);
+    const item = `[data-approval="${held.approval.id}"]`;
+    for (let at = 0; at < 10 && !(await page.locator(`${item}.selected`).count()); at += 1) await keys("j");
+    await keys("d");
+    await page.waitForSelector("#answer[open]");
+    await page.keyboard.type("Not on a Sunday.");
+    await keys("Tab", "Enter");
+    await page.locator(item).waitFor({ state: "detached" });
+    const shown = await world.get(`/v1/approvals/${held.approval.id}/wait?timeout_s=0`);
+    assert.equal(shown.status, "denied");
+    assert.equal(shown.note, "Not on a Sunday.");
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  test("decisions appear live, can be held, and are filtered", async () => {
+    const page = await browser.page(world);
+    await page.login("/live");
+    await world.decide(call("Bash", { command: "echo first-live" }));
+    await page.getByText("echo first-live").waitFor();
+    await page.keyboard.press("p");
+    await world.decide(call("Bash", { command: "echo second-live" }));
+    await page.getByText("1 new").waitFor();
+    assert.equal(await page.getByText("echo second-live").count(), 0);
+    await page.keyboard.press("p");
+    await page.getByText("echo second-live").waitFor();
+    assert.match(await page.locator("#live-rows tr").first().innerText(), /second-live/);
+    await page.selectOption("[name=effect]", "block");
+    await page.click("#live-filters button[type=submit]");
+    await page.waitForURL(/effect=block/);
+    await world.decide(call("Bash", { command: "echo harmless" }));
+    await world.decide(call("Bash", { command: "rm -rf ~" }));
+    await page.getByText("rm -rf ~", { exact: false }).first().waitFor();
+    assert.equal(await page.getByText("echo harmless").count(), 0);
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  test("hostile texts stay texts, wherever they are shown", async () => {
+    const evil = [`<img src=x onerror="alert(1)">`, `</script><script>alert(2)</script>`, `"><svg onload=alert(3)>`, `javascript:alert(4)`, "\u202egnp.exe\u0007"];
+    const ids = [];
+    for (const text of evil) {
+      const full = {
+        session: text, parent: text, agent: { id: text, role: text }, task: { id: text, goal: text },
+      };
+      const held = await world.decide(call(`<${text}`, { command: text, [text]: { [text]: [text] } }, full));
+      assert.equal(held.effect, "escalate");
+      ids.push(held.approval.id);
+      await world.decide(call("Bash", { command: `rm -rf ~ # ${text}` }, full));
+      await world.decide({ kind: "after_tool", ...full, tool: { name: text, args: { command: text } }, result: { ok: false, content: `${text} AKIAQ4ZTX7RK2MPLWN3J` } });
+      await world.decide({ kind: "on_error", ...full, error: { message: text, kind: text } });
+      await world.decide({ kind: "before_stop", ...full, output: text, stop_reason: text });
+      await world.decide({ kind: "before_handoff", ...full, handoff: { to: text, context: text, rationale: text } });
+      await world.decide({ kind: "before_model", ...full, text });
+    }
+    const page = await browser.page(world);
+    await page.login();
+    const places = [...PAGES];
+    for (const text of evil) {
+      const part = encodeURIComponent(text);
+      places.push(`/sessions/${part}`, `/sessions?q=${part}`, `/live?session=${part}&tool=${part}`, `/audit?session=${part}&guardrail=${part}`, `/policy?from=${part}&to=x`, `/guardrails/${part}`, `/policy/${part}`, `/login?next=${part}`);
+    }
+    for (const id of ids) places.push(`/approvals/${id}`);
+    for (const place of places) {
+      await page.goto(`${world.url}${place}`);
+      await page.evaluate(() => document.querySelectorAll("details").forEach((it) => { it.open = true; }));
+      const planted = await page.evaluate(() => document.querySelectorAll("img, script:not([src]), svg[onload], [onerror], [onload], a[href^='javascript:' i]").length);
+      assert.equal(planted, 0, place);
+      assert.ok(!(await page.locator("main").innerText()).includes("\u202e"), place);
+    }
+    // A note of a person, and the words of an answer.
+    await page.goto(`${world.url}/approvals/${ids[0]}`);
+    await page.keyboard.press("d");
+    await page.fill("#answer-note", evil[0]);
+    await page.click("#answer-confirm");
+    await page.locator("blockquote").waitFor();
+    // Rows that come live.
+    await page.goto(`${world.url}/live`);
+    await world.decide(call(evil[0], { command: evil[1] }, { session: `${evil[0]}-live` }));
+    await page.getByText("-live", { exact: false }).first().waitFor();
+    // Whatever is tried is shown as text.
+    await page.goto(`${world.url}/guardrails`);
+    await page.click("details.try > summary");
+    await page.fill("[name=event]", JSON.stringify(call("Bash", { command: `rm -rf ~ ${evil[0]}` })));
+    await page.click("details.try button[type=submit]");
+    await page.locator(".tried .badge").first().waitFor();
+    await page.fill("[name=event]", evil[0]);
+    await page.click("details.try button[type=submit]");
+    await page.locator("#tried .notice.bad").waitFor();
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  test("narrow screens need no sideways scrolling, in the light and in the dark", async () => {
+    const held = await world.decide(call("deploy", { target: "x".repeat(400) }, { session: "long-".repeat(40) }));
+    const seen = new Set();
+    for (const colorScheme of ["light", "dark"]) {
+      for (const width of [360, 390]) {
+        const page = await browser.page(world, { viewport: { width, height: 780 }, colorScheme, hasTouch: true });
+        await page.login();
+        for (const place of [...PAGES, `/approvals/${held.approval.id}`, `/sessions/${"long-".repeat(40)}`, "/login"]) {
+          await page.goto(`${world.url}${place}`);
+          assert.equal(await page.sideways(), 0, `${place} at ${width}`);
+        }
+        seen.add(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+        assert.deepEqual(page.wrong, []);
+        await page.context().close();
+      }
+    }
+    assert.equal(seen.size, 2);
+  });
+
+  test("the switch between light and dark is remembered", async () => {
+    const page = await browser.page(world, { colorScheme: "light" });
+    await page.login();
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.click("nav.main [data-theme-switch]");
+    const dark = await ground();
+    assert.notEqual(light, dark);
+    await page.reload();
+    assert.equal(await ground(), dark);
+    await page.context().close();
+  });
+
+  test("the log is verified on demand, and places that are none say so on a page", async () => {
+    const page = await browser.page(world);
+    await page.login("/audit");
+    await page.getByRole("button", { name: "Verify the log" }).click();
+    await page.getByText("The log fits together.").waitFor();
+    await page.goto(`${world.url}/audit/999999`);
+    await page.getByText("There is no such thing").waitFor();
+    await page.goto(`${world.url}/audit?since=rubbish`);
+    await page.getByText("is no time").waitFor();
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  test("an administrator goes from project to project, and sees of each its own", async () => {
+    await world.decide(call("Bash", { command: "echo of-web" }, { session: "only-in-web" }), "web");
+    await world.decide(call("Bash", { command: "echo of-default" }, { session: "only-in-default" }));
+    const page = await browser.page(world);
+    await page.login("/sessions", "root", world.rootKey);
+    await page.getByText("only-in-default").waitFor();
+    assert.equal(await page.getByText("only-in-web").count(), 0);
+    await page.selectOption("nav.main [data-switch-project]", "web");
+    await page.waitForURL(`${world.url}/`);
+    await page.goto(`${world.url}/sessions`);
+    await page.getByText("only-in-web").waitFor();
+    assert.equal(await page.getByText("only-in-default").count(), 0);
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+    const other = await browser.page(world);
+    await other.login();
+    assert.equal(await other.locator("[data-switch-project]").count(), 0);
+    await other.context().close();
+  });
+
+  test("whoever logs out is out", async () => {
+    const page = await browser.page(world);
+    await page.login();
+    await page.click("nav.main [data-logout]");
+    await page.waitForURL(/\/login/);
+    await page.goto(`${world.url}/sessions`);
+    assert.equal(new URL(page.url()).pathname, "/login");
+    await page.context().close();
+  });
+});
