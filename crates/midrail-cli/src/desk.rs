@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use midrail::store::Approvals;
-use midrail::{Approval, Engine, Event, EventKind, Load, Policy, PolicySource, SqliteStore, Store};
+use midrail::{Approval, Engine, Event, EventKind, Load, Policy, PolicySource, Store};
 use midrail::{due_requests, policy_of_approval};
 
 use crate::clock;
@@ -17,9 +17,13 @@ use crate::when;
 /// The store and the packs of such a verb. They may stand behind the verb below it.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Desk {
-    /// The store: a SQLite file [default: midrail/midrail.db in the user's state folder]
-    #[arg(long, value_name = "FILE", global = true)]
+    /// The store: a SQLite file, postgres://…, or env:NAME for what a variable says [default: midrail/midrail.db in the
+    /// user's state folder]
+    #[arg(long, value_name = "STORE", global = true)]
     store: Option<PathBuf>,
+    /// The project of the store, where a service keeps several [default: default]
+    #[arg(id = "in", long = "in", value_name = "PROJECT", global = true)]
+    project: Option<String>,
     /// A pack file in place of the layers of this folder. Can be given several times
     #[arg(long = "pack", value_name = "FILE", global = true)]
     packs: Vec<PathBuf>,
@@ -36,16 +40,16 @@ impl Desk {
 
     /// An engine to look at a store that is there.
     pub(crate) fn to_look(&self) -> Result<Engine, Failure> {
-        engine(Arc::new(to_look_at(&self.file())?), &self.packs())
+        engine(to_look_at(&self.file())?, &self.packs())
     }
 
     /// An engine to change a store, which is made if there is none.
     pub(crate) fn to_change(&self) -> Result<Engine, Failure> {
-        engine(Arc::new(SqliteStore::open(self.file().path()?)?), &self.packs())
+        engine(self.file().to_change()?, &self.packs())
     }
 
     pub(crate) fn file(&self) -> StoreFile {
-        StoreFile { store: self.store.clone() }
+        StoreFile { store: self.store.clone(), project: self.project.clone() }
     }
 
     fn packs(&self) -> Packs {
@@ -54,9 +58,9 @@ impl Desk {
 }
 
 /// The store to look at. It must be there; it is written only where it can be, to keep what was counted.
-pub(crate) fn to_look_at(file: &StoreFile) -> Result<SqliteStore, Failure> {
+pub(crate) fn to_look_at(file: &StoreFile) -> Result<Arc<dyn Store>, Failure> {
     let read_only = file.read_only()?;
-    Ok(SqliteStore::open(file.path()?).unwrap_or(read_only))
+    Ok(file.to_change().unwrap_or(read_only))
 }
 
 fn engine(store: Arc<dyn Store>, packs: &Packs) -> Result<Engine, Failure> {
@@ -65,14 +69,14 @@ fn engine(store: Arc<dyn Store>, packs: &Packs) -> Result<Engine, Failure> {
 }
 
 /// The engine in which a request is answered: under the policy that made the request, wherever it is answered.
-pub(crate) fn of_request(store: SqliteStore, approval: &Approval) -> Result<Engine, Failure> {
-    let policy = policy_of_approval(&store, approval)?;
+pub(crate) fn of_request(store: Arc<dyn Store>, approval: &Approval) -> Result<Engine, Failure> {
+    let policy = policy_of_approval(&*store, approval)?;
     of_policy(store, policy, &approval.session)
 }
 
 /// The engine of a policy that the store has kept, else of the folder that the session began in.
 pub(crate) fn of_policy(
-    store: SqliteStore,
+    store: Arc<dyn Store>,
     policy: Option<(Policy, PolicySource)>,
     session: &str,
 ) -> Result<Engine, Failure> {
@@ -80,12 +84,12 @@ pub(crate) fn of_policy(
         Some(found) => found,
         None => {
             let event = Event::new(EventKind::SessionStart).in_session(session);
-            let folder = midrail::folder_of(&store, &event)?;
+            let folder = midrail::folder_of(&*store, &event)?;
             let loaded = Load { folder, ..Load::default() }.load()?;
             (loaded.policy, loaded.source)
         }
     };
-    Ok(Engine::builder(policy, &source).store(Arc::new(store)).clock(clock::clock()).build()?)
+    Ok(Engine::builder(policy, &source).store(store).clock(clock::clock()).build()?)
 }
 
 /// Puts on record what time has made of requests, each under its own policy. Where the store cannot be written they are

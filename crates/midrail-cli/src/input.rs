@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use midrail::pack::diagnostic::visible;
 use midrail::store::MemoryStore;
-use midrail::{Load, SqliteStore, Store, places};
+use midrail::{Load, PostgresOptions, PostgresStore, SqliteStore, Store, places};
 
 use crate::failure::Failure;
 
@@ -56,28 +56,81 @@ pub(crate) fn own_places(store: &Path) -> Vec<PathBuf> {
 /// Where sessions and the audit log are kept.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct StoreFile {
-    /// The store: a SQLite file [default: midrail/midrail.db in the user's state folder]
-    #[arg(long, value_name = "FILE")]
+    /// The store: a SQLite file, postgres://…, or env:NAME for what a variable says [default: midrail/midrail.db in the
+    /// user's state folder]
+    #[arg(long, value_name = "STORE")]
     pub(crate) store: Option<PathBuf>,
+    /// The project of the store, where a service keeps several [default: default]
+    #[arg(id = "in", long = "in", value_name = "PROJECT")]
+    pub(crate) project: Option<String>,
+}
+
+/// Where a store is.
+pub(crate) enum StorePlace {
+    File(PathBuf),
+    Postgres(String),
 }
 
 impl StoreFile {
+    /// Where it is: as it is named, or the default file.
+    pub(crate) fn place(&self) -> Result<StorePlace, Failure> {
+        let Some(named) = &self.store else {
+            return Ok(StorePlace::File(self.in_project(&default_file()?)?));
+        };
+        let text = named.to_string_lossy();
+        let text = match text.strip_prefix("env:") {
+            Some(name) => env::var(name).map_err(|_| {
+                Failure::new(format!("the variable `{name}` that `--store` names is not set"))
+                    .help("set it to a SQLite file or to postgres://…")
+            })?,
+            None => text.into_owned(),
+        };
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            return Ok(StorePlace::Postgres(text));
+        }
+        Ok(StorePlace::File(self.in_project(if text == named.to_string_lossy() {
+            named
+        } else {
+            Path::new(&text)
+        })?))
+    }
+
     /// The file that is named, or the default one.
     pub(crate) fn path(&self) -> Result<PathBuf, Failure> {
-        self.store.clone().or_else(places::default_store).ok_or_else(|| {
-            Failure::new("there is no place for the store: `HOME` is not set")
-                .help("name one with `--store FILE`")
-        })
+        match self.place()? {
+            StorePlace::File(path) => Ok(path),
+            StorePlace::Postgres(_) => Err(Failure::new("this verb keeps its sessions in a SQLite file")
+                .help("let programs ask `midrail serve --store postgres://…` instead")),
+        }
+    }
+
+    /// What it is called in messages. An address may hold a password, which is not shown.
+    pub(crate) fn told(&self) -> Result<PathBuf, Failure> {
+        match self.place()? {
+            StorePlace::File(path) => Ok(path),
+            StorePlace::Postgres(url) => {
+                let shown = url.split_once('@').map_or(url.as_str(), |(_, shown)| shown);
+                let shown = shown.strip_prefix("postgres://").unwrap_or(shown);
+                Ok(PathBuf::from(format!("postgres://{}", shown.split('?').next().unwrap_or_default())))
+            }
+        }
+    }
+
+    /// The store, which is made if there is none.
+    pub(crate) fn to_change(&self) -> Result<Arc<dyn Store>, Failure> {
+        match self.place()? {
+            StorePlace::File(path) => Ok(Arc::new(SqliteStore::open(path)?)),
+            StorePlace::Postgres(url) => self.postgres(&url),
+        }
     }
 
     /// The store, which has to be there.
-    pub(crate) fn existing(&self) -> Result<SqliteStore, Failure> {
-        let path = self.path()?;
-        if !path.exists() {
+    pub(crate) fn existing(&self) -> Result<Arc<dyn Store>, Failure> {
+        match self.place()? {
             // It tells what is missing in the words of the store.
-            return self.read_only();
+            StorePlace::File(path) if !path.exists() => self.read_only(),
+            _ => self.to_change(),
         }
-        Ok(SqliteStore::open(path)?)
     }
 
     /// The store, to list what is in it. Before the first decision there is none, and nothing in it; but one that is
@@ -86,13 +139,40 @@ impl StoreFile {
         if self.store.is_none() && !self.path()?.exists() {
             return Ok(Arc::new(MemoryStore::new()?));
         }
-        Ok(Arc::new(self.read_only()?))
+        self.read_only()
     }
 
     /// The store, of which nothing is to be changed.
-    pub(crate) fn read_only(&self) -> Result<SqliteStore, Failure> {
-        Ok(SqliteStore::open_read_only(self.path()?)?)
+    pub(crate) fn read_only(&self) -> Result<Arc<dyn Store>, Failure> {
+        match self.place()? {
+            StorePlace::File(path) => Ok(Arc::new(SqliteStore::open_read_only(path)?)),
+            StorePlace::Postgres(url) => self.postgres(&url),
+        }
     }
+
+    fn postgres(&self, url: &str) -> Result<Arc<dyn Store>, Failure> {
+        let store = PostgresStore::connect(&PostgresOptions::new(url))?;
+        let project = self.project.as_deref().unwrap_or(midrail_service::HOME);
+        midrail_service::project_file(Path::new(""), project)
+            .map_err(|error| Failure::new(error.to_string()))?;
+        Ok(Arc::new(store.project(project)))
+    }
+
+    fn in_project(&self, home: &Path) -> Result<PathBuf, Failure> {
+        match &self.project {
+            None => Ok(home.to_owned()),
+            Some(name) => {
+                midrail_service::project_file(home, name).map_err(|error| Failure::new(error.to_string()))
+            }
+        }
+    }
+}
+
+fn default_file() -> Result<PathBuf, Failure> {
+    places::default_store().ok_or_else(|| {
+        Failure::new("there is no place for the store: `HOME` is not set")
+            .help("name one with `--store FILE`")
+    })
 }
 
 /// A path in a message.

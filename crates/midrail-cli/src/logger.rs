@@ -1,11 +1,17 @@
 //! The log, on standard error: what the engine tells beside its decisions.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use jiff::Timestamp;
 use log::{LevelFilter, Log, Metadata, Record};
 use midrail::pack::diagnostic::visible;
+use serde_json::json;
 
 struct Logger;
+
+/// Whether each line is a JSON object.
+static IS_JSON: AtomicBool = AtomicBool::new(false);
 
 impl Log for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -16,11 +22,28 @@ impl Log for Logger {
         if self.enabled(record.metadata()) {
             let text = record.args().to_string();
             // A log that cannot be written is no reason to fail.
-            let _ = writeln!(io::stderr(), "{:<5} {}", record.level(), visible(&text));
+            let _ = if IS_JSON.load(Ordering::Relaxed) {
+                let level = record.level().as_str().to_lowercase();
+                let line = json!({
+                    "time": Timestamp::now().to_string(), "level": level, "target": record.target(), "message": text,
+                });
+                writeln!(io::stderr(), "{line}")
+            } else {
+                writeln!(io::stderr(), "{:<5} {}", record.level(), visible(&text))
+            };
         }
     }
 
     fn flush(&self) {}
+}
+
+/// Starts the log of a process that serves: what goes wrong is told unless `MIDRAIL_LOG` says otherwise.
+pub(crate) fn start_for_service(is_json: bool) {
+    IS_JSON.store(is_json, Ordering::Relaxed);
+    if std::env::var_os("MIDRAIL_LOG").is_none() && log::max_level() == LevelFilter::Off {
+        let _ = log::set_logger(&Logger);
+        log::set_max_level(LevelFilter::Info);
+    }
 }
 
 /// Starts the log. `MIDRAIL_LOG` says how much is told; else `-vv` tells every check.

@@ -1,7 +1,7 @@
 //! `midrail approver`: the people who may answer, and the keys by which they are known.
 
 use midrail::store::Approver;
-use midrail::{Engine, Load, Person, SqliteStore};
+use midrail::{Engine, Load, Person, Store};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -75,10 +75,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
 
 /// The engine under the rules of the organisation and the user. Neither a folder nor a pack of one's own says who may
 /// make approvers.
-fn engine(store: SqliteStore) -> Result<Engine, Failure> {
+fn engine(store: Arc<dyn Store>) -> Result<Engine, Failure> {
     let loaded = Load::default().load()?;
     let engine = Engine::builder(loaded.policy, &loaded.source).clock(clock::clock());
-    Ok(engine.store(Arc::new(store)).build()?)
+    Ok(engine.store(store).build()?)
 }
 
 /// Who says so. The first approver is made by whoever sets up the store.
@@ -93,13 +93,16 @@ fn signed(signer: &MaybeSigner, engine: &Engine) -> Result<Option<Person>, Failu
 }
 
 fn add(args: &Add, output: &mut Output) -> Result<Exit, Failure> {
-    let engine = engine(SqliteStore::open(args.store.path()?)?)?;
+    let engine = engine(args.store.to_change()?)?;
     let mut roles = args.roles.clone();
     roles.dedup();
     let policy = args.packs.here().load()?.policy;
     let authorities = policy.authorities();
     let known = || authorities.order.iter().chain(&authorities.supervisors).chain(&authorities.humans);
-    for role in roles.iter().filter(|role| !known().any(|other| other == *role)) {
+    let of_service = [midrail::ADMIN, midrail_service::VIEWER];
+    let is_known =
+        |role: &&String| known().any(|other| other == *role) || of_service.contains(&role.as_str());
+    for role in roles.iter().filter(|role| !is_known(role)) {
         output.note(&format!(
             "the policy here does not rank the role `{role}` ({}): it answers only what is put to exactly this role",
             authorities.order.join(", ")

@@ -6,13 +6,14 @@ mod replay;
 mod show;
 mod verify;
 
-use midrail::store::{AuditLog, Entry, Filter};
-use midrail::{Effect, EventKind, SqliteStore};
+use midrail::store::{Entry, Filter};
+use midrail::{Effect, EventKind, Store};
 
 use jiff::Timestamp;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::input::StoreFile;
 use crate::output::Output;
 use crate::when;
 
@@ -85,7 +86,7 @@ impl Records {
 
 /// Goes through all records that a filter lets pass, page by page.
 fn each(
-    store: &SqliteStore,
+    store: &dyn Store,
     mut filter: Filter,
     mut work: impl FnMut(&Entry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -102,8 +103,9 @@ fn each(
 }
 
 /// There is no record of this number.
-pub(crate) fn no_record(store: &SqliteStore, seq: u64) -> Failure {
-    let failure = Failure::new(format!("there is no record {seq} in `{}`", store.path().display()));
+pub(crate) fn no_record(file: &StoreFile, store: &dyn Store, seq: u64) -> Failure {
+    let name = file.told().map(|name| name.display().to_string()).unwrap_or_default();
+    let failure = Failure::new(format!("there is no record {seq} in `{name}`"));
     match store.head() {
         Ok(Some(head)) => failure.help(format!("the log has records 1 to {}", head.seq)),
         _ => failure.help("the log is empty"),

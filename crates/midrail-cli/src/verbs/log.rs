@@ -113,14 +113,14 @@ fn open(args: &Args, output: &mut Output) -> Result<Option<Arc<dyn Store>>, Fail
     if !args.follow {
         return args.store.to_list().map(Some);
     }
-    let path = args.store.path()?;
+    let path = args.store.told()?;
     if !path.exists() {
         output.note("there is no store yet; waiting for the first record");
     }
     let mut tries = 0;
     loop {
         match args.store.read_only() {
-            Ok(store) => return Ok(Some(Arc::new(store))),
+            Ok(store) => return Ok(Some(store)),
             // A store that is just being made may not be readable yet.
             Err(failure) if path.exists() && tries >= TRIES => return Err(failure),
             Err(_) => tries += u32::from(path.exists()),

@@ -1,4 +1,4 @@
-//! `midrail schema`: JSON Schemas of packs, events and decisions.
+//! `midrail schema`: JSON Schemas of packs, events and decisions, and the OpenAPI document of the service.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use crate::failure::Failure;
 use crate::input::quoted;
 use crate::output::Output;
 
-/// Print the JSON Schema of packs, events or decisions.
+/// Print the JSON Schema of packs, events or decisions, or the OpenAPI document of `midrail serve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Which one
     #[arg(value_name = "WHAT", required_unless_present = "write")]
     what: Option<What>,
-    /// Write all of them into this folder, as pack.schema.json, event.schema.json and decision.schema.json, and the types of scripts as guardrails.d.ts
+    /// Write all of them into this folder, as pack.schema.json, event.schema.json, decision.schema.json and openapi.json, and the types of scripts as guardrails.d.ts
     #[arg(long, value_name = "DIR", conflicts_with = "what")]
     write: Option<PathBuf>,
 }
@@ -31,15 +31,17 @@ enum What {
     Pack,
     Event,
     Decision,
+    Openapi,
 }
 
 impl What {
-    fn schema(self) -> Value {
-        match self {
+    fn schema(self) -> Result<Value, Failure> {
+        Ok(match self {
             What::Pack => schema::pack(),
             What::Event => schema::event(),
             What::Decision => schema::decision(),
-        }
+            What::Openapi => midrail_service::openapi().map_err(|error| Failure::of(&error))?,
+        })
     }
 
     fn file(self) -> &'static str {
@@ -47,11 +49,12 @@ impl What {
             What::Pack => "pack.schema.json",
             What::Event => "event.schema.json",
             What::Decision => "decision.schema.json",
+            What::Openapi => "openapi.json",
         }
     }
 
     fn text(self) -> Result<String, Failure> {
-        let text = serde_json::to_string_pretty(&self.schema()).map_err(|error| Failure::of(&error))?;
+        let text = serde_json::to_string_pretty(&self.schema()?).map_err(|error| Failure::of(&error))?;
         Ok(text + "\n")
     }
 }
@@ -65,7 +68,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
             .map_err(|error| Failure::new(format!("could not make {}: {error}", quoted(folder))))?;
         let mut written = Vec::new();
         let mut texts = Vec::new();
-        for what in [What::Pack, What::Event, What::Decision] {
+        for what in [What::Pack, What::Event, What::Decision, What::Openapi] {
             texts.push((what.file(), what.text()?));
         }
         texts.push((TYPES, midrail::authoring::types()));

@@ -49,8 +49,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         until: args.until,
         guardrail: args.guardrail.clone(),
         examples: args.examples,
+        at_most: None,
     };
-    let report = shadow_report(&store, &query, &mut |_| {})?;
+    let report = shadow_report(&*store, &query, &mut |_| {})?;
     if output.is_json() {
         output.json(&report)?;
     } else {

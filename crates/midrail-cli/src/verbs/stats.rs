@@ -1,6 +1,5 @@
 //! `midrail stats`: what guardrails did, counted.
 
-mod prometheus;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,8 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use midrail::store::{Alert, Alerts, ApprovalFilter, Approvals, Figures, MAX_PAGE, Notices, Slices, Stats};
-use midrail::{ApprovalKind, ApprovalState, Category, Pause, SqliteStore, page};
+use midrail::metrics::{self, Bypasses, Measured};
+use midrail::store::{Alert, ApprovalFilter, Figures, MAX_PAGE};
+use midrail::{ApprovalState, Pause, Store};
 
 use crate::clock;
 use crate::desk;
@@ -43,17 +43,13 @@ pub(crate) struct Args {
     packs: Packs,
 }
 
-/// All categories, in the order of the chain.
-const CATEGORIES: [Category; 5] =
-    [Category::Safety, Category::Compliance, Category::Budget, Category::Scope, Category::Quality];
-
 /// All that is shown.
 struct Counted {
     now: Timestamp,
     since: Option<Timestamp>,
     figures: Figures,
     /// Requests to lift a guardrail, by guardrail and outcome.
-    bypasses: BTreeMap<(String, Outcome), u64>,
+    bypasses: Bypasses,
     /// Requests that wait for an answer.
     open: usize,
     /// Reviews that are owed after emergencies.
@@ -67,34 +63,20 @@ struct Counted {
     counters: BTreeMap<String, u64>,
 }
 
-/// What became of a request to lift a guardrail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
-    Pending,
-    Approved,
-    Denied,
-    TimedOut,
-}
-
-impl Outcome {
-    fn word(self) -> &'static str {
-        match self {
-            Outcome::Pending => "pending",
-            Outcome::Approved => "approved",
-            Outcome::Denied => "denied",
-            Outcome::TimedOut => "timed_out",
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let store = desk::to_look_at(&args.store)?;
     let categories = categories(&args.packs);
     loop {
-        desk::settle(&args.store, &store, clock::now())?;
-        let counted = Counted::of(&store, args.since)?;
+        desk::settle(&args.store, &*store, clock::now())?;
+        let counted = Counted::of(&*store, args.since)?;
         if args.prometheus {
-            output.text(&prometheus::text(&counted, &categories))?;
+            let measured = Measured {
+                project: None,
+                figures: &counted.figures,
+                bypasses: &counted.bypasses,
+                categories: &categories,
+            };
+            output.text(&metrics::guardrails(&[measured]))?;
         } else if output.is_json() {
             output.json(&view::json(&counted))?;
         } else {
@@ -115,7 +97,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 impl Counted {
-    fn of(store: &SqliteStore, since: Option<Timestamp>) -> Result<Self, Failure> {
+    fn of(store: &dyn Store, since: Option<Timestamp>) -> Result<Self, Failure> {
         let now = clock::now();
         let figures = match since {
             Some(since) => store.figures_since(since)?,
@@ -135,7 +117,7 @@ impl Counted {
             now,
             since,
             figures,
-            bypasses: bypasses(store, now)?,
+            bypasses: metrics::bypasses(store, now)?,
             open: pending.iter().filter(|approval| waits(approval.status_at(now))).count(),
             reviews: reviews.len(),
             alerts,
@@ -147,56 +129,8 @@ impl Counted {
     }
 }
 
-/// Requests to lift a guardrail by what became of them. The store keeps a request that nobody answered as it was, until
-/// somebody acts on it; and one that was approved and not used in time as expired.
-fn bypasses(store: &SqliteStore, now: Timestamp) -> Result<BTreeMap<(String, Outcome), u64>, Failure> {
-    let mut counts: BTreeMap<(String, Outcome), u64> = BTreeMap::new();
-    for row in store.approval_counts()?.into_iter().filter(|row| row.kind == ApprovalKind::Bypass) {
-        let outcome = match row.state {
-            ApprovalState::Pending => Outcome::Pending,
-            ApprovalState::Approved | ApprovalState::Used => Outcome::Approved,
-            ApprovalState::Denied => Outcome::Denied,
-            ApprovalState::Expired => Outcome::TimedOut,
-        };
-        *counts.entry((row.guardrail, outcome)).or_default() += row.count;
-    }
-    let mut moved = |guardrail: &str, from: Outcome, to: Outcome| {
-        if let Some(count) = counts.get_mut(&(guardrail.to_owned(), from))
-            && *count > 0
-        {
-            *count -= 1;
-            *counts.entry((guardrail.to_owned(), to)).or_default() += 1;
-        }
-    };
-    let of_state = |state| {
-        let kind = Some(ApprovalKind::Bypass);
-        store.approvals(&ApprovalFilter { kind, state: Some(state), ..ApprovalFilter::default() })
-    };
-    for approval in of_state(ApprovalState::Pending)? {
-        if approval.status_at(now) == "timed out" {
-            moved(&approval.guardrail, Outcome::Pending, Outcome::TimedOut);
-        }
-    }
-    for approval in of_state(ApprovalState::Expired)?.iter().filter(|it| it.decided_by.is_some()) {
-        moved(&approval.guardrail, Outcome::TimedOut, Outcome::Approved);
-    }
-    counts.retain(|_, count| *count > 0);
-    Ok(counts)
-}
-
 /// The category of each guardrail that is in force here. Packs that cannot be read do not hinder counting.
 fn categories(packs: &Packs) -> BTreeMap<String, &'static str> {
     let Ok(loaded) = packs.here().load() else { return BTreeMap::new() };
-    let entries = loaded.policy.entries().iter();
-    entries.map(|entry| (entry.spec.id.to_string(), entry.spec.category.word())).collect()
-}
-
-/// The category of a guardrail: that of the packs here, else that of the catalogue, else the one that its name tells.
-fn category(id: &str, known: &BTreeMap<String, &'static str>) -> &'static str {
-    let told = || {
-        let word = id.strip_prefix("custom-")?.split('-').next()?;
-        CATEGORIES.into_iter().map(Category::word).find(|name| *name == word)
-    };
-    let of_page = || page(id).map(|page| page.category.word());
-    known.get(id).copied().or_else(of_page).or_else(told).unwrap_or("unknown")
+    metrics::categories(&loaded.policy)
 }

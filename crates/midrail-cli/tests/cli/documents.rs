@@ -135,6 +135,19 @@ fn the_toy_agent_of_the_editors_guide_is_rejected() {
 }
 
 #[test]
+fn the_story_of_the_services_guide_happens_as_told() {
+    if !Command::new("curl").arg("--version").output().is_ok_and(|ended| ended.status.success()) {
+        eprintln!("no curl here: the guide of the service was not tried");
+        return;
+    }
+    // Another service may listen where the guide does.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let guide = page("docs/guide/service.md").replace("7420", &free.to_string());
+    let world = World::with_pack(blocks(&guide, "yaml")[0]);
+    happens_as_told(&guide, &world, 20);
+}
+
+#[test]
 fn every_verb_is_in_the_readme() {
     let readme = page("README.md");
     let help = World::new().run(&["--help"]).code(0).out;

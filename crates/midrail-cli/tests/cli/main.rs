@@ -24,11 +24,14 @@ mod log;
 mod operations;
 mod pause;
 mod policy;
+#[path = "../../../midrail-store/tests/common/postgres.rs"]
+mod postgres;
 mod processes;
 mod protocol;
 mod replay;
 mod schema;
 mod scripts;
+mod serve;
 mod shell;
 mod stats;
 mod stream;

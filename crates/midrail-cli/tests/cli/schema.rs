@@ -30,3 +30,11 @@ fn all_are_written_into_a_folder() {
     world.run(&["schema"]).code(1);
     world.run(&["schema", "nope"]).code(1);
 }
+
+#[test]
+fn the_committed_document_of_the_service_is_fresh() {
+    let fresh = World::new().run(&["schema", "openapi"]).code(0);
+    assert_eq!(fresh.json()["openapi"], "3.1.0");
+    let committed = std::fs::read_to_string(repository().join("schema/openapi.json")).unwrap_or_default();
+    assert!(committed == fresh.out, "schema/openapi.json is stale: run `midrail schema --write schema`");
+}

@@ -1,8 +1,9 @@
 //! What the verbs share: the engine that a request is answered in, and how a request is told.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
-use midrail::store::Approvals;
-use midrail::{Approval, ApprovalKind, Engine, SqliteStore};
+use midrail::{Approval, ApprovalKind, Engine, Store};
 use serde_json::{Value, json};
 
 use crate::desk;
@@ -10,13 +11,13 @@ use crate::failure::Failure;
 use crate::output::{Style, short};
 
 /// The engine in which a request is answered, by its name.
-pub(super) fn of_request(store: SqliteStore, id: &str) -> Result<Engine, Failure> {
-    let approval = find(&store, id)?;
+pub(super) fn of_request(store: Arc<dyn Store>, id: &str) -> Result<Engine, Failure> {
+    let approval = find(&*store, id)?;
     desk::of_request(store, &approval)
 }
 
 /// A request, by its name.
-pub(super) fn find(store: &SqliteStore, id: &str) -> Result<Approval, Failure> {
+pub(super) fn find(store: &dyn Store, id: &str) -> Result<Approval, Failure> {
     let found = store.approval(id)?;
     found.ok_or_else(|| {
         Failure::new(format!("there is no approval `{}`", short(id, 60)))

@@ -1,7 +1,7 @@
 //! `midrail approvals request`: an agent asks for what it was denied. It is the one verb that agents may use to change
 //! anything, so it takes nothing that could change the rules.
 
-use midrail::store::{AuditLog, UnknownUrgency, Urgency};
+use midrail::store::{UnknownUrgency, Urgency};
 use midrail::{Ask, policy_of_record};
 
 use super::desk;
@@ -34,8 +34,8 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let store = args.store.existing()?;
-    let entry = store.entry(args.seq)?.ok_or_else(|| no_record(&store, args.seq))?;
-    let policy = policy_of_record(&store, args.seq)?;
+    let entry = store.entry(args.seq)?.ok_or_else(|| no_record(&args.store, &*store, args.seq))?;
+    let policy = policy_of_record(&*store, args.seq)?;
     let engine = crate::desk::of_policy(store, policy, &entry.labels.session)?;
     let urgency: Urgency = args.urgency.parse().map_err(|error: UnknownUrgency| Failure::of(&error))?;
     let ask = Ask { seq: args.seq, guardrail: args.guardrail.clone(), reason: args.reason.clone(), urgency };

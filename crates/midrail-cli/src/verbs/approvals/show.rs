@@ -1,8 +1,8 @@
 //! `midrail approvals show`: everything that someone has to know to answer.
 
 use jiff::Timestamp;
-use midrail::store::{AuditLog, Entry, Filter};
-use midrail::{Approval, SqliteStore};
+use midrail::store::{Entry, Filter};
+use midrail::{Approval, Store};
 use serde_json::{Value, json};
 
 use super::desk;
@@ -32,9 +32,9 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let store = args.store.read_only()?;
     let now = clock::now();
-    crate::desk::settle(&args.store, &store, now)?;
-    let approval = desk::find(&store, &args.id)?;
-    let history = history(&store, &approval)?;
+    crate::desk::settle(&args.store, &*store, now)?;
+    let approval = desk::find(&*store, &args.id)?;
+    let history = history(&*store, &approval)?;
     if output.is_json() {
         let mut value = desk::as_json(&approval, now)?;
         if let Value::Object(fields) = &mut value {
@@ -169,7 +169,7 @@ fn next(approval: &Approval, now: Timestamp) -> Vec<String> {
 }
 
 /// What the session did before and after the request.
-fn history(store: &SqliteStore, approval: &Approval) -> Result<Vec<Entry>, Failure> {
+fn history(store: &dyn Store, approval: &Approval) -> Result<Vec<Entry>, Failure> {
     let of = Filter { session: Some(approval.session.clone()), ..Filter::default() };
     let mut around = store.entries(&Filter {
         until: Some(approval.created),

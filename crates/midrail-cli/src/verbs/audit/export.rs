@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use midrail::store::AuditLog;
 use serde_json::json;
 
 use super::Records;

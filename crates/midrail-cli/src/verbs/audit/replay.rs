@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use midrail::redecide::{Change, Reproduced, Reproduction, WhatIf, changes};
-use midrail::store::{AuditLog, Filter};
-use midrail::{Effect, Event, SqliteStore};
+use midrail::store::Filter;
+use midrail::{Effect, Event, Store};
 use serde::Serialize;
 
 use super::{Records, each};
@@ -65,7 +65,7 @@ struct Different {
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let store = args.store.read_only()?;
     let is_other = args.packs.is_named();
-    let totals = if is_other { what_if(args, &store, output)? } else { reproduce(args, &store, output)? };
+    let totals = if is_other { what_if(args, &*store, output)? } else { reproduce(args, &*store, output)? };
     if output.is_json() {
         output.json(&totals)?;
     } else {
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::good_if(totals.different == 0 && totals.unknown == 0))
 }
 
-fn reproduce(args: &Args, store: &SqliteStore, output: &Output) -> Result<Totals, Failure> {
+fn reproduce(args: &Args, store: &dyn Store, output: &Output) -> Result<Totals, Failure> {
     let mut progress = output.progress("replaying record");
     let end = store.head()?.map_or(0, |head| head.seq);
     let mut totals = Totals::default();
@@ -104,7 +104,7 @@ fn reproduce(args: &Args, store: &SqliteStore, output: &Output) -> Result<Totals
     Ok(totals)
 }
 
-fn what_if(args: &Args, store: &SqliteStore, output: &Output) -> Result<Totals, Failure> {
+fn what_if(args: &Args, store: &dyn Store, output: &Output) -> Result<Totals, Failure> {
     let loaded = args.packs.here().load()?;
     let mut progress = output.progress("replaying record");
     let end = store.head()?.map_or(0, |head| head.seq);

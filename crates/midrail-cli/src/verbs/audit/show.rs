@@ -1,7 +1,6 @@
 //! `midrail audit show`: one record as it stands in the log.
 
 use midrail::pack::diagnostic::visible;
-use midrail::store::AuditLog;
 use serde_json::{Value, json};
 
 use super::no_record;
@@ -22,7 +21,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let store = args.store.read_only()?;
-    let entry = store.entry(args.seq)?.ok_or_else(|| no_record(&store, args.seq))?;
+    let entry = store.entry(args.seq)?.ok_or_else(|| no_record(&args.store, &*store, args.seq))?;
     let body: Value = serde_json::from_str(&entry.body)
         .map_err(|error| Failure::new(format!("record {} cannot be read: {error}", args.seq)))?;
     if output.is_json() {

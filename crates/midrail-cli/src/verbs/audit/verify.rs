@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use midrail::SqliteStore;
-use midrail::store::{AuditLog, Expect, Verification, verify_export};
+use midrail::store::{Expect, Verification, verify_export};
 use serde_json::{Value, json};
 
 use crate::decision::field;
@@ -52,8 +51,9 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
             (file.clone(), verification)
         }
         file => {
-            let path = file.clone().map_or_else(|| args.store.path(), Ok)?;
-            let store = SqliteStore::open_read_only(&path)?;
+            let named = file.clone().map(|file| StoreFile { store: Some(file), project: None });
+            let named = named.as_ref().unwrap_or(&args.store);
+            let (path, store) = (named.told()?, named.read_only()?);
             let mut progress = output.progress("verifying record");
             (path, store.verify(&expect, &mut |done, all| progress.show(done, all))?)
         }

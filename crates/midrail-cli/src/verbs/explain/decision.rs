@@ -1,7 +1,6 @@
 //! A recorded decision explained: the event, every guardrail of the chain, and what they knew.
 
 use midrail::pack::diagnostic::visible;
-use midrail::store::AuditLog;
 use midrail::{Decision, DeepEnd, Fact, FileState, HookAnswer, Record};
 use serde_json::{Value, json};
 
@@ -13,8 +12,9 @@ use crate::table::{Table, cell};
 use crate::when;
 
 pub(super) fn explain(seq: u64, store: &StoreFile, output: &mut Output) -> Result<(), Failure> {
-    let store = store.read_only()?;
-    let entry = store.entry(seq)?.ok_or_else(|| super::super::audit::no_record(&store, seq))?;
+    let file = store;
+    let store = file.read_only()?;
+    let entry = store.entry(seq)?.ok_or_else(|| super::super::audit::no_record(file, &*store, seq))?;
     let record = entry.record()?;
     if output.is_json() {
         let body: Value = serde_json::from_str(&entry.body).map_err(|error| Failure::of(&error))?;

@@ -1,0 +1,257 @@
+//! `midrail serve` as whoever runs it sees it: processes, signals, and several instances on one PostgreSQL database.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::postgres;
+use crate::world::World;
+
+/// A service in a process of its own.
+struct Service {
+    child: Child,
+    url: String,
+    log: Arc<Mutex<String>>,
+}
+
+impl Service {
+    fn start(world: &World, args: &[&str]) -> Self {
+        let mut command = world.command(&["serve", "--listen", "127.0.0.1:0"]);
+        command.args(args).env("MIDRAIL_LOG", "info").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let log = Arc::new(Mutex::new(String::new()));
+        let (mut err, into) = (BufReader::new(child.stderr.take().unwrap()), log.clone());
+        thread::spawn(move || {
+            let mut line = String::new();
+            while err.read_line(&mut line).is_ok_and(|read| read > 0) {
+                into.lock().unwrap().push_str(&std::mem::take(&mut line));
+            }
+        });
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("midrail is ready at ").map(str::to_owned);
+        let url = url.unwrap_or_else(|| panic!("it said `{line}`\n{}", log.lock().unwrap()));
+        Service { child, url, log }
+    }
+
+    fn post(&self, place: &str, body: &Value) -> Result<(u16, Value), String> {
+        post(&self.url, place, body)
+    }
+
+    fn get(&self, place: &str) -> (u16, Value) {
+        let answer = agent().get(format!("{}{place}", self.url)).call().unwrap();
+        (answer.status().as_u16(), answer.into_body().read_json().unwrap_or_default())
+    }
+
+    /// Decides, and tells the effect.
+    fn effect(&self, event: &Value) -> String {
+        let (status, decision) = self.post("/v1/decide", event).unwrap();
+        assert_eq!(status, 200, "{decision}");
+        decision["effect"].as_str().unwrap().to_owned()
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    }
+
+    /// Tells it to stop, and waits until it has.
+    fn stop(&mut self) -> i32 {
+        self.signal("-TERM");
+        self.child.wait().unwrap().code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn agent() -> ureq::Agent {
+    let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(60)));
+    config.http_status_as_error(false).build().into()
+}
+
+fn post(url: &str, place: &str, body: &Value) -> Result<(u16, Value), String> {
+    let answer = agent().post(format!("{url}{place}")).send_json(body).map_err(|error| error.to_string())?;
+    let status = answer.status().as_u16();
+    Ok((status, answer.into_body().read_json().map_err(|error| error.to_string())?))
+}
+
+fn call(session: &str, tool: &str, args: Value) -> Value {
+    json!({"kind": "before_tool", "session": session, "tool": {"name": tool, "args": args}})
+}
+
+fn done(session: &str, tool: &str) -> Value {
+    json!({"kind": "after_tool", "session": session, "tool": {"name": tool, "args": {}},
+           "result": {"ok": true, "content": "done"}})
+}
+
+/// Waits until something is so.
+fn soon(what: &str, within: Duration, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < within, "{what} did not come about within {within:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A database of its own, where PostgreSQL is to be had.
+fn database() -> Option<String> {
+    let server = postgres::own()?;
+    Some(server.url_of(&server.database()))
+}
+
+const PACK: &str = "pack: shop\nextends: [default]\nguardrails:\n  \
+    - require_before: {tool: deploy, requires: [test, build]}\n  \
+    - {id: few-mails, use: rate-limit, tools: mail, with: {per_minute: 10}}\n";
+
+#[test]
+fn the_store_of_hooks_is_that_of_the_service() {
+    let world = World::new();
+    world.check(&call("by-hook", "Read", json!({"file_path": ".env"}))).code(2);
+    let mut service = Service::start(&world, &[]);
+    assert_eq!(service.effect(&call("by-http", "Bash", json!({"command": "rm -rf ~"}))), "block");
+    let (_, sessions) = service.get("/v1/sessions");
+    let names = sessions.to_string();
+    assert!(names.contains("by-hook") && names.contains("by-http"), "{names}");
+    world.run(&["audit", "list"]).code(0).says("by-http");
+    assert_eq!(service.stop(), 0);
+    assert!(service.log.lock().unwrap().contains("no new connections are taken"));
+    world.run(&["audit", "verify"]).code(0);
+}
+
+#[test]
+fn address_in_use_is_told_with_what_to_do() {
+    let world = World::new();
+    let service = Service::start(&world, &["--memory"]);
+    let taken = service.url.trim_start_matches("http://");
+    let ended = world.run(&["serve", "--memory", "--listen", taken]).code(1);
+    assert!(ended.err.contains("cannot listen at") && ended.err.contains("--listen"), "{}", ended.err);
+}
+
+#[test]
+fn nobody_else_is_served_without_a_key() {
+    let world = World::new();
+    let ended = world.run(&["serve", "--listen", "0.0.0.0:0"]).code(1);
+    assert!(ended.err.contains("no key was made"), "{}", ended.err);
+    world.run(&["key", "add", "ci"]).code(0);
+    let ended = world.run(&["serve", "--listen", "0.0.0.0:0"]).code(1);
+    assert!(ended.err.contains("--tls-cert"), "{}", ended.err);
+}
+
+#[test]
+fn events_of_one_session_sent_to_two_instances_in_turn_are_counted_exactly() {
+    let Some(database) = database() else { return };
+    let world = World::with_pack(PACK);
+    let (one, other) =
+        (Service::start(&world, &["--store", &database]), Service::start(&world, &["--store", &database]));
+    let turn = |round: usize| if round.is_multiple_of(2) { &one } else { &other };
+    // What one instance saw, the other knows.
+    assert_eq!(one.effect(&call("s", "deploy", json!({}))), "block");
+    other.effect(&done("s", "test"));
+    assert_eq!(one.effect(&call("s", "deploy", json!({}))), "block");
+    one.effect(&done("s", "build"));
+    assert_eq!(other.effect(&call("s", "deploy", json!({}))), "allow");
+    // Ten a minute are ten a minute, however many are asked, and in parallel, too.
+    let effects: Vec<String> = thread::scope(|scope| {
+        let mails: Vec<_> = (0..30)
+            .map(|round| scope.spawn(move || turn(round).effect(&call("s", "mail", json!({"n": round})))))
+            .collect();
+        mails.into_iter().map(|mail| mail.join().unwrap()).collect()
+    });
+    assert_eq!(effects.iter().filter(|effect| *effect == "allow").count(), 10, "{effects:?}");
+    world.run(&["audit", "verify", "--store", &database]).code(0);
+}
+
+#[test]
+fn instance_that_is_killed_under_load_loses_nothing_that_it_answered() {
+    let Some(database) = database() else { return };
+    let world = World::new();
+    let mut one = Service::start(&world, &["--store", &database]);
+    let other = Service::start(&world, &["--store", &database]);
+    let (stop, answered) = (AtomicBool::new(false), Mutex::new(BTreeSet::new()));
+    thread::scope(|scope| {
+        for worker in 0..8 {
+            let (stop, answered) = (&stop, &answered);
+            let url = if worker % 2 == 0 { one.url.clone() } else { other.url.clone() };
+            scope.spawn(move || {
+                for round in 0.. {
+                    let session = format!("w-{worker}-{round}");
+                    match post(&url, "/v1/decide", &call(&session, "Read", json!({"file_path": "a"}))) {
+                        Ok((200, decision)) if decision["audit"]["seq"].is_u64() => {
+                            answered.lock().unwrap().insert(session);
+                        }
+                        _ => return,
+                    }
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+        }
+        soon("a load", Duration::from_secs(60), || answered.lock().unwrap().len() > 100);
+        one.child.kill().unwrap();
+        let before = answered.lock().unwrap().len();
+        soon("more after it", Duration::from_secs(60), || answered.lock().unwrap().len() > before + 50);
+        stop.store(true, Ordering::Relaxed);
+    });
+    world.run(&["audit", "verify", "--store", &database]).code(0);
+    let kept = world.run(&["audit", "export", "--store", &database]).code(0).out;
+    for session in answered.into_inner().unwrap() {
+        assert!(
+            kept.contains(&format!("\"session\":\"{session}\"")),
+            "{session} was answered and is not on record"
+        );
+    }
+}
+
+#[test]
+fn database_that_is_restarted_blocks_meanwhile_and_is_found_again() {
+    let Some(server) = postgres::Server::start(&[]) else { return };
+    let database = server.url();
+    let world = World::new();
+    let service = Service::start(&world, &["--store", &database]);
+    let event = |round: usize| call(&format!("s-{round}"), "Read", json!({"file_path": "a"}));
+    assert_eq!(service.effect(&event(0)), "allow");
+    server.stop("fast");
+    let (status, decision) = service.post("/v1/decide", &event(1)).unwrap();
+    assert!(status == 503 || decision["effect"] == "block", "{status} {decision}");
+    assert_eq!(service.get("/readyz").0, 503);
+    assert_eq!(service.get("/healthz").0, 200);
+    server.go();
+    let mut round = 1;
+    soon("decisions", Duration::from_secs(30), || {
+        round += 1;
+        service.post("/v1/decide", &event(round)).is_ok_and(|(_, decision)| decision["effect"] == "allow")
+    });
+    assert_eq!(service.get("/readyz").0, 200);
+    world.run(&["audit", "verify", "--store", &database]).code(0);
+}
+
+#[test]
+fn policy_that_is_reloaded_on_one_instance_reaches_the_other() {
+    let Some(database) = database() else { return };
+    // Each has packs of its own, as on two machines.
+    let (here, there) = (World::with_pack(PACK), World::with_pack(PACK));
+    let (one, other) =
+        (Service::start(&here, &["--store", &database]), Service::start(&there, &["--store", &database]));
+    assert_eq!(other.effect(&call("s", "refund", json!({}))), "allow");
+    here.write(".midrail/pack.yaml", format!("{PACK}  - {{id: no-refunds, tools: refund, effect: block}}\n"));
+    let changed = Instant::now();
+    soon("the new policy here", Duration::from_secs(20), || {
+        one.effect(&call("s", "refund", json!({}))) == "block"
+    });
+    soon("the new policy there", Duration::from_secs(20), || {
+        other.effect(&call("s", "refund", json!({}))) == "block"
+    });
+    println!("the other instance had it after {:?}", changed.elapsed());
+}
