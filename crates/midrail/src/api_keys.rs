@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::administer::{Act, NO_SESSION};
 use crate::engine::{Engine, EngineError};
 use crate::people::Person;
+use crate::seal::unhex;
 
 /// Where keys are kept: a slice each, which all sessions share.
 const KEYS: &str = "shared/api_key/";
@@ -149,11 +150,6 @@ fn own_key(store_key: &[u8]) -> hmac::Key {
 
 fn salted(id: &str, salt: &str, secret: &str) -> String {
     json!(["secret", id, salt, secret]).to_string()
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
 fn random<const N: usize>() -> Result<String, EngineError> {

@@ -40,7 +40,7 @@ fn cipher(key: &[u8]) -> Option<LessSafeKey> {
     Some(LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, own.as_ref()).ok()?))
 }
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() {
         return None;
