@@ -119,13 +119,16 @@
   })();
   const happened = (kind, told) => {
     if (kind === "approval") {
-      countWaiting();
-      const queue = one("#queue");
-      if (queue && window.htmx) window.htmx.trigger(queue, "refresh");
-      if (told.status === "pending") { notify(told); if (!queue) toast(`Waits for a person: ${told.what}`, "warn"); }
-      refresh();
+      caughtUp();
+      if (told.status === "pending") { notify(told); if (!one("#queue")) toast(`Waits for a person: ${told.what}`, "warn"); }
     } else if (kind === "alert") { toast(`${told.name.replaceAll("_", " ")}: ${told.message}`, "bad"); refresh(); }
     else refresh();
+  };
+  const caughtUp = () => {
+    countWaiting();
+    const queue = one("#queue");
+    if (queue && window.htmx) window.htmx.trigger(queue, "refresh");
+    refresh();
   };
   const liveState = (state) => {
     for (const place of all(".live-state")) {
@@ -137,7 +140,8 @@
   const parsed = (text) => { try { return JSON.parse(text); } catch { return null; } };
   const open = (query, onEvent) => {
     const source = new EventSource(`${document.body.dataset.live}?${query}`);
-    source.addEventListener("open", () => liveState("on"));
+    // What came between the making of the page and now, or while the connection was gone, is not told again.
+    source.addEventListener("open", () => { liveState("on"); caughtUp(); });
     source.addEventListener("error", () => liveState(source.readyState === EventSource.CLOSED ? "off" : "wait"));
     for (const kind of ["decision", "change", "approval", "alert", "passed"]) {
       source.addEventListener(kind, (event) => { const told = parsed(event.data); if (told) onEvent(kind, told); });
