@@ -30,7 +30,7 @@ use axum::routing::MethodRouter;
 use midrail::Load;
 use serde_json::Value;
 
-use crate::access::{self, Face, Right, guard};
+use crate::access::{Face, Right, guard, place};
 use crate::app::App;
 use crate::config::{At, Config, FilesAt, Limits, StoreAt};
 use crate::observe::{self, meter::measure};
@@ -68,21 +68,18 @@ impl Api {
         lasts: Lasts,
         method: MethodRouter<App>,
     ) -> Self {
-        let app = self.app.clone();
-        let mut method = method;
-        if lasts == Lasts::Briefly {
+        let (app, word, path) = (self.app.clone(), operation.method, operation.path);
+        let method = method.layer(from_fn(move |request: Request, next: Next| {
             let app = app.clone();
-            method = method.layer(from_fn(move |request: Request, next: Next| {
-                access::place(app.clone(), request, next)
-            }));
-        }
-        let of_guard = app.clone();
-        let method = method.layer(from_fn(move |request: Request, next: Next| {
-            guard(of_guard.clone(), right, Face::Api, request, next)
-        }));
-        let (word, path) = (operation.method, operation.path);
-        let method = method.layer(from_fn(move |request: Request, next: Next| {
-            measure(app.clone(), word, path, request, next)
+            async move {
+                let handler = |request| async {
+                    match lasts {
+                        Lasts::Briefly => place(&app, next.run(request)).await,
+                        Lasts::Long => next.run(request).await,
+                    }
+                };
+                measure(&app, word, path, guard(&app, right, Face::Api, request, handler)).await
+            }
         }));
         self.router = self.router.route(operation.path, method);
         self.document.add(operation, right, lasts);

@@ -45,7 +45,10 @@ impl Pages {
     /// Adds a page. Who lacks the right is led to where they log in, or told so on a page.
     fn page(self, path: &str, right: Right, method: MethodRouter<App>) -> Self {
         let app = self.app.clone();
-        let place = move |request: Request, next: Next| access::place(app.clone(), request, next);
+        let place = move |request: Request, next: Next| {
+            let app = app.clone();
+            async move { access::place(&app, next.run(request)).await }
+        };
         self.long(path, right, method.layer(from_fn(place)))
     }
 
@@ -54,7 +57,8 @@ impl Pages {
         let app = self.app.clone();
         let method = method
             .layer(from_fn(move |request: Request, next: Next| {
-                guard(app.clone(), right, Face::Page, request, next)
+                let app = app.clone();
+                async move { guard(&app, right, Face::Page, request, |request| next.run(request)).await }
             }))
             .layer(from_fn(told_on_a_page));
         self.router = self.router.route(path, method);

@@ -12,6 +12,7 @@ mod api;
 mod app;
 mod config;
 mod console;
+mod desk;
 mod figures;
 mod lines;
 mod live;

@@ -13,6 +13,7 @@ use midrail::{
 use tokio::sync::Semaphore;
 
 use crate::config::{Config, FilesAt, StoreAt};
+use crate::desk::Desk;
 use crate::live::Live;
 use crate::observe::otlp::Exporter;
 use crate::policies::Standing;
@@ -31,6 +32,7 @@ const EXPORTS: usize = 4;
 pub(crate) struct Project {
     name: String,
     engine: Arc<Engine>,
+    desk: Arc<Desk>,
     live: Live,
     /// A verification of its log takes the only place.
     verifying: Arc<Semaphore>,
@@ -50,6 +52,11 @@ impl Project {
     /// Its engine.
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
+    }
+
+    /// Where its events are decided.
+    pub(crate) fn desk(&self) -> &Arc<Desk> {
+        &self.desk
     }
 
     /// Its store.
@@ -213,6 +220,11 @@ impl Projects {
         Ok(project)
     }
 
+    /// A project, if it is open.
+    pub(crate) fn open_already(&self, name: &str) -> Option<Arc<Project>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
     /// The projects that are open.
     pub(crate) fn all(&self) -> Vec<Arc<Project>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
@@ -283,6 +295,7 @@ impl Projects {
         let reloader = reloader.map_err(|error| OpenError::Watch(name.to_owned(), error))?;
         Ok(Project {
             name: name.to_owned(),
+            desk: Desk::new(engine.clone()),
             engine,
             live: Live::default(),
             verifying: Arc::new(Semaphore::new(1)),

@@ -15,9 +15,12 @@ where
     let done = spawn_blocking(move || catch_unwind(AssertUnwindSafe(work))).await;
     match done {
         Ok(Ok(outcome)) => outcome,
-        _ => {
-            log::error!("a request failed in a way that it should not");
-            Err(Problem::internal("the request failed in a way that it should not; the log tells more"))
-        }
+        _ => Err(failed()),
     }
+}
+
+/// What a caller hears of a panic.
+pub(crate) fn failed() -> Problem {
+    log::error!("a request failed in a way that it should not");
+    Problem::internal("the request failed in a way that it should not; the log tells more")
 }

@@ -1,11 +1,16 @@
 //! What all stores do in the same way when they commit: the body, its hash, and what counts as a conflict.
 
+use std::io;
+
 use midrail_core::{Record, SHARED};
 
 use crate::approval::{Approval, ApprovalChange};
 use crate::chain::{body_hash, link_hash};
 use crate::entry::{Entry, Labels};
 use crate::error::{Result, StoreError};
+
+/// Bytes that most records stay below.
+const USUAL: usize = 4 << 10;
 
 /// A record that is ready for its place in the chain. It is made before anything is locked.
 pub(crate) struct Draft {
@@ -16,8 +21,11 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn new(record: &Record) -> Result<Self> {
-        let body = serde_json::to_string(record)
-            .map_err(|source| StoreError::Encode { what: "the audit record".to_owned(), source })?;
+        let failed = |source| StoreError::Encode { what: "the audit record".to_owned(), source };
+        let mut body = Vec::with_capacity(USUAL);
+        serde_json::to_writer(&mut body, record).map_err(failed)?;
+        let body = String::from_utf8(body)
+            .map_err(|error| failed(serde_json::Error::io(io::Error::other(error))))?;
         Ok(Draft { labels: Labels::of(record), body_hash: body_hash(&body), body })
     }
 

@@ -21,7 +21,7 @@ use crate::filter::Filter;
 use crate::key::StoreKey;
 use crate::memory::desk::Delivery;
 use crate::notice::{Alert, StoredNotice};
-use crate::store::{Approvals, AuditLog, Commit, Keys, Policies, SessionInfo, Slice, Slices, Store};
+use crate::store::{Approvals, AuditLog, Commit, Keys, Pace, Policies, SessionInfo, Slice, Slices, Store};
 
 /// A store that lives as long as the process.
 pub struct MemoryStore {
@@ -81,7 +81,7 @@ impl State {
 
 impl Store for MemoryStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
-        let draft = Draft::new(commit.record)?;
+        let draft = Draft::new(&commit.record)?;
         let session = &commit.record.session;
         let mut state = self.state();
         for (key, version) in &commit.read {
@@ -126,6 +126,10 @@ impl Store for MemoryStore {
         let place = AuditRef { seq: entry.seq, hash: entry.hash.clone() };
         state.log.push(entry);
         Ok(place)
+    }
+
+    fn pace(&self) -> Pace {
+        Pace::AtOnce
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a store can do: the traits that all stores share. All of it is synchronous.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::thread;
@@ -35,6 +36,29 @@ pub trait Store:
     /// version by now or an approval is in another state than `was`; and [`Refused`](crate::StoreError::Refused) if an
     /// approval that was decided would go back, or an approver's name is taken or unknown.
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef>;
+
+    /// Writes several events, each of which succeeds or fails for itself. Answers in their order; each that succeeded is
+    /// durable on return.
+    fn commit_all(&self, commits: &[&Commit<'_>]) -> Vec<Result<AuditRef>> {
+        commits.iter().map(|commit| self.commit(commit)).collect()
+    }
+
+    /// What commits cost.
+    fn pace(&self) -> Pace {
+        Pace::Waits
+    }
+}
+
+/// What commits to a store cost, for whoever has many to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Pace {
+    /// Hardly anything: nothing is waited for.
+    AtOnce,
+    /// Many at once take hardly longer than one: they are best made by one thread, with [`Store::commit_all`].
+    Together,
+    /// Each waits for somebody else. Many at once are best made by as many threads.
+    Waits,
 }
 
 /// What one event writes. The session is that of the record; slices whose keys begin with [`midrail_core::SHARED`]
@@ -42,7 +66,7 @@ pub trait Store:
 #[derive(Debug, Clone)]
 pub struct Commit<'a> {
     /// The audit record. Its JSON is the body that is hashed.
-    pub record: &'a Record,
+    pub record: Cow<'a, Record>,
     /// The slices that the decision was made from, with the versions that [`Slices::load`] told.
     pub read: Vec<(String, u64)>,
     /// Slices to set and to remove.
@@ -61,6 +85,15 @@ pub struct Commit<'a> {
 impl<'a> Commit<'a> {
     /// A record that changes nothing.
     pub fn new(record: &'a Record) -> Self {
+        Commit::with(Cow::Borrowed(record))
+    }
+
+    /// The same, of a record that is given away.
+    pub fn of(record: Record) -> Self {
+        Commit::with(Cow::Owned(record))
+    }
+
+    fn with(record: Cow<'a, Record>) -> Self {
         Commit {
             record,
             read: Vec::new(),

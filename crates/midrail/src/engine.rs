@@ -58,8 +58,8 @@ pub type Listener = dyn Fn(&PolicyDenied) + Send + Sync;
 type Recorder = dyn Fn(&Record, &AuditRef) + Send + Sync;
 
 #[derive(Clone)]
-struct InForce {
-    policy: Arc<Policy>,
+pub(crate) struct InForce {
+    pub(crate) policy: Arc<Policy>,
     /// What the packs of it say, for replay. Guardrails that a program registered are not part of it.
     source: Arc<str>,
     /// What the program did to it, and does again to every policy that takes its place.
@@ -156,6 +156,9 @@ pub enum EngineError {
     /// A key that makes an event be decided once was used for another event.
     #[error("this key was used in this session for another event")]
     OtherEvent,
+    /// Something has to be waited for, and that was not wanted.
+    #[error("the decision takes time: a command, a script or somebody outside has to be asked")]
+    TakesTime,
     /// There is no approval of this name, or it is not waiting for an answer.
     #[error("{0}")]
     Approval(String),
@@ -447,7 +450,7 @@ impl Engine {
         self.recorders.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(recorder));
     }
 
-    fn in_force(&self) -> InForce {
+    pub(crate) fn in_force(&self) -> InForce {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -517,7 +520,7 @@ impl Engine {
     }
 
     /// Keeps what the packs say under the revision that decides, once a process.
-    fn save_policy(&self, InForce { policy, source, .. }: &InForce) -> Result<(), StoreError> {
+    pub(crate) fn save_policy(&self, InForce { policy, source, .. }: &InForce) -> Result<(), StoreError> {
         let revision = policy.revision();
         let mut saved = self.saved_revisions.lock().unwrap_or_else(PoisonError::into_inner);
         if !saved.contains(revision) {

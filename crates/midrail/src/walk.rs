@@ -8,8 +8,8 @@ use std::thread;
 
 use jiff::Timestamp;
 use midrail_core::{
-    Aside, BEGAN, Changes, Decision, Effect, Event, EventKind, Fact, FactKey, Facts, Finding, HookAnswer,
-    HookCall, HookEnd, Needs, Policy, PolicyDenied, Record, Run, Session, action_text, evaluate,
+    Aside, AuditRef, BEGAN, Changes, Decision, Effect, Event, EventKind, Fact, FactKey, Facts, Finding,
+    HookAnswer, HookCall, HookEnd, Needs, Policy, PolicyDenied, Record, Run, Session, action_text, evaluate,
     standing_keys, state_prefix, stream_of,
 };
 use midrail_detect::secrets::{self, Mask};
@@ -73,6 +73,8 @@ pub(crate) struct Walk<'e> {
     hooked: Mutex<BTreeMap<FactKey, (Option<Value>, Fact)>>,
     /// Answers of a made-up world that nobody waited for.
     belated: Mutex<Vec<Belated>>,
+    /// Nothing is waited for: what takes time is left to another walk.
+    is_hurried: bool,
 }
 
 /// A text looked through for secrets: where they are, and what replaces them.
@@ -179,78 +181,45 @@ impl<'e> Walk<'e> {
         let searched = Searched::of_chunk(value, joined.as_ref(), engine.fingerprint_key())?;
         let session = searched.masked(&event).session.clone().unwrap_or_default();
         let (dear, hooked, belated) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Ok(Walk { engine, policy, now, event, searched, session, restored, dear, joined, hooked, belated })
+        let is_hurried = false;
+        Ok(Walk {
+            engine,
+            policy,
+            now,
+            event,
+            searched,
+            session,
+            restored,
+            dear,
+            joined,
+            hooked,
+            belated,
+            is_hurried,
+        })
+    }
+
+    /// The same walk in a hurry: where it would have to wait, it ends with [`EngineError::TakesTime`].
+    pub(crate) fn in_a_hurry(mut self) -> Self {
+        self.is_hurried = true;
+        self
+    }
+
+    /// The event, to be walked again.
+    pub(crate) fn into_event(self) -> Event {
+        self.event
     }
 
     /// Walks until the decision is on record. Others may change the session meanwhile: then everything that was known
     /// is looked at again.
     pub(crate) fn run(&self, once: Option<&Once>) -> Result<Decision, EngineError> {
-        self.engine.settle_requests(Some(&self.session))?;
         let mut salt = None;
         for _ in 0..MAX_TRIES {
-            let before = once.map(|once| once.decided(&**self.engine.store(), &self.session));
-            if let Some(decision) = before.transpose()?.flatten() {
-                return Ok(decision);
-            }
-            let mut known = Known { session: Session::new(&*self.session), ..Known::default() };
-            known.facts.request_salt.clone_from(&salt);
-            if let Some(joined) = &self.joined {
-                known.facts.passed = joined.passed;
-                known.facts.overlong = joined.overlong;
-            }
-            let decision = self.settle(&mut known)?;
-            if salt.is_none() && approvals::has_used_name(&**self.engine.store(), &decision)? {
-                salt = Some(unique_id());
-                continue;
-            }
-            let mut read: Vec<(String, u64)> = if self.restored.is_some() {
-                Vec::new()
-            } else {
-                std::mem::take(&mut known.versions).into_iter().collect()
+            let ready = match self.prepare(once, &mut salt)? {
+                Prepared::Decided(decision) => return Ok(*decision),
+                Prepared::Ready(ready) => ready,
             };
-            let content = decision.content.clone();
-            let mut record = self.record(decision, known)?;
-            if let Some(joined) = &self.joined {
-                read.push(joined.slice.clone());
-                if !self.searched.mask.is_empty() {
-                    // The record shows the text without its secrets, and what passed as it follows from that.
-                    record.decision.content = record.replay(self.policy).content;
-                }
-                joined.conclude(&mut record.decision, self.engine.fingerprint_key())?;
-            }
-            let approvals = approvals::changes(
-                &**self.engine.store(),
-                self.policy,
-                self.engine.fingerprint_key(),
-                &record,
-            )?;
-            let notices = notices::of(&record, &approvals);
-            let mut changes = record.decision.changes.clone();
-            if let Some(once) = once {
-                once.write(&mut read, &mut changes);
-            }
-            let commit = Commit {
-                read,
-                changes,
-                replace_all: self.restored.clone(),
-                approvals,
-                notices,
-                ..Commit::new(&record)
-            };
-            match self.engine.store().commit(&commit) {
-                Ok(place) => {
-                    self.engine.tell(&record, &place);
-                    self.engine.tell_others(&commit.notices);
-                    self.engine.alert_on(&record);
-                    self.settle_outside(&record);
-                    let mut decision = record.decision;
-                    decision.audit = Aside(Some(place));
-                    if self.joined.is_some() {
-                        // Whoever sent the text gets it back, but for what guardrails replaced.
-                        decision.content = content;
-                    }
-                    return Ok(decision);
-                }
+            match self.engine.store().commit(&ready.commit) {
+                Ok(place) => return Ok(self.conclude(*ready, place)),
                 // The stream may have gone on: the chunk has to be joined to it anew.
                 Err(StoreError::Conflict { .. }) if self.joined.is_some() => break,
                 Err(StoreError::Conflict { .. }) => continue,
@@ -258,6 +227,73 @@ impl<'e> Walk<'e> {
             }
         }
         Err(EngineError::Contended)
+    }
+
+    /// Decides, and makes ready what is to be committed. Nothing is written yet.
+    pub(crate) fn prepare(
+        &self,
+        once: Option<&Once>,
+        salt: &mut Option<String>,
+    ) -> Result<Prepared, EngineError> {
+        self.engine.settle_requests(Some(&self.session))?;
+        let (decision, mut known) = loop {
+            let before = once.map(|once| once.decided(&**self.engine.store(), &self.session));
+            if let Some(decision) = before.transpose()?.flatten() {
+                return Ok(Prepared::Decided(Box::new(decision)));
+            }
+            let mut known = Known { session: Session::new(&*self.session), ..Known::default() };
+            known.facts.request_salt.clone_from(salt);
+            if let Some(joined) = &self.joined {
+                known.facts.passed = joined.passed;
+                known.facts.overlong = joined.overlong;
+            }
+            let decision = self.settle(&mut known)?;
+            if salt.is_some() || !approvals::has_used_name(&**self.engine.store(), &decision)? {
+                break (decision, known);
+            }
+            *salt = Some(unique_id());
+        };
+        let mut read: Vec<(String, u64)> = if self.restored.is_some() {
+            Vec::new()
+        } else {
+            std::mem::take(&mut known.versions).into_iter().collect()
+        };
+        // Whoever sent the text of a stream gets it back, but for what guardrails replaced.
+        let content = self.joined.is_some().then(|| decision.content.clone());
+        let mut record = self.record(decision, known)?;
+        if let Some(joined) = &self.joined {
+            read.push(joined.slice.clone());
+            if !self.searched.mask.is_empty() {
+                // The record shows the text without its secrets, and what passed as it follows from that.
+                record.decision.content = record.replay(self.policy).content;
+            }
+            joined.conclude(&mut record.decision, self.engine.fingerprint_key())?;
+        }
+        let approvals =
+            approvals::changes(&**self.engine.store(), self.policy, self.engine.fingerprint_key(), &record)?;
+        let notices = notices::of(&record, &approvals);
+        let mut changes = record.decision.changes.clone();
+        if let Some(once) = once {
+            once.write(&mut read, &mut changes);
+        }
+        let replace_all = self.restored.clone();
+        let commit = Commit { read, changes, replace_all, approvals, notices, ..Commit::of(record) };
+        Ok(Prepared::Ready(Box::new(Ready { commit, content })))
+    }
+
+    /// The decision, now that it is on record, after everyone who is to hear of it was told.
+    pub(crate) fn conclude(&self, ready: Ready, place: AuditRef) -> Decision {
+        let record = ready.commit.record.into_owned();
+        self.engine.tell(&record, &place);
+        self.engine.tell_others(&ready.commit.notices);
+        self.engine.alert_on(&record);
+        self.settle_outside(&record);
+        let mut decision = record.decision;
+        decision.audit = Aside(Some(place));
+        if let Some(content) = ready.content {
+            decision.content = content;
+        }
+        decision
     }
 
     /// What is left to do with those outside, now that the event is decided.
@@ -309,6 +345,9 @@ impl<'e> Walk<'e> {
             let dear = facts.extract_if(.., is_dear).collect::<Vec<_>>();
             // What costs much is fetched when nothing else is lacking: it may not be needed once that is known.
             if slices.is_empty() && facts.is_empty() {
+                if self.is_hurried {
+                    return Err(EngineError::TakesTime);
+                }
                 self.fetch_dear(dear, known);
             }
             for key in facts {
@@ -576,6 +615,22 @@ impl<'e> Walk<'e> {
         record.decision.requests = requests;
         Ok(record)
     }
+}
+
+/// How far an event came without anything being written.
+pub(crate) enum Prepared {
+    /// It was decided before.
+    Decided(Box<Decision>),
+    /// It is decided, and takes effect once it is on record.
+    Ready(Box<Ready>),
+}
+
+/// A decision that is not on record yet.
+pub(crate) struct Ready {
+    /// All that is to be written.
+    pub(crate) commit: Commit<'static>,
+    /// The text of a stream, as its sender gets it back.
+    content: Option<Option<String>>,
 }
 
 /// Where a record tells of commands as they would run.

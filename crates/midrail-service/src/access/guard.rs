@@ -39,12 +39,18 @@ pub(crate) enum Face {
 }
 
 /// Lets a request pass that has the right, and gives its handler the [`Caller`].
-pub(crate) async fn guard(app: App, right: Right, face: Face, request: Request, next: Next) -> Response {
+pub(crate) async fn guard<A: Future<Output = Response>>(
+    app: &App,
+    right: Right,
+    face: Face,
+    request: Request,
+    handler: impl FnOnce(Request) -> A,
+) -> Response {
     let (mut request, body) = request.into_parts();
-    match admit(&app, right, &request).await {
+    match admit(app, right, &request).await {
         Ok(caller) => {
             request.extensions.insert(caller);
-            next.run(Request::from_parts(request, body)).await
+            handler(Request::from_parts(request, body)).await
         }
         Err(problem) if face == Face::Page && problem.status == 401 => {
             let wanted = request.uri.path_and_query().map_or("/", |wanted| wanted.as_str());
@@ -64,9 +70,9 @@ pub(crate) async fn guard(app: App, right: Right, face: Face, request: Request, 
 async fn admit(app: &App, right: Right, request: &Parts) -> Outcome<Caller> {
     let headers = &request.headers;
     check_origin(app, &request.method, headers)?;
-    let from = peer(request);
     let Some(who) = app.doorkeeper.who(app, headers, right).await? else {
         if headers.contains_key(header::AUTHORIZATION) {
+            let from = peer(request);
             app.doorkeeper.wrong_key(&from)?;
             log::warn!("an unknown key was shown from {from}");
             return Err(Problem::unauthenticated("the key is not known, or was revoked"));
@@ -93,11 +99,10 @@ async fn admit(app: &App, right: Right, request: &Parts) -> Outcome<Caller> {
         (Who::Anyone, Right::Open) => HOME.to_owned(),
         _ => project_of(&who, request)?,
     };
-    let app = app.clone();
-    let is_open = app.projects.all().into_iter().find(|project| project.name() == name);
-    let project = match is_open {
+    let project = match app.projects.open_already(&name) {
         Some(project) => project,
         None => {
+            let app = app.clone();
             let is_program = matches!(who, Who::Program(_)) && right == Right::Decide;
             blocking(move || {
                 // Only a program that has the right to work in it makes a project that is not there.
@@ -205,11 +210,11 @@ pub(crate) fn peer(request: &Parts) -> String {
 }
 
 /// Holds one of the places for requests that are worked on, and ends the request when its time is over.
-pub(crate) async fn place(app: App, request: Request, next: Next) -> Response {
-    let Ok(_place) = app.places.clone().try_acquire_owned() else {
+pub(crate) async fn place(app: &App, answer: impl Future<Output = Response>) -> Response {
+    let Ok(_place) = app.places.try_acquire() else {
         return Problem::unavailable("too many requests are being worked on").retry_after(1).into_response();
     };
-    match tokio::time::timeout(app.config.limits.time, next.run(request)).await {
+    match tokio::time::timeout(app.config.limits.time, answer).await {
         Ok(response) => response,
         Err(_) => Problem::too_slow("the request took longer than it may, and its outcome is not known")
             .help("a decision that did not come is no permission")

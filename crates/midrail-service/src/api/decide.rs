@@ -20,6 +20,9 @@ use crate::work::blocking;
 /// The header that makes a request one that is decided once.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
+/// Bytes of an event that takes long to look through, beside others.
+const LARGE: usize = 64 << 10;
+
 /// The longest that such a key may be.
 const MAX_KEY: usize = 200;
 
@@ -33,7 +36,7 @@ pub(super) fn routes(api: Api) -> Api {
 }
 
 async fn decide_one(
-    State(_): State<App>,
+    State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     JsonBytes(bytes): JsonBytes,
@@ -43,16 +46,23 @@ async fn decide_one(
         return Err(Problem::malformed(format!("`{IDEMPOTENCY_KEY}` has 1 to {MAX_KEY} visible characters")));
     }
     let parent = headers.get("traceparent").and_then(|header| Parent::parse(header.to_str().ok()?));
-    let body = blocking(move || {
+    let is_traced = parent.is_some() && app.exporter.is_some();
+    // What is traced, decided once or large has a thread to itself.
+    let decision = if once.is_some() || is_traced || bytes.len() > LARGE {
+        blocking(move || {
+            let event = event_of(&caller, &bytes)?;
+            let engine = caller.project().engine();
+            Ok(within(parent, || match once {
+                Some(key) => engine.decide_once(event, &key),
+                None => Ok(engine.decide(event)),
+            })?)
+        })
+        .await?
+    } else {
         let event = event_of(&caller, &bytes)?;
-        let engine = caller.project().engine();
-        let decision = within(parent, || match once {
-            Some(key) => engine.decide_once(event, &key),
-            None => Ok(engine.decide(event)),
-        })?;
-        Ok(wire::encode(&decision))
-    })
-    .await?;
+        caller.project().desk().decide(event).await?
+    };
+    let body = wire::encode(&decision);
     Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
 }
 

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::extract::Request;
-use axum::middleware::Next;
 use axum::response::Response;
 use midrail::metrics::Text;
 
@@ -101,30 +99,25 @@ impl Meter {
     }
 }
 
-/// Measures a request to a route.
+/// Measures how long the answer to a request takes.
 pub(crate) async fn measure(
-    app: App,
+    app: &App,
     method: &'static str,
     route: &'static str,
-    request: Request,
-    next: Next,
+    answer: impl Future<Output = Response>,
 ) -> Response {
     // What is dropped with the request, because its caller went away, is counted as gone.
-    struct UnderWay<'a>(&'a Meter, Option<(Key, Instant)>);
+    struct UnderWay<'a>(&'a Meter, Key, Instant);
     impl Drop for UnderWay<'_> {
         fn drop(&mut self) {
             self.0.under_way.fetch_sub(1, Ordering::Relaxed);
-            if let Some((key, started)) = self.1.take() {
-                self.0.add(key, started.elapsed());
-            }
+            self.0.add(self.1, self.2.elapsed());
         }
     }
     app.meter.under_way.fetch_add(1, Ordering::Relaxed);
-    let mut under_way = UnderWay(&app.meter, Some((Key { method, route, status: 499 }, Instant::now())));
-    let response = next.run(request).await;
-    if let Some((key, _)) = &mut under_way.1 {
-        key.status = response.status().as_u16();
-    }
+    let mut under_way = UnderWay(&app.meter, Key { method, route, status: 499 }, Instant::now());
+    let response = answer.await;
+    under_way.1.status = response.status().as_u16();
     drop(under_way);
     response
 }

@@ -61,7 +61,7 @@ impl From<&NewNotice> for Posted {
 impl Job {
     pub(super) fn new(commit: &Commit<'_>) -> Result<Self> {
         let session = &commit.record.session;
-        let draft = Draft::new(commit.record)?;
+        let draft = Draft::new(&commit.record)?;
         let restored = commit.replace_all.iter().flatten().filter(|(key, _)| !is_shared(key));
         // What is both restored and changed is changed last.
         let restored = restored.filter(|(key, _)| !commit.changes.0.contains_key(*key));

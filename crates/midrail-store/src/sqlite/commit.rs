@@ -20,7 +20,7 @@ use crate::notice::NewNotice;
 use crate::sqlite::group::Turn;
 use crate::sqlite::transaction::Transaction;
 use crate::sqlite::{SqliteStore, log, read};
-use crate::store::{Commit, Store};
+use crate::store::{Commit, Pace, Store};
 
 impl Store for SqliteStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
@@ -29,6 +29,18 @@ impl Store for SqliteStore {
             Turn::Lead(lead, job) => self.write_with(Some(lead), |transaction| self.do_job(transaction, job)),
             Turn::Done(outcome) => outcome,
         }
+    }
+
+    fn commit_all(&self, commits: &[&Commit<'_>]) -> Vec<Result<AuditRef>> {
+        match commits {
+            [] => Vec::new(),
+            [commit] => vec![self.commit(commit)],
+            _ => self.write_all(commits.iter().map(|commit| Job::of(commit)).collect()),
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        Pace::Together
     }
 }
 
@@ -55,7 +67,7 @@ impl<'c> Job<'c> {
             Ok((Cow::Borrowed(key.as_str()), value.transpose()?))
         };
         Ok(Job {
-            draft: Draft::new(commit.record)?,
+            draft: Draft::new(&commit.record)?,
             time: commit.record.time,
             read: Cow::Borrowed(&commit.read),
             replaces: commit.replace_all.is_some(),

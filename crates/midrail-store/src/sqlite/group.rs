@@ -193,6 +193,19 @@ impl SqliteStore {
         }
     }
 
+    /// Does several jobs in one transaction, together with the commits that wait. Each succeeds or fails for itself.
+    pub(super) fn write_all(&self, jobs: Vec<Result<Job<'_>>>) -> Vec<Result<AuditRef>> {
+        let count = jobs.len();
+        let outcome = self.write(|transaction| {
+            let parts = jobs.into_iter().map(|job| match job {
+                Ok(job) => self.part(transaction, |transaction| self.do_job(transaction, job)),
+                Err(error) => Ok(Err(error)),
+            });
+            parts.collect::<Result<Vec<_>>>()
+        });
+        outcome.unwrap_or_else(|error| (0..count).map(|_| Err(again(&error))).collect())
+    }
+
     fn alone<T>(
         &self,
         connection: &Connection,

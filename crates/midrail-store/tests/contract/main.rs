@@ -57,6 +57,7 @@ contract! {
     sessions::slices_come_back_in_the_order_of_the_keys
     sessions::version_of_a_slice_that_comes_back_is_new
     sessions::stale_read_is_a_conflict_and_writes_nothing
+    sessions::of_many_commits_each_succeeds_or_fails_for_itself
     sessions::slice_that_appeared_is_a_conflict
     sessions::prefix_loads_its_slices_alone
     sessions::restore_replaces_the_whole_session

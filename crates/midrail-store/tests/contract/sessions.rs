@@ -245,3 +245,28 @@ pub(crate) fn keys_stay_the_same(store: &dyn Store) {
     assert_eq!(store.public_key().unwrap(), store.public_key().unwrap());
     assert_ne!(store.fingerprint_key().unwrap(), MemoryStore::new().unwrap().fingerprint_key().unwrap());
 }
+
+pub(crate) fn of_many_commits_each_succeeds_or_fails_for_itself(store: &dyn Store) {
+    let before = set(store, "a", "x", 1);
+    let records = [record("a", 2), record("b", 2), record("a", 3), record("c", 2)];
+    let commits: Vec<Commit<'_>> = records
+        .iter()
+        .map(|record| {
+            let mut commit = Commit::new(record);
+            let version = if record.session == "a" { before } else { 0 };
+            commit.read.push(("x".to_owned(), version));
+            commit.changes.set("x", 2);
+            commit
+        })
+        .collect();
+    let written = store.commit_all(&commits.iter().collect::<Vec<_>>());
+    assert_eq!(written.len(), 4);
+    // The third was decided from what the first has changed.
+    assert!(matches!(written[2], Err(StoreError::Conflict { .. })), "{written:?}");
+    let placed: Vec<u64> = written.iter().flatten().map(|place| place.seq).collect();
+    assert_eq!(placed, [before + 1, before + 2, before + 3]);
+    assert_eq!(one(store, "a", "x"), Slice { value: Some(json!(2)), version: before + 1 });
+    assert_eq!(one(store, "c", "x").version, before + 3);
+    assert!(store.commit_all(&[]).is_empty());
+    assert!(verify(store).is_sound());
+}

@@ -12,6 +12,7 @@
 mod alerts;
 mod approvals;
 mod asking;
+mod at_once;
 mod cases;
 mod commands;
 mod completion;
