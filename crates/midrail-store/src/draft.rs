@@ -10,7 +10,7 @@ use crate::entry::{Entry, Labels};
 use crate::error::{Result, StoreError};
 
 /// Bytes that most records stay below.
-const USUAL: usize = 4 << 10;
+const USUAL: usize = 2 << 10;
 
 /// A record that is ready for its place in the chain. It is made before anything is locked.
 pub(crate) struct Draft {
