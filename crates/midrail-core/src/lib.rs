@@ -61,4 +61,4 @@ pub use session::{
 pub use severity::{Confidence, Severity};
 pub use streamed::{over_key, stream_of};
 pub use tally::{HALTED, standing_keys};
-pub use verdict::{Notice, Recovery, Redaction, Verdict};
+pub use verdict::{Found, Notice, Recovery, Redaction, Verdict};

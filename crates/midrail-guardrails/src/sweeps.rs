@@ -140,7 +140,9 @@ pub(crate) fn objection<'w>(
         let (who, holder) = (&sweep.who, lock.holder());
         let (reason, advice) = match sweep.is_branch {
             true => (
-                format!("{who} changes the files of the work tree, and its file '{file}' is locked by {holder}."),
+                format!(
+                    "{who} changes the files of the work tree, and its file '{file}' is locked by {holder}."
+                ),
                 "Work in a work tree of your own (`git worktree add`), or wait until the others are done.",
             ),
             false => (
