@@ -46,7 +46,7 @@ pub use event::{
 };
 pub use facts::{
     CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer, HookCall,
-    HookEnd, Needs, Run, UnknownFact, Unsaved,
+    HookEnd, HookRequest, Needs, Run, UnknownFact, Unsaved,
 };
 pub use guardrail::{Bypass, Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
 pub use host::{Host, Lack, owed_key};

@@ -242,6 +242,7 @@ impl<'e> Walk<'e> {
                     self.engine.tell(&record, &place);
                     self.engine.tell_others(&commit.notices);
                     self.engine.alert_on(&record);
+                    self.engine.hasten_for_scripts(&record, place.seq);
                     self.settle_outside(&record);
                     let mut decision = record.decision;
                     decision.audit = Aside(Some(place));
