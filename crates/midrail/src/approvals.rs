@@ -3,6 +3,7 @@
 mod answer;
 mod due;
 mod guidance;
+pub(crate) mod overdue;
 mod request;
 mod rules;
 mod scripted;

@@ -226,6 +226,7 @@ impl<'e> Walk<'e> {
             )?;
             let notices = notices::of(&record, &approvals);
             let mut changes = record.decision.changes.clone();
+            approvals::overdue::note(&**self.engine.store(), &approvals, &mut read, &mut changes)?;
             if let Some(once) = once {
                 once.write(&mut read, &mut changes);
             }
