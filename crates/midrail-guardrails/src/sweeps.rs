@@ -1,9 +1,9 @@
 //! What an action takes without naming it, by a wildcard or with a whole folder, held against the locks on files.
 
-use midrail_core::{Context, Missing, Verdict, glob};
+use midrail_core::{Action, Context, Missing, Verdict, glob};
 
-use crate::git::calls;
 use crate::git::sweeps::{Swept, swept, takes_folders, top};
+use crate::git::{self, calls};
 use crate::lock_list::LockList;
 use crate::locks::{Lock, absolute};
 use crate::places::is_below;
@@ -55,9 +55,7 @@ fn sweeps<'w>(
     let action = context.action()?;
     let scripts = scripts(context, action)?;
     let actions = || scripts.iter().map(|(_, does)| *does).chain([action]);
-    let is_one_of = |program: &String| [SWEEPERS, FINDERS].iter().any(|it| it.contains(&program.as_str()));
-    let is_deep = action.command.is_none()
-        || actions().any(|does| does.programs.iter().any(is_one_of) || takes_folders(&does.repository));
+    let is_deep = is_deep(action, &scripts);
     let mut sweeps: Vec<Sweep> = named
         .filter(|(file, _)| is_deep || glob::is_pattern(file))
         .map(|(file, path)| Sweep {
@@ -113,6 +111,28 @@ fn sweeps<'w>(
     Ok(sweeps)
 }
 
+/// Whether folders that an action names go with all that is in them.
+fn is_deep(action: &Action, scripts: &[(&str, &Action)]) -> bool {
+    let is_one_of = |program: &String| [SWEEPERS, FINDERS].iter().any(|it| it.contains(&program.as_str()));
+    action.command.is_none()
+        || scripts
+            .iter()
+            .map(|(_, does)| *does)
+            .chain([action])
+            .any(|does| does.programs.iter().any(is_one_of) || takes_folders(&does.repository))
+}
+
+/// Whether an action may take files that it does not name, as far as that can be told without looking anything up.
+fn may_sweep(context: &Context<'_>, named: &[(&str, &str)]) -> Result<bool, Missing> {
+    let action = context.action()?;
+    let scripts = scripts(context, action)?;
+    let mut actions = scripts.iter().map(|(_, does)| *does).chain([action]);
+    let is_deep = is_deep(action, &scripts);
+    Ok(named.iter().any(|(file, _)| is_deep || glob::is_pattern(file))
+        || actions.any(|does| !does.sweeps.is_empty())
+        || calls(context)?.iter().any(git::sweeps::may_sweep))
+}
+
 /// What stands against taking whole folders: a lock of another inside. A change of branch takes the whole work tree, if
 /// it is to be counted.
 pub(crate) fn objection<'w>(
@@ -120,14 +140,19 @@ pub(crate) fn objection<'w>(
     named: impl Iterator<Item = (&'w str, &'w str)>,
     with_branches: bool,
 ) -> Result<Option<Verdict>, Missing> {
-    let sweeps = sweeps(context, named, with_branches)?;
-    if sweeps.is_empty() {
+    let named: Vec<(&str, &str)> = named.collect();
+    if !may_sweep(context, &named)? {
         return Ok(None);
     }
     let list = LockList::of(context.slice(LockList::KEY)?);
     if list.is_partial() {
         return Err(Missing("more files are locked than are known by name".to_owned()));
     }
+    // Where nothing is locked nothing else has to be looked up.
+    if list.paths().next().is_none() {
+        return Ok(None);
+    }
+    let sweeps = sweeps(context, named.into_iter(), with_branches)?;
     let mut hit: Vec<(&Sweep, &str)> = Vec::new();
     for path in list.paths() {
         hit.extend(sweeps.iter().find(|sweep| sweep.takes(path)).map(|sweep| (sweep, path)));

@@ -39,6 +39,11 @@ pub(crate) fn swept(context: &Context<'_>, call: &RepositoryCall) -> Result<Vec<
     swept_where(call, &is_there)
 }
 
+/// Whether a call may overwrite or remove what the action does not name, by its words alone.
+pub(crate) fn may_sweep(call: &RepositoryCall) -> bool {
+    swept_where(call, &|_| Ok(false)).is_ok_and(|swept| !swept.is_empty())
+}
+
 /// The absolute path of the work tree that a folder of this action is in. `None`: it is of no repository.
 pub(crate) fn top(context: &Context<'_>, folder: &str) -> Result<String, Missing> {
     let place = context.real_place(if folder.is_empty() { "." } else { folder }, None)?;

@@ -2,8 +2,9 @@
 //! the latter on record, once.
 
 use std::collections::BTreeSet;
+use std::sync::PoisonError;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use midrail_core::Changes;
 use midrail_store::{
     Approval, ApprovalChange, ApprovalFilter, Approvals, Commit, NewNotice, Slices, Store, StoreError,
@@ -18,6 +19,9 @@ const OWED: &str = "shared/owed_reviews";
 
 /// How many reviews it names. Those beyond are found by whoever looks at requests.
 const MOST: usize = 1_000;
+
+/// How often a process that decides looks at that list, unless it knows of a review that is due sooner.
+const LOOK_EVERY: SignedDuration = SignedDuration::from_secs(10);
 
 /// Tries against others who change the list of reviews at the same time.
 const TRIES: usize = 8;
@@ -93,10 +97,20 @@ impl Engine {
     /// how many there were.
     pub(super) fn settle_reviews(&self, all: bool) -> Result<usize, EngineError> {
         let now = self.now();
-        let is_due = |due: &Value| due.as_str().and_then(|due| due.parse::<Timestamp>().ok()) <= Some(now);
+        let mut looked = self.reviews_looked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if !all && looked.is_some_and(|(last, next)| last <= now && now < next) {
+            return Ok(0);
+        }
         let (owed, _) = owed(&**self.store())?;
+        let due = |due: &Value| due.as_str().and_then(|due| due.parse().ok()).unwrap_or(now);
+        let owed: Vec<(String, Timestamp)> = owed.into_iter().map(|(id, at)| (id, due(&at))).collect();
+        // Those that others come to owe meanwhile are not due so soon.
+        let again = now.checked_add(LOOK_EVERY).unwrap_or(now);
+        let first = owed.iter().map(|(_, due)| *due).filter(|due| *due > now).min();
+        *looked = Some((now, first.map_or(again, |first| first.min(again))));
+        drop(looked);
         let mut ids: BTreeSet<String> =
-            owed.into_iter().filter(|(_, due)| is_due(due)).map(|(id, _)| id).collect();
+            owed.into_iter().filter(|(_, due)| *due <= now).map(|(id, _)| id).collect();
         if all {
             ids.extend(overdue(&**self.store(), now)?.into_iter().map(|approval| approval.id));
         }
