@@ -150,10 +150,13 @@ fn an_approval_to_stop_is_for_what_was_found_and_for_nothing_else() {
 
 #[test]
 fn what_was_found_in_the_output_is_approved_with_it() {
-    let mut run = finds(Effect::Escalate, Found::in_output("form"), Found::in_output("form"));
+    let mut run = finds(Effect::Escalate, Found::in_output("judgement"), Found::in_output("form"));
     run.feed(&stop("a plan"));
     run.backing.answer("approved");
     assert_eq!(run.feed(&stop("another plan")).effect, Effect::Escalate);
+    run.backing.slices.insert("var/one".to_owned(), json!(1));
+    assert_eq!(run.feed(&stop("a plan")).effect, Effect::Escalate, "something else was found in it");
+    run.backing.slices.remove("var/one");
     assert_eq!(run.feed(&stop("a plan")).effect, Effect::Allow);
 }
 
