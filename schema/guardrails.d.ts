@@ -29,7 +29,15 @@ export interface Feedback {
 /** What an input hook may return. */
 export type InputResult =
   | { allowed: true }
-  | { allowed: false; message: string; suggestion?: string };
+  | { allowed: false; message: string; suggestion?: string; request?: ApprovalRequest };
+
+/** What a person is asked. The call waits for the answer; no script answers for them. */
+export interface ApprovalRequest {
+  /** Why the call is needed, in words that a person can judge. */
+  reason: string;
+  /** "normal" unless set. */
+  urgency?: "normal" | "urgent" | "emergency";
+}
 
 /** What an output hook may return. */
 export type OutputResult =

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use midrail::store::Approvals;
+use midrail::store::{Approvals, Slices};
 use midrail::{Approval, Engine, Event, EventKind, Load, Policy, PolicySource, Store};
 use midrail::{due_requests, policy_of_approval};
 
@@ -94,7 +94,7 @@ pub(crate) fn of_policy(
 
 /// Puts on record what time has made of requests, each under its own policy. Where the store cannot be written they are
 /// shown as they stand all the same.
-pub(crate) fn settle<S: Approvals + ?Sized>(
+pub(crate) fn settle<S: Approvals + Slices + ?Sized>(
     file: &StoreFile,
     store: &S,
     now: Timestamp,

@@ -57,6 +57,9 @@ pub struct Action {
     /// The files among those whose whole content its command line replaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overwrites: Vec<String>,
+    /// Folders and patterns of files that it changes or removes without naming them, by what `find` finds there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<String>,
     /// The hosts that it talks to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,

@@ -10,7 +10,7 @@ use crate::budget::Autonomy;
 use crate::context::{Context, World};
 use crate::decision::{ApprovalKind, ApprovalRequest, Mode};
 use crate::effect::Effect;
-use crate::event::Event;
+use crate::event::{Event, EventKind};
 use crate::guardrail::{Bypass, Condition, Spec};
 use crate::policy::{Entry, hex};
 use crate::session::key_part;
@@ -130,6 +130,7 @@ impl Tally<'_> {
         &mut self,
         entry: &Entry,
         verdict: Verdict,
+        bound: Option<&str>,
         error: &mut Option<String>,
     ) -> Verdict {
         let spec = &entry.spec;
@@ -141,7 +142,7 @@ impl Tally<'_> {
         if !may_be_lifted || spec.mode == Mode::Shadow {
             return verdict;
         }
-        let action = self.world.facts.action_digest.clone().unwrap_or_else(|| action_digest(self.world));
+        let action = bound.map_or_else(|| action_digest(self.world), str::to_owned);
         let key = approval_key(&spec.id, &action);
         let slice = match self.kept(spec, &verdict, &key, error) {
             Ok(slice) => slice,
@@ -271,7 +272,24 @@ pub fn approval_key(guardrail: &str, action: &str) -> String {
 }
 
 fn action_digest(world: &World<'_>) -> String {
-    digest_of_action(world.event, &world.session.id)
+    let given = world.facts.action_digest.clone();
+    given.unwrap_or_else(|| digest_of_action(world.event, &world.session.id))
+}
+
+/// What an answer about a verdict is bound to, where that is not the event alone: who lets an agent stop although
+/// something is missing lets it stop with that, whatever it says, and with nothing else that is missing.
+pub(crate) fn bound_to_finding(world: &World<'_>, verdict: &Verdict) -> Option<String> {
+    let found = verdict.found.as_ref().filter(|_| world.event.kind == EventKind::BeforeStop)?;
+    if !matches!(verdict.effect, Effect::Escalate | Effect::Block) {
+        return None;
+    }
+    // Where the event holds a secret its digest alone is the same when the record is replayed.
+    let is_of_event = found.in_output || world.facts.action_digest.is_some();
+    let text = match is_of_event {
+        true => json!(["stop", action_digest(world), found.what]),
+        false => json!(["stop", world.session.id, world.event.task_id(), found.what]),
+    };
+    Some(hex(&Sha256::digest(text.to_string().as_bytes())))
 }
 
 /// A digest of the exact action, which approvals are bound to.

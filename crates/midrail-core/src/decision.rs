@@ -126,6 +126,10 @@ pub struct Said {
     /// It failed, and its `on_error` or `on_missing` spoke for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The digest that a person's answer to it is bound to, where that follows from what it found and not from the event
+    /// alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
     /// How long it took, in microseconds.
     #[serde(default, skip_serializing_if = "Aside::is_empty")]
     pub duration_us: Aside<u64>,

@@ -191,6 +191,9 @@ pub enum HookAnswer {
         /// What to do instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         suggestion: Option<String>,
+        /// What a person is asked, where one is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<HookRequest>,
     },
     /// The agent is shown another result.
     Replace {
@@ -200,6 +203,15 @@ pub enum HookAnswer {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
+}
+
+/// What a script that refuses a call asks of a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookRequest {
+    /// Why the call is needed.
+    pub reason: String,
+    /// How urgent it is: `normal`, `urgent` or `emergency`.
+    pub urgency: String,
 }
 
 /// A question to somebody outside, on behalf of a guardrail.

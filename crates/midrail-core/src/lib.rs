@@ -46,7 +46,7 @@ pub use event::{
 };
 pub use facts::{
     CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer, HookCall,
-    HookEnd, Needs, Run, UnknownFact, Unsaved,
+    HookEnd, HookRequest, Needs, Run, UnknownFact, Unsaved,
 };
 pub use guardrail::{Bypass, Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
 pub use host::{Host, Lack, owed_key};
@@ -61,4 +61,4 @@ pub use session::{
 pub use severity::{Confidence, Severity};
 pub use streamed::{over_key, stream_of};
 pub use tally::{HALTED, standing_keys};
-pub use verdict::{Notice, Recovery, Redaction, Verdict};
+pub use verdict::{Found, Notice, Recovery, Redaction, Verdict};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::approval::EMERGENCY_OVERRIDE;
+use crate::approval::{EMERGENCY_OVERRIDE, bound_to_finding};
 use crate::ask::Answer;
 use crate::budget::Autonomy;
 use crate::consequences::{self, Strikes};
@@ -216,8 +216,9 @@ impl<'a> Tally<'a> {
         }
         // Nobody lifts a guardrail that has not had its say yet: it is asked again once what it lacks is there.
         let is_too_early = error.is_some() && self.world.asks_too_early.get();
+        let bound = bound_to_finding(self.world, &verdict);
         if !(is_too_early && verdict.effect == Effect::Block) {
-            verdict = self.after_approval(entry, verdict, &mut error);
+            verdict = self.after_approval(entry, verdict, bound.as_deref(), &mut error);
         }
         let strongest = strongest_on(self.world.event.kind);
         if verdict.effect == Effect::Escalate && strongest < Effect::Escalate {
@@ -232,6 +233,7 @@ impl<'a> Tally<'a> {
             skipped: false,
             shadow,
             error,
+            action: bound,
             duration_us: Aside(took),
         });
         self.would = self.would.max(host::expressed(self.world, verdict.effect));

@@ -35,6 +35,9 @@ pub struct Verdict {
     pub notices: Vec<Notice>,
     /// It did not look, so this is no success: tries that were used up stay used up.
     pub passed_over: bool,
+    /// What exactly was found, so that a person who lets an agent stop all the same lets it stop with this and with
+    /// nothing else. `None`: whatever follows from the event.
+    pub found: Option<Found>,
 }
 
 impl Verdict {
@@ -69,10 +72,38 @@ impl Verdict {
         self
     }
 
+    /// Adds what exactly was found.
+    pub fn finding(mut self, found: Found) -> Self {
+        self.found = Some(found);
+        self
+    }
+
     /// Adds a part that a program can read.
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.into(), value.into());
         self
+    }
+}
+
+/// What a guardrail found when an agent wanted to stop: the same text for the same thing, however often it looks. Nothing
+/// of the event's own texts stands in it, because those are not kept as they came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What was found.
+    pub what: String,
+    /// Whether it was found in what the agent ends with, so that another output is another finding.
+    pub in_output: bool,
+}
+
+impl Found {
+    /// Something in the state of the work.
+    pub fn new(what: impl Into<String>) -> Self {
+        Found { what: what.into(), in_output: false }
+    }
+
+    /// Something in what the agent ends with.
+    pub fn in_output(what: impl Into<String>) -> Self {
+        Found { what: what.into(), in_output: true }
     }
 }
 

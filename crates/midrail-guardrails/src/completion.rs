@@ -118,12 +118,14 @@ impl Checker {
         if let Some(why) = passes_over? {
             return Ok(Verdict::pass_over(why));
         }
-        let State::Incomplete(what) = self.look(context, Moment::Stop)? else { return Ok(Verdict::allow()) };
+        let State::Incomplete(what, found) = self.look(context, Moment::Stop)? else {
+            return Ok(Verdict::allow());
+        };
         let advice = "Go on with the work until this is done, and stop then.";
         let mut verdict =
             Verdict::new(Effect::Retry, format!("The work is not complete. {what}")).advise(advice);
         verdict.retry_message = Some(format!("{}\n\n{advice}", verdict.reason));
-        Ok(verdict.with("missing", what))
+        Ok(verdict.with("missing", what).finding(found))
     }
 
     /// How far the work is after a call, and what the agent was last told of it. `None`: it is not to be told.
@@ -136,7 +138,9 @@ impl Checker {
     }
 
     fn at_end(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let State::Incomplete(what) = self.look(context, Moment::End)? else { return Ok(Verdict::allow()) };
+        let State::Incomplete(what, _) = self.look(context, Moment::End)? else {
+            return Ok(Verdict::allow());
+        };
         let mut verdict = Verdict::warn(format!("The run ended with its work not complete. {what}"));
         let message = format!("`{}`: {}", context.session(), verdict.reason);
         verdict.notices.push(Notice { to: "orchestrator".to_owned(), message });
@@ -146,7 +150,7 @@ impl Checker {
     /// Keeps what the agent is told after this call.
     fn keep_told(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
         match self.at_call(context)? {
-            Some((State::Incomplete(what), told)) if told != Some(&what) => {
+            Some((State::Incomplete(what, _), told)) if told != Some(&what) => {
                 changes.set(context.key(&told_key(context)), what);
             }
             Some((State::Complete | State::Unknown, Some(_))) => {
@@ -171,14 +175,13 @@ impl Guardrail for Checker {
         match context.event.kind {
             EventKind::SessionEnd => self.at_end(context),
             EventKind::AfterTool => {
-                let feedback = match self.at_call(context)? {
-                    Some((State::Incomplete(what), told)) if told != Some(&what) => Some(feedback_block(
-                        &context.spec.id,
-                        &format!("Still missing: {what}"),
-                        MAX_FEEDBACK,
-                    )),
-                    _ => None,
-                };
+                let feedback =
+                    match self.at_call(context)? {
+                        Some((State::Incomplete(what, _), told)) if told != Some(&what) => Some(
+                            feedback_block(&context.spec.id, &format!("Still missing: {what}"), MAX_FEEDBACK),
+                        ),
+                        _ => None,
+                    };
                 Ok(Verdict { feedback, ..Verdict::allow() })
             }
             _ => self.at_stop(context),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
+use midrail_core::{Changes, Context, Effect, EventKind, Fault, Found, Guardrail, Missing, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -117,7 +117,8 @@ impl Guardrail for DocumentationRequired {
             named.join(", ")
         ))
         .advise(format!("Bring the documentation up to date ({}), then go on.", docs.join(", ")))
-        .with("files", json!(waiting.iter().take(3).collect::<Vec<_>>())))
+        .with("files", json!(waiting.iter().take(3).collect::<Vec<_>>()))
+        .finding(Found::new(format!("undocumented: {}", json!(waiting)))))
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {

@@ -34,6 +34,8 @@ pub struct FileOwnership {
     pub lock_tools: Vec<Pattern>,
     /// Tools that release them.
     pub unlock_tools: Vec<Pattern>,
+    /// Whether a change of branch is held against the locks inside the work tree.
+    pub branch_changes: bool,
 }
 
 /// How an agent gets a lock.
@@ -61,6 +63,7 @@ impl Default for FileOwnership {
                 "mcp__*__unlock_file",
                 "mcp__*__release_lock",
             ]),
+            branch_changes: true,
         }
     }
 }
@@ -310,7 +313,7 @@ impl Guardrail for FileOwnership {
         let mut outcomes: Vec<_> = wanted.iter().map(|it| self.objection(context, it, locks)).collect();
         if !locks {
             let named = wanted.iter().map(|it| (it.file, it.path.as_str()));
-            outcomes.push(sweeps::objection(context, named));
+            outcomes.push(sweeps::objection(context, named, self.branch_changes));
         }
         let mut fault = None;
         for outcome in outcomes {

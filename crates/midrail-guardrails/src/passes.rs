@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Verdict};
+use midrail_core::{Changes, Context, Effect, EventKind, Fault, Found, Guardrail, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,8 @@ impl<P: Purpose> Guardrail for Passes<P> {
         match self.required() {
             Some(required) => required.verdict(context),
             None => Ok(Verdict::new(P::EFFECT, P::UNKNOWN)
-                .advise("Whoever keeps the pack names the command: `with: {run: COMMAND}`.")),
+                .advise("Whoever keeps the pack names the command: `with: {run: COMMAND}`.")
+                .finding(Found::new(P::UNKNOWN))),
         }
     }
 

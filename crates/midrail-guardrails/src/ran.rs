@@ -1,6 +1,6 @@
 //! What the guardrails that run a command have in common: when it runs, what is kept of it, and what is said of its end.
 
-use midrail_core::{Changes, CommandEnd, Context, Effect, Fault, Missing, Run, Verdict};
+use midrail_core::{Changes, CommandEnd, Context, Effect, Fault, Found, Missing, Run, Verdict};
 use midrail_detect::secrets;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
@@ -130,7 +130,8 @@ impl Required<'_> {
             reason.push_str(" The end of its output:\n");
             reason.push_str(&outcome.output);
         }
-        let verdict = Verdict::new(self.effect, reason).advise(self.advice.as_str());
+        let found = Found::new(format!("`{}` {how}\n{}", self.run.0, steady(&outcome.output)));
+        let verdict = Verdict::new(self.effect, reason).advise(self.advice.as_str()).finding(found);
         verdict.with("command", self.run.0.as_str()).with("exit_code", outcome.exit_code)
     }
 }
@@ -168,6 +169,53 @@ fn last_lines(text: &str, limit: usize) -> &str {
         Some((_, rest)) if !rest.is_empty() => rest,
         _ => end,
     }
+}
+
+/// An output without what differs from one run to the next though nothing has changed: how long things took, the time of
+/// day, numbers of processes, and the order of lines.
+fn steady(output: &str) -> String {
+    let mut lines: Vec<String> = output.lines().map(steady_line).collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
+fn steady_line(line: &str) -> String {
+    let mut steady = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at_checked(start).unwrap_or((rest, ""));
+        steady.push_str(before);
+        let end =
+            number.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ':'))).unwrap_or(number.len());
+        let (number, after) = number.split_at_checked(end).unwrap_or((number, ""));
+        let unit = after.trim_start_matches(' ');
+        let unit = unit.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+        let is_inside = before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let is_passing = !is_inside && (is_unit_of_time(unit) || number.matches(':').count() == 2);
+        let is_long = number.bytes().filter(u8::is_ascii_digit).count() > 3 && !number.contains(':');
+        steady.push_str(if is_passing || is_long { "#" } else { number });
+        rest = after;
+    }
+    steady.push_str(rest);
+    steady
+}
+
+fn is_unit_of_time(word: &str) -> bool {
+    matches!(
+        word,
+        "ns" | "us"
+            | "µs"
+            | "ms"
+            | "s"
+            | "sec"
+            | "secs"
+            | "second"
+            | "seconds"
+            | "m"
+            | "min"
+            | "mins"
+            | "minutes"
+    )
 }
 
 /// A command line of a setting.
@@ -289,6 +337,27 @@ mod tests {
         }
         for line in ["KEY=AKIAABCDEFGHIJKLMNOP make", "", "  \n", "a\0b", &"x".repeat(MAX_LINE + 1)] {
             assert!(serde_json::from_value::<CommandLine>(json!(line)).is_err());
+        }
+    }
+
+    #[test]
+    fn what_a_command_found_is_the_same_however_long_it_took() {
+        for (one, other) in [
+            ("test a ... FAILED\nfinished in 0.31s", "finished in 12.02s\ntest a ... FAILED"),
+            ("1 failed in 3 ms", "1 failed in 14 ms"),
+            ("thread 'a' (40231) panicked at a.rs:10:5", "thread 'a' (51377) panicked at a.rs:10:5"),
+            ("12:00:01 error", "23:59:59 error"),
+        ] {
+            assert_eq!(steady(one), steady(other), "{one}");
+        }
+        for (one, other) in [
+            ("test a ... FAILED", "test b ... FAILED"),
+            ("2 failed", "3 failed"),
+            ("a.rs:10:5", "a.rs:11:5"),
+            ("v1s failed", "v2s failed"),
+            ("exit 1", "exit 2"),
+        ] {
+            assert_ne!(steady(one), steady(other), "{one}");
         }
     }
 

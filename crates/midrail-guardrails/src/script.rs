@@ -164,8 +164,10 @@ impl Guardrail for Script {
         context.state(MODULE)?;
         Ok(match &context.hook()?.answer {
             HookAnswer::Pass => Verdict::allow(),
-            HookAnswer::Refuse { message, suggestion } => {
-                Verdict { advice: suggestion.clone(), ..Verdict::block(message) }
+            HookAnswer::Refuse { message, suggestion, request } => {
+                // A script can ask a person, and never answers for one.
+                let effect = if request.is_some() { Effect::Escalate } else { Effect::Block };
+                Verdict { advice: suggestion.clone(), ..Verdict::new(effect, message) }
             }
             HookAnswer::Replace { result, is_error: true } => Verdict {
                 // What a later script made of it is what the agent sees.

@@ -1,8 +1,9 @@
 //! What an action takes without naming it, by a wildcard or with a whole folder, held against the locks on files.
 
-use midrail_core::{Context, Missing, Verdict, glob};
+use midrail_core::{Action, Context, Missing, Verdict, glob};
 
-use crate::git::sweeps::{swept, takes_folders};
+use crate::git::sweeps::{Swept, swept, takes_folders, top};
+use crate::git::{self, calls};
 use crate::lock_list::LockList;
 use crate::locks::{Lock, absolute};
 use crate::places::is_below;
@@ -10,11 +11,14 @@ use crate::touched::scripts;
 
 /// Files that an action takes without naming them.
 struct Sweep {
-    /// As the caller spells it.
-    file: String,
+    /// What takes them, in words.
+    who: String,
     path: String,
     /// Whether folders go with all that is in them.
     is_deep: bool,
+    /// Whether it is the file itself where the path is that of one. What is named is asked about elsewhere.
+    is_all: bool,
+    is_branch: bool,
 }
 
 impl Sweep {
@@ -22,7 +26,7 @@ impl Sweep {
         if !glob::is_pattern(&self.path) {
             let is_inside = match self.path.as_str() {
                 "" => !path.starts_with('/'),
-                folder => is_below(folder, path) && path != folder,
+                folder => is_below(folder, path) && (self.is_all || path != folder),
             };
             return self.is_deep && is_inside;
         }
@@ -36,28 +40,68 @@ impl Sweep {
 const SWEEPERS: &[&str] =
     &["rm", "mv", "rsync", "shred", "srm", "trash", "trash-put", "gio", "rmdir", "Remove-Item", "del", "rd"];
 
-/// The files that this action takes by a wildcard or with their folder.
+/// Programs that hand on what they find in folders and below them.
+const FINDERS: &[&str] = &["find", "gfind", "bfs", "fd", "fdfind"];
+
+/// What stands at the end of a path for some of the files below a folder.
+const SOME: &str = "/…";
+
+/// The files that this action takes by a wildcard, with their folder, or by a change of branch.
 fn sweeps<'w>(
     context: &Context<'_>,
     named: impl Iterator<Item = (&'w str, &'w str)>,
+    with_branches: bool,
 ) -> Result<Vec<Sweep>, Missing> {
     let action = context.action()?;
     let scripts = scripts(context, action)?;
     let actions = || scripts.iter().map(|(_, does)| *does).chain([action]);
-    let is_deep = action.command.is_none()
-        || actions().any(|does| {
-            does.programs.iter().any(|program| SWEEPERS.contains(&program.as_str()))
-                || takes_folders(&does.repository)
-        });
+    let is_deep = is_deep(action, &scripts);
     let mut sweeps: Vec<Sweep> = named
         .filter(|(file, _)| is_deep || glob::is_pattern(file))
-        .map(|(file, path)| Sweep { file: file.to_owned(), path: path.to_owned(), is_deep })
+        .map(|(file, path)| Sweep {
+            who: format!("'{file}'"),
+            path: path.strip_suffix(SOME).unwrap_or(path).to_owned(),
+            is_deep,
+            is_all: path.ends_with(SOME),
+            is_branch: false,
+        })
         .collect();
-    let swept: Vec<String> = actions().flat_map(|does| does.repository.iter().flat_map(swept)).collect();
-    let places: Vec<_> = swept.into_iter().map(|file| (absolute(context, &file), file)).collect();
-    for (place, file) in places {
-        let (_, path) = place?;
-        sweeps.push(Sweep { file, path, is_deep: true });
+    // All are asked about before giving up, so that they are looked up in one go.
+    let calls = calls(context)?;
+    let swept: Vec<_> = calls.iter().map(|call| swept(context, call)).collect();
+    let mut places = Vec::new();
+    for found in actions().flat_map(|does| does.sweeps.iter()) {
+        places.push((format!("'{found}'"), absolute(context, found).map(|(_, path)| path), false));
+    }
+    let mut missing = None;
+    for swept in swept {
+        match swept {
+            Ok(swept) => {
+                for swept in swept {
+                    places.extend(match swept {
+                        Swept::Path(path) => {
+                            let place = absolute(context, &path).map(|(_, path)| path);
+                            Some((format!("'{path}'"), place, false))
+                        }
+                        Swept::Tree(folder) => {
+                            let who = if folder.is_empty() { "." } else { folder.as_str() };
+                            Some((format!("'{who}'"), top(context, &folder), false))
+                        }
+                        Swept::Branch { folder, call } if with_branches => {
+                            Some((format!("`{call}`"), top(context, &folder), true))
+                        }
+                        Swept::Branch { .. } => None,
+                    });
+                }
+            }
+            Err(why) => missing = Some(why),
+        }
+    }
+    if let Some(missing) = missing {
+        return Err(missing);
+    }
+    for (who, place, is_branch) in places {
+        sweeps.push(Sweep { who, path: place?, is_deep: true, is_all: true, is_branch });
     }
     for sweep in &mut sweeps {
         let path = sweep.path.strip_suffix("/.").unwrap_or(&sweep.path).trim_end_matches('/');
@@ -67,19 +111,48 @@ fn sweeps<'w>(
     Ok(sweeps)
 }
 
-/// What stands against taking whole folders: a lock of another inside.
+/// Whether folders that an action names go with all that is in them.
+fn is_deep(action: &Action, scripts: &[(&str, &Action)]) -> bool {
+    let is_one_of = |program: &String| [SWEEPERS, FINDERS].iter().any(|it| it.contains(&program.as_str()));
+    action.command.is_none()
+        || scripts
+            .iter()
+            .map(|(_, does)| *does)
+            .chain([action])
+            .any(|does| does.programs.iter().any(is_one_of) || takes_folders(&does.repository))
+}
+
+/// Whether an action may take files that it does not name, as far as that can be told without looking anything up.
+fn may_sweep(context: &Context<'_>, named: &[(&str, &str)]) -> Result<bool, Missing> {
+    let action = context.action()?;
+    let scripts = scripts(context, action)?;
+    let mut actions = scripts.iter().map(|(_, does)| *does).chain([action]);
+    let is_deep = is_deep(action, &scripts);
+    Ok(named.iter().any(|(file, _)| is_deep || glob::is_pattern(file))
+        || actions.any(|does| !does.sweeps.is_empty())
+        || calls(context)?.iter().any(git::sweeps::may_sweep))
+}
+
+/// What stands against taking whole folders: a lock of another inside. A change of branch takes the whole work tree, if
+/// it is to be counted.
 pub(crate) fn objection<'w>(
     context: &Context<'_>,
     named: impl Iterator<Item = (&'w str, &'w str)>,
+    with_branches: bool,
 ) -> Result<Option<Verdict>, Missing> {
-    let sweeps = sweeps(context, named)?;
-    if sweeps.is_empty() {
+    let named: Vec<(&str, &str)> = named.collect();
+    if !may_sweep(context, &named)? {
         return Ok(None);
     }
     let list = LockList::of(context.slice(LockList::KEY)?);
     if list.is_partial() {
         return Err(Missing("more files are locked than are known by name".to_owned()));
     }
+    // Where nothing is locked nothing else has to be looked up.
+    if list.paths().next().is_none() {
+        return Ok(None);
+    }
+    let sweeps = sweeps(context, named.into_iter(), with_branches)?;
     let mut hit: Vec<(&Sweep, &str)> = Vec::new();
     for path in list.paths() {
         hit.extend(sweeps.iter().find(|sweep| sweep.takes(path)).map(|sweep| (sweep, path)));
@@ -89,10 +162,22 @@ pub(crate) fn objection<'w>(
     for (sweep, path, lock) in locks {
         let Some(lock) = lock?.filter(|lock| !lock.is_own(context)) else { continue };
         let file = context.root().and_then(|root| path.strip_prefix(root)?.strip_prefix('/')).unwrap_or(path);
-        let reason = format!("'{}' takes file '{file}', which is locked by {}.", sweep.file, lock.holder());
+        let (who, holder) = (&sweep.who, lock.holder());
+        let (reason, advice) = match sweep.is_branch {
+            true => (
+                format!(
+                    "{who} changes the files of the work tree, and its file '{file}' is locked by {holder}."
+                ),
+                "Work in a work tree of your own (`git worktree add`), or wait until the others are done.",
+            ),
+            false => (
+                format!("{who} takes file '{file}', which is locked by {holder}."),
+                "Name the files that are yours, one by one, or wait until the others are free.",
+            ),
+        };
         return Ok(Some(
             Verdict::block(reason)
-                .advise("Name the files that are yours, one by one, or wait until the others are free.")
+                .advise(advice)
                 .with("path", file)
                 .with("holder", lock.text("actor"))
                 .with("until", lock.text("until")),

@@ -3,12 +3,15 @@
 mod answer;
 mod due;
 mod guidance;
+pub(crate) mod overdue;
 mod request;
 mod rules;
+mod scripted;
 mod wait;
 
 pub use due::due_requests;
 pub use request::Ask;
+pub(crate) use request::substantive;
 pub use rules::{policy_of_approval, policy_of_record, record_of_approval};
 
 use jiff::{SignedDuration, Timestamp};
@@ -47,6 +50,7 @@ pub(crate) fn changes(
             action: request.action.clone(),
             requested_by: event.agent.as_ref().and_then(|agent| agent.id.clone()),
             reason: record.decision.reason.clone(),
+            justification: scripted::asked(record, &request.guardrail).map(|asked| asked.reason.clone()),
             tool: event.tool_name().map(str::to_owned),
             summary: short_arguments(event),
             approver: request.approver.clone(),

@@ -47,6 +47,8 @@ pub struct Engine {
     listeners: RwLock<Vec<Arc<Listener>>>,
     recorders: RwLock<Vec<Arc<Recorder>>>,
     saved_revisions: Mutex<Vec<Arc<str>>>,
+    /// When it was last looked which reviews are overdue, and when that is to be looked at again.
+    pub(crate) reviews_looked_at: Mutex<Option<(Timestamp, Timestamp)>>,
     /// Deliveries that are under way.
     background: Mutex<Vec<std::thread::JoinHandle<()>>>,
 }
@@ -267,6 +269,7 @@ impl EngineBuilder {
             listeners: RwLock::default(),
             recorders: RwLock::default(),
             saved_revisions: Mutex::default(),
+            reviews_looked_at: Mutex::default(),
             background: Mutex::default(),
         })
     }

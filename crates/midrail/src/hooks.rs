@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use midrail_core::{
-    Event, EventKind, Fact, FactKey, Facts, FileState, HookAnswer, HookCall, HookEnd, Policy, hex,
+    Event, EventKind, Fact, FactKey, Facts, FileState, HookAnswer, HookCall, HookEnd, HookRequest, Policy,
+    hex,
 };
 use midrail_guardrails::{
     HISTORY, HISTORY_COUNT, SNAPSHOT, Script, feedback_keys, feedback_told, history_key, snapshot_key,
@@ -17,6 +18,7 @@ use midrail_store::Store;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::approvals::substantive;
 use crate::engine::{Engine, ScriptOutput};
 use crate::files::Files;
 use crate::scripts::{self, Call, Exec, Hook, Host};
@@ -61,9 +63,24 @@ impl Occasion<'_> {
             host: Arc::new(self.sight(&hook.script)),
         };
         match self.engine.scripts().call(&source(&hook.script, &settings), self.session, call) {
-            Ok(end) => Fact::Hook(end),
+            Ok(end) => Fact::Hook(self.asking_well(end)),
             Err(error) => Fact::Unavailable(error.to_string()),
         }
+    }
+
+    /// An answer whose request, where there is one, tells a person something and no secret. A request that says nothing is
+    /// not made, and the refusal stands: what it says may well come from the agent.
+    fn asking_well(&self, mut end: HookEnd) -> HookEnd {
+        let HookAnswer::Refuse { suggestion, request, .. } = &mut end.answer else { return end };
+        let Some(asked) = request.take() else { return end };
+        match substantive(&asked.reason).and_then(|()| self.engine.masked_text(&asked.reason)) {
+            Ok(reason) => *request = Some(HookRequest { reason, ..asked }),
+            Err(why) => {
+                let instead = suggestion.take().map(|text| format!("{text} ")).unwrap_or_default();
+                *suggestion = Some(format!("{instead}Nobody was asked to let it pass: {why}."));
+            }
+        }
+        end
     }
 
     /// The result as those before left it, and whether it is an error.

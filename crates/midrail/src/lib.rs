@@ -72,9 +72,9 @@ pub use midrail_core::{
     Action, ActionType, Agent, ApprovalKind, ApprovalRequest, Aside, AuditRef, Authorities, Autonomy, Bypass,
     Category, Changes, CommandEnd, Condition, Confidence, Context, Danger, Decision, DeepEnd, Definition,
     Effect, Entry, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault, FileScope, FileState, Finding,
-    GitState, Guardrail, Handoff, HookAnswer, HookEnd, Host, Lack, Meter, Missing, Mode, OnFault, Pause,
-    Policy, PolicyDenied, Record, Recovery, Redaction, Retry, Risk, Run, Said, Scope, Session, Severity,
-    Snapshot, Spec, Task, ToolCall, ToolResult, Tools, Usage, Verdict, decide,
+    GitState, Guardrail, Handoff, HookAnswer, HookEnd, HookRequest, Host, Lack, Meter, Missing, Mode,
+    OnFault, Pause, Policy, PolicyDenied, Record, Recovery, Redaction, Retry, Risk, Run, Said, Scope,
+    Session, Severity, Snapshot, Spec, Task, ToolCall, ToolResult, Tools, Usage, Verdict, decide,
 };
 pub use midrail_guardrails::{
     CATALOGUE, CommandLines, DestructiveCommand, Freshness, InjectionPatterns, Inspect, Key, KeyedDependency,

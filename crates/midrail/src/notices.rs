@@ -47,14 +47,16 @@ pub(crate) fn of(record: &Record, approvals: &[ApprovalChange]) -> Vec<NewNotice
     let asked = approvals.iter().filter(|change| change.was.is_none()).map(|change| {
         let approval = &change.now;
         let who = approval.requested_by.as_deref().unwrap_or("an agent");
+        let needed = approval.justification.as_ref().map(|why| format!(" (asked for: {why})"));
         NewNotice {
             to: approval.approver.clone(),
             kind: "approval".to_owned(),
             message: format!(
-                "`{}` asks about `{}` of {who}: {}",
+                "`{}` asks about `{}` of {who}: {}{}",
                 approval.guardrail,
                 approval.tool.as_deref().unwrap_or("an action"),
-                approval.reason
+                approval.reason,
+                needed.unwrap_or_default()
             ),
             body: json!({"approval": approval}),
         }

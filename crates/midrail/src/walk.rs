@@ -273,6 +273,7 @@ impl<'e> Walk<'e> {
             approvals::changes(&**self.engine.store(), self.policy, self.engine.fingerprint_key(), &record)?;
         let notices = notices::of(&record, &approvals);
         let mut changes = record.decision.changes.clone();
+        approvals::overdue::note(&**self.engine.store(), &approvals, &mut read, &mut changes)?;
         if let Some(once) = once {
             once.write(&mut read, &mut changes);
         }
@@ -287,6 +288,7 @@ impl<'e> Walk<'e> {
         self.engine.tell(&record, &place);
         self.engine.tell_others(&ready.commit.notices);
         self.engine.alert_on(&record);
+        self.engine.hasten_for_scripts(&record, place.seq);
         self.settle_outside(&record);
         let mut decision = record.decision;
         decision.audit = Aside(Some(place));

@@ -72,10 +72,17 @@ fn rehearse(run: authoring::Rehearsed, output: &mut Output) -> Result<Exit, Fail
         Err(why) => output.line(format!("failed   {}", short(why, 2_000)))?,
         Ok(end) => match &end.answer {
             HookAnswer::Pass => output.line("passes")?,
-            HookAnswer::Refuse { message, suggestion } => {
+            HookAnswer::Refuse { message, suggestion, request } => {
                 output.line(format!("refuses  {}", short(message, 2_000)))?;
                 if let Some(suggestion) = suggestion {
                     output.line(format!("suggests {}", short(suggestion, 2_000)))?;
+                }
+                if let Some(request) = request {
+                    output.line(format!(
+                        "asks     {} ({})",
+                        short(&request.reason, 2_000),
+                        request.urgency
+                    ))?;
                 }
             }
             HookAnswer::Replace { result, is_error } => {

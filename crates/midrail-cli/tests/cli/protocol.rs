@@ -230,7 +230,13 @@ fn an_emergency_passes_by_itself_once_and_owes_a_review() {
     assert_eq!(shown["review_status"], json!("due"));
     let list = world.run(&["approvals", "list", "--overdue"]).code(0);
     list.says("review due within");
+    assert_eq!(acts(&world, "review_overdue").len(), 0);
     at(&world, 26 * 60);
+    all_look(&world);
+    world.check(&call("read", json!({}))).code(0);
+    let overdue = acts(&world, "review_overdue");
+    assert_eq!((overdue.len(), &overdue[0]["severity"]), (1, &json!("critical")), "{overdue:#?}");
+    world.run(&["notices"]).code(0).says("is overdue: file it with");
     world.run(&["approvals", "list"]).code(0).says("review overdue by");
     assert_eq!(world.run(&["approvals", "list", "--overdue", "--json"]).json_lines().len(), 1);
     let text = "The importer had run away; stopping it was right, and a limit follows.";

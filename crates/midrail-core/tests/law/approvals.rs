@@ -1,7 +1,8 @@
 //! Examples of asking a person: escalations, what answers lead to, and when they are used up.
 
 use midrail_core::{
-    Effect, ErrorInfo, Event, EventKind, Handoff, Mode, OnFault, Task, ToolResult, Verdict, approval_key,
+    Bypass, Effect, ErrorInfo, Event, EventKind, Found, Handoff, Mode, OnFault, Task, ToolResult, Verdict,
+    approval_key,
 };
 use serde_json::json;
 
@@ -117,6 +118,85 @@ fn another_result_output_or_error_needs_a_new_approval() {
         assert_eq!(run.feed(&other).effect, Effect::Escalate, "{other:?}");
         assert_eq!(run.feed(&approved).effect, Effect::Allow, "{approved:?}");
     }
+}
+
+/// A guardrail that finds one thing while a slice is there, and another while it is not.
+fn finds(effect: Effect, present: Found, absent: Found) -> Run {
+    let verdict = |found| Verdict::new(effect, "not done").finding(found);
+    let does = Does::Reads { key: "var/one".to_owned(), present: verdict(present), absent: verdict(absent) };
+    Run::new(&[Plan { bypass: Bypass::By("architect".to_owned()), ..plan("a", does) }])
+}
+
+fn stop(output: &str) -> Event {
+    Event { output: Some(json!(output)), time: Some(minute(0)), ..Event::new(EventKind::BeforeStop) }
+}
+
+#[test]
+fn an_approval_to_stop_is_for_what_was_found_and_for_nothing_else() {
+    let mut run = finds(Effect::Escalate, Found::new("lint"), Found::new("tests: a, b"));
+    let asked = run.feed(&stop("I am done")).approval.unwrap();
+    assert_eq!(run.feed(&stop("I am done, really")).approval.unwrap(), asked);
+    run.backing.answer("approved");
+    run.backing.slices.insert("var/one".to_owned(), json!(1));
+    let other = run.feed(&stop("I am done"));
+    assert_eq!(other.effect, Effect::Escalate);
+    assert_ne!(other.approval.unwrap().action, asked.action);
+    run.backing.slices.remove("var/one");
+    let passed = run.feed(&stop("Done, with two tests that fail"));
+    assert_eq!(passed.effect, Effect::Allow);
+    assert_eq!(passed.verdicts[0].action.as_deref(), Some(&*asked.action));
+    assert_eq!(run.feed(&stop("I am done")).effect, Effect::Escalate, "it is used up");
+}
+
+#[test]
+fn what_was_found_in_the_output_is_approved_with_it() {
+    let mut run = finds(Effect::Escalate, Found::in_output("judgement"), Found::in_output("form"));
+    run.feed(&stop("a plan"));
+    run.backing.answer("approved");
+    assert_eq!(run.feed(&stop("another plan")).effect, Effect::Escalate);
+    run.backing.slices.insert("var/one".to_owned(), json!(1));
+    assert_eq!(run.feed(&stop("a plan")).effect, Effect::Escalate, "something else was found in it");
+    run.backing.slices.remove("var/one");
+    assert_eq!(run.feed(&stop("a plan")).effect, Effect::Allow);
+}
+
+#[test]
+fn another_task_and_a_secret_in_the_output_are_other_stops() {
+    let task = Task { id: Some("t-2".to_owned()), ..Task::default() };
+    let found = || Found::new("tests");
+    let mut run = finds(Effect::Escalate, found(), found());
+    run.feed(&stop("done"));
+    run.backing.answer("approved");
+    assert_eq!(run.feed(&Event { task: Some(task), ..stop("done") }).effect, Effect::Escalate);
+    run.backing.action_digest = Some("keyed".to_owned());
+    assert_eq!(run.feed(&stop("done")).effect, Effect::Escalate);
+    run.backing.action_digest = None;
+    assert_eq!(run.feed(&stop("done")).effect, Effect::Allow);
+}
+
+#[test]
+fn a_bypass_of_a_stop_is_for_what_was_found() {
+    let mut run = finds(Effect::Block, Found::new("lint"), Found::new("tests"));
+    let blocked = run.feed(&stop("done"));
+    assert_eq!(blocked.effect, Effect::Block);
+    let action = blocked.verdicts[0].action.clone().unwrap();
+    let lifted =
+        json!({"id": "b-1", "kind": "bypass", "state": "approved", "by": "ada", "role": "architect"});
+    run.backing.slices.insert(approval_key("a", &action), lifted);
+    run.backing.slices.insert("var/one".to_owned(), json!(1));
+    assert_eq!(run.feed(&stop("done")).effect, Effect::Block);
+    run.backing.slices.remove("var/one");
+    assert_eq!(run.feed(&stop("done, so to speak")).effect, Effect::Allow);
+}
+
+#[test]
+fn elsewhere_than_at_a_stop_an_approval_is_for_the_event() {
+    let mut run = finds(Effect::Escalate, Found::new("lint"), Found::new("tests"));
+    let asked = run.feed(&write("a.rs"));
+    assert_eq!(asked.verdicts[0].action, None);
+    run.backing.answer("approved");
+    run.backing.slices.insert("var/one".to_owned(), json!(1));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
 }
 
 #[test]
@@ -262,7 +342,7 @@ fn nobody_is_asked_after_a_hand_off_in_a_halted_run() {
 fn an_escalation_whose_answer_cannot_be_looked_up_still_asks() {
     for on_missing in [OnFault::Allow, OnFault::Escalate] {
         let mut run = Run::new(&[Plan { on_missing, ..says("a", Effect::Escalate) }]);
-        let (action, id) = run.backing.names("a", &write("a.rs"));
+        let (action, id) = run.backing.names("a", &write("a.rs"), None);
         run.backing.unreadable.insert(approval_key("a", &action));
         let decision = run.feed(&write("a.rs"));
         assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Escalate, "a says escalate"));

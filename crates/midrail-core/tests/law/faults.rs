@@ -226,7 +226,7 @@ fn a_retry_whose_tries_cannot_be_loaded_still_says_what_to_do() {
 #[test]
 fn an_answer_of_a_person_that_cannot_be_loaded_takes_on_missing() {
     let mut run = Run::new(&[says("a", Effect::Escalate)]);
-    let (action, _) = run.backing.names("a", &write("a.rs"));
+    let (action, _) = run.backing.names("a", &write("a.rs"), None);
     let key = approval_key("a", &action);
     run.backing.unreadable.insert(key.clone());
     let decision = run.feed(&write("a.rs"));

@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    Agent, Bypass, CallUsage, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, HALTED, Handoff,
-    Host, Lack, Mode, OnFault, Recovery, Redaction, Risk, Task, ToolCall, ToolResult, Usage, Verdict,
+    Agent, Bypass, CallUsage, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, Found, HALTED,
+    Handoff, Host, Lack, Mode, OnFault, Recovery, Redaction, Risk, Task, ToolCall, ToolResult, Usage,
+    Verdict,
 };
 use proptest::collection::vec;
 use proptest::option::{of, weighted};
@@ -35,7 +36,13 @@ impl Case {
     pub(crate) fn backing(&self, event: &Event) -> Backing {
         let mut backing = self.backing.clone();
         for (guardrail, held) in &self.held {
-            let (action, _) = backing.names(guardrail, event);
+            let plan = self.plans.iter().find(|plan| plan.id == *guardrail);
+            let found = plan.and_then(|plan| match &plan.does {
+                Does::Says(verdict) => verdict.found.clone(),
+                _ => None,
+            });
+            let found = found.filter(|_| event.kind == EventKind::BeforeStop);
+            let (action, _) = backing.names(guardrail, event, found);
             let key = format!("approval/{}/{action}", key_part(guardrail));
             match held {
                 Some(held) => {
@@ -114,6 +121,16 @@ fn some_tools() -> impl Strategy<Value = Option<Vec<String>>> {
     weighted(0.2, vec(words(&["Read", "Write", "W*", "*"]), 0..3))
 }
 
+/// What guardrails find where an agent wants to stop.
+pub(crate) fn findings() -> Vec<Option<Found>> {
+    vec![
+        None,
+        Some(Found::new("a test fails")),
+        Some(Found::new("b is missing")),
+        Some(Found::in_output("b is missing")),
+    ]
+}
+
 pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
     let redaction = (0_usize..24, 0_usize..24, words(&["[a]", "[b]", ""]))
         .prop_map(|(start, end, replacement)| Redaction { start, end, replacement });
@@ -130,9 +147,10 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
         vec(words(&["increment_strike", "emit_alert"]), 0..2),
         weighted(0.2, select(&[Recovery::Retry, Recovery::Rollback, Recovery::Quarantine][..])),
         weighted(0.1, Just(true)).prop_map(|is_over| is_over.is_some()),
+        select(findings()),
     );
     (effects(), texts, rest)
-        .prop_map(|(effect, texts, (redactions, effects, recovery, passed_over))| {
+        .prop_map(|(effect, texts, (redactions, effects, recovery, passed_over, found))| {
             let (reason, advice, retry_message, user_message, feedback, replacement) = texts;
             Verdict {
                 advice,
@@ -144,6 +162,7 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
                 effects,
                 recovery,
                 passed_over,
+                found,
                 ..Verdict::new(effect, reason)
             }
         })

@@ -11,7 +11,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::generate::{Case, cases, events, plans};
+use crate::generate::{Case, cases, events, findings, plans};
 use crate::plan::{Does, Learns, Plan, When, policy};
 use crate::world::{Backing, Settled, key_part, minute};
 
@@ -49,7 +49,9 @@ fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
             keys.extend([format!("{shadow}warn/{id}/{task}"), format!("{shadow}retry/{id}/{tool}")]);
             keys.push(format!("{shadow}retry/{id}/{tool}@{who}"));
         }
-        keys.push(format!("approval/{id}/{}", backing.names(whole_id, event).0));
+        for found in findings() {
+            keys.push(format!("approval/{id}/{}", backing.names(whole_id, event, found).0));
+        }
         for name in ["seen", "last", "copy"] {
             keys.push(format!("{id}/{name}"));
             keys.extend(event.prompt.iter().map(|prompt| format!("{id}@{}/{name}", key_part(prompt))));

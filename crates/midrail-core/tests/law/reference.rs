@@ -197,7 +197,7 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         } else if over.is_none() || is_same_chunk(backing, event, over) {
             let mut over = json!({"by": outcome.by, "reason": outcome.reason});
             if waits {
-                over["action"] = json!(backing.names("g0", event).0);
+                over["action"] = json!(backing.names("g0", event, None).0);
             }
             outcome.changes.insert(key, Some(over));
         }
@@ -371,7 +371,7 @@ fn chunk_of(event: &Event) -> Option<String> {
 
 /// Whether a person was asked about just this chunk.
 fn is_same_chunk(backing: &Backing, event: &Event, over: Option<&Value>) -> bool {
-    over.is_some_and(|over| over["action"] == json!(backing.names("g0", event).0))
+    over.is_some_and(|over| over["action"] == json!(backing.names("g0", event, None).0))
 }
 
 fn stream_is_over(backing: &Backing, event: &Event) -> Option<Voice> {
@@ -741,7 +741,9 @@ fn count_a_try(plan: &Plan, voice: &mut Voice, key: String, so_far: u64, event: 
 }
 
 fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event) {
-    let (action, new_id) = backing.names(&plan.id, event);
+    // Who lets an agent stop lets it stop with what was found. Elsewhere an answer is about the event.
+    let found = voice.verdict.found.clone().filter(|_| event.kind == EventKind::BeforeStop);
+    let (action, new_id) = backing.names(&plan.id, event, found);
     let key = format!("approval/{}/{action}", key_part(&plan.id));
     let reason = voice.verdict.reason.clone();
     let request = |id: String, expires| ApprovalRequest {

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::{
-    Changes, Decision, Effect, Event, Fact, FactKey, Facts, Needs, Policy, Session, Unmetered, evaluate,
-    standing_keys,
+    Changes, Decision, Effect, Event, Fact, FactKey, Facts, Found, Needs, Policy, Session, Unmetered,
+    Verdict, evaluate, standing_keys,
 };
 use serde_json::{Value, json};
 
-use crate::plan::{Plan, policy, says};
+use crate::plan::{Does, Plan, plan, policy};
 
 /// What could be known of one session and of the outside.
 #[derive(Debug, Clone, Default)]
@@ -91,8 +91,9 @@ impl Backing {
 
     /// How the law names an action, asked of the law itself: the digest of the action, and the id of a new request.
     /// What a digest must tell apart is tested elsewhere; the model takes it as given.
-    pub(crate) fn names(&self, guardrail: &str, event: &Event) -> (String, String) {
-        let policy = policy(&[says(guardrail, Effect::Escalate)]);
+    pub(crate) fn names(&self, guardrail: &str, event: &Event, found: Option<Found>) -> (String, String) {
+        let verdict = Verdict { found, ..Verdict::new(Effect::Escalate, "names") };
+        let policy = policy(&[plan(guardrail, Does::Says(verdict))]);
         // A host that asks its own user makes no request.
         let event = &Event { host: None, ..event.clone() };
         let mut session = Session::new(self.session.as_str());

@@ -162,6 +162,7 @@ fn add(action: &mut Action, analysis: Analysis) {
     action.reads.extend(analysis.reads);
     action.writes.extend(analysis.writes);
     action.overwrites.extend(analysis.overwrites);
+    action.sweeps.extend(analysis.sweeps);
     action.hosts.extend(analysis.hosts);
     action.programs.extend(analysis.programs);
     action.scripts.extend(analysis.scripts);

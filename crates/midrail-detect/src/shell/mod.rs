@@ -40,6 +40,8 @@ pub struct Analysis {
     pub writes: Vec<String>,
     /// Files among those whose whole content it replaces, by `>` and by the like of it in code.
     pub overwrites: Vec<String>,
+    /// Folders and patterns of files that it changes or removes by what `find` finds there.
+    pub sweeps: Vec<String>,
     /// Hosts that it talks to.
     pub hosts: Vec<String>,
     /// Programs that it starts.

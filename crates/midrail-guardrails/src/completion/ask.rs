@@ -1,6 +1,6 @@
 //! Somebody outside who judges whether the work is done.
 
-use midrail_core::{DeepEnd, Effect, Fault};
+use midrail_core::{DeepEnd, Effect, Fault, Found};
 
 use super::part::{Look, Moment, State};
 use crate::deep::{Deep, DeepSettings};
@@ -13,15 +13,17 @@ impl Look<'_, '_> {
         }
         let within = settings.timeout.0;
         let judge = Deep::new(settings.clone(), None);
+        // Whoever judges says the same in other words each time; what is judged is what the agent ends with.
+        let lacks = |what: String| State::Incomplete(what, Found::in_output("the judgement of the output"));
         Ok(match self.had(self.context.deep(within))? {
             Ok(DeepEnd::Answered(answer)) => match judge.judged(self.context, answer)? {
                 verdict if verdict.effect == Effect::Allow => State::Complete,
-                verdict => State::Incomplete(format!("{}.", verdict.reason.trim_end_matches('.'))),
+                verdict => lacks(format!("{}.", verdict.reason.trim_end_matches('.'))),
             },
-            Ok(DeepEnd::Late) => State::Incomplete(format!(
-                "Whoever judges whether it is done did not answer within {within} ms."
-            )),
-            Err(why) => State::Incomplete(format!("It is not known whether it is done: {why}.")),
+            Ok(DeepEnd::Late) => {
+                lacks(format!("Whoever judges whether it is done did not answer within {within} ms."))
+            }
+            Err(why) => lacks(format!("It is not known whether it is done: {why}.")),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A command that has to end well.
 
-use midrail_core::{Effect, Fault};
+use midrail_core::{Effect, Fault, Verdict};
 
 use super::part::{Look, Moment, Part, State};
 
@@ -15,7 +15,7 @@ impl Look<'_, '_> {
                 // What runs every time has no files that it could have run on.
                 Ok(None) if required.files.is_empty() => return Ok(State::Unknown),
                 Ok(None) => {
-                    return Ok(State::Incomplete(format!(
+                    return Ok(State::lacks(format!(
                         "`{}` has not run on the files as they are.",
                         required.run.0
                     )));
@@ -33,10 +33,11 @@ impl Look<'_, '_> {
         };
         Ok(match said {
             Ok(said) if said.effect == Effect::Allow => State::Complete,
-            Ok(said) => State::Incomplete(said.reason),
+            Ok(Verdict { reason, found: Some(found), .. }) => State::Incomplete(reason, found),
+            Ok(said) => State::lacks(said.reason),
             Err(fault) if self.context.awaits() => return Err(fault),
             Err(fault) => {
-                State::Incomplete(format!("It is not known whether `{}` ends well: {fault}.", required.run.0))
+                State::lacks(format!("It is not known whether `{}` ends well: {fault}.", required.run.0))
             }
         })
     }

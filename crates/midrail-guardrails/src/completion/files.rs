@@ -1,6 +1,6 @@
 //! Files that have to be there, by path or by pattern.
 
-use midrail_core::{Fault, FileState};
+use midrail_core::{Fault, FileState, Found};
 
 use super::part::{Look, State, named};
 use crate::settings::Pattern;
@@ -15,18 +15,19 @@ impl Look<'_, '_> {
                 Ok(_) => missing.push(file),
                 Err(why) => {
                     let (are, count) = (if files.len() == 1 { "file" } else { "files" }, files.len());
-                    return Ok(State::Incomplete(format!(
+                    return Ok(State::lacks(format!(
                         "No filesystem tells of them: cannot verify the {count} required output {are} ({why})."
                     )));
                 }
             }
         }
         let count = missing.len();
-        Ok(match count {
-            0 => State::Complete,
-            1 => State::Incomplete(format!("1 required output file is missing: {}.", named(&missing))),
-            _ => State::Incomplete(format!("{count} required output files are missing: {}", named(&missing))),
-        })
+        let what = match count {
+            0 => return Ok(State::Complete),
+            1 => format!("1 required output file is missing: {}.", named(&missing)),
+            _ => format!("{count} required output files are missing: {}", named(&missing)),
+        };
+        Ok(State::Incomplete(what, Found::new(format!("missing: {}", missing.join("\n")))))
     }
 
     pub(super) fn glob(&self, pattern: &Pattern, at_least: u64) -> Result<State, Fault> {
@@ -34,12 +35,12 @@ impl Look<'_, '_> {
         let asked = self.context.count(std::slice::from_ref(pattern));
         Ok(match self.had(asked)? {
             Ok(count) if count >= at_least => State::Complete,
-            Ok(count) => State::Incomplete(format!(
+            Ok(count) => State::lacks(format!(
                 "At least {at_least} {} have to fit `{pattern}`, and {count} {}.",
                 if at_least == 1 { "file" } else { "files" },
                 if count == 1 { "does" } else { "do" },
             )),
-            Err(why) => State::Incomplete(format!(
+            Err(why) => State::lacks(format!(
                 "No filesystem tells of them: cannot verify the files that have to fit `{pattern}` ({why})."
             )),
         })

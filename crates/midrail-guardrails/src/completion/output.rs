@@ -1,6 +1,6 @@
 //! An output of a form. What is made of the last one is kept, because the end of a session brings none.
 
-use midrail_core::{Changes, Context, Event, EventKind, Fault};
+use midrail_core::{Changes, Context, Event, EventKind, Fault, Found};
 use serde_json::Value;
 
 use super::part::{Look, Moment, NAMED, State};
@@ -16,8 +16,8 @@ impl Look<'_, '_> {
             Moment::End if event.output.is_some() => Ok(judged(form, event)),
             Moment::End => Ok(match self.context.state(name)?.and_then(Value::as_str) {
                 Some("") => State::Complete,
-                Some(what) => State::Incomplete(what.to_owned()),
-                None => State::Incomplete("No output was seen.".to_owned()),
+                Some(what) => State::lacks(what.to_owned()),
+                None => State::lacks("No output was seen.".to_owned()),
             }),
         }
     }
@@ -29,10 +29,8 @@ fn judged(form: &JsonForm, event: &Event) -> State {
         return State::Complete;
     }
     let problems: Vec<String> = problems.iter().map(|(at, what)| format!("`{at}` {what}")).collect();
-    State::Incomplete(format!(
-        "The output does not have the form that is asked for: {}.",
-        problems.join("; ")
-    ))
+    let what = format!("The output does not have the form that is asked for: {}.", problems.join("; "));
+    State::Incomplete(what, Found::in_output("the form of the output"))
 }
 
 /// Keeps what is missing of the run's last output, whether or not it was looked at. Nothing: it is complete.
@@ -47,7 +45,7 @@ pub(super) fn observe(
         return Ok(());
     }
     let what = match judged(form, event) {
-        State::Incomplete(what) => what,
+        State::Incomplete(what, _) => what,
         State::Complete | State::Unknown => String::new(),
     };
     if context.state(name)?.and_then(Value::as_str) != Some(&what) {

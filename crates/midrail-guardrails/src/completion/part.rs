@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use midrail_core::path::{self, Place, Roots};
-use midrail_core::{Changes, Context, Effect, Fault, Missing};
+use midrail_core::{Changes, Context, Effect, Fault, Found, Missing};
 
 use super::settings::{Checks, Holds, Todos};
 use crate::deep::DeepSettings;
@@ -31,8 +31,8 @@ pub(super) enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum State {
     Complete,
-    /// What is missing, in a sentence.
-    Incomplete(String),
+    /// What is missing, in a sentence, and exactly.
+    Incomplete(String, Found),
     /// It is not looked at now.
     Unknown,
 }
@@ -46,6 +46,14 @@ pub(super) enum Moment {
     Call,
     /// All is over.
     End,
+}
+
+impl State {
+    /// Something that is missing and is the same as long as the sentence is.
+    pub(super) fn lacks(what: String) -> Self {
+        let found = Found::new(what.as_str());
+        State::Incomplete(what, found)
+    }
 }
 
 impl Part {
@@ -228,7 +236,7 @@ impl Look<'_, '_> {
             match self.state(part)? {
                 State::Complete => {}
                 State::Unknown => state = State::Unknown,
-                incomplete @ State::Incomplete(_) => return Ok(incomplete),
+                incomplete @ State::Incomplete(..) => return Ok(incomplete),
             }
         }
         Ok(state)
@@ -237,20 +245,27 @@ impl Look<'_, '_> {
     fn any(&self, parts: &[Part]) -> Result<State, Fault> {
         let mut is_known = true;
         let mut missing = Vec::new();
+        let mut found: Vec<Found> = Vec::new();
         for part in parts {
             match self.state(part)? {
                 State::Complete => return Ok(State::Complete),
                 State::Unknown => is_known = false,
-                State::Incomplete(what) => missing.push(what),
+                State::Incomplete(what, exactly) => {
+                    missing.push(what);
+                    found.push(exactly);
+                }
             }
         }
         if !is_known {
             return Ok(State::Unknown);
         }
-        Ok(State::Incomplete(match missing.as_slice() {
+        let what = match missing.as_slice() {
             [one] => one.clone(),
             _ => format!("One of these is needed: {}", missing.join(" Or: ")),
-        }))
+        };
+        let in_output = found.iter().any(|found| found.in_output);
+        let exactly: Vec<String> = found.into_iter().map(|found| found.what).collect();
+        Ok(State::Incomplete(what, Found { what: exactly.join("\n"), in_output }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A to-do list on which nothing is open.
 
-use midrail_core::{Changes, Context, Effect, Fault};
+use midrail_core::{Changes, Context, Effect, Fault, Found};
 
 use super::part::{Look, Moment, State, named};
 use crate::todo_list::{self, TodoList};
@@ -20,11 +20,12 @@ impl Look<'_, '_> {
             list = after;
         }
         let open = list.open();
-        Ok(match open.len() {
-            0 => State::Complete,
-            1 => State::Incomplete(format!("1 item of the to-do list is open: {}.", named(&open))),
-            count => State::Incomplete(format!("{count} items of the to-do list are open: {}", named(&open))),
-        })
+        let what = match open.len() {
+            0 => return Ok(State::Complete),
+            1 => format!("1 item of the to-do list is open: {}.", named(&open)),
+            count => format!("{count} items of the to-do list are open: {}", named(&open)),
+        };
+        Ok(State::Incomplete(what, Found::new(format!("open: {}", open.join("\n")))))
     }
 }
 

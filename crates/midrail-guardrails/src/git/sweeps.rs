@@ -1,44 +1,173 @@
-//! Calls of git that throw away what stands in a work tree: whole folders of files that they do not name.
+//! Calls of git that change what stands in a work tree: whole folders of files that they do not name.
 
-use midrail_core::RepositoryCall;
+use midrail_core::{Context, FileState, Missing, RepositoryCall};
 
 use super::words::Words;
+use super::{Word, shown};
+use crate::places::is_below;
 
 /// Commands whose files are told with the action, and may be folders.
 const NAMED: &[&str] = &["rm", "mv", "restore", "checkout"];
+
+/// What a call of git overwrites or removes and the action does not name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Swept {
+    /// A folder or file, seen from where the action starts.
+    Path(String),
+    /// All of the work tree that this folder is in, seen from where the action starts.
+    Tree(String),
+    /// The same, by a change of branch: the files in which the branches differ. The call is told as it is shown.
+    Branch {
+        /// The folder.
+        folder: String,
+        /// The call.
+        call: String,
+    },
+}
 
 /// Whether one of these calls takes folders with all that is in them.
 pub(crate) fn takes_folders(calls: &[RepositoryCall]) -> bool {
     calls.iter().filter(|call| call.program == "git").any(|call| NAMED.contains(&Words::of(call).command))
 }
 
-/// The folders and files that a call overwrites or removes and that the action does not name, seen from where the
-/// action starts.
-pub(crate) fn swept(call: &RepositoryCall) -> Vec<String> {
-    if call.program != "git" {
-        return Vec::new();
+/// What a call overwrites or removes and the action does not name.
+pub(crate) fn swept(context: &Context<'_>, call: &RepositoryCall) -> Result<Vec<Swept>, Missing> {
+    let is_there = |path: &str| {
+        let place = context.real_place(path, None)?;
+        Ok(*context.file(&place)? != FileState::Absent)
+    };
+    swept_where(call, &is_there)
+}
+
+/// Whether a call may overwrite or remove what the action does not name, by its words alone.
+pub(crate) fn may_sweep(call: &RepositoryCall) -> bool {
+    swept_where(call, &|_| Ok(false)).is_ok_and(|swept| !swept.is_empty())
+}
+
+/// The absolute path of the work tree that a folder of this action is in. `None`: it is of no repository.
+pub(crate) fn top(context: &Context<'_>, folder: &str) -> Result<String, Missing> {
+    let place = context.real_place(if folder.is_empty() { "." } else { folder }, None)?;
+    let root = context.root().map(|root| root.trim_end_matches('/'));
+    let absolute = |key: &str| match (root, key) {
+        (Some(root), "" | ".") => root.to_owned(),
+        (Some(root), key) => format!("{root}/{key}"),
+        (None, "." | "") => String::new(),
+        (None, key) => key.to_owned(),
+    };
+    if place.inside {
+        // A folder below the root may hold a repository or work tree of its own.
+        let mut folder = place.key.trim_matches('/');
+        while !matches!(folder, "" | ".") {
+            let git = context.real_place(&format!("{folder}/.git"), None)?;
+            if *context.file(&git)? != FileState::Absent {
+                return Ok(absolute(folder));
+            }
+            folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+        }
+    }
+    let here = if place.inside { absolute("") } else { place.key.clone() };
+    // The root may be a folder of a repository that begins above it.
+    let git = match context.git() {
+        Err(missing) if context.awaits() => return Err(missing),
+        git => git.ok().flatten(),
+    };
+    let top = git.map(|git| git.top.as_str()).filter(|top| !top.is_empty() && is_below(top, &here));
+    Ok(top.map_or(here, str::to_owned))
+}
+
+fn swept_where(
+    call: &RepositoryCall,
+    is_there: &dyn Fn(&str) -> Result<bool, Missing>,
+) -> Result<Vec<Swept>, Missing> {
+    match call.program.as_str() {
+        "git" => {}
+        "gh" | "glab" => return Ok(of_forge(call)),
+        _ => return Ok(Vec::new()),
     }
     let words = Words::of(call);
-    let paths = |from: usize| -> Vec<&str> {
-        words.operands.iter().skip(from).map(|word| word.text).filter(|text| *text != "HEAD").collect()
+    if words.has(&["--help", "-h", "--dry-run"]) {
+        return Ok(Vec::new());
+    }
+    let folder = folder(call, &words);
+    let below = |path: &str| match path {
+        _ if path.starts_with('/') => path.to_owned(),
+        _ if folder.is_empty() => path.to_owned(),
+        "." => folder.clone(),
+        _ => format!("{folder}/{path}"),
     };
+    let paths = |from: usize| -> Vec<Swept> {
+        let texts = words.operands.iter().skip(from).map(|word| word.text).filter(|text| *text != "HEAD");
+        let swept = |path: &str| match path.strip_prefix(":/") {
+            Some("") => Swept::Tree(folder.clone()),
+            _ => Swept::Path(below(path)),
+        };
+        texts.map(swept).collect()
+    };
+    let whole = || vec![Swept::Tree(folder.clone())];
+    let branch = || vec![Swept::Branch { folder: folder.clone(), call: shown(call) }];
     let operand = words.operands.first().map_or("", |word| word.text);
-    let whole = vec!["."];
-    let named = match words.command {
-        _ if words.has(&["--help", "-h", "--dry-run"]) => Vec::new(),
-        "reset" if words.has(&["--hard", "--merge", "--keep"]) => whole,
+    Ok(match words.command {
+        "reset" if words.has(&["--hard", "--merge", "--keep"]) => whole(),
         "clean" if words.has(&["-n"]) => Vec::new(),
         "clean" if words.has(&["-f", "--force"]) => match paths(0) {
-            paths if paths.is_empty() => whole,
+            paths if paths.is_empty() => vec![Swept::Path(below("."))],
             paths => paths,
         },
-        "stash" if matches!(operand, "" | "push" | "save") => whole,
-        "checkout" | "switch" if words.has(&["-f", "--force", "--discard-changes"]) => whole,
-        "checkout" if words.operands.len() == 1 && matches!(operand, "." | ":/" | "./") => whole,
-        "checkout" if words.operands.len() > 1 || words.before_dashes == Some(0) => paths(0),
-        "checkout-index" if words.has(&["-f", "--force"]) && words.has(&["-a", "--all"]) => whole,
+        "stash" => match operand {
+            "push" if words.operands.len() > 1 => paths(1),
+            "" | "push" | "save" => whole(),
+            // What was put aside comes back, wherever that is.
+            "pop" | "apply" | "branch" => branch(),
+            _ => Vec::new(),
+        },
+        "checkout" | "switch" if words.has(&["-f", "--force", "--discard-changes"]) => whole(),
+        "checkout" | "switch" if changes_branch(&words) => match words.operands.first() {
+            // A file is put back by its name alone, where no branch has that name.
+            Some(target)
+                if words.command == "checkout" && target.is_known && is_there(&below(target.text))? =>
+            {
+                paths(0)
+            }
+            _ => branch(),
+        },
+        "checkout" if !words.has(CREATES) && words.before_dashes != Some(words.operands.len()) => paths(0),
+        "checkout-index" if words.has(&["-f", "--force"]) && words.has(&["-a", "--all"]) => whole(),
         _ => Vec::new(),
-    };
+    })
+}
+
+/// Options that make a branch.
+const CREATES: &[&str] = &["-b", "-B", "-c", "-C", "--create", "--force-create", "--orphan"];
+
+/// Whether the files of another branch or commit take the place of those that stand there.
+fn changes_branch(words: &Words<'_>) -> bool {
+    let is_other = |word: Option<&Word<'_>>| word.is_some_and(|word| !matches!(word.text, "HEAD" | "@"));
+    let is_switch = words.command == "switch";
+    // A branch that begins here changes no file; that of a new history has none.
+    if words.has(CREATES) {
+        return is_other(words.operands.first()) || (is_switch && words.has(&["--orphan"]));
+    }
+    let has_paths = words.operands.len() > 1
+        || words.before_dashes == Some(0)
+        || words.has(&["-p", "--patch"])
+        || matches!(words.operands.first().map(|word| word.text), Some("." | "./" | ":/"));
+    is_other(words.operands.first()) && (is_switch || !has_paths)
+}
+
+/// `gh pr checkout 7`
+fn of_forge(call: &RepositoryCall) -> Vec<Swept> {
+    let mut words = call.args.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
+    match (words.next(), words.next()) {
+        (Some("pr" | "mr"), Some("checkout" | "co")) => {
+            let folder = call.folder.clone().unwrap_or_default();
+            vec![Swept::Branch { folder, call: shown(call) }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The folder that a call works in, seen from where the action starts.
+fn folder(call: &RepositoryCall, words: &Words<'_>) -> String {
     let mut folder = call.folder.clone().unwrap_or_default();
     for next in &words.folders {
         folder = match next.text {
@@ -46,66 +175,103 @@ pub(crate) fn swept(call: &RepositoryCall) -> Vec<String> {
             text => format!("{folder}/{text}"),
         };
     }
-    let below = |path: &str| match path {
-        _ if path.starts_with('/') => path.to_owned(),
-        // The top of the work tree; what the line does not tell is taken for the folder that it starts in.
-        ":/" | "./" => {
-            if folder.is_empty() {
-                ".".to_owned()
-            } else {
-                folder.clone()
-            }
-        }
-        _ if folder.is_empty() => path.to_owned(),
-        "." => folder.clone(),
-        _ => format!("{folder}/{path}"),
-    };
-    named.into_iter().map(below).collect()
+    folder
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What a line sweeps, in a folder that holds `src` and `a.rs`: paths as they are, `tree:` and `branch:` with their
+    /// folders.
     fn of(line: &str) -> Vec<String> {
         let mut words = line.split(' ').map(str::to_owned);
         let program = words.next().unwrap();
-        swept(&RepositoryCall {
+        let call = RepositoryCall {
             program,
             args: words.collect(),
             folder: Some(String::new()),
             ..RepositoryCall::default()
-        })
+        };
+        let swept = swept_where(&call, &|path| Ok(["src", "a.rs"].contains(&path))).unwrap();
+        let told = |swept| match swept {
+            Swept::Path(path) => path,
+            Swept::Tree(folder) => format!("tree:{folder}"),
+            Swept::Branch { folder, .. } => format!("branch:{folder}"),
+        };
+        swept.into_iter().map(told).collect()
     }
 
     #[test]
     fn what_is_thrown_away_is_known() {
         for (line, paths) in [
             ("git checkout .", &["."][..]),
+            ("git checkout :/", &["tree:"]),
             ("git checkout HEAD .", &["."]),
             ("git checkout -- src docs", &["src", "docs"]),
-            ("git checkout -f", &["."]),
+            ("git checkout a.rs", &["a.rs"]),
+            ("git checkout -f", &["tree:"]),
             ("git -C sub checkout .", &["sub"]),
-            ("git reset --hard origin/main", &["."]),
+            ("git reset --hard origin/main", &["tree:"]),
             ("git clean -fdx", &["."]),
             ("git clean -f src", &["src"]),
-            ("git stash", &["."]),
-            ("git stash push -u", &["."]),
-            ("git switch --discard-changes main", &["."]),
+            ("git -C sub clean -fd", &["sub"]),
+            ("git stash", &["tree:"]),
+            ("git stash push -u", &["tree:"]),
+            ("git stash push -m message", &["tree:"]),
+            ("git stash push -m message -- src", &["src"]),
+            ("git switch --discard-changes main", &["tree:"]),
         ] {
             assert_eq!(of(line), paths, "{line}");
         }
+    }
+
+    #[test]
+    fn a_change_of_branch_is_known() {
         for line in [
             "git checkout main",
-            "git checkout -b x",
+            "git checkout -",
+            "git checkout main --",
+            "git checkout --detach v1.2",
+            "git checkout HEAD~3",
+            "git checkout -b fix origin/main",
+            "git checkout -B fix main",
+            "git switch main",
+            "git switch -",
+            "git switch src",
+            "git switch -c fix main",
+            "git switch --orphan empty",
+            "git stash pop",
+            "git stash apply stash@{1}",
+            "gh pr checkout 7",
+            "glab mr checkout 7",
+        ] {
+            assert_eq!(of(line), ["branch:"], "{line}");
+        }
+        assert_eq!(of("git -C sub switch main"), ["branch:sub"]);
+    }
+
+    #[test]
+    fn what_changes_no_file_is_left_alone() {
+        for line in [
+            "git checkout",
+            "git checkout -b fix",
+            "git checkout -b fix HEAD",
+            "git checkout --orphan fresh",
+            "git switch -c fix",
+            "git switch --create fix",
+            "git switch --detach",
+            "git checkout HEAD",
             "git reset src",
             "git reset --soft HEAD~1",
             "git clean -n",
             "git clean -nfd",
             "git stash list",
-            "git stash pop",
+            "git stash show",
             "git status .",
-            "git switch main",
+            "git branch fix",
+            "git checkout --help",
+            "gh pr view 7",
             "gh checkout .",
         ] {
             assert!(of(line).is_empty(), "{line}");

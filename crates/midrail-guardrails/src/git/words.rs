@@ -72,6 +72,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("reset", &["--pathspec-from-file"]),
     ("cherry-pick", &["-m", "--mainline", "-X", "--strategy", "--strategy-option", "--cleanup"]),
     ("revert", &["-m", "--mainline", "-X", "--strategy", "--strategy-option", "--cleanup"]),
+    ("stash", &["-m", "--message", "--pathspec-from-file"]),
     ("update-ref", &["-m"]),
     ("symbolic-ref", &["-m"]),
     ("subtree", &["-P", "--prefix", "-b", "--branch", "-m", "--message"]),

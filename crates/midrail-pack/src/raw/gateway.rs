@@ -135,4 +135,7 @@ pub struct Scripts {
     /// What follows then: `allow` unless set, with the result as it was and a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<OnFault>,
+    /// The role of the person who is asked where a script asks for one, `reviewer` unless set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approver: Option<String>,
 }

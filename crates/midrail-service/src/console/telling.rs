@@ -231,6 +231,7 @@ fn in_words(fact: &Fact) -> String {
         },
         Fact::Hook(end) => match &end.answer {
             HookAnswer::Pass => "passes".to_owned(),
+            HookAnswer::Refuse { message, request: Some(_), .. } => format!("asks a person: {message}"),
             HookAnswer::Refuse { message, .. } => format!("refuses: {message}"),
             HookAnswer::Replace { result, .. } => format!("puts in its place: {result}"),
         },

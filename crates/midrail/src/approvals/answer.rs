@@ -5,6 +5,7 @@ use midrail_core::{EventKind, approval_key};
 use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, NewNotice, Review, StoreError};
 use serde_json::json;
 
+use super::overdue::note;
 use super::{held, refused, seal};
 use crate::administer::Act;
 use crate::engine::{Engine, EngineError};
@@ -135,13 +136,23 @@ impl Engine {
         let reviewed = Approval { review: Some(filed), ..approval.clone() };
         let act = Act::of("approval_reviewed").in_session(&reviewed.session);
         let record = self.administered(act.with("approval", serde_json::to_value(&reviewed)?))?;
-        let commit = Commit {
+        let mut commit = Commit {
             approvals: vec![ApprovalChange::from(approval.state, reviewed.clone())],
             notices: vec![told(&reviewed, "reviewed", by)],
             ..Commit::new(&record)
         };
-        self.commit(&commit)?;
-        Ok(reviewed)
+        for _ in 0..TRIES {
+            (commit.read, commit.changes) = Default::default();
+            note(&**self.store(), &commit.approvals, &mut commit.read, &mut commit.changes)?;
+            match self.commit(&commit) {
+                Ok(()) => return Ok(reviewed),
+                // Another review was noted meanwhile, or somebody filed this one.
+                Err(EngineError::Store(StoreError::Conflict { .. })) if self.approval(id)?.needs_review() => {
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(EngineError::Contended)
     }
 
     /// A request, by its name.

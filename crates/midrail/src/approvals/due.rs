@@ -4,10 +4,12 @@
 use jiff::Timestamp;
 use midrail_core::EventKind;
 use midrail_store::{
-    Approval, ApprovalChange, ApprovalFilter, ApprovalState, Approvals, Commit, Due, NewNotice, StoreError,
+    Approval, ApprovalChange, ApprovalFilter, ApprovalState, Approvals, Commit, Due, NewNotice, Slices,
+    StoreError,
 };
 use serde_json::json;
 
+use super::overdue::overdue;
 use super::request::asks;
 use crate::administer::Act;
 use crate::engine::{Engine, EngineError};
@@ -15,10 +17,15 @@ use crate::engine::{Engine, EngineError};
 /// Steps that one request is brought forward by at a time. Each one is there to be taken, by this process or another.
 const MAX_STEPS: usize = 256;
 
-/// The requests of all sessions that time has changed and that are not on record so yet.
-pub fn due_requests<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Vec<Approval>, StoreError> {
+/// The requests of all sessions that time has changed and that are not on record so yet: also those whose review is
+/// overdue.
+pub fn due_requests<S: Approvals + Slices + ?Sized>(
+    store: &S,
+    now: Timestamp,
+) -> Result<Vec<Approval>, StoreError> {
     let mut due = of_state(store, ApprovalState::Pending, None, now)?;
     due.extend(of_state(store, ApprovalState::Approved, None, now)?);
+    due.extend(overdue(store, now)?);
     Ok(due)
 }
 
@@ -36,8 +43,8 @@ fn of_state<S: Approvals + ?Sized>(
 }
 
 impl Engine {
-    /// Puts on record what time has made of the requests that wait: of one session, or of all. Of all processes that
-    /// try, one does. Answers how many there were.
+    /// Puts on record what time has made of the requests that wait, of one session or of all, and which reviews are
+    /// overdue, of whatever session. Of all processes that try, one does. Answers how many there were.
     ///
     /// Every decision does so for its session.
     pub fn settle_requests(&self, session: Option<&str>) -> Result<usize, EngineError> {
@@ -46,13 +53,15 @@ impl Engine {
         for approval in due {
             self.settled(approval)?;
         }
-        Ok(count)
+        Ok(count + self.settle_reviews(session.is_none())?)
     }
 
     /// Puts on record what time has made of one request, and answers how it stands. A store that cannot be written is
     /// left as it is.
     pub fn settle_request(&self, id: &str) -> Result<Approval, EngineError> {
-        self.settled(self.approval(id)?)
+        let approval = self.approval(id)?;
+        self.settle_review(&approval)?;
+        self.settled(approval)
     }
 
     pub(super) fn settled(&self, mut approval: Approval) -> Result<Approval, EngineError> {

@@ -60,7 +60,7 @@ impl Engine {
     fn waiting(&self, seq: u64, guardrail: &str) -> Result<Option<Approval>, EngineError> {
         let Some(entry) = self.store().entry(seq)? else { return Ok(None) };
         let record = entry.record()?;
-        let key = approval_key(guardrail, &action_of(&record));
+        let key = approval_key(guardrail, &action_of(&record, guardrail));
         let slice = self.store().load(&record.session, &[&key])?.into_iter().next().unwrap_or_default();
         let Some(id) = slice.value.as_ref().and_then(|held| held.get("id")).and_then(Value::as_str) else {
             return Ok(None);

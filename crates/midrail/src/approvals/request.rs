@@ -52,7 +52,7 @@ impl Engine {
 
     /// An escalation that waits already gets what the agent says for it.
     fn hasten(&self, ask: &Ask, record: &Record, guardrail: &str) -> Result<Approval, EngineError> {
-        let key = approval_key(guardrail, &action_of(record));
+        let key = approval_key(guardrail, &action_of(record, guardrail));
         let slices = self.store().load(&record.session, &[&key])?;
         let slice = slices.into_iter().next().unwrap_or_default();
         let id = slice.value.as_ref().and_then(|held| held.get("id")).and_then(Value::as_str);
@@ -97,7 +97,7 @@ impl Engine {
         let spec = spec.ok_or_else(|| refused(format!("`{guardrail}` is not in force any more")))?;
         let autonomy = stopped.decision.autonomy.unwrap_or_default();
         let approver = approver(spec, ask.urgency, autonomy, authorities).map_err(refused)?;
-        let action = action_of(stopped);
+        let action = action_of(stopped, guardrail);
         let key = approval_key(guardrail, &action);
         let slices = self.store().load(&stopped.session, &[&key])?;
         let slice = slices.into_iter().next().unwrap_or_default();
@@ -192,9 +192,10 @@ struct Times {
     override_at: Option<jiff::Timestamp>,
 }
 
-/// The exact action of a record, as approvals are bound to it.
-pub(super) fn action_of(record: &Record) -> String {
-    let kept = record.facts.action_digest.clone();
+/// What a guardrail stopped in a record, as approvals are bound to it: the exact action, or what it found.
+pub(super) fn action_of(record: &Record, guardrail: &str) -> String {
+    let said = record.decision.verdicts.iter().find(|said| *said.guardrail == *guardrail && !said.skipped);
+    let kept = said.and_then(|said| said.action.clone()).or_else(|| record.facts.action_digest.clone());
     kept.unwrap_or_else(|| digest_of_action(&record.event, &record.session))
 }
 
@@ -273,7 +274,7 @@ const EMPTY_PHRASES: &[&str] = &[
 ];
 
 /// A reason that a person can judge: some words of its own, and not one of the phrases that fit everything.
-fn substantive(reason: &str) -> Result<(), EngineError> {
+pub(crate) fn substantive(reason: &str) -> Result<(), EngineError> {
     let lower = reason.to_lowercase();
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();

@@ -88,6 +88,7 @@ impl ScriptFile {
             on_error: settings.on_error,
             max_attempts: settings.max_attempts,
             on_exhausted: settings.on_exhausted,
+            approver: settings.approver.clone(),
             lock: Some(true),
             ..Guard::default()
         };
@@ -110,6 +111,7 @@ pub(super) fn settings_for(layer: Layer, documents: &[(Layer, Document)]) -> Scr
         output_timeout: says().find_map(|scripts| scripts.output_timeout),
         memory_mb: says().find_map(|scripts| scripts.memory_mb),
         max_attempts: says().find_map(|scripts| scripts.max_attempts),
+        approver: says().find_map(|scripts| scripts.approver.clone()),
         on_exhausted: says().find_map(|scripts| scripts.on_exhausted),
     }
 }

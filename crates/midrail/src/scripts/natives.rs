@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use midrail_core::HookAnswer;
+use midrail_core::{HookAnswer, HookRequest};
 use midrail_detect::patch;
 use rquickjs::function::{IntoJsFunc, Opt};
 use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
@@ -81,10 +81,15 @@ fn answers(add: &Add<'_, '_>, desk: &Shared) -> Result<()> {
     let its = Rc::clone(desk);
     add.function("pass", move |id: u64| its.borrow_mut().settle(id, Ok(HookAnswer::Pass)))?;
     let its = Rc::clone(desk);
-    add.function("refuse", move |id: u64, message: String, suggestion: Opt<Option<String>>| {
-        let suggestion = suggestion.0.flatten();
-        its.borrow_mut().settle(id, Ok(HookAnswer::Refuse { message, suggestion }));
-    })?;
+    type Text = Opt<Option<String>>;
+    add.function(
+        "refuse",
+        move |id: u64, message: String, suggestion: Text, reason: Text, urgency: Text| {
+            let [suggestion, reason, urgency] = [suggestion, reason, urgency].map(|text| text.0.flatten());
+            let request = reason.zip(urgency).map(|(reason, urgency)| HookRequest { reason, urgency });
+            its.borrow_mut().settle(id, Ok(HookAnswer::Refuse { message, suggestion, request }));
+        },
+    )?;
     let its = Rc::clone(desk);
     add.function("replace", move |id: u64, result: String, is_error: bool| {
         its.borrow_mut().settle(id, Ok(HookAnswer::Replace { result, is_error }));

@@ -146,7 +146,9 @@
     try {
       const value = await apply(hooks[hook], exported, [context(id, tool, workingDirectory, content, isError)]);
       const isPass = isObject(value) && !native.isProxy(value) &&
-        (hook === "input" ? ownValue(value, "allowed") === true : ownValue(value, "override") === false);
+        (hook === "input"
+          ? ownValue(value, "allowed") === true && (ownValue(value, "request") ?? undefined) === undefined
+          : ownValue(value, "override") === false);
       if (isPass) native.pass(id);
       else words().judge(id, hook, value);
     } catch (thrown) {

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use midrail_core::{HookAnswer, HookEnd};
+use midrail_core::{HookAnswer, HookEnd, HookRequest};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::thread;
 
-use midrail::store::AuditLog;
 use midrail::{AtOnce, Decision, Effect, Engine, Event, EventKind, Load, MemoryStore, SqliteStore, Store};
 use serde_json::json;
 

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use midrail::{Decision, Effect, Engine, Event, EventKind, SqliteStore};
+use midrail::redecide::{Reproduced, Reproduction};
+use midrail::store::Filter;
+use midrail::{Decision, Effect, Engine, Event, EventKind, Person, SqliteStore};
 use serde_json::json;
 
 use crate::sessions::policy;
@@ -110,4 +112,51 @@ fn commands_of_both_kinds_are_bounded_and_show_no_secret() {
     }
     assert!(tell("sleep 600").contains("could not be run"));
     assert!(ask("sleep 600", "200ms").contains("It is not known whether `sleep 600` ends well"));
+}
+
+#[test]
+fn a_stop_is_approved_for_what_was_missing_and_every_record_of_it_replays() {
+    let folder = tempfile::tempdir().unwrap();
+    let guardrail = "{use: completion, with: {command: ./check}, max_attempts: 0, on_exhausted: escalate}";
+    let check = |says: &str| {
+        let path = folder.path().join("root/check");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, format!("#!/bin/sh\necho '{says}'; echo \"took $$.$$s\"; exit 1\n")).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&path, executable).unwrap();
+    };
+    let ends = |output: &str| {
+        let event = Event { output: Some(json!(output)), ..Event::new(EventKind::BeforeStop) };
+        engine(folder.path(), guardrail).session("s").decide(event)
+    };
+    let approve = |decision: &Decision| {
+        let id = &decision.approval.as_ref().unwrap().id;
+        let ann = Person::vouched_for("ann", ["reviewer"]);
+        engine(folder.path(), guardrail).answer(id, true, &ann, None).unwrap();
+    };
+    check("a fails");
+    let asked = ends("done");
+    assert_eq!(asked.effect, Effect::Escalate, "{}", asked.reason);
+    approve(&asked);
+    check("b fails");
+    assert_eq!(ends("done").effect, Effect::Escalate);
+    check("a fails");
+    assert_eq!(ends("done, but for a").effect, Effect::Allow);
+    assert_eq!(ends("done, but for a").effect, Effect::Escalate);
+    // Where the output holds a secret, its record shows it without.
+    let secret = ends("done with AKIAABCDEFGHIJKLMNOP");
+    approve(&secret);
+    assert_eq!(ends("done with AKIAABCDEFGHIJKLMNOP").effect, Effect::Allow);
+
+    let engine = engine(folder.path(), guardrail);
+    let entries = engine.store().entries(&Filter::default()).unwrap();
+    let mut reproduction = Reproduction::new(engine.store().as_ref());
+    let mut count = 0;
+    for entry in entries.iter().filter(|entry| entry.body.contains("\"before_stop\"")) {
+        assert!(!entry.body.contains("AKIAABCDEFGHIJKLMNOP"), "{}", entry.body);
+        let again = reproduction.again(&entry.record().unwrap()).unwrap();
+        assert!(matches!(again, Some(Reproduced::Same)), "{again:?}");
+        count += 1;
+    }
+    assert_eq!(count, 6);
 }

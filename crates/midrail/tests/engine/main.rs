@@ -25,6 +25,7 @@ mod house;
 mod loading;
 mod notices;
 mod outside;
+mod overdue;
 mod pauses;
 mod people;
 mod reference;

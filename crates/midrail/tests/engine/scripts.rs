@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use midrail::authoring::run_script;
 use midrail::redecide::{Reproduced, Reproduction};
-use midrail::{Effect, Engine, Event, HookAnswer, Load, SqliteStore, ToolResult};
+use midrail::store::{Filter, Urgency};
+use midrail::{Effect, Engine, Event, HookAnswer, Load, Person, SqliteStore, ToolResult};
 use serde_json::json;
 
 use crate::sessions::policy;
@@ -185,6 +186,42 @@ fn a_replay_needs_no_script() {
 }
 
 #[test]
+fn a_script_that_asks_is_heard_and_its_record_needs_it_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "export default { input: () => ({ allowed: false, message: 'not on Fridays', request: { \
+                  reason: 'Release 7 repairs the login, see AKIAABCDEFGHIJKLMNOP', urgency: 'urgent' } }) };";
+    write(folder.path(), "guardrails.js", script);
+    write(folder.path(), "p.yaml", "pack: p\nscripts: {approver: architect}\n");
+    let decide = || engine(folder.path(), &["guardrails.js", "p.yaml"]).decide(call("deploy"));
+    let decision = decide();
+    assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Escalate, "not on Fridays"));
+    let asked = decision.approval.unwrap();
+    assert_eq!(decide().approval.unwrap().id, asked.id, "the same call waits for the same answer");
+
+    let engine = engine(folder.path(), &["guardrails.js", "p.yaml"]);
+    let row = engine.approval(&asked.id).unwrap();
+    assert_eq!((row.approver.as_str(), row.urgency), ("architect", Urgency::Urgent));
+    assert_eq!(row.approvers, ["architect", "human_operator"]);
+    let reason = row.justification.unwrap();
+    assert!(reason.starts_with("Release 7 repairs the login, see [") && !reason.contains("AKIA"), "{reason}");
+    let entries = engine.store().entries(&Filter::default()).unwrap();
+    assert!(entries.iter().all(|entry| !entry.body.contains("AKIAABCDEFGHIJKLMNOP")));
+    let hastened = entries.iter().filter(|entry| entry.body.contains("approval_hastened")).count();
+    assert_eq!(hastened, 1, "it is asked for once");
+
+    fs::remove_file(folder.path().join("guardrails.js")).unwrap();
+    let record = entries[0].record().unwrap();
+    let again = Reproduction::new(engine.store().as_ref()).again(&record).unwrap();
+    assert!(matches!(again, Some(Reproduced::Same)), "{again:?}");
+
+    let ann = Person::vouched_for("ann", ["architect"]);
+    engine.answer(&asked.id, true, &ann, None).unwrap();
+    write(folder.path(), "guardrails.js", script);
+    assert_eq!(decide().effect, Effect::Allow);
+    assert_eq!(decide().effect, Effect::Escalate);
+}
+
+#[test]
 fn authors_run_a_hook_and_see_what_it_prints() {
     let folder = tempfile::tempdir().unwrap();
     let script = "export default { input: (ctx) => { console.log('saw', ctx.tool.name); \
@@ -192,7 +229,7 @@ fn authors_run_a_hook_and_see_what_it_prints() {
     write(folder.path(), "mine.js", script);
     let run = run_script(&folder.path().join("mine.js"), call("deploy")).unwrap();
     assert_eq!(run.printed, ["saw deploy"]);
-    let answer = HookAnswer::Refuse { message: "no".into(), suggestion: Some("yes".into()) };
+    let answer = HookAnswer::Refuse { message: "no".into(), suggestion: Some("yes".into()), request: None };
     assert_eq!(run.end.unwrap().answer, answer);
     assert_eq!(run.decision.effect, Effect::Block);
 }

@@ -125,6 +125,7 @@ fn in_words(fact: &Fact) -> String {
         }
         Fact::Hook(end) => match &end.answer {
             HookAnswer::Pass => "passes".to_owned(),
+            HookAnswer::Refuse { message, request: Some(_), .. } => format!("asks a person: {message}"),
             HookAnswer::Refuse { message, .. } => format!("refuses: {message}"),
             HookAnswer::Replace { result, is_error: true } => format!("sends back: {}", short(result, 200)),
             HookAnswer::Replace { result, .. } => format!("shows instead: {}", short(result, 200)),

@@ -6,7 +6,7 @@ use super::super::scope::Scope;
 use super::super::wrappers::WRAPPERS;
 use super::flow::{SHELLS, base_name};
 use super::invoke::quoted_line;
-use super::{Stream, Walk, concat, listing};
+use super::{Listed, Stream, Walk, concat, finds, listing};
 
 impl Walk {
     pub(super) fn xargs(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
@@ -162,6 +162,12 @@ impl Walk {
     pub(super) fn find(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let args = invocation.args.as_slice();
         let paths = listing::found(args);
+        if !scope.is_remote {
+            for taken in finds::taken(invocation) {
+                let place = scope.place(&taken);
+                self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
+            }
+        }
         let mut at = 0;
         while let Some(arg) = args.get(at) {
             at += 1;

@@ -5,6 +5,7 @@ mod builtins;
 mod containers;
 mod databases;
 mod each;
+mod finds;
 mod flow;
 mod invoke;
 mod leaks;
@@ -52,7 +53,7 @@ const MAX_ROUNDS: usize = 8;
 pub(in crate::shell) struct Walk {
     pub(in crate::shell) analysis: Analysis,
     /// What was put into the lists of the analysis.
-    seen: [BTreeSet<String>; 6],
+    seen: [BTreeSet<String>; 7],
     /// What has been told, so that nothing is told twice.
     told: BTreeSet<(String, String, usize)>,
     /// The programs that were met, where they are asked for.
@@ -98,6 +99,7 @@ enum Listed {
     Program,
     Script,
     Overwrite,
+    Sweep,
 }
 
 impl Walk {
@@ -191,6 +193,7 @@ impl Walk {
             Listed::Program => (3, &mut self.analysis.programs),
             Listed::Script => (4, &mut self.analysis.scripts),
             Listed::Overwrite => (5, &mut self.analysis.overwrites),
+            Listed::Sweep => (6, &mut self.analysis.sweeps),
         };
         if text.is_empty() || text.starts_with("/dev/fd/") {
             return;

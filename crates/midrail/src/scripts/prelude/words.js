@@ -104,7 +104,8 @@
 
   const POSSIBLE = {
     __proto__: null,
-    input: 'it may return { allowed: true } or { allowed: false, message: "why", suggestion: "what to do instead" }',
+    input: 'it may return { allowed: true } or { allowed: false, message: "why", suggestion: "what to do instead", ' +
+      'request: { reason: "why a person should let it pass", urgency: "normal", "urgent" or "emergency" } }',
     output: 'it may return { override: false } or { override: true, result: "new text", isError: true or false }',
   };
   const bounded = (value, what) => {
@@ -113,16 +114,32 @@
     }
     return wellFormed(value);
   };
+  // What a person is asked, as reason and urgency. Only one that is refused can be asked for.
+  const asked = (value, wrong) => {
+    const request = ownValue(value, "request") ?? undefined;
+    if (request === undefined) return { __proto__: null, reason: undefined, urgency: undefined };
+    if (!isObject(request) || native.isProxy(request)) throw wrong(", with a request that is no object");
+    const reason = ownValue(request, "reason");
+    const urgency = ownValue(request, "urgency") ?? "normal";
+    if (typeof reason !== "string" || !test(/\S/, reason)) throw wrong(", with a request without a reason");
+    if (urgency !== "normal" && urgency !== "urgent" && urgency !== "emergency") {
+      throw wrong(", with a request of the urgency " + show(urgency));
+    }
+    return { __proto__: null, reason: bounded(reason, "request.reason"), urgency };
+  };
   const judge = (id, hook, value) => {
     const wrong = (why) => new T("`" + hook + "` returned " + show(value) + why + "; " + POSSIBLE[hook]);
     if (!isObject(value) || native.isProxy(value)) throw wrong("");
     if (hook === "input") {
+      if (ownValue(value, "allowed") === true) throw wrong(", which lets the call pass and asks for it at once");
       if (ownValue(value, "allowed") !== false) throw wrong("");
       const message = ownValue(value, "message");
       const suggestion = ownValue(value, "suggestion") ?? undefined;
       if (typeof message !== "string" || !test(/\S/, message)) throw wrong(", without a message");
       if (suggestion !== undefined && typeof suggestion !== "string") throw wrong(", with a suggestion that is no string");
-      return native.refuse(id, bounded(message, "message"), suggestion === undefined ? undefined : bounded(suggestion, "suggestion"));
+      const { reason, urgency } = asked(value, wrong);
+      const instead = suggestion === undefined ? undefined : bounded(suggestion, "suggestion");
+      return native.refuse(id, bounded(message, "message"), instead, reason, urgency);
     }
     if (ownValue(value, "override") !== true) throw wrong("");
     const result = ownValue(value, "result");

@@ -18,7 +18,8 @@ fn the_answers_of_input() {
     assert_eq!(answer(Hook::Input, "{ allowed: true }"), Ok(HookAnswer::Pass));
     assert_eq!(answer(Hook::Input, "{ allowed: true, note: 1 }"), Ok(HookAnswer::Pass));
     let refuse = |message: &str, suggestion: Option<&str>| {
-        Ok(HookAnswer::Refuse { message: message.into(), suggestion: suggestion.map(str::to_owned) })
+        let suggestion = suggestion.map(str::to_owned);
+        Ok(HookAnswer::Refuse { message: message.into(), suggestion, request: None })
     };
     assert_eq!(answer(Hook::Input, "{ allowed: false, message: 'no' }"), refuse("no", None));
     assert_eq!(
@@ -30,6 +31,41 @@ fn the_answers_of_input() {
         answer(Hook::Input, "{ allowed: false, message: '😀'.slice(0, 1) }"),
         refuse("\u{fffd}", None)
     );
+}
+
+#[test]
+fn a_refusal_can_ask_a_person() {
+    let asks = |reason: &str, urgency: &str| {
+        let request = Some(HookRequest { reason: reason.into(), urgency: urgency.into() });
+        Ok(HookAnswer::Refuse { message: "no".into(), suggestion: None, request })
+    };
+    for (request, expected) in [
+        ("{ reason: 'The outage' }", asks("The outage", "normal")),
+        ("{ reason: 'The outage', urgency: undefined }", asks("The outage", "normal")),
+        ("{ reason: 'The outage', urgency: 'urgent' }", asks("The outage", "urgent")),
+        ("{ reason: 'The outage', urgency: 'emergency' }", asks("The outage", "emergency")),
+        ("null", Ok(HookAnswer::Refuse { message: "no".into(), suggestion: None, request: None })),
+    ] {
+        let returned = format!("{{ allowed: false, message: 'no', request: {request} }}");
+        assert_eq!(answer(Hook::Input, &returned), expected, "{returned}");
+    }
+    for (request, why) in [
+        ("true", "with a request that is no object"),
+        ("'The outage'", "with a request that is no object"),
+        ("new Proxy({ reason: 'x' }, {})", "with a request that is no object"),
+        ("{}", "with a request without a reason"),
+        ("{ reason: ' ' }", "with a request without a reason"),
+        ("{ reason: 7 }", "with a request without a reason"),
+        ("{ get reason() { return 'x' } }", "with a request without a reason"),
+        ("{ reason: 'The outage', urgency: 'high' }", "with a request of the urgency \"high\""),
+        ("{ reason: 'The outage', urgency: 1 }", "with a request of the urgency 1"),
+    ] {
+        let returned = format!("{{ allowed: false, message: 'no', request: {request} }}");
+        let error = answer(Hook::Input, &returned).expect_err(&returned);
+        assert!(error.contains(why) && error.contains("request: {"), "{returned}: {error}");
+    }
+    let error = answer(Hook::Input, "{ allowed: true, request: { reason: 'The outage' } }").unwrap_err();
+    assert!(error.contains("lets the call pass and asks for it at once"), "{error}");
 }
 
 #[test]

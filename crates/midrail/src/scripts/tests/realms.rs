@@ -71,12 +71,12 @@ fn sessions_share_nothing() {
     let mut state = None;
     for (session, count) in [("a", "1"), ("b", "1")] {
         let end = bench.scripts.call(&bench.script, session, bench.call(Hook::Input)).unwrap();
-        assert_eq!(end.answer, HookAnswer::Refuse { message: count.into(), suggestion: None });
+        assert_eq!(end.answer, HookAnswer::Refuse { message: count.into(), suggestion: None, request: None });
         state = end.state;
     }
     let call = Call { state, ..bench.call(Hook::Input) };
     let end = bench.scripts.call(&bench.script, "a", call).unwrap();
-    assert_eq!(end.answer, HookAnswer::Refuse { message: "2".into(), suggestion: None });
+    assert_eq!(end.answer, HookAnswer::Refuse { message: "2".into(), suggestion: None, request: None });
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! Reviews that nobody files in time: on record once, whoever looks first, with two engines on one SQLite file.
+
+use std::sync::Arc;
+use std::thread;
+
+use midrail::store::{ApprovalFilter, Filter, Urgency};
+use midrail::{Approval, Ask, Effect, Engine, Event, EventKind, Person, due_requests};
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, notices};
+
+const PACK: &str = "
+pack: ops
+approvals:
+  emergency: {only_for: \"tool.name == 'stop_service'\", wait: 60s, review_within: 24h}
+guardrails:
+  - {id: calm, tools: stop_service, effect: block, bypass: {allowed: true, requires_approval: reviewer}}
+";
+
+const DAY: f64 = 24.0 * 60.0 * 60.0;
+
+fn stop(service: &str) -> Event {
+    Event::before_tool("stop_service", json!({"service": service})).in_session("of-ops")
+}
+
+/// A call that an emergency lets pass, for which a review is owed from now on.
+fn emergency(desk: &Desk, engine: &Engine, service: &str) -> Approval {
+    let seq = engine.decide(stop(service)).audit.0.unwrap().seq;
+    let reason = format!("The {service} fills the disk and must stop");
+    let asked = engine.request(&Ask { seq, guardrail: None, reason, urgency: Urgency::Emergency }).unwrap();
+    desk.clock.advance(60.0);
+    assert_eq!(engine.decide(stop(service)).effects, ["emergency_override"]);
+    engine.approval(&asked.id).unwrap()
+}
+
+/// The records of overdue reviews.
+fn records(desk: &Desk) -> Vec<Value> {
+    use midrail::store::AuditLog;
+    let filter = Filter { kind: Some(EventKind::Administered), ..Filter::default() };
+    let entries = desk.store().entries(&filter).unwrap();
+    let bodies = entries.iter().map(|entry| serde_json::from_str::<Value>(&entry.body).unwrap());
+    bodies.filter(|body| body["event"]["what"] == json!("review_overdue")).collect()
+}
+
+fn told(desk: &Desk) -> Vec<String> {
+    let told = notices(&desk.store(), "approval").into_iter();
+    told.filter(|notice| notice.message.contains("overdue")).map(|notice| notice.to).collect()
+}
+
+fn file(engine: &Engine, id: &str) {
+    let ann = Person::vouched_for("ann", ["architect"]);
+    let text = "The importer had filled the disk; stopping it was right, and it has a quota now.";
+    engine.review(id, &ann, text).unwrap();
+}
+
+#[test]
+fn an_overdue_review_is_on_record_once_however_many_look() {
+    let desk = Desk::new();
+    let (agent, service) = (desk.engine(PACK), desk.engine(PACK));
+    let owed = emergency(&desk, &agent, "importer");
+    desk.clock.advance(DAY - 1.0);
+    assert_eq!(service.settle_requests(None).unwrap(), 0);
+    agent.decide(stop("web"));
+    assert!(records(&desk).is_empty() && told(&desk).is_empty());
+
+    desk.clock.advance(1.0);
+    let looks: Vec<Arc<Engine>> = (0..4).map(|_| desk.engine(PACK)).chain([agent, service]).collect();
+    thread::scope(|scope| {
+        for (at, engine) in looks.iter().enumerate() {
+            let id = &owed.id;
+            scope.spawn(move || match at % 3 {
+                // A decision of any session looks, and so does whoever looks at requests.
+                0 => drop(engine.decide(Event::before_tool("ls", json!({})).in_session("another"))),
+                1 => drop(engine.settle_requests(None).unwrap()),
+                _ => drop(engine.settle_request(id).unwrap()),
+            });
+        }
+    });
+    let records = records(&desk);
+    assert_eq!(records.len(), 1, "{records:#?}");
+    let due = owed.review.as_ref().unwrap().due.to_string();
+    assert_eq!(records[0]["event"]["due"], json!(due));
+    assert_eq!(records[0]["event"]["severity"], json!("critical"));
+    assert_eq!(records[0]["event"]["approval"]["id"], json!(owed.id));
+    assert_eq!(records[0]["decision"]["metadata"]["severity"], json!("critical"));
+    assert_eq!(records[0]["session"], json!("of-ops"));
+    assert_eq!(told(&desk), ["architect", "human_operator"]);
+
+    // It is owed all the same, and nobody is told again.
+    let engine = &looks[0];
+    assert_eq!(engine.settle_requests(None).unwrap(), 0);
+    assert!(due_requests(&**engine.store(), desk.clock_now()).unwrap().is_empty());
+    let rows = ApprovalFilter { needs_review: true, ..ApprovalFilter::default() };
+    assert_eq!(engine.store().approvals(&rows).unwrap().len(), 1);
+    file(engine, &owed.id);
+    desk.clock.advance(DAY);
+    assert_eq!(engine.settle_requests(None).unwrap(), 0);
+    assert_eq!(told(&desk).len(), 2);
+}
+
+#[test]
+fn the_first_decision_of_any_session_puts_it_on_record() {
+    let desk = Desk::new();
+    let first = emergency(&desk, &desk.engine(PACK), "importer");
+    let second = emergency(&desk, &desk.engine(PACK), "exporter");
+    file(&desk.engine(PACK), &second.id);
+    desk.clock.advance(2.0 * DAY);
+    let passes = desk.engine(PACK).decide(Event::before_tool("ls", json!({})).in_session("another"));
+    assert_eq!(passes.effect, Effect::Allow);
+    let ids: Vec<Value> =
+        records(&desk).iter().map(|record| record["event"]["approval"]["id"].clone()).collect();
+    assert_eq!(ids, [json!(first.id)], "one that was filed in time is none");
+}
+
+#[test]
+fn a_review_that_nobody_noted_is_found_by_whoever_looks_at_requests() {
+    use midrail::store::Slices;
+    let desk = Desk::new();
+    let engine = desk.engine(PACK);
+    let owed = emergency(&desk, &engine, "importer");
+    // As a store of an earlier version has it.
+    let noted = desk.store().load("any", &["shared/owed_reviews"]).unwrap().remove(0).value;
+    assert_eq!(noted, Some(json!({&*owed.id: owed.review.as_ref().unwrap().due.to_string()})));
+    forget(&engine);
+    desk.clock.advance(DAY);
+    engine.decide(Event::before_tool("ls", json!({})).in_session("another"));
+    assert!(records(&desk).is_empty(), "a decision goes by what is noted");
+    let due = due_requests(&**engine.store(), desk.clock_now()).unwrap();
+    assert_eq!(due.iter().map(|due| due.id.as_str()).collect::<Vec<_>>(), [owed.id.as_str()]);
+    assert_eq!(engine.settle_requests(None).unwrap(), 1);
+    assert_eq!((records(&desk).len(), engine.settle_requests(None).unwrap()), (1, 0));
+}
+
+/// Removes the note of what is owed.
+fn forget(engine: &Engine) {
+    use midrail::store::Commit;
+    let entry = engine.store().entry(1).unwrap().unwrap();
+    let record = entry.record().unwrap();
+    let mut commit = Commit::new(&record);
+    commit.changes.remove("shared/owed_reviews");
+    engine.store().commit(&commit).unwrap();
+}
