@@ -1,6 +1,6 @@
 //! The risks of tools and what follows from them, and what strikes lead to.
 
-use midrail_core::{Effect, Risk, Routing, StrikeRule};
+use midrail_core::{Effect, Risk, Routing, STRIKES, Spec, StrikeRule};
 
 use super::{Compiler, Issue, key};
 use crate::raw::{Pack, RiskRouter};
@@ -14,15 +14,20 @@ impl Compiler<'_> {
                 let issue = Issue::new(format!("/strikes/{i}/count"), "no strike is not a number of strikes");
                 self.issues.push(issue.help("write the number that leads to it, from 1 on"));
             }
-            if !matches!(limit.effect, Effect::Warn | Effect::Block | Effect::Halt) {
+            if !matches!(limit.effect, Effect::Warn | Effect::Escalate | Effect::Block | Effect::Halt) {
                 let issue = Issue::new(format!("/strikes/{i}/effect"), "strikes cannot lead to this");
-                self.issues.push(issue.help("use `warn`, `block` or `halt`"));
+                self.issues.push(issue.help("use `warn`, `escalate`, `block` or `halt`"));
             }
+            let usual = Spec::new(STRIKES);
+            let defaults = &self.pack.defaults;
+            let timeout = limit.approval_timeout.or(defaults.approval_timeout);
             rules.push(StrikeRule {
                 count: limit.count,
                 of: limit.of.clone(),
                 effect: limit.effect,
                 user_message: limit.user_message.clone(),
+                approver: limit.approver.clone().or(defaults.approver.clone()).unwrap_or(usual.approver),
+                approval_timeout_s: timeout.map_or(usual.approval_timeout_s, |timeout| timeout.whole()),
             });
         }
         rules
