@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::{
-    Agent, Decision, Event, EventKind, HALTED, HELD, LATE, Snapshot, Task, ToolResult, Usage, state_prefix,
+    Agent, Decision, Event, EventKind, HALTED, LATE, Snapshot, Task, ToolResult, Usage, state_prefix,
     variable_key,
 };
 use midrail_detect::secrets::{self, Mask};
@@ -212,8 +212,8 @@ impl SessionHandle {
         }
         let stays = |key: &str| {
             let is_of = |kind: &&str| key.starts_with(*kind);
-            [HALTED, HELD, LATE, ROOT].contains(&key)
-                || ["approval/", "denied/", "spent/", "stream/"].iter().any(is_of)
+            [HALTED, LATE, ROOT].contains(&key)
+                || ["approval/", "denied/", "late/", "spent/", "stream/"].iter().any(is_of)
         };
         let now = self.engine.store().load_prefix(&self.id, "")?;
         let kept = now.into_iter().filter(|(key, _)| stays(key));

@@ -104,7 +104,7 @@ fn answer(office: &Office, job: &Job, stop: &Stop, cost: &mut f64) -> Result<Ans
         return Err(Failure::NotAsked(why));
     }
     let settings = &*job.settings;
-    let call = Call { settings, deadline: job.deadline, stop, lookup: office.lookup, key: &office.key };
+    let call = Call { settings, deadline: job.deadline, stop, lookup: office.lookup, key: &office.books.key };
     let value = match (&settings.kind, &job.plan.form) {
         (DeepKind::Http(question), Form::Http(body)) => http::ask(&call, question, body),
         (DeepKind::Judge(question), Form::Judge(parts)) => {
@@ -126,7 +126,7 @@ fn answer(office: &Office, job: &Job, stop: &Stop, cost: &mut f64) -> Result<Ans
         members.insert("cut".to_owned(), json!(job.plan.is_cut));
     }
     // Answers are kept in records, and no secret is.
-    let findings = secrets::scan_json(&value, &office.key);
+    let findings = secrets::scan_json(&value, &office.books.key);
     secrets::mask(&mut value, &findings);
     let has_price = matches!(&settings.kind, DeepKind::Judge(judge) if judge.cost.is_some());
     Ok(Answer {

@@ -132,7 +132,7 @@ fn what_is_spent_counts_and_a_used_up_budget_ends_it() {
     let priced = json!({"cost": {"input": 1, "output": 10}, "budget": {"session": 3.5, "day": 7}});
     let settings = settings(judge(&server, priced));
     let clock = clock();
-    let asking = Asking::with(clock.clone(), b"key", lookup);
+    let asking = on_clock(clock.clone());
     // Two a try, and what gave no verdict is paid for all the same.
     let answer = answered(asking.ask("g", &settings, question("one", "x"))).unwrap();
     assert_eq!(answer.cost, Some(4.0));
