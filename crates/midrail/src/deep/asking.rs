@@ -129,7 +129,7 @@ impl Asking {
         let deadline = Instant::now() + Duration::from_millis(settings.timeout.0);
         let key = worker::key(settings, &question);
         let (run, policy) = (question.run.clone(), question.policy.clone());
-        let plan = Plan::of(settings, question);
+        let plan = Plan::of(settings, question)?;
         let estimate = plan.estimate(settings);
         let now = self.0.clock.now();
 

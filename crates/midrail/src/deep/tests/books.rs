@@ -198,7 +198,9 @@ fn one_that_keeps_failing_is_left_alone_by_every_process() {
 #[test]
 fn answers_hold_for_the_next_process_and_only_so_many() {
     let (disk, server) = (Disk::new(), Server::new(vec![Reply::Echo]));
-    let http = settings(json!({"http": {"url": server.url("/"), "retries": 0}, "cache": "10m", "max_text": 100_000}));
+    let http = settings(
+        json!({"http": {"url": server.url("/"), "retries": 0}, "cache": "10m", "max_text": 100_000}),
+    );
     assert!(!disk.ask(&http, "s", "a").unwrap().cached);
     let again = disk.ask(&http, "s", "a").unwrap();
     assert_eq!((again.cached, again.value, server.count()), (true, json!("a"), 1));
