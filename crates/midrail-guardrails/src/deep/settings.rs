@@ -34,6 +34,8 @@ pub struct DeepSettings {
     pub long_text: LongText,
     /// In how many windows a text may be asked about. Beyond that nobody is asked, and `on_error` speaks.
     pub max_windows: usize,
+    /// The file of the certificates that are trusted when the endpoint is asked. `None`: those of everyone.
+    pub ca_file: Option<String>,
 }
 
 /// What becomes of a text that is longer than is sent at once.
@@ -115,6 +117,10 @@ struct Raw {
     #[serde(default = "eight")]
     #[schemars(range(min = 1, max = 64))]
     max_windows: usize,
+    /// The absolute path of a PEM file with the certificates of whoever vouches for the endpoint. They alone are trusted then.
+    /// Default: the file that the environment variable `MIDRAIL_CA_FILE` names, else the well-known authorities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ca_file: Option<String>,
 }
 
 fn ten_seconds() -> Timeout {
@@ -176,6 +182,15 @@ impl TryFrom<Raw> for DeepSettings {
         if raw.timeout.0 > 600_000 {
             return Err("`timeout` is at most `10m`".to_owned());
         }
+        if let Some(file) = &raw.ca_file {
+            if matches!(kind, DeepKind::Command(_)) {
+                return Err("a `command` has no certificate; leave `ca_file` out".to_owned());
+            }
+            // An agent that works elsewhere, or in a folder of its own, would bring its own file.
+            if !file.starts_with('/') {
+                return Err(format!("`ca_file` is an absolute path, and `{file}` is none"));
+            }
+        }
         if let DeepKind::Judge(judge) = &kind
             && judge.budget.is_some()
             && judge.cost.is_none()
@@ -204,6 +219,7 @@ impl TryFrom<Raw> for DeepSettings {
             max_text: raw.max_text,
             long_text: raw.long_text,
             max_windows: raw.max_windows,
+            ca_file: raw.ca_file,
         })
     }
 }
@@ -224,6 +240,7 @@ impl From<DeepSettings> for Raw {
             max_text: settings.max_text,
             long_text: settings.long_text,
             max_windows: settings.max_windows,
+            ca_file: settings.ca_file,
         };
         match settings.kind {
             DeepKind::Http(http) => raw.http = Some(http),

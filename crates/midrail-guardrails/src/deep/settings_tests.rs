@@ -56,6 +56,8 @@ fn wrong_settings_are_told() {
         (json!({"command": "a", "timeuot": 1}), "unknown field `timeuot`"),
         (json!({"command": "a", "timeout": "11m"}), "at most `10m`"),
         (json!({"command": "a", "timeout": 0}), "at least a millisecond"),
+        (json!({"command": "a", "ca_file": "/ca.pem"}), "a `command` has no certificate"),
+        (json!({"http": {"url": "https://a"}, "ca_file": "ca.pem"}), "`ca_file` is an absolute path"),
         (json!({"command": "a", "max_windows": 0}), "`max_windows` is a number from 1 to 64"),
         (json!({"command": "a", "long_text": "all"}), "unknown variant `all`"),
         (json!({"command": "a", "max_concurrent": 0}), "`max_concurrent` is a number from 1 to 8"),

@@ -7,6 +7,7 @@ mod kinds;
 mod misbehaving;
 mod queue;
 mod server;
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;
