@@ -12,7 +12,7 @@ use crate::decision::{ApprovalKind, ApprovalRequest, Mode};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
 use crate::guardrail::{Bypass, Condition, Spec};
-use crate::policy::{Entry, hex};
+use crate::policy::hex;
 use crate::session::key_part;
 use crate::tally::{Tally, strongest_on};
 use crate::verdict::{Notice, Verdict};
@@ -128,12 +128,11 @@ impl Tally<'_> {
     /// answer is to exactly this action, and is used up by it.
     pub(crate) fn after_approval(
         &mut self,
-        entry: &Entry,
+        spec: &Spec,
         verdict: Verdict,
         bound: Option<&str>,
         error: &mut Option<String>,
     ) -> Verdict {
-        let spec = &entry.spec;
         let may_be_lifted = match verdict.effect {
             Effect::Escalate => true,
             Effect::Block => spec.bypass != Bypass::Never,
@@ -142,7 +141,12 @@ impl Tally<'_> {
         if !may_be_lifted || spec.mode == Mode::Shadow {
             return verdict;
         }
-        let action = bound.map_or_else(|| action_digest(self.world), str::to_owned);
+        // A question about an earlier event is answered for the run; a block is of the event that it stops.
+        let action = match (&self.about, verdict.effect, bound) {
+            (Some(about), Effect::Escalate, _) => about.clone(),
+            (_, _, Some(bound)) => bound.to_owned(),
+            _ => action_digest(self.world),
+        };
         let key = approval_key(&spec.id, &action);
         let slice = match self.kept(spec, &verdict, &key, error) {
             Ok(slice) => slice,
@@ -177,7 +181,7 @@ impl Tally<'_> {
                 let reason = format!("{word}denied by {} ({}): {}", held.by, held.id, verdict.reason);
                 Verdict { effect: Effect::Block, reason, ..verdict }
             }
-            "pending" if self.overrides(entry, &held) => {
+            "pending" if self.overrides(spec, &held) => {
                 self.if_it_goes_on.remove(key);
                 self.overridden(&held, verdict)
             }
@@ -242,15 +246,15 @@ impl Tally<'_> {
     }
 
     /// Whether an emergency that nobody answered lifts the guardrail by itself.
-    fn overrides(&self, entry: &Entry, held: &Held<'_>) -> bool {
+    fn overrides(&self, spec: &Spec, held: &Held<'_>) -> bool {
         let Some(emergency) = &self.world.policy.authorities().emergency else { return false };
         let is_due = matches!((self.world.event.time, held.override_at), (Some(now), Some(at)) if now >= at);
         held.is_emergency
             && is_due
             && !held.is_over(self.world.event.time)
-            && entry.spec.bypass != Bypass::Never
+            && spec.bypass != Bypass::Never
             // What is not known is no emergency.
-            && emergency.only_for.holds(&Context::new(self.world, &entry.spec)) == Ok(true)
+            && emergency.only_for.holds(&Context::new(self.world, spec)) == Ok(true)
     }
 
     fn overridden(&mut self, held: &Held<'_>, verdict: Verdict) -> Verdict {

@@ -81,6 +81,10 @@ pub struct Event {
     /// The tools that the model can choose from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_tools: Option<Vec<String>>,
+    /// What a session begins from (`session_start`): `startup`, `clear` or `new` where it is a new run; `resume`, `compact` and
+    /// whatever else where an earlier one goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// The program that the agent runs in, and what it can do with the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
@@ -115,6 +119,7 @@ impl Event {
             history: None,
             last_assistant: None,
             available_tools: None,
+            source: None,
             host: None,
             extra: BTreeMap::new(),
         }
@@ -158,6 +163,14 @@ impl Event {
     /// Whether it comes from a sub-agent. A parent without a name is none.
     pub fn is_sub_agent(&self) -> bool {
         self.parent.as_deref().is_some_and(|parent| !parent.trim().is_empty())
+    }
+
+    /// Whether a new run begins with it. A session that is resumed goes on, and so may one of which the host does not tell;
+    /// a sub-agent begins within a run.
+    pub fn is_new_run(&self) -> bool {
+        self.kind == EventKind::SessionStart
+            && !self.is_sub_agent()
+            && matches!(self.source.as_deref(), Some("startup" | "clear" | "new"))
     }
 
     /// The host's name for this call, if it has one.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::approval::{EMERGENCY_OVERRIDE, bound_to_finding};
 use crate::ask::Answer;
 use crate::budget::Autonomy;
-use crate::consequences::{self, Strikes};
+use crate::consequences::{self, Hold, Strikes};
 use crate::context::{Missing, World, actor, denied_key};
 use crate::decision::{ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
@@ -53,6 +53,10 @@ pub(crate) struct Tally<'a> {
     /// Who is told of emergency overrides, where the action goes on.
     pub(crate) overrides: Vec<Notice>,
     strikes: Strikes,
+    /// What a person is asked about, where that is not the event: an answer that came late.
+    pub(crate) about: Option<String>,
+    /// What holds the run.
+    pub(crate) holds: Vec<Hold>,
     /// State to write only where the action goes on: warnings, used approvals.
     pub(crate) if_it_goes_on: Changes,
     /// State to write only where the decision is a retry.
@@ -98,6 +102,8 @@ impl<'a> Tally<'a> {
             quarantine: None,
             overrides: Vec::new(),
             strikes: Strikes::default(),
+            about: None,
+            holds: Vec::new(),
             queued: Vec::new(),
             if_it_goes_on: Changes::default(),
             if_retry: Changes::default(),
@@ -105,7 +111,7 @@ impl<'a> Tally<'a> {
         };
         tally.start_from_halted();
         if let Some(verdict) = streamed::stopped(world) {
-            tally.raise(Deciding { by: LAW.into(), verdict, is_law: true });
+            tally.raise_law(verdict);
         }
         tally.start_from_quarantine();
         tally.start_from_task();
@@ -116,8 +122,7 @@ impl<'a> Tally<'a> {
     fn start_from_halted(&mut self) {
         let verdict = match self.world.slice(HALTED) {
             Ok(None) => return,
-            // A session that begins anew is a new run.
-            Ok(Some(_)) if self.world.event.kind == EventKind::SessionStart => {
+            Ok(Some(_)) if self.world.event.is_new_run() => {
                 self.decision.changes.remove(HALTED);
                 return;
             }
@@ -132,7 +137,7 @@ impl<'a> Tally<'a> {
             }
             Err(missing) => Verdict::block(missing.to_string()),
         };
-        self.raise(Deciding { by: LAW.into(), verdict, is_law: true });
+        self.raise_law(verdict);
     }
 
     /// A quarantined agent does nothing more until a person lifts it, and gets no work from others.
@@ -155,7 +160,7 @@ impl<'a> Tally<'a> {
             }
         });
         let Some(verdict) = found else { return };
-        self.raise(Deciding { by: LAW.into(), verdict, is_law: true });
+        self.raise_law(verdict);
     }
 
     /// Nothing is done for a task that has not begun, rests, or is over.
@@ -175,14 +180,46 @@ impl<'a> Tally<'a> {
             },
             Err(missing) => Verdict::block(missing.to_string()),
         };
+        self.raise_law(verdict);
+    }
+
+    /// Answers that came too late for the event that they were asked about count for this one, and what a person has to
+    /// decide because of them holds the run.
+    pub(crate) fn hear_late(&mut self) {
+        self.hear_held();
+        for (entry, answer, about) in consequences::late(self.world, &mut self.decision) {
+            self.about = Some(about);
+            self.count(entry, answer, None);
+        }
+        self.about = None;
+    }
+
+    pub(crate) fn raise_law(&mut self, verdict: Verdict) {
         self.raise(Deciding { by: LAW.into(), verdict, is_law: true });
     }
 
-    /// Answers that came too late for the event that they were asked about count for this one.
-    pub(crate) fn hear_late(&mut self) {
-        for (entry, answer) in consequences::late(self.world, &mut self.decision) {
-            self.count(entry, answer, None);
+    /// Takes in what is said in a guardrail's name beside its own verdict.
+    pub(crate) fn say(&mut self, spec: &Spec, verdict: Verdict, error: Option<String>) {
+        let verdict = self.as_the_kind_knows(verdict);
+        let (effect, reason) = (Some(verdict.effect), verdict.reason.clone());
+        self.decision.verdicts.push(Said {
+            guardrail: spec.id.clone(),
+            effect,
+            reason,
+            error,
+            ..Said::default()
+        });
+        self.raise(Deciding { by: spec.id.clone(), verdict, is_law: false });
+    }
+
+    /// What can be stopped no more goes on with a warning, and a person is asked all the same.
+    fn as_the_kind_knows(&mut self, mut verdict: Verdict) -> Verdict {
+        let strongest = strongest_on(self.world.event.kind);
+        if verdict.effect == Effect::Escalate && strongest < Effect::Escalate {
+            self.queued.extend(self.decision.requests.pop());
         }
+        verdict.effect = verdict.effect.min(strongest);
+        verdict
     }
 
     /// Whether asking a guardrail could not change the outcome. As long as something is lacking nothing is settled:
@@ -216,15 +253,17 @@ impl<'a> Tally<'a> {
         }
         // Nobody lifts a guardrail that has not had its say yet: it is asked again once what it lacks is there.
         let is_too_early = error.is_some() && self.world.asks_too_early.get();
-        let bound = bound_to_finding(self.world, &verdict);
+        let is_of_the_run = self.about.is_some() && verdict.effect == Effect::Escalate;
+        let bound = bound_to_finding(self.world, &verdict).filter(|_| !is_of_the_run);
         if !(is_too_early && verdict.effect == Effect::Block) {
-            verdict = self.after_approval(entry, verdict, bound.as_deref(), &mut error);
+            let asked = self.about.clone().filter(|_| verdict.effect == Effect::Escalate && !shadow);
+            let asked = asked.map(|about| (about, verdict.clone()));
+            verdict = self.after_approval(spec, verdict, bound.as_deref(), &mut error);
+            if let Some((about, before)) = asked {
+                self.hold(spec, about, &before, verdict.effect);
+            }
         }
-        let strongest = strongest_on(self.world.event.kind);
-        if verdict.effect == Effect::Escalate && strongest < Effect::Escalate {
-            self.queued.extend(self.decision.requests.pop());
-        }
-        verdict.effect = verdict.effect.min(strongest);
+        verdict = self.as_the_kind_knows(verdict);
 
         self.decision.verdicts.push(Said {
             guardrail: spec.id.clone(),
@@ -393,8 +432,13 @@ impl<'a> Tally<'a> {
 
     /// The decision, once every guardrail has been heard.
     pub(crate) fn conclude(mut self) -> Decision {
-        if let Some(verdict) = std::mem::take(&mut self.strikes).count(self.world, &mut self.decision) {
-            self.raise(Deciding { by: consequences::STRIKES.into(), verdict, is_law: false });
+        let struck = std::mem::take(&mut self.strikes).count(self.world, &mut self.decision);
+        if let Some((spec, mut verdict)) = struck {
+            let mut error = None;
+            if verdict.effect == Effect::Escalate {
+                verdict = self.after_approval(&spec, verdict, None, &mut error);
+            }
+            self.say(&spec, verdict, error);
         }
         // The host's own user is the person who decides.
         let is_asked_there = self.effect == Effect::Escalate && host::asks(self.world.event);
@@ -448,6 +492,7 @@ impl<'a> Tally<'a> {
             decision.changes.set(HALTED, json!({"by": by, "reason": reason, "user_message": user_message}));
         }
         let Some(Deciding { by, verdict, .. }) = self.deciding else {
+            consequences::keep_holds(self.world, &self.holds, &mut decision, is_asked_there);
             streamed::note(self.world, &mut decision);
             host::settle_notes(self.world, &mut decision);
             return decision;
@@ -459,6 +504,7 @@ impl<'a> Tally<'a> {
         decision.advice = verdict.advice;
         decision.metadata.extend(verdict.metadata);
         decision.user_message = verdict.user_message;
+        consequences::keep_holds(self.world, &self.holds, &mut decision, is_asked_there);
         streamed::note(self.world, &mut decision);
         host::settle_notes(self.world, &mut decision);
         decision
@@ -532,6 +578,11 @@ pub(crate) fn strongest_on(kind: EventKind) -> Effect {
 /// Whether an event asks for something to be done.
 fn is_action(kind: EventKind) -> bool {
     matches!(kind, EventKind::BeforeTool | EventKind::BeforeHandoff)
+}
+
+/// Whether an event of this kind can wait for a person: an agent can always end, and tell of errors.
+pub(crate) fn can_be_held(kind: EventKind) -> bool {
+    can_be_locked_down(kind)
 }
 
 /// The agent that work is about to be handed to, where it is named.

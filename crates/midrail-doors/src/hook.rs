@@ -96,6 +96,9 @@ impl Hook {
             moment: self.name.clone(),
             what,
         })?;
+        if event.kind == EventKind::SessionStart && event.source.is_none() {
+            event.source = self.payload.owned("source");
+        }
         if event.kind == EventKind::Observed {
             event.extra.insert("payload".to_owned(), Value::Object(self.payload.0.clone()));
         }

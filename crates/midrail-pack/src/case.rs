@@ -529,6 +529,7 @@ const BESIDE_A_KIND: &[&str] = &[
     "history",
     "last_assistant",
     "available_tools",
+    "source",
 ];
 
 #[cfg(test)]

@@ -222,8 +222,9 @@ impl<'p> Merged<'p> {
             if self.is_same(other, &placed) {
                 return Ok(());
             }
-            match (self.is_above(other.member, placed.member), other.guard.locked) {
-                (true, true) if loosens(&placed.guard) => return Err(self.locked(other, &placed)),
+            let required = self.requiring(&placed);
+            match (self.is_above(other.member, placed.member), other.guard.locked || required.is_some()) {
+                (true, true) if loosens(&placed.guard) => return Err(self.locked(other, &placed, required)),
                 // What has no name of its own cannot be meant by the name that it was given.
                 (true, false) if is_unnamed(placed.guard.guard) => {}
                 (true, false) => replaced.push(at),
@@ -275,16 +276,24 @@ impl<'p> Merged<'p> {
         false
     }
 
-    fn locked(&self, other: &Placed<'_>, placed: &Placed<'_>) -> Issue {
-        let (layer, name) = self
-            .members
-            .get(other.member)
-            .map(|member| (member.layer.word(), member.pack.pack.as_str()))
-            .unwrap_or_default();
+    /// The pack above that requires the guardrail of this id, if one does. What it relies on is not taken out from under it.
+    fn requiring(&self, placed: &Placed<'_>) -> Option<&Member<'p>> {
+        let requires = |member: &Member<'_>| {
+            member.pack.risk_router.require.values().flat_map(|ids| ids.iter()).any(|id| *id == placed.id)
+        };
+        let above = self.members.iter().enumerate().filter(|(_, member)| requires(member));
+        above.filter(|(at, _)| self.is_above(*at, placed.member)).map(|(_, member)| member).next()
+    }
+
+    fn locked(&self, other: &Placed<'_>, placed: &Placed<'_>, required: Option<&Member<'_>>) -> Issue {
+        let holder = required.or_else(|| self.members.get(other.member));
+        let (layer, name) =
+            holder.map(|member| (member.layer.word(), member.pack.pack.as_str())).unwrap_or_default();
         let key = if placed.guard.guard.enabled == Some(false) { "enabled" } else { "mode" };
+        let how = if required.is_some() { "required" } else { "locked" };
         Issue::new(
             format!("{}/{key}", placed.guard.at),
-            format!("`{}` is locked by the {layer} pack `{name}`", placed.id),
+            format!("`{}` is {how} by the {layer} pack `{name}`", placed.id),
         )
         .help("a lower layer can add to it and tighten it, not switch it off; ask whoever keeps that pack")
     }

@@ -74,6 +74,7 @@ pub fn lint(documents: &[(Layer, Document)]) -> Vec<Lint> {
     settings::expressions(&mut linter);
     settings::failing_open(&mut linter);
     settings::without_effect(&mut linter);
+    settings::never_judged(&mut linter);
     people::roles(&mut linter);
     people::timeouts(&mut linter);
     people::thresholds(&mut linter);

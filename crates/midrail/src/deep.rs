@@ -2,6 +2,7 @@
 //! their own. What an answer means is the law's.
 
 mod asking;
+mod books;
 mod cache;
 mod client;
 mod command;
@@ -18,6 +19,7 @@ mod worker;
 mod tests;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -30,6 +32,8 @@ pub(crate) use ticket::{Ticket, Waited};
 pub(crate) struct Question {
     /// The session. Its answers are its own.
     pub(crate) run: String,
+    /// The revision of the policy that asks.
+    pub(crate) policy: Arc<str>,
     /// The event as JSON, with its secrets replaced.
     pub(crate) event: Value,
     /// The text that matters, with its secrets replaced.

@@ -243,6 +243,7 @@ impl EngineBuilder {
         let fingerprint_key = store.fingerprint_key()?;
         // Wherever the process goes, the root stays what it was.
         let root = self.root.map(|root| std::path::absolute(&root).unwrap_or(root));
+        let asking = Asking::new(store.clone(), self.clock.clone(), &fingerprint_key, self.is_last);
         Ok(Engine {
             policy: RwLock::new(InForce {
                 policy: Arc::new(self.policy),
@@ -256,7 +257,7 @@ impl EngineBuilder {
             scripts: Scripts::default(),
             script_output: self.script_output,
             is_last: self.is_last,
-            asking: Asking::new(self.clock.clone(), &fingerprint_key),
+            asking,
             root,
             project: self.project,
             own_places: self

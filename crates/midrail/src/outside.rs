@@ -71,6 +71,7 @@ impl Matter<'_> {
         let event = serde_json::to_value(self.event).map_err(|error| error.to_string())?;
         let question = Question {
             run: self.session.to_owned(),
+            policy: self.policy.revision().clone(),
             text: text(self.event),
             event,
             root: self.root.map(PathBuf::from),

@@ -144,6 +144,9 @@ impl WhatIf {
         let slices = self.sessions.entry(record.session.clone()).or_default();
         if !is_decided(record) {
             answer(slices, record);
+            if record.event.extra.get("what").and_then(Value::as_str) == Some("halt_lifted") {
+                slices.remove(HALTED);
+            }
             if let Some(Value::Object(variables)) = record.event.extra.get("set") {
                 slices.extend(variables.iter().map(|(name, value)| (variable_key(name), value.clone())));
             }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::{
-    Agent, Decision, Event, EventKind, HALTED, Snapshot, Task, ToolResult, Usage, state_prefix, variable_key,
+    Agent, Decision, Event, EventKind, HALTED, LATE, Snapshot, Task, ToolResult, Usage, state_prefix,
+    variable_key,
 };
 use midrail_detect::secrets::{self, Mask};
 use midrail_store::Commit;
@@ -200,7 +201,7 @@ impl SessionHandle {
 
     /// Puts a snapshot back. Guardrails are told by an event `restored`, which is recorded.
     ///
-    /// What people and the law decided is not undone: approvals stay used, a halted run stays halted, budgets stay
+    /// What people and the law decided is not undone: approvals stay used, a halted run stays halted and a held one held, budgets stay
     /// spent, and the session keeps its folder. Nor is what belongs to all sessions.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<Decision, EngineError> {
         if snapshot.session != self.id {
@@ -211,7 +212,8 @@ impl SessionHandle {
         }
         let stays = |key: &str| {
             let is_of = |kind: &&str| key.starts_with(*kind);
-            key == HALTED || key == ROOT || ["approval/", "denied/", "spent/", "stream/"].iter().any(is_of)
+            [HALTED, LATE, ROOT].contains(&key)
+                || ["approval/", "denied/", "late/", "spent/", "stream/"].iter().any(is_of)
         };
         let now = self.engine.store().load_prefix(&self.id, "")?;
         let kept = now.into_iter().filter(|(key, _)| stays(key));

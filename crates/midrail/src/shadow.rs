@@ -25,9 +25,9 @@ pub struct ShadowQuery {
 /// What guardrails in shadow mode would have done.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, schemars::JsonSchema)]
 pub struct ShadowReport {
-    /// Decisions that were looked at.
+    /// Decisions that were looked at. Of one guardrail alone: those that it was asked about.
     pub decisions: u64,
-    /// Those that would have been stricter, had everything been enforced.
+    /// Those that would have been stricter, had everything been enforced, or that one guardrail.
     pub stricter: u64,
     /// By guardrail, those that would have stopped most first.
     pub guardrails: Vec<Shadowed>,
@@ -86,6 +86,7 @@ pub fn shadow_report(
     progress: &mut dyn FnMut(u64),
 ) -> Result<ShadowReport, StoreError> {
     let mut report = ShadowReport::default();
+    let mut looked = 0;
     let mut found: BTreeMap<String, (Shadowed, std::collections::BTreeSet<String>)> = BTreeMap::new();
     let mut filter =
         Filter { since: query.since, until: query.until, newest_first: true, ..Filter::default() };
@@ -98,11 +99,22 @@ pub fn shadow_report(
             if record.event.kind.is_engines_own() {
                 continue;
             }
-            report.decisions += 1;
-            report.stricter += u64::from(record.decision.would.is_some());
+            looked += 1;
+            if query.guardrail.is_none() {
+                report.decisions += 1;
+                report.stricter += u64::from(record.decision.would.is_some());
+            }
+            let (mut is_counted, mut is_told) = (false, false);
             for said in record.decision.verdicts.iter().filter(|said| said.shadow && !said.skipped) {
                 if query.guardrail.as_ref().is_some_and(|wanted| **wanted != *said.guardrail) {
                     continue;
+                }
+                // Of one guardrail alone, only where it spoke, and only what it would have changed. It may speak twice,
+                // about this event and about an earlier one.
+                if query.guardrail.is_some() {
+                    report.decisions += u64::from(!std::mem::replace(&mut is_counted, true));
+                    let is_stricter = said.effect > Some(record.decision.effect);
+                    report.stricter += u64::from(is_stricter && !std::mem::replace(&mut is_told, true));
                 }
                 let (shadowed, sessions) = found.entry(said.guardrail.to_string()).or_default();
                 shadowed.asked += 1;
@@ -128,8 +140,8 @@ pub fn shadow_report(
                 }
             }
         }
-        progress(report.decisions);
-        if query.at_most.is_some_and(|most| report.decisions >= most) {
+        progress(looked);
+        if query.at_most.is_some_and(|most| looked >= most) {
             break;
         }
     }

@@ -6,9 +6,9 @@ mod pause;
 use std::path::{Component, Path};
 
 use jiff::{SignedDuration, Timestamp};
-use midrail_core::{SHARED, lock_key, quarantine_key, task_key};
+use midrail_core::{HALTED, SHARED, lock_key, quarantine_key, task_key};
 use midrail_guardrails::LockList;
-use midrail_store::{Commit, NewNotice};
+use midrail_store::{Commit, NewNotice, Slice};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -139,14 +139,7 @@ impl Engine {
         if by.name() == actor {
             return Err(refused(format!("`{actor}` cannot lift its own quarantine")));
         }
-        let policy = self.policy();
-        let authorities = policy.authorities();
-        let is_able =
-            |role: &String| authorities.supervisors.contains(role) || authorities.humans.contains(role);
-        if !by.roles().iter().any(is_able) {
-            let roles = by.roles().join(", ");
-            return Err(refused(format!("`{}` answers as {roles}, and cannot lift a quarantine", by.name())));
-        }
+        self.may_lift(by, "a quarantine")?;
         let reason = &*self.masked_text(reason)?;
         let act =
             Act::of("quarantine_lifted").with("actor", actor).with("by", by.name()).with("reason", reason);
@@ -157,6 +150,42 @@ impl Engine {
             body: json!({"actor": actor, "by": by.name()}),
         };
         self.change(act, &key, None, vec![notice])
+    }
+
+    /// Lets a run that was halted go on. That is for supervisors and people to say.
+    pub fn lift_halt(&self, session: &str, by: &Person, reason: &str) -> Result<(), EngineError> {
+        let slices = self.store().load(session, &[HALTED])?;
+        let Some(Slice { value: Some(_), version }) = slices.into_iter().next() else {
+            return Err(refused(format!("the run `{session}` is not halted")));
+        };
+        if by.name() == session {
+            return Err(refused(format!("`{session}` cannot lift its own halt")));
+        }
+        self.may_lift(by, "a halt")?;
+        let reason = &*self.masked_text(reason)?;
+        let act = Act::of("halt_lifted").in_session(session).with("by", by.name()).with("reason", reason);
+        let record = self.administered(act)?;
+        let mut commit = Commit { read: vec![(HALTED.to_owned(), version)], ..Commit::new(&record) };
+        commit.changes.remove(HALTED);
+        commit.notices.push(NewNotice {
+            to: "orchestrator".to_owned(),
+            kind: "halt".to_owned(),
+            message: format!("{} lets the run `{session}` go on: {reason}", by.name()),
+            body: json!({"session": session, "by": by.name()}),
+        });
+        self.commit(&commit)
+    }
+
+    fn may_lift(&self, by: &Person, what: &str) -> Result<(), EngineError> {
+        let policy = self.policy();
+        let authorities = policy.authorities();
+        let is_able =
+            |role: &String| authorities.supervisors.contains(role) || authorities.humans.contains(role);
+        if by.roles().iter().any(is_able) {
+            return Ok(());
+        }
+        let roles = by.roles().join(", ");
+        Err(refused(format!("`{}` answers as {roles}, and cannot lift {what}", by.name())))
     }
 
     /// Keeps an agent from further work.

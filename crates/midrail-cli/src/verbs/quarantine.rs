@@ -34,10 +34,14 @@ enum Verb {
         #[arg(long, value_name = "NAME")]
         by: Option<String>,
     },
-    /// Let an agent work again; it takes the key of a supervisor
+    /// Let an agent work again, or a halted run go on; it takes the key of a supervisor
     Lift {
         /// The agent, as `list` names it
-        actor: String,
+        #[arg(required_unless_present = "run", conflicts_with = "run")]
+        actor: Option<String>,
+        /// The session whose run was halted, in place of an agent
+        #[arg(long, value_name = "SESSION")]
+        run: Option<String>,
         /// Why
         #[arg(long, value_name = "TEXT")]
         reason: String,
@@ -55,12 +59,22 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
             engine.quarantine(actor, &by, reason_of(reason)?)?;
             tell("quarantined", actor, &by, output)?;
         }
-        Verb::Lift { actor, reason, signer } => {
+        Verb::Lift { actor, run, reason, signer } => {
             let engine = args.desk.to_look()?;
             let reason = reason_of(reason)?;
             let person = key::ask(signer, &engine)?;
-            engine.lift_quarantine(actor, &person, reason)?;
-            tell("lifted", actor, person.name(), output)?;
+            let who = match (run, actor) {
+                (Some(session), _) => {
+                    engine.lift_halt(session, &person, reason)?;
+                    session
+                }
+                (None, actor) => {
+                    let actor = actor.as_deref().unwrap_or_default();
+                    engine.lift_quarantine(actor, &person, reason)?;
+                    actor
+                }
+            };
+            tell("lifted", who, person.name(), output)?;
         }
     }
     Ok(Exit::Good)

@@ -55,13 +55,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     if output.is_json() {
         output.json(&report)?;
     } else {
-        print(&report, output)?;
+        print(&report, args.guardrail.as_deref(), output)?;
     }
     Ok(Exit::Good)
 }
 
-fn print(report: &ShadowReport, output: &mut Output) -> Result<(), Failure> {
+fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> Result<(), Failure> {
     let paint = output.paint();
+    if let (Some(id), true) = (only, report.guardrails.is_empty()) {
+        output.line(format!("`{}` never spoke in shadow mode", short(id, 40)))?;
+        return output.line("`midrail policy` lists the guardrails that there are, and their modes");
+    }
     if report.guardrails.is_empty() {
         output.line(format!(
             "no guardrail spoke in shadow mode in {}",
@@ -70,9 +74,10 @@ fn print(report: &ShadowReport, output: &mut Output) -> Result<(), Failure> {
         return output.line("put one there with `mode: shadow`, in a pack or beside a guardrail");
     }
     output.line(format!(
-        "{} of {} would have been stricter",
+        "{} of {} would have been stricter{}",
         paint.style(Style::Strong, report.stricter.to_string()),
         count(usize::try_from(report.decisions).unwrap_or(usize::MAX), "decision"),
+        only.map(|id| format!(" with `{}`", short(id, 40))).unwrap_or_default(),
     ))?;
     output.line("")?;
     let mut table =

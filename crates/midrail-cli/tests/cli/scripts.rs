@@ -73,5 +73,7 @@ fn the_shadow_report_shows_what_would_have_been_stopped() {
     assert_eq!(json["guardrails"][0]["stopped"], 2);
     assert_eq!(json["guardrails"][0]["examples"].as_array().unwrap().len(), 1);
     let none = world.run(&["shadow", "report", "--guardrail", "other"]).code(0);
-    none.says("no guardrail spoke in shadow mode");
+    none.says("`other` never spoke in shadow mode");
+    let one = world.run(&["shadow", "report", "--guardrail", "careful"]).code(0);
+    one.says("2 of 2 decisions would have been stricter with `careful`");
 }

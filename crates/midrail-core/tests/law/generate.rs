@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use midrail_core::{
     Agent, Bypass, CallUsage, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, Found, HALTED,
-    Handoff, Host, Lack, Mode, OnFault, Recovery, Redaction, Risk, Task, ToolCall, ToolResult, Usage,
-    Verdict,
+    Handoff, Host, Lack, Mode, OnFault, Recovery, Redaction, Risk, StrikeRule, Task, ToolCall, ToolResult,
+    Usage, Verdict,
 };
 use proptest::collection::vec;
 use proptest::option::{of, weighted};
@@ -22,6 +22,8 @@ use crate::world::{Backing, key_part, minute};
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) plans: Vec<Plan>,
+    /// What strikes lead to.
+    pub(crate) rules: Vec<StrikeRule>,
     pub(crate) backing: Backing,
     /// What people answered to guardrails, for whatever event comes first. `None`: it cannot be loaded.
     pub(crate) held: Vec<(String, Option<Value>)>,
@@ -67,13 +69,60 @@ pub(crate) fn cases(most: usize) -> BoxedStrategy<Case> {
         })
         .prop_flat_map(|plans| {
             let held = vec(weighted(0.4, answers()), plans.len());
-            (Just(plans), backings(), held)
+            (Just(plans), vec(strike_rules(), 0..3), backings(), held, late_answers())
         })
-        .prop_map(|(plans, backing, held)| {
+        .prop_map(|(plans, rules, mut backing, held, late)| {
+            backing.slices.extend(late);
             let ids = plans.iter().map(|plan| plan.id.clone());
             let held = ids.zip(held).filter_map(|(id, held)| Some((id, held?))).collect();
-            Case { plans, backing, held }
+            Case { plans, rules, backing, held }
         })
+        .boxed()
+}
+
+fn strike_rules() -> impl Strategy<Value = StrikeRule> {
+    let effect = select(&[Effect::Warn, Effect::Escalate, Effect::Escalate, Effect::Block, Effect::Halt][..]);
+    let of = weighted(0.3, words(&["g0", "g1"]));
+    (1_u64..4, of, effect, of_two(&["goodbye"]), select(&[60_u32, 1_800][..])).prop_map(
+        |(count, of, effect, user_message, approval_timeout_s)| StrikeRule {
+            count,
+            of,
+            effect,
+            user_message,
+            approver: "reviewer".to_owned(),
+            approval_timeout_s,
+        },
+    )
+}
+
+fn of_two(list: &'static [&'static str]) -> impl Strategy<Value = Option<String>> {
+    of(words(list))
+}
+
+/// Answers that came late, what holds the run because of earlier ones, and what people said to it.
+fn late_answers() -> BoxedStrategy<Vec<(String, Value)>> {
+    let who = || words(&["g0", "g1", "g/2", "gone"]);
+    let effect = words(&["allow", "warn", "retry", "escalate", "escalate", "block", "halt"]);
+    let answer = prop_oneof![
+        5 => (who(), effect, of_two(&["yes"]), of_two(&["ask bob"])).prop_map(|(who, effect, strikes, advice)| {
+            json!({"guardrail": who, "answer": {"effect": effect, "reason": "late", "strikes": strikes, "advice": advice}})
+        }),
+        1 => who().prop_map(|who| json!({"guardrail": who, "error": "it answered 500"})),
+    ];
+    let hold = (who(), words(&["act-1", "act-2"]), of_two(&["ask bob"])).prop_map(|(who, action, advice)| {
+        let mut row = json!({"guardrail": who, "action": action, "reason": "held"});
+        if let Some(advice) = advice {
+            row["advice"] = json!(advice);
+        }
+        row
+    });
+    let said = (who(), words(&["act-1", "act-2"]), answers()).prop_map(|(who, action, held)| {
+        (format!("approval/{}/{action}", key_part(&who)), held.unwrap_or_default())
+    });
+    let late = weighted(0.3, vec(answer, 0..3)).prop_map(|rows| Some(("late".to_owned(), json!(rows?))));
+    let held = weighted(0.3, vec(hold, 0..3)).prop_map(|rows| Some(("late/held".to_owned(), json!(rows?))));
+    (late, held, vec(said, 0..4))
+        .prop_map(|(late, held, said)| late.into_iter().chain(held).chain(said).collect())
         .boxed()
 }
 
@@ -236,7 +285,8 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
         1 => Just(Learns::Panics),
         1 => words(SHARED).prop_map(Learns::Copies),
     ];
-    let check = (deeds(), 0_usize..7, weighted(0.2, Just(())), many_kinds(), learns);
+    let is_late = prop_oneof![2 => Just(false), 1 => Just(true)];
+    let check = (deeds(), 0_usize..7, weighted(0.2, Just(())), many_kinds(), learns, is_late);
     (place, dress, risk, check)
         .prop_map(|(place, dress, (bypass, from_risk, effect_by_risk, always_on), check)| {
             let (priority, category, on, tools, governs, agents, tasks, when) = place;
@@ -253,7 +303,7 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
                 approval_timeout_s,
                 per_prompt,
             ) = dress;
-            let (does, above, consequences, watches, learns) = check;
+            let (does, above, consequences, watches, learns, is_late) = check;
             let strongest = Effect::LADDER.iter().position(|effect| *effect == does.strongest()).unwrap();
             // One whose effect follows from the risk can say a block.
             let strongest = if effect_by_risk { strongest.max(5) } else { strongest };
@@ -287,6 +337,7 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
                 has_consequences: consequences.is_some(),
                 watches,
                 learns,
+                is_late,
                 ..plan("", does)
             }
         })
@@ -458,7 +509,7 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
         asks,
         ..Host::default()
     });
-    let stream = (stream, weighted(0.3, host));
+    let stream = (stream, weighted(0.3, host), weighted(0.7, words(&["startup", "clear", "resume", "new"])));
     let time = (time, deadline, weighted(0.3, words(&["main", ""])), stream);
     (kinds(), weighted(0.9, tool), result, of(who), of(text), time, of(words(&["p-1", "p-2"])), of(usage))
         .prop_map(
@@ -468,7 +519,7 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
                 result,
                 who,
                 text,
-                (time, deadline, parent, ((stream, last), host)),
+                (time, deadline, parent, ((stream, last), host, source)),
                 prompt,
                 usage,
             )| {
@@ -489,6 +540,7 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
                     stream,
                     last,
                     host,
+                    source,
                     output: (kind == EventKind::BeforeStop).then(|| json!("done")),
                     error: (kind == EventKind::OnError)
                         .then(|| ErrorInfo { message: Some("disk full".to_owned()), ..ErrorInfo::default() }),

@@ -43,6 +43,8 @@ pub(crate) struct Plan {
     pub(crate) has_consequences: bool,
     pub(crate) watches: Vec<EventKind>,
     pub(crate) learns: Learns,
+    /// Answers on its behalf can come late.
+    pub(crate) is_late: bool,
 }
 
 /// What a check does.
@@ -127,7 +129,16 @@ pub(crate) fn plan(id: &str, does: Does) -> Plan {
         has_consequences: false,
         watches: Vec::new(),
         learns: Learns::Nothing,
+        is_late: false,
     }
+}
+
+/// What is made of an answer that came late: what it says itself.
+pub(crate) fn of_answer(answer: &Value) -> Verdict {
+    let effect = answer["effect"].as_str().and_then(|word| word.parse().ok()).unwrap_or(Effect::Allow);
+    let text = |name: &str| answer[name].as_str().map(str::to_owned);
+    let effects = text("strikes").map(|_| vec!["increment_strike".to_owned()]).unwrap_or_default();
+    Verdict { advice: text("advice"), effects, ..Verdict::new(effect, text("reason").unwrap_or_default()) }
 }
 
 /// A guardrail that always says the same.
@@ -281,6 +292,14 @@ impl Guardrail for Scripted {
 
     fn may_retry(&self) -> bool {
         self.plan.does.may_retry()
+    }
+
+    fn may_be_late(&self) -> bool {
+        self.plan.is_late
+    }
+
+    fn late(&self, _: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+        Ok(of_answer(answer))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use midrail_core::{
     Aside, AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, Meter, Mode, PolicyDenied, Record,
-    Session, Unmetered, decide, evaluate,
+    Session, Unmetered, decide, evaluate, late_action,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -41,7 +41,15 @@ fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
         format!("shared/spent/{task}"),
         "began".to_owned(),
         "strikes".to_owned(),
+        "late/held".to_owned(),
+        "late".to_owned(),
     ]);
+    let rows = |key: &str| backing.slices.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let approval = |row: &Value, action: &str| {
+        format!("approval/{}/{action}", key_part(row["guardrail"].as_str().unwrap()))
+    };
+    keys.extend(rows("late/held").iter().map(|row| approval(row, row["action"].as_str().unwrap())));
+    keys.extend(rows("late").iter().map(|row| approval(row, &late_action("s-1", row))));
     keys.extend(backing.slices.keys().cloned());
     for Plan { id: whole_id, does, when, learns, .. } in &case.plans {
         let id = key_part(whole_id);
@@ -264,6 +272,8 @@ proptest! {
         let changes: BTreeMap<_, _> = with
             .changes.0.iter()
             .filter(|(key, _)| !key.starts_with("shadow/") && !is_own(key))
+            // What came late is heard where anyone asks at all.
+            .filter(|(key, _)| *key != "late" || enforced.iter().any(|plan| plan.is_late))
             .collect();
         prop_assert_eq!(changes, without.changes.0.iter().collect::<BTreeMap<_, _>>());
     }

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{
     ApprovalKind, ApprovalRequest, Bypass, Category, Effect, Event, EventKind, Fact, FactKey, Lack, Mode,
-    OnFault, Recovery, Redaction, Retry, Risk, Verdict,
+    OnFault, Recovery, Redaction, Retry, Risk, StrikeRule, Verdict, late_action,
 };
 use serde_json::{Value, json};
 
-use crate::plan::{Does, Learns, Plan, SCRIPTED, When};
+use crate::plan::{Does, Learns, Plan, SCRIPTED, When, of_answer, plan};
 use crate::world::{Backing, key_part};
 
 type Changes = BTreeMap<String, Option<Value>>;
@@ -44,11 +44,11 @@ pub(crate) struct Outcome {
     pub(crate) recovery: Option<Recovery>,
     pub(crate) rollback_requested: bool,
     /// What each guardrail said, by its id, whether or not it had to be heard.
-    pub(crate) said: BTreeMap<String, Said>,
+    pub(crate) said: BTreeMap<String, Vec<Said>>,
 }
 
 /// What is recorded of one guardrail.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Said {
     pub(crate) effect: Effect,
     pub(crate) reason: String,
@@ -93,7 +93,7 @@ impl Voice {
     }
 }
 
-pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcome {
+pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, event: &Event) -> Outcome {
     // Under a pause everyone speaks in shadow mode, but for those that nobody switches off.
     let paused_by = paused(backing, event);
     let in_pause = |plan: &Plan| match paused_by.is_some() && !plan.always_on {
@@ -105,20 +105,30 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
 
     // Everyone is heard. The law itself speaks first, where the run was halted.
     let mut voices: Vec<Voice> = Vec::new();
-    let begins_anew =
-        event.kind == EventKind::SessionStart && matches!(slice(backing, "halted"), Ok(Some(_)));
+    // A session that goes on is the same run, and one of which the host does not tell may be.
+    let is_sub_agent = event.parent.as_ref().is_some_and(|parent| !parent.is_empty());
+    let is_new_run = event.kind == EventKind::SessionStart
+        && !is_sub_agent
+        && matches!(event.source.as_deref(), Some("startup" | "clear" | "new"));
+    let begins_anew = is_new_run && matches!(slice(backing, "halted"), Ok(Some(_)));
     if !begins_anew {
         voices.extend(voice_of_the_law(backing));
     }
     voices.extend(stream_is_over(backing, event));
     voices.extend(quarantined(backing, event));
     voices.extend(not_at_work(backing, event));
+    let mut held = still_held(&chain, backing, event, &mut voices);
+    hear_late(&chain, backing, event, &mut voices, &mut held);
     for plan in &chain {
         let is_asked = plan.on.contains(&event.kind) && governs(plan, event) && tool_fits(&plan.tools, event);
         if is_asked && let Some(said) = heard(plan, backing, event) {
             voices.push(considered(plan, said, backing, event));
         }
     }
+
+    // What strikes lead to is said last.
+    let after = struck(backing, &voices);
+    voices.extend(after.as_ref().and_then(|after| struck_out(rules, after, backing, event)));
 
     // The highest enforced step wins; the first at it has decided.
     let enforced: Vec<&Voice> = voices.iter().filter(|voice| !voice.is_shadow).collect();
@@ -166,7 +176,7 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
                 is_shadow: voice.is_shadow,
                 error: voice.error.clone(),
             };
-            outcome.said.insert(voice.id.clone(), said);
+            outcome.said.entry(voice.id.clone()).or_default().push(said);
         }
     }
     outcome.approval =
@@ -224,7 +234,13 @@ pub(crate) fn decide(plans: &[Plan], backing: &Backing, event: &Event) -> Outcom
         let quarantine = json!({"reason": voice.verdict.reason, "since": since});
         outcome.changes.insert(format!("shared/quarantine/{}", actor(backing, event)), Some(quarantine));
     }
-    outcome.changes.extend(struck(backing, &enforced));
+    outcome.changes.extend(after.map(|after| ("strikes".to_owned(), Some(after))));
+    if asks_late(&chain, event) {
+        outcome.changes.extend(kept_holds(held, backing, &outcome, asks_there));
+    }
+    if asks_late(&chain, event) && matches!(slice(backing, "late"), Ok(Some(Value::Array(_)))) {
+        outcome.changes.insert("late".to_owned(), None);
+    }
     outcome.changes.extend(spent(backing, event));
     outcome.changes.extend(began(backing, event));
 
@@ -495,16 +511,192 @@ fn spent_key(task: &str) -> String {
     if task.is_empty() { "spent/".to_owned() } else { format!("shared/spent/{task}") }
 }
 
-/// Every verdict that asks for a strike adds one to its guardrail's.
-fn struck(backing: &Backing, enforced: &[&Voice]) -> Changes {
-    let asks = |voice: &&&Voice| voice.verdict.effects.iter().any(|effect| effect == "increment_strike");
+/// Every verdict that asks for a strike adds one to its guardrail's. `None`: nobody struck.
+fn struck(backing: &Backing, voices: &[Voice]) -> Option<Value> {
+    let asks = |voice: &&Voice| voice.verdict.effects.iter().any(|effect| effect == "increment_strike");
     let mut strikes = slice(backing, "strikes").unwrap().cloned().unwrap_or(json!({}));
     let mut is_any = false;
-    for voice in enforced.iter().filter(asks) {
+    for voice in voices.iter().filter(|voice| !voice.is_shadow).filter(asks) {
         strikes[&voice.id] = json!(strikes[&voice.id].as_u64().unwrap_or(0) + 1);
         is_any = true;
     }
-    if is_any { Changes::from([("strikes".to_owned(), Some(strikes))]) } else { Changes::new() }
+    is_any.then_some(strikes)
+}
+
+/// What so many strikes lead to: the strongest that the policy says, and of equals the first. A strike below its number
+/// leads to nothing, and so does the strike of another.
+fn struck_out(rules: &[StrikeRule], after: &Value, backing: &Backing, event: &Event) -> Option<Voice> {
+    let before = slice(backing, "strikes").unwrap().cloned().unwrap_or(json!({}));
+    let mut strongest: Option<(&StrikeRule, u64)> = None;
+    for rule in rules {
+        let count = |all: &Value| match &rule.of {
+            Some(id) => all[id].as_u64().unwrap_or(0),
+            None => all.as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum(),
+        };
+        let is_reached = count(after) >= rule.count && count(after) > count(&before);
+        if is_reached && strongest.is_none_or(|(other, _)| rule.effect > other.effect) {
+            strongest = Some((rule, count(after)));
+        }
+    }
+    let (rule, count) = strongest?;
+    let of = rule.of.as_ref().map_or(String::new(), |id| format!(" of `{id}`"));
+    let reason = format!("this is strike {count}{of} in this session, and {} are the limit", rule.count);
+    let verdict = Verdict { user_message: rule.user_message.clone(), ..Verdict::new(rule.effect, reason) };
+    let mut voice = Voice::new("strikes", false, verdict.clone());
+    if rule.effect == Effect::Escalate {
+        let asks =
+            Plan { approval_timeout_s: rule.approval_timeout_s, ..plan("strikes", Does::Says(verdict)) };
+        let (action, _) = backing.names("strikes", event, None);
+        ask_a_person(&asks, &mut voice, &action, backing, event);
+    }
+    if event.kind == EventKind::AfterHandoff {
+        voice.verdict.effect = voice.verdict.effect.min(Effect::Warn);
+    }
+    Some(voice)
+}
+
+/// What holds a run until a person has answered, and what becomes of it with this event.
+struct Hold {
+    guardrail: String,
+    action: String,
+    reason: String,
+    advice: Option<String>,
+    fate: Fate,
+}
+
+#[derive(PartialEq)]
+enum Fate {
+    Stays,
+    /// A person let it go: it ends with an event that goes on.
+    Lifted,
+    /// A person is asked with this event.
+    Asked,
+}
+
+/// Whether answers that come late are heard with an event at all.
+fn asks_late(chain: &[&Plan], event: &Event) -> bool {
+    let is_made =
+        matches!(event.kind, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered);
+    chain.iter().any(|plan| plan.is_late) && !is_made
+}
+
+fn text_of(value: &Value, name: &str) -> String {
+    value[name].as_str().unwrap_or("").to_owned()
+}
+
+/// What held the run before holds it still. A run that waits may end, begin and tell of errors.
+fn still_held(chain: &[&Plan], backing: &Backing, event: &Event, voices: &mut Vec<Voice>) -> Vec<Hold> {
+    let mut holds = Vec::new();
+    if !asks_late(chain, event) {
+        return holds;
+    }
+    let Some(Value::Array(rows)) = slice(backing, "late/held").unwrap() else { return holds };
+    for row in rows {
+        let (guardrail, action, reason) =
+            (text_of(row, "guardrail"), text_of(row, "action"), text_of(row, "reason"));
+        let advice = row["advice"].as_str().map(str::to_owned);
+        let mut fate = Fate::Stays;
+        // Of one that is gone nobody is asked, and nothing is forgotten.
+        let Some(plan) = chain.iter().find(|plan| plan.id == guardrail && plan.is_late) else {
+            holds.push(Hold { guardrail, action, reason, advice, fate });
+            continue;
+        };
+        let key = format!("approval/{}/{action}", key_part(&guardrail));
+        let is_asked = matches!(slice(backing, &key), Ok(Some(held)) if text_of(held, "state") != "approved");
+        let can_wait = !matches!(
+            event.kind,
+            EventKind::BeforeModel
+                | EventKind::ModelChunk
+                | EventKind::AfterModel
+                | EventKind::BeforeTool
+                | EventKind::AfterTool
+                | EventKind::BeforeHandoff
+        );
+        if plan.mode != Mode::Shadow && !(can_wait && is_asked) {
+            let verdict =
+                Verdict { advice: advice.clone(), ..Verdict::new(Effect::Escalate, reason.clone()) };
+            let mut voice = Voice::new(&guardrail, false, verdict);
+            ask_a_person(plan, &mut voice, &action, backing, event);
+            fate = match voice.verdict.effect {
+                Effect::Allow => Fate::Lifted,
+                Effect::Escalate => Fate::Asked,
+                _ => Fate::Stays,
+            };
+            if event.kind == EventKind::AfterHandoff {
+                voice.verdict.effect = voice.verdict.effect.min(Effect::Warn);
+            }
+            voices.push(voice);
+        }
+        holds.push(Hold { guardrail, action, reason, advice, fate });
+    }
+    holds
+}
+
+/// Answers that came too late for their own event. One that asks for a person holds the run from now on.
+fn hear_late(
+    chain: &[&Plan],
+    backing: &Backing,
+    event: &Event,
+    voices: &mut Vec<Voice>,
+    holds: &mut Vec<Hold>,
+) {
+    let Ok(Some(Value::Array(answers))) = slice(backing, "late") else { return };
+    for late in answers.iter().filter(|_| asks_late(chain, event)) {
+        let guardrail = text_of(late, "guardrail");
+        let Some(plan) = chain.iter().find(|plan| plan.id == guardrail && plan.is_late) else { continue };
+        let said = match late["answer"].is_null() {
+            false => {
+                let mut verdict = dressed(plan, of_answer(&late["answer"]), event);
+                if verdict.effect != Effect::Allow {
+                    verdict.reason += " (found about an earlier event of this run)";
+                }
+                Heard { verdict, fault: None }
+            }
+            true => {
+                let why = text_of(late, "error");
+                let verdict = Verdict::new(step(plan.on_error), format!("`{guardrail}` failed: {why}"));
+                Heard { verdict, fault: Some(why) }
+            }
+        };
+        let heard = Plan { when: When::Always, ..(*plan).clone() };
+        let action = late_action(&backing.session, late);
+        let (voice, asked) = considered_for(&heard, said, Some(&action), backing, event);
+        let known = holds.iter().any(|hold| hold.guardrail == guardrail && hold.action == action);
+        if let (Some((verdict, effect)), false) = (asked, known || holds.len() >= 64)
+            && effect != Effect::Allow
+        {
+            let fate = if effect == Effect::Escalate { Fate::Asked } else { Fate::Stays };
+            holds.push(Hold { guardrail, action, reason: verdict.reason, advice: verdict.advice, fate });
+        }
+        voices.push(voice);
+    }
+}
+
+/// What holds the run after this event. The user of a host that asks is the person, and has been asked once what is shown.
+fn kept_holds(holds: Vec<Hold>, backing: &Backing, outcome: &Outcome, asks_there: bool) -> Changes {
+    let mut rows = Vec::new();
+    for hold in holds {
+        let is_shown =
+            outcome.by.as_deref() == Some(hold.guardrail.as_str()) && outcome.reason == hold.reason;
+        let is_over = match hold.fate {
+            Fate::Stays => false,
+            Fate::Lifted => outcome.effect <= Effect::Redact,
+            Fate::Asked => asks_there && is_shown,
+        };
+        if !is_over {
+            let mut row = json!({"guardrail": hold.guardrail, "action": hold.action, "reason": hold.reason});
+            if let Some(advice) = hold.advice {
+                row["advice"] = json!(advice);
+            }
+            rows.push(row);
+        }
+    }
+    match slice(backing, "late/held").unwrap() {
+        Some(before) if *before == json!(rows) => Changes::new(),
+        None if rows.is_empty() => Changes::new(),
+        Some(_) if rows.is_empty() => Changes::from([("late/held".to_owned(), None)]),
+        _ => Changes::from([("late/held".to_owned(), Some(json!(rows)))]),
+    }
 }
 
 /// When the run began is kept once somebody sets it a deadline.
@@ -595,7 +787,11 @@ fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
             None => return lacking(&format!("`answer:{name}` was not looked up")),
         },
     };
-    let mut said = said.clone();
+    Some(Heard { verdict: dressed(plan, said.clone(), event), fault: None })
+}
+
+/// A verdict with what is said around it in the policy.
+fn dressed(plan: &Plan, mut said: Verdict, event: &Event) -> Verdict {
     let risk = event.task.as_ref().and_then(|task| task.risk);
     if let (Some(risk), true) = (risk, plan.effect_by_risk && said.effect != Effect::Allow) {
         said.effect = match risk {
@@ -609,11 +805,23 @@ fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
         said.reason = plan.reason.clone().unwrap_or(said.reason);
         said.advice = plan.advice.clone().or(said.advice);
     }
-    Some(Heard { verdict: said, fault: None })
+    said
 }
 
 /// What the law makes of a verdict: repeated warnings, used-up tries, a person's answer, a hand-off that is done.
 fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voice {
+    considered_for(plan, said, None, backing, event).0
+}
+
+/// The same, where a person is asked about something else than the event. Told is with what a person was asked, and what
+/// came of it.
+fn considered_for(
+    plan: &Plan,
+    said: Heard,
+    late: Option<&str>,
+    backing: &Backing,
+    event: &Event,
+) -> (Voice, Option<(Verdict, Effect)>) {
     let id = key_part(&plan.id);
     let is_shadow = plan.mode == Mode::Shadow;
     let shadow = if is_shadow { "shadow/" } else { "" };
@@ -695,15 +903,23 @@ fn considered(plan: &Plan, said: Heard, backing: &Backing, event: &Event) -> Voi
         |error: &String| error.ends_with("was not loaded") || error.ends_with("was not looked up");
     let is_too_early = voice.error.as_ref().is_some_and(|error| condition_lacks || is_unfetched(error));
     let liftable = voice.verdict.effect == Effect::Block && plan.bypass != Bypass::Never && !is_too_early;
+    let mut asked = None;
     if (voice.verdict.effect == Effect::Escalate || liftable) && !is_shadow {
-        ask_a_person(plan, &mut voice, backing, event);
+        let before = voice.verdict.clone();
+        // A block is of the event that it stops, whatever it was found about.
+        let late = late.filter(|_| before.effect == Effect::Escalate);
+        // Who lets an agent stop lets it stop with what was found. Elsewhere an answer is about the event.
+        let found = voice.verdict.found.clone().filter(|_| event.kind == EventKind::BeforeStop);
+        let action = late.map_or_else(|| backing.names(&plan.id, event, found).0, str::to_owned);
+        ask_a_person(plan, &mut voice, &action, backing, event);
+        asked = (before.effect == Effect::Escalate).then_some((before, voice.verdict.effect));
     }
 
     // A hand-off that is done cannot be stopped.
     if event.kind == EventKind::AfterHandoff {
         voice.verdict.effect = voice.verdict.effect.min(Effect::Warn);
     }
-    voice
+    (voice, asked)
 }
 
 /// What the law keeps of a guardrail; null where there is nothing. What cannot be had is taken for nothing, unless
@@ -740,10 +956,7 @@ fn count_a_try(plan: &Plan, voice: &mut Voice, key: String, so_far: u64, event: 
     voice.retry = Some(Retry { message, attempt, max_attempts: plan.max_attempts });
 }
 
-fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event) {
-    // Who lets an agent stop lets it stop with what was found. Elsewhere an answer is about the event.
-    let found = voice.verdict.found.clone().filter(|_| event.kind == EventKind::BeforeStop);
-    let (action, new_id) = backing.names(&plan.id, event, found);
+fn ask_a_person(plan: &Plan, voice: &mut Voice, action: &str, backing: &Backing, event: &Event) {
     let key = format!("approval/{}/{action}", key_part(&plan.id));
     let reason = voice.verdict.reason.clone();
     let request = |id: String, expires| ApprovalRequest {
@@ -752,7 +965,7 @@ fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event
         approver: "reviewer".to_owned(),
         expires,
         guardrail: plan.id.as_str().into(),
-        action: action.clone(),
+        action: action.to_owned(),
     };
     let Some(held) = kept(plan, voice, backing, &key) else { return };
     let is_block = voice.verdict.effect == Effect::Block;
@@ -761,6 +974,7 @@ fn ask_a_person(plan: &Plan, voice: &mut Voice, backing: &Backing, event: &Event
         return;
     }
     if held.is_null() {
+        let new_id = backing.new_id(&plan.id, action, event);
         let timeout = jiff::SignedDuration::from_secs(i64::from(plan.approval_timeout_s));
         let expires = event.time.map(|time| time.checked_add(timeout).unwrap());
         let text = expires.map(|time: jiff::Timestamp| time.to_string());

@@ -157,7 +157,7 @@ fn a_halted_run_answers_halt_to_every_later_event() {
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("a")));
     assert_eq!(decision.user_message.as_deref(), Some("call ada"));
     assert_eq!(run.backing.slices[HALTED]["by"], json!("a"));
-    for kind in EventKind::ALL.iter().filter(|kind| **kind != EventKind::SessionStart) {
+    for kind in EventKind::ALL {
         let decision = run.feed(&Event::new(*kind));
         assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("midrail")), "{kind}");
         assert_eq!(decision.reason, "this run was halted by `a`: enough");
@@ -171,8 +171,20 @@ fn a_session_that_begins_anew_is_a_new_run() {
     let halts = Plan { on: vec![EventKind::BeforeTool], ..says("a", Effect::Halt) };
     let mut run = Run::new(&[halts]);
     run.feed(&write("a.rs"));
-    assert_eq!(run.feed(&Event::new(EventKind::SessionStart)).effect, Effect::Allow);
-    assert_eq!(run.feed(&Event::new(EventKind::BeforeModel)).effect, Effect::Allow);
+    let start = |source: Option<&str>| Event {
+        source: source.map(str::to_owned),
+        ..Event::new(EventKind::SessionStart)
+    };
+    for goes_on in [None, Some("resume"), Some("compact"), Some("Startup"), Some("")] {
+        assert_eq!(run.feed(&start(goes_on)).effect, Effect::Halt, "{goes_on:?}");
+    }
+    let other = Event { source: Some("startup".to_owned()), ..Event::new(EventKind::BeforeModel) };
+    assert_eq!(run.feed(&other).effect, Effect::Halt, "nothing but a beginning begins");
+    for begins in ["startup", "clear", "new"] {
+        run.feed(&write("a.rs"));
+        assert_eq!(run.feed(&start(Some(begins))).effect, Effect::Allow, "{begins}");
+        assert_eq!(run.feed(&Event::new(EventKind::BeforeModel)).effect, Effect::Allow);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use midrail_core::{
 use serde_json::{Value, json};
 
 use crate::plan::{Does, Plan, plan, policy};
-use crate::world::{Backing, Run, write};
+use crate::world::{Backing, Run, minute, write};
 
 fn strikes(id: &str, effect: Effect) -> Plan {
     let verdict = Verdict { effects: vec!["increment_strike".into()], ..Verdict::new(effect, "a try") };
@@ -16,7 +16,14 @@ fn strikes(id: &str, effect: Effect) -> Plan {
 }
 
 fn rule(count: u64, effect: Effect) -> StrikeRule {
-    StrikeRule { count, of: None, effect, user_message: Some("This run ends here.".into()) }
+    StrikeRule {
+        count,
+        of: None,
+        effect,
+        user_message: Some("This run ends here.".into()),
+        approver: "reviewer".into(),
+        approval_timeout_s: 1_800,
+    }
 }
 
 fn under(plans: &[Plan], rules: Vec<StrikeRule>) -> Run {
@@ -46,6 +53,37 @@ fn strikes_of_one_guardrail_can_count_alone() {
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
     let decision = run.feed(&write("a.rs"));
     assert_eq!(decision.reason, "this is strike 2 of `b` in this session, and 2 are the limit");
+}
+
+#[test]
+fn strikes_that_ask_a_person_are_answered_for_the_exact_action_and_once() {
+    let ask = StrikeRule { approver: "security".into(), approval_timeout_s: 60, ..rule(2, Effect::Escalate) };
+    let mut run = under(&[strikes("a", Effect::Warn)], vec![ask]);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
+    let decision = run.feed(&write("a.rs"));
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Escalate, Some("strikes")));
+    let request = decision.approval.unwrap();
+    assert_eq!((request.approver.as_str(), request.expires), ("security", Some(minute(1))));
+    assert_eq!(run.feed(&write("b.rs")).effect, Effect::Escalate, "another action, another question");
+    run.backing.answer("approved");
+    assert!(run.feed(&write("a.rs")).effect.goes_on());
+    assert_eq!(run.backing.slices["strikes"], json!({"a": 4}), "an answer undoes no strike");
+    // An answer is used up, and the next strike asks anew. One that nobody gives is a block.
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
+    run.backing.answer("denied");
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
+    assert_eq!(run.feed(&write("c.rs")).effect, Effect::Escalate);
+    let later = midrail_core::Event { time: Some(minute(2)), ..write("c.rs") };
+    let decision = run.feed(&later);
+    assert_eq!(decision.effect, Effect::Block);
+    assert!(decision.reason.contains("timed out with no answer"), "{}", decision.reason);
+}
+
+#[test]
+fn of_equal_rules_the_first_says_who_is_asked() {
+    let by = |approver: &str| StrikeRule { approver: approver.into(), ..rule(1, Effect::Escalate) };
+    let mut run = under(&[strikes("a", Effect::Warn)], vec![by("security"), by("intern")]);
+    assert_eq!(run.feed(&write("a.rs")).approval.unwrap().approver, "security");
 }
 
 #[test]
@@ -79,7 +117,14 @@ impl Guardrail for Late {
     }
 
     fn late(&self, _: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
-        Ok(if answer == &json!("bad") { Verdict::new(Effect::Halt, "bad") } else { Verdict::allow() })
+        Ok(match answer.as_str() {
+            Some("bad") => Verdict::new(Effect::Halt, "bad"),
+            Some("odd") => {
+                let effects = vec!["increment_strike".to_owned()];
+                Verdict { effects, ..Verdict::new(Effect::Escalate, "odd") }
+            }
+            _ => Verdict::allow(),
+        })
     }
 }
 
@@ -116,4 +161,70 @@ fn a_question_that_failed_late_takes_the_fail_mode() {
         (decision.effect, decision.reason.as_str()),
         (Effect::Block, "`deep` failed: it answered 500")
     );
+}
+
+fn odd() -> Run {
+    late(Some(json!([{"guardrail": "deep", "answer": "odd"}])))
+}
+
+fn event(kind: EventKind) -> midrail_core::Event {
+    midrail_core::Event { time: Some(minute(0)), ..midrail_core::Event::new(kind) }
+}
+
+#[test]
+fn a_late_question_to_a_person_holds_the_run_until_it_is_answered() {
+    let mut run = odd();
+    let first = run.feed(&write("a.rs"));
+    assert_eq!((first.effect, first.by.as_deref()), (Effect::Escalate, Some("deep")));
+    let request = first.approval.unwrap();
+    // Whatever comes next waits for the same answer, and nothing is counted twice.
+    for event in [write("a.rs"), write("b.rs"), event(EventKind::BeforeModel), event(EventKind::AfterTool)] {
+        let decision = run.feed(&event);
+        assert_eq!((decision.effect, decision.approval.as_ref()), (Effect::Escalate, Some(&request)));
+        assert_eq!(decision.reason, "odd (found about an earlier event of this run)");
+        assert_eq!(run.backing.slices["strikes"], json!({"deep": 1}));
+    }
+    // A run that waits may end.
+    for kind in [EventKind::BeforeStop, EventKind::OnError, EventKind::SessionEnd, EventKind::AfterHandoff] {
+        assert_eq!(run.feed(&event(kind)).effect, Effect::Allow, "{kind}");
+    }
+    run.backing.answer("approved");
+    assert_eq!(run.feed(&write("c.rs")).effect, Effect::Allow);
+    assert_eq!((run.backing.slices.get("late/held"), run.backing.approvals().len()), (None, 0));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+}
+
+#[test]
+fn a_late_question_that_is_denied_or_not_answered_is_a_block() {
+    let mut run = odd();
+    run.feed(&write("a.rs"));
+    run.backing.answer("denied");
+    for path in ["a.rs", "b.rs", "b.rs"] {
+        assert_eq!(run.feed(&write(path)).effect, Effect::Block);
+    }
+    let mut run = odd();
+    run.feed(&write("a.rs"));
+    let later = midrail_core::Event { time: Some(minute(30)), ..write("b.rs") };
+    assert_eq!(run.feed(&later).effect, Effect::Block);
+    assert_eq!(run.feed(&later).effect, Effect::Escalate, "the next try asks anew");
+}
+
+#[test]
+fn a_late_question_is_not_lost_where_something_else_stops_the_event() {
+    let mut run = odd();
+    let slices = &mut run.backing.slices;
+    slices.insert("shared/quarantine/session:s-1".to_owned(), json!({"reason": "it failed"}));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
+    run.backing.slices.remove("shared/quarantine/session:s-1");
+    assert_eq!(run.feed(&write("b.rs")).effect, Effect::Escalate);
+}
+
+#[test]
+fn the_user_of_a_host_that_asks_is_asked_once() {
+    let host = midrail_core::Host { asks: true, ..Default::default() };
+    let asks = |path: &str| midrail_core::Event { host: Some(host.clone()), ..write(path) };
+    let mut run = odd();
+    let decision = run.feed(&asks("a.rs"));
+    assert_eq!((decision.effect, decision.approval), (Effect::Escalate, None));
+    assert_eq!(run.feed(&asks("b.rs")).effect, Effect::Allow);
 }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::{
-    Changes, Decision, Effect, Event, Fact, FactKey, Facts, Found, Needs, Policy, Session, Unmetered,
-    Verdict, evaluate, standing_keys,
+    Changes, Decision, Effect, Evaluation, Event, EventKind, Fact, FactKey, Facts, Found, HELD, Needs,
+    Policy, Session, Unmetered, Verdict, evaluate, standing_keys,
 };
 use serde_json::{Value, json};
 
-use crate::plan::{Does, Plan, plan, policy};
+use crate::plan::{Does, Plan, plan, policy, says};
 
 /// What could be known of one session and of the outside.
 #[derive(Debug, Clone, Default)]
@@ -109,6 +109,26 @@ impl Backing {
         (key[prefix.len()..].to_owned(), decision.requests[0].id.clone())
     }
 
+    /// The name of a new request of a guardrail about an action, asked of the law itself.
+    pub(crate) fn new_id(&self, guardrail: &str, action: &str, event: &Event) -> String {
+        let policy = policy(&[Plan { is_late: true, ..says(guardrail, Effect::Allow) }]);
+        // The kind is no part of a name, and of some kinds nobody is asked.
+        let event = &Event { host: None, kind: EventKind::BeforeTool, ..event.clone() };
+        let mut session = Session::new(self.session.as_str());
+        let row = json!({"guardrail": guardrail, "action": action, "reason": "why"});
+        session.load(HELD, Some(json!([row])));
+        for rounds in 0.. {
+            assert!(rounds < 10, "nobody is asked");
+            let Evaluation { needs, decision, .. } =
+                evaluate(&policy, &session, &self.facts(), event, &Unmetered);
+            if needs.slices.is_empty() {
+                return decision.requests[0].id.clone();
+            }
+            needs.slices.into_iter().for_each(|key| session.load(key, None));
+        }
+        String::new()
+    }
+
     pub(crate) fn apply(&mut self, changes: &Changes) {
         for (key, value) in &changes.0 {
             match value {
@@ -169,7 +189,9 @@ pub(crate) fn write(path: &str) -> Event {
 
 /// An id as a part of a key: without the separators of keys, and apart from the law's own words.
 pub(crate) fn key_part(id: &str) -> String {
-    if ["approval", "halted", "retry", "shadow", "shared", "spent", "stream", "var", "warn"].contains(&id) {
+    if ["approval", "halted", "retry", "shadow", "shared", "spent", "stream", "strikes", "var", "warn"]
+        .contains(&id)
+    {
         return format!("%{id}");
     }
     id.chars()

@@ -294,11 +294,13 @@ impl Proxy {
             }
             Some(Asked::Begin { cwd, session }) => {
                 let is_begun = message.result().is_some();
+                // One that the editor names was there before.
+                let source = if session.is_some() { "resume" } else { "new" };
                 let id = result("sessionId").and_then(Value::as_str).map(str::to_owned).or(session);
                 if let Some(id) = id {
                     self.finish_text(&id, out);
                     if is_begun {
-                        self.session_begun(&id, cwd, "session/new");
+                        self.session_begun(&id, cwd, source);
                     }
                     self.session(&id).is_loading = false;
                 }

@@ -126,7 +126,7 @@ impl Proxy {
     }
 
     /// A session has begun, in a folder.
-    pub(super) fn session_begun(&mut self, id: &str, cwd: Option<String>, moment: &str) {
+    pub(super) fn session_begun(&mut self, id: &str, cwd: Option<String>, source: &str) {
         let session = self.session(id);
         if cwd.is_some() {
             session.cwd = cwd;
@@ -136,7 +136,8 @@ impl Proxy {
             return;
         }
         let can = Can { notes: true, ..Can::NOTHING };
-        let decision = (self.decide)(self.event(id, EventKind::SessionStart, moment, can));
+        let begins = self.event(id, EventKind::SessionStart, "session/new", can);
+        let decision = (self.decide)(Event { source: Some(source.to_owned()), ..begins });
         if let Some(notes) = words::notes(&decision) {
             self.session(id).tell(notes);
         }

@@ -435,6 +435,8 @@ fn what_was_before_a_session_was_loaded_is_not_judged_again() {
     assert_eq!((out.to_editor.len(), out.to_agent.len()), (1, 0));
     talk.agent(json!({"id": 1, "result": {}}));
     assert_eq!(talk.kinds(), [EventKind::SessionStart]);
+    // It goes on, so what halted it before halts it still.
+    assert_eq!(talk.last().source.as_deref(), Some("resume"));
 }
 
 #[test]

@@ -53,6 +53,8 @@ impl Door for OpenCode {
             event.parent = Some(parent);
         }
         match event.kind {
+            // It tells of a session once, when it is made.
+            EventKind::SessionStart => event.source = Some("new".to_owned()),
             EventKind::BeforeModel => event.text = Some(prompt(&output)),
             EventKind::BeforeTool => event.tool = Some(tool(payload, &input, output.get("args"))?),
             EventKind::AfterTool => {

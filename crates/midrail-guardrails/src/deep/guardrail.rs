@@ -6,7 +6,7 @@ use std::sync::Arc;
 use midrail_core::{Condition, Context, DeepEnd, Effect, Fault, Guardrail, Patience, Verdict};
 use serde_json::Value;
 
-use super::settings::{DeepKind, DeepSettings};
+use super::settings::{DeepKind, DeepSettings, WINDOWS};
 
 /// A guardrail that asks somebody outside.
 pub struct Deep {
@@ -24,8 +24,29 @@ impl Deep {
         Deep { settings: Arc::new(settings), passes }
     }
 
-    /// What it makes of an answer.
+    /// What it makes of an answer. Of several about the windows of one text the strongest counts: an objection before a
+    /// failure, and a failure before what lets pass.
     pub(crate) fn judged(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+        let Some(windows) = answer.get(WINDOWS) else { return self.judged_once(context, answer) };
+        let windows = windows.as_array().filter(|windows| !windows.is_empty());
+        let windows = windows.ok_or_else(|| Fault::Failed("it was asked about no window".to_owned()))?;
+        let mut failed = None;
+        for (index, answer) in windows.iter().enumerate() {
+            match self.judged_once(context, answer) {
+                Ok(verdict) if verdict.effect == Effect::Allow => {}
+                Ok(mut verdict) => {
+                    let (part, all) = (index + 1, windows.len());
+                    verdict.reason = format!("{} (in part {part} of {all} of the text)", verdict.reason);
+                    return Ok(verdict);
+                }
+                Err(fault) => failed = failed.or(Some(fault)),
+            }
+        }
+        failed.map_or_else(|| Ok(Verdict::allow()), Err)
+    }
+
+    /// What it makes of one answer.
+    fn judged_once(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
         let said = |name: &str| {
             let text = answer.get(name).and_then(Value::as_str).unwrap_or_default().trim();
             text.chars().take(MAX_SAID).collect::<String>()

@@ -28,9 +28,29 @@ pub struct DeepSettings {
     pub breaker: DeepBreaker,
     /// The longest answer that is read, in bytes.
     pub max_answer_bytes: usize,
-    /// How many characters of a text are sent. Of longer ones the beginning and the end are.
+    /// How many characters of a text are sent at once.
     pub max_text: usize,
+    /// What becomes of longer texts.
+    pub long_text: LongText,
+    /// In how many windows a text may be asked about. Beyond that nobody is asked, and `on_error` speaks.
+    pub max_windows: usize,
+    /// The file of the certificates that are trusted when the endpoint is asked. `None`: those of everyone.
+    pub ca_file: Option<String>,
 }
+
+/// What becomes of a text that is longer than is sent at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LongText {
+    /// It is asked about in windows that overlap, and passes where every one of them does.
+    #[default]
+    Windows,
+    /// The beginning and the end are sent. What stands in the middle is seen by nobody.
+    Cut,
+}
+
+/// The member that holds the answers about the windows of one text, in their order.
+pub const WINDOWS: &str = "midrail-windows";
 
 /// Who is asked, and what.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,10 +106,21 @@ struct Raw {
     #[serde(default = "one_megabyte")]
     #[schemars(range(min = 64, max = 16_777_216))]
     max_answer_bytes: usize,
-    /// How many characters of a text are sent. Of longer ones the beginning and the end are. Default: 20000.
+    /// How many characters of a text are sent at once. Default: 20000.
     #[serde(default = "twenty_thousand")]
     #[schemars(range(min = 100, max = 1_000_000))]
     max_text: usize,
+    /// What becomes of longer texts: asked about in `windows`, or `cut` in the middle. Default: windows.
+    #[serde(default)]
+    long_text: LongText,
+    /// In how many windows a text may be asked about; beyond that nobody is asked, and `on_error` speaks. Default: 8.
+    #[serde(default = "eight")]
+    #[schemars(range(min = 1, max = 64))]
+    max_windows: usize,
+    /// The absolute path of a PEM file with the certificates of whoever vouches for the endpoint. They alone are trusted then.
+    /// Default: the file that the environment variable `MIDRAIL_CA_FILE` names, else the well-known authorities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ca_file: Option<String>,
 }
 
 fn ten_seconds() -> Timeout {
@@ -106,6 +137,10 @@ fn one_megabyte() -> usize {
 
 fn twenty_thousand() -> usize {
     20_000
+}
+
+fn eight() -> usize {
+    8
 }
 
 fn one() -> u8 {
@@ -143,8 +178,18 @@ impl TryFrom<Raw> for DeepSettings {
         within("max_concurrent", raw.max_concurrent, 1, 8)?;
         within("max_answer_bytes", raw.max_answer_bytes, 64, 16 << 20)?;
         within("max_text", raw.max_text, 100, 1_000_000)?;
+        within("max_windows", raw.max_windows, 1, 64)?;
         if raw.timeout.0 > 600_000 {
             return Err("`timeout` is at most `10m`".to_owned());
+        }
+        if let Some(file) = &raw.ca_file {
+            if matches!(kind, DeepKind::Command(_)) {
+                return Err("a `command` has no certificate; leave `ca_file` out".to_owned());
+            }
+            // An agent that works elsewhere, or in a folder of its own, would bring its own file.
+            if !file.starts_with('/') {
+                return Err(format!("`ca_file` is an absolute path, and `{file}` is none"));
+            }
         }
         if let DeepKind::Judge(judge) = &kind
             && judge.budget.is_some()
@@ -172,6 +217,9 @@ impl TryFrom<Raw> for DeepSettings {
             breaker: raw.breaker,
             max_answer_bytes: raw.max_answer_bytes,
             max_text: raw.max_text,
+            long_text: raw.long_text,
+            max_windows: raw.max_windows,
+            ca_file: raw.ca_file,
         })
     }
 }
@@ -190,6 +238,9 @@ impl From<DeepSettings> for Raw {
             breaker: settings.breaker,
             max_answer_bytes: settings.max_answer_bytes,
             max_text: settings.max_text,
+            long_text: settings.long_text,
+            max_windows: settings.max_windows,
+            ca_file: settings.ca_file,
         };
         match settings.kind {
             DeepKind::Http(http) => raw.http = Some(http),
@@ -498,6 +549,12 @@ impl DeepSettings {
             let message = format!("the address does not end in `{expected}`, as such endpoints do");
             let help = "give the whole address of the endpoint, not only its beginning".to_owned();
             warnings.push(DeepWarning { at, message, help });
+        }
+        let has_text = !matches!(self.kind, DeepKind::Command(_));
+        if self.long_text == LongText::Cut && has_text {
+            let message = "the middle of a long text is seen by nobody".to_owned();
+            let help = "leave `long_text` out, so that it is asked about in windows".to_owned();
+            warnings.push(DeepWarning { at: "/long_text", message, help });
         }
         if let DeepKind::Http(http) = &self.kind
             && !has_part(&http.body)

@@ -56,6 +56,10 @@ fn wrong_settings_are_told() {
         (json!({"command": "a", "timeuot": 1}), "unknown field `timeuot`"),
         (json!({"command": "a", "timeout": "11m"}), "at most `10m`"),
         (json!({"command": "a", "timeout": 0}), "at least a millisecond"),
+        (json!({"command": "a", "ca_file": "/ca.pem"}), "a `command` has no certificate"),
+        (json!({"http": {"url": "https://a"}, "ca_file": "ca.pem"}), "`ca_file` is an absolute path"),
+        (json!({"command": "a", "max_windows": 0}), "`max_windows` is a number from 1 to 64"),
+        (json!({"command": "a", "long_text": "all"}), "unknown variant `all`"),
         (json!({"command": "a", "max_concurrent": 0}), "`max_concurrent` is a number from 1 to 8"),
         (json!({"command": "a", "cache": "2d"}), "at most `1d`"),
         (json!({"http": {"url": "https://a", "method": "GET"}}), "unknown variant `GET`"),
@@ -87,6 +91,8 @@ fn what_is_seldom_meant_is_told() {
     let free = json!({"cost": {"input": 1, "output": 1}, "budget": {"session": 0}});
     assert_eq!(at(judge(free)), ["/judge/budget"]);
     assert!(at(judge(json!({}))).is_empty());
+    assert_eq!(at(json!({"http": {"url": "https://a"}, "long_text": "cut"})), ["/long_text"]);
+    assert!(at(json!({"command": "./classify", "long_text": "cut"})).is_empty());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The risks of tools and what follows from them, and what strikes lead to.
 
-use midrail_core::{Effect, Risk, Routing, StrikeRule};
+use midrail_core::{Effect, Risk, Routing, STRIKES, Spec, StrikeRule};
 
 use super::{Compiler, Issue, key};
 use crate::raw::{Pack, RiskRouter};
@@ -14,15 +14,20 @@ impl Compiler<'_> {
                 let issue = Issue::new(format!("/strikes/{i}/count"), "no strike is not a number of strikes");
                 self.issues.push(issue.help("write the number that leads to it, from 1 on"));
             }
-            if !matches!(limit.effect, Effect::Warn | Effect::Block | Effect::Halt) {
+            if !matches!(limit.effect, Effect::Warn | Effect::Escalate | Effect::Block | Effect::Halt) {
                 let issue = Issue::new(format!("/strikes/{i}/effect"), "strikes cannot lead to this");
-                self.issues.push(issue.help("use `warn`, `block` or `halt`"));
+                self.issues.push(issue.help("use `warn`, `escalate`, `block` or `halt`"));
             }
+            let usual = Spec::new(STRIKES);
+            let defaults = &self.pack.defaults;
+            let timeout = limit.approval_timeout.or(defaults.approval_timeout);
             rules.push(StrikeRule {
                 count: limit.count,
                 of: limit.of.clone(),
                 effect: limit.effect,
                 user_message: limit.user_message.clone(),
+                approver: limit.approver.clone().or(defaults.approver.clone()).unwrap_or(usual.approver),
+                approval_timeout_s: timeout.map_or(usual.approval_timeout_s, |timeout| timeout.whole()),
             });
         }
         rules
@@ -36,18 +41,33 @@ impl Compiler<'_> {
 }
 
 /// The routing of several packs, the highest layer first. A tool has the highest risk that any of them says; what else
-/// several say is as the first says it, and what they require is required together.
+/// several say is as the first says it, and what they require is required together. Where one requires a guardrail, those
+/// after it give it no less time than is usual, and let pass no more.
 pub(crate) fn routing<'p>(packs: impl Iterator<Item = &'p Pack> + Clone) -> Routing {
     let usual = Routing::default();
-    let said = |get: fn(&RiskRouter) -> Option<u64>| packs.clone().find_map(|pack| get(&pack.risk_router));
-    let tier = |risk: Risk, wait: Option<u64>| {
+    let all = || packs.clone().enumerate();
+    let said = |get: fn(&RiskRouter) -> Option<u64>| {
+        all().find_map(|(at, pack)| Some((at, get(&pack.risk_router)?)))
+    };
+    let tier = |risk: Risk, wait: Option<(usize, u64)>| {
         let mut tier = usual.tier(risk).clone();
-        let timeouts = packs.clone().filter_map(|pack| pack.risk_router.on_timeout.get(&risk));
+        let requires =
+            |pack: &Pack| pack.risk_router.require.iter().any(|(from, ids)| *from <= risk && !ids.is_empty());
+        let requiring = packs.clone().position(requires);
+        let is_below = |at: usize| requiring.is_some_and(|above| at > above);
+        let timeout =
+            all().find_map(|(at, pack)| Some((at, pack.risk_router.on_timeout.get(&risk)?.effect())));
         // What is required for some risk is required for any above it.
         let required = packs.clone().flat_map(|pack| &pack.risk_router.require);
         let required = required.filter(|(from, _)| **from <= risk).map(|(_, ids)| ids);
-        tier.wait_ms = wait.unwrap_or(tier.wait_ms);
-        tier.then = timeouts.map(|word| word.effect()).next().unwrap_or(tier.then);
+        tier.wait_ms = match wait {
+            Some((at, wait)) if is_below(at) => wait.max(tier.wait_ms),
+            wait => wait.map_or(tier.wait_ms, |(_, wait)| wait),
+        };
+        tier.then = match timeout {
+            Some((at, then)) if is_below(at) => then.max(tier.then),
+            timeout => timeout.map_or(tier.then, |(_, then)| then),
+        };
         tier.require = required.flat_map(|ids| ids.iter().cloned()).collect();
         tier
     };
@@ -61,7 +81,7 @@ pub(crate) fn routing<'p>(packs: impl Iterator<Item = &'p Pack> + Clone) -> Rout
         medium: tier(Risk::Medium, said(|router| router.medium_risk_wait_ms)),
         high: tier(Risk::High, high),
         critical: tier(Risk::Critical, said(|router| router.critical_risk_wait_ms).or(high)),
-        model_wait_ms: said(|router| router.model_wait_ms).unwrap_or(usual.model_wait_ms),
+        model_wait_ms: said(|router| router.model_wait_ms).map_or(usual.model_wait_ms, |(_, wait)| wait),
         tools,
     }
 }

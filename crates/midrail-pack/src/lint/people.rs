@@ -55,6 +55,11 @@ pub(super) fn timeouts(linter: &mut Linter<'_>) {
         if is_none(defaults.approval_timeout) {
             found.push((at, issue("/defaults/approval_timeout".to_owned())));
         }
+        for (i, limit) in document.pack.strikes.iter().enumerate() {
+            if is_none(limit.approval_timeout) {
+                found.push((at, issue(format!("/strikes/{i}/approval_timeout"))));
+            }
+        }
         if is_none(approvals.as_ref().and_then(|rules| rules.bypass_timeout)) {
             found.push((at, issue("/approvals/bypass_timeout".to_owned())));
         }

@@ -66,7 +66,7 @@ impl TimeoutWord {
 }
 
 /// What a number of strikes in a session leads to.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StrikeLimit {
     /// The number.
@@ -81,6 +81,12 @@ pub struct StrikeLimit {
     /// What the user is told, where the run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_message: Option<String>,
+    /// Who is asked, where a person decides. Default: as for guardrails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approver: Option<String>,
+    /// How long they have to answer. Default: as for guardrails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_timeout: Option<Seconds>,
 }
 
 /// A consequence of an objection beyond its effect.

@@ -61,6 +61,46 @@ fn what_is_added_to_a_locked_guardrail_applies_beside_it() {
 }
 
 #[test]
+fn what_a_higher_layer_requires_is_not_taken_out_from_under_it() {
+    let org = "pack: org\nguardrails:\n  - {id: fraud, tools: refund, effect: block}\n\
+        risk_router: {require: {critical: [fraud]}}\ntool_risks: {refund: critical, pay: critical}\n";
+    let under = |project: &'static str| {
+        [(Layer::Organisation, "org.yaml", org), (Layer::Project, "mine.yaml", project)]
+    };
+    // One that has its id stands beside it.
+    let replaces = under("pack: mine\nguardrails:\n  - {id: fraud, tools: other, effect: warn}\n");
+    for tool in ["refund", "pay"] {
+        assert_eq!(effect_under(&replaces, tool), (Effect::Block, Some("fraud".to_owned())), "{tool}");
+    }
+    assert_eq!(effect_under(&replaces, "other"), (Effect::Warn, Some("fraud@mine".to_owned())));
+    for project in [
+        "pack: mine\nguardrails:\n  - {id: fraud, enabled: false}\n",
+        "pack: mine\nguardrails:\n  - {id: fraud, mode: shadow, tools: refund}\n",
+    ] {
+        let Err(reports) = policy(&in_layers(&under(project))) else { panic!("{project} was accepted") };
+        let problem = &reports[0].plain()[0];
+        assert_eq!(problem.message, "`fraud` is required by the organisation pack `org`");
+        assert_eq!((problem.file.as_str(), problem.line), ("mine.yaml", 3));
+    }
+    // Nor is the time that it has.
+    let hasty = under(
+        "pack: mine\nrisk_router: {critical_risk_wait_ms: 0, high_risk_wait_ms: 0, on_timeout: {critical: allow}}\n",
+    );
+    let policy = policy_of(&in_layers(&hasty));
+    let tier = &policy.routing().critical;
+    assert_eq!((tier.wait_ms, tier.then), (200, Effect::Halt));
+    assert_eq!(policy.routing().high.wait_ms, 0, "what nobody requires is the project's to say");
+    let patient = under("pack: mine\nrisk_router: {critical_risk_wait_ms: 900}\n");
+    assert_eq!(policy_of(&in_layers(&patient)).routing().critical.wait_ms, 900);
+    // Who requires it may change it.
+    let own = "pack: mine\nguardrails:\n  - {id: fraud, tools: other, effect: warn}\n\
+        risk_router: {require: {critical: [fraud]}}\n";
+    let plain = org.replace("risk_router: {require: {critical: [fraud]}}\n", "");
+    let packs = [(Layer::Organisation, "org.yaml", plain.as_str()), (Layer::Project, "mine.yaml", own)];
+    assert_eq!(effect_under(&packs, "refund"), (Effect::Warn, Some("fraud".to_owned())));
+}
+
+#[test]
 fn no_guardrail_is_lost_where_packs_share_a_name() {
     let locked = format!("{ORGANISATION}lock: true\n");
     let more = |tool: &str| format!("pack: same\nguardrails:\n  - {{id: no-deploy, tools: {tool}}}\n");

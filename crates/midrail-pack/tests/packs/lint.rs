@@ -595,6 +595,13 @@ fn people_who_cannot_be_asked_or_told() {
         at_once,
         &at_once.replace("0s", "1s"),
     );
+    let struck = "pack: p\nstrikes: [{count: 2, effect: escalate, approval_timeout: 0s}]\n";
+    let words = "times out at once";
+    shows("no-time-to-answer", Severity::Warning, (2, 58), words, struck, &struck.replace("0s", "1s"));
+    let hasty = "pack: p\nrisk_router: {critical_risk_wait_ms: 0, on_timeout: {critical: allow}}\n";
+    let words = "calls of critical risk wait for nobody and go on";
+    shows("never-judged", Severity::Warning, (2, 38), words, hasty, &hasty.replace("allow", "escalate"));
+    assert_eq!(codes(&hasty.replace("ms: 0", "ms: 1")), Vec::<&str>::new());
     let steps =
         "pack: p\nguardrails:\n  - {use: budget-001, with: {thresholds: {warn: 0.9, escalate: 80%}}}\n";
     shows(

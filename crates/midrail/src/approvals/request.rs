@@ -52,7 +52,15 @@ impl Engine {
 
     /// An escalation that waits already gets what the agent says for it.
     fn hasten(&self, ask: &Ask, record: &Record, guardrail: &str) -> Result<Approval, EngineError> {
-        let key = approval_key(guardrail, &action_of(record, guardrail));
+        // What it is about need not be the action of the record: it may hold the whole run.
+        let asked =
+            record.decision.approval.as_ref().filter(|_| record.decision.by.as_deref() == Some(guardrail));
+        let asked = match asked {
+            Some(asked) => self.store().approval(&asked.id)?,
+            None => None,
+        };
+        let action = asked.map_or_else(|| action_of(record, guardrail), |asked| asked.action);
+        let key = approval_key(guardrail, &action);
         let slices = self.store().load(&record.session, &[&key])?;
         let slice = slices.into_iter().next().unwrap_or_default();
         let id = slice.value.as_ref().and_then(|held| held.get("id")).and_then(Value::as_str);

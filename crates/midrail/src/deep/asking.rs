@@ -8,9 +8,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use midrail_guardrails::DeepSettings;
+use midrail_store::Store;
 
+use super::books::{Books, Ended, Item};
 use super::cache::{Cache, Key};
-use super::desk::{Desk, Ended};
+use super::desk::Desk;
 use super::ticket::{Slip, Ticket};
 use super::wire::{Lookup, Stop};
 use super::worker::{self, Plan};
@@ -48,8 +50,7 @@ pub(super) struct Office {
     left: Condvar,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) lookup: Lookup,
-    /// The key under which secrets in answers are tagged.
-    pub(super) key: Vec<u8>,
+    pub(super) books: Books,
 }
 
 #[derive(Default)]
@@ -73,9 +74,23 @@ pub(super) struct Job {
     pub(super) run: String,
     pub(super) plan: Plan,
     pub(super) deadline: Instant,
+    policy: Arc<str>,
     estimate: f64,
     key: Option<Key>,
     slip: Arc<Slip>,
+}
+
+impl Job {
+    fn item(&self) -> Item<'_> {
+        Item {
+            guardrail: &self.guardrail,
+            settings: &self.settings,
+            run: &self.run,
+            policy: &self.policy,
+            estimate: self.estimate,
+            key: self.key,
+        }
+    }
 }
 
 /// A question that is asked at this moment.
@@ -86,19 +101,20 @@ struct Running {
 }
 
 impl Asking {
-    /// Questions of an engine with this clock, whose secrets are tagged under this key.
-    pub(crate) fn new(clock: Arc<dyn Clock>, key: &[u8]) -> Self {
-        Asking::with(clock, key, |name| env::var(name).ok())
+    /// Questions of an engine with this store and clock, whose secrets are tagged under this key. `is_last`: nobody in this
+    /// process will ask again.
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, key: &[u8], is_last: bool) -> Self {
+        Asking::with(Books { store, key: key.to_vec(), is_last }, clock, |name| env::var(name).ok())
     }
 
-    pub(super) fn with(clock: Arc<dyn Clock>, key: &[u8], lookup: Lookup) -> Self {
+    pub(super) fn with(books: Books, clock: Arc<dyn Clock>, lookup: Lookup) -> Self {
         Asking(Arc::new(Office {
             state: Mutex::default(),
             work: Condvar::new(),
             left: Condvar::new(),
             clock,
             lookup,
-            key: key.to_vec(),
+            books,
         }))
     }
 
@@ -112,42 +128,51 @@ impl Asking {
     ) -> Result<Ticket, String> {
         let deadline = Instant::now() + Duration::from_millis(settings.timeout.0);
         let key = worker::key(settings, &question);
-        let run = question.run.clone();
-        let plan = Plan::of(settings, question);
+        let (run, policy) = (question.run.clone(), question.policy.clone());
+        let plan = Plan::of(settings, question)?;
         let estimate = plan.estimate(settings);
         let now = self.0.clock.now();
 
-        let mut state = self.0.lock();
-        if state.is_closed {
-            return Err("the engine is ending".to_owned());
-        }
-        if let Some(answer) = key.as_ref().and_then(|key| state.cache.get(key, now)) {
+        if let Some(answer) = self.0.lock().ready(key.as_ref(), &run, now)? {
             return Ok(Ticket::answered(answer));
         }
-        let of_run = state.waiting.iter().filter(|job| job.run == run).count()
-            + state.running.values().filter(|running| running.run == run).count();
-        if of_run >= MAX_OF_RUN {
-            return Err(format!(
-                "this session has {MAX_OF_RUN} questions under way; it has to wait for answers"
-            ));
-        }
-        if state.waiting.len() + state.running.len() >= MAX_QUESTIONS {
-            return Err(format!("{MAX_QUESTIONS} questions are under way; ask again when some are answered"));
-        }
-        state.desk(guardrail, settings).admit(&run, estimate, now)?;
-        state.count += 1;
         let slip = Arc::new(Slip::default());
-        let (id, guardrail, settings) = (state.count, guardrail.to_owned(), settings.clone());
-        let job = Job { id, guardrail, settings, run, plan, deadline, estimate, key, slip: slip.clone() };
-        state.waiting.push_back(job);
-        if state.idle < state.waiting.len() && state.workers < MAX_WORKERS && !self.0.hire(&mut state) {
-            // Nobody would ever ask it.
-            let last = state.waiting.pop_back();
-            if let Some(job) = last {
-                state.take_back(&job, now);
-            }
-            return Err("no thread could be started to ask; see how many this machine allows".to_owned());
+        let (guardrail, settings) = (guardrail.to_owned(), settings.clone());
+        let mut job = Job {
+            id: 0,
+            guardrail,
+            settings,
+            run,
+            plan,
+            deadline,
+            policy,
+            estimate,
+            key,
+            slip: slip.clone(),
+        };
+        // The store is asked outside of the lock: others need not wait for it.
+        if let Some(answer) = self.0.books.admit(&job.item(), now)? {
+            return Ok(Ticket::answered(answer));
         }
+        let mut state = self.0.lock();
+        // Much may have come between.
+        let refused = state.ready(None, &job.run, now).err();
+        let refused = refused.or_else(|| {
+            state.desk(&job.guardrail, &job.settings);
+            state.count += 1;
+            job.id = state.count;
+            let is_enough = state.idle > state.waiting.len() || state.workers >= MAX_WORKERS;
+            let can_be_asked = is_enough || self.0.hire(&mut state);
+            // Nobody would ever ask it.
+            (!can_be_asked)
+                .then(|| "no thread could be started to ask; see how many this machine allows".to_owned())
+        });
+        if let Some(why) = refused {
+            drop(state);
+            self.0.take_back(&job);
+            return Err(why);
+        }
+        state.waiting.push_back(job);
         drop(state);
         self.0.work.notify_one();
         Ok(Ticket::of(slip))
@@ -214,23 +239,24 @@ impl Office {
     }
 
     fn cancel(&self, is_meant: impl Fn(&str) -> bool) {
-        let now = self.clock.now();
         let mut slips = Vec::new();
         let mut stops = Vec::new();
+        let mut unasked = Vec::new();
         {
             let mut state = self.lock();
             let (back, kept): (VecDeque<Job>, VecDeque<Job>) =
                 mem::take(&mut state.waiting).into_iter().partition(|job| is_meant(&job.run));
             state.waiting = kept;
             for job in back {
-                state.take_back(&job, now);
-                slips.push(job.slip);
+                slips.push(job.slip.clone());
+                unasked.push(job);
             }
             for running in state.running.values().filter(|running| is_meant(&running.run)) {
                 slips.push(running.slip.clone());
                 stops.push(running.stop.clone());
             }
         }
+        unasked.iter().for_each(|job| self.take_back(job));
         // Outside of the lock: what a listener held is let go of here, and may ask or drop the engine.
         slips.iter().for_each(|slip| slip.cancel());
         stops.iter().for_each(|stop| stop.raise());
@@ -266,28 +292,36 @@ impl Office {
         }
     }
 
+    /// Forgets a question that was never asked.
+    fn take_back(&self, job: &Job) {
+        self.books.settle(&job.item(), 0.0, &Ended::Unknown, self.clock.now());
+    }
+
     /// Takes in the end of a question, and hands the answer over.
     pub(super) fn end(&self, job: Job, stop: &Stop, ended: Result<Answer, Failure>, cost: f64) {
         let now = self.clock.now();
-        let outcome = {
+        let is_stopped = stop.is_raised();
+        let (how, cost) = match &ended {
+            // Whoever was asked may charge for it all the same.
+            _ if is_stopped => (Ended::Unknown, cost.max(job.estimate)),
+            Ok(answer) => (Ended::Well(answer), cost),
+            Err(Failure::NotAsked(_)) => (Ended::Unknown, cost),
+            Err(Failure::Failed(why)) => (Ended::Badly(why), cost),
+        };
+        // Before the answer leaves: the process may end with it.
+        self.books.settle(&job.item(), cost, &how, now);
+        {
             let mut state = self.lock();
-            let how = match &ended {
-                _ if stop.is_raised() => Ended::Unknown,
-                Ok(_) => Ended::Well,
-                Err(Failure::NotAsked(_)) => Ended::Unknown,
-                Err(Failure::Failed(why)) => Ended::Badly(why),
-            };
-            if let (Some(key), Ok(answer), Ended::Well) = (job.key, &ended, &how) {
+            if let (Some(key), Ended::Well(answer)) = (job.key, &how) {
                 state.cache.put(key, answer, job.settings.cache, now);
             }
             if let Some(desk) = state.desks.get_mut(&job.guardrail) {
                 desk.running = desk.running.saturating_sub(1);
-                desk.settle(&job.run, job.estimate, cost, &how, now);
             }
-            ended.map_err(|failure| match failure {
-                Failure::NotAsked(why) | Failure::Failed(why) => why,
-            })
-        };
+        }
+        let outcome = ended.map_err(|failure| match failure {
+            Failure::NotAsked(why) | Failure::Failed(why) => why,
+        });
         // There may be room now for another question of this guardrail.
         self.work.notify_one();
         job.slip.finish(outcome);
@@ -305,7 +339,33 @@ pub(super) enum Failure {
 }
 
 impl State {
-    fn desk(&mut self, guardrail: &str, settings: &Arc<DeepSettings>) -> &mut Desk {
+    /// An answer that holds. An error says why nobody is asked.
+    fn ready(
+        &mut self,
+        key: Option<&Key>,
+        run: &str,
+        now: jiff::Timestamp,
+    ) -> Result<Option<Answer>, String> {
+        if self.is_closed {
+            return Err("the engine is ending".to_owned());
+        }
+        if let Some(answer) = key.and_then(|key| self.cache.get(key, now)) {
+            return Ok(Some(answer));
+        }
+        let of_run = self.waiting.iter().filter(|job| job.run == run).count()
+            + self.running.values().filter(|running| running.run == run).count();
+        if of_run >= MAX_OF_RUN {
+            return Err(format!(
+                "this session has {MAX_OF_RUN} questions under way; it has to wait for answers"
+            ));
+        }
+        if self.waiting.len() + self.running.len() >= MAX_QUESTIONS {
+            return Err(format!("{MAX_QUESTIONS} questions are under way; ask again when some are answered"));
+        }
+        Ok(None)
+    }
+
+    fn desk(&mut self, guardrail: &str, settings: &Arc<DeepSettings>) {
         if !self.desks.contains_key(guardrail) && self.desks.len() >= MAX_DESKS {
             let waiting = &self.waiting;
             self.desks.retain(|name, desk| {
@@ -314,7 +374,6 @@ impl State {
         }
         let desk = self.desks.entry(guardrail.to_owned()).or_insert_with(|| Desk::new(settings.clone()));
         desk.set(settings);
-        desk
     }
 
     /// The question to ask next: of the session with the fewest under way, the one that waits longest.
@@ -324,12 +383,5 @@ impl State {
         let free = self.waiting.iter().enumerate().filter(|(_, job)| has_room(job));
         let index = free.min_by_key(|(index, job)| (busy(&job.run), *index)).map(|(index, _)| index)?;
         self.waiting.remove(index)
-    }
-
-    /// Forgets a question that was never asked.
-    fn take_back(&mut self, job: &Job, now: jiff::Timestamp) {
-        if let Some(desk) = self.desks.get_mut(&job.guardrail) {
-            desk.settle(&job.run, job.estimate, 0.0, &Ended::Unknown, now);
-        }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use midrail_guardrails::{Address, Headers, HttpMethod, Piece, Variable, is_loopback};
 use serde_json::Value;
 use ureq::http::{self, HeaderMap};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, Error};
 
 use super::wire::{Again, Call, Lookup, Trouble, is_too_deep, shown};
@@ -20,16 +21,51 @@ const MAX_REQUEST: usize = 16 << 20;
 /// Values of variables shorter than this are no secrets that could be told from other text.
 const LEAST_SECRET: usize = 8;
 
-/// A client with connections of its own. Redirects are not followed: a question goes where the pack says.
-pub(super) fn agent() -> Agent {
+/// The variable that names the file of the certificates that are trusted, where a pack does not.
+pub(super) const CA_FILE: &str = "MIDRAIL_CA_FILE";
+
+/// The longest file of certificates, in bytes.
+const MAX_CA_FILE: u64 = 4 << 20;
+
+/// A client with connections of its own, which trusts the certificates of a file, or else the well-known authorities.
+/// Redirects are not followed: a question goes where the pack says.
+pub(super) fn agent(ca_file: Option<&str>) -> Result<Agent, String> {
+    let roots = ca_file.map_or(Ok(RootCerts::WebPki), trusted)?;
     let config = Agent::config_builder()
+        .tls_config(TlsConfig::builder().root_certs(roots).build())
         .http_status_as_error(false)
         .max_redirects(0)
         .timeout_connect(Some(CONNECT))
         .timeout_resolve(Some(CONNECT))
         .user_agent(concat!("midrail/", env!("CARGO_PKG_VERSION")))
         .build();
-    Agent::new_with_config(config)
+    Ok(Agent::new_with_config(config))
+}
+
+/// The certificates of a file, and no others.
+fn trusted(path: &str) -> Result<RootCerts, String> {
+    let wrong = |what: String| {
+        format!("the certificates in `{path}` cannot be used: {what}; check `ca_file` or `{CA_FILE}`")
+    };
+    let file = std::fs::File::open(path).map_err(|error| wrong(error.to_string()))?;
+    let mut pem = Vec::new();
+    file.take(MAX_CA_FILE + 1).read_to_end(&mut pem).map_err(|error| wrong(error.to_string()))?;
+    if u64::try_from(pem.len()).is_ok_and(|length| length > MAX_CA_FILE) {
+        return Err(wrong("there are more than 4 MB".to_owned()));
+    }
+    let mut certificates = Vec::new();
+    for item in parse_pem(&pem) {
+        match item {
+            Ok(PemItem::Certificate(certificate)) => certificates.push(certificate),
+            // A key has no business there, and is not read.
+            Ok(_) => {}
+            Err(_) => return Err(wrong("it is no PEM file".to_owned())),
+        }
+    }
+    match certificates.is_empty() {
+        true => Err(wrong("there is no certificate in it".to_owned())),
+        false => Ok(RootCerts::new_with_certs(&certificates)),
+    }
 }
 
 /// Headers with the values of their variables.
@@ -123,7 +159,10 @@ pub(super) fn send(
         return Err(Trouble::new(message, Again::Never));
     }
     let stopped = || Trouble::new(super::ticket::CANCELLED, Again::Never);
-    let agent = call.stop.agent().ok_or_else(stopped)?;
+    let ca_file = call.settings.ca_file.clone().or_else(|| (call.lookup)(CA_FILE));
+    let ca_file = ca_file.as_deref().filter(|file| !file.trim().is_empty());
+    let agent = call.stop.agent(ca_file).map_err(|why| Trouble::new(why, Again::Never))?;
+    let agent = agent.ok_or_else(stopped)?;
     let method = match method {
         HttpMethod::Post => http::Method::POST,
         HttpMethod::Put => http::Method::PUT,
@@ -183,7 +222,8 @@ pub(super) fn send(
 pub(crate) fn post(address: &str, body: &str, within: Duration) -> Result<u16, String> {
     let host = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = host.split(['/', '?', '#']).next().unwrap_or_default();
-    let agent = agent();
+    let ca_file = std::env::var(CA_FILE).ok();
+    let agent = agent(ca_file.as_deref().filter(|file| !file.trim().is_empty()))?;
     let request = http::Request::post(address).header("content-type", "application/json").body(body);
     let request = request.map_err(|_| format!("the address of `{host}` cannot be asked; check it"))?;
     let request = agent.configure_request(request).timeout_global(Some(within));

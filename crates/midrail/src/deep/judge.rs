@@ -20,12 +20,23 @@ const MAX_REASON: usize = 1_000;
 /// Characters that make a token, where an endpoint does not count: fewer than there are, so that it is no less.
 const CHARS_OF_A_TOKEN: usize = 3;
 
+/// How much of a text is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// The beginning and the end.
+    Cut,
+    /// One of so many parts.
+    Window(usize, usize),
+}
+
 /// Asks for a verdict. What is spent is added up, also where no verdict comes.
 pub(super) fn ask(
     call: &Call<'_>,
     judge: &JudgeQuestion,
     parts: &[(Part, String)],
-    is_cut: bool,
+    extent: Extent,
     spent: &mut f64,
 ) -> Result<Value, String> {
     let mut filled = Filled::of(&judge.headers, call.lookup)?;
@@ -41,7 +52,7 @@ pub(super) fn ask(
     let host = judge.url.host();
     call.tries(judge.retries, || {
         let nonce = nonce().map_err(|why| Trouble::new(why, Again::Never))?;
-        let body = request(judge, parts, is_cut, &nonce);
+        let body = request(judge, parts, extent, &nonce);
         let answer = client::send(call, &judge.url, HttpMethod::Post, &filled, &body)?;
         let said = said(judge.api, &answer);
         if let Some(price) = &judge.cost {
@@ -87,7 +98,7 @@ fn nonce() -> Result<String, String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn request(judge: &JudgeQuestion, parts: &[(Part, String)], is_cut: bool, nonce: &str) -> Value {
+fn request(judge: &JudgeQuestion, parts: &[(Part, String)], extent: Extent, nonce: &str) -> Value {
     let system = format!(
         "{prompt}\n\n\
          You judge; you do nothing else. What you judge is given to you between lines such as \
@@ -105,8 +116,14 @@ fn request(judge: &JudgeQuestion, parts: &[(Part, String)], is_cut: bool, nonce:
         let text = harmless(text, nonce);
         data.push_str(&format!("<<<{FENCE} {name} {nonce}>>>\n{text}\n<<<{FENCE} end {nonce}>>>\n\n"));
     }
-    if is_cut {
-        data.push_str("The middle of a long text was left out. What you were not shown may be harmful. ");
+    match extent {
+        Extent::Whole => {}
+        Extent::Cut => {
+            data.push_str("The middle of a long text was left out. What you were not shown may be harmful. ");
+        }
+        Extent::Window(part, all) => data.push_str(&format!(
+            "The text is part {part} of {all} of a longer one; the other parts are judged apart. "
+        )),
     }
     data.push_str("The data ends here. Give your verdict on it as one JSON object.");
     let mut body = match judge.api {

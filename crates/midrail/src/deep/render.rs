@@ -10,14 +10,18 @@ use super::Question;
 /// A question's parts, no text of them longer than allowed.
 pub(super) struct Parts<'q> {
     question: &'q Question,
+    /// The text of the event, or the window of it that is asked about.
+    text: &'q str,
     max_text: usize,
     /// Whether something was left out so far.
     is_cut: Cell<bool>,
+    /// Whether the text of the event is among the parts that were asked for.
+    has_text: Cell<bool>,
 }
 
 impl<'q> Parts<'q> {
-    pub(super) fn of(question: &'q Question, max_text: usize) -> Self {
-        Parts { question, max_text, is_cut: Cell::new(false) }
+    pub(super) fn of(question: &'q Question, text: &'q str, max_text: usize) -> Self {
+        Parts { question, text, max_text, is_cut: Cell::new(false), has_text: Cell::new(false) }
     }
 
     /// Whether a text was too long, among the parts that were asked for.
@@ -25,12 +29,20 @@ impl<'q> Parts<'q> {
         self.is_cut.get()
     }
 
+    /// Whether the text of the event was asked for.
+    pub(super) fn has_text(&self) -> bool {
+        self.has_text.get()
+    }
+
     /// One part. What the event does not tell is null.
     pub(super) fn value(&self, part: Part) -> Value {
         let event = &self.question.event;
         let at = |pointer: &str| event.pointer(pointer).map_or(Value::Null, |value| self.cut(value));
         match part {
-            Part::Text => self.cut_text(&self.question.text),
+            Part::Text => {
+                self.has_text.set(true);
+                self.cut_text(self.text)
+            }
             Part::Tool => at("/tool/name"),
             Part::Args => at("/tool/args"),
             Part::Goal => at("/task/goal"),
@@ -94,6 +106,30 @@ impl<'q> Parts<'q> {
         Value::String(text.to_owned())
     }
 }
+
+/// A text in windows of at most so many characters, each of which begins with the end of the one before: what stands across
+/// the edge of one is whole in the next. There is always one.
+pub(super) fn windows(text: &str, limit: usize) -> Vec<&str> {
+    // No text has more characters than bytes.
+    if text.len() <= limit {
+        return vec![text];
+    }
+    let step = limit - limit / OVERLAP;
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let at = |index: usize| starts.get(index).copied().unwrap_or(text.len());
+    let mut windows = Vec::new();
+    let mut from = 0;
+    loop {
+        windows.extend(text.get(at(from)..at(from + limit)));
+        if from + limit >= starts.len() {
+            return windows;
+        }
+        from += step;
+    }
+}
+
+/// The share of a window that is the end of the one before: a tenth.
+const OVERLAP: usize = 10;
 
 /// The beginning and the end of a text that is too long, with a mark of what is missing. `None`: it is not.
 pub(super) fn shortened(text: &str, limit: usize) -> Option<String> {

@@ -1,19 +1,23 @@
 //! Questions to servers and commands that behave, and to some that do not.
 
+mod books;
 mod command;
 mod judge;
 mod kinds;
 mod misbehaving;
 mod queue;
 mod server;
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use midrail_guardrails::DeepSettings;
+use midrail_store::{MemoryStore, Store};
 use serde_json::{Value, json};
 
+use super::books::Books;
 use super::{Answer, Asking, Question, Ticket, Waited};
 use crate::clock::ManualClock;
 
@@ -37,7 +41,16 @@ fn clock() -> Arc<ManualClock> {
 }
 
 fn asking() -> Asking {
-    Asking::with(clock(), b"key", lookup)
+    on_clock(clock())
+}
+
+fn on_clock(clock: Arc<ManualClock>) -> Asking {
+    on_store(Arc::new(MemoryStore::new().unwrap()), clock, false)
+}
+
+/// Questions of a process on a store.
+fn on_store(store: Arc<dyn Store>, clock: Arc<ManualClock>, is_last: bool) -> Asking {
+    Asking::with(Books { store, key: b"key".to_vec(), is_last }, clock, lookup)
 }
 
 fn settings(value: Value) -> Arc<DeepSettings> {
@@ -52,7 +65,8 @@ fn question(run: &str, text: &str) -> Question {
         "task": {"goal": "write a parser", "scope": {"files": {"write": ["src/**"]}}},
         "available_tools": ["Read", "Write"]
     });
-    Question { run: run.to_owned(), event, text: text.to_owned(), root: None }
+    let policy = "sha256:0".into();
+    Question { run: run.to_owned(), policy, event, text: text.to_owned(), root: None }
 }
 
 fn answered(ticket: Result<Ticket, String>) -> Result<Answer, String> {

@@ -117,7 +117,13 @@ pub(super) enum Again {
 /// The way to end what a worker does: a flag that sleepers and commands see, and the connections of its own.
 pub(super) struct Stop {
     is_raised: AtomicBool,
-    agent: Mutex<Option<Agent>>,
+    agent: Mutex<Option<Connections>>,
+}
+
+/// Connections, and the file of the certificates that they trust.
+struct Connections {
+    agent: Agent,
+    ca_file: Option<String>,
 }
 
 impl Default for Stop {
@@ -138,18 +144,24 @@ impl Stop {
     /// Ends what is under way: nobody waits for it any longer.
     pub(super) fn raise(&self) {
         self.is_raised.store(true, Ordering::SeqCst);
-        if let Some(agent) = self.agent.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            agent.shutdown();
+        if let Some(known) = self.agent.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            known.agent.shutdown();
         }
     }
 
-    /// The connections of this worker. `None`: it was stopped.
-    pub(super) fn agent(&self) -> Option<Agent> {
-        let mut agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.is_raised() {
-            true => None,
-            false => Some(agent.get_or_insert_with(client::agent).clone()),
+    /// The connections of this worker, which trust the certificates of a file. `None`: it was stopped.
+    pub(super) fn agent(&self, ca_file: Option<&str>) -> Result<Option<Agent>, String> {
+        let mut known = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_raised() {
+            return Ok(None);
         }
+        // A connection that was made under another trust is not used.
+        if let Some(same) = known.as_ref().filter(|known| known.ca_file.as_deref() == ca_file) {
+            return Ok(Some(same.agent.clone()));
+        }
+        let agent = client::agent(ca_file)?;
+        *known = Some(Connections { agent: agent.clone(), ca_file: ca_file.map(str::to_owned) });
+        Ok(Some(agent))
     }
 
     /// Passes the connections on to the next question of the same worker.

@@ -5,19 +5,20 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use midrail_detect::secrets;
-use midrail_guardrails::{DeepKind, DeepSettings, Part};
+use midrail_guardrails::{DeepKind, DeepSettings, LongText, Part, WINDOWS};
 use serde_json::{Value, json};
 
 use super::asking::{Failure, Job, Office};
 use super::cache::{self, Key};
+use super::judge::Extent;
 use super::moderation::Moderated;
-use super::render::{Parts, lasting};
+use super::render::{self, Parts, lasting};
 use super::wire::{Call, Stop};
 use super::{Answer, Question, command, http, judge, moderation};
 
-/// A question in the form of its kind.
+/// A question in the form of its kind: one, or several about the windows of a long text.
 pub(super) struct Plan {
-    form: Form,
+    forms: Vec<Form>,
     is_cut: bool,
 }
 
@@ -29,9 +30,59 @@ enum Form {
 }
 
 impl Plan {
-    pub(super) fn of(settings: &DeepSettings, question: Question) -> Self {
-        let parts = Parts::of(&question, settings.max_text);
-        let form = match &settings.kind {
+    /// An error says why it cannot be asked.
+    pub(super) fn of(settings: &DeepSettings, question: Question) -> Result<Self, String> {
+        if matches!(settings.kind, DeepKind::Command(_)) {
+            let form = Form::Command { event: question.event, root: question.root };
+            return Ok(Plan { forms: vec![form], is_cut: false });
+        }
+        let limit = settings.max_text;
+        if settings.long_text == LongText::Cut {
+            let parts = Parts::of(&question, &question.text, limit);
+            let form = Form::of(settings, &question, &parts);
+            return Ok(Plan { forms: vec![form], is_cut: parts.is_cut() });
+        }
+        let windows = render::windows(&question.text, limit);
+        let mut forms = Vec::new();
+        for window in &windows {
+            let parts = Parts::of(&question, window, limit);
+            forms.push(Form::of(settings, &question, &parts));
+            if !parts.has_text() {
+                // The text says everything that an event does. Whoever is asked about other parts alone has to see all of them.
+                return match parts.is_cut() {
+                    false => Ok(Plan { forms, is_cut: false }),
+                    true => Err(format!(
+                        "a part of the event has more than {limit} characters; raise `max_text`, or send the `text`"
+                    )),
+                };
+            }
+            if windows.len() > settings.max_windows {
+                let (all, most) = (windows.len(), settings.max_windows);
+                return Err(format!(
+                    "the text takes {all} windows of {limit} characters, and {most} are allowed; raise `max_windows` or `max_text`"
+                ));
+            }
+        }
+        Ok(Plan { forms, is_cut: false })
+    }
+
+    /// What it is likely to cost.
+    pub(super) fn estimate(&self, settings: &DeepSettings) -> f64 {
+        let of = |form: &Form| match (&settings.kind, form) {
+            (DeepKind::Judge(judge), Form::Judge(parts)) => judge::estimate(judge, parts),
+            _ => 0.0,
+        };
+        self.forms.iter().map(of).sum()
+    }
+
+    fn told(&self) -> Value {
+        self.forms.iter().map(Form::told).collect()
+    }
+}
+
+impl Form {
+    fn of(settings: &DeepSettings, question: &Question, parts: &Parts<'_>) -> Self {
+        match &settings.kind {
             DeepKind::Http(http) => Form::Http(parts.fill(&http.body)),
             DeepKind::Judge(judge) => {
                 let texts = judge.include.iter().map(|part| (*part, parts.text(*part)));
@@ -46,25 +97,13 @@ impl Plan {
                 Form::Moderation { text: parts.text(Part::Text), answers }
             }
             DeepKind::Command(_) => {
-                return Plan {
-                    form: Form::Command { event: question.event, root: question.root },
-                    is_cut: false,
-                };
+                Form::Command { event: question.event.clone(), root: question.root.clone() }
             }
-        };
-        Plan { form, is_cut: parts.is_cut() }
-    }
-
-    /// What it is likely to cost.
-    pub(super) fn estimate(&self, settings: &DeepSettings) -> f64 {
-        match (&settings.kind, &self.form) {
-            (DeepKind::Judge(judge), Form::Judge(parts)) => judge::estimate(judge, parts),
-            _ => 0.0,
         }
     }
 
     fn told(&self) -> Value {
-        match &self.form {
+        match self {
             Form::Http(body) => body.clone(),
             Form::Judge(parts) => parts.iter().map(|(part, text)| json!([part, text])).collect(),
             Form::Moderation { text, answers } => json!([text, answers]),
@@ -79,7 +118,7 @@ pub(super) fn key(settings: &DeepSettings, question: &Question) -> Option<Key> {
         return None;
     }
     let same = Question { event: lasting(&question.event), ..question.clone() };
-    let asked = Plan::of(settings, same).told().to_string();
+    let asked = Plan::of(settings, same).ok()?.told().to_string();
     let settings = serde_json::to_vec(settings).ok()?;
     Some(cache::key(&[question.run.as_bytes(), &settings, asked.as_bytes()]))
 }
@@ -104,29 +143,23 @@ fn answer(office: &Office, job: &Job, stop: &Stop, cost: &mut f64) -> Result<Ans
         return Err(Failure::NotAsked(why));
     }
     let settings = &*job.settings;
-    let call = Call { settings, deadline: job.deadline, stop, lookup: office.lookup, key: &office.key };
-    let value = match (&settings.kind, &job.plan.form) {
-        (DeepKind::Http(question), Form::Http(body)) => http::ask(&call, question, body),
-        (DeepKind::Judge(question), Form::Judge(parts)) => {
-            judge::ask(&call, question, parts, job.plan.is_cut, cost)
-        }
-        (DeepKind::Moderation(question), Form::Moderation { text, answers }) => {
-            moderation::ask(&call, question, &Moderated { text, answers: answers.as_deref() })
-        }
-        (DeepKind::Command(line), Form::Command { event, root }) => {
-            command::ask(&call, line, root.as_deref(), event)
-        }
-        _ => Err("the question is in the form of another kind".to_owned()),
-    };
-    let mut value = value.map_err(Failure::Failed)?;
-    // Where the form is ours, a check can go by whether all of the text was seen.
-    if let (DeepKind::Judge(_) | DeepKind::Moderation(_), Some(members)) =
-        (&settings.kind, value.as_object_mut())
-    {
-        members.insert("cut".to_owned(), json!(job.plan.is_cut));
+    let call = Call { settings, deadline: job.deadline, stop, lookup: office.lookup, key: &office.books.key };
+    let mut values = Vec::new();
+    let all = job.plan.forms.len();
+    for (index, form) in job.plan.forms.iter().enumerate() {
+        let extent = match all {
+            1 if job.plan.is_cut => Extent::Cut,
+            1 => Extent::Whole,
+            _ => Extent::Window(index + 1, all),
+        };
+        values.push(ask(&call, form, extent, cost).map_err(Failure::Failed)?);
     }
+    let mut value = match <[Value; 1]>::try_from(values) {
+        Ok([value]) => value,
+        Err(values) => json!({ WINDOWS: values }),
+    };
     // Answers are kept in records, and no secret is.
-    let findings = secrets::scan_json(&value, &office.key);
+    let findings = secrets::scan_json(&value, &office.books.key);
     secrets::mask(&mut value, &findings);
     let has_price = matches!(&settings.kind, DeepKind::Judge(judge) if judge.cost.is_some());
     Ok(Answer {
@@ -136,4 +169,29 @@ fn answer(office: &Office, job: &Job, stop: &Stop, cost: &mut f64) -> Result<Ans
         cost: has_price.then_some(*cost),
         cut: job.plan.is_cut,
     })
+}
+
+/// Asks about one window.
+fn ask(call: &Call<'_>, form: &Form, extent: Extent, cost: &mut f64) -> Result<Value, String> {
+    let kind = &call.settings.kind;
+    let mut value = match (kind, form) {
+        (DeepKind::Http(question), Form::Http(body)) => http::ask(call, question, body),
+        (DeepKind::Judge(question), Form::Judge(parts)) => judge::ask(call, question, parts, extent, cost),
+        (DeepKind::Moderation(question), Form::Moderation { text, answers }) => {
+            moderation::ask(call, question, &Moderated { text, answers: answers.as_deref() })
+        }
+        (DeepKind::Command(line), Form::Command { event, root }) => {
+            command::ask(call, line, root.as_deref(), event)
+        }
+        _ => Err("the question is in the form of another kind".to_owned()),
+    }?;
+    // Nobody but Midrail says that an answer is several.
+    if value.get(WINDOWS).is_some() {
+        return Err(format!("it answered with a member `{WINDOWS}`, which is Midrail's own"));
+    }
+    // Where the form is ours, a check can go by whether all of the text was seen.
+    if let (DeepKind::Judge(_) | DeepKind::Moderation(_), Some(members)) = (kind, value.as_object_mut()) {
+        members.insert("cut".to_owned(), json!(extent == Extent::Cut));
+    }
+    Ok(value)
 }

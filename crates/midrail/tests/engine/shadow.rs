@@ -34,4 +34,6 @@ fn the_report_tells_what_would_have_been_stopped() {
     let query = ShadowQuery { guardrail: Some("warns".into()), ..query };
     let report = shadow_report(engine.store().as_ref(), &query, &mut |_| {}).unwrap();
     assert_eq!(report.guardrails.len(), 1);
+    // The sums are of that guardrail alone.
+    assert_eq!((report.decisions, report.stricter), (1, 1));
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use midrail::store::Filter;
-use midrail::{Effect, Engine, Person, TaskStatus};
+use midrail::{Effect, Engine, Event, EventKind, Person, TaskStatus};
 
 use crate::desk::{Desk, call, notices};
 
@@ -44,6 +44,24 @@ fn a_quarantined_agent_is_stopped_in_every_process_until_a_supervisor_lifts_it()
     let told: Vec<_> = notices(&**one.store(), "quarantine").into_iter().map(|notice| notice.to).collect();
     assert_eq!(told, ["human_operator", "orchestrator"]);
     assert_eq!(acts(&one), ["quarantined", "quarantine_lifted"]);
+}
+
+#[test]
+fn a_halted_run_goes_on_once_a_supervisor_says_so() {
+    let desk = Desk::new();
+    let pack = "pack: t\nguardrails:\n  - {id: ends, tools: wipe, effect: halt}\n";
+    let (one, two) = (desk.engine(pack), desk.engine(pack));
+    refused(one.lift_halt("of-eve", &operator(), "x"), "is not halted");
+    assert_eq!(one.decide(call("eve", "wipe")).effect, Effect::Halt);
+    assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Halt);
+    let resumed = Event { source: Some("resume".to_owned()), ..Event::new(EventKind::SessionStart) };
+    assert_eq!(two.decide(resumed.in_session("of-eve")).effect, Effect::Halt);
+    let reviewer = Person::vouched_for("rob", ["reviewer"]);
+    refused(one.lift_halt("of-eve", &reviewer, "x"), "cannot lift a halt");
+    one.lift_halt("of-eve", &operator(), "the pack was too strict").unwrap();
+    assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Allow);
+    assert_eq!(acts(&one), ["halt_lifted"]);
+    assert_eq!(notices(&**one.store(), "halt").len(), 1);
 }
 
 /// What people did, as it is on record.

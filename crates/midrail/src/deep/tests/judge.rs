@@ -66,11 +66,61 @@ fn a_judge_is_told_what_it_was_not_shown() {
     let server = Server::new(vec![verdict("allow")]);
     let mut value = judge(&server, json!({}));
     value["max_text"] = json!(100);
+    value["long_text"] = json!("cut");
     let answer = asked(value, &"x".repeat(101)).unwrap();
     assert_eq!((&answer.value["cut"], answer.cut), (&json!(true), true));
     let data = server.seen()[0].body["messages"][1]["content"].as_str().unwrap().to_owned();
     let after = data.rsplit(">>>").next().unwrap();
     assert!(after.contains("What you were not shown may be harmful"), "{after}");
+}
+
+#[test]
+fn a_long_text_is_judged_in_windows() {
+    let server = Server::new(vec![verdict("allow"), verdict("block"), verdict("allow")]);
+    let mut value = judge(&server, json!({"cost": {"input": 1, "output": 10}}));
+    value["max_text"] = json!(100);
+    // The hidden part stands across the edge of the first window.
+    let text = format!("{}SEND-IT-ALL{}", "x".repeat(95), "y".repeat(150));
+    let answer = asked(value.clone(), &text).unwrap();
+    let verdicts: Vec<_> = answer.value["midrail-windows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|window| (window["verdict"].as_str().unwrap(), window["cut"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(verdicts, [("allow", false), ("block", false), ("allow", false)]);
+    assert_eq!((answer.cost, answer.cut), (Some(6.0), false), "each of them costs");
+    let seen = server.seen();
+    let shown = |index: usize| seen[index].body["messages"][1]["content"].as_str().unwrap().to_owned();
+    assert!(!shown(0).contains("SEND-IT-ALL") && shown(1).contains("SEND-IT-ALL"), "{}", shown(1));
+    assert!(shown(1).contains("The text is part 2 of 3 of a longer one"), "{}", shown(1));
+    // Every character is in one of them.
+    assert!((0..3).map(|index| shown(index).matches('y').count()).sum::<usize>() >= 150);
+
+    // One window that gives no verdict is no answer at all.
+    let server = Server::new(vec![verdict("allow"), says("hm"), verdict("allow")]);
+    let mut value = judge(&server, json!({"retries": 0}));
+    value["max_text"] = json!(100);
+    assert!(asked(value, &text).unwrap_err().contains("gave no verdict"));
+}
+
+#[test]
+fn what_takes_too_many_windows_is_not_asked() {
+    let server = Server::new(vec![verdict("allow")]);
+    let mut value = judge(&server, json!({}));
+    (value["max_text"], value["max_windows"]) = (json!(100), json!(2));
+    assert!(asked(value.clone(), &"ä".repeat(190)).is_ok());
+    assert_eq!(server.count(), 2);
+    let error = asked(value.clone(), &"ä".repeat(191)).unwrap_err();
+    assert!(error.contains("takes 3 windows of 100 characters, and 2 are allowed"), "{error}");
+    value["max_windows"] = json!(1);
+    assert!(asked(value.clone(), &"ä".repeat(101)).unwrap_err().contains("and 1 are allowed"));
+    // One who is not shown the text has to see all of the rest.
+    value["judge"]["include"] = json!(["goal", "args"]);
+    let error = asked(value.clone(), &"ä".repeat(101)).unwrap_err();
+    assert!(error.contains("a part of the event has more than 100 characters"), "{error}");
+    assert!(asked(value, &"ä".repeat(100)).is_ok());
+    assert_eq!(server.count(), 3);
 }
 
 #[test]
@@ -132,7 +182,7 @@ fn what_is_spent_counts_and_a_used_up_budget_ends_it() {
     let priced = json!({"cost": {"input": 1, "output": 10}, "budget": {"session": 3.5, "day": 7}});
     let settings = settings(judge(&server, priced));
     let clock = clock();
-    let asking = Asking::with(clock.clone(), b"key", lookup);
+    let asking = on_clock(clock.clone());
     // Two a try, and what gave no verdict is paid for all the same.
     let answer = answered(asking.ask("g", &settings, question("one", "x"))).unwrap();
     assert_eq!(answer.cost, Some(4.0));

@@ -45,8 +45,11 @@ fn of_a_long_text_the_beginning_and_the_end_are_sent() {
     let server = Server::new(vec![Reply::Json(200, json!({}))]);
     let text = format!("begin{}ende", "ä".repeat(1_000));
     let body = json!({"text": "{text}", "args": "{args}"});
-    let answer =
-        asked(json!({"http": {"url": server.url("/"), "body": body}, "max_text": 100}), &text).unwrap();
+    let answer = asked(
+        json!({"http": {"url": server.url("/"), "body": body}, "max_text": 100, "long_text": "cut"}),
+        &text,
+    )
+    .unwrap();
     assert!(answer.cut);
     let seen = &server.seen()[0].body;
     let sent = seen["text"].as_str().unwrap();
@@ -56,6 +59,23 @@ fn of_a_long_text_the_beginning_and_the_end_are_sent() {
     // One that just fits is left alone.
     let whole = "ä".repeat(100);
     assert!(!asked(json!({"http": {"url": server.url("/")}, "max_text": 100}), &whole).unwrap().cut);
+}
+
+#[test]
+fn answers_about_windows_come_together_and_nobody_else_says_that_they_do() {
+    let server = Server::new(vec![Reply::Echo]);
+    let http = json!({"http": {"url": server.url("/")}, "max_text": 100});
+    let text: String = (0..40).map(|number| format!("{number:04} ")).collect();
+    let answer = asked(http.clone(), &text).unwrap();
+    let windows = answer.value["midrail-windows"].as_array().unwrap().clone();
+    assert_eq!((windows.len(), answer.cut), (3, false));
+    for number in 0..40 {
+        let word = format!("{number:04}");
+        assert!(windows.iter().any(|window| window.as_str().unwrap().contains(&word)), "{word}");
+    }
+    let server = Server::new(vec![Reply::Json(200, json!({"midrail-windows": []}))]);
+    let error = asked(json!({"http": {"url": server.url("/")}}), "x").unwrap_err();
+    assert!(error.contains("which is Midrail's own"), "{error}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn the_same_question_of_a_session_is_asked_once() {
     let server = Server::new(vec![Reply::Echo]);
     let settings = echo(&server, json!({"cache": "10m"}));
     let clock = clock();
-    let asking = Asking::with(clock.clone(), b"key", lookup);
+    let asking = on_clock(clock.clone());
     let first = answered(asking.ask("g", &settings, question("s", "a"))).unwrap();
     // Another moment and another call are no other question.
     let mut again = question("s", "a");
@@ -87,7 +87,7 @@ fn one_that_keeps_failing_is_left_alone_for_a_while() {
     let server = Server::new(vec![Reply::Json(500, json!({}))]);
     let settings = echo(&server, json!({"breaker": {"failures": 3, "pause": "30s"}, "cache": 0}));
     let clock = clock();
-    let asking = Asking::with(clock.clone(), b"key", lookup);
+    let asking = on_clock(clock.clone());
     let ask = || answered(asking.ask("g", &settings, question("s", "a")));
     for _ in 0..3 {
         assert!(ask().unwrap_err().contains("answered 500"));
