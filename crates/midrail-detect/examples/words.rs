@@ -1,8 +1,8 @@
 //! Makes the table of everyday words that tells passwords from words: text in, table out.
 //!
-//! `find … -name '*.md' -o -name '*.rs' | xargs cat | cargo run --release --example words > src/secrets/words.bin`
+//! `find … -name '*.md' -o -name '*.rs' -o -name '*.py' | sort | xargs cat | cargo run --example words > words.bin`
 //!
-//! The words that occur most often in code and its documentation are hashed into a bit table of 16 KB (a Bloom filter
+//! The words that occur most often in code and its documentation are hashed into a bit table of 64 KB (a Bloom filter
 //! with four hashes). Nothing is random: the same text makes the same table.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use midrail_detect::secrets::words::{TABLE, bits};
 
 /// How many words are kept.
-const KEPT: usize = 11_000;
+const KEPT: usize = 16_000;
 /// A word is worth the more, the more parts of the text hold it.
 const PART: usize = 20_000;
 
