@@ -439,6 +439,13 @@ fn past_wrapper(view: &View<'_>, start: usize) -> usize {
         "b64decode",
         "text",
         "value",
+        "secretkey",
+        "secretkeyspec",
+        "fromhex",
+        "unhexlify",
+        "utf8.parse",
+        "hex.parse",
+        "base64.parse",
     ];
     let mut place = start;
     for _ in 0..2 {

@@ -37,6 +37,7 @@ pub(super) const NAMES: &[&str] = &[
     "signature",
     "sessid",
     "sessionid",
+    ".sid=",
     "senha",
     "license",
     "mnemonic",
@@ -65,7 +66,10 @@ pub(super) fn assigned(view: &View<'_>, keyword: usize, keyword_end: usize) -> O
     if is_again || is_type_name(view, &value, class) || is_json_number(view, &value, text) {
         return None;
     }
-    if class == Class::Weak && names::mentions(name, "auth") && is_user_and_password(text) {
+    if matches!(class, Class::Weak | Class::Key)
+        && names::mentions(name, "auth")
+        && is_user_and_password(text)
+    {
         return Some(Candidate {
             start: value.start,
             end: value.end,
@@ -78,17 +82,25 @@ pub(super) fn assigned(view: &View<'_>, keyword: usize, keyword_end: usize) -> O
             more: value.more,
         });
     }
-    judge(view.slice(value.start, value.end), class, &value).map(|(kind, what)| Candidate {
+    let is_sure = class != Class::Weak
+        || names::is_keyed(name) && values::is_key_itself(text) && !is_public(view, value.name_start);
+    judge(text, class, &value).map(|(kind, what)| Candidate {
         start: value.start,
         end: value.end,
         kind,
         what,
         severity: if class == Class::Weak { Severity::Medium } else { Severity::High },
-        confidence: if class == Class::Weak { Confidence::Low } else { Confidence::Medium },
+        confidence: if is_sure { Confidence::Medium } else { Confidence::Low },
         rank: 0,
         gone: 0,
         more: value.more,
     })
+}
+
+/// Whether what stands right before a name in its line speaks of something public.
+fn is_public(view: &View<'_>, name_start: usize) -> bool {
+    let line = view.run_back(name_start, 100, |byte| byte != b'\n');
+    names::mentions(view.slice(line, name_start), "public")
 }
 
 /// Whether a name is that of a type, as `"AWS::AppSync::ApiKey"`: what it leads to is no key.
@@ -114,7 +126,9 @@ fn is_user_and_password(text: &[u8]) -> bool {
 fn judge(text: &[u8], class: Class, value: &Value) -> Option<(&'static str, &'static str)> {
     values::is_secret(text, class, value.quoted).then_some(match class {
         Class::Password => ("generic-password", "a password"),
-        Class::Key | Class::Secret => ("generic-secret", "a key or token that is assigned to a name"),
+        Class::Key | Class::Secret | Class::Mentioned => {
+            ("generic-secret", "a key or token that is assigned to a name")
+        }
         Class::Weak => ("generic-random", "a random string that is assigned to a name like that of a secret"),
     })
 }
@@ -196,9 +210,7 @@ pub(super) fn in_address(view: &View<'_>, place: usize) -> Option<Candidate> {
         || password.first().is_some_and(|byte| matches!(byte, b'$' | b'{' | b'<' | b'%' | b'['))
         || password.iter().any(|byte| matches!(byte, b'(' | b')'));
     let is_secret = match colon {
-        Some(_) => {
-            password.len() >= 4 && made.distinct >= 3 && made.digits < password.len().max(6) && !is_dummy
-        }
+        Some(_) => password.len() >= 4 && made.distinct >= 3 && !is_dummy,
         None => password.len() >= 20 && !is_dummy && values::is_secret(password, Class::Key, true),
     };
     is_secret.then_some(Candidate {

@@ -5,6 +5,8 @@
 pub(crate) enum Class {
     /// A bare `key`, `auth` or the like: the value decides.
     Weak,
+    /// A name that goes on behind its secret, as in `secret_of_bob`: a value that can be nothing else counts.
+    Mentioned,
     /// An access key, a token.
     Key,
     /// Something that is called a secret: as a key, but shorter ones count.
@@ -77,7 +79,6 @@ const SECRETS: &[&str] = &[
 /// Words that may be a secret: the value decides.
 const WEAK: &[&str] = &[
     "auth",
-    "authorization",
     "authentication",
     "key",
     "keys",
@@ -104,6 +105,9 @@ const PASS_OWNERS: &[&str] = &[
     "ssh", "store", "sudo", "user", "vpn", "wifi",
 ];
 
+/// Whose `sid` is that of a session.
+const OF_SESSION: &[&str] = &["auth", "connect", "cookie", "session", "sess", "login"];
+
 /// What stands before `key` in the name of a secret key.
 const KEY_MAKERS: &[&str] = &[
     "access",
@@ -114,6 +118,8 @@ const KEY_MAKERS: &[&str] = &[
     "app",
     "application",
     "auth",
+    "bot",
+    "cipher",
     "client",
     "consumer",
     "crypt",
@@ -176,6 +182,13 @@ const KEY_MAKERS: &[&str] = &[
     "datadog",
     "github",
     "azure",
+    "anthropic",
+    "cloudflare",
+    "gitlab",
+    "heroku",
+    "mailgun",
+    "openai",
+    "slack",
 ];
 
 /// What stands before `key` where it is a name of something.
@@ -311,6 +324,65 @@ const TAILS: &[&str] = &[
     "backup",
 ];
 
+/// Last words of names that tell of a secret without holding it.
+const ABOUT: &[&str] = &[
+    "alg",
+    "algorithm",
+    "arn",
+    "at",
+    "by",
+    "checksum",
+    "class",
+    "code",
+    "column",
+    "count",
+    "date",
+    "endpoint",
+    "error",
+    "etag",
+    "expires",
+    "expiry",
+    "field",
+    "file",
+    "fingerprint",
+    "format",
+    "hint",
+    "host",
+    "id",
+    "ids",
+    "integrity",
+    "issuer",
+    "kid",
+    "label",
+    "length",
+    "message",
+    "name",
+    "names",
+    "path",
+    "pattern",
+    "policy",
+    "prefix",
+    "ref",
+    "regex",
+    "resource",
+    "revision",
+    "schema",
+    "sha",
+    "sha1",
+    "sha256",
+    "size",
+    "status",
+    "suffix",
+    "thumbprint",
+    "time",
+    "title",
+    "type",
+    "uri",
+    "url",
+    "uuid",
+    "version",
+];
+
 /// Words for a password that are not of ASCII letters alone, or more than one.
 const FOREIGN: &[&str] =
     &["mot de passe", "contraseña", "пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호"];
@@ -363,14 +435,13 @@ pub(crate) fn class(name: &[u8]) -> Option<Class> {
             | "disable"
             | "enable"
             | "get"
-            | "set"
             | "check"
             | "num"
             | "max"
             | "min"
     ) {
         return match before {
-            "set" | "get" | "reset" if PASSWORDS.contains(&trimmed) => Some(Class::Password),
+            "get" | "reset" if PASSWORDS.contains(&trimmed) => Some(Class::Password),
             _ => None,
         };
     }
@@ -416,7 +487,29 @@ pub(crate) fn class(name: &[u8]) -> Option<Class> {
     if trimmed.strip_suffix("pass").is_some_and(|owner| PASS_OWNERS.contains(&owner)) {
         return Some(Class::Password);
     }
-    (WEAK.contains(&trimmed)).then_some(Class::Weak)
+    if trimmed == "authorization" {
+        return Some(Class::Key);
+    }
+    if trimmed == "sid" && words.iter().take(end).any(|word| OF_SESSION.contains(&word.as_str())) {
+        return Some(Class::Key);
+    }
+    if WEAK.contains(&trimmed) {
+        return Some(Class::Weak);
+    }
+    let is_mentioned = words.iter().any(|word| {
+        matches!(word.as_str(), "password" | "passwd" | "secret" | "token" | "apikey" | "credential")
+    });
+    (is_mentioned && !ABOUT.contains(&trimmed)).then_some(Class::Mentioned)
+}
+
+/// Whether a name of the class [`Class::Weak`] says that its value is a key, and not that of something open.
+pub(crate) fn is_keyed(name: &[u8]) -> bool {
+    let words = words(name);
+    let is_open = |word: &str| {
+        KEY_BREAKERS.contains(&word) || word.contains("socket") || word.contains("accept") || word == "host"
+    };
+    words.last().is_some_and(|last| last.ends_with("key"))
+        && !words.iter().any(|word| is_open(word) && word != "key")
 }
 
 /// Whether a name says that its value is a key, a token or the like, or belongs to an account or an interface.
@@ -484,6 +577,13 @@ mod tests {
             // Of an event: its session is a name, not a secret.
             ("session", None),
             ("session_id", None),
+            ("auth.sid", Some(Class::Key)),
+            ("account_sid", Some(Class::Weak)),
+            ("setApiKey", Some(Class::Key)),
+            ("Authorization", Some(Class::Key)),
+            ("secret_of_bob", Some(Class::Mentioned)),
+            ("secret_name", None),
+            ("token_expiry", None),
         ] {
             assert_eq!(class(name.as_bytes()), expected, "{name}");
         }

@@ -136,6 +136,10 @@ const DUMMIES: &[&str] = &[
     "clientid",
     "username",
     "credential",
+    "privatekey",
+    "private_key",
+    "publickey",
+    "public_key",
     "<%",
     "%>",
     "$(",
@@ -281,6 +285,9 @@ fn is_code(value: &[u8], quoted: bool, made: &Makeup) -> bool {
     if is_hex && made.length <= 18 || value.starts_with(b"__") {
         return true;
     }
+    if is_typed_number(value) {
+        return true;
+    }
     // `x->y`: a name, then what makes it code.
     let is_call = is_call(value)
         || value.windows(2).any(|pair| pair == b"->" || pair == b"::" || pair == b"=>" || pair == b"&&");
@@ -293,6 +300,90 @@ fn is_code(value: &[u8], quoted: bool, made: &Makeup) -> bool {
             first,
             b'$' | b'%' | b'<' | b'{' | b'[' | b'(' | b'&' | b'*' | b'@' | b'!' | b'=' | b'|' | b'~' | b'/'
         )
+}
+
+/// Whether a value is a number with its type: `1323u32`, `60L`.
+fn is_typed_number(value: &[u8]) -> bool {
+    const TYPES: &[&str] = &[
+        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64",
+        "l", "ul", "ll", "ull", "n",
+    ];
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'_').count();
+    let rest = value.get(digits..).unwrap_or_default();
+    digits > 0 && TYPES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(rest))
+}
+
+/// Whether a value has so many symbols, in such disorder, that it is neither code nor a template: a bracket is closed
+/// by one of another kind.
+fn is_jumble(value: &[u8]) -> bool {
+    // What patterns are full of.
+    let is_pattern =
+        value.windows(2).any(|pair| matches!(pair, b"[^" | b"(?" | b".*" | b".+" | b"\\" | b"])"));
+    let mut kinds = [false; 128];
+    let mut open = Vec::new();
+    let mut is_crossed = false;
+    for byte in value {
+        if byte.is_ascii_punctuation()
+            && let Some(kind) = kinds.get_mut(usize::from(*byte))
+        {
+            *kind = true;
+        }
+        let opens = match byte {
+            b')' => b'(',
+            b']' => b'[',
+            b'}' => b'{',
+            b'(' | b'[' | b'{' => {
+                open.push(*byte);
+                continue;
+            }
+            _ => continue,
+        };
+        is_crossed |= open.pop().is_some_and(|last| last != opens);
+    }
+    value.len() >= 10 && is_crossed && !is_pattern && kinds.iter().filter(|kind| **kind).count() >= 6
+}
+
+/// Whether a value without a telling name can be nothing but a key: base 64, or letters of both cases and digits, with
+/// no order in them. Hashes in hexadecimal are names of things as often.
+pub(crate) fn is_key_itself(value: &[u8]) -> bool {
+    let value = value.get(..MAX_VALUE).unwrap_or(value);
+    let made = makeup(value);
+    let is_base64 = value
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-'));
+    let is_padded = value.ends_with(b"=") && made.length % 4 == 0;
+    let least = if is_padded { 33 } else { 38 };
+    let (known, _) = wording(value);
+    let letters = made.lower + made.upper;
+    let beyond_hex = value.iter().filter(|byte| matches!(byte, b'g'..=b'z' | b'G'..=b'Z')).count();
+    is_base64
+        && !is_public_key(value)
+        && made.length >= 20
+        && (made.digits >= 2 && made.upper >= 3 && made.lower >= 3 || made.digits >= 5 && beyond_hex >= 5)
+        && known * 3 < letters.min(MAX_WORDING)
+        && entropy_of(value) >= least
+        && !is_dashed_words(value)
+        && !is_place(value)
+        && !is_placeholder(value)
+}
+
+/// Whether a value is a public key: its first bytes say what it is, in base 64.
+fn is_public_key(value: &[u8]) -> bool {
+    const STARTS: &[&[u8]] = &[
+        b"MFkwEwYHKoZI",
+        b"MHYwEAYHKoZI",
+        b"MIGbMBAGByqGSM49",
+        b"MCowBQYDK2V",
+        b"MIGfMA0GCSqGSIb3DQEBAQUAA4",
+        b"MIIBIjANBgkqhkiG9w0BAQEFAAO",
+        b"MIICIjANBgkqhkiG9w0BAQEFAAO",
+        b"AAAAB3NzaC1",
+        b"AAAAC3NzaC1",
+        b"AAAAE2VjZHNhL",
+        b"ssh-rsa ",
+        b"ssh-ed25519 ",
+    ];
+    STARTS.iter().any(|start| value.starts_with(start))
 }
 
 /// Whether a value is a path, an address or a host.
@@ -368,7 +459,7 @@ fn wording(value: &[u8]) -> (usize, u32) {
 /// Whether a value is a secret, given what its name says and whether it stands in quotes.
 pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
     // The beginning of a long value tells what it is.
-    let value = value.get(..MAX_VALUE).unwrap_or(value);
+    let value = value.get(..MAX_VALUE).unwrap_or(value).trim_ascii();
     if value.len() < 4 {
         return false;
     }
@@ -378,10 +469,19 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
         Class::Password => made.distinct < 3,
         Class::Secret => made.length < 6 || made.distinct < 4,
         Class::Key => made.length < 10 || made.distinct < 6,
-        Class::Weak => made.length < 16 || made.distinct < 8,
+        Class::Weak | Class::Mentioned => made.length < 16 || made.distinct < 8,
     };
-    let is_text = made.spaces > usize::from(class == Class::Password)
-        || made.foreign > 0 && (class != Class::Password || made.digits == 0);
+    if is_public_key(value) {
+        return false;
+    }
+    if class == Class::Mentioned {
+        return is_key_itself(value);
+    }
+    if class != Class::Weak && made.spaces == 0 && is_jumble(value) {
+        return true;
+    }
+    let is_text = made.spaces > if class == Class::Password { 3 } else { 0 }
+        || made.foreign > 0 && (class != Class::Password || made.digits == 0 && made.symbols < 5);
     if too_plain || is_text || is_code(value, quoted, &made) || is_place(value) || is_placeholder(value) {
         return false;
     }
@@ -406,7 +506,12 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
             )
     });
     if is_numbers {
-        return class == Class::Password && made.digits == made.length && made.length >= 6;
+        let least = match class {
+            Class::Password => 6,
+            Class::Secret if quoted && made.distinct >= 6 => 16,
+            Class::Secret | Class::Key | Class::Weak | Class::Mentioned => return false,
+        };
+        return made.digits == made.length && made.length >= least;
     }
     let (known, strange) = wording(value);
     let shown = value.iter().take(MAX_WORDING).filter(|byte| byte.is_ascii_alphabetic()).count();
@@ -417,14 +522,19 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
             byte.is_ascii_alphabetic()
                 || matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | b' ' | b'\\' | b',')
         });
+    // Hardly a word in it, and letters that follow each other as in none.
+    let is_strange = known * 10 < shown * 3 && strange >= 90;
     match class {
+        Class::Mentioned => false,
         Class::Password => {
+            if made.spaces > 0 && (is_identifier || made.spaces > 1) {
+                return quoted && is_strange;
+            }
             if is_identifier {
                 // Letters alone: neither words nor a name that looks like some.
                 return !is_wordlike
                     && (made.symbols == 0 || strange >= 95 || quoted)
-                    && (quoted || strange >= 75)
-                    && made.spaces == 0;
+                    && (quoted || strange >= 75);
             }
             if is_wordlike {
                 let is_varied = (made.digits + made.symbols >= 2
@@ -434,7 +544,7 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
                     && (quoted || made.symbols > 0 && made.digits > 0 || made.digits >= 3)
                     && made.spaces == 0;
             }
-            letters + made.digits >= 3
+            letters + made.digits >= 3 || made.symbols >= 6 && made.distinct >= 8
         }
         Class::Secret | Class::Key => {
             if is_identifier {
@@ -453,7 +563,10 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
                     && entropy >= 32
                     && !is_dashed_words(value);
             }
-            entropy >= 27 && made.digits >= 2 || entropy >= 33
+            // Short ones cannot be varied, and joined words with a number are names of things.
+            let is_short = class == Class::Secret && made.length <= 14;
+            let least = if is_short { 24 } else { 27 };
+            !is_dashed_words(value) && (entropy >= least && made.digits >= 2 || entropy >= 33)
         }
         Class::Weak => {
             if is_wordlike || is_dashed_words(value) || made.spaces > 0 || is_uuid(value) {
@@ -480,7 +593,8 @@ fn is_uuid(value: &[u8]) -> bool {
 fn is_dashed_words(value: &[u8]) -> bool {
     let mut parts = 0;
     let mut plain = 0;
-    for part in value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':')) {
+    let all = value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':'));
+    for part in all.filter(|part| !part.is_empty()) {
         parts += 1;
         let is_word = part.iter().all(u8::is_ascii_alphabetic) && words::covered(part) * 2 >= part.len();
         plain += usize::from(is_word || part.iter().all(u8::is_ascii_digit));
@@ -501,6 +615,13 @@ mod tests {
             ("9fA3kQ71vB0xTz28", Class::Key, true),
             ("8d3f0a91c7be4562", Class::Key, false),
             ("b9D2-kkQz-71xW", Class::Secret, true),
+            // Brackets that do not belong together are no code.
+            ("k{q(9]w}$e#v[x>-t)", Class::Password, false),
+            ("v{q(a]w}$e#hex[sta>-t)", Class::Key, true),
+            ("wqz vbkn", Class::Password, true),
+            (" wqzvbkn", Class::Password, true),
+            ("A,.:-@*?!", Class::Password, true),
+            ("Kq71vB0xTz28LmWc4PnRs", Class::Mentioned, true),
         ] {
             assert!(is_secret(value.as_bytes(), class, quoted), "{value}");
         }
@@ -521,6 +642,12 @@ mod tests {
             ("1.2.840.113549", Class::Password, true),
             ("path/to/block_device2", Class::Password, false),
             ("3f0c71b0-a284-4c4e-91d6-f9a0c3e3d0ea", Class::Weak, true),
+            ("1323u32", Class::Password, false),
+            ("ed25519.Ed25519PrivateKey", Class::Key, false),
+            ("json-jackson-0.11.2", Class::Key, true),
+            ("[^(]+)|{x]-#$", Class::Key, true),
+            ("not a password", Class::Password, true),
+            ("9fceb02d0ae598e95dc970b74767f19372d61af8", Class::Mentioned, true),
         ] {
             assert!(!is_secret(value.as_bytes(), class, quoted), "{value}");
         }

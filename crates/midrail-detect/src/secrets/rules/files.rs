@@ -36,6 +36,42 @@ pub(super) const RULES: &[Rule] = &[
     .yes(&["Authorization: Basic bWFy¦aWU6dHVydGxlOTk="])
     .no(&["Basic authentication", "basic knowledge of things"]),
     inside(
+        "basic-authorization",
+        "a user name and password that are put into a header",
+        &["b64encode(", "btoa(", "base64_encode("],
+        r#"(?i:b64encode|btoa|base64_encode)\(\s?[bfru]?["'][^\s"':]{1,64}:([^\s"'{}$<>%]{3,})["']"#,
+    )
+    .line()
+    .any_case()
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["auth = base64.b64encode(b'marie:tur¦tle99')", "'Basic ' + btoa(\"bob:Zq¦81kkw\")"])
+    .no(&["b64encode(b'user:password')", "btoa(user + ':' + pass)", "btoa(`${user}:${pass}`)", "btoa('at 10:30')"]),
+    inside(
+        "basic-authorization",
+        "a user name and password that are put into a header",
+        &["buffer.from("],
+        r#"(?i:buffer\.from)\(["'`][^\s"'`:]{1,64}:([^\s"'`{}$<>%]{3,})["'`](?:, ?["'][0-9a-z-]+["'])?\)\.toString\(["'`]base64"#,
+    )
+    .line()
+    .any_case()
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["Buffer.from('marie:tur¦tle99').toString('base64')"])
+    .no(&["Buffer.from('user:password').toString('base64')", "Buffer.from('a:turtle99')", "Buffer.from(`${a}:${b}`).toString('base64')"]),
+    inside(
+        "authorization-header",
+        "a key in an authorization header",
+        &["authorization"],
+        r#"(?i:authorization)["'\\]{0,3}[ \t]{0,2}[:=,][ \t]{0,2}["'\\]{0,3}([0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12})"#,
+    )
+    .line()
+    .any_case()
+    .entropy(28)
+    .rank(LOW)
+    .yes(&["curl -H 'Authorization: 3f0c¦71b0-a284-4c4e-91d6-f9a0c3e3d0ea' https://host"])
+    .no(&["authorization_id: 3f0c¦71b0-a284-4c4e-91d6-f9a0c3e3d0ea", "Authorization: 00000000-0000-0000-0000-000000000000"]),
+    inside(
         "authorization-header",
         "a key in an authorization header",
         &["authorization"],
@@ -106,7 +142,7 @@ pub(super) const RULES: &[Rule] = &[
         "sql-password",
         "a password in an SQL statement",
         &["identified by", "identified with", "with password", "encrypted password", "set password"],
-        r#"(?i:identified by|identified with [0-9A-Za-z_]+ by|with password|encrypted password|set password[^=\n]{0,80}=)[ \t]*(?:(?i:password|values)[ (]*)?["']([^\s'";,()<>$]{4,})"#,
+        r#"(?i:identified by|identified with [0-9A-Za-z_]+ by|with password(?: ?=)?|encrypted password|set password[^=\n]{0,80}=)[ \t]*(?:(?i:password|values)[ (]*)?["']{1,8}([^\s'";,()<>$]{4,})"#,
     )
     .line()
     .any_case()
@@ -117,6 +153,7 @@ pub(super) const RULES: &[Rule] = &[
         "ALTER ROLE app WITH PASSWORD 'Zq¦81kkw'",
         "SET PASSWORD FOR 'bob'@'host' = 'Zq¦81kkw'",
         "SET PASSWORD = PASSWORD('Zq¦81kkw')",
+        "EXEC('CREATE LOGIN app WITH PASSWORD = ''Zq¦81kkw'' ')",
     ])
     .no(&[
         "user is identified by email",
@@ -197,6 +234,17 @@ pub(super) const RULES: &[Rule] = &[
     .rank(LOW)
     .yes(&["echo tur¦tle99x | docker login -u bob --password-stdin", "echo 'Zq¦81kkw!' | docker login -u bob --password-stdin"])
     .no(&["echo $TOKEN | docker login -u bob --password-stdin", "cat token.txt | docker login --password-stdin"]),
+    inside(
+        "command-password",
+        "a password of a key",
+        &["-passin", "-passout", "-pass pass:"],
+        r#"-pass(?:in|out)?[ =]["']?pass:([^\s"'$|;]{4,})"#,
+    )
+    .line()
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["openssl genrsa -passout pass:tur¦tle99 -out key.pem", "openssl enc -pass pass:tur¦tle99"])
+    .no(&["openssl genrsa -passout pass:$PASS", "openssl genrsa -passout pass:password", "will -pass: turtle99"]),
     inside(
         "kubeadm-token",
         "a token to join a Kubernetes cluster",
@@ -283,4 +331,16 @@ pub(super) const RULES: &[Rule] = &[
     .rank(LOW)
     .yes(&["apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\ndata:\n  password: dHVydGxlOT¦lzd2ltcw==\n"])
     .no(&["kind: Secret\nmetadata:\n  name: db\n", "kind: SecretStore"]),
+    inside(
+        "kubernetes-secret",
+        "a value of a Kubernetes secret",
+        &["apiversion: v1", "apiversion: 'v1", "apiversion: \"v1"],
+        r#"(?is)apiversion: ["']?v1["']?\s+data:\s+(?:["']?[\w.-]+["']?:[ \t]*["']{2}\s+)*["']?[\w.-]+["']?:[ \t]*(?:[|>]-?\s+)?["']?([0-9A-Za-z+/]{10,}={0,3})["']?\s.{0,600}?\bkind: ["']?secret\b"#,
+    )
+    .block()
+    .any_case()
+    .window(800)
+    .rank(LOW)
+    .yes(&["apiVersion: v1\ndata:\n  password: dHVydGxlOT¦lzd2ltcw==\nkind: Secret\nmetadata:\n  name: db\n"])
+    .no(&["apiVersion: v1\ndata:\n  colour: aGVsbG8gd29ybGQ=\nkind: ConfigMap\n", "apiVersion: v1\nkind: Pod\n"]),
 ];
