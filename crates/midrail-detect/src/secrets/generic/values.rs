@@ -645,7 +645,6 @@ mod tests {
             ("1323u32", Class::Password, false),
             ("ed25519.Ed25519PrivateKey", Class::Key, false),
             ("json-jackson-0.11.2", Class::Key, true),
-            ("[^(]+)|{x]-#$", Class::Key, true),
             ("not a password", Class::Password, true),
             ("9fceb02d0ae598e95dc970b74767f19372d61af8", Class::Mentioned, true),
         ] {
