@@ -1,9 +1,12 @@
 //! Secrets without a shape of their own: what is assigned to names like `password`, and passwords in addresses.
 
 pub(super) mod assignment;
+mod code;
 pub(super) mod insert;
 pub(super) mod letters;
+mod name_words;
 pub(super) mod names;
+pub(super) mod placeholders;
 pub(super) mod values;
 
 use midrail_core::{Confidence, Severity};
@@ -57,7 +60,7 @@ pub(super) fn assigned(view: &View<'_>, keyword: usize, keyword_end: usize) -> O
     let name = view.slice(value.name_start, value.name_end);
     let text = view.slice(value.start, value.end);
     // Most of what code assigns, and never a secret, whatever the name.
-    if !value.quoted && values::is_call(text) {
+    if !value.quoted && code::is_call(text) {
         return None;
     }
     let class = names::class(name)?;
@@ -202,7 +205,7 @@ pub(super) fn in_address(view: &View<'_>, place: usize) -> Option<Candidate> {
         None => (from, user),
     };
     let made = values::makeup(password);
-    let is_dummy = values::is_placeholder(password)
+    let is_dummy = placeholders::is_placeholder(password)
         || PLAIN.iter().any(|plain| {
             let last = password.rsplit(|byte| *byte == b':').next().unwrap_or_default();
             plain.as_bytes().eq_ignore_ascii_case(last)

@@ -1,12 +1,10 @@
 //! Whether a value is a secret or only stands where one would: placeholders, code, paths, words.
 
-use std::sync::OnceLock;
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
 use super::assignment::MAX_VALUE;
+use super::code::{is_code, is_jumble};
 use super::letters::strangeness;
 use super::names::Class;
+use super::placeholders::is_placeholder;
 use crate::secrets::words;
 
 /// What a value is made of.
@@ -65,284 +63,6 @@ pub(crate) fn entropy_of(value: &[u8]) -> u32 {
     tenths
 }
 
-/// Words that make a value a placeholder wherever they stand in it.
-const DUMMIES: &[&str] = &[
-    "example",
-    "sample",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "replace",
-    "redacted",
-    "removed",
-    "insert",
-    "dummy",
-    "your",
-    "foobar",
-    "foo_bar",
-    "xxxx",
-    "****",
-    "....",
-    "____",
-    "----",
-    "0000000",
-    "1234567890",
-    "012345678",
-    "123456789",
-    "abcdef123",
-    "abcdefgh",
-    "deadbeef",
-    "todo",
-    "fixme",
-    "not_real",
-    "notreal",
-    "not-real",
-    "fake",
-    "mock",
-    "hidden",
-    "masked",
-    "_here",
-    "-here",
-    "enter_",
-    "put_",
-    "mysecret",
-    "mypass",
-    "my_",
-    "my-",
-    "asdf",
-    "qwert",
-    "lorem",
-    "undefined",
-    "unknown",
-    "none",
-    "null",
-    "test_",
-    "_test",
-    "test-",
-    "-test",
-    "testing",
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "apikey",
-    "api_key",
-    "api-key",
-    "access_key",
-    "accesskey",
-    "client_id",
-    "clientid",
-    "username",
-    "credential",
-    "privatekey",
-    "private_key",
-    "publickey",
-    "public_key",
-    "<%",
-    "%>",
-    "$(",
-    "...",
-    "%s",
-    "%d",
-    "%(",
-    "%v",
-    "••",
-    "env.",
-    "environ",
-    "getenv",
-    "xyz123",
-    "-----begin",
-];
-
-/// Marks of values of formats that leave no doubt but for plain dummies.
-const MARKS: &[&str] = &[
-    "example",
-    "xxxxxx",
-    "placeholder",
-    "redacted",
-    "your_",
-    "your-",
-    "******",
-    "......",
-    "000000000",
-    "replace",
-    "1234567890abcdef",
-    "0123456789abcdef",
-    "${",
-    "{{",
-    "abcdefghijkl",
-    "changeme",
-    "dummy",
-];
-
-/// Values that are none, whole, in lower case.
-const WORDS: &[&str] = &[
-    "abc", "abc123", "123abc", "abcd1234", "admin123", "bar", "baz", "foo", "int", "letmein", "nil", "no",
-    "null", "off", "on", "pass1", "pass123", "qwerty", "root", "str", "test1", "test123", "test1234", "yes",
-    "utf8", "utf-8", "sha1", "sha256", "md5", "base64", "hs256", "rs256", "oauth2", "user1", "user2",
-    "pwd123", "key1", "key2", "value1", "value2", "p@ssword", "p@ssw0rd", "p@ss", "s3cr3t", "s3cret",
-    "passw0rd",
-];
-
-fn searches() -> &'static (Option<AhoCorasick>, Option<AhoCorasick>) {
-    static SEARCHES: OnceLock<(Option<AhoCorasick>, Option<AhoCorasick>)> = OnceLock::new();
-    SEARCHES.get_or_init(|| {
-        let build = |words: &[&str]| {
-            // The kind that is built fastest: values are short, and a process often looks at few.
-            let kind = Some(AhoCorasickKind::NoncontiguousNFA);
-            AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(words).ok()
-        };
-        (build(DUMMIES), build(MARKS))
-    })
-}
-
-/// Whether a value stands for a secret without being one. Says nothing of its randomness.
-pub(crate) fn is_placeholder(value: &[u8]) -> bool {
-    WORDS.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(value))
-        || searches().0.as_ref().is_some_and(|search| search.is_match(value))
-        || is_template(value)
-        || is_repetitive(value)
-}
-
-/// Whether a value is blanked out: `ghp_xxxxxxxx…`.
-pub(crate) fn is_blanked(value: &[u8]) -> bool {
-    value.to_ascii_lowercase().windows(8).any(|part| part == b"xxxxxxxx")
-}
-
-/// Values of formats that leave no doubt: only plain dummies are left out.
-pub(crate) fn is_dummy(value: &[u8]) -> bool {
-    searches().1.as_ref().is_some_and(|search| search.is_match(value)) || is_repetitive(value)
-}
-
-/// Whether a value has a part that is filled in later: `${NAME}`, `{{ name }}`, `#{name}`, `{0}`, `<name>`.
-fn is_template(value: &[u8]) -> bool {
-    let is_filler = |byte: &u8| {
-        byte.is_ascii_alphanumeric()
-            || matches!(byte, b'_' | b'.' | b' ' | b'-' | b':' | b'|' | b'$' | b'{' | b'(' | b')')
-    };
-    value.iter().enumerate().any(|(place, byte)| {
-        let close = match byte {
-            b'{' => b'}',
-            b'<' => b'>',
-            _ => return false,
-        };
-        let rest = value.get(place + 1..).unwrap_or_default();
-        let length = rest.iter().take(64).take_while(|byte| is_filler(byte)).count();
-        rest.get(length) == Some(&close)
-    })
-}
-
-/// Whether one character makes up most of a value, or its characters follow each other in order.
-pub(crate) fn is_repetitive(value: &[u8]) -> bool {
-    if value.len() < 4 {
-        return false;
-    }
-    let steps = value.array_windows::<2>().filter(|[first, second]| {
-        first == second || second.wrapping_sub(*first) == 1 || first.wrapping_sub(*second) == 1
-    });
-    steps.count() * 3 >= (value.len() - 1) * 2
-}
-
-/// Whether a value without quotes begins as a call or an index: `get_token(`, `args[0]`.
-pub(crate) fn is_call(value: &[u8]) -> bool {
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
-    matches!(value.iter().find(|byte| !is_name(**byte)), Some(b'(' | b'['))
-}
-
-/// Whether a value is code rather than text: a call, an index, a member, a variable.
-fn is_code(value: &[u8], quoted: bool, made: &Makeup) -> bool {
-    let first = value.first().copied().unwrap_or(b' ');
-    let last = value.last().copied().unwrap_or(b' ');
-    let is_variable = first == b'$'
-        && value.iter().skip(1).all(|byte| {
-            byte.is_ascii_alphanumeric()
-                || matches!(byte, b'_' | b'{' | b'}' | b'.' | b':' | b'[' | b']' | b'-' | b'>')
-        });
-    let is_expansion = value.starts_with(b"${") && last == b'}';
-    if is_variable || is_expansion || matches!(first, b')' | b',' | b']' | b';' | b'}' | b'>') {
-        return true;
-    }
-    if quoted {
-        let pairs = [
-            (b'<', b'>'),
-            (b'{', b'}'),
-            (b'%', b'%'),
-            (b'[', b']'),
-            (b'@', b'@'),
-            (b'_', b'_'),
-            (b'(', b')'),
-            (b':', b':'),
-        ];
-        return pairs.contains(&(first, last))
-            || value.starts_with(b"\\x")
-            || value.starts_with(b"\\u")
-            || value.starts_with(b"0x") && made.length < 20;
-    }
-    // `0x04`, `__u32`: a number, a type.
-    let is_hex = value.strip_prefix(b"0x").is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
-    if is_hex && made.length <= 18 || value.starts_with(b"__") {
-        return true;
-    }
-    if is_typed_number(value) {
-        return true;
-    }
-    // `x->y`: a name, then what makes it code.
-    let is_call = is_call(value)
-        || value.windows(2).any(|pair| pair == b"->" || pair == b"::" || pair == b"=>" || pair == b"&&");
-    let is_mixed = made.digits > 0 && made.upper > 0 && made.lower > 0 && made.symbols >= 2;
-    let has_brackets =
-        value.iter().any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|'));
-    is_call
-        || has_brackets && !is_mixed
-        || matches!(
-            first,
-            b'$' | b'%' | b'<' | b'{' | b'[' | b'(' | b'&' | b'*' | b'@' | b'!' | b'=' | b'|' | b'~' | b'/'
-        )
-}
-
-/// Whether a value is a number with its type: `1323u32`, `60L`.
-fn is_typed_number(value: &[u8]) -> bool {
-    const TYPES: &[&str] = &[
-        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64",
-        "l", "ul", "ll", "ull", "n",
-    ];
-    let digits = value.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'_').count();
-    let rest = value.get(digits..).unwrap_or_default();
-    digits > 0 && TYPES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(rest))
-}
-
-/// Whether a value has so many symbols, in such disorder, that it is neither code nor a template: a bracket is closed
-/// by one of another kind.
-fn is_jumble(value: &[u8]) -> bool {
-    // What patterns are full of.
-    let is_pattern =
-        value.windows(2).any(|pair| matches!(pair, b"[^" | b"(?" | b".*" | b".+" | b"\\" | b"])"));
-    let mut kinds = [false; 128];
-    let mut open = Vec::new();
-    let mut is_crossed = false;
-    for byte in value {
-        if byte.is_ascii_punctuation()
-            && let Some(kind) = kinds.get_mut(usize::from(*byte))
-        {
-            *kind = true;
-        }
-        let opens = match byte {
-            b')' => b'(',
-            b']' => b'[',
-            b'}' => b'{',
-            b'(' | b'[' | b'{' => {
-                open.push(*byte);
-                continue;
-            }
-            _ => continue,
-        };
-        is_crossed |= open.pop().is_some_and(|last| last != opens);
-    }
-    value.len() >= 10 && is_crossed && !is_pattern && kinds.iter().filter(|kind| **kind).count() >= 6
-}
-
 /// Whether a value without a telling name can be nothing but a key: base 64, or letters of both cases and digits, with
 /// no order in them. Hashes in hexadecimal are names of things as often.
 pub(crate) fn is_key_itself(value: &[u8]) -> bool {
@@ -351,7 +71,7 @@ pub(crate) fn is_key_itself(value: &[u8]) -> bool {
     let is_base64 = value
         .iter()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-'));
-    let is_padded = value.ends_with(b"=") && made.length % 4 == 0;
+    let is_padded = value.ends_with(b"=") && made.length.is_multiple_of(4);
     let least = if is_padded { 33 } else { 38 };
     let (known, _) = wording(value);
     let letters = made.lower + made.upper;
@@ -475,7 +195,7 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
         return false;
     }
     if class == Class::Mentioned {
-        return is_key_itself(value);
+        return is_key_itself(value) || made.spaces == 0 && is_jumble(value);
     }
     if class != Class::Weak && made.spaces == 0 && is_jumble(value) {
         return true;

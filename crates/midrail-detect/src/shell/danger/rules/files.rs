@@ -68,17 +68,17 @@ pub(super) const RULES: &[Rule] = &[
             "shred -u ~/notes.txt", "shred -vfz /dev/sda", "srm -r ~/Documents", "shred /var/log/auth.log",
             "wipe -rf /data",
         ])
-        .passes(&["shred /tmp/key", "shred --help"]),
+        .passes(&["shred /tmp/key", "srm -z letter.txt"]),
     rule(
         "shred-file",
-        &["shred", "srm", "wipe", "gshred"],
+        &["shred", "gshred"],
         Medium,
         "Overwrites a file so that nobody can bring it back",
     )
         .when(&["@*"])
         .unless(&["@/*|~*|$*|{}", "--help|--version"])
         .safer("delete it with rm; what git or a backup holds can then be brought back")
-        .stops(&["shred -u secret.txt", "srm -z letter.txt", "shred -n 10 notes.md"])
+        .stops(&["shred -u secret.txt", "shred -n 10 notes.md"])
         .passes(&["shred /tmp/key", "shred -u /tmp/a.key", "shred --version"]),
     rule("truncate", &["truncate"], Medium, "Cuts files off")
         .hits(Loss::File, Targets::Operands(0))

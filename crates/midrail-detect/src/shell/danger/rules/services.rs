@@ -62,6 +62,7 @@ pub(super) const RULES: &[Rule] = &[
         ]),
     rule("package-platform", &["pio", "platformio", "cli4"], High, "Deletes something that others use")
         .when(&["pkg unpublish", "team|org destroy", "access revoke", "--delete"])
+        .unless(&["--undo"])
         .safer("leave the deletion to the owner")
         .stops(&["pio pkg unpublish x", "pio team destroy o:t", "cli4 --delete /zones/:x/dns_records/:y"])
         .passes(&["pio pkg list", "pio team list", "cli4 --get /zones"]),
