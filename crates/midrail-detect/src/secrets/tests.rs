@@ -126,6 +126,8 @@ fn secrets_are_found_by_what_they_are_given_to() {
         ("http://marie:308172@host:8080/", "308172"),
         ("password = k{q(9]w}$e#v[x>-t)", "k{q(9]w}$e#v[x>-t)"),
         ("client_secret: '4081730296518372'", "4081730296518372"),
+        ("const PASSWORD: &[u8] = b\"turtle99x\";", "turtle99x"),
+        ("let token: String = String::from(\"Kq71vB0xTz28LmWc4PnRs\");", "Kq71vB0xTz28LmWc4PnRs"),
     ] {
         let hits = scan(text);
         let found: Vec<_> = hits.iter().map(|hit| &text[hit.start..hit.end]).collect();
@@ -167,7 +169,8 @@ fn what_only_looks_like_a_secret_is_left_alone() {
         "password=[redacted:generic-password#3f9a]",
         "key: \"user.profile.title\"",
         "type Password = string;",
-        "pub const ERROR_WRONG_PASSWORD: ERROR = 1323u32;",
+        "pub const ERROR_WRONG_PASSWORD: W32_ERROR = 1323u32;",
+        "pub const SET_PASSWORD: i32 = -2147212282i32;",
         "def save(private_key: ed25519.Ed25519PrivateKey)",
         "io.example:jsonwebtoken:json-jackson-0.11.2",
     ] {

@@ -260,8 +260,11 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
         {
             let past = view.run(after, 3, |byte| matches!(byte, b'=' | b'>'));
             let quote = view.run(past, 8, is_blank);
-            if past == after + 1 && matches!(view.at(quote), Some(b'"' | b'\'' | b'`')) {
-                return found(quote, Link::Equals);
+            // Spaces around the equals sign leave no doubt, and what has a type is code unless it stands in quotes:
+            // `WRONG_PASSWORD: Code = 1323`, `PASSWORD: &[u8] = b"…"`.
+            let is_spaced = view.before(after) == Some(b' ') && quote > past;
+            if past == after + 1 && (is_spaced || matches!(view.at(quote), Some(b'"' | b'\'' | b'`'))) {
+                return found(quote, Link::Equals).filter(|value| value.quoted);
             }
         }
         // YAML and JSON go on in the next line where the value is quoted, or a block.

@@ -252,9 +252,13 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
             }
             if is_identifier {
                 // Letters alone: neither words nor a name that looks like some.
-                return !is_wordlike
-                    && (made.symbols == 0 || strange >= 95 || quoted)
-                    && (quoted || strange >= 75);
+                if is_wordlike {
+                    return quoted && is_phrase(value, &made);
+                }
+                return (made.symbols == 0 || strange >= 95 || quoted) && (quoted || strange >= 75);
+            }
+            if is_wordlike && quoted && is_phrase(value, &made) {
+                return true;
             }
             if is_wordlike {
                 let is_varied = (made.digits + made.symbols >= 2
@@ -300,6 +304,22 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
     }
 }
 
+/// Whether words are put together as people do for a password: `MusicLoverJam`, `SecureP@yment`.
+fn is_phrase(value: &[u8], made: &Makeup) -> bool {
+    let humps = value
+        .array_windows::<2>()
+        .filter(|[one, other]| one.is_ascii_lowercase() && other.is_ascii_uppercase());
+    let humps = humps.count();
+    let marks =
+        value.iter().filter(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'&' | b'*' | b'^'));
+    let is_marked = made.symbols == 1 && marks.count() == 1;
+    let is_capital = value.first().is_some_and(u8::is_ascii_uppercase);
+    made.spaces == 0
+        && made.foreign == 0
+        && (made.symbols == 0 && is_capital && humps >= 2 && made.length >= 12
+            || is_marked && humps >= 1 && made.length >= 8)
+}
+
 /// Names of things more often than secrets: a name has to say that it is one.
 fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
@@ -338,6 +358,8 @@ mod tests {
             // Brackets that do not belong together are no code.
             ("k{q(9]w}$e#v[x>-t)", Class::Password, false),
             ("v{q(a]w}$e#hex[sta>-t)", Class::Key, true),
+            ("MusicLoverJam", Class::Password, true),
+            ("SecureP@yment", Class::Password, true),
             ("wqz vbkn", Class::Password, true),
             (" wqzvbkn", Class::Password, true),
             ("A,.:-@*?!", Class::Password, true),
@@ -363,6 +385,9 @@ mod tests {
             ("path/to/block_device2", Class::Password, false),
             ("3f0c71b0-a284-4c4e-91d6-f9a0c3e3d0ea", Class::Weak, true),
             ("1323u32", Class::Password, false),
+            ("MusicLoverJam", Class::Password, false),
+            ("TextField", Class::Password, true),
+            ("Required!", Class::Password, true),
             ("ed25519.Ed25519PrivateKey", Class::Key, false),
             ("json-jackson-0.11.2", Class::Key, true),
             ("not a password", Class::Password, true),
