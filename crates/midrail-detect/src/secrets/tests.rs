@@ -127,6 +127,9 @@ fn secrets_are_found_by_what_they_are_given_to() {
         ("password = k{q(9]w}$e#v[x>-t)", "k{q(9]w}$e#v[x>-t)"),
         ("client_secret: '4081730296518372'", "4081730296518372"),
         ("const PASSWORD: &[u8] = b\"turtle99x\";", "turtle99x"),
+        ("<param name=\"db.password\">turtle99x</param>", "turtle99x"),
+        ("<entry key='password'>turtle99x</entry>", "turtle99x"),
+        ("wifi_psk=Kx7zzq21w", "Kx7zzq21w"),
         ("let token: String = String::from(\"Kq71vB0xTz28LmWc4PnRs\");", "Kq71vB0xTz28LmWc4PnRs"),
     ] {
         let hits = scan(text);
@@ -171,6 +174,7 @@ fn what_only_looks_like_a_secret_is_left_alone() {
         "type Password = string;",
         "pub const ERROR_WRONG_PASSWORD: W32_ERROR = 1323u32;",
         "pub const SET_PASSWORD: i32 = -2147212282i32;",
+        "<input type=\"password\">Kx7zzq21w</input>",
         "def save(private_key: ed25519.Ed25519PrivateKey)",
         "io.example:jsonwebtoken:json-jackson-0.11.2",
     ] {

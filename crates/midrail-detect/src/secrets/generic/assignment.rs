@@ -210,6 +210,7 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
             let start = view.run(place + 1, MAX_GAP, is_space);
             return found(start, Link::Call);
         }
+        b'>' if closed && is_name_of_element(view, name_start) => return found(place + 1, Link::Markup),
         b'>' if operator == name_end => {
             let start = view.run(place + 1, MAX_GAP, is_space);
             return found(start, Link::Markup);
@@ -275,6 +276,15 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
         }
     }
     found(start, link)
+}
+
+/// Whether a name is that of an element: `<param name="password">`. Of `<input type="password">` it is not.
+fn is_name_of_element(view: &View<'_>, name_start: usize) -> bool {
+    let before = view.slice(name_start.saturating_sub(6), name_start);
+    let before = before.strip_suffix(b"\"").or_else(|| before.strip_suffix(b"'")).unwrap_or_default();
+    [b" name=".as_slice(), b" key=", b" id="]
+        .iter()
+        .any(|known| before.ends_with(known.get(1..).unwrap_or(known)))
 }
 
 /// A value in the cell after its name: `| DB_PASSWORD | … |`.

@@ -35,6 +35,7 @@ pub(super) const NAMES: &[&str] = &[
     "salt",
     "nonce",
     "cookie",
+    "psk",
     "psw",
     "pswd",
     "signature",

@@ -10,6 +10,7 @@ pub(super) const PASSWORDS: &[&str] = &[
     "passwords",
     "passwort",
     "pasw",
+    "psk",
     "pswd",
     "psw",
     "pw",

@@ -281,16 +281,14 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
                     && made.length >= least
                     && strange >= strangest;
             }
+            let is_name = is_dashed_words(value) && !has_odd_part(value);
             if is_wordlike {
-                return made.length >= 16
-                    && made.digits * 5 >= made.length
-                    && entropy >= 32
-                    && !is_dashed_words(value);
+                return made.length >= 16 && made.digits * 5 >= made.length && entropy >= 32 && !is_name;
             }
             // Short ones cannot be varied, and joined words with a number are names of things.
             let is_short = class == Class::Secret && made.length <= 14;
             let least = if is_short { 24 } else { 27 };
-            !is_dashed_words(value) && (entropy >= least && made.digits >= 2 || entropy >= 33)
+            !is_name && (entropy >= least && made.digits >= 2 || entropy >= 33)
         }
         Class::Weak => {
             if is_wordlike || is_dashed_words(value) || made.spaces > 0 || is_uuid(value) {
@@ -329,6 +327,14 @@ fn is_uuid(value: &[u8]) -> bool {
         })
 }
 
+/// Whether a part of joined words is long and no word: `app-insecure-9fA3kQ71vB0x`.
+fn has_odd_part(value: &[u8]) -> bool {
+    let mut parts = value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':'));
+    parts.any(|part| {
+        part.len() >= 10 && part.iter().any(u8::is_ascii_digit) && part.iter().any(u8::is_ascii_alphabetic)
+    })
+}
+
 /// Words and numbers joined by dashes, dots or underscores.
 fn is_dashed_words(value: &[u8]) -> bool {
     let mut parts = 0;
@@ -358,6 +364,7 @@ mod tests {
             // Brackets that do not belong together are no code.
             ("k{q(9]w}$e#v[x>-t)", Class::Password, false),
             ("v{q(a]w}$e#hex[sta>-t)", Class::Key, true),
+            ("app-insecure-9fA3kQ71vB0x", Class::Key, true),
             ("MusicLoverJam", Class::Password, true),
             ("SecureP@yment", Class::Password, true),
             ("wqz vbkn", Class::Password, true),
