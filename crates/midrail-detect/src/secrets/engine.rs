@@ -8,7 +8,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::generic::assignment::{self, Until};
-use super::generic::{self, names, values};
+use super::generic::{self, names, placeholders, values};
 use super::pem::Pem;
 use super::rules::{self, Name, Reach, Rule, Shape, Verify};
 use super::tail::{self, Word};
@@ -477,7 +477,7 @@ fn by_rule(view: &View<'_>, index: usize, place: usize, keyword_end: usize) -> O
 /// Whether a value of the right form is no key: too plain, a dummy, or blanked out.
 fn is_left_out(rule: &Rule, secret: &[u8]) -> bool {
     values::entropy_of(secret) < rule.entropy
-        || if rule.plain { values::is_blanked(secret) } else { values::is_dummy(secret) }
+        || if rule.plain { placeholders::is_blanked(secret) } else { placeholders::is_dummy(secret) }
 }
 
 /// How far a rule looks from a place on.

@@ -107,6 +107,53 @@ fn assignments_are_found_in_many_languages() {
 }
 
 #[test]
+fn secrets_are_found_by_what_they_are_given_to() {
+    for (text, secret) in [
+        ("client.setSecretKey(\"Kq71vB0xTz28Lm\")", "Kq71vB0xTz28Lm"),
+        ("cfg.setCipherKey(Base64.decode(\"Kq71vB0xTz28LmWc4PnRs5==\"))", "Kq71vB0xTz28LmWc4PnRs5=="),
+        (
+            "const secretKey = createSecretKey(Buffer.from('8d3f0a91c7be45628d3f0a91c7be4562', 'hex'))",
+            "8d3f0a91c7be45628d3f0a91c7be4562",
+        ),
+        (
+            "my-auth.sid=s%3AKq71vB0xTz28LmWc4PnRs5uYdEf6GhJi9oAaCbXe;",
+            "s%3AKq71vB0xTz28LmWc4PnRs5uYdEf6GhJi9oAaCbXe",
+        ),
+        ("-H 'Authorization: Kq71vB0xTz28LmWc4PnRs'", "Kq71vB0xTz28LmWc4PnRs"),
+        ("key: 'Kq71vB0xTz28LmWc4PnRs5uYdEf6'", "Kq71vB0xTz28LmWc4PnRs5uYdEf6"),
+        ("secret_of_bob = Kq71vB0xTz28LmWc4PnRs5uY", "Kq71vB0xTz28LmWc4PnRs5uY"),
+        ("POSTGRES_PASSWORD=wqzvbnkxhtplrdgf", "wqzvbnkxhtplrdgf"),
+        ("http://marie:308172@host:8080/", "308172"),
+        ("password = k{q(9]w}$e#v[x>-t)", "k{q(9]w}$e#v[x>-t)"),
+        ("client_secret: '4081730296518372'", "4081730296518372"),
+        ("const PASSWORD: &[u8] = b\"turtle99x\";", "turtle99x"),
+        ("<param name=\"db.password\">turtle99x</param>", "turtle99x"),
+        ("<entry key='password'>turtle99x</entry>", "turtle99x"),
+        ("wifi_psk=Kx7zzq21w", "Kx7zzq21w"),
+        ("let token: String = String::from(\"Kq71vB0xTz28LmWc4PnRs\");", "Kq71vB0xTz28LmWc4PnRs"),
+    ] {
+        let hits = scan(text);
+        let found: Vec<_> = hits.iter().map(|hit| &text[hit.start..hit.end]).collect();
+        assert_eq!(found, [secret], "{text}");
+        assert!(hits[0].confidence > Confidence::Low, "{text}");
+    }
+}
+
+#[test]
+fn a_bare_key_is_sure_only_where_its_value_can_be_nothing_else() {
+    for text in [
+        "key: '8d3f0a91c7be45628d3f0a91c7be4562'",
+        "Sec-WebSocket-Key: Kq71vB0xTz28LmWc4PnRs5==",
+        "PublicKey{Id: 4, Key: \"Kq71vB0xTz28LmWc4PnRs5uYdEf6\"}",
+        "nonce: 'Kq71vB0xTz28LmWc4PnRs5uYdEf6'",
+        "key: 'MCowBQYDK2VwAyEAKq71vB0xTz28LmWc4PnRs5uYdEf6'",
+        "secret_name: Kq71vB0xTz28LmWc4PnRs5uY",
+    ] {
+        assert!(scan(text).iter().all(|hit| hit.confidence == Confidence::Low), "{text}");
+    }
+}
+
+#[test]
 fn what_only_looks_like_a_secret_is_left_alone() {
     for text in [
         "password: \"Enter your password\"",
@@ -125,6 +172,11 @@ fn what_only_looks_like_a_secret_is_left_alone() {
         "password=[redacted:generic-password#3f9a]",
         "key: \"user.profile.title\"",
         "type Password = string;",
+        "pub const ERROR_WRONG_PASSWORD: W32_ERROR = 1323u32;",
+        "pub const SET_PASSWORD: i32 = -2147212282i32;",
+        "<input type=\"password\">Kx7zzq21w</input>",
+        "def save(private_key: ed25519.Ed25519PrivateKey)",
+        "io.example:jsonwebtoken:json-jackson-0.11.2",
     ] {
         assert_eq!(kinds(text), Vec::<&str>::new(), "{text}");
     }

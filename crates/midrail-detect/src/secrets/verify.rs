@@ -49,6 +49,11 @@ pub(super) fn confidence(verify: Verify, secret: &[u8]) -> Option<Confidence> {
         }
         Verify::Token => values::is_secret(secret, Class::Key, true).then_some(Confidence::Medium),
         Verify::Password => values::is_secret(secret, Class::Password, true).then_some(Confidence::Medium),
+        Verify::Told => {
+            let made = values::makeup(secret);
+            let is_mixed = made.digits >= 2 && made.lower + made.upper >= 3;
+            (is_mixed && values::is_secret(secret, Class::Password, true)).then_some(Confidence::Medium)
+        }
         Verify::Basic => {
             let text = base64_prefix(secret);
             let is_text = text.len() >= 5 && text.iter().all(|byte| *byte >= b' ' && *byte != 0x7f);

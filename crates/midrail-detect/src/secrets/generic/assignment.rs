@@ -210,6 +210,7 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
             let start = view.run(place + 1, MAX_GAP, is_space);
             return found(start, Link::Call);
         }
+        b'>' if closed && is_name_of_element(view, name_start) => return found(place + 1, Link::Markup),
         b'>' if operator == name_end => {
             let start = view.run(place + 1, MAX_GAP, is_space);
             return found(start, Link::Markup);
@@ -260,8 +261,11 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
         {
             let past = view.run(after, 3, |byte| matches!(byte, b'=' | b'>'));
             let quote = view.run(past, 8, is_blank);
-            if past == after + 1 && matches!(view.at(quote), Some(b'"' | b'\'' | b'`')) {
-                return found(quote, Link::Equals);
+            // Spaces around the equals sign leave no doubt, and what has a type is code unless it stands in quotes:
+            // `WRONG_PASSWORD: Code = 1323`, `PASSWORD: &[u8] = b"…"`.
+            let is_spaced = view.before(after) == Some(b' ') && quote > past;
+            if past == after + 1 && (is_spaced || matches!(view.at(quote), Some(b'"' | b'\'' | b'`'))) {
+                return found(quote, Link::Equals).filter(|value| value.quoted);
             }
         }
         // YAML and JSON go on in the next line where the value is quoted, or a block.
@@ -272,6 +276,15 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
         }
     }
     found(start, link)
+}
+
+/// Whether a name is that of an element: `<param name="password">`. Of `<input type="password">` it is not.
+fn is_name_of_element(view: &View<'_>, name_start: usize) -> bool {
+    let before = view.slice(name_start.saturating_sub(6), name_start);
+    let before = before.strip_suffix(b"\"").or_else(|| before.strip_suffix(b"'")).unwrap_or_default();
+    [b" name=".as_slice(), b" key=", b" id="]
+        .iter()
+        .any(|known| before.ends_with(known.get(1..).unwrap_or(known)))
 }
 
 /// A value in the cell after its name: `| DB_PASSWORD | … |`.
@@ -439,6 +452,13 @@ fn past_wrapper(view: &View<'_>, start: usize) -> usize {
         "b64decode",
         "text",
         "value",
+        "secretkey",
+        "secretkeyspec",
+        "fromhex",
+        "unhexlify",
+        "utf8.parse",
+        "hex.parse",
+        "base64.parse",
     ];
     let mut place = start;
     for _ in 0..2 {

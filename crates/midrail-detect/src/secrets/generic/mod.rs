@@ -1,9 +1,12 @@
 //! Secrets without a shape of their own: what is assigned to names like `password`, and passwords in addresses.
 
 pub(super) mod assignment;
+mod code;
 pub(super) mod insert;
 pub(super) mod letters;
+mod name_words;
 pub(super) mod names;
+pub(super) mod placeholders;
 pub(super) mod values;
 
 use midrail_core::{Confidence, Severity};
@@ -32,11 +35,15 @@ pub(super) const NAMES: &[&str] = &[
     "salt",
     "nonce",
     "cookie",
+    "_psk",
+    "psk=",
+    "psk:",
     "psw",
     "pswd",
     "signature",
     "sessid",
     "sessionid",
+    ".sid=",
     "senha",
     "license",
     "mnemonic",
@@ -56,7 +63,7 @@ pub(super) fn assigned(view: &View<'_>, keyword: usize, keyword_end: usize) -> O
     let name = view.slice(value.name_start, value.name_end);
     let text = view.slice(value.start, value.end);
     // Most of what code assigns, and never a secret, whatever the name.
-    if !value.quoted && values::is_call(text) {
+    if !value.quoted && code::is_call(text) {
         return None;
     }
     let class = names::class(name)?;
@@ -65,7 +72,10 @@ pub(super) fn assigned(view: &View<'_>, keyword: usize, keyword_end: usize) -> O
     if is_again || is_type_name(view, &value, class) || is_json_number(view, &value, text) {
         return None;
     }
-    if class == Class::Weak && names::mentions(name, "auth") && is_user_and_password(text) {
+    if matches!(class, Class::Weak | Class::Key)
+        && names::mentions(name, "auth")
+        && is_user_and_password(text)
+    {
         return Some(Candidate {
             start: value.start,
             end: value.end,
@@ -78,17 +88,25 @@ pub(super) fn assigned(view: &View<'_>, keyword: usize, keyword_end: usize) -> O
             more: value.more,
         });
     }
-    judge(view.slice(value.start, value.end), class, &value).map(|(kind, what)| Candidate {
+    let is_sure = class != Class::Weak
+        || names::is_keyed(name) && values::is_key_itself(text) && !is_public(view, value.name_start);
+    judge(text, class, &value).map(|(kind, what)| Candidate {
         start: value.start,
         end: value.end,
         kind,
         what,
         severity: if class == Class::Weak { Severity::Medium } else { Severity::High },
-        confidence: if class == Class::Weak { Confidence::Low } else { Confidence::Medium },
+        confidence: if is_sure { Confidence::Medium } else { Confidence::Low },
         rank: 0,
         gone: 0,
         more: value.more,
     })
+}
+
+/// Whether what stands right before a name in its line speaks of something public.
+fn is_public(view: &View<'_>, name_start: usize) -> bool {
+    let line = view.run_back(name_start, 100, |byte| byte != b'\n');
+    names::mentions(view.slice(line, name_start), "public")
 }
 
 /// Whether a name is that of a type, as `"AWS::AppSync::ApiKey"`: what it leads to is no key.
@@ -114,7 +132,9 @@ fn is_user_and_password(text: &[u8]) -> bool {
 fn judge(text: &[u8], class: Class, value: &Value) -> Option<(&'static str, &'static str)> {
     values::is_secret(text, class, value.quoted).then_some(match class {
         Class::Password => ("generic-password", "a password"),
-        Class::Key | Class::Secret => ("generic-secret", "a key or token that is assigned to a name"),
+        Class::Key | Class::Secret | Class::Mentioned => {
+            ("generic-secret", "a key or token that is assigned to a name")
+        }
         Class::Weak => ("generic-random", "a random string that is assigned to a name like that of a secret"),
     })
 }
@@ -188,7 +208,7 @@ pub(super) fn in_address(view: &View<'_>, place: usize) -> Option<Candidate> {
         None => (from, user),
     };
     let made = values::makeup(password);
-    let is_dummy = values::is_placeholder(password)
+    let is_dummy = placeholders::is_placeholder(password)
         || PLAIN.iter().any(|plain| {
             let last = password.rsplit(|byte| *byte == b':').next().unwrap_or_default();
             plain.as_bytes().eq_ignore_ascii_case(last)
@@ -196,9 +216,7 @@ pub(super) fn in_address(view: &View<'_>, place: usize) -> Option<Candidate> {
         || password.first().is_some_and(|byte| matches!(byte, b'$' | b'{' | b'<' | b'%' | b'['))
         || password.iter().any(|byte| matches!(byte, b'(' | b')'));
     let is_secret = match colon {
-        Some(_) => {
-            password.len() >= 4 && made.distinct >= 3 && made.digits < password.len().max(6) && !is_dummy
-        }
+        Some(_) => password.len() >= 4 && made.distinct >= 3 && !is_dummy,
         None => password.len() >= 20 && !is_dummy && values::is_secret(password, Class::Key, true),
     };
     is_secret.then_some(Candidate {

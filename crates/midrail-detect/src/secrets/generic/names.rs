@@ -1,10 +1,16 @@
 //! Names that secrets are assigned to: `DB_PASSWORD`, `apiKey`, `client-secret`, and those that only sound like it.
 
+use super::name_words::{
+    ABOUT, FOREIGN, KEY_BREAKERS, KEY_MAKERS, OF_SESSION, PASS_OWNERS, PASSWORDS, SECRETS, TAILS, WEAK,
+};
+
 /// What a name says of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     /// A bare `key`, `auth` or the like: the value decides.
     Weak,
+    /// A name that goes on behind its secret, as in `secret_of_bob`: a value that can be nothing else counts.
+    Mentioned,
     /// An access key, a token.
     Key,
     /// Something that is called a secret: as a key, but shorter ones count.
@@ -12,308 +18,6 @@ pub(crate) enum Class {
     /// A secret that people make up themselves.
     Password,
 }
-
-/// Words at the end of a name that make it a secret.
-const PASSWORDS: &[&str] = &[
-    "pass",
-    "passcode",
-    "passphrase",
-    "passwd",
-    "password",
-    "passwords",
-    "passwort",
-    "pasw",
-    "pswd",
-    "psw",
-    "pw",
-    "pwd",
-    "pass1",
-    "pass2",
-    "contraseña",
-    "senha",
-    "heslo",
-];
-
-const SECRETS: &[&str] = &[
-    "accesstoken",
-    "apikey",
-    "apitoken",
-    "appsecret",
-    "authkey",
-    "authtoken",
-    "bearer",
-    "clientsecret",
-    "cookie",
-    "credential",
-    "credentials",
-    "creds",
-    "cred",
-    "jwt",
-    "privatekey",
-    "secret",
-    "secretkey",
-    "secrets",
-    "phpsessid",
-    "jsessionid",
-    "token",
-    "tokens",
-    "accesskey",
-    "consumersecret",
-    "consumerkey",
-    "encryptionkey",
-    "masterkey",
-    "signingkey",
-    "webhooksecret",
-    "oauthtoken",
-    "refreshtoken",
-    "verifier",
-    "xsrf",
-    "csrf",
-    "pat",
-    "sharedkey",
-    "accountkey",
-];
-
-/// Words that may be a secret: the value decides.
-const WEAK: &[&str] = &[
-    "auth",
-    "authorization",
-    "authentication",
-    "key",
-    "keys",
-    "nonce",
-    "otp",
-    "pin",
-    "salt",
-    "sig",
-    "signature",
-    "sid",
-    "sessid",
-    "hmac",
-    "passkey",
-    "seed",
-    "mnemonic",
-    "license",
-    "iv",
-];
-
-/// What `pass` is a password of, where both are written as one word.
-const PASS_OWNERS: &[&str] = &[
-    "admin", "app", "auth", "cert", "client", "db", "default", "ftp", "key", "ldap", "login", "mail",
-    "master", "mongo", "my", "mysql", "new", "pg", "proxy", "redis", "root", "server", "smb", "smtp", "sql",
-    "ssh", "store", "sudo", "user", "vpn", "wifi",
-];
-
-/// What stands before `key` in the name of a secret key.
-const KEY_MAKERS: &[&str] = &[
-    "access",
-    "account",
-    "admin",
-    "aes",
-    "api",
-    "app",
-    "application",
-    "auth",
-    "client",
-    "consumer",
-    "crypt",
-    "crypto",
-    "cookie",
-    "decryption",
-    "deploy",
-    "des",
-    "dev",
-    "ec",
-    "encrypt",
-    "encryption",
-    "hmac",
-    "host",
-    "integration",
-    "jwt",
-    "license",
-    "live",
-    "master",
-    "oauth",
-    "partner",
-    "priv",
-    "private",
-    "prod",
-    "production",
-    "provision",
-    "rsa",
-    "sandbox",
-    "secret",
-    "secure",
-    "security",
-    "server",
-    "service",
-    "session",
-    "shared",
-    "sign",
-    "signature",
-    "signing",
-    "ssh",
-    "ssl",
-    "storage",
-    "stripe",
-    "subscription",
-    "symmetric",
-    "tls",
-    "token",
-    "user",
-    "validation",
-    "verification",
-    "webhook",
-    "write",
-    "x",
-    "aws",
-    "s3",
-    "google",
-    "maps",
-    "firebase",
-    "twilio",
-    "sendgrid",
-    "datadog",
-    "github",
-    "azure",
-];
-
-/// What stands before `key` where it is a name of something.
-const KEY_BREAKERS: &[&str] = &[
-    "arrow",
-    "gpg",
-    "pgp",
-    "attribute",
-    "cache",
-    "column",
-    "composite",
-    "config",
-    "context",
-    "data",
-    "dict",
-    "dictionary",
-    "event",
-    "field",
-    "filter",
-    "foreign",
-    "group",
-    "header",
-    "hot",
-    "i18n",
-    "index",
-    "item",
-    "json",
-    "label",
-    "locale",
-    "lookup",
-    "map",
-    "message",
-    "meta",
-    "metadata",
-    "object",
-    "option",
-    "param",
-    "parent",
-    "partition",
-    "path",
-    "pk",
-    "primary",
-    "property",
-    "pub",
-    "public",
-    "query",
-    "range",
-    "record",
-    "registry",
-    "row",
-    "setting",
-    "short",
-    "sort",
-    "sorting",
-    "state",
-    "storagekey",
-    "string",
-    "tab",
-    "table",
-    "tag",
-    "tenant",
-    "theme",
-    "title",
-    "translation",
-    "type",
-    "unique",
-    "xml",
-    "yaml",
-    "react",
-    "default",
-    "idempotency",
-    "routing",
-    "any",
-    "key",
-];
-
-/// Words after the secret that say nothing of their own.
-const TAILS: &[&str] = &[
-    "base64",
-    "b64",
-    "base",
-    "bytes",
-    "const",
-    "current",
-    "data",
-    "def",
-    "default",
-    "dev",
-    "development",
-    "digest",
-    "enc",
-    "encoded",
-    "encrypted",
-    "env",
-    "example",
-    "hex",
-    "live",
-    "literal",
-    "main",
-    "new",
-    "old",
-    "plain",
-    "plaintext",
-    "primary",
-    "prod",
-    "production",
-    "raw",
-    "sandbox",
-    "secondary",
-    "staging",
-    "str",
-    "string",
-    "test",
-    "testing",
-    "text",
-    "val",
-    "value",
-    "values",
-    "var",
-    "string1",
-    "in",
-    "confirm",
-    "confirmation",
-    "again",
-    "repeat",
-    "header",
-    "hash",
-    "for",
-    "root",
-    "user",
-    "admin",
-    "s",
-    "backup",
-];
-
-/// Words for a password that are not of ASCII letters alone, or more than one.
-const FOREIGN: &[&str] =
-    &["mot de passe", "contraseña", "пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호"];
 
 /// What a name says of the value that is assigned to it. The name is as it stands in the text.
 pub(crate) fn class(name: &[u8]) -> Option<Class> {
@@ -363,14 +67,13 @@ pub(crate) fn class(name: &[u8]) -> Option<Class> {
             | "disable"
             | "enable"
             | "get"
-            | "set"
             | "check"
             | "num"
             | "max"
             | "min"
     ) {
         return match before {
-            "set" | "get" | "reset" if PASSWORDS.contains(&trimmed) => Some(Class::Password),
+            "get" | "reset" if PASSWORDS.contains(&trimmed) => Some(Class::Password),
             _ => None,
         };
     }
@@ -416,7 +119,29 @@ pub(crate) fn class(name: &[u8]) -> Option<Class> {
     if trimmed.strip_suffix("pass").is_some_and(|owner| PASS_OWNERS.contains(&owner)) {
         return Some(Class::Password);
     }
-    (WEAK.contains(&trimmed)).then_some(Class::Weak)
+    if trimmed == "authorization" {
+        return Some(Class::Key);
+    }
+    if trimmed == "sid" && words.iter().take(end).any(|word| OF_SESSION.contains(&word.as_str())) {
+        return Some(Class::Key);
+    }
+    if WEAK.contains(&trimmed) {
+        return Some(Class::Weak);
+    }
+    let is_mentioned = words.iter().any(|word| {
+        matches!(word.as_str(), "password" | "passwd" | "secret" | "token" | "apikey" | "credential")
+    });
+    (is_mentioned && !ABOUT.contains(&trimmed)).then_some(Class::Mentioned)
+}
+
+/// Whether a name of the class [`Class::Weak`] says that its value is a key, and not that of something open.
+pub(crate) fn is_keyed(name: &[u8]) -> bool {
+    let words = words(name);
+    let is_open = |word: &str| {
+        KEY_BREAKERS.contains(&word) || word.contains("socket") || word.contains("accept") || word == "host"
+    };
+    words.last().is_some_and(|last| last.ends_with("key"))
+        && !words.iter().any(|word| is_open(word) && word != "key")
 }
 
 /// Whether a name says that its value is a key, a token or the like, or belongs to an account or an interface.
@@ -484,6 +209,13 @@ mod tests {
             // Of an event: its session is a name, not a secret.
             ("session", None),
             ("session_id", None),
+            ("auth.sid", Some(Class::Key)),
+            ("account_sid", Some(Class::Weak)),
+            ("setApiKey", Some(Class::Key)),
+            ("Authorization", Some(Class::Key)),
+            ("secret_of_bob", Some(Class::Mentioned)),
+            ("secret_name", None),
+            ("token_expiry", None),
         ] {
             assert_eq!(class(name.as_bytes()), expected, "{name}");
         }

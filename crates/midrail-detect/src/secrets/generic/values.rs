@@ -1,12 +1,10 @@
 //! Whether a value is a secret or only stands where one would: placeholders, code, paths, words.
 
-use std::sync::OnceLock;
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
 use super::assignment::MAX_VALUE;
+use super::code::{is_code, is_jumble};
 use super::letters::strangeness;
 use super::names::Class;
+use super::placeholders::is_placeholder;
 use crate::secrets::words;
 
 /// What a value is made of.
@@ -65,234 +63,47 @@ pub(crate) fn entropy_of(value: &[u8]) -> u32 {
     tenths
 }
 
-/// Words that make a value a placeholder wherever they stand in it.
-const DUMMIES: &[&str] = &[
-    "example",
-    "sample",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "replace",
-    "redacted",
-    "removed",
-    "insert",
-    "dummy",
-    "your",
-    "foobar",
-    "foo_bar",
-    "xxxx",
-    "****",
-    "....",
-    "____",
-    "----",
-    "0000000",
-    "1234567890",
-    "012345678",
-    "123456789",
-    "abcdef123",
-    "abcdefgh",
-    "deadbeef",
-    "todo",
-    "fixme",
-    "not_real",
-    "notreal",
-    "not-real",
-    "fake",
-    "mock",
-    "hidden",
-    "masked",
-    "_here",
-    "-here",
-    "enter_",
-    "put_",
-    "mysecret",
-    "mypass",
-    "my_",
-    "my-",
-    "asdf",
-    "qwert",
-    "lorem",
-    "undefined",
-    "unknown",
-    "none",
-    "null",
-    "test_",
-    "_test",
-    "test-",
-    "-test",
-    "testing",
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "apikey",
-    "api_key",
-    "api-key",
-    "access_key",
-    "accesskey",
-    "client_id",
-    "clientid",
-    "username",
-    "credential",
-    "<%",
-    "%>",
-    "$(",
-    "...",
-    "%s",
-    "%d",
-    "%(",
-    "%v",
-    "••",
-    "env.",
-    "environ",
-    "getenv",
-    "xyz123",
-    "-----begin",
-];
-
-/// Marks of values of formats that leave no doubt but for plain dummies.
-const MARKS: &[&str] = &[
-    "example",
-    "xxxxxx",
-    "placeholder",
-    "redacted",
-    "your_",
-    "your-",
-    "******",
-    "......",
-    "000000000",
-    "replace",
-    "1234567890abcdef",
-    "0123456789abcdef",
-    "${",
-    "{{",
-    "abcdefghijkl",
-    "changeme",
-    "dummy",
-];
-
-/// Values that are none, whole, in lower case.
-const WORDS: &[&str] = &[
-    "abc", "abc123", "123abc", "abcd1234", "admin123", "bar", "baz", "foo", "int", "letmein", "nil", "no",
-    "null", "off", "on", "pass1", "pass123", "qwerty", "root", "str", "test1", "test123", "test1234", "yes",
-    "utf8", "utf-8", "sha1", "sha256", "md5", "base64", "hs256", "rs256", "oauth2", "user1", "user2",
-    "pwd123", "key1", "key2", "value1", "value2", "p@ssword", "p@ssw0rd", "p@ss", "s3cr3t", "s3cret",
-    "passw0rd",
-];
-
-fn searches() -> &'static (Option<AhoCorasick>, Option<AhoCorasick>) {
-    static SEARCHES: OnceLock<(Option<AhoCorasick>, Option<AhoCorasick>)> = OnceLock::new();
-    SEARCHES.get_or_init(|| {
-        let build = |words: &[&str]| {
-            // The kind that is built fastest: values are short, and a process often looks at few.
-            let kind = Some(AhoCorasickKind::NoncontiguousNFA);
-            AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(words).ok()
-        };
-        (build(DUMMIES), build(MARKS))
-    })
+/// Whether a value without a telling name can be nothing but a key: base 64, or letters of both cases and digits, with
+/// no order in them. Hashes in hexadecimal are names of things as often.
+pub(crate) fn is_key_itself(value: &[u8]) -> bool {
+    let value = value.get(..MAX_VALUE).unwrap_or(value);
+    let made = makeup(value);
+    let is_base64 = value
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-'));
+    let is_padded = value.ends_with(b"=") && made.length.is_multiple_of(4);
+    let least = if is_padded { 33 } else { 38 };
+    let (known, _) = wording(value);
+    let letters = made.lower + made.upper;
+    let beyond_hex = value.iter().filter(|byte| matches!(byte, b'g'..=b'z' | b'G'..=b'Z')).count();
+    is_base64
+        && !is_public_key(value)
+        && made.length >= 20
+        && (made.digits >= 2 && made.upper >= 3 && made.lower >= 3 || made.digits >= 5 && beyond_hex >= 5)
+        && known * 3 < letters.min(MAX_WORDING)
+        && entropy_of(value) >= least
+        && !is_dashed_words(value)
+        && !is_place(value)
+        && !is_placeholder(value)
 }
 
-/// Whether a value stands for a secret without being one. Says nothing of its randomness.
-pub(crate) fn is_placeholder(value: &[u8]) -> bool {
-    WORDS.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(value))
-        || searches().0.as_ref().is_some_and(|search| search.is_match(value))
-        || is_template(value)
-        || is_repetitive(value)
-}
-
-/// Whether a value is blanked out: `ghp_xxxxxxxx…`.
-pub(crate) fn is_blanked(value: &[u8]) -> bool {
-    value.to_ascii_lowercase().windows(8).any(|part| part == b"xxxxxxxx")
-}
-
-/// Values of formats that leave no doubt: only plain dummies are left out.
-pub(crate) fn is_dummy(value: &[u8]) -> bool {
-    searches().1.as_ref().is_some_and(|search| search.is_match(value)) || is_repetitive(value)
-}
-
-/// Whether a value has a part that is filled in later: `${NAME}`, `{{ name }}`, `#{name}`, `{0}`, `<name>`.
-fn is_template(value: &[u8]) -> bool {
-    let is_filler = |byte: &u8| {
-        byte.is_ascii_alphanumeric()
-            || matches!(byte, b'_' | b'.' | b' ' | b'-' | b':' | b'|' | b'$' | b'{' | b'(' | b')')
-    };
-    value.iter().enumerate().any(|(place, byte)| {
-        let close = match byte {
-            b'{' => b'}',
-            b'<' => b'>',
-            _ => return false,
-        };
-        let rest = value.get(place + 1..).unwrap_or_default();
-        let length = rest.iter().take(64).take_while(|byte| is_filler(byte)).count();
-        rest.get(length) == Some(&close)
-    })
-}
-
-/// Whether one character makes up most of a value, or its characters follow each other in order.
-pub(crate) fn is_repetitive(value: &[u8]) -> bool {
-    if value.len() < 4 {
-        return false;
-    }
-    let steps = value.array_windows::<2>().filter(|[first, second]| {
-        first == second || second.wrapping_sub(*first) == 1 || first.wrapping_sub(*second) == 1
-    });
-    steps.count() * 3 >= (value.len() - 1) * 2
-}
-
-/// Whether a value without quotes begins as a call or an index: `get_token(`, `args[0]`.
-pub(crate) fn is_call(value: &[u8]) -> bool {
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
-    matches!(value.iter().find(|byte| !is_name(**byte)), Some(b'(' | b'['))
-}
-
-/// Whether a value is code rather than text: a call, an index, a member, a variable.
-fn is_code(value: &[u8], quoted: bool, made: &Makeup) -> bool {
-    let first = value.first().copied().unwrap_or(b' ');
-    let last = value.last().copied().unwrap_or(b' ');
-    let is_variable = first == b'$'
-        && value.iter().skip(1).all(|byte| {
-            byte.is_ascii_alphanumeric()
-                || matches!(byte, b'_' | b'{' | b'}' | b'.' | b':' | b'[' | b']' | b'-' | b'>')
-        });
-    let is_expansion = value.starts_with(b"${") && last == b'}';
-    if is_variable || is_expansion || matches!(first, b')' | b',' | b']' | b';' | b'}' | b'>') {
-        return true;
-    }
-    if quoted {
-        let pairs = [
-            (b'<', b'>'),
-            (b'{', b'}'),
-            (b'%', b'%'),
-            (b'[', b']'),
-            (b'@', b'@'),
-            (b'_', b'_'),
-            (b'(', b')'),
-            (b':', b':'),
-        ];
-        return pairs.contains(&(first, last))
-            || value.starts_with(b"\\x")
-            || value.starts_with(b"\\u")
-            || value.starts_with(b"0x") && made.length < 20;
-    }
-    // `0x04`, `__u32`: a number, a type.
-    let is_hex = value.strip_prefix(b"0x").is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
-    if is_hex && made.length <= 18 || value.starts_with(b"__") {
-        return true;
-    }
-    // `x->y`: a name, then what makes it code.
-    let is_call = is_call(value)
-        || value.windows(2).any(|pair| pair == b"->" || pair == b"::" || pair == b"=>" || pair == b"&&");
-    let is_mixed = made.digits > 0 && made.upper > 0 && made.lower > 0 && made.symbols >= 2;
-    let has_brackets =
-        value.iter().any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|'));
-    is_call
-        || has_brackets && !is_mixed
-        || matches!(
-            first,
-            b'$' | b'%' | b'<' | b'{' | b'[' | b'(' | b'&' | b'*' | b'@' | b'!' | b'=' | b'|' | b'~' | b'/'
-        )
+/// Whether a value is a public key: its first bytes say what it is, in base 64.
+fn is_public_key(value: &[u8]) -> bool {
+    const STARTS: &[&[u8]] = &[
+        b"MFkwEwYHKoZI",
+        b"MHYwEAYHKoZI",
+        b"MIGbMBAGByqGSM49",
+        b"MCowBQYDK2V",
+        b"MIGfMA0GCSqGSIb3DQEBAQUAA4",
+        b"MIIBIjANBgkqhkiG9w0BAQEFAAO",
+        b"MIICIjANBgkqhkiG9w0BAQEFAAO",
+        b"AAAAB3NzaC1",
+        b"AAAAC3NzaC1",
+        b"AAAAE2VjZHNhL",
+        b"ssh-rsa ",
+        b"ssh-ed25519 ",
+    ];
+    STARTS.iter().any(|start| value.starts_with(start))
 }
 
 /// Whether a value is a path, an address or a host.
@@ -368,7 +179,7 @@ fn wording(value: &[u8]) -> (usize, u32) {
 /// Whether a value is a secret, given what its name says and whether it stands in quotes.
 pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
     // The beginning of a long value tells what it is.
-    let value = value.get(..MAX_VALUE).unwrap_or(value);
+    let value = value.get(..MAX_VALUE).unwrap_or(value).trim_ascii();
     if value.len() < 4 {
         return false;
     }
@@ -378,10 +189,19 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
         Class::Password => made.distinct < 3,
         Class::Secret => made.length < 6 || made.distinct < 4,
         Class::Key => made.length < 10 || made.distinct < 6,
-        Class::Weak => made.length < 16 || made.distinct < 8,
+        Class::Weak | Class::Mentioned => made.length < 16 || made.distinct < 8,
     };
-    let is_text = made.spaces > usize::from(class == Class::Password)
-        || made.foreign > 0 && (class != Class::Password || made.digits == 0);
+    if is_public_key(value) {
+        return false;
+    }
+    if class == Class::Mentioned {
+        return is_key_itself(value) || made.spaces == 0 && is_jumble(value);
+    }
+    if class != Class::Weak && made.spaces == 0 && is_jumble(value) {
+        return true;
+    }
+    let is_text = made.spaces > if class == Class::Password { 3 } else { 0 }
+        || made.foreign > 0 && (class != Class::Password || made.digits == 0 && made.symbols < 5);
     if too_plain || is_text || is_code(value, quoted, &made) || is_place(value) || is_placeholder(value) {
         return false;
     }
@@ -406,7 +226,12 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
             )
     });
     if is_numbers {
-        return class == Class::Password && made.digits == made.length && made.length >= 6;
+        let least = match class {
+            Class::Password => 6,
+            Class::Secret if quoted && made.distinct >= 6 => 16,
+            Class::Secret | Class::Key | Class::Weak | Class::Mentioned => return false,
+        };
+        return made.digits == made.length && made.length >= least;
     }
     let (known, strange) = wording(value);
     let shown = value.iter().take(MAX_WORDING).filter(|byte| byte.is_ascii_alphabetic()).count();
@@ -417,14 +242,23 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
             byte.is_ascii_alphabetic()
                 || matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | b' ' | b'\\' | b',')
         });
+    // Hardly a word in it, and letters that follow each other as in none.
+    let is_strange = known * 10 < shown * 3 && strange >= 90;
     match class {
+        Class::Mentioned => false,
         Class::Password => {
+            if made.spaces > 0 && (is_identifier || made.spaces > 1) {
+                return quoted && is_strange;
+            }
             if is_identifier {
                 // Letters alone: neither words nor a name that looks like some.
-                return !is_wordlike
-                    && (made.symbols == 0 || strange >= 95 || quoted)
-                    && (quoted || strange >= 75)
-                    && made.spaces == 0;
+                if is_wordlike {
+                    return quoted && is_phrase(value, &made);
+                }
+                return (made.symbols == 0 || strange >= 95 || quoted) && (quoted || strange >= 75);
+            }
+            if is_wordlike && quoted && is_phrase(value, &made) {
+                return true;
             }
             if is_wordlike {
                 let is_varied = (made.digits + made.symbols >= 2
@@ -434,7 +268,7 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
                     && (quoted || made.symbols > 0 && made.digits > 0 || made.digits >= 3)
                     && made.spaces == 0;
             }
-            letters + made.digits >= 3
+            letters + made.digits >= 3 || made.symbols >= 6 && made.distinct >= 8
         }
         Class::Secret | Class::Key => {
             if is_identifier {
@@ -447,13 +281,14 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
                     && made.length >= least
                     && strange >= strangest;
             }
+            let is_name = is_dashed_words(value) && !has_odd_part(value);
             if is_wordlike {
-                return made.length >= 16
-                    && made.digits * 5 >= made.length
-                    && entropy >= 32
-                    && !is_dashed_words(value);
+                return made.length >= 16 && made.digits * 5 >= made.length && entropy >= 32 && !is_name;
             }
-            entropy >= 27 && made.digits >= 2 || entropy >= 33
+            // Short ones cannot be varied, and joined words with a number are names of things.
+            let is_short = class == Class::Secret && made.length <= 14;
+            let least = if is_short { 24 } else { 27 };
+            !is_name && (entropy >= least && made.digits >= 2 || entropy >= 33)
         }
         Class::Weak => {
             if is_wordlike || is_dashed_words(value) || made.spaces > 0 || is_uuid(value) {
@@ -467,6 +302,22 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
     }
 }
 
+/// Whether words are put together as people do for a password: `MusicLoverJam`, `SecureP@yment`.
+fn is_phrase(value: &[u8], made: &Makeup) -> bool {
+    let humps = value
+        .array_windows::<2>()
+        .filter(|[one, other]| one.is_ascii_lowercase() && other.is_ascii_uppercase());
+    let humps = humps.count();
+    let marks =
+        value.iter().filter(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'&' | b'*' | b'^'));
+    let is_marked = made.symbols == 1 && marks.count() == 1;
+    let is_capital = value.first().is_some_and(u8::is_ascii_uppercase);
+    made.spaces == 0
+        && made.foreign == 0
+        && (made.symbols == 0 && is_capital && humps >= 2 && made.length >= 12
+            || is_marked && humps >= 1 && made.length >= 8)
+}
+
 /// Names of things more often than secrets: a name has to say that it is one.
 fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
@@ -476,11 +327,20 @@ fn is_uuid(value: &[u8]) -> bool {
         })
 }
 
+/// Whether a part of joined words is long and no word: `app-insecure-9fA3kQ71vB0x`.
+fn has_odd_part(value: &[u8]) -> bool {
+    let mut parts = value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':'));
+    parts.any(|part| {
+        part.len() >= 10 && part.iter().any(u8::is_ascii_digit) && part.iter().any(u8::is_ascii_alphabetic)
+    })
+}
+
 /// Words and numbers joined by dashes, dots or underscores.
 fn is_dashed_words(value: &[u8]) -> bool {
     let mut parts = 0;
     let mut plain = 0;
-    for part in value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':')) {
+    let all = value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':'));
+    for part in all.filter(|part| !part.is_empty()) {
         parts += 1;
         let is_word = part.iter().all(u8::is_ascii_alphabetic) && words::covered(part) * 2 >= part.len();
         plain += usize::from(is_word || part.iter().all(u8::is_ascii_digit));
@@ -501,6 +361,16 @@ mod tests {
             ("9fA3kQ71vB0xTz28", Class::Key, true),
             ("8d3f0a91c7be4562", Class::Key, false),
             ("b9D2-kkQz-71xW", Class::Secret, true),
+            // Brackets that do not belong together are no code.
+            ("k{q(9]w}$e#v[x>-t)", Class::Password, false),
+            ("v{q(a]w}$e#hex[sta>-t)", Class::Key, true),
+            ("app-insecure-9fA3kQ71vB0x", Class::Key, true),
+            ("MusicLoverJam", Class::Password, true),
+            ("SecureP@yment", Class::Password, true),
+            ("wqz vbkn", Class::Password, true),
+            (" wqzvbkn", Class::Password, true),
+            ("A,.:-@*?!", Class::Password, true),
+            ("Kq71vB0xTz28LmWc4PnRs", Class::Mentioned, true),
         ] {
             assert!(is_secret(value.as_bytes(), class, quoted), "{value}");
         }
@@ -521,6 +391,14 @@ mod tests {
             ("1.2.840.113549", Class::Password, true),
             ("path/to/block_device2", Class::Password, false),
             ("3f0c71b0-a284-4c4e-91d6-f9a0c3e3d0ea", Class::Weak, true),
+            ("1323u32", Class::Password, false),
+            ("MusicLoverJam", Class::Password, false),
+            ("TextField", Class::Password, true),
+            ("Required!", Class::Password, true),
+            ("ed25519.Ed25519PrivateKey", Class::Key, false),
+            ("json-jackson-0.11.2", Class::Key, true),
+            ("not a password", Class::Password, true),
+            ("9fceb02d0ae598e95dc970b74767f19372d61af8", Class::Mentioned, true),
         ] {
             assert!(!is_secret(value.as_bytes(), class, quoted), "{value}");
         }

@@ -36,6 +36,42 @@ pub(super) const RULES: &[Rule] = &[
     .yes(&["Authorization: Basic bWFy¦aWU6dHVydGxlOTk="])
     .no(&["Basic authentication", "basic knowledge of things"]),
     inside(
+        "basic-authorization",
+        "a user name and password that are put into a header",
+        &["b64encode(", "btoa(", "base64_encode("],
+        r#"(?i:b64encode|btoa|base64_encode)\(\s?[bfru]?["'][^\s"':]{1,64}:([^\s"'{}$<>%]{3,})["']"#,
+    )
+    .line()
+    .any_case()
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["auth = base64.b64encode(b'marie:tur¦tle99')", "'Basic ' + btoa(\"bob:Zq¦81kkw\")"])
+    .no(&["b64encode(b'user:password')", "btoa(user + ':' + pass)", "btoa(`${user}:${pass}`)", "btoa('at 10:30')"]),
+    inside(
+        "basic-authorization",
+        "a user name and password that are put into a header",
+        &["buffer.from("],
+        r#"(?i:buffer\.from)\(["'`][^\s"'`:]{1,64}:([^\s"'`{}$<>%]{3,})["'`](?:, ?["'][0-9a-z-]+["'])?\)\.toString\(["'`]base64"#,
+    )
+    .line()
+    .any_case()
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["Buffer.from('marie:tur¦tle99').toString('base64')"])
+    .no(&["Buffer.from('user:password').toString('base64')", "Buffer.from('a:turtle99')", "Buffer.from(`${a}:${b}`).toString('base64')"]),
+    inside(
+        "authorization-header",
+        "a key in an authorization header",
+        &["authorization"],
+        r#"(?i:authorization)["'\\]{0,3}[ \t]{0,2}[:=,][ \t]{0,2}["'\\]{0,3}([0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12})"#,
+    )
+    .line()
+    .any_case()
+    .entropy(28)
+    .rank(LOW)
+    .yes(&["curl -H 'Authorization: 3f0c¦71b0-a284-4c4e-91d6-f9a0c3e3d0ea' https://host"])
+    .no(&["authorization_id: 3f0c¦71b0-a284-4c4e-91d6-f9a0c3e3d0ea", "Authorization: 00000000-0000-0000-0000-000000000000"]),
+    inside(
         "authorization-header",
         "a key in an authorization header",
         &["authorization"],
@@ -106,7 +142,7 @@ pub(super) const RULES: &[Rule] = &[
         "sql-password",
         "a password in an SQL statement",
         &["identified by", "identified with", "with password", "encrypted password", "set password"],
-        r#"(?i:identified by|identified with [0-9A-Za-z_]+ by|with password|encrypted password|set password[^=\n]{0,80}=)[ \t]*(?:(?i:password|values)[ (]*)?["']([^\s'";,()<>$]{4,})"#,
+        r#"(?i:identified by|identified with [0-9A-Za-z_]+ by|with password(?: ?=)?|encrypted password|set password[^=\n]{0,80}=)[ \t]*(?:(?i:password|values)[ (]*)?["']{1,8}([^\s'";,()<>$]{4,})"#,
     )
     .line()
     .any_case()
@@ -117,6 +153,7 @@ pub(super) const RULES: &[Rule] = &[
         "ALTER ROLE app WITH PASSWORD 'Zq¦81kkw'",
         "SET PASSWORD FOR 'bob'@'host' = 'Zq¦81kkw'",
         "SET PASSWORD = PASSWORD('Zq¦81kkw')",
+        "EXEC('CREATE LOGIN app WITH PASSWORD = ''Zq¦81kkw'' ')",
     ])
     .no(&[
         "user is identified by email",
@@ -190,13 +227,24 @@ pub(super) const RULES: &[Rule] = &[
         "command-password",
         "a password that is piped into a login",
         &["echo ", "printf "],
-        r#"(?:echo|printf)(?: -n)? ["']?([^\s"'$|]{6,})["']? ?\| ?(?:sudo )?(?:docker|podman) login"#,
+        r#"(?:echo|printf)(?: -n)? ["']?(?:[^\s"'$|:]{1,32}:)?([^\s"'$|:]{6,})["']? ?\| ?(?:(?:sudo )?(?:docker|podman) login|sudo (?:-k )?-S|(?:sudo )?chpasswd)"#,
     )
     .line()
     .verify(Verify::Password)
     .rank(LOW)
-    .yes(&["echo tur¦tle99x | docker login -u bob --password-stdin", "echo 'Zq¦81kkw!' | docker login -u bob --password-stdin"])
+    .yes(&["echo tur¦tle99x | docker login -u bob --password-stdin", "echo 'Zq¦81kkw!' | docker login -u bob --password-stdin", "echo tur¦tle99x | sudo -S ls", "echo \"bob:Zq¦81kkw\" | chpasswd"])
     .no(&["echo $TOKEN | docker login -u bob --password-stdin", "cat token.txt | docker login --password-stdin"]),
+    inside(
+        "command-password",
+        "a password of a key",
+        &["-passin", "-passout", "-pass pass:"],
+        r#"-pass(?:in|out)?[ =]["']?pass:([^\s"'$|;]{4,})"#,
+    )
+    .line()
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["openssl genrsa -passout pass:tur¦tle99 -out key.pem", "openssl enc -pass pass:tur¦tle99"])
+    .no(&["openssl genrsa -passout pass:$PASS", "openssl genrsa -passout pass:password", "will -pass: turtle99"]),
     inside(
         "kubeadm-token",
         "a token to join a Kubernetes cluster",
@@ -236,14 +284,78 @@ pub(super) const RULES: &[Rule] = &[
     inside(
         "command-password",
         "a password of a command",
-        &["sshpass ", "mysql ", "mysqldump ", "mysqladmin ", "docker login", "smbclient ", "mongo ", "mongosh ", "redis-cli ", "ldapsearch "],
-        r#"(?:sshpass -p ?|(?:mysql|mysqldump|mysqladmin)[^\n|;]{0,120}?\s-p|docker login [^\n|;]{0,80}?(?:-p|--password)[ =]|mongo(?:sh)?[^\n|;]{0,120}?\s-p ?|redis-cli [^\n|;]{0,80}?-a |ldapsearch [^\n|;]{0,120}?-w )["']?([^\s"'$<-][^\s"'$<]{3,})"#,
+        &["sshpass ", "mysql ", "mysqldump ", "mysqladmin ", "docker login", "smbclient ", "mongo ", "mongosh ", "redis-cli ", "ldapsearch ", "htpasswd -", "az login ", "net user "],
+        r#"(?:sshpass -p ?|(?:mysql|mysqldump|mysqladmin)[^\n|;]{0,120}?\s-p|docker login [^\n|;]{0,80}?(?:-p|--password)[ =]|mongo(?:sh)?[^\n|;]{0,120}?\s-p ?|redis-cli [^\n|;]{0,80}?-a |ldapsearch [^\n|;]{0,120}?-w |htpasswd -[a-zA-Z]*b[a-zA-Z]* \S+ \S+ |az login [^\n|;]{0,120}?(?:-p|--password)[ =]|net user [^\s/]+ )["']?([^\s"'$<-][^\s"'$<]{3,})"#,
     )
     .line()
     .verify(Verify::Password)
     .rank(LOW)
-    .yes(&["sshpass -p tur¦tle99 ssh host", "mysql -u root -pZq¦81kkw shop"])
-    .no(&["mysql -u root -p shop", "sshpass -p $PASS ssh h", "mysql -h host --port 3306"]),
+    .yes(&[
+        "sshpass -p tur¦tle99 ssh host",
+        "mysql -u root -pZq¦81kkw shop",
+        "htpasswd -cb users bob tur¦tle99",
+        "az login -u bob -p Zq¦81kkw",
+        "net user bob Zq¦81kkw /add",
+    ])
+    .no(&["mysql -u root -p shop", "sshpass -p $PASS ssh h", "mysql -h host --port 3306", "net user bob /delete", "htpasswd -c users bob"]),
+    inside(
+        "call-password",
+        "a password that is handed to a call",
+        &["httpbasicauth(", "httpdigestauth(", "networkcredential(", "usernamepasswordcredentials(", "passwordauthentication(", "basicauth(", "basic_auth(", "auth=("],
+        r#"(?i:httpbasicauth|httpdigestauth|networkcredential|usernamepasswordcredentials|passwordauthentication|basic_?auth|auth=)\(\s?["'][^"'\n]{1,64}["'],\s?["']([^"'\s]{4,})["']"#,
+    )
+    .line()
+    .any_case()
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["requests.get(u, auth=('marie', 'tur¦tle99'))", "req.SetBasicAuth(\"bob\", \"Zq¦81kkw\")", "new NetworkCredential(\"bob\", \"Zq¦81kkw\")"])
+    .no(&["HTTPBasicAuth('user', 'password')", "auth=(user, password)", "basic_auth('bob', env('PASS'))"]),
+    inside(
+        "call-password",
+        "a password that is handed to a call",
+        &["getconnection(", "mysql_connect(", "mysqli_connect(", "new mysqli(", "new pdo("],
+        r#"(?i:getconnection|mysqli?_connect|new mysqli|new pdo)\(\s?[^,\n]{1,160},\s?["'][^"'\n]{1,64}["'],\s?["']([^"'\s]{4,})["']"#,
+    )
+    .line()
+    .any_case()
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["DriverManager.getConnection(url, \"marie\", \"tur¦tle99\")", "new mysqli('localhost', 'bob', 'Zq¦81kkw', 'shop')"])
+    .no(&["getConnection(url, \"root\", \"password\")", "new PDO($dsn, $user, $pass)", "new mysqli('localhost', 'bob', '')"]),
+    inside(
+        "call-password",
+        "a key that tokens are signed with",
+        &["jwt.sign(", "jwt.verify(", "jwt.encode(", "jwt.decode("],
+        r#"jwt\.(?:sign|verify|encode|decode)\([^,\n]{1,120},\s?["']([^"'\s]{6,})["']"#,
+    )
+    .line()
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["jwt.sign(payload, 'tur¦tle99')", "jwt.encode({'a': 1}, \"Zq¦81kkw\")"])
+    .no(&["jwt.sign(payload, process.env.JWT_SECRET)", "jwt.verify(token, 'secret')", "jwt.decode(token, 'utf-8')"]),
+    inside(
+        "config-password",
+        "a password in the settings of a server",
+        &["requirepass ", "masterauth "],
+        r#"(?:requirepass|masterauth) +["']?([^\s"']{4,})"#,
+    )
+    .line()
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["requirepass tur¦tle99\n", "masterauth Zq¦81kkw"])
+    .no(&["# requirepass foobared", "requirepass $REDIS_PASSWORD", "requirepass directive"]),
+    inside(
+        "told-password",
+        "a password that is told in a sentence",
+        &["password is", "password was", "passwort ist", "passphrase is", "passcode is"],
+        r#"(?i:password is|password was|passwort ist|passphrase is|passcode is):? ["'`]?([^\s"'`,;<>()-]{6,})"#,
+    )
+    .line()
+    .any_case()
+    .verify(Verify::Told)
+    .rank(LOW)
+    .yes(&["The password is tur¦Tle99x", "your password is: Zq¦81kkw."])
+    .no(&["the password is required", "password is MD5 or SHA256", "your password is 8 characters long", "password is \"password123\""]),
     inside(
         "json-web-key",
         "the private part of a JSON web key",
@@ -283,4 +395,16 @@ pub(super) const RULES: &[Rule] = &[
     .rank(LOW)
     .yes(&["apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\ndata:\n  password: dHVydGxlOT¦lzd2ltcw==\n"])
     .no(&["kind: Secret\nmetadata:\n  name: db\n", "kind: SecretStore"]),
+    inside(
+        "kubernetes-secret",
+        "a value of a Kubernetes secret",
+        &["apiversion: v1", "apiversion: 'v1", "apiversion: \"v1"],
+        r#"(?is)apiversion: ["']?v1["']?\s+data:\s+(?:["']?[\w.-]+["']?:[ \t]*["']{2}\s+)*["']?[\w.-]+["']?:[ \t]*(?:[|>]-?\s+)?["']?([0-9A-Za-z+/]{10,}={0,3})["']?\s.{0,600}?\bkind: ["']?secret\b"#,
+    )
+    .block()
+    .any_case()
+    .window(800)
+    .rank(LOW)
+    .yes(&["apiVersion: v1\ndata:\n  password: dHVydGxlOT¦lzd2ltcw==\nkind: Secret\nmetadata:\n  name: db\n"])
+    .no(&["apiVersion: v1\ndata:\n  colour: aGVsbG8gd29ybGQ=\nkind: ConfigMap\n", "apiVersion: v1\nkind: Pod\n"]),
 ];

@@ -88,6 +88,8 @@ pub(super) enum Verify {
     Token,
     /// It is no placeholder.
     Password,
+    /// As a password, and no word: letters and digits, mixed.
+    Told,
 }
 
 /// One format.

@@ -250,7 +250,7 @@ const GRAMMARS: &[Grammar] = &[
             --json -F --form --form-string -T --upload-file -u --user -o --output -A --user-agent -b \
             --cookie -c --cookie-jar -e --referer -m --max-time -x --proxy -E --cert --key --cacert -K \
             --config -w --write-out --connect-timeout --retry -r --range --resolve --url -C \
-            --continue-at -y -Y --unix-socket --limit-rate --aws-sigv4 --oauth2-bearer -z -t -U -P -Q",
+            --continue-at -y -Y --unix-socket --limit-rate --aws-sigv4 --oauth2-bearer -z -t -U -P -Q --quote",
         ..USUAL
     },
     Grammar {
@@ -321,7 +321,7 @@ const GRAMMARS: &[Grammar] = &[
     Grammar { programs: "osascript lftp", values: "-e -l -s -c", ..USUAL },
     Grammar {
         programs: "java openssl osqueryi flyway diskutil dscl tmutil mdutil systemsetup networksetup \
-            sysadminctl defaults security scutil profiles rdfind",
+            sysadminctl defaults security scutil profiles rdfind keytool",
         style: Style::SingleDash,
         values: "jar cp classpath dryrun deleteduplicates",
         ..USUAL

@@ -257,6 +257,10 @@ fn more_ways_to_run_code_are_followed() {
         "foreach x (a b) rm -rf /; end",
         "f() if true; then rm -rf /; fi; f",
     ]);
+    assert_rule(
+        "opaque",
+        &["history | bash", "history | grep -v rm | sh", "history | tail -3 > a.sh; sh a.sh"],
+    );
     assert_rule("opaque", &["awk '{print \"rm -rf \" $1}' list | sh", "ls | sed 's/^/rm -rf /' | sh"]);
 }
 

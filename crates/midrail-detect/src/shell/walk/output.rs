@@ -35,6 +35,10 @@ impl Walk {
         if matches!(program, "dig" | "drill" | "nslookup" | "host") {
             return Stream { source: Source::Remote, ..Stream::from(program) };
         }
+        // Commands of the past, whatever they did.
+        if matches!(program, "history" | "fc") {
+            return Stream { source: Source::Hidden, ..Stream::from(program) };
+        }
         if FETCHERS.contains(&program) {
             self.downloads(invocation, scope);
             return Stream { source: Source::Remote, ..Stream::from(program) };

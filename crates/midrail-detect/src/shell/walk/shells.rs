@@ -156,10 +156,12 @@ impl Walk {
                 self.remote_code(&reason, &command);
             }
             Source::Hidden => {
-                let reason = format!(
-                    "what {} runs was decoded from something that cannot be read",
-                    invocation.program
-                );
+                let reason = match stream.program.as_str() {
+                    "" => format!("what {} runs cannot be read here", invocation.program),
+                    from => {
+                        format!("what {} runs comes from {from}, and cannot be read here", invocation.program)
+                    }
+                };
                 self.opaque_command(&reason, &command);
             }
             Source::File(name) => {

@@ -91,7 +91,8 @@ pub(super) const RULES: &[Rule] = &[
             "lambda update-function-code|update-function-configuration|remove-permission",
             "ecs update-service --desired-count=0", "rds modify-db-instance|modify-db-cluster",
             "athena start-query-execution --query-string=*DROP*|--query-string=*DELETE*|\
-             --query-string=*drop*|--query-string=*delete*",
+             --query-string=*drop*|--query-string=*delete*|--query-string=*TRUNCATE*|\
+             --query-string=*truncate*",
             "cloudtrail stop-logging|update-trail|put-event-selectors", "guardduty update-detector",
             "config stop-*", "cloudformation update-stack|deploy|execute-change-set",
             "dynamodb update-table|delete-item", "ec2 modify-*",

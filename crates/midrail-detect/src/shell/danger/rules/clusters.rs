@@ -102,6 +102,11 @@ pub(super) const RULES: &[Rule] = &[
             "scale --replicas=1|--replicas=2|--replicas=3|--replicas=4|--replicas=5 !-n|--namespace|\
              --context",
         ]),
+    rule("manifest-delete", &["ko", "loft", "vcluster", "tye"], High, "Deletes what runs in a cluster")
+        .when(&["delete @*", "delete -f|--filename|-R", "undeploy"])
+        .safer("list what would go first; let the owner delete")
+        .stops(&["ko delete -f app.yaml", "loft delete vcluster x", "vcluster delete x", "tye undeploy"])
+        .passes(&["ko apply -f app.yaml", "vcluster list", "ko build ."]),
     rule(
         "helm-uninstall",
         &["helm", "helmfile", "helmsman", "helm3"],

@@ -183,7 +183,7 @@ pub(super) const RULES: &[Rule] = &[
         ]),
     rule(
         "registry-delete",
-        &["skopeo", "crane", "regctl", "oras", "reg", "harbor"],
+        &["skopeo", "crane", "gcrane", "regctl", "oras", "reg", "harbor"],
         High,
         "Deletes an image on the server",
     )

@@ -68,7 +68,18 @@ pub(super) const RULES: &[Rule] = &[
             "shred -u ~/notes.txt", "shred -vfz /dev/sda", "srm -r ~/Documents", "shred /var/log/auth.log",
             "wipe -rf /data",
         ])
-        .passes(&["shred -u secret.txt", "shred /tmp/key", "srm -z letter.txt"]),
+        .passes(&["shred /tmp/key", "srm -z letter.txt"]),
+    rule(
+        "shred-file",
+        &["shred", "gshred"],
+        Medium,
+        "Overwrites a file so that nobody can bring it back",
+    )
+        .when(&["@*"])
+        .unless(&["@/*|~*|$*|{}", "--help|--version"])
+        .safer("delete it with rm; what git or a backup holds can then be brought back")
+        .stops(&["shred -u secret.txt", "shred -n 10 notes.md"])
+        .passes(&["shred /tmp/key", "shred -u /tmp/a.key", "shred --version"]),
     rule("truncate", &["truncate"], Medium, "Cuts files off")
         .hits(Loss::File, Targets::Operands(0))
         .safer("copy the file first")
@@ -271,6 +282,26 @@ pub(super) const RULES: &[Rule] = &[
         .safer("leave the trash to its owner")
         .stops(&["trash-empty", "trash-empty 30"])
         .passes(&["trash-empty --dry-run"]),
+    rule("trash-remove", &["trash-rm", "trash"], Medium, "Deletes for good what was only put aside")
+        .when(&["empty|emptyall", "-e|--empty"])
+        .safer("leave the trash to its owner")
+        .stops(&["trash empty --all"])
+        .passes(&["trash a.txt", "trash list", "trash put empty.txt"]),
+    rule(
+        "delete-with-data",
+        &["transmission-remote", "quickemu", "deluge-console", "pkcs11-tool"],
+        High,
+        "Deletes data with the entry that leads to it",
+    )
+        .when(&[
+            "--remove-and-delete|--delete-vm|--delete-disk|--remove_data|--delete-object", "rm --remove_data",
+        ])
+        .safer("list the entry first; let the owner delete its data")
+        .stops(&[
+            "transmission-remote host -t 1 --remove-and-delete", "quickemu --vm a.conf --delete-disk",
+            "pkcs11-tool --type cert --label x --delete-object",
+        ])
+        .passes(&["transmission-remote host -l", "quickemu --vm a.conf", "pkcs11-tool --list-objects"]),
     rule("trash-empty-gio", &["gio"], Medium, "Deletes for good what was only put aside")
         .when(&["trash --empty"])
         .safer("leave the trash to its owner")

@@ -308,6 +308,11 @@ pub(super) const RULES: &[Rule] = &[
         .safer("svn diff first")
         .stops(&["svn revert -R .", "svn cleanup --remove-unversioned", "svn rm https://x/y"])
         .passes(&["svn status", "svn revert a.txt", "svn rm a.txt"]),
+    rule("fossil", &["fossil"], Medium, "Deletes files with their changes, or throws changes away")
+        .when(&["delete|rm|forget --hard", "clean -f|--force|-x|--verily", "revert !@*", "purge", "scrub", "shun"])
+        .safer("fossil stash keeps changes")
+        .stops(&["fossil rm --hard a.txt", "fossil clean --force", "fossil revert"])
+        .passes(&["fossil status", "fossil rm a.txt", "fossil revert a.txt", "fossil clean"]),
     rule("jujutsu", &["jj"], Medium, "Throws away changes or commits")
         .when(&["op|operation abandon|restore", "abandon", "util gc", "git push --deleted|--delete"])
         .safer("jj undo brings the last step back")

@@ -79,6 +79,14 @@ pub(super) const RULES: &[Rule] = &[
             "curl host -d '{\"query\": \"select\"}'",
             "curl -d '{\"sql\":\"DROP TABLE x\"}' localhost:3000/lint",
         ]),
+    rule("ftp-delete", CURL, Medium, "Deletes something on a server")
+        .when(&[
+            "-Q=*DELE*|--quote=*DELE*|-Q=*RMD*|--quote=*RMD*|-Q=*dele*|--quote=*dele*|-Q=*rmd*|-Q=rm*|\
+             --quote=rm*",
+        ])
+        .safer("list the folder first; let the owner delete")
+        .stops(&["curl -Q 'DELE a.txt' ftp://x.io", "curl ftp://x.io --quote 'RMD old'"])
+        .passes(&["curl ftp://x.io/a.txt", "curl -Q 'NOOP' ftp://x.io"]),
     rule("http-statement", CURL, High, "Deletes data by a statement in the address")
         .when(&["@*query=DROP*|*query=drop*|*query=TRUNCATE*|*query=truncate*|*query=ALTER*DELETE*|*query=DELETE*|*q=DROP*"])
         .safer("ask for what it would delete first")

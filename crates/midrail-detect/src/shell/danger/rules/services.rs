@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
              delete|remove|rm|release|revoke|detach|unset @*",
             "apps|app|volumes|volume|vol|machine|machines|postgres|pg|redis|orgs|storage|mpg destroy|\
              delete|remove|rm",
-            "destroy", "ext|extensions * destroy", "volumes|volume|vol snapshots delete",
+            "destroy", "destroy-pipeline|destroy-team", "ext|extensions * destroy", "volumes|volume|vol snapshots delete",
             "mpg backup-delete",
         ])
         .safer("fly volumes snapshots create first; let the owner delete")
@@ -60,6 +60,12 @@ pub(super) const RULES: &[Rule] = &[
         .passes(&[
             "fly apps list", "fly volumes list", "fly deploy", "fly secrets list", "fly secrets set A=b",
         ]),
+    rule("package-platform", &["pio", "platformio", "cli4"], High, "Deletes something that others use")
+        .when(&["pkg unpublish", "team|org destroy", "access revoke", "--delete"])
+        .unless(&["--undo"])
+        .safer("leave the deletion to the owner")
+        .stops(&["pio pkg unpublish x", "pio team destroy o:t", "cli4 --delete /zones/:x/dns_records/:y"])
+        .passes(&["pio pkg list", "pio team list", "cli4 --get /zones"]),
     rule("fly-change", FLY, Medium, "Stops or scales an app that others use")
         .when(&[
             "scale count 0", "scale @0", "machine|machines|m stop|kill|suspend",

@@ -147,12 +147,15 @@ pub(super) const RULES: &[Rule] = &[
         "Deletes files on a server, or at the destination",
     )
         .when(&[
-            "-e=*mirror*--delete*|-e=*rm*|-c=*mirror*--delete*|-c=*del*", "--delete|--delete-first",
+            "-e=*mirror*--delete*|-e=*rm*|-c=*mirror*--delete*|-c=*del*|-c=*rm*-r*", "--delete|--delete-first",
             "@*mirror*--delete*|*rm*-r*|*mdelete*", "<*rm*|*mdelete*|*delete*",
         ])
         .likely()
         .safer("list what it would delete first")
-        .stops(&["lftp -e 'mirror -R --delete a b' host", "lftp -c 'open x; mirror -R --delete a b'"])
+        .stops(&[
+            "lftp -e 'mirror -R --delete a b' host", "lftp -c 'open x; mirror -R --delete a b'",
+            "lftp -c 'open x; rm -r a'",
+        ])
         .passes(&["lftp host", "sftp host"]),
     rule(
         "archive-critical",

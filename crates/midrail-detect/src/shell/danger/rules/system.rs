@@ -261,7 +261,7 @@ pub(super) const RULES: &[Rule] = &[
         "Deletes users or groups, or changes who may log in",
     )
         .when(&[
-            "-delete|-passwd|-change|-deleteUser|-deleteuser|-resetPasswordFor", "... -delete|delete",
+            "-delete|-passwd|-change|-deleteUser|-deleteuser|-resetPasswordFor", "... -delete", "... delete",
             "user|group|localgroup @/delete|/del|/active:no", "userdel|groupdel|lock",
             "user|group|computer delete|disable|removemembers", "user-del|group-del|host-del|user-disable",
             "-o @delete",
@@ -269,7 +269,7 @@ pub(super) const RULES: &[Rule] = &[
         .safer("leave accounts to the user")
         .stops(&[
             "dscl . -delete /Users/me", "sysadminctl -deleteUser me", "net user me /delete",
-            "samba-tool user delete me", "pw userdel me",
+            "samba-tool user delete me", "pw userdel me", "dscl . delete /Users/me",
         ])
         .passes(&["dscl . -list /Users", "net user", "net use", "dscl . -read /Users/me"]),
     rule(
@@ -418,6 +418,11 @@ pub(super) const RULES: &[Rule] = &[
             "defaults read com.apple.dock", "nvram -p", "systemsetup -gettimezone",
             "networksetup -listallnetworkservices", "pmset -g",
         ]),
+    rule("keystore-delete", &["keytool"], High, "Deletes a key or a certificate")
+        .when(&["-delete"])
+        .safer("copy the key store first")
+        .stops(&["keytool -delete -alias x -keystore k.jks"])
+        .passes(&["keytool -list -keystore k.jks", "keytool -genkeypair -alias delete"]),
     rule("keychain", &["security"], High, "Shows, changes or deletes passwords and certificates")
         .when(&[
             "delete-*|dump-*|export|find-generic-password|find-internet-password|add-trusted-cert|\
