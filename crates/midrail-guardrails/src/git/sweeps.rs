@@ -44,7 +44,7 @@ pub(crate) fn may_sweep(call: &RepositoryCall) -> bool {
     swept_where(call, &|_| Ok(false)).is_ok_and(|swept| !swept.is_empty())
 }
 
-/// The absolute path of the work tree that a folder of this action is in. `None`: it is of no repository.
+/// The absolute path of the work tree that a folder of this action is in. One that is of no repository stands for itself.
 pub(crate) fn top(context: &Context<'_>, folder: &str) -> Result<String, Missing> {
     let place = context.real_place(if folder.is_empty() { "." } else { folder }, None)?;
     let root = context.root().map(|root| root.trim_end_matches('/'));
