@@ -127,8 +127,8 @@ fn secrets_are_found_by_what_they_are_given_to() {
         ("password = k{q(9]w}$e#v[x>-t)", "k{q(9]w}$e#v[x>-t)"),
         ("client_secret: '4081730296518372'", "4081730296518372"),
         ("const PASSWORD: &[u8] = b\"turtle99x\";", "turtle99x"),
-        ("<param name=\"db.password\">turtle99x</param>", "turtle99x"),
-        ("<entry key='password'>turtle99x</entry>", "turtle99x"),
+        ("<param name=\"db.password\">Kx7zzq21w</param>", "Kx7zzq21w"),
+        ("<entry key='password'>Kx7zzq21w</entry>", "Kx7zzq21w"),
         ("wifi_psk=Kx7zzq21w", "Kx7zzq21w"),
         ("let token: String = String::from(\"Kq71vB0xTz28LmWc4PnRs\");", "Kq71vB0xTz28LmWc4PnRs"),
     ] {
