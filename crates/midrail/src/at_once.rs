@@ -20,6 +20,25 @@ pub enum AtOnce {
 impl Engine {
     /// Decides events that came at the same time. The answers are in their order, and each is what [`Engine::decide`]
     /// answers; events that take time are handed back.
+    ///
+    /// ```
+    /// use midrail::{AtOnce, Engine, Event, Load};
+    /// use serde_json::json;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let loaded = Load { packs: vec!["midrail:default".into()], ..Load::default() }.load()?;
+    /// let engine = Engine::builder(loaded.policy, &loaded.source).build()?;
+    /// let call = |session: &str| Event::before_tool("Bash", json!({"command": "ls"})).in_session(session);
+    /// for answer in engine.decide_at_once(vec![call("a"), call("b")]) {
+    ///     let decision = match answer {
+    ///         AtOnce::Decided(decision) => *decision,
+    ///         AtOnce::TakesTime(event) => engine.decide(*event),
+    ///     };
+    ///     assert!(decision.effect.goes_on());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn decide_at_once(&self, events: Vec<Event>) -> Vec<AtOnce> {
         let in_force = self.in_force();
         if let Err(error) = self.save_policy(&in_force) {
