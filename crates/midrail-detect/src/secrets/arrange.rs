@@ -200,8 +200,13 @@ pub(super) const fn rarest(keyword: &[u8]) -> usize {
 
 /// How rare a pair of bytes is.
 const fn pair_rarity(first: u8, second: u8) -> u32 {
-    match first.is_ascii_alphabetic() && second.is_ascii_alphabetic() {
+    // A space is the edge of a word, and as common as the letter beside it is there.
+    match is_of_words(first) && is_of_words(second) {
         true => letters::pair_cost([first, second]),
         false => 14,
     }
+}
+
+const fn is_of_words(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b' '
 }
