@@ -41,7 +41,7 @@ const MAX_STUCK: usize = 4;
 /// How long after its time a call is waited for, so that the realm can say itself what was wrong.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long an answer is waited for without sleep.
+/// How long an answer or the next call is waited for without sleep.
 const AWAKE: Duration = Duration::from_micros(100);
 
 const NO_TURN: &str =
