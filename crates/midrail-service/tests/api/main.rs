@@ -4,6 +4,7 @@
 
 mod approvals;
 mod audit;
+mod crowd;
 mod live;
 mod observe;
 mod separation;
