@@ -1,7 +1,8 @@
 //! The service: the engine for many agents over HTTP, and a console for people.
 //!
 //! [`run`] serves until it is told to stop. It brings its own async runtime, so that whoever calls it needs none; engine
-//! and store stay synchronous, and are called on threads that may block (`work`).
+//! and store stay synchronous, and are called on threads that may block (`work`), or where events of a project meet
+//! (`desk`).
 //!
 //! A request comes in through `api` or `console`. Both say for every route what it takes to use it, and
 //! `access` finds out who is calling before a handler runs. What they ask for is done in a `project`, which has an
