@@ -1,5 +1,6 @@
 //! What verdicts lead to: the highest effect, and the law's own state (warnings, tries, approvals, a halted run).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -462,6 +463,9 @@ impl<'a> Tally<'a> {
         if self.effect != Effect::Escalate || is_asked_there {
             decision.requests = if self.effect.goes_on() { self.queued } else { Vec::new() };
         }
+        // Of two answers that came late and say the same, each asks the same question.
+        let mut asked = BTreeSet::new();
+        decision.requests.retain(|request| asked.insert(request.id.clone()));
         if self.effect == Effect::Retry {
             decision.retry = joined(self.retries);
         }

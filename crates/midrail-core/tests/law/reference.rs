@@ -166,7 +166,11 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
         // A hand-off that is done waits for nobody, and a person is asked all the same; but not in a run that stopped.
         let is_held = effect == Effect::Escalate && !asks_there;
         if is_held || (event.kind == EventKind::AfterHandoff && effect <= Effect::Redact) {
-            outcome.requests.extend(voice.request.clone());
+            // The same question twice is asked once.
+            let is_asked =
+                |request: &ApprovalRequest| outcome.requests.iter().any(|other| other.id == request.id);
+            let new = voice.request.clone().filter(|request| !is_asked(request));
+            outcome.requests.extend(new);
         }
         outcome.tidied.extend(voice.tidied.clone());
         if !voice.is_law {

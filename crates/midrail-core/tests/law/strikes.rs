@@ -228,3 +228,13 @@ fn the_user_of_a_host_that_asks_is_asked_once() {
     assert_eq!((decision.effect, decision.approval), (Effect::Escalate, None));
     assert_eq!(run.feed(&asks("b.rs")).effect, Effect::Allow);
 }
+
+#[test]
+fn answers_that_say_the_same_late_ask_one_question() {
+    let same = json!({"guardrail": "deep", "answer": "odd"});
+    let mut run = late(Some(json!([same, same])));
+    let decision = run.feed(&write("a.rs"));
+    assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Escalate, Some("deep")));
+    assert_eq!(decision.requests.len(), 1, "{:?}", decision.requests);
+    assert_eq!(decision.approval.as_ref().map(|asked| &asked.id), Some(&decision.requests[0].id));
+}

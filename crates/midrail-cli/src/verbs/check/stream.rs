@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use midrail::pack::diagnostic::visible;
 use midrail::{Engine, Event, EventKind, Load, Reload, Reloader, SqliteStore, places};
@@ -15,6 +16,9 @@ use crate::failure::Failure;
 use crate::input;
 use crate::one_event::cache;
 use crate::output::Output;
+
+/// How long those outside who were asked are waited for when the events have ended.
+const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     let mut lines = Lines(BufReader::new(input::open(args.event.as_deref())?));
@@ -64,6 +68,10 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         }
         print(&event, &decision, engine.how_to_ask(&decision), output)?;
         output.flush()?;
+    }
+    // What they say is kept for the next event of the run, in whatever process.
+    if !engine.wait_for_late_answers(LAST_ANSWERS) {
+        writeln!(io::stderr(), "warning: somebody outside has not answered yet, and is not heard any more")?;
     }
     Ok(exit)
 }

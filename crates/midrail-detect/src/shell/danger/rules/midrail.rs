@@ -14,7 +14,13 @@ pub(super) const RULES: &[Rule] = &[
         ])
         .safer("tell a person what stands in the way")
         .stops(&["midrail approve a-1", "midrail uninstall --yes", "midrail uninstall --user --purge -y", "midrail init --yes --program /tmp/nothing", "midrail pause 1h", "midrail --color never approve a-1", "midrail quarantine lift x", "midrail locks take a --for b", "midrail tasks set t completed", "midrail pause 10m --reason x --as ann", "midrail pause --end", "midrail --json pause 1h --everywhere"])
-        .passes(&["midrail check", "midrail explain safety-001", "midrail policy", "midrail test .midrail", "midrail tasks list", "midrail stats", "midrail doctor", "midrail doctor --json", "midrail init --help", "git init", "midrail approve --help", "midrail --version", "midrail log --follow", "midrail pause --help"]),
+        .passes(&["midrail explain safety-001", "midrail policy", "midrail test .midrail", "midrail tasks list", "midrail stats", "midrail doctor", "midrail doctor --json", "midrail init --help", "git init", "midrail approve --help", "midrail --version", "midrail log --follow", "midrail pause --help"]),
+    // Events are told by hosts. Who could tell them could say that a file was read, or that a halted run begins anew.
+    rule("midrail-event", &["midrail"], Critical, "Tells events in the place of the agent's host")
+        .when(&["check|hook"])
+        .safer("try a pack with `midrail test` or `midrail replay`, which keep no record of it")
+        .stops(&["midrail check", "midrail hook claude-code SessionStart", "midrail --json check --pack strict", "midrail check --store /tmp/x.db < event.json"])
+        .passes(&["midrail check --help", "midrail test .midrail", "midrail explain safety-001", "midrail script run guardrails.js --event e.json"]),
     // Of the verbs about people, those that read, and the one by which an agent asks. Whatever else there is or comes
     // to be, and what the line does not tell, is for people.
     rule("midrail-approvals", &["midrail"], Critical, "Answers for a person, or says who may answer")
