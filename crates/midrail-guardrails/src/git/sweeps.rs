@@ -97,9 +97,14 @@ fn swept_where(
     };
     let paths = |from: usize| -> Vec<Swept> {
         let texts = words.operands.iter().skip(from).map(|word| word.text).filter(|text| *text != "HEAD");
-        let swept = |path: &str| match path.strip_prefix(":/") {
-            Some("") => Swept::Tree(folder.clone()),
-            _ => Swept::Path(below(path)),
+        let swept = |text: &str| match (is_plain(text), text.starts_with(':') || text.contains("..")) {
+            (true, _) => Swept::Path(below(text)),
+            (false, true) => Swept::Tree(folder.clone()),
+            // A wildcard of git's own goes down into folders.
+            (false, false) => {
+                let spelt = text.split(WILDCARDS).next().unwrap_or_default();
+                Swept::Path(below(spelt.rsplit_once('/').map_or(".", |(folder, _)| folder)))
+            }
         };
         texts.map(swept).collect()
     };
@@ -121,6 +126,7 @@ fn swept_where(
             _ => Vec::new(),
         },
         "checkout" | "switch" if words.has(&["-f", "--force", "--discard-changes"]) => whole(),
+        "checkout" if names_elsewhere(call) => whole(),
         "checkout" | "switch" if changes_branch(&words) => match words.operands.first() {
             // A file is put back by its name alone, where no branch has that name.
             Some(target)
@@ -131,9 +137,33 @@ fn swept_where(
             _ => branch(),
         },
         "checkout" if !words.has(CREATES) && words.before_dashes != Some(words.operands.len()) => paths(0),
+        "restore" if words.has(&["-S", "--staged"]) && !writes_work_tree(call) => Vec::new(),
+        "rm" if words.has(&["--cached"]) => Vec::new(),
+        "restore" | "rm" if names_elsewhere(call) => whole(),
+        // Plain paths are told with the action.
+        "restore" | "rm" if !words.operands.iter().all(|word| is_plain(word.text)) => paths(0),
         "checkout-index" if words.has(&["-f", "--force"]) && words.has(&["-a", "--all"]) => whole(),
         _ => Vec::new(),
     })
+}
+
+/// Characters by which a path stands for many.
+const WILDCARDS: [char; 3] = ['*', '?', '['];
+
+/// Whether a path of git's command line is one, and not a pattern or one of the forms that begin with a colon.
+fn is_plain(path: &str) -> bool {
+    !path.starts_with(':') && !path.contains(WILDCARDS)
+}
+
+/// Whether the paths stand in a file, or come through a pipe.
+fn names_elsewhere(call: &RepositoryCall) -> bool {
+    call.args.iter().any(|arg| arg.starts_with("--pathspec-from-file"))
+}
+
+/// Whether a call that puts back the index puts back files as well.
+fn writes_work_tree(call: &RepositoryCall) -> bool {
+    let is_short = |arg: &str| arg.starts_with('-') && !arg.starts_with("--");
+    call.args.iter().any(|arg| arg.starts_with("--w") || (is_short(arg) && arg.contains('W')))
 }
 
 /// Options that make a branch.
@@ -221,6 +251,19 @@ mod tests {
             ("git stash push -m message", &["tree:"]),
             ("git stash push -m message -- src", &["src"]),
             ("git switch --discard-changes main", &["tree:"]),
+            ("git restore *.rs", &["."]),
+            ("git restore src/*/a.rs", &["src"]),
+            ("git restore ../*.rs", &["tree:"]),
+            ("git restore :/", &["tree:"]),
+            ("git restore -SW *.rs", &["."]),
+            ("git -C sub restore :!docs", &["tree:sub"]),
+            ("git restore --pathspec-from-file=list", &["tree:"]),
+            ("git checkout --pathspec-from-file=- HEAD", &["tree:"]),
+            ("git checkout feat -- *.rs", &["feat", "."]),
+            ("git checkout -- :(top)src", &["tree:"]),
+            ("git rm -r :/", &["tree:"]),
+            ("git rm -f *.rs", &["."]),
+            ("git stash push -- *.rs", &["."]),
         ] {
             assert_eq!(of(line), paths, "{line}");
         }
@@ -269,6 +312,8 @@ mod tests {
             "git stash list",
             "git stash show",
             "git status .",
+            "git restore --staged *.rs",
+            "git rm --cached *.rs",
             "git branch fix",
             "git checkout --help",
             "gh pr view 7",
