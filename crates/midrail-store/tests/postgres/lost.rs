@@ -99,7 +99,9 @@ fn behind() -> Option<(Proxy, PostgresStore, PostgresStore)> {
     let url = server.url_of(&server.database());
     let port = url.rsplit(':').next().unwrap().split('/').next().unwrap().to_owned();
     let proxy = Proxy::start(port.parse().unwrap());
-    let through = PostgresStore::connect(&hasty(url.replace(&port, &proxy.port.to_string()))).unwrap();
+    // The digits of the port may stand in the database's name as well.
+    let at_proxy = url.replacen(&format!(":{port}/"), &format!(":{}/", proxy.port), 1);
+    let through = PostgresStore::connect(&hasty(at_proxy)).unwrap();
     let direct = PostgresStore::connect(&hasty(url)).unwrap();
     // Connections, statements and tables are there.
     through.commit(&Commit::new(&record("s", 0))).unwrap();
