@@ -221,6 +221,43 @@ describe("console", { skip }, () => {
     await other.context().close();
   });
 
+  test("whoever asks for it is notified while they look elsewhere, and led to what waits", async () => {
+    const page = await browser.page(world);
+    // A browser without a screen shows none, so that this one writes them down.
+    await page.addInitScript(() => {
+      window.notices = [];
+      window.Notification = class extends EventTarget {
+        static permission = "default";
+        static async requestPermission() { return (this.permission = "granted"); }
+        constructor(title, options) { super(); window.notices.push({ title, ...options, notice: this }); }
+      };
+      Object.defineProperty(document, "visibilityState", { get: () => (window.isAway ? "hidden" : "visible") });
+    });
+    const told = () => page.evaluate(() => window.notices.map(({ title, body, tag }) => ({ title, body, tag })));
+    const arrives = async (target) => {
+      const { approval } = await world.decide(call("deploy", { target }, { session: "s-notices" }));
+      await page.locator(`[data-approval="${approval.id}"]`).waitFor();
+      return approval.id;
+    };
+    await page.login("/approvals");
+    await arrives("nobody asked yet");
+    await page.click("[data-notify]");
+    await page.getByText("Notifying you").waitFor();
+    await arrives("somebody is looking");
+    assert.deepEqual(await told(), []);
+    await page.evaluate(() => { window.isAway = true; });
+    const id = await arrives("somebody is away");
+    const [notice, ...more] = await told();
+    assert.deepEqual(more, []);
+    assert.equal(notice.tag, id);
+    assert.match(notice.title, /waits for you/);
+    assert.match(notice.body, /deploy/);
+    await page.evaluate(() => { window.notices[0].notice.dispatchEvent(new Event("click")); });
+    await page.waitForURL(`${world.url}/approvals/${id}`);
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
   test("whoever logs out is out", async () => {
     const page = await browser.page(world);
     await page.login();

@@ -2,6 +2,7 @@
 //! a need, so that what a guardrail asks for and what is fetched for it cannot drift apart.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -34,6 +35,8 @@ pub(crate) struct World<'a> {
     pub(crate) facts: &'a Facts,
     pub(crate) event: &'a Event,
     pub(crate) needs: RefCell<Needs>,
+    /// Slices that were read and that somebody had foreseen.
+    pub(crate) foreseen: RefCell<BTreeSet<String>>,
     /// A guardrail that is enforced, or the law itself, lacks something.
     pub(crate) lacks: Cell<bool>,
     /// What is lacking now is lacking in shadow mode only.
@@ -54,6 +57,7 @@ impl<'a> World<'a> {
             facts,
             event,
             needs: RefCell::default(),
+            foreseen: RefCell::default(),
             lacks: Cell::new(false),
             in_shadow: Cell::new(false),
             asks_too_early: Cell::new(false),
@@ -86,11 +90,16 @@ impl<'a> World<'a> {
     }
 
     pub(crate) fn slice(&self, key: &str) -> Result<Option<&'a Value>, Missing> {
-        self.session.get(key).ok_or_else(|| {
-            self.note_lack();
-            self.needs.borrow_mut().slices.insert(key.to_owned());
-            Missing(format!("the session's `{key}` was not loaded"))
-        })
+        if let Some(slice) = self.session.get(key) {
+            return Ok(slice);
+        }
+        if let Some(slice) = self.session.foreseen(key) {
+            self.foreseen.borrow_mut().insert(key.to_owned());
+            return Ok(slice);
+        }
+        self.note_lack();
+        self.needs.borrow_mut().slices.insert(key.to_owned());
+        Err(Missing(format!("the session's `{key}` was not loaded")))
     }
 
     /// What became of a question that was asked on a guardrail's behalf. Whoever failed has said why.

@@ -3,6 +3,8 @@
 //! The chain is asked in order, what each guardrail says is tallied, and the highest step of the ladder wins.
 //! How one guardrail is asked is in `ask`; what its verdict leads to is in `tally`.
 
+use std::collections::BTreeSet;
+
 use crate::ask::{ask, observe};
 use crate::context::World;
 use crate::decision::{Decision, Mode};
@@ -25,6 +27,9 @@ pub struct Evaluation {
     pub decision: Decision,
     /// Slices and facts that guardrails asked for and did not get.
     pub needs: Needs,
+    /// Slices that it read before anybody fetched them on its behalf ([`Session::foreseen`]). They belong to what is
+    /// known from here on.
+    pub foreseen: BTreeSet<String>,
     /// The event as guardrails saw it, where its result was replaced before they looked at it.
     pub rewritten: Option<Event>,
 }
@@ -55,7 +60,7 @@ fn heard(policy: &Policy, session: &Session, facts: &Facts, event: &Event, meter
     let links = || chain.iter().filter_map(|(at, part)| Some((policy.entries().get(*at)?, part)));
     let asked = || links().filter(|(_, part)| part.asked).map(|(entry, _)| entry);
 
-    let Rewritten { event: rewritten, by, needs } = if can_be_rewritten(event) {
+    let Rewritten { event: rewritten, by, needs, mut foreseen } = if can_be_rewritten(event) {
         rewritten(asked(), World::new(policy, session, facts, event))
     } else {
         Rewritten::default()
@@ -85,9 +90,10 @@ fn heard(policy: &Policy, session: &Session, facts: &Facts, event: &Event, meter
     for (entry, _) in links().filter(|(_, part)| part.watches) {
         observe(entry, &world, &mut decision);
     }
+    foreseen.append(world.foreseen.get_mut());
     // What is looked up for a text that is about to be replaced is looked up in vain.
     let needs = if needs.is_empty() { world.needs.into_inner() } else { needs };
-    Evaluation { decision, needs, rewritten }
+    Evaluation { decision, needs, foreseen, rewritten }
 }
 
 /// Measures durations for the record. No verdict reads it.

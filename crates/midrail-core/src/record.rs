@@ -39,7 +39,7 @@ pub struct Record {
 impl Record {
     /// Makes the decision again from what was recorded.
     pub fn replay(&self, policy: &Policy) -> Decision {
-        let session = Session { id: self.session.clone(), slices: self.slices.clone() };
+        let session = Session { slices: self.slices.clone(), ..Session::new(&*self.session) };
         decide(policy, &session, &self.facts, &self.event)
     }
 }

@@ -1,6 +1,7 @@
 //! What stands in place of a tool's result before anyone else looks at it. Guardrails that rewrite are heard first, one
 //! after the other, each with what the last one left; everyone else sees what comes out.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -33,6 +34,8 @@ pub(crate) struct Rewritten {
     pub(crate) by: Vec<(Arc<str>, bool)>,
     /// What is lacking. Nothing else is worth fetching before: it would be looked up for another text.
     pub(crate) needs: Needs,
+    /// Slices that were read and that somebody had foreseen.
+    pub(crate) foreseen: BTreeSet<String>,
 }
 
 /// Hears those that rewrite.
@@ -59,7 +62,12 @@ pub(crate) fn rewritten<'p>(entries: impl Iterator<Item = &'p Entry>, world: Wor
             result.ok = Some(false);
         }
     }
-    Rewritten { event, by: world.rewritten_by.into_inner(), needs: world.needs.into_inner() }
+    Rewritten {
+        event,
+        by: world.rewritten_by.into_inner(),
+        needs: world.needs.into_inner(),
+        foreseen: world.foreseen.into_inner(),
+    }
 }
 
 /// Whether the tries of a guardrail are used up, so that it can send nothing back any more.

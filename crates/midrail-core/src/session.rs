@@ -13,18 +13,27 @@ pub struct Session {
     pub id: String,
     /// What was loaded. `None`: looked for, and there is none.
     pub slices: BTreeMap<String, Option<Value>>,
+    /// What was loaded because it may well be asked for. Only what is read of it counts as loaded, and is told
+    /// ([`crate::Evaluation::foreseen`]).
+    #[serde(skip)]
+    pub foreseen: BTreeMap<String, Option<Value>>,
 }
 
 impl Session {
     /// A session of which nothing is loaded yet.
     pub fn new(id: impl Into<String>) -> Self {
-        Session { id: id.into(), slices: BTreeMap::new() }
+        Session { id: id.into(), ..Session::default() }
     }
 
     /// A slice, if it was loaded: `Some(None)` where it was looked for and there is none. Null is none, as it is in a
     /// record.
     pub fn get(&self, key: &str) -> Option<Option<&Value>> {
-        self.slices.get(key).map(|slice| slice.as_ref().filter(|value| !value.is_null()))
+        self.slices.get(key).map(present)
+    }
+
+    /// A slice that was loaded before anybody asked for it.
+    pub(crate) fn foreseen(&self, key: &str) -> Option<Option<&Value>> {
+        self.foreseen.get(key).map(present)
     }
 
     /// Puts a slice in place as loaded.
@@ -38,6 +47,10 @@ impl Session {
             self.slices.insert(key.clone(), value.clone());
         }
     }
+}
+
+fn present(slice: &Option<Value>) -> Option<&Value> {
+    slice.as_ref().filter(|value| !value.is_null())
 }
 
 /// What a decision changes in the session. `None` removes a slice.

@@ -16,6 +16,7 @@ use crate::alerts::{self, Watch};
 use crate::clock::{Clock, SystemClock};
 use crate::deep::Asking;
 use crate::files::Files;
+use crate::foresight::Foresight;
 use crate::load::Loaded;
 use crate::notices::Channels;
 use crate::once::Once;
@@ -36,6 +37,7 @@ pub struct Engine {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     files: Arc<Files>,
+    pub(crate) foresight: Foresight,
     scripts: Scripts,
     script_output: Option<Arc<ScriptOutput>>,
     is_last: bool,
@@ -267,6 +269,7 @@ impl EngineBuilder {
                 .map(|place| place.to_string_lossy().into_owned())
                 .collect(),
             fingerprint_key,
+            foresight: Foresight::default(),
             listeners: RwLock::default(),
             recorders: RwLock::default(),
             saved_revisions: Mutex::default(),

@@ -33,6 +33,7 @@ mod deep;
 pub mod detection;
 mod engine;
 mod files;
+mod foresight;
 mod hooks;
 mod limits;
 mod load;

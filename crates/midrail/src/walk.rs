@@ -1,7 +1,7 @@
 //! The walk of one event: fetch what the policy needs, decide, make the record, commit. Nothing that was found secret
 //! leaves it: not in the record, not in a key, not in the decision.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -23,6 +23,7 @@ use crate::chunks::{self, Joined, held_key};
 use crate::clock::Stopwatch;
 use crate::engine::{Engine, EngineError, MAX_ROUNDS, MAX_TRIES, unique_id};
 use crate::files::Root;
+use crate::foresight::Shape;
 use crate::hooks::Occasion;
 use crate::notices;
 use crate::once::Once;
@@ -312,7 +313,11 @@ impl<'e> Walk<'e> {
     /// Evaluates and fetches until nothing is lacking.
     fn settle(&self, known: &mut Known) -> Result<Decision, EngineError> {
         let standing = standing_keys(&self.event, &self.session);
-        self.load(known, standing.iter().map(String::as_str).chain([ROOT]))?;
+        let shape = Shape::of(&self.event);
+        let foreseen = self.engine.foresight.of(&shape);
+        let foreseen = || foreseen.iter().filter(|key| !standing.contains(key));
+        self.load(known, standing.iter().chain(foreseen()).map(String::as_str).chain([ROOT]))?;
+        known.set_apart(foreseen());
         let pinned = known.session.slices.remove(ROOT).flatten();
         let root = self.root(pinned.as_ref());
         known.facts.root = root.as_ref().map(|root| root.real.clone());
@@ -334,7 +339,9 @@ impl<'e> Walk<'e> {
         for _ in 0..MAX_ROUNDS {
             let evaluation = evaluate(self.policy, &known.session, &known.facts, &self.event, &stopwatch);
             known.rewritten = evaluation.rewritten;
+            known.take_up(evaluation.foreseen);
             if evaluation.needs.is_empty() {
+                self.foresee(shape, known, &standing);
                 let mut decision = evaluation.decision;
                 if let (None, Some(root), None) = (&pinned, &root, self.engine.root()) {
                     decision.changes.set(ROOT, root.real.as_str());
@@ -358,6 +365,19 @@ impl<'e> Walk<'e> {
             }
         }
         Err(EngineError::Endless)
+    }
+
+    /// Remembers what this event needed, for the next one like it.
+    fn foresee(&self, shape: Shape, known: &mut Known, standing: &[String]) {
+        // What was loaded in vain may change without changing anything here.
+        for key in std::mem::take(&mut known.session.foreseen).into_keys() {
+            known.versions.remove(&self.kept_key(&key));
+        }
+        // A key may hold what was found secret, which the next event need not know to be one.
+        if self.searched.mask.is_empty() {
+            let needed = known.session.slices.keys().filter(|key| !standing.contains(key));
+            self.engine.foresight.learn(shape, needed);
+        }
     }
 
     /// The folder that paths are resolved against: the engine's, else the session's, else that of this event.
@@ -663,6 +683,24 @@ struct Known {
 impl Known {
     fn shown<'k>(&'k self, event: &'k Event) -> &'k Event {
         self.rewritten.as_ref().unwrap_or(event)
+    }
+
+    /// Sets slices apart that were loaded although nobody has asked for them yet.
+    fn set_apart<'k>(&mut self, keys: impl Iterator<Item = &'k String>) {
+        for key in keys {
+            if let Some((key, slice)) = self.session.slices.remove_entry(key) {
+                self.session.foreseen.insert(key, slice);
+            }
+        }
+    }
+
+    /// Somebody has asked for slices that were set apart.
+    fn take_up(&mut self, keys: BTreeSet<String>) {
+        for key in keys {
+            if let Some(slice) = self.session.foreseen.remove(&key) {
+                self.session.load(key, slice);
+            }
+        }
     }
 }
 

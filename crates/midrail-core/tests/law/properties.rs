@@ -219,6 +219,32 @@ proptest! {
         prop_assert_eq!(&decide(&policy, &session, &backing.facts(), &event), &settled.decision);
     }
 
+    #[test]
+    fn what_was_foreseen_counts_as_far_as_it_was_read(case in cases(12), event in events()) {
+        let mut backing = case.backing(&event);
+        make_all_known(&mut backing);
+        let (policy, facts) = (policy(&case.plans), backing.facts());
+
+        let loaded = everything(&case, &backing, &event);
+        let pause = loaded.slices.get("shared/pause").cloned().flatten();
+        let mut foreseen = Session { foreseen: loaded.slices.clone(), ..Session::new(&*loaded.id) };
+        // Pauses are looked up before anybody is heard.
+        foreseen.load("shared/pause", pause.clone());
+        let heard = evaluate(&policy, &foreseen, &facts, &event, &Unmetered);
+        prop_assert!(heard.needs.is_empty(), "{:?} are lacking", heard.needs);
+        prop_assert_eq!(&heard.decision, &decide(&policy, &loaded, &facts, &event));
+
+        let mut read = Session::new(&*loaded.id);
+        read.load("shared/pause", pause);
+        for key in &heard.foreseen {
+            read.load(key.clone(), loaded.slices[key].clone());
+        }
+        let again = evaluate(&policy, &read, &facts, &event, &Unmetered);
+        prop_assert!(again.needs.is_empty(), "{:?} are lacking", again.needs);
+        prop_assert!(again.foreseen.is_empty());
+        prop_assert_eq!(&again.decision, &heard.decision);
+    }
+
     // What is read by guardrails, then the counts that their verdicts touch, then the answers that counts lead to, and
     // the decision: four rounds, however many guardrails there are and whatever cannot be had.
     #[test]

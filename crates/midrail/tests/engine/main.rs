@@ -20,6 +20,7 @@ mod desk;
 mod examples;
 mod failures;
 mod feedback;
+mod foresight;
 mod guides;
 mod house;
 mod loading;

@@ -1,0 +1,90 @@
+//! What a decision will need to know, going by the last ones like it. Fetched at once, it spares rounds of asking. It
+//! changes no decision: what nobody reads of it is dropped.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use midrail_core::{Event, EventKind};
+
+/// Kinds of events that are remembered. Beyond, all are forgotten, and learnt anew.
+const MAX_SHAPES: usize = 1_024;
+
+/// The longest name of a tool that is remembered.
+const MAX_NAME: usize = 256;
+
+/// What the decisions of an engine needed to know.
+#[derive(Default)]
+pub(crate) struct Foresight(Mutex<BTreeMap<Shape, Lookups>>);
+
+/// Events that are alike: of one kind, about one tool.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Shape(EventKind, String);
+
+impl Shape {
+    pub(crate) fn of(event: &Event) -> Self {
+        let tool = event.tool_name().filter(|name| name.len() <= MAX_NAME);
+        Shape(event.kind, tool.unwrap_or_default().to_owned())
+    }
+}
+
+struct Lookups {
+    /// The slices that the last one needed, in order.
+    last: Vec<String>,
+    /// Those that the last two had in common.
+    common: Arc<[String]>,
+}
+
+impl Foresight {
+    /// The slices that an event of this shape probably needs.
+    pub(crate) fn of(&self, shape: &Shape) -> Arc<[String]> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(shape).map(|lookups| Arc::clone(&lookups.common)).unwrap_or_default()
+    }
+
+    /// Learns which slices one needed, in order.
+    pub(crate) fn learn<'k>(&self, shape: Shape, needed: impl Iterator<Item = &'k String> + Clone) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_SHAPES && !known.contains_key(&shape) {
+            known.clear();
+        }
+        let lookups =
+            known.entry(shape).or_insert_with(|| Lookups { last: Vec::new(), common: Arc::default() });
+        let is_foreseen = needed.clone().eq(lookups.common.iter());
+        if is_foreseen && lookups.last.len() == lookups.common.len() {
+            return;
+        }
+        let is_common = |key: &&String| lookups.last.binary_search(key).is_ok();
+        let common = needed.clone().filter(is_common).cloned().collect();
+        *lookups = Lookups { last: needed.cloned().collect(), common };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs(foresight: &Foresight, shape: &Shape, keys: &[&str]) -> Vec<String> {
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        foresight.learn(shape.clone(), keys.iter());
+        foresight.of(shape).to_vec()
+    }
+
+    #[test]
+    fn what_comes_back_is_foreseen() {
+        let (foresight, shape) = (Foresight::default(), Shape(EventKind::BeforeTool, "Read".to_owned()));
+        assert_eq!(needs(&foresight, &shape, &["a", "of-this-file", "z"]), [""; 0]);
+        assert_eq!(needs(&foresight, &shape, &["a", "of-that-file", "z"]), ["a", "z"]);
+        assert_eq!(needs(&foresight, &shape, &["a", "z"]), ["a", "z"]);
+        assert_eq!(needs(&foresight, &shape, &["a", "z"]), ["a", "z"]);
+        assert_eq!(needs(&foresight, &shape, &["a"]), ["a"]);
+    }
+
+    #[test]
+    fn it_forgets_before_it_grows_too_large() {
+        let foresight = Foresight::default();
+        for at in 0..MAX_SHAPES + 10 {
+            needs(&foresight, &Shape(EventKind::BeforeTool, at.to_string()), &["a"]);
+        }
+        assert!(foresight.0.lock().unwrap().len() <= MAX_SHAPES);
+    }
+}
