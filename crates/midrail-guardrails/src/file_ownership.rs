@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use midrail_core::{
-    Action, ActionType, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict, glob,
-    lock_key,
+    Action, ActionType, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Verdict,
+    glob, lock_key,
 };
 use midrail_detect::action::{bare_name, is_known};
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use crate::locks::{Lock, absolute};
 use crate::places::{fits, is_nobodys, is_temporary};
 use crate::seconds::Seconds;
 use crate::settings::Pattern;
-use crate::sweeps;
+use crate::sweeps::{self, SOME_OF_IT};
 use crate::touched::scripts;
 
 /// The settings of compliance-001.
@@ -81,6 +81,8 @@ const HELD: &str = "held";
 struct Wanted<'a> {
     file: &'a str,
     path: String,
+    /// It is a folder or a pattern: it stands for files, and is none.
+    is_many: bool,
 }
 
 impl FileOwnership {
@@ -99,11 +101,13 @@ impl FileOwnership {
             return Err(Missing(format!("which files `{tool}` writes is not known")));
         };
         let mut files: Vec<&'a str> = named.iter().map(String::as_str).collect();
+        let mut folders: BTreeSet<&str> = action.folders.iter().map(String::as_str).collect();
         for (_, does) in scripts(context, action)? {
             if does.is_partial {
                 return Err(Missing("a script is more than is looked into".to_owned()));
             }
             files.extend(does.writes.iter().map(String::as_str));
+            folders.extend(does.folders.iter().map(String::as_str));
         }
         if files.len() > MAX_FILES {
             return Err(Missing("more files are written than are looked at".to_owned()));
@@ -117,7 +121,8 @@ impl FileOwnership {
             let is_free = is_nobodys(&place) || is_temporary(&place);
             let is_ours = self.files.is_empty() || self.files.iter().any(|it| fits(&it.0, &place));
             if is_ours && !is_free && known.insert(path.clone()) {
-                wanted.push(Wanted { file, path });
+                let is_many = folders.contains(file) || stands_for_many(file);
+                wanted.push(Wanted { file, path, is_many });
             }
         }
         Ok((wanted, locks))
@@ -168,17 +173,27 @@ impl FileOwnership {
         if wanted.is_empty() {
             return Ok(());
         }
-        let found: Vec<_> = wanted.iter().map(|it| (it, Lock::of(context, &it.path))).collect();
+        let is_command = context.action()?.command.is_some();
+        let found: Vec<_> = wanted
+            .iter()
+            .filter(|it| !it.is_many)
+            .map(|it| {
+                let lock = Lock::of(context, &it.path);
+                // A command may be given a folder, whatever its name looks like.
+                let is_new = takes && is_command && matches!(lock, Ok(None));
+                let is_folder = if is_new { is_folder(context, it.file) } else { Ok(false) };
+                (it, lock, is_folder)
+            })
+            .collect();
         let list = context.slice(LockList::KEY).map(LockList::of);
         let mut held = held(context)?;
         let before = held.clone();
         let mut list = list?;
         let known = list.clone();
         let now = context.now()?;
-        for (wanted, lock) in found {
+        for (wanted, lock, is_folder) in found {
             let lock = lock?;
-            // A wildcard is no file.
-            if glob::is_pattern(wanted.file) {
+            if is_folder? {
                 continue;
             }
             // Where someone let it pass all the same, the lock stays with its holder.
@@ -251,6 +266,22 @@ impl FileOwnership {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether what a command line names are files by a pattern: a wildcard, one of git's forms that begin with a colon, or
+/// some of what is in a folder.
+fn stands_for_many(file: &str) -> bool {
+    glob::is_pattern(file) || file.split('/').any(|part| part.starts_with(':') || part == SOME_OF_IT)
+}
+
+/// Whether a place is a folder, or something else that is no file. Where nothing is known of it, it is taken for a file.
+fn is_folder(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
+    let place = context.real_place(file, None)?;
+    match context.file(&place) {
+        Ok(state) => Ok(*state == FileState::Special),
+        Err(missing) if context.awaits() => Err(missing),
+        Err(_) => Ok(false),
     }
 }
 
@@ -424,6 +455,63 @@ mod tests {
         assert_eq!(run.decide(&bash("bob", "10:01:00", "sh fix.sh")).effect, Effect::Allow);
         run.set(&midrail_core::written_key("fix.sh"), json!(true));
         assert_eq!(run.decide(&bash("bob", "10:01:00", "sh fix.sh")).effect, Effect::Block);
+    }
+
+    #[test]
+    fn one_takes_a_lock_of_ones_own_again() {
+        let mut run = run(json!({"expires": "10m"}));
+        let lock = |agent, at| by(agent, at, Event::before_tool("lock_file", json!({"path": "a"})));
+        for at in ["10:00:00", "10:05:00"] {
+            assert_eq!(run.decide(&lock("ann", at)).effect, Effect::Allow, "{at}");
+        }
+        // It lasts from the second time on, and is one lock: released once, it is gone.
+        assert_eq!(run.decide(&lock("bob", "10:14:59")).effect, Effect::Block);
+        let unlock = Event::after_tool("unlock_file", json!({"path": "a"}), ToolResult::ok("done"));
+        run.decide(&by("ann", "10:14:59", unlock));
+        assert_eq!(run.decide(&lock("bob", "10:14:59")).effect, Effect::Allow);
+        assert_eq!(run.decide(&write("ann", "10:15:00", "a")).effect, Effect::Block);
+    }
+
+    #[test]
+    fn patterns_and_folders_take_no_locks() {
+        let mut run = run(json!({})).with_file("notes", "x");
+        for command in [
+            "git restore :/",
+            "cd sub && git restore ':!docs'",
+            "git submodule update",
+            "mkdir -p out && tar -xf a.tar -C lib",
+            "cp a.rs dir/ 2> /dev/null; cp -t into b.rs",
+            "git ls-files | xargs sed -i s/a/b/",
+            "git clone https://host/x copy",
+        ] {
+            assert_eq!(run.decide(&bash("ann", "10:00:00", command)).effect, Effect::Allow, "{command}");
+        }
+        let list = run.slice(LockList::KEY).cloned().unwrap_or_default();
+        let locked: Vec<&String> = list.as_object().unwrap().keys().collect();
+        assert_eq!(locked, ["dir/a.rs", "into/b.rs"]);
+    }
+
+    #[test]
+    fn names_of_the_repository_are_resolved() {
+        let mut run = run(json!({})).with_git("main", "abc");
+        if let Some(git) = &mut run.git {
+            git.aliases.insert("sw".into(), "switch".into());
+            git.aliases.insert("lg".into(), "log --all".into());
+        }
+        run.decide(&write("ann", "10:00:00", "a"));
+        assert_eq!(run.decide(&bash("bob", "10:00:01", "git sw feat")).effect, Effect::Block);
+        assert_eq!(run.decide(&bash("bob", "10:00:01", "git lg && git other")).effect, Effect::Allow);
+    }
+
+    #[test]
+    fn a_patch_in_the_line_names_its_files() {
+        let mut run = run(json!({}));
+        run.decide(&write("ann", "10:00:00", "a.rs"));
+        let patch =
+            |file: &str| format!("git apply <<'EOF'\n--- a/{file}\n+++ b/{file}\n@@ -1 +1 @@\n-x\n+y\nEOF\n");
+        assert_eq!(run.decide(&bash("bob", "10:00:01", &patch("b.rs"))).effect, Effect::Allow);
+        assert_eq!(run.decide(&bash("bob", "10:00:01", &patch("a.rs"))).effect, Effect::Block);
+        assert_eq!(run.decide(&bash("bob", "10:00:01", "git apply b.patch")).effect, Effect::Block);
     }
 
     #[test]
