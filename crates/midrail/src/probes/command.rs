@@ -28,6 +28,10 @@ const KEPT: usize = 32 << 10;
 /// Bytes that are scanned for secrets: twice as many, so that one that is cut at its start is not told.
 const SCANNED: usize = 2 * KEPT;
 
+/// How long the rest of what was printed is read once a command is over. A pipe holds little, unless somebody who left the
+/// group goes on.
+const REST: Duration = Duration::from_secs(2);
+
 /// The longest pause between two looks at a command.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -213,11 +217,13 @@ fn ended(root: &Path, command: &str, timeout: Duration, streams: &mut Streams<'_
     loop {
         let is_over = group.is_over()?;
         let has_moved = write(&mut feed);
-        read(printed, if is_over { Duration::ZERO } else { pause })?;
         if is_over {
-            // What it left running in its group is stopped with it.
-            return group.end().map(End::Exit);
+            // What it left running in its group is stopped with it. What was printed until then is still to be read.
+            let status = group.end()?;
+            read(printed, Duration::ZERO, REST)?;
+            return Ok(End::Exit(status));
         }
+        read(printed, pause, PAUSE)?;
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             group.end()?;
             return Ok(End::OutOfTime);
@@ -284,8 +290,9 @@ impl Drop for Group {
     }
 }
 
-/// Takes in what was printed, and waits for more no longer than a moment.
-fn read(sources: &mut [Source], wait: Duration) -> io::Result<()> {
+/// Takes in what was printed, and waits for more no longer than a moment. A command that never stops printing is read for
+/// a while.
+fn read(sources: &mut [Source], wait: Duration, at_most: Duration) -> io::Result<()> {
     let started = Instant::now();
     let mut buffer = [0; 16 << 10];
     let mut left = wait;
@@ -313,7 +320,7 @@ fn read(sources: &mut [Source], wait: Duration) -> io::Result<()> {
         }
         left = Duration::ZERO;
         // A command that never stops printing must not keep its deadline from being seen.
-        if started.elapsed() > PAUSE {
+        if started.elapsed() > at_most {
             return Ok(());
         }
     }

@@ -171,8 +171,6 @@ fn is_telling(name: &Arg) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     fn of(line: &str) -> Vec<String> {
         crate::shell::analyse(&format!("find {line}")).sweeps
     }
