@@ -122,8 +122,8 @@ fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
     }
     add("note", or_nothing(&approval.note));
     if approval.status_at(now) == "approved" {
-        let until = approval.deadline().map(|end| format!("once, within {}", when::between(now, end)));
-        add("good for", until.unwrap_or_else(|| "once".to_owned()));
+        let until = approval.deadline().map(|end| format!(", within {}", when::between(now, end)));
+        add("good for", format!("once{}, by any agent of this session", until.unwrap_or_default()));
     }
     add("used", approval.used_at.map(when::full).unwrap_or_default());
     add("severity", approval.severity.map(|severity| severity.word().to_owned()).unwrap_or_default());
