@@ -229,8 +229,7 @@ fn an_emergency_passes_by_itself_once_and_owes_a_review() {
     assert_eq!((&shown["status"], &shown["severity"]), (&json!("used"), &json!("critical")));
     assert_eq!(shown["review_status"], json!("due"));
     world.run(&["approvals", "list"]).code(0).says("review due within");
-    let soon = world.run(&["approvals", "list", "--overdue"]).code(0);
-    soon.says("no review is overdue");
+    let soon = world.run(&["approvals", "list", "--overdue"]).code(0).says("no review is overdue");
     assert!(!soon.out.contains("review due within"), "{}", soon.out);
     let owed = world.run(&["approvals", "list", "--json"]).code(0).json_lines();
     assert_eq!((&owed[0]["id"], &owed[0]["review_status"]), (&json!(id), &json!("due")), "{owed:#?}");
