@@ -483,6 +483,7 @@ mod tests {
             "cp a.rs dir/ 2> /dev/null; cp -t into b.rs",
             "git ls-files | xargs sed -i s/a/b/",
             "git clone https://host/x copy",
+            "cp -r lib copy && rsync -a lib/ backup/",
         ] {
             assert_eq!(run.decide(&bash("ann", "10:00:00", command)).effect, Effect::Allow, "{command}");
         }

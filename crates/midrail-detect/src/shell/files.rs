@@ -3,7 +3,7 @@
 mod rows;
 
 use self::rows::{Operands, ROWS, Row};
-use super::invocation::{Arg, Invocation};
+use super::invocation::{Arg, Input, Invocation};
 use super::options;
 
 /// A file that a program touches.
@@ -31,6 +31,24 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
         by_row(row, invocation, &mut found);
     }
     found.list
+}
+
+/// The folder in which a patch changes files that the line does not name, because it stands in a file or comes from
+/// elsewhere.
+pub(super) fn patched(invocation: &Invocation) -> Option<String> {
+    let values =
+        ["-p", "--strip", "-d", "--directory", "-i", "--input", "-o", "--output", "-r", "-F", "--fuzz"];
+    if invocation.program != "patch" {
+        return None;
+    }
+    let sorted = options::sort(&invocation.args, &values, false);
+    let reads_file = sorted.values_of(&["-i", "--input"]).next().is_some();
+    let is_told = matches!(invocation.input, Input::Text(_)) && !reads_file;
+    if is_told || !sorted.operands.is_empty() || sorted.has(&["--dry-run", "--help", "--version"]) {
+        return None;
+    }
+    let folder = sorted.values_of(&["-d", "--directory"]).last();
+    Some(folder.map_or_else(|| ".".to_owned(), |folder| folder.text.clone()))
 }
 
 #[derive(Default)]
@@ -71,6 +89,7 @@ pub(super) fn unpacks(program: &str) -> bool {
 }
 
 fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
+    let from = found.list.len();
     let mut takes: Vec<&str> = Vec::with_capacity(row.reads.len() + row.writes.len() + row.values.len());
     takes.extend(row.reads);
     takes.extend(row.writes);
@@ -137,6 +156,12 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
         match sorted.values_of(&target).last() {
             Some(folder) => put_into(&folder.text, &operands, found),
             None => into_folder(&operands, found),
+        }
+        // What is copied with all that is in it is a folder.
+        if row.operands == Operands::CopyToLast && sorted.has(&["-r", "-R", "-a", "--recursive", "--archive"])
+        {
+            let written = found.list.iter_mut().skip(from).filter(|touched| touched.is_written);
+            written.for_each(|touched| touched.is_folder = true);
         }
     }
     match program {

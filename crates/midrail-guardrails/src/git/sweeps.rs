@@ -26,9 +26,10 @@ pub(crate) enum Swept {
     },
 }
 
-/// Whether one of these calls takes folders with all that is in them.
+/// Whether one of these calls takes folders with all that is in them, or lists what is in them for others.
 pub(crate) fn takes_folders(calls: &[RepositoryCall]) -> bool {
-    calls.iter().filter(|call| call.program == "git").any(|call| NAMED.contains(&Words::of(call).command))
+    let is_deep = |command: &str| NAMED.contains(&command) || command == "ls-files";
+    calls.iter().filter(|call| call.program == "git").any(|call| is_deep(Words::of(call).command))
 }
 
 /// What a call overwrites or removes and the action does not name.
@@ -83,7 +84,14 @@ fn swept_by_name(
     let mut spelled = call.clone();
     spelled.args.splice(0..0, ["-c".to_owned(), format!("alias.{name}={body}")]);
     spelled.unknown.iter_mut().for_each(|at| *at += 2);
-    swept_where(&spelled, is_there)
+    let swept = swept_where(&spelled, is_there)?;
+    Ok(swept
+        .into_iter()
+        .map(|swept| match swept {
+            Swept::Branch { folder, .. } => Swept::Branch { folder, call: shown(call) },
+            other => other,
+        })
+        .collect())
 }
 
 /// Commands of git that may change files of the work tree.
@@ -440,7 +448,11 @@ mod tests {
             ("git sync", "sync", "!fetch rebase"),
             ("git nuke", "nuke", "pull -r"),
         ] {
-            assert!(matches!(by(line, name, body).as_slice(), [Swept::Branch { .. }]), "{line}");
+            let swept = by(line, name, body);
+            assert!(
+                matches!(swept.as_slice(), [Swept::Branch { call, .. }] if call == line),
+                "{line}: {swept:?}"
+            );
         }
         assert_eq!(by("git undo", "undo", "reset --hard"), [Swept::Tree(String::new())]);
         assert!(by("git ll", "ll", "!").is_empty() && by("git lg", "lg", "log --all").is_empty());

@@ -210,6 +210,42 @@ mod tests {
     }
 
     #[test]
+    fn what_is_handed_to_others_counts_for_its_folders() {
+        for (line, places) in [
+            ("git ls-files -z | xargs -0 sed -i s/a/b/", &["."][..]),
+            ("cd sub && xargs rm < list", &["sub"]),
+            ("find src | xargs -I{} sh -c '> {}'", &["src"]),
+            ("cat list | xargs -I F cp x F", &["."]),
+            ("fd -e rs . src -x sh -c '> {}'", &["src"]),
+            ("tar -xf a.tar -C lib && unzip a.zip -d out", &["lib", "out"]),
+            ("patch -p1 < a.patch", &["."]),
+            ("patch -d sub -i a.patch", &["sub"]),
+        ] {
+            assert_eq!(crate::shell::analyse(line).sweeps, places, "{line}");
+        }
+        for line in [
+            "git ls-files | xargs grep x",
+            "echo a b | xargs rm",
+            "xargs -I{} sh -c 'cat {}' < list",
+            "fd -e rs -x wc -l",
+            "tar -cf a.tar -C lib . && tar -tf a.tar -C lib",
+            "patch --dry-run < a.patch; patch a.rs < a.patch",
+            "ssh host 'find src -delete; cat list | xargs rm'",
+        ] {
+            assert!(crate::shell::analyse(line).sweeps.is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn programs_that_hand_on_to_each_other_end() {
+        for word in ["xargs ", "find . -exec ", "fd x -x ", "xargs find . -exec sudo "] {
+            let line = format!("{}sed -i s/a/b/ {{}} +", word.repeat(60));
+            let analysis = crate::shell::analyse(&line);
+            assert!(!analysis.sweeps.is_empty() || analysis.is_partial, "{word}");
+        }
+    }
+
+    #[test]
     fn a_look_takes_nothing() {
         for line in [
             "src",

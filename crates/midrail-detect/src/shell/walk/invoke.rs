@@ -211,6 +211,9 @@ impl Walk {
                 }
             }
         }
+        if let Some(folder) = files::patched(invocation).filter(|_| !scope.is_remote) {
+            self.sweep(&folder, scope);
+        }
         for host in hosts::of(invocation) {
             self.note(Listed::Host, &host);
         }
