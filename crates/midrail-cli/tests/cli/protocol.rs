@@ -215,6 +215,7 @@ fn an_emergency_passes_by_itself_once_and_owes_a_review() {
     let stop = call("deploy", json!({"service": "importer"}));
     let id = request(&world, &check(&world, &stop).code(2), &["--urgency", "emergency"]);
     assert_eq!(told(&world), ["reviewer", "architect", "human_operator"], "all know at once");
+    world.run(&["approvals", "list"]).code(0).says("to override");
     world.seconds(59);
     check(&world, &stop).code(2);
     world.seconds(1);

@@ -126,7 +126,10 @@ fn owed_line(approval: &Approval, now: Timestamp, paint: crate::output::Paint) -
 fn row(approval: &Approval, now: Timestamp) -> Vec<(String, Option<Style>)> {
     let status = approval.status_at(now);
     let authority = approval.authority_at(now);
-    let left = authority.and_then(|_| approval.deadline()).map(|end| when::between(now, end));
+    let left = match approval.override_at.filter(|at| authority.is_some() && now < *at) {
+        Some(at) => Some(format!("{} to override", when::between(now, at))),
+        None => authority.and_then(|_| approval.deadline()).map(|end| when::between(now, end)),
+    };
     let urgency = approval.urgency.word();
     let is_usual = urgency == "normal";
     vec![
