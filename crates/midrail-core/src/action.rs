@@ -57,7 +57,11 @@ pub struct Action {
     /// The files among those whose whole content its command line replaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overwrites: Vec<String>,
-    /// Folders and patterns of files that it changes or removes without naming them, by what `find` finds there.
+    /// The places among those that it writes that are folders, or become some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
+    /// Folders and patterns of files that it changes or removes without naming them: by what `find` finds there, by what
+    /// `xargs` is handed, by what is unpacked into them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<String>,
     /// The hosts that it talks to.

@@ -151,6 +151,9 @@ pub struct CommandEnd {
     /// The end of what it printed on both streams, with secrets replaced.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
+    /// A digest of all that it printed, without what differs from run to run. Empty where `output` is all of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
     /// How long it took.
     #[serde(default)]
     pub took_ms: u64,

@@ -12,4 +12,5 @@ pub mod personal;
 pub mod secrets;
 pub mod shell;
 pub mod sql;
+pub mod steady;
 pub mod texts;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use midrail_core::{
-    Action, ActionType, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict, glob,
-    lock_key,
+    Action, ActionType, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Verdict,
+    glob, lock_key,
 };
 use midrail_detect::action::{bare_name, is_known};
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use crate::locks::{Lock, absolute};
 use crate::places::{fits, is_nobodys, is_temporary};
 use crate::seconds::Seconds;
 use crate::settings::Pattern;
-use crate::sweeps;
+use crate::sweeps::{self, SOME_OF_IT};
 use crate::touched::scripts;
 
 /// The settings of compliance-001.
@@ -81,6 +81,8 @@ const HELD: &str = "held";
 struct Wanted<'a> {
     file: &'a str,
     path: String,
+    /// It is a folder or a pattern: it stands for files, and is none.
+    is_many: bool,
 }
 
 impl FileOwnership {
@@ -99,11 +101,13 @@ impl FileOwnership {
             return Err(Missing(format!("which files `{tool}` writes is not known")));
         };
         let mut files: Vec<&'a str> = named.iter().map(String::as_str).collect();
+        let mut folders: BTreeSet<&str> = action.folders.iter().map(String::as_str).collect();
         for (_, does) in scripts(context, action)? {
             if does.is_partial {
                 return Err(Missing("a script is more than is looked into".to_owned()));
             }
             files.extend(does.writes.iter().map(String::as_str));
+            folders.extend(does.folders.iter().map(String::as_str));
         }
         if files.len() > MAX_FILES {
             return Err(Missing("more files are written than are looked at".to_owned()));
@@ -117,7 +121,8 @@ impl FileOwnership {
             let is_free = is_nobodys(&place) || is_temporary(&place);
             let is_ours = self.files.is_empty() || self.files.iter().any(|it| fits(&it.0, &place));
             if is_ours && !is_free && known.insert(path.clone()) {
-                wanted.push(Wanted { file, path });
+                let is_many = folders.contains(file) || stands_for_many(file);
+                wanted.push(Wanted { file, path, is_many });
             }
         }
         Ok((wanted, locks))
@@ -168,17 +173,27 @@ impl FileOwnership {
         if wanted.is_empty() {
             return Ok(());
         }
-        let found: Vec<_> = wanted.iter().map(|it| (it, Lock::of(context, &it.path))).collect();
+        let is_command = context.action()?.command.is_some();
+        let found: Vec<_> = wanted
+            .iter()
+            .filter(|it| !it.is_many)
+            .map(|it| {
+                let lock = Lock::of(context, &it.path);
+                // A command may be given a folder, whatever its name looks like.
+                let is_new = takes && is_command && matches!(lock, Ok(None));
+                let is_folder = if is_new { is_folder(context, it.file) } else { Ok(false) };
+                (it, lock, is_folder)
+            })
+            .collect();
         let list = context.slice(LockList::KEY).map(LockList::of);
         let mut held = held(context)?;
         let before = held.clone();
         let mut list = list?;
         let known = list.clone();
         let now = context.now()?;
-        for (wanted, lock) in found {
+        for (wanted, lock, is_folder) in found {
             let lock = lock?;
-            // A wildcard is no file.
-            if glob::is_pattern(wanted.file) {
+            if is_folder? {
                 continue;
             }
             // Where someone let it pass all the same, the lock stays with its holder.
@@ -251,6 +266,22 @@ impl FileOwnership {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether what a command line names are files by a pattern: a wildcard, one of git's forms that begin with a colon, or
+/// some of what is in a folder.
+fn stands_for_many(file: &str) -> bool {
+    glob::is_pattern(file) || file.split('/').any(|part| part.starts_with(':') || part == SOME_OF_IT)
+}
+
+/// Whether a place is a folder, or something else that is no file. Where nothing is known of it, it is taken for a file.
+fn is_folder(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
+    let place = context.real_place(file, None)?;
+    match context.file(&place) {
+        Ok(state) => Ok(*state == FileState::Special),
+        Err(missing) if context.awaits() => Err(missing),
+        Err(_) => Ok(false),
     }
 }
 
@@ -361,162 +392,5 @@ impl Guardrail for FileOwnership {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::Run;
-    use midrail_core::{Agent, Event, ToolResult};
-    use serde_json::json;
-
-    fn by(agent: &str, at: &str, event: Event) -> Event {
-        Event {
-            agent: Some(Agent { id: Some(agent.into()), ..Agent::default() }),
-            time: Some(format!("2026-11-15T{at}Z").parse().unwrap()),
-            cwd: Some("/repo".into()),
-            ..event
-        }
-    }
-
-    fn write(agent: &str, at: &str, file: &str) -> Event {
-        by(agent, at, Event::before_tool("Write", json!({"file_path": file})))
-    }
-
-    fn bash(agent: &str, at: &str, command: &str) -> Event {
-        by(agent, at, Event::before_tool("Bash", json!({"command": command})))
-    }
-
-    fn run(settings: Value) -> Run {
-        Run::of(serde_json::from_value::<FileOwnership>(settings).unwrap())
-    }
-
-    #[test]
-    fn a_file_that_another_agent_writes_is_locked_until_it_runs_out() {
-        let mut run = run(json!({"expires": "10m"}));
-        assert_eq!(run.decide(&write("ann", "10:00:00", "src/a.rs")).effect, Effect::Allow);
-        let decision = run.decide(&write("bob", "10:09:59", "./src/x/../a.rs"));
-        assert_eq!(decision.effect, Effect::Block);
-        for part in ["`ann`", "since 2026-11-15T10:00:00Z", "until 2026-11-15T10:10:00Z"] {
-            assert!(decision.reason.contains(part), "{}", decision.reason);
-        }
-        assert_eq!(decision.metadata["holder"], json!("ann"));
-        assert_eq!(run.decide(&write("bob", "10:09:59", "src/b.rs")).effect, Effect::Allow);
-        assert_eq!(run.decide(&write("bob", "10:10:00", "src/a.rs")).effect, Effect::Allow);
-        assert_eq!(run.decide(&write("ann", "10:10:01", "src/a.rs")).effect, Effect::Block);
-    }
-
-    #[test]
-    fn each_write_renews_the_lock() {
-        let mut run = run(json!({"expires": "10m"}));
-        run.decide(&write("ann", "10:00:00", "a"));
-        run.decide(&write("ann", "10:08:00", "a"));
-        let decision = run.decide(&write("bob", "10:15:00", "a"));
-        assert!(decision.reason.contains("since 2026-11-15T10:00:00Z"), "{}", decision.reason);
-        assert_eq!(decision.effect, Effect::Block);
-    }
-
-    #[test]
-    fn commands_and_own_scripts_write_as_well() {
-        let mut run = run(json!({})).with_file("fix.sh", "echo x > a\n");
-        run.decide(&write("ann", "10:00:00", "a"));
-        for command in ["echo x > a", "sed -i s/x/y/ a", "bash -c 'cp b a'", "rm a"] {
-            assert_eq!(run.decide(&bash("bob", "10:01:00", command)).effect, Effect::Block, "{command}");
-        }
-        assert_eq!(run.decide(&bash("bob", "10:01:00", "cat a; ls > /dev/null")).effect, Effect::Allow);
-        assert_eq!(run.decide(&bash("bob", "10:01:00", "sh fix.sh")).effect, Effect::Allow);
-        run.set(&midrail_core::written_key("fix.sh"), json!(true));
-        assert_eq!(run.decide(&bash("bob", "10:01:00", "sh fix.sh")).effect, Effect::Block);
-    }
-
-    #[test]
-    fn a_call_that_is_stopped_takes_no_lock() {
-        let mut run = run(json!({}));
-        run.decide(&write("ann", "10:00:00", "a"));
-        // Stopped for `a`, so it does not get `b` either.
-        assert_eq!(run.decide(&bash("bob", "10:00:01", "cp b a > c")).effect, Effect::Block);
-        assert_eq!(run.decide(&write("ann", "10:00:02", "c")).effect, Effect::Allow);
-    }
-
-    #[test]
-    fn an_agent_and_those_that_it_started_work_as_one() {
-        let mut run = run(json!({}));
-        run.decide(&write("lead", "10:00:00", "a"));
-        let helper = Event { parent: Some("lead".into()), ..write("helper", "10:00:01", "a") };
-        assert_eq!(run.decide(&helper).effect, Effect::Allow);
-        assert_eq!(run.decide(&write("lead", "10:00:02", "a")).effect, Effect::Allow);
-        assert_eq!(run.decide(&write("other", "10:00:03", "a")).effect, Effect::Block);
-    }
-
-    #[test]
-    fn the_same_agent_in_another_session_is_another() {
-        let mut run = run(json!({}));
-        let event = |session: &str| write("coder", "10:00:00", "a").in_session(session);
-        assert_eq!(run.decide(&event("one")).effect, Effect::Allow);
-        assert_eq!(run.decide(&event("two")).effect, Effect::Block);
-        let child = Event { parent: Some("one".into()), ..event("three") };
-        assert_eq!(run.decide(&child).effect, Effect::Allow);
-    }
-
-    #[test]
-    fn a_hand_off_and_the_end_release() {
-        let mut run = run(json!({}));
-        run.decide(&write("ann", "10:00:00", "a"));
-        run.decide(&write("cat", "10:00:00", "c"));
-        run.decide(&by("ann", "10:01:00", Event::new(EventKind::AfterHandoff)));
-        assert_eq!(run.decide(&write("bob", "10:01:01", "a")).effect, Effect::Allow);
-        assert_eq!(run.decide(&write("bob", "10:01:01", "c")).effect, Effect::Block);
-        run.decide(&by("ann", "10:02:00", Event::new(EventKind::SessionEnd)));
-        assert_eq!(run.decide(&write("dan", "10:02:01", "a")).effect, Effect::Allow);
-        assert_eq!(run.decide(&write("dan", "10:02:01", "c")).effect, Effect::Allow);
-    }
-
-    #[test]
-    fn a_lock_that_ran_out_and_was_taken_is_not_released_by_its_first_holder() {
-        let mut run = run(json!({"expires": 60}));
-        let ann = |event: Event| event.in_session("one");
-        let bob = |event: Event| event.in_session("two");
-        run.decide(&ann(write("ann", "10:00:00", "a")));
-        run.decide(&bob(write("bob", "10:05:00", "a")));
-        run.decide(&ann(by("ann", "10:05:01", Event::new(EventKind::SessionEnd))));
-        assert_eq!(run.decide(&ann(write("ann", "10:05:02", "a"))).effect, Effect::Block);
-    }
-
-    #[test]
-    fn explicit_locks_come_from_a_tool() {
-        let mut run = run(json!({"acquire": "explicit", "files": ["src/**"]}));
-        let decision = run.decide(&write("ann", "10:00:00", "src/a.rs"));
-        assert_eq!(decision.effect, Effect::Block);
-        assert!(decision.advice.unwrap().contains("`lock_file`"));
-        assert_eq!(run.decide(&write("ann", "10:00:00", "notes.md")).effect, Effect::Allow);
-
-        let tool =
-            |name: &str, agent| by(agent, "10:00:01", Event::before_tool(name, json!({"path": "src/a.rs"})));
-        assert_eq!(run.decide(&tool("lock_file", "ann")).effect, Effect::Allow);
-        assert_eq!(run.decide(&tool("lock_file", "bob")).effect, Effect::Block);
-        assert_eq!(run.decide(&write("ann", "10:00:02", "src/a.rs")).effect, Effect::Allow);
-        assert_eq!(run.decide(&write("bob", "10:00:02", "src/a.rs")).effect, Effect::Block);
-
-        let unlock = Event::after_tool("unlock_file", json!({"path": "src/a.rs"}), ToolResult::ok("done"));
-        run.decide(&by("ann", "10:00:03", unlock));
-        assert_eq!(run.decide(&tool("lock_file", "bob")).effect, Effect::Allow);
-    }
-
-    #[test]
-    fn what_is_nobodys_or_elsewhere_has_no_lock() {
-        let mut run = run(json!({}));
-        let remote = |agent| {
-            let args = json!({"path": "a", "content": "x"});
-            by(agent, "10:00:00", Event::before_tool("mcp__github__create_or_update_file", args))
-        };
-        for event in [remote("ann"), remote("bob"), bash("ann", "10:00:00", "ls > /dev/null; ls > /tmp/x")] {
-            assert_eq!(run.decide(&event).effect, Effect::Allow);
-        }
-        assert_eq!(run.decide(&bash("bob", "10:00:00", "ls > /dev/null; ls > /tmp/x")).effect, Effect::Allow);
-        assert_eq!(
-            run.decide(&by("ann", "10:00:00", Event::before_tool("Read", json!({})))).effect,
-            Effect::Allow
-        );
-        assert_eq!(
-            run.decide(&by("ann", "10:00:00", Event::before_tool("Write", json!({})))).effect,
-            Effect::Block
-        );
-    }
-}
+#[path = "file_ownership_tests.rs"]
+mod tests;

@@ -2,6 +2,7 @@
 
 use midrail_core::{Changes, CommandEnd, Context, Effect, Fault, Found, Missing, Run, Verdict};
 use midrail_detect::secrets;
+use midrail_detect::steady::SteadyDigest;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -130,7 +131,7 @@ impl Required<'_> {
             reason.push_str(" The end of its output:\n");
             reason.push_str(&outcome.output);
         }
-        let found = Found::new(format!("`{}` {how}\n{}", self.run.0, steady(&outcome.output)));
+        let found = Found::new(format!("`{}` {how}\n{}", self.run.0, outcome.digest()));
         let verdict = Verdict::new(self.effect, reason).advise(self.advice.as_str()).finding(found);
         verdict.with("command", self.run.0.as_str()).with("exit_code", outcome.exit_code)
     }
@@ -151,12 +152,29 @@ struct Outcome {
     /// Empty where all went well.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     output: String,
+    /// A digest of all that it printed, where the output is not all of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    digest: String,
 }
 
 impl Outcome {
     fn of(end: &CommandEnd) -> Self {
-        let output = if end.exit_code == Some(0) { "" } else { last_lines(end.output.trim_end(), SHOWN) };
-        Outcome { exit_code: end.exit_code, output: output.to_owned() }
+        if end.exit_code == Some(0) {
+            return Outcome { exit_code: end.exit_code, output: String::new(), digest: String::new() };
+        }
+        let whole = end.output.trim_end();
+        let output = last_lines(whole, SHOWN).to_owned();
+        let digest = match end.digest.as_str() {
+            "" if output.len() == whole.len() => String::new(),
+            "" => SteadyDigest::of(whole),
+            digest => digest.to_owned(),
+        };
+        Outcome { exit_code: end.exit_code, output, digest }
+    }
+
+    /// What tells this end from others: all that was printed, without what differs from run to run.
+    fn digest(&self) -> String {
+        if self.digest.is_empty() { SteadyDigest::of(&self.output) } else { self.digest.clone() }
     }
 }
 
@@ -169,53 +187,6 @@ fn last_lines(text: &str, limit: usize) -> &str {
         Some((_, rest)) if !rest.is_empty() => rest,
         _ => end,
     }
-}
-
-/// An output without what differs from one run to the next though nothing has changed: how long things took, the time of
-/// day, numbers of processes, and the order of lines.
-fn steady(output: &str) -> String {
-    let mut lines: Vec<String> = output.lines().map(steady_line).collect();
-    lines.sort_unstable();
-    lines.join("\n")
-}
-
-fn steady_line(line: &str) -> String {
-    let mut steady = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
-        let (before, number) = rest.split_at_checked(start).unwrap_or((rest, ""));
-        steady.push_str(before);
-        let end =
-            number.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ':'))).unwrap_or(number.len());
-        let (number, after) = number.split_at_checked(end).unwrap_or((number, ""));
-        let unit = after.trim_start_matches(' ');
-        let unit = unit.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-        let is_inside = before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_');
-        let is_passing = !is_inside && (is_unit_of_time(unit) || number.matches(':').count() == 2);
-        let is_long = number.bytes().filter(u8::is_ascii_digit).count() > 3 && !number.contains(':');
-        steady.push_str(if is_passing || is_long { "#" } else { number });
-        rest = after;
-    }
-    steady.push_str(rest);
-    steady
-}
-
-fn is_unit_of_time(word: &str) -> bool {
-    matches!(
-        word,
-        "ns" | "us"
-            | "µs"
-            | "ms"
-            | "s"
-            | "sec"
-            | "secs"
-            | "second"
-            | "seconds"
-            | "m"
-            | "min"
-            | "mins"
-            | "minutes"
-    )
 }
 
 /// A command line of a setting.
@@ -341,24 +312,20 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_found_is_the_same_however_long_it_took() {
-        for (one, other) in [
-            ("test a ... FAILED\nfinished in 0.31s", "finished in 12.02s\ntest a ... FAILED"),
-            ("1 failed in 3 ms", "1 failed in 14 ms"),
-            ("thread 'a' (40231) panicked at a.rs:10:5", "thread 'a' (51377) panicked at a.rs:10:5"),
-            ("12:00:01 error", "23:59:59 error"),
-        ] {
-            assert_eq!(steady(one), steady(other), "{one}");
-        }
-        for (one, other) in [
-            ("test a ... FAILED", "test b ... FAILED"),
-            ("2 failed", "3 failed"),
-            ("a.rs:10:5", "a.rs:11:5"),
-            ("v1s failed", "v2s failed"),
-            ("exit 1", "exit 2"),
-        ] {
-            assert_ne!(steady(one), steady(other), "{one}");
-        }
+    fn all_that_was_printed_counts_for_what_was_found() {
+        let of = |output: String, digest: &str| {
+            let end =
+                CommandEnd { exit_code: Some(1), output, digest: digest.into(), ..CommandEnd::default() };
+            let outcome = Outcome::of(&end);
+            assert!(outcome.output.len() <= SHOWN);
+            outcome.digest()
+        };
+        let long =
+            |test: &str, time: &str| format!("test {test} failed in {time}\n{}", "more\n".repeat(1_000));
+        assert_eq!(of(long("issue_1234", "0.3s"), ""), of(long("issue_1234", "11.25s"), ""));
+        assert_ne!(of(long("issue_1234", "0.3s"), ""), of(long("issue_5678", "0.3s"), ""));
+        assert_eq!(of("a".into(), ""), of("a\n".into(), ""));
+        assert_ne!(of("the same end".into(), "one"), of("the same end".into(), "two"));
     }
 
     #[test]

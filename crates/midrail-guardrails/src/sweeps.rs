@@ -41,10 +41,10 @@ const SWEEPERS: &[&str] =
     &["rm", "mv", "rsync", "shred", "srm", "trash", "trash-put", "gio", "rmdir", "Remove-Item", "del", "rd"];
 
 /// Programs that hand on what they find in folders and below them.
-const FINDERS: &[&str] = &["find", "gfind", "bfs", "fd", "fdfind"];
+const FINDERS: &[&str] = &["find", "gfind", "bfs", "fd", "fdfind", "xargs", "gxargs", "parallel"];
 
 /// What stands at the end of a path for some of the files below a folder.
-const SOME: &str = "/…";
+pub(crate) const SOME_OF_IT: &str = "…";
 
 /// The files that this action takes by a wildcard, with their folder, or by a change of branch.
 fn sweeps<'w>(
@@ -58,12 +58,16 @@ fn sweeps<'w>(
     let is_deep = is_deep(action, &scripts);
     let mut sweeps: Vec<Sweep> = named
         .filter(|(file, _)| is_deep || glob::is_pattern(file))
-        .map(|(file, path)| Sweep {
-            who: format!("'{file}'"),
-            path: path.strip_suffix(SOME).unwrap_or(path).to_owned(),
-            is_deep,
-            is_all: path.ends_with(SOME),
-            is_branch: false,
+        .map(|(file, path)| {
+            let some =
+                path.strip_suffix(SOME_OF_IT).filter(|folder| folder.is_empty() || folder.ends_with('/'));
+            Sweep {
+                who: format!("'{file}'"),
+                path: some.map_or(path, |folder| folder.trim_end_matches('/')).to_owned(),
+                is_deep,
+                is_all: some.is_some(),
+                is_branch: false,
+            }
         })
         .collect();
     // All are asked about before giving up, so that they are looked up in one go.

@@ -71,7 +71,8 @@ impl Run {
 
     /// A command ends like this from now on.
     pub(crate) fn ends(&mut self, command: &str, exit_code: i32, output: &str) {
-        let end = CommandEnd { exit_code: Some(exit_code), output: output.to_owned(), took_ms: 1 };
+        let output = output.to_owned();
+        let end = CommandEnd { exit_code: Some(exit_code), output, took_ms: 1, ..CommandEnd::default() };
         self.ends_as(command, end);
     }
 

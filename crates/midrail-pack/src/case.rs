@@ -161,6 +161,7 @@ impl End {
                 exit_code: (!signal).then_some(*exit_code),
                 output: output.clone(),
                 took_ms: 1,
+                ..CommandEnd::default()
             }),
         }
     }

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use midrail_core::{ApprovalKind, Severity};
+use midrail_core::{ApprovalKind, EventKind, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,9 @@ pub struct Approval {
     /// The tool, where the action is a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// What the agent wants to do, where that is no call of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<EventKind>,
     /// The arguments in short, with secrets replaced.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
@@ -118,6 +121,7 @@ impl Default for Approval {
             reason: String::new(),
             justification: None,
             tool: None,
+            event: None,
             summary: String::new(),
             approver: String::new(),
             approvers: Vec::new(),
@@ -134,6 +138,20 @@ impl Default for Approval {
             used_at: None,
             review: None,
             seal: None,
+        }
+    }
+}
+
+impl Approval {
+    /// What is asked for, in a word or two: the tool, or what else the agent wants to do.
+    pub fn subject(&self) -> &str {
+        match (&self.tool, self.event) {
+            (Some(tool), _) => tool,
+            (None, Some(EventKind::BeforeStop)) => "stopping",
+            (None, Some(EventKind::BeforeHandoff | EventKind::AfterHandoff)) => "handing over",
+            (None, Some(EventKind::BeforeModel)) => "a prompt",
+            (None, Some(EventKind::AfterModel | EventKind::ModelChunk)) => "an answer",
+            (None, _) => "an action",
         }
     }
 }

@@ -4,15 +4,17 @@ mod answer;
 mod due;
 mod guidance;
 pub(crate) mod overdue;
+mod reasons;
 mod request;
 mod rules;
 mod scripted;
 mod wait;
 
 pub use due::due_requests;
+pub(crate) use reasons::substantive;
 pub use request::Ask;
-pub(crate) use request::substantive;
 pub use rules::{policy_of_approval, policy_of_record, record_of_approval};
+pub(crate) use scripted::urgency_of;
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{Decision, EMERGENCY_OVERRIDE, Event, Policy, Record, Severity, hex};
@@ -52,6 +54,7 @@ pub(crate) fn changes(
             reason: record.decision.reason.clone(),
             justification: scripted::asked(record, &request.guardrail).map(|asked| asked.reason.clone()),
             tool: event.tool_name().map(str::to_owned),
+            event: event.tool.is_none().then_some(event.kind),
             summary: short_arguments(event),
             approver: request.approver.clone(),
             created: record.time,
@@ -164,6 +167,13 @@ pub(crate) fn held(approval: &Approval) -> Value {
 fn short_arguments(event: &Event) -> String {
     let args = event.tool.as_ref().map(|tool| Value::Object(tool.args.clone()).to_string());
     args.unwrap_or_default().chars().take(MAX_SUMMARY).collect()
+}
+
+/// A text as a sentence that another one can follow.
+pub(crate) fn sentence(text: &str) -> String {
+    let text = text.trim_end();
+    let is_ended = text.is_empty() || text.ends_with(['.', '!', '?', '…', ':', ';', '。', '"', ')']);
+    if is_ended { text.to_owned() } else { format!("{text}.") }
 }
 
 fn refused(why: String) -> EngineError {

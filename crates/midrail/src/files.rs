@@ -230,10 +230,16 @@ impl Files {
     /// The state of the file at a place.
     pub(crate) fn probe(&self, root: Option<&Path>, place: &str) -> Fact {
         match self {
-            Files::World(World { files, .. }) => Fact::File(match lock(files).get(place) {
-                Some(content) => FileState::File { checksum: digest(content.as_bytes()) },
-                None => FileState::Absent,
-            }),
+            Files::World(World { files, .. }) => {
+                let files = lock(files);
+                let is_inside =
+                    |file: &String| file.strip_prefix(place).is_some_and(|it| it.starts_with('/'));
+                Fact::File(match files.get(place) {
+                    Some(content) => FileState::File { checksum: digest(content.as_bytes()) },
+                    None if files.keys().any(is_inside) => FileState::Special,
+                    None => FileState::Absent,
+                })
+            }
             Files::Past(past) => past.probe(root, place),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
             Files::Disk => match root {

@@ -18,7 +18,7 @@ use midrail_store::Store;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::approvals::substantive;
+use crate::approvals::{sentence, substantive};
 use crate::engine::{Engine, ScriptOutput};
 use crate::files::Files;
 use crate::scripts::{self, Call, Exec, Hook, Host};
@@ -76,7 +76,8 @@ impl Occasion<'_> {
         match substantive(&asked.reason).and_then(|()| self.engine.masked_text(&asked.reason)) {
             Ok(reason) => *request = Some(HookRequest { reason, ..asked }),
             Err(why) => {
-                let instead = suggestion.take().map(|text| format!("{text} ")).unwrap_or_default();
+                let instead =
+                    suggestion.take().map(|text| format!("{} ", sentence(&text))).unwrap_or_default();
                 *suggestion = Some(format!("{instead}Nobody was asked to let it pass: {why}."));
             }
         }

@@ -81,6 +81,28 @@ pub fn bypasses<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Bypa
     Ok(counts)
 }
 
+/// Reviews that are owed after emergencies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reviews {
+    /// Those that are not overdue yet.
+    pub due: u64,
+    /// Those that are.
+    pub overdue: u64,
+}
+
+/// The reviews that are owed at a time.
+pub fn reviews<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Reviews> {
+    let mut reviews = Reviews::default();
+    let rows = store.approvals(&ApprovalFilter { needs_review: true, ..ApprovalFilter::default() })?;
+    for review in rows.iter().filter_map(|approval| approval.review.as_ref()) {
+        match review.status_at(now) {
+            "overdue" => reviews.overdue += 1,
+            _ => reviews.due += 1,
+        }
+    }
+    Ok(reviews)
+}
+
 /// The category of each guardrail of a policy, by id.
 pub fn categories(policy: &Policy) -> BTreeMap<String, &'static str> {
     let entries = policy.entries().iter();
@@ -105,6 +127,8 @@ pub struct Measured<'a> {
     pub figures: &'a Figures,
     /// What became of requests to lift guardrails.
     pub bypasses: &'a Bypasses,
+    /// Reviews that are owed after emergencies.
+    pub reviews: Reviews,
     /// The category of each guardrail that is in force.
     pub categories: &'a BTreeMap<String, &'static str>,
 }
@@ -165,6 +189,16 @@ pub fn guardrails(projects: &[Measured<'_>]) -> String {
         for ((id, outcome), count) in measured.bypasses {
             let labels = measured.labels(&[("guardrail_id", id), ("outcome", outcome.word())]);
             out.sample("bypass_requests_total", &labels, &count.to_string());
+        }
+    }
+    out.head(
+        "emergency_reviews",
+        "gauge",
+        "Reviews that are owed after emergencies, by whether they are overdue.",
+    );
+    for measured in projects {
+        for (status, count) in [("due", measured.reviews.due), ("overdue", measured.reviews.overdue)] {
+            out.sample("emergency_reviews", &measured.labels(&[("status", status)]), &count.to_string());
         }
     }
     out.0

@@ -9,9 +9,12 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{EventKind, Record};
 use midrail_pack::{Channel, PolicySource};
-use midrail_store::{ApprovalChange, MAX_PAGE, NewNotice, Store, StoreError, StoredNotice};
+use midrail_store::{
+    Approval, ApprovalChange, MAX_PAGE, NewNotice, Store, StoreError, StoredNotice, Urgency,
+};
 use serde_json::json;
 
+use crate::approvals::urgency_of;
 use crate::deep::post;
 use crate::engine::Engine;
 
@@ -47,18 +50,20 @@ pub(crate) fn of(record: &Record, approvals: &[ApprovalChange]) -> Vec<NewNotice
     let asked = approvals.iter().filter(|change| change.was.is_none()).map(|change| {
         let approval = &change.now;
         let who = approval.requested_by.as_deref().unwrap_or("an agent");
-        let needed = approval.justification.as_ref().map(|why| format!(" (asked for: {why})"));
+        let urgency = urgency_of(record, &approval.guardrail);
+        let how = if urgency == Urgency::Normal { "asked for" } else { urgency.word() };
+        let needed = approval.justification.as_ref().map(|why| format!(" ({how}: {why})"));
         NewNotice {
             to: approval.approver.clone(),
             kind: "approval".to_owned(),
             message: format!(
                 "`{}` asks about `{}` of {who}: {}{}",
                 approval.guardrail,
-                approval.tool.as_deref().unwrap_or("an action"),
+                approval.subject(),
                 approval.reason,
                 needed.unwrap_or_default()
             ),
-            body: json!({"approval": approval}),
+            body: json!({"approval": Approval { urgency, ..approval.clone() }}),
         }
     });
     told.chain(asked).collect()

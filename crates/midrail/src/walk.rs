@@ -289,9 +289,15 @@ impl<'e> Walk<'e> {
         self.engine.tell(&record, &place);
         self.engine.tell_others(&ready.commit.notices);
         self.engine.alert_on(&record);
-        self.engine.hasten_for_scripts(&record, place.seq);
+        let hastened = self.engine.hasten_for_scripts(&record, place.seq);
         self.settle_outside(&record);
         let mut decision = record.decision;
+        // Whoever asked is told how long there is, now that it is urgent.
+        for request in decision.approval.iter_mut().chain(&mut decision.requests) {
+            if let Some(approval) = hastened.iter().find(|approval| approval.id == request.id) {
+                request.expires = approval.deadline();
+            }
+        }
         decision.audit = Aside(Some(place));
         if let Some(content) = ready.content {
             decision.content = content;

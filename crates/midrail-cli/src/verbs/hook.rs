@@ -87,13 +87,11 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<De
     for mut event in std::iter::once(first).chain(events) {
         let begins = hook::is_beginning(&event);
         let wait = wait(args, &engine, &mut event, deadline)?;
-        let mut decision = match wait {
+        let decision = match wait {
             Some(at_most) => engine.try_decide_and_wait(event, at_most)?,
             None => engine.try_decide(event)?,
         };
-        if let Some(ask) = engine.how_to_ask(&decision) {
-            decision.advice = Some(decision.advice.map_or(ask.clone(), |advice| format!("{advice} {ask}")));
-        }
+        let mut decision = engine.with_how_to_ask(decision);
         if begins {
             decision.feedback.splice(0..0, limits(&engine));
         }

@@ -74,6 +74,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
                 project: None,
                 figures: &counted.figures,
                 bypasses: &counted.bypasses,
+                reviews: metrics::reviews(&*store, clock::now())?,
                 categories: &categories,
             };
             output.text(&metrics::guardrails(&[measured]))?;

@@ -274,6 +274,7 @@ fn list_and_show_look_as_they_should() {
         "  stopped     It is Friday\n",
         "  needed for  The login outage needs this release\n",
         "  agent       coder\n",
+        "  bound to    the exact action, session and task; any agent",
         "  arguments   {\"to\":\"prod\"}\n",
         "              then human_operator\n",
         "  The session around it\n",

@@ -2,6 +2,8 @@
 //! host understands, and a no whenever something goes wrong.
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -167,6 +169,42 @@ fn an_agent_that_stops_too_early_is_sent_back_to_work() {
     assert_eq!(stop(true), "");
     world.write("report.md", "done");
     assert_eq!(stop(false), "");
+}
+
+#[test]
+fn a_hook_that_waits_at_the_end_is_woken_by_another_process() {
+    let world = world_of("pack: p\nguardrails:\n  - {use: quality-003, with: {run: ./check, files: []}}\n");
+    world.write("check", "#!/bin/sh\necho test one FAILED\nexit 1\n");
+    fs::set_permissions(world.path("check"), fs::Permissions::from_mode(0o755)).unwrap();
+    let stop = payload("Stop", json!({"cwd": world.project(), "stop_hook_active": false})).to_string();
+    for (verb, is_let_go) in [("deny", false), ("approve", true)] {
+        let mut child = world
+            .command(&["hook", "claude-code"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(stop.as_bytes()).unwrap();
+        let pending = || world.run(&["approvals", "list", "--json"]).json_lines();
+        let row = (0..500).find_map(|_| pending().first().cloned()).unwrap();
+        assert_eq!((&row["event"], &row["guardrail"]), (&json!("before_stop"), &json!("quality-003")));
+        let id = row["id"].as_str().unwrap();
+        world.run(&["approvals", "list"]).code(0).says("stopping");
+        let answered = with_key(&world, "human_operator", &[verb, id]).code(0);
+        let ended: Ended = child.wait_with_output().unwrap().into();
+        let ended = ended.code(0);
+        if is_let_go {
+            answered.says("the agent may stop once with what is missing now");
+            assert_eq!(ended.out, "");
+        } else {
+            answered.says("the agent has to go on");
+            let answer: Value = serde_json::from_str(&ended.out).unwrap();
+            assert_eq!(answer["decision"], "block");
+            // What was denied stays so; another failure is another question.
+            world.write("check", "#!/bin/sh\necho test two FAILED\nexit 1\n");
+        }
+    }
 }
 
 #[test]

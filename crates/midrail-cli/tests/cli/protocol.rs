@@ -215,6 +215,7 @@ fn an_emergency_passes_by_itself_once_and_owes_a_review() {
     let stop = call("deploy", json!({"service": "importer"}));
     let id = request(&world, &check(&world, &stop).code(2), &["--urgency", "emergency"]);
     assert_eq!(told(&world), ["reviewer", "architect", "human_operator"], "all know at once");
+    world.run(&["approvals", "list"]).code(0).says("to override");
     world.seconds(59);
     check(&world, &stop).code(2);
     world.seconds(1);
@@ -228,8 +229,17 @@ fn an_emergency_passes_by_itself_once_and_owes_a_review() {
     let shown = world.run(&["approvals", "show", &id, "--json"]).code(0).json();
     assert_eq!((&shown["status"], &shown["severity"]), (&json!("used"), &json!("critical")));
     assert_eq!(shown["review_status"], json!("due"));
-    let list = world.run(&["approvals", "list", "--overdue"]).code(0);
-    list.says("review due within");
+    world.run(&["approvals", "list"]).code(0).says("review due within");
+    let soon = world.run(&["approvals", "list", "--overdue"]).code(0).says("no review is overdue");
+    assert!(!soon.out.contains("review due within"), "{}", soon.out);
+    let owed = world.run(&["approvals", "list", "--json"]).code(0).json_lines();
+    assert_eq!((&owed[0]["id"], &owed[0]["review_status"]), (&json!(id), &json!("due")), "{owed:#?}");
+    let reviews = |status: &str| {
+        let text = world.run(&["stats", "--prometheus"]).code(0).out;
+        let line = format!("emergency_reviews{{status=\"{status}\"}} ");
+        text.lines().find_map(|it| it.strip_prefix(&line).map(str::to_owned))
+    };
+    assert_eq!((reviews("due").as_deref(), reviews("overdue").as_deref()), (Some("1"), Some("0")));
     assert_eq!(acts(&world, "review_overdue").len(), 0);
     at(&world, 26 * 60);
     all_look(&world);
@@ -239,6 +249,7 @@ fn an_emergency_passes_by_itself_once_and_owes_a_review() {
     world.run(&["notices"]).code(0).says("is overdue: file it with");
     world.run(&["approvals", "list"]).code(0).says("review overdue by");
     assert_eq!(world.run(&["approvals", "list", "--overdue", "--json"]).json_lines().len(), 1);
+    assert_eq!((reviews("due").as_deref(), reviews("overdue").as_deref()), (Some("0"), Some("1")));
     let text = "The importer had run away; stopping it was right, and a limit follows.";
     with_key(&world, "reviewer", &["review", &id, "--text", text]).code(1).complains("cannot review");
     with_key(&world, "architect", &["review", &id, "--text", text]).code(0);

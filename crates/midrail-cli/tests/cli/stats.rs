@@ -201,6 +201,7 @@ fn prometheus_reads_it_strictly() {
             ("guardrail_duration_ms", "histogram"),
             ("guardrail_blocks_total", "counter"),
             ("bypass_requests_total", "counter"),
+            ("emergency_reviews", "gauge"),
         ]
     );
     let mut seen = BTreeSet::new();
@@ -212,6 +213,7 @@ fn prometheus_reads_it_strictly() {
             "guardrail_duration_ms_sum" | "guardrail_duration_ms_count" => &["guardrail_id"],
             "guardrail_blocks_total" => &["category"],
             "bypass_requests_total" => &["guardrail_id", "outcome"],
+            "emergency_reviews" => &["status"],
             other => panic!("{other}"),
         };
         assert_eq!(labels.keys().collect::<Vec<_>>(), expected);

@@ -29,12 +29,12 @@ pub fn of(event: &Event) -> Result<Action, String> {
     let mut args = Args::default();
     args.collect(&tool.args);
     let analyses = analyses(tool, &args);
-    let has_patch = add_patches(name, &mut args, &analyses);
+    let patched = add_patches(name, &mut args, &analyses);
     let too_much = || format!("`{}` names more than can be looked at", tool.name);
     if args.is_too_much {
         return Err(too_much());
     }
-    let kind = kind_of(tool, &args, has_patch, &analyses);
+    let kind = kind_of(tool, &args, !patched.is_empty(), &analyses);
     let files = std::mem::take(&mut args.files);
     let mut action = Action { kind, command: command_line(tool), ..Action::default() };
     action.target_files = match (files.is_empty(), kind) {
@@ -47,7 +47,9 @@ pub fn of(event: &Event) -> Result<Action, String> {
     match kind {
         ActionType::FileRead => action.reads = action.target_files.clone().unwrap_or_default(),
         ActionType::FileWrite => action.writes = action.target_files.clone().unwrap_or_default(),
-        ActionType::Command | ActionType::Network | ActionType::Other => {}
+        // A command that reads a patch writes the files that it names.
+        ActionType::Command => action.writes = patched,
+        ActionType::Network | ActionType::Other => {}
     }
     let runs = !analyses.is_empty();
     for analysis in analyses {
@@ -128,7 +130,7 @@ const GIT_PATCHERS: &[&str] = &["git apply", "git am"];
 
 /// Adds the files that patches among the arguments name. A command line holds a patch only where it starts a program that
 /// reads one: elsewhere it is text.
-fn add_patches(name: &str, args: &mut Args<'_>, analyses: &[Analysis]) -> bool {
+fn add_patches(name: &str, args: &mut Args<'_>, analyses: &[Analysis]) -> Vec<String> {
     let starts = |name: &str| analyses.iter().flat_map(|it| &it.programs).any(|it| it == name);
     let says = |words: &&str| args.commands.iter().any(|command| command.contains(*words));
     let starts_patcher =
@@ -147,7 +149,7 @@ fn add_patches(name: &str, args: &mut Args<'_>, analyses: &[Analysis]) -> bool {
     for file in &files {
         args.add_file(file);
     }
-    !files.is_empty()
+    files
 }
 
 /// Adds what a command line or script does.
@@ -162,6 +164,7 @@ fn add(action: &mut Action, analysis: Analysis) {
     action.reads.extend(analysis.reads);
     action.writes.extend(analysis.writes);
     action.overwrites.extend(analysis.overwrites);
+    action.folders.extend(analysis.folders);
     action.sweeps.extend(analysis.sweeps);
     action.hosts.extend(analysis.hosts);
     action.programs.extend(analysis.programs);

@@ -3,7 +3,7 @@
 mod rows;
 
 use self::rows::{Operands, ROWS, Row};
-use super::invocation::{Arg, Invocation};
+use super::invocation::{Arg, Input, Invocation};
 use super::options;
 
 /// A file that a program touches.
@@ -12,6 +12,8 @@ pub(super) struct Touched {
     pub(super) path: String,
     pub(super) is_read: bool,
     pub(super) is_written: bool,
+    /// It is a folder, or becomes one.
+    pub(super) is_folder: bool,
 }
 
 /// The files that a program touches.
@@ -21,12 +23,32 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
     match program {
         "dd" => dd(invocation, &mut found),
         "git" => git(invocation, &mut found),
+        "find" | "gfind" | "bfs" => find(invocation, &mut found),
+        "perl" | "ruby" => in_place(invocation, &mut found),
         _ => {}
     }
     if let Some(row) = ROWS.iter().find(|row| row.programs.contains(&program)) {
         by_row(row, invocation, &mut found);
     }
     found.list
+}
+
+/// The folder in which a patch changes files that the line does not name, because it stands in a file or comes from
+/// elsewhere.
+pub(super) fn patched(invocation: &Invocation) -> Option<String> {
+    let values =
+        ["-p", "--strip", "-d", "--directory", "-i", "--input", "-o", "--output", "-r", "-F", "--fuzz"];
+    if invocation.program != "patch" {
+        return None;
+    }
+    let sorted = options::sort(&invocation.args, &values, false);
+    let reads_file = sorted.values_of(&["-i", "--input"]).next().is_some();
+    let is_told = matches!(invocation.input, Input::Text(_)) && !reads_file;
+    if is_told || !sorted.operands.is_empty() || sorted.has(&["--dry-run", "--help", "--version"]) {
+        return None;
+    }
+    let folder = sorted.values_of(&["-d", "--directory"]).last();
+    Some(folder.map_or_else(|| ".".to_owned(), |folder| folder.text.clone()))
 }
 
 #[derive(Default)]
@@ -45,12 +67,29 @@ impl Found {
             || path.contains('\n')
             || path.len() > 4096;
         if !is_none {
-            self.list.push(Touched { path: path.to_owned(), is_read, is_written });
+            let is_folder = matches!(path, "." | ".." | "~") || path.ends_with('/');
+            self.list.push(Touched { path: path.to_owned(), is_read, is_written, is_folder });
         }
+    }
+
+    /// A folder that is made, or that something is put into.
+    fn add_folder(&mut self, arg: &Arg) {
+        let from = self.list.len();
+        self.add(arg, false, true);
+        self.list.iter_mut().skip(from).for_each(|touched| touched.is_folder = true);
     }
 }
 
+/// Programs that make and remove folders.
+const OF_FOLDERS: &[&str] = &["mkdir", "gmkdir", "rmdir", "md", "rd"];
+
+/// Whether a program puts files into a folder that its command line does not name.
+pub(super) fn unpacks(program: &str) -> bool {
+    matches!(program, "tar" | "gtar" | "bsdtar" | "unzip" | "unrar" | "unar")
+}
+
 fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
+    let from = found.list.len();
     let mut takes: Vec<&str> = Vec::with_capacity(row.reads.len() + row.writes.len() + row.values.len());
     takes.extend(row.reads);
     takes.extend(row.writes);
@@ -59,16 +98,21 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
     for value in sorted.values_of(row.reads) {
         found.add(value, true, false);
     }
-    for value in sorted.values_of(row.writes) {
-        found.add(value, false, true);
-    }
     let program = invocation.program.as_str();
+    let target = ["-t", "--target-directory"];
+    for (name, value) in sorted.values.iter().filter(|(name, _)| row.writes.contains(&name.as_str())) {
+        match unpacks(program) || target.contains(&name.as_str()) {
+            true => found.add_folder(value),
+            false => found.add(value, false, true),
+        }
+    }
     let operands: Vec<&Arg> = sorted.operands.iter().filter_map(|at| invocation.args.get(*at)).collect();
     let last = operands.len().saturating_sub(1);
     for (index, operand) in operands.iter().enumerate() {
         match row.operands {
             Operands::None => {}
             Operands::Read => found.add(operand, true, false),
+            Operands::Write if OF_FOLDERS.contains(&program) => found.add_folder(operand),
             Operands::Write => found.add(operand, false, true),
             Operands::Both => found.add(operand, true, true),
             Operands::PatternThenRead => {
@@ -83,7 +127,7 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
                 }
             }
             Operands::CopyToLast => {
-                let has_target = sorted.values_of(&["-t", "--target-directory"]).next().is_some();
+                let has_target = sorted.values_of(&target).next().is_some();
                 let is_elsewhere = matches!(program, "scp" | "rsync" | "rclone") && is_on_host(&operand.text);
                 if is_elsewhere {
                     continue;
@@ -109,7 +153,16 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
         }
     }
     if matches!(row.operands, Operands::CopyToLast | Operands::MoveToLast) {
-        into_folder(&operands, found);
+        match sorted.values_of(&target).last() {
+            Some(folder) => put_into(&folder.text, &operands, found),
+            None => into_folder(&operands, found),
+        }
+        // What is copied with all that is in it is a folder.
+        if row.operands == Operands::CopyToLast && sorted.has(&["-r", "-R", "-a", "--recursive", "--archive"])
+        {
+            let written = found.list.iter_mut().skip(from).filter(|touched| touched.is_written);
+            written.for_each(|touched| touched.is_folder = true);
+        }
     }
     match program {
         "curl" | "curlie" => curl(invocation, found),
@@ -125,6 +178,10 @@ fn into_folder(operands: &[&Arg], found: &mut Found) {
     if !(matches!(folder, "." | ".." | "~") || folder.ends_with('/')) {
         return;
     }
+    put_into(folder, sources, found);
+}
+
+fn put_into(folder: &str, sources: &[&Arg], found: &mut Found) {
     for source in sources {
         let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         if !name.is_empty() && name != "." && name != ".." {
@@ -133,7 +190,7 @@ fn into_folder(operands: &[&Arg], found: &mut Found) {
     }
 }
 
-/// `sed -i`, `yq -i`, `perl -i`
+/// `sed -i`, `yq -i`
 fn edits_in_place(program: &str, args: &[Arg]) -> bool {
     matches!(program, "sed" | "gsed" | "yq" | "gawk")
         && args.iter().any(|arg| {
@@ -145,6 +202,33 @@ fn edits_in_place(program: &str, args: &[Arg]) -> bool {
                     && text.contains('i')
                     && !text.starts_with("-e"))
         })
+}
+
+/// `perl -pi -e code files`
+fn in_place(invocation: &Invocation, found: &mut Found) {
+    let sorted = options::sort(&invocation.args, &["-e", "-E", "-I", "-M", "-r"], false);
+    if !sorted.has(&["-i"]) {
+        return;
+    }
+    let has_code = sorted.values_of(&["-e", "-E"]).next().is_some();
+    // Without code the first is the program.
+    for at in sorted.operands.iter().skip(usize::from(!has_code)) {
+        if let Some(file) = invocation.args.get(*at) {
+            found.add(file, true, true);
+        }
+    }
+}
+
+/// `find -fprint file`
+fn find(invocation: &Invocation, found: &mut Found) {
+    let mut args = invocation.args.iter();
+    while let Some(arg) = args.next() {
+        if matches!(arg.text.as_str(), "-fprint" | "-fprint0" | "-fprintf" | "-fls")
+            && let Some(file) = args.next()
+        {
+            found.add(file, false, true);
+        }
+    }
 }
 
 fn is_on_host(path: &str) -> bool {
@@ -212,6 +296,12 @@ fn tar(invocation: &Invocation, sorted: &options::Sorted, found: &mut Found) {
             found.add(operand, true, false);
         }
     }
+    for folder in sorted.values_of(&["-C", "--directory"]) {
+        match is_create || letters.contains('t') || sorted.has(&["--list"]) {
+            true => found.add(folder, true, false),
+            false => found.add_folder(folder),
+        }
+    }
 }
 
 fn dd(invocation: &Invocation, found: &mut Found) {
@@ -254,12 +344,17 @@ fn git(invocation: &Invocation, found: &mut Found) {
         }
         "clone" | "init" | "submodule" => {
             // The folder that it is made in stands last.
-            let mut words = rest.iter().filter(|arg| !arg.text.starts_with('-'));
-            let fewest = if verb == "clone" { 2 } else { 1 };
-            if words.clone().count() >= fewest
-                && let Some(folder) = words.next_back()
+            let words: Vec<&Arg> = rest.iter().filter(|arg| !arg.text.starts_with('-')).collect();
+            let fewest = match (verb, words.first().map(|word| word.text.as_str())) {
+                ("submodule", Some("add")) => 3,
+                ("submodule", _) => return,
+                ("clone", _) => 2,
+                _ => 1,
+            };
+            if words.len() >= fewest
+                && let Some(folder) = words.last()
             {
-                found.add(folder, false, true);
+                found.add_folder(folder);
             }
         }
         "checkout" => {
@@ -269,6 +364,15 @@ fn git(invocation: &Invocation, found: &mut Found) {
         }
         "restore" | "rm" | "mv" => {
             let sorted = options::sort(rest, &["-s", "--source"], false);
+            // What is taken from the index alone leaves the files as they are.
+            let is_index = match verb {
+                "restore" => sorted.has(&["-S", "--staged"]) && !sorted.has(&["-W", "--worktree"]),
+                "rm" => sorted.has(&["--cached"]),
+                _ => false,
+            };
+            if is_index {
+                return;
+            }
             for arg in sorted.operands.iter().filter_map(|at| rest.get(*at)) {
                 found.add(arg, false, true);
             }

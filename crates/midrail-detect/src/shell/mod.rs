@@ -40,7 +40,10 @@ pub struct Analysis {
     pub writes: Vec<String>,
     /// Files among those whose whole content it replaces, by `>` and by the like of it in code.
     pub overwrites: Vec<String>,
-    /// Folders and patterns of files that it changes or removes by what `find` finds there.
+    /// Places among those that are folders, or become some.
+    pub folders: Vec<String>,
+    /// Folders and patterns of files that it changes or removes without naming them: by what `find` finds there, by what
+    /// `xargs` is handed, by what is unpacked into them.
     pub sweeps: Vec<String>,
     /// Hosts that it talks to.
     pub hosts: Vec<String>,

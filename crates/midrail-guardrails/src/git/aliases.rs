@@ -70,8 +70,13 @@ const OWN: &[&str] = &[
     "worktree",
 ];
 
-fn is_own(command: &str) -> bool {
-    HARMLESS.contains(&command) || OWN.contains(&command)
+/// Commands of git's own that change files or the index, and branches only where others do.
+const OF_FILES: &[&str] =
+    &["checkout-index", "ls-files", "mergetool", "read-tree", "update-index", "write-tree"];
+
+/// Whether a command is one of git's own.
+pub(super) fn is_own(command: &str) -> bool {
+    [HARMLESS, OWN, OF_FILES].iter().any(|list| list.contains(&command))
 }
 
 impl Reader<'_, '_> {
@@ -81,6 +86,9 @@ impl Reader<'_, '_> {
         call: &RepositoryCall,
         command: &str,
     ) -> Result<(), Missing> {
+        if OF_FILES.contains(&command) {
+            return Ok(());
+        }
         let Some(git) = self.context.git()? else { return Ok(()) };
         let alias = |name: &str| git.aliases.get(&name.to_ascii_lowercase());
         let Some(body) = alias(command) else { return Ok(()) };

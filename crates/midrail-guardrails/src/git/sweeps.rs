@@ -2,6 +2,7 @@
 
 use midrail_core::{Context, FileState, Missing, RepositoryCall};
 
+use super::aliases::is_own;
 use super::words::Words;
 use super::{Word, shown};
 use crate::places::is_below;
@@ -25,9 +26,10 @@ pub(crate) enum Swept {
     },
 }
 
-/// Whether one of these calls takes folders with all that is in them.
+/// Whether one of these calls takes folders with all that is in them, or lists what is in them for others.
 pub(crate) fn takes_folders(calls: &[RepositoryCall]) -> bool {
-    calls.iter().filter(|call| call.program == "git").any(|call| NAMED.contains(&Words::of(call).command))
+    let is_deep = |command: &str| NAMED.contains(&command) || command == "ls-files";
+    calls.iter().filter(|call| call.program == "git").any(|call| is_deep(Words::of(call).command))
 }
 
 /// What a call overwrites or removes and the action does not name.
@@ -36,12 +38,85 @@ pub(crate) fn swept(context: &Context<'_>, call: &RepositoryCall) -> Result<Vec<
         let place = context.real_place(path, None)?;
         Ok(*context.file(&place)? != FileState::Absent)
     };
+    if let Some(command) = named_elsewhere(call) {
+        return match context.git() {
+            Ok(git) => {
+                let body = git.and_then(|git| git.aliases.get(&command.to_ascii_lowercase()));
+                body.map_or_else(|| Ok(Vec::new()), |body| swept_by_name(call, &command, body, &is_there))
+            }
+            Err(missing) if context.awaits() => Err(missing),
+            // Where there is no repository to ask there are no names of its own.
+            Err(_) => Ok(Vec::new()),
+        };
+    }
+    // The files of a patch that stands in the line are told with the action.
+    if is_patch_from_input(call) && context.action()?.command.as_deref().is_some_and(holds_patch) {
+        return Ok(Vec::new());
+    }
     swept_where(call, &is_there)
 }
 
 /// Whether a call may overwrite or remove what the action does not name, by its words alone.
 pub(crate) fn may_sweep(call: &RepositoryCall) -> bool {
-    swept_where(call, &|_| Ok(false)).is_ok_and(|swept| !swept.is_empty())
+    named_elsewhere(call).is_some() || swept_where(call, &|_| Ok(false)).is_ok_and(|swept| !swept.is_empty())
+}
+
+/// A command of git that is none of its own: the repository's configuration may give it a meaning.
+fn named_elsewhere(call: &RepositoryCall) -> Option<String> {
+    let words = Words::of(call);
+    let is_other = call.program == "git" && !words.is_unknown && !is_own(words.command);
+    is_other.then(|| words.command.to_owned())
+}
+
+/// What a name of the repository's own takes.
+fn swept_by_name(
+    call: &RepositoryCall,
+    name: &str,
+    body: &str,
+    is_there: &dyn Fn(&str) -> Result<bool, Missing>,
+) -> Result<Vec<Swept>, Missing> {
+    // Of what starts other programs only the commands of git are told, without what stands behind them.
+    if let Some(commands) = body.strip_prefix('!') {
+        let takes = commands.split_whitespace().any(|command| CHANGES_FILES.contains(&command));
+        let folder = folder(call, &Words::of(call));
+        return Ok(takes.then(|| Swept::Branch { folder, call: shown(call) }).into_iter().collect());
+    }
+    let mut spelled = call.clone();
+    spelled.args.splice(0..0, ["-c".to_owned(), format!("alias.{name}={body}")]);
+    spelled.unknown.iter_mut().for_each(|at| *at += 2);
+    let swept = swept_where(&spelled, is_there)?;
+    Ok(swept
+        .into_iter()
+        .map(|swept| match swept {
+            Swept::Branch { folder, .. } => Swept::Branch { folder, call: shown(call) },
+            other => other,
+        })
+        .collect())
+}
+
+/// Commands of git that may change files of the work tree.
+const CHANGES_FILES: &[&str] = &[
+    "am",
+    "bisect",
+    "checkout",
+    "cherry-pick",
+    "merge",
+    "pull",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "switch",
+];
+
+/// Whether a patch is applied that comes through a pipe.
+fn is_patch_from_input(call: &RepositoryCall) -> bool {
+    let words = Words::of(call);
+    matches!(words.command, "apply" | "am") && words.operands.iter().all(|word| word.text == "-")
+}
+
+fn holds_patch(line: &str) -> bool {
+    !midrail_detect::patch::targets(line).is_empty()
 }
 
 /// The absolute path of the work tree that a folder of this action is in. One that is of no repository stands for itself.
@@ -111,7 +186,19 @@ fn swept_where(
     let whole = || vec![Swept::Tree(folder.clone())];
     let branch = || vec![Swept::Branch { folder: folder.clone(), call: shown(call) }];
     let operand = words.operands.first().map_or("", |word| word.text);
+    // What puts back what such a call itself has begun, and what only looks.
+    let looks = words.has(&["--abort", "--quit", "--edit-todo", "--show-current-patch"]);
     Ok(match words.command {
+        "cherry-pick" | "revert" | "am" | "rebase" | "pull" if !looks => branch(),
+        "merge" if !looks && !words.has(&["--continue"]) => branch(),
+        "apply" if !words.has(ONLY_LOOKS) || words.has(&["--apply"]) => branch(),
+        "read-tree" if words.has(&["-u"]) && !words.has(&["-n"]) => branch(),
+        "bisect" => match operand {
+            "start" if words.operands.len() > 2 => branch(),
+            "good" | "bad" | "new" | "old" | "skip" | "next" | "reset" | "replay" | "run" => branch(),
+            _ => Vec::new(),
+        },
+        "sparse-checkout" if matches!(operand, "set" | "add" | "reapply" | "disable") => branch(),
         "reset" if words.has(&["--hard", "--merge", "--keep"]) => whole(),
         "clean" if words.has(&["-n"]) => Vec::new(),
         "clean" if words.has(&["-f", "--force"]) => match paths(0) {
@@ -127,6 +214,17 @@ fn swept_where(
         },
         "checkout" | "switch" if words.has(&["-f", "--force", "--discard-changes"]) => whole(),
         "checkout" if names_elsewhere(call) => whole(),
+        // Piece by piece, of whatever is named: a commit may stand before the paths.
+        "checkout" if words.has(&["-p", "--patch"]) => match words.before_dashes {
+            Some(before) if before < words.operands.len() => paths(before),
+            _ => {
+                let mut are_paths = !words.operands.is_empty();
+                for word in &words.operands {
+                    are_paths &= word.is_known && is_there(&below(word.text))?;
+                }
+                if are_paths { paths(0) } else { whole() }
+            }
+        },
         "checkout" | "switch" if changes_branch(&words) => match words.operands.first() {
             // A file is put back by its name alone, where no branch has that name.
             Some(target)
@@ -138,14 +236,21 @@ fn swept_where(
         },
         "checkout" if !words.has(CREATES) && words.before_dashes != Some(words.operands.len()) => paths(0),
         "restore" if words.has(&["-S", "--staged"]) && !writes_work_tree(call) => Vec::new(),
+        "restore" if words.operands.is_empty() && words.has(&["-p", "--patch"]) => whole(),
         "rm" if words.has(&["--cached"]) => Vec::new(),
         "restore" | "rm" if names_elsewhere(call) => whole(),
         // Plain paths are told with the action.
         "restore" | "rm" if !words.operands.iter().all(|word| is_plain(word.text)) => paths(0),
-        "checkout-index" if words.has(&["-f", "--force"]) && words.has(&["-a", "--all"]) => whole(),
+        "checkout-index" if words.has(&["-f", "--force"]) => match words.has(&["-a", "--all", "--stdin"]) {
+            true => whole(),
+            false => paths(0),
+        },
         _ => Vec::new(),
     })
 }
+
+/// Options by which a patch is only looked at, or goes to the index alone.
+const ONLY_LOOKS: &[&str] = &["--check", "--stat", "--numstat", "--summary", "--cached"];
 
 /// Characters by which a path stands for many.
 const WILDCARDS: [char; 3] = ['*', '?', '['];
@@ -184,11 +289,20 @@ fn changes_branch(words: &Words<'_>) -> bool {
     is_other(words.operands.first()) && (is_switch || !has_paths)
 }
 
-/// `gh pr checkout 7`
+/// `gh pr checkout 7`, `gh co 7`
 fn of_forge(call: &RepositoryCall) -> Vec<Swept> {
-    let mut words = call.args.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
-    match (words.next(), words.next()) {
-        (Some("pr" | "mr"), Some("checkout" | "co")) => {
+    let mut words = Vec::new();
+    let mut args = call.args.iter().map(String::as_str);
+    while let Some(arg) = args.next() {
+        match arg {
+            "-R" | "--repo" | "--hostname" => drop(args.next()),
+            "--help" | "-h" => return Vec::new(),
+            option if option.starts_with('-') => {}
+            word => words.push(word),
+        }
+    }
+    match (words.first().copied(), words.get(1).copied()) {
+        (Some("pr" | "mr"), Some("checkout" | "co")) | (Some("co"), Some(_)) => {
             let folder = call.folder.clone().unwrap_or_default();
             vec![Swept::Branch { folder, call: shown(call) }]
         }
@@ -264,6 +378,14 @@ mod tests {
             ("git rm -r :/", &["tree:"]),
             ("git rm -f *.rs", &["."]),
             ("git stash push -- *.rs", &["."]),
+            ("git checkout -p", &["tree:"]),
+            ("git checkout -p main", &["tree:"]),
+            ("git checkout -p src", &["src"]),
+            ("git checkout --patch HEAD -- src", &["src"]),
+            ("git restore -p", &["tree:"]),
+            ("git restore -p -s main", &["tree:"]),
+            ("git checkout-index -f a.rs", &["a.rs"]),
+            ("git checkout-index -fa", &["tree:"]),
         ] {
             assert_eq!(of(line), paths, "{line}");
         }
@@ -286,12 +408,54 @@ mod tests {
             "git switch --orphan empty",
             "git stash pop",
             "git stash apply stash@{1}",
+            "git cherry-pick abc",
+            "git revert HEAD",
+            "git am 0001.patch",
+            "git apply fix.patch",
+            "git apply --stat --apply fix.patch",
+            "git read-tree -um HEAD main",
+            "git merge feat",
+            "git merge --no-commit feat",
+            "git pull",
+            "git pull --rebase origin main",
+            "git rebase main",
+            "git rebase --continue",
+            "git bisect start HEAD v1",
+            "git bisect good",
+            "git bisect reset",
+            "git sparse-checkout set docs",
             "gh pr checkout 7",
+            "gh pr -R me/site checkout 7",
+            "gh -R me/site pr checkout 7",
+            "gh co 7",
             "glab mr checkout 7",
         ] {
             assert_eq!(of(line), ["branch:"], "{line}");
         }
         assert_eq!(of("git -C sub switch main"), ["branch:sub"]);
+    }
+
+    #[test]
+    fn names_of_the_repository_are_resolved() {
+        let by = |line: &str, name: &str, body: &str| {
+            let args = line.split(' ').skip(1).map(str::to_owned).collect();
+            let call = RepositoryCall { program: "git".into(), args, ..RepositoryCall::default() };
+            assert!(may_sweep(&call), "{line}");
+            swept_by_name(&call, name, body, &|_| Ok(false)).unwrap()
+        };
+        for (line, name, body) in [
+            ("git co main", "co", "checkout"),
+            ("git sync", "sync", "!fetch rebase"),
+            ("git nuke", "nuke", "pull -r"),
+        ] {
+            let swept = by(line, name, body);
+            assert!(
+                matches!(swept.as_slice(), [Swept::Branch { call, .. }] if call == line),
+                "{line}: {swept:?}"
+            );
+        }
+        assert_eq!(by("git undo", "undo", "reset --hard"), [Swept::Tree(String::new())]);
+        assert!(by("git ll", "ll", "!").is_empty() && by("git lg", "lg", "log --all").is_empty());
     }
 
     #[test]
@@ -316,7 +480,25 @@ mod tests {
             "git rm --cached *.rs",
             "git branch fix",
             "git checkout --help",
+            "git merge --abort",
+            "git merge --continue",
+            "git rebase --abort",
+            "git rebase --edit-todo",
+            "git cherry-pick --quit",
+            "git am --show-current-patch",
+            "git apply --check fix.patch",
+            "git apply --stat fix.patch",
+            "git apply --cached fix.patch",
+            "git read-tree HEAD",
+            "git bisect log",
+            "git bisect start",
+            "git pull --dry-run",
+            "git restore --staged src",
+            "git restore -S -p",
+            "git rm -r --cached src",
+            "git sparse-checkout list",
             "gh pr view 7",
+            "gh pr list -R pr checkout",
             "gh checkout .",
         ] {
             assert!(of(line).is_empty(), "{line}");

@@ -127,10 +127,10 @@ fn queue(caller: &Caller) -> Outcome<Markup> {
 fn card(approval: &Approval, caller: &Caller, policy: &Policy, now: Timestamp) -> Markup {
     let at = format!("/approvals/{}", look::part(&approval.id));
     html! {
-        article.card.request data-item data-href=(at) data-approval=(approval.id) data-what={ (line(approval.tool.as_deref().unwrap_or("action"), 40)) " " (line(&what(approval), 300)) } {
+        article.card.request data-item data-href=(at) data-approval=(approval.id) data-what={ (line(approval.subject(), 40)) " " (line(&what(approval), 300)) } {
             div.request-head {
                 (urgency(approval))
-                strong { (line(approval.tool.as_deref().unwrap_or("action"), 40)) }
+                strong { (line(approval.subject(), 40)) }
                 a.chip href={ "/guardrails/" (look::part(&approval.guardrail)) } { (line(&approval.guardrail, 40)) }
                 span.muted { "asked by " (line(approval.requested_by.as_deref().unwrap_or("an agent"), 40)) ", " (look::ago(approval.created, now)) }
                 span.request-left { (left(approval, now)) }
@@ -185,7 +185,7 @@ fn owed_card(approval: &Approval, now: Timestamp) -> Markup {
         article.card.request.owed.overdue[is_overdue] data-item data-href={ "/approvals/" (look::part(&approval.id)) } {
             div.request-head {
                 span class={ "badge " (if is_overdue { "sev-critical" } else { "sev-medium" }) } { @if is_overdue { "review overdue" } @else { "review due" } }
-                strong { (line(approval.tool.as_deref().unwrap_or("action"), 40)) }
+                strong { (line(approval.subject(), 40)) }
                 span.muted { "let pass in an emergency, " (look::ago(approval.created, now)) }
                 span.request-left { @if is_overdue { "due " (look::ago(review.due, now)) } @else { (look::countdown(review.due, now)) span.muted { " left" } } }
             }
@@ -215,7 +215,7 @@ fn answered(caller: &Caller, page: usize, now: Timestamp) -> Outcome<Markup> {
                             @let at = format!("/approvals/{}", look::part(&approval.id));
                             tr data-item data-href=(at) {
                                 td { (status(approval, now)) }
-                                td.about { a href=(at) { strong { (line(approval.tool.as_deref().unwrap_or("action"), 40)) } } " " span.mono.subject { (line(&what(approval), 120)) }
+                                td.about { a href=(at) { strong { (line(approval.subject(), 40)) } } " " span.mono.subject { (line(&what(approval), 120)) }
                                     @if let Some(note) = &approval.note { div.row-reason { "“" (line(note, 160)) "”" } } }
                                 td { (line(&approval.guardrail, 40)) }
                                 td { @match &approval.decided_by { Some(by) => (line(by, 40)), None => span.muted { "–" } } }
@@ -267,7 +267,7 @@ fn whole(caller: &Caller, approval: &Approval) -> Outcome<Markup> {
     let engine = caller.project().engine_of(approval)?;
     let policy = engine.policy();
     Ok(html! {
-        article.approval #approval data-item data-approval=(approval.id) data-what={ (line(approval.tool.as_deref().unwrap_or("action"), 40)) " " (line(&what(approval), 300)) } {
+        article.approval #approval data-item data-approval=(approval.id) data-what={ (line(approval.subject(), 40)) " " (line(&what(approval), 300)) } {
             div.page-head {
                 h1 { (line(approval.tool.as_deref().unwrap_or("Action"), 60)) }
                 div.actions { (urgency(approval)) (status(approval, now)) }

@@ -136,11 +136,7 @@ fn shown(project: &Project, happening: &Happening, rows: bool) -> Option<String>
         Happening::Decision(_) | Happening::Change(_) => None,
         Happening::Approval(asked) => {
             let approval = &asked.approval;
-            let what = format!(
-                "{} {}",
-                approval.tool.as_deref().unwrap_or("an action"),
-                super::approvals::what(approval)
-            );
+            let what = format!("{} {}", approval.subject(), super::approvals::what(approval));
             let told = serde_json::json!({
                 "id": approval.id, "status": asked.status, "what": line(&what, 160), "reason": line(&approval.reason, 200),
             });

@@ -157,7 +157,7 @@ fn approvals(waiting: &[Approval], owed: &[Approval], now: Timestamp) -> Markup 
                     @for approval in waiting.iter().take(5) {
                         li data-item data-href={ "/approvals/" (look::part(&approval.id)) } {
                             a.row-main href={ "/approvals/" (look::part(&approval.id)) } {
-                                strong { (line(approval.tool.as_deref().unwrap_or("action"), 40)) } " "
+                                strong { (line(approval.subject(), 40)) } " "
                                 span.mono { (line(&super::approvals::what(approval), 70)) }
                             }
                             span.row-side { @if let Some(end) = approval.deadline() { (look::countdown(end, now)) } }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use midrail::metrics::{self, Bypasses, Measured, Text};
+use midrail::metrics::{self, Bypasses, Measured, Reviews, Text};
 use midrail::store::Figures;
 use midrail::{ApprovalState, store};
 
@@ -31,6 +31,7 @@ struct Counted {
     project: Arc<Project>,
     figures: Figures,
     bypasses: Bypasses,
+    reviews: Reviews,
     categories: BTreeMap<String, &'static str>,
     waiting: usize,
     counters: BTreeMap<String, u64>,
@@ -45,6 +46,7 @@ impl Counted {
         Ok(Counted {
             figures: project.store().figures()?,
             bypasses: metrics::bypasses(&**project.store(), now)?,
+            reviews: metrics::reviews(&**project.store(), now)?,
             categories: metrics::categories(&engine.policy()),
             waiting: waiting.iter().filter(|it| matches!(it.status_at(now), "pending" | "override")).count(),
             counters: project.store().counters()?,
@@ -79,6 +81,7 @@ fn text(app: &App, counted: &[Counted]) -> String {
             project: Some(counted.project.name()),
             figures: &counted.figures,
             bypasses: &counted.bypasses,
+            reviews: counted.reviews,
             categories: &counted.categories,
         })
         .collect();

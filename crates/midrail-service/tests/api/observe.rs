@@ -124,6 +124,7 @@ fn every_metric_of_the_examples_is_one_that_is_told() {
         "guardrail_duration_ms",
         "guardrail_blocks_total",
         "bypass_requests_total",
+        "emergency_reviews",
     ] {
         assert!(told.contains(name), "{name}");
     }

@@ -162,7 +162,7 @@ impl Engine {
 }
 
 fn told(approval: &Approval, what: &str, by: &Person) -> NewNotice {
-    let action = approval.tool.as_deref().unwrap_or("an action");
+    let action = approval.subject();
     NewNotice {
         to: "orchestrator".to_owned(),
         kind: "approval".to_owned(),

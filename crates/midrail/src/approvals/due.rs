@@ -104,7 +104,7 @@ impl Engine {
 /// Who is told: the authority that has it now, and whoever runs the agents once it is over.
 fn told(approval: &Approval, due: Due, now: Timestamp) -> Vec<NewNotice> {
     let id = &approval.id;
-    let action = approval.tool.as_deref().unwrap_or("an action");
+    let action = approval.subject();
     let message = match due {
         Due::MovesOn(_) => {
             let role = approval.authority_on_record();

@@ -1,13 +1,25 @@
 //! What an agent that was stopped is told about asking a person.
 
-use midrail_core::{Decision, Effect, approval_key};
+use midrail_core::{Decision, Effect, EventKind, approval_key};
 use midrail_store::{Approval, Urgency};
 use serde_json::Value;
 
 use super::request::{action_of, approver};
+use super::sentence;
 use crate::engine::{Engine, EngineError};
 
 impl Engine {
+    /// A decision whose advice ends with how to ask for what it stopped.
+    pub fn with_how_to_ask(&self, mut decision: Decision) -> Decision {
+        if let Some(ask) = self.how_to_ask(&decision) {
+            decision.advice = Some(match decision.advice {
+                Some(advice) => format!("{} {ask}", sentence(&advice)),
+                None => ask,
+            });
+        }
+        decision
+    }
+
     /// How to ask for what a decision stopped, in words for the agent. `None`: there is no one to ask.
     pub fn how_to_ask(&self, decision: &Decision) -> Option<String> {
         let seq = decision.audit.0.as_ref()?.seq;
@@ -21,9 +33,24 @@ impl Engine {
                 ),
                 _ => String::new(),
             };
+            let row = self.store().approval(id).ok().flatten();
+            let why = match row.as_ref().is_some_and(|row| row.justification.is_some()) {
+                true => String::new(),
+                false => format!(" Tell them what it is needed for: `{ask}`."),
+            };
+            let then = match row.as_ref().and_then(|row| row.event) {
+                Some(EventKind::BeforeStop) => "you may then stop once with what is missing now",
+                _ => "the very same call then passes once",
+            };
+            let itself = match row.and_then(|row| row.override_at) {
+                Some(at) => format!(
+                    " With no answer it passes by itself from {at:.0} on, where the action is one that stops harm."
+                ),
+                None => String::new(),
+            };
             return Some(format!(
-                "A person (`{role}`) has to approve this with `midrail approvals approve {id} --as NAME`; the very same \
-                 call then passes once.{first} Tell them what it is needed for: `{ask}`."
+                "A person (`{role}`) has to approve this with `midrail approvals approve {id} --as NAME`; {then}.\
+                 {first}{itself}{why}"
             ));
         }
         if decision.effect != Effect::Block {

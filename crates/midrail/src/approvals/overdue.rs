@@ -169,7 +169,7 @@ impl Engine {
         let authorities = policy.authorities();
         let roles: BTreeSet<&String> = authorities.supervisors.iter().chain(&authorities.humans).collect();
         let id = &approval.id;
-        let action = approval.tool.as_deref().unwrap_or("an action");
+        let action = approval.subject();
         let due = approval.review.as_ref().map(|review| format!("{:.0}", review.due)).unwrap_or_default();
         let message = format!(
             "the review of `{id}`, by which `{action}` passed in an emergency, was due at {due} and is overdue: file it \

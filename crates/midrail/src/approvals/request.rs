@@ -9,6 +9,7 @@ use midrail_core::{
 use midrail_store::{Approval, ApprovalChange, Commit, NewNotice, Urgency};
 use serde_json::{Value, json};
 
+use super::reasons::substantive;
 use super::{held, refused, short_arguments};
 use crate::administer::Act;
 use crate::engine::{Engine, EngineError};
@@ -40,7 +41,7 @@ impl Engine {
             *said.guardrail == *guardrail && !said.shadow && said.effect >= Some(Effect::Escalate)
         });
         match said.and_then(|said| said.effect) {
-            Some(Effect::Escalate) => self.hasten(ask, &record, &guardrail),
+            Some(Effect::Escalate) => self.hasten(ask, &record, &guardrail, None),
             Some(Effect::Block) => self.bypass(ask, &record, &guardrail),
             Some(_) => Err(refused(format!("`{guardrail}` ended the run, and that is not lifted"))),
             None => Err(refused(format!(
@@ -50,8 +51,15 @@ impl Engine {
         }
     }
 
-    /// An escalation that waits already gets what the agent says for it.
-    fn hasten(&self, ask: &Ask, record: &Record, guardrail: &str) -> Result<Approval, EngineError> {
+    /// An escalation that waits already gets what the agent says for it. A role that was told of it just now is not told
+    /// again.
+    pub(super) fn hasten(
+        &self,
+        ask: &Ask,
+        record: &Record,
+        guardrail: &str,
+        told: Option<&str>,
+    ) -> Result<Approval, EngineError> {
         // What it is about need not be the action of the record: it may hold the whole run.
         let asked =
             record.decision.approval.as_ref().filter(|_| record.decision.by.as_deref() == Some(guardrail));
@@ -90,7 +98,7 @@ impl Engine {
         let mut commit = Commit {
             read: vec![(key.clone(), slice.version)],
             approvals: vec![ApprovalChange::from(found.state, hastened.clone())],
-            notices: asks_for(&hastened),
+            notices: asks_for(&hastened).into_iter().filter(|it| Some(it.to.as_str()) != told).collect(),
             ..Commit::new(&record)
         };
         commit.changes.set(key, held(&hastened));
@@ -133,6 +141,7 @@ impl Engine {
             reason: stopped.decision.reason.clone(),
             justification: Some(self.masked_text(&ask.reason)?),
             tool: event.tool_name().map(str::to_owned),
+            event: event.tool.is_none().then_some(event.kind),
             summary: short_arguments(event),
             approver,
             approvers: times.approvers,
@@ -251,7 +260,7 @@ fn asks_for(approval: &Approval) -> Vec<NewNotice> {
 /// What someone of a role is told of a request.
 pub(super) fn asks(approval: &Approval, role: &str) -> NewNotice {
     let who = approval.requested_by.as_deref().unwrap_or("an agent");
-    let what = approval.tool.as_deref().unwrap_or("an action");
+    let what = approval.subject();
     let why = approval.justification.as_deref().unwrap_or(&approval.reason);
     let urgency = approval.urgency.word();
     NewNotice {
@@ -262,74 +271,9 @@ pub(super) fn asks(approval: &Approval, role: &str) -> NewNotice {
     }
 }
 
-/// Phrases that say nothing, whatever is asked for.
-const EMPTY_PHRASES: &[&str] = &[
-    "please approve",
-    "please approve this",
-    "i need this",
-    "it is needed",
-    "needed for the task",
-    "because i need it",
-    "required to continue",
-    "to complete the task",
-    "just do it",
-    "this is fine",
-    "no reason",
-    "not applicable",
-    "see above",
-    "as discussed",
-    "trust me",
-];
-
-/// A reason that a person can judge: some words of its own, and not one of the phrases that fit everything.
-pub(crate) fn substantive(reason: &str) -> Result<(), EngineError> {
-    let lower = reason.to_lowercase();
-    let words: Vec<&str> =
-        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let mut distinct: Vec<&str> = words.iter().copied().filter(|word| word.chars().count() > 2).collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let letters: usize = distinct.iter().map(|word| word.chars().count()).sum();
-    let whole = words.join(" ");
-    if distinct.len() < 3 || letters < 12 || EMPTY_PHRASES.contains(&whole.as_str()) {
-        return Err(refused(
-            "the reason does not tell what the action is needed for; say what is to be done, and why it \
-             cannot be done otherwise"
-                .to_owned(),
-        ));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn reasons_have_to_say_something() {
-        for reason in [
-            "",
-            "   ",
-            "x",
-            "hotfix",
-            "please approve",
-            "Please, approve this!",
-            "to complete the task.",
-            "aaa aaa aaa aaa aaa",
-            "because",
-            "...........................",
-        ] {
-            assert!(substantive(reason).is_err(), "{reason:?}");
-        }
-        for reason in [
-            "The release 2.4 is stuck until the old migration is dropped",
-            "Hotfix for the login outage",
-            "Kill the runaway importer",
-            "Der Speicher läuft voll, der Importdienst muss weg",
-        ] {
-            assert!(substantive(reason).is_ok(), "{reason:?}");
-        }
-    }
 
     #[test]
     fn the_less_is_left_the_higher_it_goes() {

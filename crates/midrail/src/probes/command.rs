@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use midrail_core::{CommandEnd, Fact, Run};
 use midrail_detect::secrets;
+use midrail_detect::steady::SteadyDigest;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::Value;
@@ -27,6 +28,10 @@ const KEPT: usize = 32 << 10;
 /// Bytes that are scanned for secrets: twice as many, so that one that is cut at its start is not told.
 const SCANNED: usize = 2 * KEPT;
 
+/// How long the rest of what was printed is read once a command is over. A pipe holds little, unless somebody who left the
+/// group goes on.
+const REST: Duration = Duration::from_secs(2);
+
 /// The longest pause between two looks at a command.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -37,11 +42,14 @@ pub(crate) fn run(root: Option<&Path>, Run { command, timeout_ms }: &Run, key: &
     };
     let started = Instant::now();
     let timeout = Duration::from_millis(*timeout_ms);
-    let mut streams = Streams { printed: vec![Source::new(SCANNED)], input: None, stop: None };
+    let mut both = Source::new(SCANNED);
+    both.digest = Some(SteadyDigest::keyed(key));
+    let mut streams = Streams { printed: vec![both], input: None, stop: None };
     match ended(root, command, timeout, &mut streams) {
         Ok(End::Exit(status)) => Fact::Command(CommandEnd {
             exit_code: status.code(),
             output: told(streams.tail(0), status.signal(), key),
+            digest: streams.digest(),
             took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         }),
         Ok(End::OutOfTime | End::Stopped) => {
@@ -129,17 +137,32 @@ impl Streams<'_> {
         static NOTHING: Tail = Tail { bytes: VecDeque::new(), is_cut: false, limit: 0 };
         self.printed.get(index).map_or(&NOTHING, |source| &source.tail)
     }
+
+    /// The digest of all that was printed, where more of it was than is told.
+    fn digest(&mut self) -> String {
+        let source = self.printed.first_mut().filter(|source| source.tail.bytes.len() > KEPT);
+        source.and_then(|source| source.digest.take()).map(SteadyDigest::finish).unwrap_or_default()
+    }
 }
 
 /// One stream of output. At its end the pipe goes.
 struct Source {
     pipe: Option<PipeReader>,
     tail: Tail,
+    /// Of all that came, where that is asked for.
+    digest: Option<SteadyDigest>,
 }
 
 impl Source {
     fn new(limit: usize) -> Self {
-        Source { pipe: None, tail: Tail { limit, ..Tail::default() } }
+        Source { pipe: None, tail: Tail { limit, ..Tail::default() }, digest: None }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.tail.push(bytes);
+        if let Some(digest) = &mut self.digest {
+            digest.push(bytes);
+        }
     }
 
     /// Opens the pipe, and gives the end to write to.
@@ -194,11 +217,13 @@ fn ended(root: &Path, command: &str, timeout: Duration, streams: &mut Streams<'_
     loop {
         let is_over = group.is_over()?;
         let has_moved = write(&mut feed);
-        read(printed, if is_over { Duration::ZERO } else { pause })?;
         if is_over {
-            // What it left running in its group is stopped with it.
-            return group.end().map(End::Exit);
+            // What it left running in its group is stopped with it. What was printed until then is still to be read.
+            let status = group.end()?;
+            read(printed, Duration::ZERO, REST)?;
+            return Ok(End::Exit(status));
         }
+        read(printed, pause, PAUSE)?;
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             group.end()?;
             return Ok(End::OutOfTime);
@@ -265,8 +290,9 @@ impl Drop for Group {
     }
 }
 
-/// Takes in what was printed, and waits for more no longer than a moment.
-fn read(sources: &mut [Source], wait: Duration) -> io::Result<()> {
+/// Takes in what was printed, and waits for more no longer than a moment. A command that never stops printing is read for
+/// a while.
+fn read(sources: &mut [Source], wait: Duration, at_most: Duration) -> io::Result<()> {
     let started = Instant::now();
     let mut buffer = [0; 16 << 10];
     let mut left = wait;
@@ -289,12 +315,12 @@ fn read(sources: &mut [Source], wait: Duration) -> io::Result<()> {
             let Some(pipe) = source.pipe.as_mut().filter(|_| is_ready) else { continue };
             match pipe.read(&mut buffer)? {
                 0 => source.pipe = None,
-                count => source.tail.push(buffer.get(..count).unwrap_or_default()),
+                count => source.take(buffer.get(..count).unwrap_or_default()),
             }
         }
         left = Duration::ZERO;
         // A command that never stops printing must not keep its deadline from being seen.
-        if started.elapsed() > PAUSE {
+        if started.elapsed() > at_most {
             return Ok(());
         }
     }
@@ -512,6 +538,19 @@ mod tests {
     fn both_streams_and_the_code_are_told() {
         let end = end("echo out; echo err >&2; echo again; exit 3");
         assert_eq!((end.exit_code, end.output.as_str()), (Some(3), "out\nerr\nagain\n"));
+    }
+
+    #[test]
+    fn what_is_told_in_part_is_known_as_a_whole() {
+        let long =
+            |first: &str| format!("echo {first}; seq -f 'line %g of many that are all alike' 5000; exit 1");
+        let (one, again, other) =
+            (end(&long("a in 0.3s")), end(&long("a in 12.5s")), end(&long("b in 0.3s")));
+        assert!(one.output.starts_with('…') && one.output.len() < 2 * KEPT);
+        assert!(!one.digest.is_empty());
+        assert_eq!(one.digest, again.digest);
+        assert_ne!(one.digest, other.digest);
+        assert_eq!(end("echo a; exit 1").digest, "");
     }
 
     #[test]

@@ -30,6 +30,11 @@
     const found = getOwnPropertyDescriptor(object, key);
     return found !== undefined && hasOwn(found, "value") ? found.value : undefined;
   };
+  // Whether there is no such value. A getter might have one, and is not called.
+  const lacks = (object, key) => {
+    const found = getOwnPropertyDescriptor(object, key);
+    return found === undefined || (hasOwn(found, "value") && (found.value ?? undefined) === undefined);
+  };
   const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function";
   // A string that something was given, in a form that can be written down.
   const text = (value, what) => {
@@ -40,7 +45,7 @@
   const kit = {
     __proto__: null,
     native, limits, apply, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, set, freeze, isArray,
-    parse, stringify, ObjectProto, MapProto, SetProto, DateProto, hasOwn, wellFormed, put, ownValue, isObject, text,
+    parse, stringify, ObjectProto, MapProto, SetProto, DateProto, hasOwn, wellFormed, put, ownValue, lacks, isObject, text,
     isInteger: Number.isInteger,
     P: Promise, M: Map, S: Set, D: Date, R: RegExp, E: Error, T: TypeError, B: BigInt, Str: String,
     iterator: Symbol.iterator,
@@ -146,9 +151,7 @@
     try {
       const value = await apply(hooks[hook], exported, [context(id, tool, workingDirectory, content, isError)]);
       const isPass = isObject(value) && !native.isProxy(value) &&
-        (hook === "input"
-          ? ownValue(value, "allowed") === true && (ownValue(value, "request") ?? undefined) === undefined
-          : ownValue(value, "override") === false);
+        ownValue(value, hook === "input" ? "allowed" : "override") === (hook === "input") && lacks(value, "request");
       if (isPass) native.pass(id);
       else words().judge(id, hook, value);
     } catch (thrown) {

@@ -152,7 +152,7 @@ fn a_stop_is_approved_for_what_was_missing_and_every_record_of_it_replays() {
     let entries = engine.store().entries(&Filter::default()).unwrap();
     let mut reproduction = Reproduction::new(engine.store().as_ref());
     let mut count = 0;
-    for entry in entries.iter().filter(|entry| entry.body.contains("\"before_stop\"")) {
+    for entry in entries.iter().filter(|entry| entry.body.contains("\"kind\":\"before_stop\"")) {
         assert!(!entry.body.contains("AKIAABCDEFGHIJKLMNOP"), "{}", entry.body);
         let again = reproduction.again(&entry.record().unwrap()).unwrap();
         assert!(matches!(again, Some(Reproduced::Same)), "{again:?}");

@@ -222,6 +222,38 @@ fn a_script_that_asks_is_heard_and_its_record_needs_it_no_more() {
 }
 
 #[test]
+fn a_script_that_asks_urgently_tells_each_role_once_and_the_right_time() {
+    for (urgency, minutes, told) in
+        [("urgent", 45, &["reviewer"][..]), ("emergency", 30, &["reviewer", "architect", "human_operator"])]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!(
+            "export default {{ input: () => ({{ allowed: false, message: 'not on Fridays', suggestion: 'Wait for Monday', \
+             request: {{ reason: 'Release 7 repairs the login', urgency: '{urgency}' }} }}) }};"
+        );
+        write(folder.path(), "guardrails.js", &script);
+        let pack = "pack: p\nscripts: {approver: reviewer}\n\
+                    approvals: {emergency: {only_for: 'true', wait: 60s, review_within: 24h}}\n";
+        write(folder.path(), "p.yaml", pack);
+        let engine = engine(folder.path(), &["guardrails.js", "p.yaml"]);
+        let decision = engine.decide(call("deploy"));
+        let asked = decision.approval.clone().unwrap();
+        let row = engine.approval(&asked.id).unwrap();
+        assert_eq!(asked.expires, row.deadline(), "{urgency}");
+        let lasts = asked.expires.unwrap().duration_since(row.created).as_secs();
+        assert!((minutes * 60..minutes * 60 + 60).contains(&lasts), "{urgency}: {lasts}");
+        let notices = crate::desk::notices(&**engine.store(), "approval");
+        assert_eq!(notices.iter().map(|notice| notice.to.as_str()).collect::<Vec<_>>(), told, "{urgency}");
+        assert!(notices.iter().all(|notice| notice.message.contains(urgency)), "{notices:#?}");
+
+        let advice = engine.with_how_to_ask(decision).advice.unwrap();
+        assert!(advice.starts_with("Wait for Monday. A person (`reviewer`) has to approve"), "{advice}");
+        assert!(!advice.contains("needed for"), "the script has said it: {advice}");
+        assert_eq!(advice.contains("passes by itself"), urgency == "emergency", "{advice}");
+    }
+}
+
+#[test]
 fn authors_run_a_hook_and_see_what_it_prints() {
     let folder = tempfile::tempdir().unwrap();
     let script = "export default { input: (ctx) => { console.log('saw', ctx.tool.name); \

@@ -112,9 +112,7 @@ impl Engines {
             // Nobody was asked, and the person before the editor is not the one to ask.
             decision.effect = Effect::Block;
         }
-        if let Some(ask) = engine.how_to_ask(&decision) {
-            decision.advice = Some(decision.advice.map_or(ask.clone(), |advice| format!("{advice} {ask}")));
-        }
+        let mut decision = engine.with_how_to_ask(decision);
         if begins {
             let sentences = summary::sentences(&engine.policy());
             if !sentences.is_empty() {

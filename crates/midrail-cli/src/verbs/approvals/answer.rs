@@ -45,8 +45,17 @@ fn what_follows(answered: &Approval, approve: bool, now: jiff::Timestamp) -> Str
     let role = answered.decided_role.as_deref().unwrap_or_default();
     let by = short(answered.decided_by.as_deref().unwrap_or_default(), 60);
     if !approve {
-        return format!("  by {by} as {role}; the call stays blocked");
+        let what = if is_stop(answered) { "the agent has to go on" } else { "the call stays blocked" };
+        return format!("  by {by} as {role}; {what}");
     }
     let within = answered.deadline().map(|end| format!(", within {}", when::between(now, end)));
-    format!("  by {by} as {role}; the very same call passes once{}", within.unwrap_or_default())
+    let what = match is_stop(answered) {
+        true => "the agent may stop once with what is missing now",
+        false => "the very same call passes once",
+    };
+    format!("  by {by} as {role}; {what}{}", within.unwrap_or_default())
+}
+
+fn is_stop(approval: &Approval) -> bool {
+    approval.event == Some(midrail::EventKind::BeforeStop)
 }

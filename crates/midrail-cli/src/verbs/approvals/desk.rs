@@ -44,7 +44,7 @@ pub(super) fn as_json(approval: &Approval, now: Timestamp) -> Result<Value, Fail
 
 /// What the request is about: the tool and its arguments.
 pub(super) fn what(approval: &Approval, longest: usize) -> String {
-    let tool = approval.tool.as_deref().unwrap_or("an action");
+    let tool = approval.subject();
     let args: Option<Value> = serde_json::from_str(&approval.summary).ok();
     let text = match args.as_ref().and_then(Value::as_object) {
         Some(args) if args.is_empty() => tool.to_owned(),

@@ -52,9 +52,15 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     };
     rows.retain(|approval| args.overdue || args.wants(approval, policy.as_ref(), now));
     rows.reverse();
+    if output.is_json() && !args.overdue {
+        // On top, as people see them.
+        let is_new = |approval: &&Approval| rows.iter().all(|row| row.id != approval.id);
+        let owed: Vec<Approval> = owed.iter().filter(is_new).cloned().collect();
+        rows.splice(0..0, owed);
+    }
     let paint = output.paint();
     if !output.is_json() {
-        for approval in &owed {
+        for approval in owed.iter().filter(|approval| !args.overdue || is_overdue(approval, now)) {
             output.line(owed_line(approval, now, paint))?;
         }
         if !overdue.is_empty() && !args.overdue {
@@ -120,7 +126,10 @@ fn owed_line(approval: &Approval, now: Timestamp, paint: crate::output::Paint) -
 fn row(approval: &Approval, now: Timestamp) -> Vec<(String, Option<Style>)> {
     let status = approval.status_at(now);
     let authority = approval.authority_at(now);
-    let left = authority.and_then(|_| approval.deadline()).map(|end| when::between(now, end));
+    let left = match approval.override_at.filter(|at| authority.is_some() && now < *at) {
+        Some(at) => Some(format!("{} to override", when::between(now, at))),
+        None => authority.and_then(|_| approval.deadline()).map(|end| when::between(now, end)),
+    };
     let urgency = approval.urgency.word();
     let is_usual = urgency == "normal";
     vec![

@@ -98,6 +98,12 @@ fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
     add("task", or_nothing(&approval.task));
     add("tool", or_nothing(&approval.tool));
     add("arguments", approval.summary.clone());
+    if approval.authority_at(now).is_some() || approval.status_at(now) == "approved" {
+        add(
+            "bound to",
+            "the exact action, session and task; any agent of theirs may use the answer".to_owned(),
+        );
+    }
     add("asked", format!("{} ({} ago)", when::full(approval.created), when::between(approval.created, now)));
     if let Some(authority) = approval.authority_at(now) {
         let left = approval.deadline().map(|end| format!(", {} left", when::between(now, end)));
@@ -122,8 +128,8 @@ fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
     }
     add("note", or_nothing(&approval.note));
     if approval.status_at(now) == "approved" {
-        let until = approval.deadline().map(|end| format!("once, within {}", when::between(now, end)));
-        add("good for", until.unwrap_or_else(|| "once".to_owned()));
+        let until = approval.deadline().map(|end| format!(", within {}", when::between(now, end)));
+        add("good for", format!("once{}", until.unwrap_or_default()));
     }
     add("used", approval.used_at.map(when::full).unwrap_or_default());
     add("severity", approval.severity.map(|severity| severity.word().to_owned()).unwrap_or_default());

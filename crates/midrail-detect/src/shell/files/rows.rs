@@ -349,9 +349,11 @@ pub(super) const ROWS: &[Row] = &[
             "--group",
             "--use-compress-program",
             "--checkpoint-action",
+            "-C",
+            "--directory",
         ],
         reads: &["-T", "--files-from", "-X"],
-        writes: &["-C", "--directory"],
+        writes: &[],
     },
     Row {
         programs: &["zip", "7z", "7za", "rar", "jar"],

@@ -6,7 +6,7 @@ use super::super::scope::Scope;
 use super::super::wrappers::WRAPPERS;
 use super::flow::{SHELLS, base_name};
 use super::invoke::quoted_line;
-use super::{Listed, Stream, Walk, concat, finds, listing};
+use super::{Stream, Walk, concat, finds, listing};
 
 impl Walk {
     pub(super) fn xargs(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
@@ -37,6 +37,9 @@ impl Walk {
             words.take(64).map(|word| unquoted_item(word, text)).collect()
         });
         let listed = self.items_of(&sorted, scope, input);
+        if items.is_none() {
+            self.hand(&argv, mark.as_deref(), &listed, scope);
+        }
         match (mark, items) {
             (Some(mark), Some(items)) => {
                 let whole =
@@ -163,10 +166,10 @@ impl Walk {
         let args = invocation.args.as_slice();
         let paths = listing::found(args);
         if !scope.is_remote {
-            for taken in finds::taken(invocation) {
-                let place = scope.place(&taken);
-                self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
-            }
+            let here = scope.clone();
+            let taken =
+                finds::taken(invocation, |command| self.changes_what_it_gets(command, Some("{}"), &here));
+            taken.iter().for_each(|taken| self.sweep(taken, scope));
         }
         let mut at = 0;
         while let Some(arg) = args.get(at) {
@@ -204,6 +207,8 @@ impl Walk {
         };
         let argv: Vec<Arg> = args.iter().skip(at + 1).take_while(|arg| arg.text != ";").cloned().collect();
         let has_mark = argv.iter().any(|arg| arg.text.contains('{'));
+        let mark = argv.iter().any(|arg| arg.text.contains("{}")).then_some("{}");
+        self.hand(&argv, mark, &listing::fd(args), scope);
         for found in listing::fd(args).into_iter().take(4) {
             let mut argv: Vec<Arg> = argv.iter().map(|arg| marked(arg, "{}", &found)).collect();
             if !has_mark {

@@ -200,10 +200,19 @@ impl Walk {
                 if touched.is_written {
                     self.note(Listed::Write, &place);
                 }
+                if touched.is_written && touched.is_folder {
+                    self.note(Listed::Folder, &place);
+                    if files::unpacks(&invocation.program) {
+                        self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
+                    }
+                }
                 if touched.is_written && !touched.is_read && replaces(invocation) {
                     self.note(Listed::Overwrite, &place);
                 }
             }
+        }
+        if let Some(folder) = files::patched(invocation).filter(|_| !scope.is_remote) {
+            self.sweep(&folder, scope);
         }
         for host in hosts::of(invocation) {
             self.note(Listed::Host, &host);

@@ -138,6 +138,16 @@ pub(super) fn in_code(path: &Arg) -> Arg {
     Arg { text, unknown, is_glob: false }
 }
 
+/// The folder that a list is of, or the path where it is one.
+pub(super) fn folder_of(path: &Arg) -> String {
+    let path = in_code(path).text;
+    match path.strip_suffix(SOME).map(|folder| folder.trim_end_matches('/')) {
+        Some("") => ".".to_owned(),
+        Some(folder) => folder.to_owned(),
+        None => path,
+    }
+}
+
 /// What `find` finds: by its folders, and by whether its tests narrow it down.
 pub(super) fn found(args: &[Arg]) -> Vec<Arg> {
     let mut roots = Vec::new();

@@ -53,7 +53,7 @@ const MAX_ROUNDS: usize = 8;
 pub(in crate::shell) struct Walk {
     pub(in crate::shell) analysis: Analysis,
     /// What was put into the lists of the analysis.
-    seen: [BTreeSet<String>; 7],
+    seen: [BTreeSet<String>; 8],
     /// What has been told, so that nothing is told twice.
     told: BTreeSet<(String, String, usize)>,
     /// The programs that were met, where they are asked for.
@@ -100,6 +100,7 @@ enum Listed {
     Script,
     Overwrite,
     Sweep,
+    Folder,
 }
 
 impl Walk {
@@ -194,6 +195,7 @@ impl Walk {
             Listed::Script => (4, &mut self.analysis.scripts),
             Listed::Overwrite => (5, &mut self.analysis.overwrites),
             Listed::Sweep => (6, &mut self.analysis.sweeps),
+            Listed::Folder => (7, &mut self.analysis.folders),
         };
         if text.is_empty() || text.starts_with("/dev/fd/") {
             return;

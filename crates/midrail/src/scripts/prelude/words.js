@@ -2,7 +2,7 @@
 0, function (kit) {
   "use strict";
   const { native, limits, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, isArray, stringify } = kit;
-  const { hasOwn, wellFormed, slice, test, ownValue, isObject, mapSet, mapDelete, mapClear, mapEach } = kit;
+  const { hasOwn, wellFormed, slice, test, ownValue, lacks, isObject, mapSet, mapDelete, mapClear, mapEach } = kit;
   const { M, T, Str, ErrorProto } = kit;
   const isError = (value) => {
     while (value && (value = getPrototypeOf(value))) if (value === ErrorProto) return true;
@@ -116,11 +116,11 @@
   };
   // What a person is asked, as reason and urgency. Only one that is refused can be asked for.
   const asked = (value, wrong) => {
-    const request = ownValue(value, "request") ?? undefined;
-    if (request === undefined) return { __proto__: null, reason: undefined, urgency: undefined };
+    const request = ownValue(value, "request");
+    if (lacks(value, "request")) return { __proto__: null, reason: undefined, urgency: undefined };
     if (!isObject(request) || native.isProxy(request)) throw wrong(", with a request that is no object");
     const reason = ownValue(request, "reason");
-    const urgency = ownValue(request, "urgency") ?? "normal";
+    const urgency = lacks(request, "urgency") ? "normal" : ownValue(request, "urgency");
     if (typeof reason !== "string" || !test(/\S/, reason)) throw wrong(", with a request without a reason");
     if (urgency !== "normal" && urgency !== "urgent" && urgency !== "emergency") {
       throw wrong(", with a request of the urgency " + show(urgency));
@@ -141,6 +141,7 @@
       const instead = suggestion === undefined ? undefined : bounded(suggestion, "suggestion");
       return native.refuse(id, bounded(message, "message"), instead, reason, urgency);
     }
+    if (!lacks(value, "request")) throw wrong(", with a request, and only `input` asks a person");
     if (ownValue(value, "override") !== true) throw wrong("");
     const result = ownValue(value, "result");
     const isError = ownValue(value, "isError") ?? false;

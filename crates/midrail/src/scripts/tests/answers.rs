@@ -59,18 +59,40 @@ fn a_refusal_can_ask_a_person() {
         ("{ get reason() { return 'x' } }", "with a request without a reason"),
         ("{ reason: 'The outage', urgency: 'high' }", "with a request of the urgency \"high\""),
         ("{ reason: 'The outage', urgency: 1 }", "with a request of the urgency 1"),
+        ("{ get reason() { throw new Error('x') } }", "with a request without a reason"),
+        (
+            "{ reason: 'The outage', get urgency() { throw new Error('x') } }",
+            "with a request of the urgency undefined",
+        ),
     ] {
         let returned = format!("{{ allowed: false, message: 'no', request: {request} }}");
         let error = answer(Hook::Input, &returned).expect_err(&returned);
         assert!(error.contains(why) && error.contains("request: {"), "{returned}: {error}");
     }
-    let error = answer(Hook::Input, "{ allowed: true, request: { reason: 'The outage' } }").unwrap_err();
-    assert!(error.contains("lets the call pass and asks for it at once"), "{error}");
+    for returned in [
+        "{ allowed: true, request: { reason: 'The outage' } }",
+        "{ allowed: true, get request() { throw new Error('x') } }",
+    ] {
+        let error = answer(Hook::Input, returned).unwrap_err();
+        assert!(error.contains("lets the call pass and asks for it at once"), "{error}");
+    }
+    let getter = "{ allowed: false, message: 'no', get request() { throw new Error('x') } }";
+    let error = answer(Hook::Input, getter).unwrap_err();
+    assert!(error.contains("with a request that is no object"), "{error}");
+    for returned in [
+        "{ override: false, request: { reason: 'The outage' } }",
+        "{ override: false, get request() { throw new Error('x') } }",
+        "{ override: true, result: 'x', request: { reason: 'The outage' } }",
+    ] {
+        let error = answer(Hook::Output, returned).unwrap_err();
+        assert!(error.contains("only `input` asks a person"), "{returned}: {error}");
+    }
 }
 
 #[test]
 fn the_answers_of_output() {
     assert_eq!(answer(Hook::Output, "{ override: false }"), Ok(HookAnswer::Pass));
+    assert_eq!(answer(Hook::Output, "{ override: false, request: null }"), Ok(HookAnswer::Pass));
     let replace = |is_error| Ok(HookAnswer::Replace { result: "x".into(), is_error });
     assert_eq!(answer(Hook::Output, "{ override: true, result: 'x' }"), replace(false));
     assert_eq!(answer(Hook::Output, "{ override: true, result: 'x', isError: true }"), replace(true));
