@@ -3,8 +3,6 @@
 //! The chain is asked in order, what each guardrail says is tallied, and the highest step of the ladder wins.
 //! How one guardrail is asked is in `ask`; what its verdict leads to is in `tally`.
 
-use std::collections::BTreeSet;
-
 use crate::ask::{ask, observe};
 use crate::context::World;
 use crate::decision::{Decision, Mode};
@@ -27,9 +25,8 @@ pub struct Evaluation {
     pub decision: Decision,
     /// Slices and facts that guardrails asked for and did not get.
     pub needs: Needs,
-    /// Slices that it read before anybody fetched them on its behalf ([`Session::foreseen`]). They belong to what is
-    /// known from here on.
-    pub foreseen: BTreeSet<String>,
+    /// Those that it read of [`Session::foreseen`]. They belong to what is known from here on.
+    pub foreseen: std::collections::BTreeSet<String>,
     /// The event as guardrails saw it, where its result was replaced before they looked at it.
     pub rewritten: Option<Event>,
 }
