@@ -99,7 +99,7 @@ fn what_it_needs(policy: &Policy) -> (Session, Facts) {
     let seq = engine.decide(typical_event()).audit.0.unwrap().seq;
     let record = engine.store().entry(seq).unwrap().unwrap().record().unwrap();
     assert_eq!(record.replay(policy).effect, Effect::Allow);
-    (Session { id: record.session, slices: record.slices }, record.facts)
+    (Session { slices: record.slices, ..Session::new(record.session) }, record.facts)
 }
 
 fn large_policy() {
@@ -125,7 +125,7 @@ fn large_policy() {
             let engine = Arc::new(Engine::builder(policy, &source).files(world()).build().unwrap());
             let seq = engine.decide(typical_event()).audit.0.unwrap().seq;
             let record = engine.store().entry(seq).unwrap().unwrap().record().unwrap();
-            (Session { id: record.session, slices: record.slices }, record.facts)
+            (Session { slices: record.slices, ..Session::new(record.session) }, record.facts)
         };
         let event = typical_event();
         let times = measure(10_000, || {
