@@ -45,6 +45,11 @@ pub trait Guardrail: Send + Sync {
         Effect::Halt
     }
 
+    /// What its objection asks for, where a pack says nothing else: shown to people. It may ask for more for other reasons.
+    fn objection(&self) -> Effect {
+        self.ceiling()
+    }
+
     /// Whether its verdict has consequences beyond the effect (strikes, flags, alerts), so that it is never skipped.
     fn has_consequences(&self) -> bool {
         false
