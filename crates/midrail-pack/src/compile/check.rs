@@ -104,7 +104,7 @@ impl Compiler<'_> {
                 }
                 None => None,
             };
-            return Some(Arc::new(Deep::new(settings.clone(), passes)));
+            return Some(Arc::new(Deep::new(settings.clone(), passes).described(guard.check.clone())));
         }
         let at = format!("{at}/with");
         let made = self.with_settings(&at, guard.with.as_ref(), page)?;
