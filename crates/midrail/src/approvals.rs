@@ -3,6 +3,7 @@
 mod answer;
 mod due;
 mod guidance;
+mod late;
 pub(crate) mod overdue;
 mod request;
 mod rules;
@@ -10,6 +11,7 @@ mod scripted;
 mod wait;
 
 pub use due::due_requests;
+pub use late::is_late;
 pub use request::Ask;
 pub(crate) use request::substantive;
 pub use rules::{policy_of_approval, policy_of_record, record_of_approval};
@@ -40,7 +42,7 @@ pub(crate) fn changes(
             continue;
         }
         let event = &record.event;
-        changes.push(ApprovalChange::ask(Approval {
+        let asked = Approval {
             id: request.id.clone(),
             kind: request.kind,
             state: ApprovalState::Pending,
@@ -57,7 +59,8 @@ pub(crate) fn changes(
             created: record.time,
             expires: request.expires,
             ..Approval::default()
-        }));
+        };
+        changes.push(ApprovalChange::ask(late::as_it_was(record, asked)));
     }
     let gone = record
         .decision

@@ -300,8 +300,8 @@ impl<'e> Walk<'e> {
 
     /// What is left to do with those outside, now that the event is decided.
     fn settle_outside(&self, record: &Record) {
-        for (guardrail, outcome) in self.belated.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            self.engine.late_box().put(&self.session, &guardrail, outcome);
+        for belated in self.belated.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            self.engine.late_box().put(&self.session, belated);
         }
         // Nobody needs an answer for a run that is over.
         if record.decision.effect == Effect::Halt || self.event.kind == EventKind::SessionEnd {
