@@ -337,7 +337,8 @@ impl Tally<'_> {
 /// Writes down what holds the run from now on. Where the host asks its own user, that is the person, and has been asked once
 /// it is shown.
 pub(crate) fn keep_holds(world: &World<'_>, holds: &[Hold], decision: &mut Decision, is_asked_there: bool) {
-    if !world.policy.asks_outside() || world.event.kind.is_engines_own() {
+    let is_new_run = world.event.is_new_run();
+    if !(world.policy.asks_outside() || is_new_run) || world.event.kind.is_engines_own() {
         return;
     }
     let Ok(before) = world.slice(HELD) else { return };

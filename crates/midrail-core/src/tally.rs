@@ -236,7 +236,7 @@ impl<'a> Tally<'a> {
         self.meant >= Effect::Block
             && self.world.event.kind != EventKind::OnError
             && !self.world.lacks.get()
-            && !entry.could_raise(self.meant)
+            && !entry.could_raise(self.meant, self.world.policy.routing().patience(self.world.event).then)
     }
 
     pub(crate) fn skip(&mut self, entry: &Entry) {

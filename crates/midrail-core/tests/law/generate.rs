@@ -204,10 +204,10 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
         vec(words(&["increment_strike", "emit_alert"]), 0..2),
         weighted(0.2, select(&[Recovery::Retry, Recovery::Rollback, Recovery::Quarantine][..])),
         weighted(0.1, Just(true)).prop_map(|is_over| is_over.is_some()),
-        select(findings()),
+        (select(findings()), weighted(0.1, Just(true)).prop_map(|is_late| is_late.is_some())),
     );
     (effects(), texts, rest)
-        .prop_map(|(effect, texts, (redactions, effects, recovery, passed_over, found))| {
+        .prop_map(|(effect, texts, (redactions, effects, recovery, passed_over, (found, unanswered)))| {
             let (reason, advice, retry_message, user_message, feedback, replacement) = texts;
             Verdict {
                 advice,
@@ -219,6 +219,7 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
                 effects,
                 recovery,
                 passed_over,
+                unanswered,
                 found,
                 ..Verdict::new(effect, reason)
             }

@@ -254,7 +254,7 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
     } else if is_new_run && slice(backing, "strikes").unwrap().is_some() {
         outcome.changes.insert("strikes".to_owned(), None);
     }
-    if asks_late(&chain, event) {
+    if asks_late(&chain, event) || is_new_run {
         outcome.changes.extend(kept_holds(held, backing, &outcome, asks_there));
     }
     if asks_late(&chain, event) && matches!(slice(backing, "late"), Ok(Some(Value::Array(_)))) {
@@ -862,6 +862,10 @@ fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
 
 /// A verdict with what is said around it in the policy.
 fn dressed(plan: &Plan, mut said: Verdict, event: &Event) -> Verdict {
+    // That nobody answered in time is no objection.
+    if said.unanswered && plan.effect != Some(Effect::Allow) {
+        return said;
+    }
     let risk = event.task.as_ref().and_then(|task| task.risk);
     if let (Some(risk), true) = (risk, plan.effect_by_risk && said.effect != Effect::Allow) {
         said.effect = match risk {
