@@ -63,6 +63,10 @@ impl Guardrail for Classifier {
         false
     }
 
+    fn unanswered(&self, then: Effect) -> Effect {
+        if self.0.is_some() { then } else { Effect::Allow }
+    }
+
     fn objection(&self) -> Effect {
         Effect::Block
     }

@@ -98,6 +98,10 @@ where
         self.ceiling.unwrap_or_else(|| self.inner.ceiling())
     }
 
+    fn unanswered(&self, then: Effect) -> Effect {
+        self.inner.unanswered(then)
+    }
+
     fn objection(&self) -> Effect {
         self.ceiling.unwrap_or_else(|| self.inner.objection())
     }

@@ -132,7 +132,8 @@ impl Guardrail for Deep {
                     0 => "the answer counts for a later event".to_owned(),
                     _ => format!("`{}` was not answered within {wait_ms} ms", context.spec.id),
                 };
-                Ok(Verdict::new(then, reason).with("code", "GUARDRAIL_TIMEOUT"))
+                let verdict = Verdict { unanswered: true, ..Verdict::new(then, reason) };
+                Ok(verdict.with("code", "GUARDRAIL_TIMEOUT"))
             }
         }
     }
@@ -151,6 +152,10 @@ impl Guardrail for Deep {
 
     fn ceiling(&self) -> Effect {
         Effect::Halt
+    }
+
+    fn unanswered(&self, then: Effect) -> Effect {
+        then
     }
 
     fn objection(&self) -> Effect {
