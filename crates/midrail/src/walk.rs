@@ -180,6 +180,10 @@ impl<'e> Walk<'e> {
         }
         let searched = Searched::of_chunk(value, joined.as_ref(), engine.fingerprint_key())?;
         let session = searched.masked(&event).session.clone().unwrap_or_default();
+        if event.is_new_run() {
+            // Nobody needs an answer for the run before it.
+            engine.asking().cancel_run(&session);
+        }
         let (dear, hooked, belated) = (Mutex::default(), Mutex::default(), Mutex::default());
         let is_hurried = false;
         Ok(Walk {

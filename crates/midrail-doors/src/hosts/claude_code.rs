@@ -103,7 +103,8 @@ impl Door for ClaudeCode {
             && (decision.effect.goes_on() || !moment.can.block)
             && let Some(notes) = words::beside(decision)
         {
-            if words::is_over(decision) {
+            // Its user sees this, and what the agent is told only the agent.
+            if words::is_over(decision) && moment.kind == EventKind::SessionStart {
                 answer.insert("systemMessage".to_owned(), json!(notes));
             }
             own.insert("additionalContext".to_owned(), json!(notes));

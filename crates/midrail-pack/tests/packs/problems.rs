@@ -204,7 +204,7 @@ fn what_is_wrong_with_those_who_are_asked_is_told_at_the_value() {
     for (more, at, message) in [
         (
             "guardrails:\n  - {id: d, deep: {command: a, max_windows: 0}}",
-            ":3:44",
+            ":3:45",
             "`max_windows` is a number from 1 to 64",
         ),
         (
@@ -214,7 +214,7 @@ fn what_is_wrong_with_those_who_are_asked_is_told_at_the_value() {
         ),
         (
             "guardrails:\n  - {id: d, deep: {http: {url: 'https://a'}, ca_file: ca.pem}}",
-            ":3:58",
+            ":3:55",
             "`ca_file` is an absolute path, and `ca.pem` is none",
         ),
         ("risk_router: {on_timeout: {critical: blokc}}", ":2:38", "unknown value `blokc`"),
@@ -222,7 +222,7 @@ fn what_is_wrong_with_those_who_are_asked_is_told_at_the_value() {
         (
             "risk_router: {require: {low: [x], high: 5}}",
             ":2:41",
-            "expected a text or a list of texts, found a whole number",
+            "expected a text or a list of texts, found a number",
         ),
         ("risk_router: {require: {hih: [x]}}", ":2:25", "unknown key `hih`"),
     ] {

@@ -94,6 +94,18 @@ fn an_answer_that_nobody_waited_for_counts_for_the_next_event_of_that_run_alone(
 }
 
 #[test]
+fn an_answer_about_one_run_does_not_reach_the_next() {
+    let (url, asked) = somebody(r#"{"score": 0.9}"#, Duration::from_millis(300));
+    let engine = engine(&url, "    tools: t\n    effect: halt\ntool_risks: {t: low}\n");
+    assert_eq!(engine.decide(call("t")).effect, Effect::Allow);
+    asked.recv().unwrap();
+    let start = Event { source: Some("startup".to_owned()), ..Event::new(midrail::EventKind::SessionStart) };
+    assert_eq!(engine.decide(start.in_session("s")).effect, Effect::Allow);
+    assert!(engine.wait_for_late_answers(Duration::from_secs(60)));
+    assert_eq!(engine.decide(call("x")).effect, Effect::Allow);
+}
+
+#[test]
 fn a_person_is_shown_what_was_judged_and_not_what_came_next() {
     let (url, _asked) = somebody(r#"{"score": 0.9}"#, Duration::from_millis(30));
     let engine = engine(&url, "    tools: send\n    effect: escalate\ntool_risks: {send: low}\n");
