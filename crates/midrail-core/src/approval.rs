@@ -143,7 +143,7 @@ impl Tally<'_> {
         }
         // A question about an earlier event is answered for the run; a block is of the event that it stops.
         let action = match (&self.about, verdict.effect, bound) {
-            (Some(about), Effect::Escalate, _) => about.clone(),
+            (Some(about), Effect::Escalate, _) => about.action.clone(),
             (_, _, Some(bound)) => bound.to_owned(),
             _ => action_digest(self.world),
         };
@@ -162,6 +162,8 @@ impl Tally<'_> {
         if verdict.effect == Effect::Block && held.kind == ApprovalKind::Escalation {
             return verdict;
         }
+        // What waits, or was let pass, is not held against the agent once more.
+        self.was_asked = held.state != "denied";
         let now = self.world.event.time;
         match held.state {
             "approved" if !held.is_over(now) => match self.may_lift(spec, &verdict, &held) {
@@ -273,6 +275,12 @@ impl Tally<'_> {
 /// The slice that holds a person's answer for one guardrail and one action.
 pub fn approval_key(guardrail: &str, action: &str) -> String {
     format!("approval/{}/{action}", key_part(guardrail))
+}
+
+/// Whether a person was asked in the name of `guardrail` about just this action, and has not said no.
+pub(crate) fn was_asked(world: &World<'_>, guardrail: &str) -> bool {
+    let held = world.slice(&approval_key(guardrail, &action_digest(world)));
+    matches!(held, Ok(Some(held)) if Held::of(held).state != "denied")
 }
 
 fn action_digest(world: &World<'_>) -> String {

@@ -128,10 +128,12 @@ fn holds(entry: &Entry, context: &Context<'_>) -> bool {
 
 /// The verdict with what the spec replaces in it.
 fn dressed(entry: &Entry, risk: Option<Risk>, mut verdict: Verdict) -> Verdict {
-    if verdict.effect == Effect::Allow {
+    let spec = &entry.spec;
+    // One that only takes notes stops nothing, whether it is answered or not.
+    let is_unanswered = verdict.unanswered && spec.effect != Some(Effect::Allow);
+    if verdict.effect == Effect::Allow || is_unanswered {
         return verdict;
     }
-    let spec = &entry.spec;
     if let Some(risk) = risk.filter(|_| spec.effect_by_risk) {
         verdict.effect = match risk {
             Risk::Low => Effect::Warn,

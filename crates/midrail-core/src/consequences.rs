@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::approval::approval_key;
+use crate::approval::{approval_key, was_asked};
 use crate::ask::{self, Answer};
 use crate::context::World;
 use crate::decision::{Decision, Mode};
 use crate::effect::Effect;
 use crate::guardrail::Spec;
 use crate::policy::{Entry, hex};
-use crate::tally::{Tally, can_be_held};
+use crate::tally::{HALTED, Tally, can_be_held};
 use crate::verdict::{Notice, Verdict};
 
 /// The slice that holds the strikes of a session, by guardrail.
@@ -52,6 +52,14 @@ pub struct StrikeRule {
 }
 
 impl StrikeRule {
+    /// The strikes that count for it.
+    fn number_in(&self, counts: &Map<String, Value>) -> u64 {
+        match &self.of {
+            Some(id) => number(counts, id),
+            None => counts.values().filter_map(Value::as_u64).fold(0, u64::saturating_add),
+        }
+    }
+
     /// What is asked of a person in its name.
     fn spec(&self) -> Spec {
         Spec {
@@ -62,16 +70,38 @@ impl StrikeRule {
     }
 }
 
-/// The strikes of one decision, by the guardrails that asked for them.
+/// The strikes that verdicts of one decision ask for.
 #[derive(Default)]
-pub(crate) struct Strikes(Vec<Arc<str>>);
+pub(crate) struct Strikes {
+    asked_for: Vec<Strike>,
+    /// Somebody holds just this action, or has let it pass.
+    is_action_known: bool,
+}
+
+struct Strike {
+    /// The guardrail that asks for it.
+    by: Arc<str>,
+    /// It was counted when a person was first asked about the action.
+    is_known: bool,
+}
 
 impl Strikes {
-    /// Notes what a verdict asks for beyond its effect.
-    pub(crate) fn note(&mut self, id: &Arc<str>, verdict: &Verdict, decision: &mut Decision) {
+    /// A person was asked about the action itself before, by whichever guardrail.
+    pub(crate) fn knows_action(&mut self, is_known: bool) {
+        self.is_action_known |= is_known;
+    }
+
+    /// Notes what a verdict asks for beyond its effect. `was_asked`: a person was asked about it before.
+    pub(crate) fn note(
+        &mut self,
+        id: &Arc<str>,
+        verdict: &Verdict,
+        was_asked: bool,
+        decision: &mut Decision,
+    ) {
         let asks = |effect: &str| verdict.effects.iter().any(|asked| asked == effect);
         if asks(INCREMENT_STRIKE) {
-            self.0.push(id.clone());
+            self.asked_for.push(Strike { by: id.clone(), is_known: was_asked });
         }
         if asks(FLAG_TRAJECTORY) {
             decision.changes.set(FLAGGED, json!({"by": id, "reason": verdict.reason}));
@@ -82,54 +112,85 @@ impl Strikes {
         }
     }
 
-    /// Counts them, and tells what the numbers lead to: the strongest of what the policy says.
-    pub(crate) fn count(&self, world: &World<'_>, decision: &mut Decision) -> Option<(Spec, Verdict)> {
-        if self.0.is_empty() {
+    /// Counts them, and tells what the numbers lead to: the strongest of what the policy says. A run that is over counts
+    /// none, one that begins anew begins with none, and an action that waits for a person, or was let pass, counts once.
+    /// `meant` is what is decided without them.
+    pub(crate) fn count(
+        mut self,
+        world: &World<'_>,
+        meant: Effect,
+        decision: &mut Decision,
+    ) -> Option<(Spec, Verdict)> {
+        let is_new_run = world.event.is_new_run();
+        let asks = !self.asked_for.is_empty();
+        if !is_new_run && (!asks || matches!(world.slice(HALTED), Ok(Some(_)))) {
             return None;
         }
         let before = match world.slice(STRIKES) {
+            Ok(Some(_)) if is_new_run => {
+                decision.changes.remove(STRIKES);
+                Map::new()
+            }
             Ok(before) => before.and_then(Value::as_object).cloned().unwrap_or_default(),
+            Err(_) if !asks => return None,
             Err(missing) => {
                 let verdict = Verdict::block(format!("strikes could not be counted: {missing}"));
                 return Some((Spec::new(STRIKES), verdict));
             }
         };
-        let mut after = before.clone();
-        for id in &self.0 {
-            let count = number(&after, id).saturating_add(1);
-            after.insert(id.to_string(), count.into());
+        let can_be_asked = |rule: &StrikeRule| {
+            let is_of_rule = |strike: &Strike| rule.of.as_deref().is_none_or(|of| *of == *strike.by);
+            rule.effect == Effect::Escalate
+                && rule.number_in(&before) >= rule.count
+                && self.asked_for.iter().any(is_of_rule)
+        };
+        let is_asked = world.policy.strikes().iter().any(can_be_asked) && was_asked(world, STRIKES);
+        // What is stopped waits for nobody, and who else was asked about it need not have been heard.
+        let is_known = is_asked || (self.is_action_known && meant < Effect::Block);
+        for strike in &mut self.asked_for {
+            strike.is_known |= is_known;
         }
-        let verdict = verdict(world, &before, &after);
-        decision.changes.set(STRIKES, Value::Object(after));
+        let mut after = before;
+        for strike in self.asked_for.iter().filter(|strike| !strike.is_known) {
+            let count = number(&after, &strike.by).saturating_add(1);
+            after.insert(strike.by.to_string(), count.into());
+        }
+        let verdict = self.verdict(world, &after, is_asked);
+        if self.asked_for.iter().any(|strike| !strike.is_known) {
+            decision.changes.set(STRIKES, Value::Object(after));
+        }
         verdict
     }
-}
 
-fn verdict(
-    world: &World<'_>,
-    before: &Map<String, Value>,
-    after: &Map<String, Value>,
-) -> Option<(Spec, Verdict)> {
-    let reached = world.policy.strikes().iter().filter_map(|rule| {
-        let of = |counts: &Map<String, Value>| match &rule.of {
-            Some(id) => number(counts, id),
-            None => counts.values().filter_map(Value::as_u64).fold(0, u64::saturating_add),
-        };
-        let count = of(after);
-        // Each strike from that number on has the same consequence, and only a strike has one.
-        if count < rule.count || count == of(before) {
-            return None;
-        }
-        let of = rule.of.as_ref().map(|id| format!(" of `{id}`")).unwrap_or_default();
-        let mut verdict = Verdict::new(
-            rule.effect,
-            format!("this is strike {count}{of} in this session, and {} are the limit", rule.count),
-        );
-        verdict.user_message.clone_from(&rule.user_message);
-        Some((rule.spec(), verdict))
-    });
-    // Of equals the first: a higher layer says who is asked.
-    reached.rev().max_by_key(|(_, verdict)| verdict.effect)
+    /// What so many strikes lead to. Where a person was asked because of them, the question stands although nothing is
+    /// counted again.
+    fn verdict(
+        &self,
+        world: &World<'_>,
+        counts: &Map<String, Value>,
+        is_asked: bool,
+    ) -> Option<(Spec, Verdict)> {
+        let reached = world.policy.strikes().iter().filter_map(|rule| {
+            let count = rule.number_in(counts);
+            let stands = is_asked && rule.effect == Effect::Escalate;
+            let has_strike = self.asked_for.iter().any(|strike| {
+                rule.of.as_deref().is_none_or(|of| *of == *strike.by) && (stands || !strike.is_known)
+            });
+            // Each strike from that number on has the same consequence, and only a strike has one.
+            if count < rule.count || !has_strike {
+                return None;
+            }
+            let of = rule.of.as_ref().map(|id| format!(" of `{id}`")).unwrap_or_default();
+            let mut verdict = Verdict::new(
+                rule.effect,
+                format!("this is strike {count}{of} in this session, and {} are the limit", rule.count),
+            );
+            verdict.user_message.clone_from(&rule.user_message);
+            Some((rule.spec(), verdict))
+        });
+        // Of equals the first: a higher layer says who is asked.
+        reached.rev().max_by_key(|(_, verdict)| verdict.effect)
+    }
 }
 
 fn number(counts: &Map<String, Value>, id: &str) -> u64 {
@@ -139,7 +200,23 @@ fn number(counts: &Map<String, Value>, id: &str) -> u64 {
 /// What a person is asked about where an answer came too late for its event: the answer, in its session. The same answer
 /// once more is the same question.
 pub fn late_action(session: &str, answer: &Value) -> String {
+    let mut answer = answer.clone();
+    if let Some(members) = answer.as_object_mut() {
+        members.remove(ABOUT);
+    }
     hex(&Sha256::digest(json!({"late": answer, "session": session}).to_string().as_bytes()))
+}
+
+/// The member of an answer that came late that tells, for people, which event it is about.
+pub const ABOUT: &str = "about";
+
+/// What a person is asked about where that is not the event at hand.
+#[derive(Clone)]
+pub(crate) struct About {
+    /// What their answer is bound to.
+    pub(crate) action: String,
+    /// The event that it was found about, in short.
+    pub(crate) event: Option<Value>,
 }
 
 /// The most that a run is held for at once.
@@ -151,6 +228,8 @@ pub(crate) struct Hold {
     action: String,
     reason: String,
     advice: Option<String>,
+    /// The event that it was found about, in short.
+    about: Option<Value>,
     fate: Fate,
 }
 
@@ -182,14 +261,17 @@ impl Hold {
             action: text("action").unwrap_or_default(),
             reason: text("reason").unwrap_or_default(),
             advice: text("advice"),
+            about: row.get(ABOUT).cloned(),
             fate: Fate::Stays,
         }
     }
 
     fn row(&self) -> Value {
         let mut row = json!({"guardrail": self.guardrail, "action": self.action, "reason": self.reason});
-        if let (Some(advice), Some(members)) = (&self.advice, row.as_object_mut()) {
-            members.insert("advice".to_owned(), advice.clone().into());
+        if let Some(members) = row.as_object_mut() {
+            let advice = self.advice.clone().map(Value::from);
+            members.extend(advice.map(|advice| ("advice".to_owned(), advice)));
+            members.extend(self.about.clone().map(|about| (ABOUT.to_owned(), about)));
         }
         row
     }
@@ -200,9 +282,9 @@ impl Tally<'_> {
         self.world.policy.asks_outside() && !self.world.event.kind.is_engines_own()
     }
 
-    /// What held the run before holds it still, until a person has answered.
+    /// What held the run before holds it still, until a person has answered. A run that begins anew is held by nothing.
     pub(crate) fn hear_held(&mut self) {
-        if !self.hears_late() {
+        if !self.hears_late() || self.world.event.is_new_run() {
             return;
         }
         let rows = match self.world.slice(HELD) {
@@ -221,7 +303,7 @@ impl Tally<'_> {
                 let mut verdict = Verdict::new(Effect::Escalate, hold.reason.clone());
                 verdict.advice.clone_from(&hold.advice);
                 let mut error = None;
-                self.about = Some(hold.action.clone());
+                self.about = Some(About { action: hold.action.clone(), event: None });
                 let verdict = self.after_approval(spec, verdict, None, &mut error);
                 self.about = None;
                 hold.fate = Fate::of(verdict.effect);
@@ -241,12 +323,13 @@ impl Tally<'_> {
     }
 
     /// Holds the run for what came too late to hold the action itself.
-    pub(crate) fn hold(&mut self, spec: &Spec, action: String, verdict: &Verdict, after: Effect) {
+    pub(crate) fn hold(&mut self, spec: &Spec, about: About, verdict: &Verdict, after: Effect) {
+        let About { action, event: about } = about;
         let fate = Fate::of(after);
         let is_known = self.holds.iter().any(|hold| hold.guardrail == spec.id && hold.action == action);
         if fate != Fate::Lifted && !is_known && self.holds.len() < MAX_HOLDS {
             let (reason, advice) = (verdict.reason.clone(), verdict.advice.clone());
-            self.holds.push(Hold { guardrail: spec.id.clone(), action, reason, advice, fate });
+            self.holds.push(Hold { guardrail: spec.id.clone(), action, reason, advice, about, fate });
         }
     }
 }
@@ -254,7 +337,8 @@ impl Tally<'_> {
 /// Writes down what holds the run from now on. Where the host asks its own user, that is the person, and has been asked once
 /// it is shown.
 pub(crate) fn keep_holds(world: &World<'_>, holds: &[Hold], decision: &mut Decision, is_asked_there: bool) {
-    if !world.policy.asks_outside() || world.event.kind.is_engines_own() {
+    let is_new_run = world.event.is_new_run();
+    if !(world.policy.asks_outside() || is_new_run) || world.event.kind.is_engines_own() {
         return;
     }
     let Ok(before) = world.slice(HELD) else { return };
@@ -276,17 +360,23 @@ pub(crate) fn keep_holds(world: &World<'_>, holds: &[Hold], decision: &mut Decis
 }
 
 /// What guardrails make of answers that came too late for the event that they were asked about.
-pub(crate) fn late<'p>(world: &World<'p>, decision: &mut Decision) -> Vec<(&'p Entry, Answer, String)> {
+pub(crate) fn late<'p>(world: &World<'p>, decision: &mut Decision) -> Vec<(&'p Entry, Answer, About)> {
     if !world.policy.asks_outside() || world.event.kind.is_engines_own() {
         return Vec::new();
     }
     let Ok(Some(Value::Array(answers))) = world.slice(LATE) else { return Vec::new() };
     decision.changes.remove(LATE);
+    // They are about a run that is over.
+    if world.event.is_new_run() {
+        return Vec::new();
+    }
     let heard = answers.iter().filter_map(|answer| {
         let id = answer.get("guardrail")?.as_str()?;
         let entry = world.policy.get(id).filter(|entry| entry.guardrail.may_be_late())?;
         world.in_shadow.set(entry.spec.mode == Mode::Shadow);
-        Some((entry, ask::late(entry, world, answer), late_action(&world.session.id, answer)))
+        let about =
+            About { action: late_action(&world.session.id, answer), event: answer.get(ABOUT).cloned() };
+        Some((entry, ask::late(entry, world, answer), about))
     });
     heard.collect()
 }

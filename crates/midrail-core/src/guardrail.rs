@@ -45,6 +45,18 @@ pub trait Guardrail: Send + Sync {
         Effect::Halt
     }
 
+    /// The strongest effect that it can ask for whatever a pack says of its objections. `then` is what follows where those
+    /// who are asked about the event do not answer in time.
+    fn unanswered(&self, then: Effect) -> Effect {
+        let _ = then;
+        Effect::Allow
+    }
+
+    /// What its objection asks for, where a pack says nothing else: shown to people. It may ask for more for other reasons.
+    fn objection(&self) -> Effect {
+        self.ceiling()
+    }
+
     /// Whether its verdict has consequences beyond the effect (strikes, flags, alerts), so that it is never skipped.
     fn has_consequences(&self) -> bool {
         false

@@ -35,7 +35,8 @@ pub use action::{Action, ActionType, Danger, RepositoryCall};
 pub use approval::{Authorities, EMERGENCY_OVERRIDE, Emergency, action_text, approval_key, digest_of_action};
 pub use budget::{Autonomy, BEGAN, Budget, Measure, Resource};
 pub use consequences::{
-    EMIT_ALERT, FLAG_TRAJECTORY, FLAGGED, HELD, INCREMENT_STRIKE, LATE, STRIKES, StrikeRule, late_action,
+    ABOUT, EMIT_ALERT, FLAG_TRAJECTORY, FLAGGED, HELD, INCREMENT_STRIKE, LATE, STRIKES, StrikeRule,
+    late_action,
 };
 pub use context::{Context, Missing, denied_key, state_prefix, variable_key};
 pub use decide::{Evaluation, Meter, Unmetered, decide, evaluate};

@@ -24,12 +24,14 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it can still raise a decision that stands at `effect`.
-    pub(crate) fn could_raise(&self, effect: Effect) -> bool {
+    /// Whether it can still raise a decision that stands at `effect`. `then` follows where nobody answers it in time.
+    pub(crate) fn could_raise(&self, effect: Effect, then: Effect) -> bool {
         let spec = &self.spec;
         let own = spec.effect.unwrap_or_else(|| self.guardrail.ceiling());
         let faults = spec.on_error.effect().max(spec.on_missing.effect());
-        own.max(faults) > effect || self.guardrail.has_consequences() || !spec.effects.is_empty()
+        own.max(faults).max(self.guardrail.unanswered(then)) > effect
+            || self.guardrail.has_consequences()
+            || !spec.effects.is_empty()
     }
 
     fn is_asked(&self, kind: EventKind) -> bool {

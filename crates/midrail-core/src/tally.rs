@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::approval::{EMERGENCY_OVERRIDE, bound_to_finding};
 use crate::ask::Answer;
 use crate::budget::Autonomy;
-use crate::consequences::{self, Hold, Strikes};
+use crate::consequences::{self, About, Hold, Strikes};
 use crate::context::{Missing, World, actor, denied_key};
 use crate::decision::{ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
@@ -54,8 +54,10 @@ pub(crate) struct Tally<'a> {
     /// Who is told of emergency overrides, where the action goes on.
     pub(crate) overrides: Vec<Notice>,
     strikes: Strikes,
+    /// A person was asked about the verdict at hand before, and has not said no.
+    pub(crate) was_asked: bool,
     /// What a person is asked about, where that is not the event: an answer that came late.
-    pub(crate) about: Option<String>,
+    pub(crate) about: Option<About>,
     /// What holds the run.
     pub(crate) holds: Vec<Hold>,
     /// State to write only where the action goes on: warnings, used approvals.
@@ -103,6 +105,7 @@ impl<'a> Tally<'a> {
             quarantine: None,
             overrides: Vec::new(),
             strikes: Strikes::default(),
+            was_asked: false,
             about: None,
             holds: Vec::new(),
             queued: Vec::new(),
@@ -134,7 +137,11 @@ impl<'a> Tally<'a> {
                     format!("this run was halted by `{}`: {}", text("by"), text("reason")),
                 );
                 verdict.user_message = Some(text("user_message")).filter(|message| !message.is_empty());
-                verdict
+                verdict.advise(format!(
+                    "Nothing more is done in it. A supervisor lets it go on with `midrail quarantine lift --run {}`; a \
+                     new session begins anew.",
+                    self.world.session.id
+                ))
             }
             Err(missing) => Verdict::block(missing.to_string()),
         };
@@ -229,7 +236,7 @@ impl<'a> Tally<'a> {
         self.meant >= Effect::Block
             && self.world.event.kind != EventKind::OnError
             && !self.world.lacks.get()
-            && !entry.could_raise(self.meant)
+            && !entry.could_raise(self.meant, self.world.policy.routing().patience(self.world.event).then)
     }
 
     pub(crate) fn skip(&mut self, entry: &Entry) {
@@ -256,6 +263,7 @@ impl<'a> Tally<'a> {
         let is_too_early = error.is_some() && self.world.asks_too_early.get();
         let is_of_the_run = self.about.is_some() && verdict.effect == Effect::Escalate;
         let bound = bound_to_finding(self.world, &verdict).filter(|_| !is_of_the_run);
+        self.was_asked = false;
         if !(is_too_early && verdict.effect == Effect::Block) {
             let asked = self.about.clone().filter(|_| verdict.effect == Effect::Escalate && !shadow);
             let asked = asked.map(|about| (about, verdict.clone()));
@@ -280,7 +288,8 @@ impl<'a> Tally<'a> {
         if shadow {
             return;
         }
-        self.strikes.note(&spec.id, &verdict, &mut self.decision);
+        self.strikes.knows_action(self.was_asked && !is_of_the_run);
+        self.strikes.note(&spec.id, &verdict, self.was_asked, &mut self.decision);
         self.redactions.append(&mut verdict.redactions);
         if let Some(replacement) = verdict.replacement.take() {
             self.decision.content = Some(replacement);
@@ -433,7 +442,8 @@ impl<'a> Tally<'a> {
 
     /// The decision, once every guardrail has been heard.
     pub(crate) fn conclude(mut self) -> Decision {
-        let struck = std::mem::take(&mut self.strikes).count(self.world, &mut self.decision);
+        let strikes = std::mem::take(&mut self.strikes);
+        let struck = strikes.count(self.world, self.meant, &mut self.decision);
         if let Some((spec, mut verdict)) = struck {
             let mut error = None;
             if verdict.effect == Effect::Escalate {

@@ -35,6 +35,8 @@ pub struct Verdict {
     pub notices: Vec<Notice>,
     /// It did not look, so this is no success: tries that were used up stay used up.
     pub passed_over: bool,
+    /// It is no objection, but what follows where nobody answered in time: what a pack says of objections does not change it.
+    pub unanswered: bool,
     /// What exactly was found, so that a person who lets an agent stop all the same lets it stop with this and with
     /// nothing else. `None`: whatever follows from the event.
     pub found: Option<Found>,

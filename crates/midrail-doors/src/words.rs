@@ -41,6 +41,16 @@ pub fn notes(decision: &Decision) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
+/// Whether a run is over that its host cannot end at this moment: it can only be told so.
+pub(crate) fn is_over(decision: &Decision) -> bool {
+    decision.meant == Some(Effect::Halt)
+}
+
+/// What is told beside an answer that stops nothing: notes, and that the run is over where this moment cannot end it.
+pub(crate) fn beside(decision: &Decision) -> Option<String> {
+    if is_over(decision) { Some(refusal(decision)) } else { notes(decision) }
+}
+
 /// What people are told when a run ends.
 pub fn farewell(decision: &Decision) -> String {
     match &decision.user_message {

@@ -83,7 +83,8 @@ fn fit_args(pattern: &str, started: &Started, forbids: bool) -> Fit {
     }
     let operands: Vec<&Arg> = operands_from(args).collect();
     let words: Vec<&str> = operands.iter().map(|arg| arg.text.as_str()).collect();
-    if fits_text(pattern, &words.join(" ")) {
+    // `set -e` is none of what `set` alone does, which is to show everything: it has no verb, only options.
+    if started.program != "set" && fits_text(pattern, &words.join(" ")) {
         return Fit::Yes;
     }
     // What the program is told to do is in a variable, or comes from elsewhere.

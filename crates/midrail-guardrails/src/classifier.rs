@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use midrail_core::{Context, Fault, Guardrail, Verdict};
+use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -61,5 +61,13 @@ impl Guardrail for Classifier {
 
     fn may_retry(&self) -> bool {
         false
+    }
+
+    fn unanswered(&self, then: Effect) -> Effect {
+        if self.0.is_some() { then } else { Effect::Allow }
+    }
+
+    fn objection(&self) -> Effect {
+        Effect::Block
     }
 }

@@ -98,6 +98,14 @@ where
         self.ceiling.unwrap_or_else(|| self.inner.ceiling())
     }
 
+    fn unanswered(&self, then: Effect) -> Effect {
+        self.inner.unanswered(then)
+    }
+
+    fn objection(&self) -> Effect {
+        self.ceiling.unwrap_or_else(|| self.inner.objection())
+    }
+
     fn has_consequences(&self) -> bool {
         self.inner.has_consequences()
     }

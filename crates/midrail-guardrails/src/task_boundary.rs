@@ -331,7 +331,11 @@ impl TaskBoundary {
 
 /// What a classifier objects to is a warning here, unless a pack says otherwise.
 fn as_warning(verdict: Verdict) -> Verdict {
-    if verdict.effect == Effect::Block { Verdict { effect: Effect::Warn, ..verdict } } else { verdict }
+    if verdict.effect == Effect::Block && !verdict.unanswered {
+        Verdict { effect: Effect::Warn, ..verdict }
+    } else {
+        verdict
+    }
 }
 
 impl Guardrail for TaskBoundary {
@@ -430,6 +434,10 @@ impl Guardrail for TaskBoundary {
 
     fn may_be_late(&self) -> bool {
         self.classifier.is_some()
+    }
+
+    fn unanswered(&self, then: Effect) -> Effect {
+        if self.classifier.is_some() { then } else { Effect::Allow }
     }
 
     fn late(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {

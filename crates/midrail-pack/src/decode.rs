@@ -126,13 +126,19 @@ impl Step {
 }
 
 /// What was read in two goes says how much further in it is wrong, as "in `key`: " before its message.
-fn further_in(mut message: &str) -> (Vec<Step>, &str) {
-    let mut path = Vec::new();
+fn further_in(message: &str) -> (Vec<Step>, &str) {
+    let (keys, message) = keys_of(message);
+    (keys.into_iter().map(|key| Step::Key(key.to_owned())).collect(), message)
+}
+
+/// The keys that such a message begins with, and the rest of it.
+pub(crate) fn keys_of(mut message: &str) -> (Vec<&str>, &str) {
+    let mut keys = Vec::new();
     while let Some((key, rest)) = message.strip_prefix("in `").and_then(|rest| rest.split_once("`: ")) {
-        path.push(Step::Key(key.to_owned()));
+        keys.push(key);
         message = rest;
     }
-    (path, message)
+    (keys, message)
 }
 
 /// Where a fault is: the path to cut, and the bytes to point at.

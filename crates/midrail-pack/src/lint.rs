@@ -6,6 +6,7 @@ mod needs;
 mod people;
 mod prerequisites;
 mod reach;
+mod required;
 mod settings;
 mod unused;
 mod values;
@@ -74,7 +75,8 @@ pub fn lint(documents: &[(Layer, Document)]) -> Vec<Lint> {
     settings::expressions(&mut linter);
     settings::failing_open(&mut linter);
     settings::without_effect(&mut linter);
-    settings::never_judged(&mut linter);
+    required::never_judged(&mut linter, &merged);
+    required::in_vain(&mut linter, &merged);
     people::roles(&mut linter);
     people::timeouts(&mut linter);
     people::thresholds(&mut linter);

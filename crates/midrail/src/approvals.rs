@@ -3,6 +3,7 @@
 mod answer;
 mod due;
 mod guidance;
+mod late;
 pub(crate) mod overdue;
 mod reasons;
 mod request;
@@ -11,6 +12,7 @@ mod scripted;
 mod wait;
 
 pub use due::due_requests;
+pub use late::is_late;
 pub(crate) use reasons::substantive;
 pub use request::Ask;
 pub use rules::{policy_of_approval, policy_of_record, record_of_approval};
@@ -42,7 +44,7 @@ pub(crate) fn changes(
             continue;
         }
         let event = &record.event;
-        changes.push(ApprovalChange::ask(Approval {
+        let asked = Approval {
             id: request.id.clone(),
             kind: request.kind,
             state: ApprovalState::Pending,
@@ -60,7 +62,8 @@ pub(crate) fn changes(
             created: record.time,
             expires: request.expires,
             ..Approval::default()
-        }));
+        };
+        changes.push(ApprovalChange::ask(late::as_it_was(record, asked)));
     }
     let gone = record
         .decision

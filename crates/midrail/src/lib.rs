@@ -61,7 +61,7 @@ mod walk;
 
 pub use announced::Announced;
 pub use api_keys::{ADMIN, ApiKey, KeyRight, KeyScope};
-pub use approvals::{Ask, due_requests, policy_of_approval, policy_of_record, record_of_approval};
+pub use approvals::{Ask, due_requests, is_late, policy_of_approval, policy_of_record, record_of_approval};
 pub use asynchronous::Deciding;
 pub use at_once::AtOnce;
 pub use clock::{Clock, ManualClock, SystemClock};
@@ -94,6 +94,6 @@ pub use people::Person;
 pub use permit::{CallError, Permit};
 pub use reload::{Refused, Reload, Reloader, Reloads};
 pub use session::SessionHandle;
-pub use standing::{Lock, Quarantined, TaskState, TaskStatus, pauses_at};
+pub use standing::{Halted, Lock, Quarantined, TaskState, TaskStatus, pauses_at};
 pub use stream::{Stream, StreamOptions, StreamStep};
 pub use walk::{beginning_of, folder_of};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use midrail_core::{DeepCall, DeepEnd, Event, Fact, LATE, Policy};
+use midrail_core::{ABOUT, DeepCall, DeepEnd, Event, Fact, LATE, Policy};
 use midrail_guardrails::DeepSettings;
 use midrail_pack::case::Told;
 use midrail_store::{Commit, Store, StoreError};
@@ -33,7 +33,11 @@ pub(crate) struct Matter<'w> {
 }
 
 /// An answer that nobody waited for, in a made-up world.
-pub(crate) type Belated = (Arc<str>, Outcome);
+pub(crate) struct Belated {
+    guardrail: Arc<str>,
+    outcome: Outcome,
+    about: Value,
+}
 
 impl Matter<'_> {
     /// Asks, and waits as long as the event can.
@@ -41,7 +45,10 @@ impl Matter<'_> {
         if let Some(told) = self.engine.files().told(&call.guardrail) {
             let is_late = told.takes_ms > call.wait_ms;
             return match (is_late, outcome(told)) {
-                (true, outcome) => (Fact::Deep(DeepEnd::Late), Some((call.guardrail.clone(), outcome))),
+                (true, outcome) => {
+                    let (guardrail, about) = (call.guardrail.clone(), in_short(self.event));
+                    (Fact::Deep(DeepEnd::Late), Some(Belated { guardrail, outcome, about }))
+                }
                 (false, Ok(answer)) => (Fact::Deep(DeepEnd::Answered(answer)), None),
                 (false, Err(why)) => (Fact::Unavailable(why), None),
             };
@@ -53,9 +60,10 @@ impl Matter<'_> {
                 Waited::Answered(Err(why)) => Fact::Unavailable(why),
                 Waited::Late(pending) => {
                     let (box_, session) = (self.engine.late_box(), self.session.to_owned());
-                    let guardrail = call.guardrail.clone();
+                    let (guardrail, about) = (call.guardrail.clone(), in_short(self.event));
                     pending.then(move |answer| {
-                        box_.put(&session, &guardrail, answer.map(|answer| answer.value));
+                        let outcome = answer.map(|answer| answer.value);
+                        box_.put(&session, Belated { guardrail, outcome, about });
                     });
                     Fact::Deep(DeepEnd::Late)
                 }
@@ -101,6 +109,27 @@ fn text(event: &Event) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
+/// Characters of an event that a person is shown who is asked about it later.
+const MAX_SHORT: usize = 500;
+
+/// An event as it is told to a person who is asked about it later.
+fn in_short(event: &Event) -> Value {
+    let call = event.tool.as_ref().filter(|_| event.result.is_none());
+    let whole = match call {
+        Some(tool) => Value::Object(tool.args.clone()).to_string(),
+        None => text(event),
+    };
+    let mut about = json!({"kind": event.kind, "says": whole.chars().take(MAX_SHORT).collect::<String>()});
+    let agent = event.agent.as_ref().and_then(|agent| agent.id.as_deref());
+    let time = event.time.map(|time| time.to_string());
+    if let Some(members) = about.as_object_mut() {
+        let told = [("tool", event.tool_name()), ("agent", agent), ("time", time.as_deref())];
+        let told = told.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.into())));
+        members.extend(told);
+    }
+    about
+}
+
 /// Where answers are put that came too late for the event that they were asked about. It outlives the engine.
 #[derive(Clone)]
 pub(crate) struct LateBox {
@@ -112,17 +141,18 @@ pub(crate) struct LateBox {
 
 impl LateBox {
     /// Keeps an answer for the next event of a session, on record.
-    pub(crate) fn put(&self, session: &str, guardrail: &str, outcome: Outcome) {
-        if let Err(error) = self.try_put(session, guardrail, &outcome) {
+    pub(crate) fn put(&self, session: &str, belated: Belated) {
+        let Belated { guardrail, outcome, about } = belated;
+        let answer = match outcome {
+            Ok(value) => json!({"guardrail": guardrail, "answer": value, ABOUT: about}),
+            Err(why) => json!({"guardrail": guardrail, "error": why, ABOUT: about}),
+        };
+        if let Err(error) = self.try_put(session, &answer) {
             log::error!("an answer on behalf of `{guardrail}` could not be kept: {error}");
         }
     }
 
-    fn try_put(&self, session: &str, guardrail: &str, outcome: &Outcome) -> Result<(), EngineError> {
-        let answer = match outcome {
-            Ok(value) => json!({"guardrail": guardrail, "answer": value}),
-            Err(why) => json!({"guardrail": guardrail, "error": why}),
-        };
+    fn try_put(&self, session: &str, answer: &Value) -> Result<(), EngineError> {
         for _ in 0..MAX_TRIES {
             let Some(slice) = self.store.load(session, &[LATE])?.into_iter().next() else { break };
             let mut answers = slice.value.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();

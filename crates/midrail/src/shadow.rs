@@ -1,6 +1,6 @@
 //! What guardrails in shadow mode would have done: for a team that has to decide whether to enforce them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::{Effect, Record};
@@ -31,6 +31,9 @@ pub struct ShadowReport {
     pub stricter: u64,
     /// By guardrail, those that would have stopped most first.
     pub guardrails: Vec<Shadowed>,
+    /// Every guardrail of the chains that were looked at, whatever its mode.
+    #[serde(skip)]
+    pub heard: BTreeSet<String>,
 }
 
 /// What one guardrail in shadow mode would have done.
@@ -87,7 +90,7 @@ pub fn shadow_report(
 ) -> Result<ShadowReport, StoreError> {
     let mut report = ShadowReport::default();
     let mut looked = 0;
-    let mut found: BTreeMap<String, (Shadowed, std::collections::BTreeSet<String>)> = BTreeMap::new();
+    let mut found: BTreeMap<String, (Shadowed, BTreeSet<String>)> = BTreeMap::new();
     let mut filter =
         Filter { since: query.since, until: query.until, newest_first: true, ..Filter::default() };
     loop {
@@ -103,6 +106,11 @@ pub fn shadow_report(
             if query.guardrail.is_none() {
                 report.decisions += 1;
                 report.stricter += u64::from(record.decision.would.is_some());
+            }
+            for said in &record.decision.verdicts {
+                if !report.heard.contains(&*said.guardrail) {
+                    report.heard.insert(said.guardrail.to_string());
+                }
             }
             let (mut is_counted, mut is_told) = (false, false);
             for said in record.decision.verdicts.iter().filter(|said| said.shadow && !said.skipped) {

@@ -2,13 +2,14 @@
 //! at it and change it here; guardrails and the law read it as slices.
 
 mod pause;
+mod runs;
 
 use std::path::{Component, Path};
 
 use jiff::{SignedDuration, Timestamp};
-use midrail_core::{HALTED, SHARED, lock_key, quarantine_key, task_key};
+use midrail_core::{SHARED, lock_key, quarantine_key, task_key};
 use midrail_guardrails::LockList;
-use midrail_store::{Commit, NewNotice, Slice};
+use midrail_store::{Commit, NewNotice};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -17,6 +18,7 @@ use crate::engine::{Engine, EngineError};
 use crate::people::Person;
 
 pub use pause::pauses_at;
+pub use runs::Halted;
 
 /// An agent that is kept from further work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -150,30 +152,6 @@ impl Engine {
             body: json!({"actor": actor, "by": by.name()}),
         };
         self.change(act, &key, None, vec![notice])
-    }
-
-    /// Lets a run that was halted go on. That is for supervisors and people to say.
-    pub fn lift_halt(&self, session: &str, by: &Person, reason: &str) -> Result<(), EngineError> {
-        let slices = self.store().load(session, &[HALTED])?;
-        let Some(Slice { value: Some(_), version }) = slices.into_iter().next() else {
-            return Err(refused(format!("the run `{session}` is not halted")));
-        };
-        if by.name() == session {
-            return Err(refused(format!("`{session}` cannot lift its own halt")));
-        }
-        self.may_lift(by, "a halt")?;
-        let reason = &*self.masked_text(reason)?;
-        let act = Act::of("halt_lifted").in_session(session).with("by", by.name()).with("reason", reason);
-        let record = self.administered(act)?;
-        let mut commit = Commit { read: vec![(HALTED.to_owned(), version)], ..Commit::new(&record) };
-        commit.changes.remove(HALTED);
-        commit.notices.push(NewNotice {
-            to: "orchestrator".to_owned(),
-            kind: "halt".to_owned(),
-            message: format!("{} lets the run `{session}` go on: {reason}", by.name()),
-            body: json!({"session": session, "by": by.name()}),
-        });
-        self.commit(&commit)
     }
 
     fn may_lift(&self, by: &Person, what: &str) -> Result<(), EngineError> {

@@ -181,6 +181,10 @@ impl<'e> Walk<'e> {
         }
         let searched = Searched::of_chunk(value, joined.as_ref(), engine.fingerprint_key())?;
         let session = searched.masked(&event).session.clone().unwrap_or_default();
+        if event.is_new_run() {
+            // Nobody needs an answer for the run before it.
+            engine.asking().cancel_run(&session);
+        }
         let (dear, hooked, belated) = (Mutex::default(), Mutex::default(), Mutex::default());
         let is_hurried = false;
         Ok(Walk {
@@ -307,8 +311,8 @@ impl<'e> Walk<'e> {
 
     /// What is left to do with those outside, now that the event is decided.
     fn settle_outside(&self, record: &Record) {
-        for (guardrail, outcome) in self.belated.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            self.engine.late_box().put(&self.session, &guardrail, outcome);
+        for belated in self.belated.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            self.engine.late_box().put(&self.session, belated);
         }
         // Nobody needs an answer for a run that is over.
         if record.decision.effect == Effect::Halt || self.event.kind == EventKind::SessionEnd {

@@ -143,7 +143,7 @@ impl View<'_> {
             "tools",
         ]);
         for Entry { spec, guardrail } in entries {
-            let effect = spec.effect.unwrap_or_else(|| guardrail.ceiling());
+            let effect = spec.effect.unwrap_or_else(|| guardrail.objection());
             let on: Vec<&str> = spec.on.iter().map(|kind| kind.word()).collect();
             table.row(vec![
                 cell(short(&spec.id, 40)),
@@ -342,7 +342,7 @@ impl View<'_> {
         without_nulls(json!({
             "id": spec.id, "description": spec.description, "priority": spec.priority,
             "category": spec.category.word(), "on": spec.on, "tools": tool_list(&spec.tools, &guardrail.tools()),
-            "effect": spec.effect.unwrap_or_else(|| guardrail.ceiling()), "mode": spec.mode,
+            "effect": spec.effect.unwrap_or_else(|| guardrail.objection()), "mode": spec.mode,
             "locked": self.is_locked(&spec.id), "from_risk": spec.from_risk, "effect_by_risk": spec.effect_by_risk,
             "bypass": bypass_json(&spec.bypass), "approver": spec.approver,
             "approval_timeout_s": spec.approval_timeout_s,

@@ -1,6 +1,6 @@
-//! `midrail quarantine`: agents that are kept from further work.
+//! `midrail quarantine`: agents that are kept from further work, and runs that stand still.
 
-use midrail::Quarantined;
+use midrail::{Halted, Quarantined};
 use serde_json::json;
 
 use crate::desk::{self, Desk};
@@ -10,7 +10,7 @@ use crate::key::{self, Signer};
 use crate::output::{Output, short};
 use crate::table::{self, cell};
 
-/// Agents that are kept from further work: list, add, lift.
+/// Agents that are kept from further work, and halted runs: list, add, lift.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// List them, with the reason
+    /// List them, and the runs that were halted, with the reason
     List,
     /// Keep an agent from further work
     Add {
@@ -52,7 +52,10 @@ enum Verb {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     match &args.verb {
-        Verb::List => list(&args.desk.to_list()?.quarantined()?, output)?,
+        Verb::List => {
+            let engine = args.desk.to_list()?;
+            list(&engine.quarantined()?, &engine.halted()?, output)?;
+        }
         Verb::Add { actor, reason, by } => {
             let engine = args.desk.to_change()?;
             let by = desk::someone(by.as_deref());
@@ -99,11 +102,29 @@ fn tell(state: &str, actor: &str, by: &str, output: &mut Output) -> Result<(), F
     })
 }
 
-fn list(held: &[Quarantined], output: &mut Output) -> Result<(), Failure> {
+fn list(held: &[Quarantined], halted: &[Halted], output: &mut Output) -> Result<(), Failure> {
     let cells = |Quarantined { actor, reason, since }: &Quarantined| {
         let since = desk::moment(since.as_deref().unwrap_or_default());
         vec![cell(short(actor, 48)), cell(since), cell(short(reason, 200))]
     };
     let heads = ["agent", "since", "reason"];
-    table::print(held, &heads, "no agent is quarantined", cells, table::as_it_is, output)
+    if !held.is_empty() || halted.is_empty() {
+        let nothing = "no agent is quarantined, and no run is halted";
+        table::print(held, &heads, nothing, cells, table::as_it_is, output)?;
+    }
+    if halted.is_empty() {
+        return Ok(());
+    }
+    if !held.is_empty() && !output.is_json() {
+        output.line("")?;
+    }
+    let cells = |Halted { session, by, reason, denied }: &Halted| {
+        let by = if *denied { format!("{by}, denied") } else { by.clone() };
+        vec![cell(short(session, 48)), cell(short(&by, 40)), cell(short(reason, 200))]
+    };
+    table::print(halted, &["halted run", "by", "reason"], "", cells, table::as_it_is, output)?;
+    if output.is_json() {
+        return Ok(());
+    }
+    output.line("a supervisor lets one go on: midrail quarantine lift --run SESSION --as NAME --reason TEXT")
 }

@@ -1,7 +1,10 @@
 //! `midrail shadow report`: what guardrails in shadow mode would have done.
 
 use jiff::Timestamp;
+use midrail::pack::diagnostic::nearest;
+use midrail::policy_of_record;
 use midrail::shadow::{ShadowQuery, ShadowReport, Shadowed, shadow_report};
+use midrail::store::Store;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, count};
@@ -52,6 +55,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         at_most: None,
     };
     let report = shadow_report(&*store, &query, &mut |_| {})?;
+    if let Some(id) = args.guardrail.as_deref().filter(|_| report.guardrails.is_empty()) {
+        known(id, &report, &*store)?;
+    }
     if output.is_json() {
         output.json(&report)?;
     } else {
@@ -59,6 +65,32 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     }
     Ok(Exit::Good)
 }
+
+/// That a guardrail never spoke is worth telling of one that there is.
+fn known(id: &str, report: &ShadowReport, store: &dyn Store) -> Result<(), Failure> {
+    let mut names = report.heard.clone();
+    if let Some(head) = store.head()?
+        && let Some((policy, _)) = policy_of_record(store, head.seq)?
+    {
+        names.extend(policy.entries().iter().map(|entry| entry.spec.id.to_string()));
+    }
+    if names.is_empty() || names.contains(id) {
+        return Ok(());
+    }
+    let help = match nearest(id, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{}`?", short(near, 40)),
+        None => {
+            let some: Vec<String> =
+                names.iter().take(MOST_NAMES).map(|name| short(name, 40).into_owned()).collect();
+            let more = if names.len() > MOST_NAMES { ", …" } else { "" };
+            format!("there are {}{more}", some.join(", "))
+        }
+    };
+    Err(Failure::new(format!("no guardrail is called `{}`", short(id, 40))).help(help))
+}
+
+/// Names that are listed where none is near.
+const MOST_NAMES: usize = 20;
 
 fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> Result<(), Failure> {
     let paint = output.paint();

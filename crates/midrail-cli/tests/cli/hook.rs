@@ -48,6 +48,25 @@ fn an_agent_is_told_its_limits_when_it_begins() {
 }
 
 #[test]
+fn a_halted_run_that_is_resumed_tells_how_it_is_lifted() {
+    let world =
+        World::with_pack("pack: p\nguardrails:\n  - {id: ends, tools: wipe, effect: halt, reason: enough}\n");
+    call(&world, "wipe", json!({})).code(0);
+    for (host, source) in [("claude-code", "resume"), ("claude-code", "compact"), ("codex", "resume")] {
+        let start = payload("SessionStart", json!({"source": source, "cwd": world.project()}));
+        let told = world.feed(&["hook", host], start.to_string()).code(0);
+        let answer: Value = serde_json::from_str(&told.out).unwrap();
+        let context = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+        for part in ["halted by `ends`: enough", "midrail quarantine lift --run s-1"] {
+            assert!(context.contains(part), "{host} {source}: {context}");
+        }
+    }
+    let start = payload("SessionStart", json!({"source": "startup", "cwd": world.project()}));
+    let told = world.feed(&["hook", "claude-code"], start.to_string()).code(0);
+    assert!(!told.out.contains("halted"), "{}", told.out);
+}
+
+#[test]
 fn whatever_goes_wrong_is_a_no_that_hosts_understand() {
     // Nothing on standard output, a reason on standard error, exit code 2.
     let is_no = |ended: Ended| {

@@ -60,6 +60,19 @@ fn an_agent_is_kept_from_work_and_let_go_by_key_alone() {
 }
 
 #[test]
+fn halted_runs_are_listed_with_how_they_are_lifted() {
+    let world =
+        World::with_pack("pack: p\nguardrails:\n  - {id: ends, tools: ls, effect: halt, reason: enough}\n");
+    world.check(&event("eve")).code(2);
+    let list = world.run(&["quarantine", "list"]).code(0);
+    list.says("s-1").says("ends").says("enough").says("midrail quarantine lift --run SESSION");
+    let rows = world.run(&["quarantine", "list", "--json"]).code(0).json_lines();
+    assert_eq!(rows, [json!({"session": "s-1", "by": "ends", "reason": "enough"})]);
+    world.run(&["quarantine", "add", "eve", "--reason", "it went astray"]).code(0);
+    world.run(&["quarantine", "list"]).code(0).says("it went astray").says("halted run");
+}
+
+#[test]
 fn files_are_locked_renewed_and_released() {
     let world = world();
     let file = world.write("a.rs", "");

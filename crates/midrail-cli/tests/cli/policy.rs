@@ -37,6 +37,25 @@ fn layers_are_shown_with_their_guardrails() {
 }
 
 #[test]
+fn deep_guardrails_are_shown_as_they_object_and_required_once() {
+    let world = World::with_pack(
+        "pack: p\nguardrails:\n  - {id: judge, deep: {command: ./judge}}\nrisk_router:\n  require: {high: [judge], \
+         critical: [judge]}\n",
+    );
+    let ended = world
+        .run(&["policy"])
+        .code(0)
+        .says("critical: 200 ms for an answer, then halt; asked in any case: judge");
+    assert!(!ended.out.contains("judge, judge"), "{}", ended.out);
+    let row = ended.out.lines().find(|line| line.trim_start().starts_with("judge ")).unwrap();
+    assert!(row.contains("block") && !row.contains("halt"), "{row}");
+    let json = world.run(&["policy", "--json"]).code(0).json();
+    assert_eq!(json["routing"]["tiers"][3]["require"], json!(["judge"]));
+    let judge = json["guardrails"].as_array().unwrap().iter().find(|one| one["id"] == "judge").unwrap();
+    assert_eq!(judge["effect"], "block");
+}
+
+#[test]
 fn the_prompt_is_plain_words_alone() {
     let world = World::with_pack(PACK);
     let ended = world.run(&["policy", "--prompt"]).code(0);

@@ -72,8 +72,12 @@ fn the_shadow_report_shows_what_would_have_been_stopped() {
     let json = world.run(&["shadow", "report", "--examples", "1", "--json"]).code(0).json();
     assert_eq!(json["guardrails"][0]["stopped"], 2);
     assert_eq!(json["guardrails"][0]["examples"].as_array().unwrap().len(), 1);
-    let none = world.run(&["shadow", "report", "--guardrail", "other"]).code(0);
-    none.says("`other` never spoke in shadow mode");
+    let none = world.run(&["shadow", "report", "--guardrail", "other"]).code(1);
+    none.complains("no guardrail is called `other`").complains("careful");
+    let near = world.run(&["shadow", "report", "--guardrail", "carefull"]).code(1);
+    near.complains("did you mean `careful`?");
+    let silent = world.run(&["shadow", "report", "--guardrail", "self-protection"]).code(0);
+    silent.says("`self-protection` never spoke in shadow mode");
     let one = world.run(&["shadow", "report", "--guardrail", "careful"]).code(0);
     one.says("2 of 2 decisions would have been stricter with `careful`");
 }

@@ -68,12 +68,13 @@ pub(crate) fn cases(most: usize) -> BoxedStrategy<Case> {
             plans
         })
         .prop_flat_map(|plans| {
-            let held = vec(weighted(0.4, answers()), plans.len());
+            // The last is for what strikes lead to.
+            let held = vec(weighted(0.4, answers()), plans.len() + 1);
             (Just(plans), vec(strike_rules(), 0..3), backings(), held, late_answers())
         })
         .prop_map(|(plans, rules, mut backing, held, late)| {
             backing.slices.extend(late);
-            let ids = plans.iter().map(|plan| plan.id.clone());
+            let ids = plans.iter().map(|plan| plan.id.clone()).chain(["strikes".to_owned()]);
             let held = ids.zip(held).filter_map(|(id, held)| Some((id, held?))).collect();
             Case { plans, rules, backing, held }
         })
@@ -104,9 +105,16 @@ fn late_answers() -> BoxedStrategy<Vec<(String, Value)>> {
     let who = || words(&["g0", "g1", "g/2", "gone"]);
     let effect = words(&["allow", "warn", "retry", "escalate", "escalate", "block", "halt"]);
     let answer = prop_oneof![
-        5 => (who(), effect, of_two(&["yes"]), of_two(&["ask bob"])).prop_map(|(who, effect, strikes, advice)| {
-            json!({"guardrail": who, "answer": {"effect": effect, "reason": "late", "strikes": strikes, "advice": advice}})
-        }),
+        5 => (who(), effect, of_two(&["yes"]), of_two(&["ask bob"]), of_two(&["a call"])).prop_map(
+            |(who, effect, strikes, advice, about)| {
+                let said = json!({"effect": effect, "reason": "late", "strikes": strikes, "advice": advice});
+                let mut answer = json!({"guardrail": who, "answer": said});
+                if let Some(about) = about {
+                    answer["about"] = json!({"tool": about});
+                }
+                answer
+            }
+        ),
         1 => who().prop_map(|who| json!({"guardrail": who, "error": "it answered 500"})),
     ];
     let hold = (who(), words(&["act-1", "act-2"]), of_two(&["ask bob"])).prop_map(|(who, action, advice)| {
@@ -196,10 +204,10 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
         vec(words(&["increment_strike", "emit_alert"]), 0..2),
         weighted(0.2, select(&[Recovery::Retry, Recovery::Rollback, Recovery::Quarantine][..])),
         weighted(0.1, Just(true)).prop_map(|is_over| is_over.is_some()),
-        select(findings()),
+        (select(findings()), weighted(0.1, Just(true)).prop_map(|is_late| is_late.is_some())),
     );
     (effects(), texts, rest)
-        .prop_map(|(effect, texts, (redactions, effects, recovery, passed_over, found))| {
+        .prop_map(|(effect, texts, (redactions, effects, recovery, passed_over, (found, unanswered)))| {
             let (reason, advice, retry_message, user_message, feedback, replacement) = texts;
             Verdict {
                 advice,
@@ -211,6 +219,7 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
                 effects,
                 recovery,
                 passed_over,
+                unanswered,
                 found,
                 ..Verdict::new(effect, reason)
             }
@@ -385,6 +394,7 @@ fn backings() -> BoxedStrategy<Backing> {
             (0_u32..120).prop_map(|tokens| ("shared/spent/t-1".to_owned(), json!({"tokens": tokens}))),
             Just(("spent/".to_owned(), json!({"tokens": 90.0, "since": minute(-5).to_string()}))),
             (-9_i64..2).prop_map(|at| ("began".to_owned(), json!(minute(at).to_string()))),
+            (0_u32..3, 0_u32..3).prop_map(|(g0, g1)| ("strikes".to_owned(), json!({"g0": g0, "g1": g1}))),
             Just(("stream/over/m-1".to_owned(), json!({"by": "g1", "reason": "enough"}))),
             Just(("stream/over/m-2".to_owned(), json!(3))),
             words(&["impl-1", "session:s-1"])

@@ -163,6 +163,18 @@ impl Does {
         }
     }
 
+    /// The strongest effect that it can say where nobody answered in time.
+    fn unanswered(&self) -> Effect {
+        let of = |verdict: &Verdict| if verdict.unanswered { verdict.effect } else { Effect::Allow };
+        match self {
+            Does::Says(verdict) => of(verdict),
+            Does::Fails(_) | Does::Panics(_) => Effect::Allow,
+            Does::Reads { present: one, absent: other, .. }
+            | Does::Recalls { present: one, absent: other, .. }
+            | Does::Asks { yes: one, no: other, .. } => of(one).max(of(other)),
+        }
+    }
+
     /// Every effect that it can say.
     fn effects(&self) -> Vec<Effect> {
         match self {
@@ -284,6 +296,10 @@ impl Guardrail for Scripted {
 
     fn ceiling(&self) -> Effect {
         self.plan.ceiling
+    }
+
+    fn unanswered(&self, _: Effect) -> Effect {
+        self.plan.does.unanswered()
     }
 
     fn has_consequences(&self) -> bool {

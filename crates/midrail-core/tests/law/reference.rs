@@ -72,6 +72,10 @@ struct Voice {
     if_retry: Changes,
     if_escalate: Changes,
     tidied: BTreeSet<String>,
+    /// A person was asked about just this before, and has not said no.
+    was_asked: bool,
+    /// That was about an earlier event of the run.
+    is_of_run: bool,
 }
 
 impl Voice {
@@ -89,6 +93,8 @@ impl Voice {
             if_retry: Changes::new(),
             if_escalate: Changes::new(),
             tidied: BTreeSet::new(),
+            was_asked: false,
+            is_of_run: false,
         }
     }
 }
@@ -117,8 +123,12 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
     voices.extend(stream_is_over(backing, event));
     voices.extend(quarantined(backing, event));
     voices.extend(not_at_work(backing, event));
-    let mut held = still_held(&chain, backing, event, &mut voices);
-    hear_late(&chain, backing, event, &mut voices, &mut held);
+    // What held an earlier run, or was found about it, is over with it.
+    let mut held = Vec::new();
+    if !is_new_run {
+        held = still_held(&chain, backing, event, &mut voices);
+        hear_late(&chain, backing, event, &mut voices, &mut held);
+    }
     for plan in &chain {
         let is_asked = plan.on.contains(&event.kind) && governs(plan, event) && tool_fits(&plan.tools, event);
         if is_asked && let Some(said) = heard(plan, backing, event) {
@@ -126,9 +136,10 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
         }
     }
 
-    // What strikes lead to is said last.
-    let after = struck(backing, &voices);
-    voices.extend(after.as_ref().and_then(|after| struck_out(rules, after, backing, event)));
+    // What strikes lead to is said last. A run that is over counts none, and one that begins has none.
+    let is_over = !is_new_run && matches!(slice(backing, "halted"), Ok(Some(_)));
+    let struck = struck(rules, backing, event, if is_over { &[] } else { &voices }, is_new_run);
+    voices.extend(struck_out(rules, &struck, backing, event));
 
     // The highest enforced step wins; the first at it has decided.
     let enforced: Vec<&Voice> = voices.iter().filter(|voice| !voice.is_shadow).collect();
@@ -238,8 +249,12 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
         let quarantine = json!({"reason": voice.verdict.reason, "since": since});
         outcome.changes.insert(format!("shared/quarantine/{}", actor(backing, event)), Some(quarantine));
     }
-    outcome.changes.extend(after.map(|after| ("strikes".to_owned(), Some(after))));
-    if asks_late(&chain, event) {
+    if struck.before != struck.after {
+        outcome.changes.insert("strikes".to_owned(), Some(struck.after));
+    } else if is_new_run && slice(backing, "strikes").unwrap().is_some() {
+        outcome.changes.insert("strikes".to_owned(), None);
+    }
+    if asks_late(&chain, event) || is_new_run {
         outcome.changes.extend(kept_holds(held, backing, &outcome, asks_there));
     }
     if asks_late(&chain, event) && matches!(slice(backing, "late"), Ok(Some(Value::Array(_)))) {
@@ -375,6 +390,11 @@ fn voice_of_the_law(backing: &Backing) -> Option<Voice> {
                 format!("this run was halted by `{}`: {}", part("by"), part("reason")),
             );
             verdict.user_message = (!part("user_message").is_empty()).then(|| part("user_message"));
+            verdict.advice = Some(format!(
+                "Nothing more is done in it. A supervisor lets it go on with `midrail quarantine lift --run {}`; a \
+                 new session begins anew.",
+                backing.session
+            ));
             verdict
         }
         Err(missing) => Verdict::block(missing),
@@ -515,29 +535,68 @@ fn spent_key(task: &str) -> String {
     if task.is_empty() { "spent/".to_owned() } else { format!("shared/spent/{task}") }
 }
 
-/// Every verdict that asks for a strike adds one to its guardrail's. `None`: nobody struck.
-fn struck(backing: &Backing, voices: &[Voice]) -> Option<Value> {
+/// What came of the strikes that verdicts ask for.
+struct Struck {
+    before: Value,
+    after: Value,
+    /// Who asks for one.
+    asking: Vec<String>,
+    /// A person was asked because of the strikes of just this action, and has not said no.
+    is_asked: bool,
+}
+
+/// Every verdict that asks for a strike adds one to its guardrail's, unless a person was asked about just this before: an
+/// action that waits, or is let pass, counts once.
+fn struck(
+    rules: &[StrikeRule],
+    backing: &Backing,
+    event: &Event,
+    voices: &[Voice],
+    is_new_run: bool,
+) -> Struck {
     let asks = |voice: &&Voice| voice.verdict.effects.iter().any(|effect| effect == "increment_strike");
-    let mut strikes = slice(backing, "strikes").unwrap().cloned().unwrap_or(json!({}));
-    let mut is_any = false;
-    for voice in voices.iter().filter(|voice| !voice.is_shadow).filter(asks) {
-        strikes[&voice.id] = json!(strikes[&voice.id].as_u64().unwrap_or(0) + 1);
-        is_any = true;
+    let asking: Vec<&Voice> = voices.iter().filter(|voice| !voice.is_shadow).filter(asks).collect();
+    let before = match slice(backing, "strikes").unwrap() {
+        Some(strikes) if !is_new_run => strikes.clone(),
+        _ => json!({}),
+    };
+    let mut is_asked = false;
+    let is_reached = |rule: &StrikeRule| {
+        let is_of_rule = asking.iter().any(|voice| rule.of.as_ref().is_none_or(|of| *of == voice.id));
+        rule.effect == Effect::Escalate && is_of_rule && strikes_of(rule, &before) >= rule.count
+    };
+    if rules.iter().any(is_reached) {
+        let key = format!("approval/%strikes/{}", backing.names("strikes", event, None).0);
+        is_asked = matches!(slice(backing, &key), Ok(Some(held)) if text_of(held, "state") != "denied");
     }
-    is_any.then_some(strikes)
+    // Whoever asked: an action that is held, or was let pass, is known.
+    let is_stopped = voices.iter().any(|voice| !voice.is_shadow && voice.verdict.effect >= Effect::Block);
+    let is_known = voices.iter().any(|voice| voice.was_asked && !voice.is_of_run) && !is_stopped;
+    let mut after = before.clone();
+    for voice in asking.iter().filter(|voice| !voice.was_asked && !is_asked && !is_known) {
+        after[&voice.id] = json!(after[&voice.id].as_u64().unwrap_or(0) + 1);
+    }
+    Struck { before, after, asking: asking.iter().map(|voice| voice.id.clone()).collect(), is_asked }
+}
+
+/// The strikes that count for a rule.
+fn strikes_of(rule: &StrikeRule, all: &Value) -> u64 {
+    match &rule.of {
+        Some(id) => all[id].as_u64().unwrap_or(0),
+        None => all.as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum(),
+    }
 }
 
 /// What so many strikes lead to: the strongest that the policy says, and of equals the first. A strike below its number
-/// leads to nothing, and so does the strike of another.
-fn struck_out(rules: &[StrikeRule], after: &Value, backing: &Backing, event: &Event) -> Option<Voice> {
-    let before = slice(backing, "strikes").unwrap().cloned().unwrap_or(json!({}));
+/// leads to nothing, and so does the strike of another. Where a person was asked because of them, the question stands.
+fn struck_out(rules: &[StrikeRule], struck: &Struck, backing: &Backing, event: &Event) -> Option<Voice> {
+    let Struck { before, after, asking, is_asked } = struck;
     let mut strongest: Option<(&StrikeRule, u64)> = None;
     for rule in rules {
-        let count = |all: &Value| match &rule.of {
-            Some(id) => all[id].as_u64().unwrap_or(0),
-            None => all.as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum(),
-        };
-        let is_reached = count(after) >= rule.count && count(after) > count(&before);
+        let count = |all: &Value| strikes_of(rule, all);
+        let is_of_rule = asking.iter().any(|id| rule.of.as_ref().is_none_or(|of| of == id));
+        let stands = *is_asked && rule.effect == Effect::Escalate && is_of_rule;
+        let is_reached = count(after) >= rule.count && (count(after) > count(before) || stands);
         if is_reached && strongest.is_none_or(|(other, _)| rule.effect > other.effect) {
             strongest = Some((rule, count(after)));
         }
@@ -565,6 +624,8 @@ struct Hold {
     action: String,
     reason: String,
     advice: Option<String>,
+    /// The event that it was found about, as it was told.
+    about: Value,
     fate: Fate,
 }
 
@@ -599,10 +660,11 @@ fn still_held(chain: &[&Plan], backing: &Backing, event: &Event, voices: &mut Ve
         let (guardrail, action, reason) =
             (text_of(row, "guardrail"), text_of(row, "action"), text_of(row, "reason"));
         let advice = row["advice"].as_str().map(str::to_owned);
+        let about = row["about"].clone();
         let mut fate = Fate::Stays;
         // Of one that is gone nobody is asked, and nothing is forgotten.
         let Some(plan) = chain.iter().find(|plan| plan.id == guardrail && plan.is_late) else {
-            holds.push(Hold { guardrail, action, reason, advice, fate });
+            holds.push(Hold { guardrail, action, reason, advice, about, fate });
             continue;
         };
         let key = format!("approval/{}/{action}", key_part(&guardrail));
@@ -619,7 +681,7 @@ fn still_held(chain: &[&Plan], backing: &Backing, event: &Event, voices: &mut Ve
         if plan.mode != Mode::Shadow && !(can_wait && is_asked) {
             let verdict =
                 Verdict { advice: advice.clone(), ..Verdict::new(Effect::Escalate, reason.clone()) };
-            let mut voice = Voice::new(&guardrail, false, verdict);
+            let mut voice = Voice { is_of_run: true, ..Voice::new(&guardrail, false, verdict) };
             ask_a_person(plan, &mut voice, &action, backing, event);
             fate = match voice.verdict.effect {
                 Effect::Allow => Fate::Lifted,
@@ -631,7 +693,7 @@ fn still_held(chain: &[&Plan], backing: &Backing, event: &Event, voices: &mut Ve
             }
             voices.push(voice);
         }
-        holds.push(Hold { guardrail, action, reason, advice, fate });
+        holds.push(Hold { guardrail, action, reason, advice, about, fate });
     }
     holds
 }
@@ -670,7 +732,8 @@ fn hear_late(
             && effect != Effect::Allow
         {
             let fate = if effect == Effect::Escalate { Fate::Asked } else { Fate::Stays };
-            holds.push(Hold { guardrail, action, reason: verdict.reason, advice: verdict.advice, fate });
+            let Verdict { reason, advice, .. } = verdict;
+            holds.push(Hold { guardrail, action, reason, advice, about: late["about"].clone(), fate });
         }
         voices.push(voice);
     }
@@ -691,6 +754,9 @@ fn kept_holds(holds: Vec<Hold>, backing: &Backing, outcome: &Outcome, asks_there
             let mut row = json!({"guardrail": hold.guardrail, "action": hold.action, "reason": hold.reason});
             if let Some(advice) = hold.advice {
                 row["advice"] = json!(advice);
+            }
+            if !hold.about.is_null() {
+                row["about"] = hold.about;
             }
             rows.push(row);
         }
@@ -796,6 +862,10 @@ fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
 
 /// A verdict with what is said around it in the policy.
 fn dressed(plan: &Plan, mut said: Verdict, event: &Event) -> Verdict {
+    // That nobody answered in time is no objection.
+    if said.unanswered && plan.effect != Some(Effect::Allow) {
+        return said;
+    }
     let risk = event.task.as_ref().and_then(|task| task.risk);
     if let (Some(risk), true) = (risk, plan.effect_by_risk && said.effect != Effect::Allow) {
         said.effect = match risk {
@@ -915,6 +985,7 @@ fn considered_for(
         // Who lets an agent stop lets it stop with what was found. Elsewhere an answer is about the event.
         let found = voice.verdict.found.clone().filter(|_| event.kind == EventKind::BeforeStop);
         let action = late.map_or_else(|| backing.names(&plan.id, event, found).0, str::to_owned);
+        voice.is_of_run = late.is_some();
         ask_a_person(plan, &mut voice, &action, backing, event);
         asked = (before.effect == Effect::Escalate).then_some((before, voice.verdict.effect));
     }
@@ -990,6 +1061,7 @@ fn ask_a_person(plan: &Plan, voice: &mut Voice, action: &str, backing: &Backing,
         return;
     }
     let text = |name: &str| held[name].as_str().unwrap_or("").to_owned();
+    voice.was_asked = text("state") != "denied";
     let expires: Option<jiff::Timestamp> = text("expires").parse().ok();
     let is_over = expires.is_some_and(|expires| event.time.is_some_and(|now| now >= expires));
     let is_bypass = text("kind") == "bypass";

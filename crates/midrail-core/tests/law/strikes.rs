@@ -67,7 +67,7 @@ fn strikes_that_ask_a_person_are_answered_for_the_exact_action_and_once() {
     assert_eq!(run.feed(&write("b.rs")).effect, Effect::Escalate, "another action, another question");
     run.backing.answer("approved");
     assert!(run.feed(&write("a.rs")).effect.goes_on());
-    assert_eq!(run.backing.slices["strikes"], json!({"a": 4}), "an answer undoes no strike");
+    assert_eq!(run.backing.slices["strikes"], json!({"a": 3}), "an answer undoes no strike, and adds none");
     // An answer is used up, and the next strike asks anew. One that nobody gives is a block.
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
     run.backing.answer("denied");
@@ -77,6 +77,92 @@ fn strikes_that_ask_a_person_are_answered_for_the_exact_action_and_once() {
     let decision = run.feed(&later);
     assert_eq!(decision.effect, Effect::Block);
     assert!(decision.reason.contains("timed out with no answer"), "{}", decision.reason);
+}
+
+#[test]
+fn an_action_that_waits_or_was_let_pass_counts_once() {
+    // The guardrail itself asks a person.
+    let mut run = under(&[strikes("a", Effect::Escalate)], vec![rule(2, Effect::Halt)]);
+    for _ in 0..3 {
+        assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate, "waiting is no offence");
+    }
+    run.backing.answer("approved");
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+    assert_eq!(run.backing.slices["strikes"], json!({"a": 1}));
+    assert_eq!(run.feed(&write("b.rs")).effect, Effect::Halt, "another action is another strike");
+
+    // Another guardrail does, and the strike is of one that warns.
+    let plans = [strikes("a", Effect::Warn), plan("b", Does::Says(Verdict::new(Effect::Escalate, "ask")))];
+    let mut run = under(&plans, vec![rule(2, Effect::Halt)]);
+    for _ in 0..3 {
+        assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
+    }
+    run.backing.answer("approved");
+    assert!(run.feed(&write("a.rs")).effect.goes_on());
+    assert_eq!(run.backing.slices["strikes"], json!({"a": 1}));
+
+    // The strikes themselves do, and the question stands although nothing is counted.
+    let mut run =
+        under(&[strikes("a", Effect::Warn)], vec![rule(1, Effect::Escalate), rule(2, Effect::Halt)]);
+    for _ in 0..3 {
+        let decision = run.feed(&write("a.rs"));
+        assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Escalate, Some("strikes")));
+    }
+    run.backing.answer("approved");
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
+    assert_eq!(run.backing.slices["strikes"], json!({"a": 1}));
+}
+
+#[test]
+fn what_was_denied_is_struck_again_and_what_is_blocked_too() {
+    let mut run = under(&[strikes("a", Effect::Escalate)], vec![rule(2, Effect::Halt)]);
+    run.feed(&write("a.rs"));
+    run.backing.answer("denied");
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Halt);
+    // A question to one guardrail does not shield what another blocks.
+    let plans = [strikes("a", Effect::Block), plan("b", Does::Says(Verdict::new(Effect::Escalate, "ask")))];
+    let mut run = under(&plans, vec![rule(3, Effect::Halt)]);
+    run.feed(&write("a.rs"));
+    run.feed(&write("a.rs"));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Halt);
+}
+
+#[test]
+fn a_run_that_is_over_counts_no_strikes_and_one_that_begins_anew_has_none() {
+    let mut run = under(&[strikes("a", Effect::Warn)], vec![rule(2, Effect::Halt)]);
+    run.feed(&write("a.rs"));
+    for _ in 0..3 {
+        assert_eq!(run.feed(&write("b.rs")).effect, Effect::Halt);
+    }
+    assert_eq!(run.backing.slices["strikes"], json!({"a": 2}));
+    let start = |source: &str| midrail_core::Event {
+        source: Some(source.to_owned()),
+        ..event(EventKind::SessionStart)
+    };
+    assert_eq!(run.feed(&start("resume")).effect, Effect::Halt);
+    // The start itself can be a strike, and is the first.
+    assert_eq!(run.feed(&start("startup")).effect, Effect::Warn);
+    assert_eq!(run.backing.slices["strikes"], json!({"a": 1}));
+
+    let calls = Plan { on: vec![EventKind::BeforeTool], ..strikes("a", Effect::Warn) };
+    let mut run = under(&[calls], vec![rule(2, Effect::Halt)]);
+    run.feed(&write("a.rs"));
+    run.feed(&start("clear"));
+    assert_eq!(run.backing.slices.get("strikes"), None);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
+}
+
+#[test]
+fn a_question_of_an_earlier_run_shields_nothing_in_the_next() {
+    let calls = Plan { on: vec![EventKind::BeforeTool], ..strikes("a", Effect::Warn) };
+    let mut run = under(&[calls], vec![rule(2, Effect::Escalate)]);
+    run.feed(&write("a.rs"));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
+    let start = midrail_core::Event { source: Some("startup".to_owned()), ..event(EventKind::SessionStart) };
+    run.feed(&start);
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
+    assert_eq!(run.backing.slices["strikes"], json!({"a": 1}));
+    assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
 }
 
 #[test]
@@ -230,6 +316,25 @@ fn the_user_of_a_host_that_asks_is_asked_once() {
 }
 
 #[test]
+fn what_held_a_run_does_not_hold_the_next() {
+    let mut run = odd();
+    run.feed(&write("a.rs"));
+    run.backing.answer("denied");
+    assert_eq!(run.feed(&write("b.rs")).effect, Effect::Block);
+    let start = |source: &str| midrail_core::Event {
+        source: Some(source.to_owned()),
+        ..event(EventKind::SessionStart)
+    };
+    run.feed(&start("resume"));
+    assert_eq!(run.feed(&write("b.rs")).effect, Effect::Block);
+    // What is found about the earlier run is not heard in the next one.
+    run.backing.slices.insert(LATE.to_owned(), json!([{"guardrail": "deep", "answer": "bad"}]));
+    assert_eq!(run.feed(&start("startup")).effect, Effect::Allow);
+    assert_eq!((run.backing.slices.get("late/held"), run.backing.slices.get(LATE)), (None, None));
+    assert_eq!(run.feed(&write("b.rs")).effect, Effect::Allow);
+}
+
+#[test]
 fn answers_that_say_the_same_late_ask_one_question() {
     let same = json!({"guardrail": "deep", "answer": "odd"});
     let mut run = late(Some(json!([same, same])));
@@ -237,4 +342,12 @@ fn answers_that_say_the_same_late_ask_one_question() {
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Escalate, Some("deep")));
     assert_eq!(decision.requests.len(), 1, "{:?}", decision.requests);
     assert_eq!(decision.approval.as_ref().map(|asked| &asked.id), Some(&decision.requests[0].id));
+
+    // Which event it was does not make it another question, and is kept for whoever answers.
+    let about = |tool: &str| json!({"guardrail": "deep", "answer": "odd", "about": {"tool": tool}});
+    let mut run = late(Some(json!([about("send"), about("mail")])));
+    assert_eq!(run.feed(&write("a.rs")).requests.len(), 1);
+    assert_eq!(run.backing.slices["late/held"][0]["about"], json!({"tool": "send"}));
+    run.feed(&write("b.rs"));
+    assert_eq!(run.backing.slices["late/held"][0]["about"], json!({"tool": "send"}));
 }

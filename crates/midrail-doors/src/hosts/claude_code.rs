@@ -101,8 +101,12 @@ impl Door for ClaudeCode {
         }
         if moment.can.notes
             && (decision.effect.goes_on() || !moment.can.block)
-            && let Some(notes) = words::notes(decision)
+            && let Some(notes) = words::beside(decision)
         {
+            // Its user sees this, and what the agent is told only the agent.
+            if words::is_over(decision) && moment.kind == EventKind::SessionStart {
+                answer.insert("systemMessage".to_owned(), json!(notes));
+            }
             own.insert("additionalContext".to_owned(), json!(notes));
         }
         if own.len() > 1 {
@@ -193,6 +197,20 @@ mod tests {
         let answer: Value = serde_json::from_str(&hook.answer(vec![halt]).stdout).unwrap();
         assert_eq!(answer["continue"], false);
         assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny");
+    }
+
+    #[test]
+    fn a_run_that_is_over_says_so_when_it_is_resumed() {
+        let hook = hook(json!({"hook_event_name": "SessionStart", "session_id": "s", "source": "resume"}));
+        let over = Decision {
+            meant: Some(Effect::Halt),
+            advice: Some("A supervisor lets it go on.".to_owned()),
+            ..block("this run was halted")
+        };
+        let answer: Value = serde_json::from_str(&hook.answer(vec![over]).stdout).unwrap();
+        let told = "Midrail ended this run (`g`): this run was halted\nA supervisor lets it go on.";
+        assert_eq!(answer["systemMessage"], told);
+        assert_eq!(answer["hookSpecificOutput"]["additionalContext"], told);
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Door for Codex {
         if let (EventKind::AfterTool, Some(content)) = (moment.kind, &decision.content) {
             return block(&words::passed_on(decision, content));
         }
-        match words::notes(decision).filter(|_| moment.can.notes) {
+        match words::beside(decision).filter(|_| moment.can.notes) {
             Some(notes) => own(moment.name, [("additionalContext", json!(notes))]),
             None => self.pass(),
         }

@@ -101,7 +101,7 @@ impl Door for Copilot {
                 _ => block(&words::refusal(decision)),
             };
         }
-        let notes = words::notes(decision).filter(|_| moment.can.notes);
+        let notes = words::beside(decision).filter(|_| moment.can.notes);
         match (moment.kind, &decision.content, notes) {
             (EventKind::AfterTool, Some(content), notes) if moment.can.redact => {
                 modified(payload, content, notes)

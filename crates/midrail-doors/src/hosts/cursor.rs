@@ -87,7 +87,7 @@ impl Door for Cursor {
         if !decision.effect.goes_on() && moment.can.block {
             return stopped(moment, &words::refusal(decision));
         }
-        match words::notes(decision).filter(|_| moment.can.notes) {
+        match words::beside(decision).filter(|_| moment.can.notes) {
             Some(notes) => Answer::json(&json!({"additional_context": notes})),
             None => self.pass(),
         }

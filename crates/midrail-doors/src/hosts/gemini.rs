@@ -97,7 +97,7 @@ impl Door for Gemini {
                 own.insert("llm_response".to_owned(), response(payload, content));
             }
             (None, ..) => {
-                let notes = words::notes(decision).filter(|_| moment.can.notes);
+                let notes = words::beside(decision).filter(|_| moment.can.notes);
                 own.extend(notes.map(|notes| ("additionalContext".to_owned(), json!(notes))));
             }
         }

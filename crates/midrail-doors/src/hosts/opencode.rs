@@ -99,7 +99,7 @@ impl Door for OpenCode {
         if let Some(content) = decision.content.as_ref().filter(|_| moment.can.redact) {
             answer.insert("replace".to_owned(), json!(content));
         }
-        if let Some(notes) = words::notes(decision).filter(|_| moment.can.notes) {
+        if let Some(notes) = words::beside(decision).filter(|_| moment.can.notes) {
             answer.insert("notes".to_owned(), json!([notes]));
         }
         if answer.is_empty() { self.pass() } else { Answer::json(&Value::Object(answer)) }

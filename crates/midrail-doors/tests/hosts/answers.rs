@@ -35,6 +35,9 @@ fn allowed(door: &dyn Door, moment: &Moment) -> &'static [&'static str] {
             "continue",
             "stopReason",
         ],
+        ("claude-code", SessionStart) => {
+            &["hookSpecificOutput.hookEventName", "hookSpecificOutput.additionalContext", "systemMessage"]
+        }
         ("claude-code", _) => &[
             "hookSpecificOutput.hookEventName",
             "hookSpecificOutput.additionalContext",

@@ -3,16 +3,18 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use midrail_core::{Condition, Context, DeepEnd, Effect, Fault, Guardrail, Patience, Verdict};
+use midrail_core::{Condition, Context, DeepEnd, Effect, Fault, Guardrail, Missing, Patience, Verdict};
 use serde_json::Value;
 
-use super::settings::{DeepKind, DeepSettings, WINDOWS};
+use super::settings::{DeepKind, DeepSettings, WINDOWS, WINDOWS_OF};
 
 /// A guardrail that asks somebody outside.
 pub struct Deep {
     settings: Arc<DeepSettings>,
     /// What has to hold of the answer. `None`: what its kind says.
     passes: Option<Arc<dyn Condition>>,
+    /// The same in words, for whoever is told that it does not hold.
+    described: Option<String>,
 }
 
 /// Characters of what somebody outside said that are passed on.
@@ -21,7 +23,14 @@ const MAX_SAID: usize = 500;
 impl Deep {
     /// One that lets pass what `passes` holds of, or without it what its kind of answer says.
     pub fn new(settings: DeepSettings, passes: Option<Arc<dyn Condition>>) -> Self {
-        Deep { settings: Arc::new(settings), passes }
+        let settings = DeepSettings { by_kind: passes.is_none(), ..settings };
+        Deep { settings: Arc::new(settings), passes, described: None }
+    }
+
+    /// The same, with what has to hold in words.
+    pub fn described(mut self, check: Option<String>) -> Self {
+        self.described = check;
+        self
     }
 
     /// What it makes of an answer. Of several about the windows of one text the strongest counts: an objection before a
@@ -30,19 +39,27 @@ impl Deep {
         let Some(windows) = answer.get(WINDOWS) else { return self.judged_once(context, answer) };
         let windows = windows.as_array().filter(|windows| !windows.is_empty());
         let windows = windows.ok_or_else(|| Fault::Failed("it was asked about no window".to_owned()))?;
+        let all = answer.get(WINDOWS_OF).and_then(Value::as_u64).and_then(|all| usize::try_from(all).ok());
+        let all = all.unwrap_or(windows.len()).max(windows.len());
         let mut failed = None;
         for (index, answer) in windows.iter().enumerate() {
             match self.judged_once(context, answer) {
                 Ok(verdict) if verdict.effect == Effect::Allow => {}
                 Ok(mut verdict) => {
-                    let (part, all) = (index + 1, windows.len());
+                    let part = index + 1;
                     verdict.reason = format!("{} (in part {part} of {all} of the text)", verdict.reason);
                     return Ok(verdict);
                 }
                 Err(fault) => failed = failed.or(Some(fault)),
             }
         }
-        failed.map_or_else(|| Ok(Verdict::allow()), Err)
+        // Asking ends with an objection. Where another policy finds none, the rest has been seen by nobody.
+        let unseen =
+            || Fault::Failed(format!("it was asked about {} of {all} parts of the text", windows.len()));
+        match failed.or_else(|| (windows.len() < all).then(unseen)) {
+            Some(fault) => Err(fault),
+            None => Ok(Verdict::allow()),
+        }
     }
 
     /// What it makes of one answer.
@@ -51,16 +68,12 @@ impl Deep {
             let text = answer.get(name).and_then(Value::as_str).unwrap_or_default().trim();
             text.chars().take(MAX_SAID).collect::<String>()
         };
-        let passes = match (&self.passes, &self.settings.kind) {
-            (Some(passes), _) => passes.holds(&context.with_answer(answer))?,
-            (None, DeepKind::Judge(_)) => answer.get("verdict").and_then(Value::as_str) == Some("allow"),
-            (None, DeepKind::Moderation(_)) => answer.get("flagged").and_then(Value::as_bool) == Some(false),
-            (None, DeepKind::Http(_) | DeepKind::Command(_)) => {
-                match (answer.get("allowed"), answer.get("exit_code")) {
-                    (Some(allowed), _) => allowed.as_bool() == Some(true),
-                    (None, code) => code.and_then(Value::as_i64) == Some(0),
-                }
+        let passes = match &self.passes {
+            Some(passes) => {
+                let held = passes.holds(&context.with_answer(answer));
+                held.map_err(|missing| Missing(format!("{missing}; {}", unfit(answer))))?
             }
+            None => self.settings.kind.passes(answer),
         };
         if passes {
             return Ok(Verdict::allow());
@@ -75,12 +88,31 @@ impl Deep {
             DeepKind::Http(_) | DeepKind::Command(_) => said("reason"),
         };
         let id = &context.spec.id;
-        let reason = match reason.is_empty() {
-            true => format!("`{id}` objects to it"),
-            false => format!("`{id}` objects to it: {reason}"),
+        let reason = match (reason.is_empty(), &self.described) {
+            (true, Some(check)) => format!("`{id}` objects to it: `{check}` does not hold of the answer"),
+            (true, None) => format!("`{id}` objects to it"),
+            (false, _) => format!("`{id}` objects to it: {reason}"),
         };
         Ok(Verdict::block(reason))
     }
+}
+
+/// Members of an answer that are named where a check does not fit it.
+const MAX_NAMED: usize = 8;
+
+/// What an answer is that a check cannot be held against, and what to do about it.
+fn unfit(answer: &Value) -> String {
+    let found = match answer {
+        Value::Object(members) if members.is_empty() => "the answer is empty".to_owned(),
+        Value::Object(members) => {
+            let short = |name: &String| format!("`{}`", name.chars().take(40).collect::<String>());
+            let names: Vec<String> = members.keys().take(MAX_NAMED).map(short).collect();
+            let more = if members.len() > MAX_NAMED { ", …" } else { "" };
+            format!("the answer has {}{more}", names.join(", "))
+        }
+        _ => "the answer is no JSON object".to_owned(),
+    };
+    format!("{found}; mend `check`, or what is answered")
 }
 
 impl Guardrail for Deep {
@@ -100,7 +132,8 @@ impl Guardrail for Deep {
                     0 => "the answer counts for a later event".to_owned(),
                     _ => format!("`{}` was not answered within {wait_ms} ms", context.spec.id),
                 };
-                Ok(Verdict::new(then, reason).with("code", "GUARDRAIL_TIMEOUT"))
+                let verdict = Verdict { unanswered: true, ..Verdict::new(then, reason) };
+                Ok(verdict.with("code", "GUARDRAIL_TIMEOUT"))
             }
         }
     }
@@ -119,6 +152,14 @@ impl Guardrail for Deep {
 
     fn ceiling(&self) -> Effect {
         Effect::Halt
+    }
+
+    fn unanswered(&self, then: Effect) -> Effect {
+        then
+    }
+
+    fn objection(&self) -> Effect {
+        Effect::Block
     }
 
     fn may_retry(&self) -> bool {

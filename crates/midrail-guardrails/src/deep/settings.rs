@@ -36,6 +36,8 @@ pub struct DeepSettings {
     pub max_windows: usize,
     /// The file of the certificates that are trusted when the endpoint is asked. `None`: those of everyone.
     pub ca_file: Option<String>,
+    /// Answers are judged by what their kind says, and by no `check`. No setting: who makes the guardrail knows it.
+    pub by_kind: bool,
 }
 
 /// What becomes of a text that is longer than is sent at once.
@@ -51,6 +53,9 @@ pub enum LongText {
 
 /// The member that holds the answers about the windows of one text, in their order.
 pub const WINDOWS: &str = "midrail-windows";
+
+/// The member beside it that tells how many windows there are, where not all of them were asked about.
+pub const WINDOWS_OF: &str = "of";
 
 /// Who is asked, and what.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,6 +156,11 @@ fn two() -> u8 {
     2
 }
 
+/// What is wrong with one of the settings: whoever reads a pack points at that.
+fn at(key: &str, message: impl std::fmt::Display) -> String {
+    format!("in `{key}`: {message}")
+}
+
 /// How long an answer holds, where nothing else is said.
 const TEN_MINUTES: Seconds = Seconds(600.0);
 
@@ -173,40 +183,42 @@ impl TryFrom<Raw> for DeepSettings {
         let within =
             |name: &str, value: usize, least: usize, most: usize| match (least..=most).contains(&value) {
                 true => Ok(()),
-                false => Err(format!("`{name}` is a number from {least} to {most}")),
+                false => Err(at(name, format!("`{name}` is a number from {least} to {most}"))),
             };
         within("max_concurrent", raw.max_concurrent, 1, 8)?;
         within("max_answer_bytes", raw.max_answer_bytes, 64, 16 << 20)?;
         within("max_text", raw.max_text, 100, 1_000_000)?;
         within("max_windows", raw.max_windows, 1, 64)?;
         if raw.timeout.0 > 600_000 {
-            return Err("`timeout` is at most `10m`".to_owned());
+            return Err(at("timeout", "`timeout` is at most `10m`"));
         }
         if let Some(file) = &raw.ca_file {
             if matches!(kind, DeepKind::Command(_)) {
-                return Err("a `command` has no certificate; leave `ca_file` out".to_owned());
+                return Err(at("ca_file", "a `command` has no certificate; leave `ca_file` out"));
             }
             // An agent that works elsewhere, or in a folder of its own, would bring its own file.
             if !file.starts_with('/') {
-                return Err(format!("`ca_file` is an absolute path, and `{file}` is none"));
+                let message = format!("`ca_file` is an absolute path, and `{file}` is none");
+                return Err(at("ca_file", message));
             }
         }
         if let DeepKind::Judge(judge) = &kind
             && judge.budget.is_some()
             && judge.cost.is_none()
         {
-            return Err("a `budget` needs to know what tokens `cost`".to_owned());
+            return Err(at("judge", at("budget", "a `budget` needs to know what tokens `cost`")));
         }
         if let DeepKind::Moderation(moderation) = &kind
             && moderation.style == ModerationStyle::LlamaGuard
             && moderation.model.is_none()
         {
-            return Err("`llama_guard` needs the name of the `model`".to_owned());
+            let message = "`llama_guard` needs the name of the `model`";
+            return Err(at("moderation", at("style", message)));
         }
         let usual = if matches!(kind, DeepKind::Command(_)) { Seconds(0.0) } else { TEN_MINUTES };
         let cache = raw.cache.unwrap_or(usual);
         if cache.0 > 86_400.0 {
-            return Err("`cache` is at most `1d`".to_owned());
+            return Err(at("cache", "`cache` is at most `1d`"));
         }
         Ok(DeepSettings {
             kind,
@@ -220,6 +232,7 @@ impl TryFrom<Raw> for DeepSettings {
             long_text: raw.long_text,
             max_windows: raw.max_windows,
             ca_file: raw.ca_file,
+            by_kind: false,
         })
     }
 }
@@ -507,6 +520,22 @@ pub struct DeepWarning {
     pub message: String,
     /// How it is mended.
     pub help: String,
+}
+
+impl DeepKind {
+    /// Whether an answer lets pass, where no `check` is to say.
+    pub fn passes(&self, answer: &Value) -> bool {
+        match self {
+            DeepKind::Judge(_) => answer.get("verdict").and_then(Value::as_str) == Some("allow"),
+            DeepKind::Moderation(_) => answer.get("flagged").and_then(Value::as_bool) == Some(false),
+            DeepKind::Http(_) | DeepKind::Command(_) => {
+                match (answer.get("allowed"), answer.get("exit_code")) {
+                    (Some(allowed), _) => allowed.as_bool() == Some(true),
+                    (None, code) => code.and_then(Value::as_i64) == Some(0),
+                }
+            }
+        }
+    }
 }
 
 impl DeepSettings {

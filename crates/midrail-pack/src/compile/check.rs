@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Compiler, Issue, key as pointer};
-use crate::decode::in_plain_words;
+use crate::decode::{in_plain_words, keys_of};
 use crate::expr::Expected;
 use crate::raw::{Guard, KeySource, RequireBefore};
 use crate::rule::{CustomCheck, Deferred, When, key, worded};
@@ -104,7 +104,7 @@ impl Compiler<'_> {
                 }
                 None => None,
             };
-            return Some(Arc::new(Deep::new(settings.clone(), passes)));
+            return Some(Arc::new(Deep::new(settings.clone(), passes).described(guard.check.clone())));
         }
         let at = format!("{at}/with");
         let made = self.with_settings(&at, guard.with.as_ref(), page)?;
@@ -155,13 +155,15 @@ impl Compiler<'_> {
                 Err(problem) => problem,
             };
             is_right = false;
-            let (message, help) = in_plain_words(&problem.message);
-            let issue = Issue::new(format!("{at}{}", problem.at), message);
+            let (keys, message) = keys_of(&problem.message);
+            let below = keys.iter().fold(problem.at.clone(), |at, name| format!("{at}/{}", pointer(name)));
+            let (message, help) = in_plain_words(message);
+            let issue = Issue::new(format!("{at}{below}"), message);
             self.issues.push(match help {
                 Some(help) => issue.help(help),
                 None => issue.help(format!("`midrail explain {}` tells its settings", page.id)),
             });
-            if !remove(&mut rest, &problem.at) {
+            if !remove(&mut rest, &below) {
                 break;
             }
         }

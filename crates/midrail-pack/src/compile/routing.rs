@@ -68,7 +68,11 @@ pub(crate) fn routing<'p>(packs: impl Iterator<Item = &'p Pack> + Clone) -> Rout
             Some((at, then)) if is_below(at) => then.max(tier.then),
             timeout => timeout.map_or(tier.then, |(_, then)| then),
         };
-        tier.require = required.flat_map(|ids| ids.iter().cloned()).collect();
+        for id in required.flat_map(|ids| ids.iter()) {
+            if !tier.require.contains(id) {
+                tier.require.push(id.clone());
+            }
+        }
         tier
     };
     let high = said(|router| router.high_risk_wait_ms);

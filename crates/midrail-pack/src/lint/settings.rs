@@ -1,9 +1,9 @@
 //! Settings that leave a guardrail without force, or do not do what they seem to.
 
-use midrail_core::{Category, Effect, Mode, OnFault, Risk};
+use midrail_core::{Category, Mode, OnFault};
 
 use super::{Issue, Linter, Severity};
-use crate::compile::{CLASSIFIERS, routing};
+use crate::compile::CLASSIFIERS;
 use crate::expr::{Expected, Expression};
 use crate::names::{EVENT_NAMES, GLOBS};
 
@@ -95,32 +95,4 @@ pub(super) fn without_effect(linter: &mut Linter<'_>) {
         );
         (bypass.audit_required == Some(false)).then_some(issue.help("leave it out"))
     });
-}
-
-/// Tools of great risk that nobody waits for and that go on all the same.
-pub(super) fn never_judged(linter: &mut Linter<'_>) {
-    let mut found = Vec::new();
-    for (at, document) in linter.packs() {
-        let routing = routing(std::iter::once(&document.pack));
-        let router = &document.pack.risk_router;
-        for (risk, key, is_set) in [
-            (Risk::High, "high_risk_wait_ms", router.high_risk_wait_ms.is_some()),
-            (Risk::Critical, "critical_risk_wait_ms", router.critical_risk_wait_ms.is_some()),
-        ] {
-            let tier = routing.tier(risk);
-            if tier.wait_ms > 0 || tier.then != Effect::Allow {
-                continue;
-            }
-            let key = if is_set { key } else { "high_risk_wait_ms" };
-            let word = risk.word();
-            let message = format!(
-                "calls of {word} risk wait for nobody and go on: what deep guardrails say comes too late for every one of them"
-            );
-            let help = format!("give them time, or set `on_timeout: {{{word}: escalate}}`");
-            found.push((at, Issue::new(format!("/risk_router/{key}"), message).help(help)));
-        }
-    }
-    for (document, issue) in found {
-        linter.found("never-judged", Severity::Warning, document, issue);
-    }
 }

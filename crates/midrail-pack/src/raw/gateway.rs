@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use midrail_core::{Effect, OnFault, Risk};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::scalar::{Many, Seconds};
 
@@ -30,11 +31,34 @@ pub struct RiskRouter {
     pub model_wait_ms: Option<u64>,
     /// What follows where no answer came in time, by risk: `allow` for low and medium, `escalate` for high, `halt` for
     /// critical unless set.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "by_risk")]
     pub on_timeout: BTreeMap<Risk, TimeoutWord>,
     /// Guardrails that are asked about calls of such tools, whatever else they are asked about, by risk.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "by_risk")]
     pub require: BTreeMap<Risk, Many>,
+}
+
+/// Something for each risk. The risk is read as a text, so that what is wrong below it is found there.
+fn by_risk<'de, D, T>(deserializer: D) -> Result<BTreeMap<Risk, T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let named = BTreeMap::<RiskName, T>::deserialize(deserializer)?;
+    Ok(named.into_iter().map(|(RiskName(risk), value)| (risk, value)).collect())
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct RiskName(Risk);
+
+impl<'de> Deserialize<'de> for RiskName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const ALL: [Risk; 4] = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
+        let name = String::deserialize(deserializer)?;
+        let risk = ALL.into_iter().find(|risk| risk.word() == name);
+        let unknown = || Error::unknown_field(&name, &["low", "medium", "high", "critical"]);
+        risk.map(RiskName).ok_or_else(unknown)
+    }
 }
 
 /// What follows where nobody answered in time.

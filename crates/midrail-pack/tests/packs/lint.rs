@@ -598,10 +598,25 @@ fn people_who_cannot_be_asked_or_told() {
     let struck = "pack: p\nstrikes: [{count: 2, effect: escalate, approval_timeout: 0s}]\n";
     let words = "times out at once";
     shows("no-time-to-answer", Severity::Warning, (2, 58), words, struck, &struck.replace("0s", "1s"));
-    let hasty = "pack: p\nrisk_router: {critical_risk_wait_ms: 0, on_timeout: {critical: allow}}\n";
+    let alone = "pack: p\nrisk_router: {critical_risk_wait_ms: 0, on_timeout: {critical: allow}}\n";
+    assert_eq!(codes(alone), Vec::<&str>::new(), "nobody is asked, so nobody comes too late");
+    let hasty = &format!("{alone}guardrails:\n  - {{id: d, deep: {{command: ./judge}}, effect: block}}\n");
     let words = "calls of critical risk wait for nobody and go on";
     shows("never-judged", Severity::Warning, (2, 38), words, hasty, &hasty.replace("allow", "escalate"));
     assert_eq!(codes(&hasty.replace("ms: 0", "ms: 1")), Vec::<&str>::new());
+    // Calls wait for this one in any case; that one is not asked about calls.
+    assert_eq!(codes(&hasty.replace("./judge", "./judge, required: true")), Vec::<&str>::new());
+    assert_eq!(codes(&hasty.replace("id: d", "id: d, on: before_model")), Vec::<&str>::new());
+    // What a higher layer says holds.
+    let org = "pack: org\nrisk_router: {critical_risk_wait_ms: 300}\n";
+    assert_eq!(found(&[(ORG, "org.yaml", org), (Layer::Project, "mine.yaml", hasty)]), []);
+    // And a guardrail of a lower one is too late by it.
+    let lower = "pack: mine\nguardrails:\n  - {id: d, deep: {command: ./judge}, effect: block}\n";
+    let lints = found(&[(ORG, "org.yaml", alone), (Layer::Project, "mine.yaml", lower)]);
+    assert_eq!(
+        lints.iter().map(|lint| (lint.path.as_str(), lint.code)).collect::<Vec<_>>(),
+        [("org.yaml", "never-judged")]
+    );
     let steps =
         "pack: p\nguardrails:\n  - {use: budget-001, with: {thresholds: {warn: 0.9, escalate: 80%}}}\n";
     shows(
@@ -622,6 +637,31 @@ fn people_who_cannot_be_asked_or_told() {
         &nowhere.replace("{}", "{log: true}"),
     );
     assert_eq!(codes("pack: p\nnotify: {reviewer: {command: cat}}\n"), Vec::<&str>::new());
+}
+
+#[test]
+fn guardrails_that_are_required_in_vain() {
+    let pack = |more: &str| {
+        format!(
+            "pack: p\nrisk_router: {{require: {{high: [d]}}}}\nguardrails:\n  - {{id: d, deep: {{command: ./judge}}{more}}}\n"
+        )
+    };
+    let near = &pack(", effect: block, tools: other");
+    for (code, more, words) in [
+        (
+            "required-but-narrow",
+            ", effect: block, when: \"agent.role == 'x'\"",
+            "asked only as its `when` says",
+        ),
+        ("required-but-narrow", ", effect: block, agents: [x]", "asked only as its `agents` says"),
+        ("required-but-narrow", ", effect: block, tasks: [x]", "asked only as its `tasks` says"),
+        ("required-but-shadow", ", effect: block, mode: shadow", "in shadow mode: it stops nothing"),
+        ("required-but-allows", ", effect: allow", "its objection allows the call"),
+    ] {
+        shows(code, Severity::Warning, (2, 32), words, &pack(more), near);
+    }
+    let one = &pack(", effect: allow").replace("[d]", "d");
+    shows("required-but-allows", Severity::Warning, (2, 31), "allows", one, &near.replace("[d]", "d"));
 }
 
 #[test]

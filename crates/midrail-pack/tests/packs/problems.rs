@@ -200,6 +200,38 @@ fn problems_speak_the_words_of_packs() {
 }
 
 #[test]
+fn what_is_wrong_with_those_who_are_asked_is_told_at_the_value() {
+    for (more, at, message) in [
+        (
+            "guardrails:\n  - {id: d, deep: {command: a, max_windows: 0}}",
+            ":3:45",
+            "`max_windows` is a number from 1 to 64",
+        ),
+        (
+            "guardrails:\n  - {use: scope-classifier, with: {command: a, max_windows: 0}}",
+            ":3:61",
+            "`max_windows` is a number from 1 to 64",
+        ),
+        (
+            "guardrails:\n  - {id: d, deep: {http: {url: 'https://a'}, ca_file: ca.pem}}",
+            ":3:55",
+            "`ca_file` is an absolute path, and `ca.pem` is none",
+        ),
+        ("risk_router: {on_timeout: {critical: blokc}}", ":2:38", "unknown value `blokc`"),
+        ("risk_router: {on_timeout: {hgh: allow}}", ":2:28", "unknown key `hgh`"),
+        (
+            "risk_router: {require: {low: [x], high: 5}}",
+            ":2:41",
+            "expected a text or a list of texts, found a number",
+        ),
+        ("risk_router: {require: {hih: [x]}}", ":2:25", "unknown key `hih`"),
+    ] {
+        let report = refused(&format!("pack: p\n{more}\n"));
+        assert!(report.contains(message) && report.contains(at), "{report}");
+    }
+}
+
+#[test]
 fn json_is_read_as_well() {
     let source = r#"{"pack": "p", "guardrails": [{"id": "a", "tools": ["x"]}, "secret-redaction"]}"#;
     assert_eq!(World::of(source).effect("x", serde_json::json!({})), midrail_core::Effect::Block);

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use midrail::store::{ApprovalFilter, Filter, Urgency};
-use midrail::{Approval, ApprovalKind, ApprovalState, Policy, record_of_approval};
+use midrail::{Approval, ApprovalKind, ApprovalState, Policy, is_late, record_of_approval};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -276,7 +276,7 @@ fn whole(caller: &Caller, approval: &Approval) -> Outcome<Markup> {
                 div.split-main {
                     section.card.first-seen {
                         h2 { "What it wants to do" }
-                        @match &record { Some(record) => (context::action(record)), None => pre.code.command { code { (look::marked(&approval.summary)) } } }
+                        @match record.as_ref().filter(|record| !is_late(record, approval)) { Some(record) => (context::action(record)), None => pre.code.command { code { (look::marked(&approval.summary)) } } }
                     }
                     section.card {
                         h2 { "Why you are asked" }

@@ -27,6 +27,12 @@ pub(super) const CA_FILE: &str = "MIDRAIL_CA_FILE";
 /// The longest file of certificates, in bytes.
 const MAX_CA_FILE: u64 = 4 << 20;
 
+/// How such a file begins its parts.
+const PEM_BEGINS: &[u8] = b"-----BEGIN ";
+
+/// How a certificate becomes one.
+const PEM: &str = "`openssl x509 -inform der -in FILE -out FILE.pem` makes one of a binary certificate";
+
 /// A client with connections of its own, which trusts the certificates of a file, or else the well-known authorities.
 /// Redirects are not followed: a question goes where the pack says.
 pub(super) fn agent(ca_file: Option<&str>) -> Result<Agent, String> {
@@ -47,9 +53,14 @@ fn trusted(path: &str) -> Result<RootCerts, String> {
     let wrong = |what: String| {
         format!("the certificates in `{path}` cannot be used: {what}; check `ca_file` or `{CA_FILE}`")
     };
-    let file = std::fs::File::open(path).map_err(|error| wrong(error.to_string()))?;
     let mut pem = Vec::new();
-    file.take(MAX_CA_FILE + 1).read_to_end(&mut pem).map_err(|error| wrong(error.to_string()))?;
+    let read = std::fs::File::open(path).and_then(|file| file.take(MAX_CA_FILE + 1).read_to_end(&mut pem));
+    read.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => wrong("there is no such file".to_owned()),
+        io::ErrorKind::IsADirectory => wrong("it is a folder, and has to be a PEM file".to_owned()),
+        io::ErrorKind::PermissionDenied => wrong("it may not be read by who runs Midrail".to_owned()),
+        _ => wrong(error.to_string()),
+    })?;
     if u64::try_from(pem.len()).is_ok_and(|length| length > MAX_CA_FILE) {
         return Err(wrong("there are more than 4 MB".to_owned()));
     }
@@ -59,11 +70,16 @@ fn trusted(path: &str) -> Result<RootCerts, String> {
             Ok(PemItem::Certificate(certificate)) => certificates.push(certificate),
             // A key has no business there, and is not read.
             Ok(_) => {}
-            Err(_) => return Err(wrong("it is no PEM file".to_owned())),
+            Err(_) => return Err(wrong(format!("it is no PEM file, or a broken one ({PEM})"))),
         }
     }
+    // What has no such part is something else altogether, such as a certificate in its binary form.
+    let is_pem = pem.windows(PEM_BEGINS.len()).any(|window| window == PEM_BEGINS);
     match certificates.is_empty() {
-        true => Err(wrong("there is no certificate in it".to_owned())),
+        true if is_pem => {
+            Err(wrong("there is no certificate in it, only other things such as keys".to_owned()))
+        }
+        true => Err(wrong(format!("there is no certificate in it, it is no PEM file ({PEM})"))),
         false => Ok(RootCerts::new_with_certs(&certificates)),
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use midrail_detect::secrets;
-use midrail_guardrails::{DeepKind, DeepSettings, LongText, Part, WINDOWS};
+use midrail_guardrails::{DeepKind, DeepSettings, LongText, Part, WINDOWS, WINDOWS_OF};
 use serde_json::{Value, json};
 
 use super::asking::{Failure, Job, Office};
@@ -152,10 +152,19 @@ fn answer(office: &Office, job: &Job, stop: &Stop, cost: &mut f64) -> Result<Ans
             1 => Extent::Whole,
             _ => Extent::Window(index + 1, all),
         };
-        values.push(ask(&call, form, extent, cost).map_err(Failure::Failed)?);
+        let value = ask(&call, form, extent, cost).map_err(Failure::Failed)?;
+        // All windows object alike, so that the first that does settles it. Of a check only the law knows.
+        let is_settled = settings.by_kind && !settings.kind.passes(&value);
+        values.push(value);
+        if is_settled {
+            break;
+        }
     }
+    let asked = values.len();
     let mut value = match <[Value; 1]>::try_from(values) {
-        Ok([value]) => value,
+        Ok([value]) if all == 1 => value,
+        Ok([value]) => json!({ WINDOWS: [value], WINDOWS_OF: all }),
+        Err(values) if asked < all => json!({ WINDOWS: values, WINDOWS_OF: all }),
         Err(values) => json!({ WINDOWS: values }),
     };
     // Answers are kept in records, and no secret is.

@@ -64,6 +64,25 @@ fn a_halted_run_goes_on_once_a_supervisor_says_so() {
     assert_eq!(notices(&**one.store(), "halt").len(), 1);
 }
 
+#[test]
+fn a_run_that_is_let_go_on_has_no_strikes() {
+    let desk = Desk::new();
+    let engine = desk.engine(
+        "pack: t\nguardrails:\n  - {id: odd, tools: send, effect: block, effects: [increment_strike]}\nstrikes:\n  \
+         - {count: 2, effect: halt}\n",
+    );
+    assert!(engine.halted().unwrap().is_empty());
+    assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Block);
+    assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Halt);
+    let runs = engine.halted().unwrap();
+    assert_eq!((runs.len(), runs[0].session.as_str(), runs[0].by.as_str()), (1, "of-eve", "strikes"));
+    assert!(runs[0].reason.contains("this is strike 2"), "{runs:?}");
+    engine.lift_halt("of-eve", &operator(), "it was a test").unwrap();
+    assert!(engine.halted().unwrap().is_empty());
+    assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Block, "the first strike again");
+    assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Halt);
+}
+
 /// What people did, as it is on record.
 fn acts(engine: &Engine) -> Vec<String> {
     let entries = engine.store().entries(&Default::default()).unwrap();

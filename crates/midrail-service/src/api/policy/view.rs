@@ -72,7 +72,7 @@ fn view(Entry { spec, guardrail }: &Entry, said: Option<&(String, &Guard)>) -> G
         description: spec.description.clone(),
         priority: spec.priority,
         category: spec.category,
-        effect: spec.effect.unwrap_or_else(|| guardrail.ceiling()),
+        effect: spec.effect.unwrap_or_else(|| guardrail.objection()),
         mode: spec.mode,
         on: spec.on.clone(),
         tools,

@@ -128,10 +128,15 @@ fn a_file_that_holds_no_certificate_is_told() {
     let key = KeyPair::generate().unwrap().serialize_pem();
     let broken = "-----BEGIN CERTIFICATE-----\n%%%\n-----END CERTIFICATE-----\n";
     for (file, part) in [
-        (missing, "No such file"),
+        (missing, "there is no such file"),
+        (folder.path().to_string_lossy().into_owned(), "it is a folder"),
+        (written(folder.path(), "ca.der", "0\u{1}binary"), "it is no PEM file (`openssl x509 -inform der"),
         (written(folder.path(), "empty.pem", ""), "there is no certificate in it"),
-        (written(folder.path(), "key.pem", &key), "there is no certificate in it"),
-        (written(folder.path(), "broken.pem", broken), "it is no PEM file"),
+        (
+            written(folder.path(), "key.pem", &key),
+            "there is no certificate in it, only other things such as keys",
+        ),
+        (written(folder.path(), "broken.pem", broken), "it is no PEM file, or a broken one"),
     ] {
         let error = ask(1, Some(&file)).unwrap_err();
         assert!(error.contains(part) && error.contains("check `ca_file` or `MIDRAIL_CA_FILE`"), "{error}");
