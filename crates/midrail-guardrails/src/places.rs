@@ -98,17 +98,40 @@ fn lacks_a_part(pattern: &str, place: &str) -> bool {
     pattern.split('/').any(|part| part != "~" && is_spelt_out(part) && !place.contains(part))
 }
 
-/// The same for what must not be hit at all: a wildcard counts where two of its characters are spelt out.
+/// The same for what must not be hit at all: a wildcard in the last part counts also where little of it is spelt out, as
+/// long as the folder that it stands in may be the one.
 pub(crate) fn may_hit(pattern: &str, place: &str) -> bool {
-    let name = place.rsplit('/').next().unwrap_or(place).to_lowercase();
-    let last = pattern.trim_end_matches("/**").rsplit('/').next().unwrap_or(pattern);
-    let spelt = name.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
-    fits(pattern, place)
-        || (has_wildcard(&name)
-            && spelt >= 2
-            && glob::check(&name).is_ok()
-            && glob::path_matches(&name, last))
-        || folder_may_hit(pattern, place)
+    fits(pattern, place) || name_may_hit(pattern, place) || folder_may_hit(pattern, place)
+}
+
+/// Whether the last part of a place has wildcards that may stand for what a pattern protects: `.claude/*.json`. What a
+/// pattern protects in any folder has to be aimed at: `*.db` is not, and `midrail.*` and `.mid*` are.
+fn name_may_hit(pattern: &str, place: &str) -> bool {
+    let (above, name) = place.rsplit_once('/').unwrap_or(("", place));
+    if !has_wildcard(name) {
+        return false;
+    }
+    let mut protected = pattern.trim_end_matches("/**").rsplit('/');
+    let (Some(last), folder) = (protected.next(), protected.next()) else { return false };
+    let name = name.to_lowercase();
+    match folder.filter(|folder| *folder != "**" && !folder.starts_with('$')) {
+        Some(folder) => {
+            let above = above.rsplit('/').next().unwrap_or(above).to_lowercase();
+            may_stand_for(&name, last) && (above == folder || may_stand_for(&above, folder))
+        }
+        None => may_stand_for(&name, last) && (name.starts_with('.') || could_be(&name, last)),
+    }
+}
+
+/// Whether a part with wildcards and at least two characters beside them may be a name. No shell takes a wildcard for the
+/// dot of a hidden one.
+fn may_stand_for(part: &str, name: &str) -> bool {
+    let spelt = part.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
+    has_wildcard(part)
+        && spelt >= 2
+        && (part.starts_with('.') || !name.starts_with('.'))
+        && glob::check(part).is_ok()
+        && glob::path_matches(part, name)
 }
 
 /// Whether a folder with wildcards on the way to a place may be the folder that a pattern protects: `.mid*/x`.
@@ -117,11 +140,7 @@ fn folder_may_hit(pattern: &str, place: &str) -> bool {
     else {
         return false;
     };
-    let aims = |part: &str| {
-        let part = part.to_lowercase();
-        let spelt = part.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
-        has_wildcard(&part) && spelt >= 2 && glob::check(&part).is_ok() && glob::path_matches(&part, folder)
-    };
+    let aims = |part: &str| may_stand_for(&part.to_lowercase(), folder);
     let mut parts = place.split('/').rev().skip(1);
     !has_wildcard(folder) && parts.any(aims)
 }
@@ -167,6 +186,26 @@ mod tests {
         );
         assert!(!fits(".env", "*") && !fits("secrets.json", "*.json") && !fits(".env", ".*"));
         assert!(fits("~/.ssh/id_*", "/home/me/.ssh/id_*"));
+    }
+
+    #[test]
+    fn wildcards_hit_what_they_may_stand_for_and_not_what_is_merely_called_alike() {
+        let settings = "**/.claude/settings.json";
+        for place in
+            [".claude/*.json", "a/.claude/set*", "/x/.CLAUDE/*.json", ".cl*/*.json", ".claude/settings.*"]
+        {
+            assert!(may_hit(settings, place), "{place}");
+        }
+        for place in
+            ["*.json", "data/*.json", "/srv/app/*.json", "*/*.json", "src/locales/*.json", ".claude/*.md"]
+        {
+            assert!(!may_hit(settings, place), "{place}");
+        }
+        assert!(may_hit("**/.midrail", ".mid*") && may_hit("**/.midrail", "a/.mi*"));
+        assert!(may_hit("**/.midrail/**", ".mid*/pack.yaml") && may_hit("**/.midrail/**", ".midrail/*.yaml"));
+        assert!(may_hit("midrail.db", "midrail.*") && may_hit("midrail.db-*", "midrail.db*"));
+        assert!(!may_hit("midrail.db", "*.db") && !may_hit("midrail.db.key", "build/*.key"));
+        assert!(may_hit("/etc/claude-code/**", "/etc/cl*") && !may_hit("/etc/claude-code/**", "lib/cl*"));
     }
 
     #[test]
