@@ -88,6 +88,10 @@ impl StoreFile {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
             return Ok(StorePlace::Postgres(text));
         }
+        if let Some((scheme, _)) = text.split_once("://") {
+            return Err(Failure::new(format!("there is no store of the kind `{}`", visible(scheme)))
+                .help("name a SQLite file by its path, or a database as postgres://…"));
+        }
         Ok(StorePlace::File(self.in_project(if text == named.to_string_lossy() {
             named
         } else {

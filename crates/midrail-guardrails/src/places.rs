@@ -31,6 +31,11 @@ pub(crate) fn is_temporary(place: &str) -> bool {
     TEMPORARY.iter().any(|folder| is_below(folder, place) && place.len() > folder.len() + 1)
 }
 
+/// Whether a place is a temporary folder itself: things are put there, and nobody else's are taken away by that.
+pub(crate) fn is_temporary_folder(place: &str) -> bool {
+    TEMPORARY.contains(&place.trim_end_matches('/'))
+}
+
 /// Whether a place is a device or a stream that holds nobody's data.
 pub(crate) fn is_nobodys(place: &str) -> bool {
     NOBODYS.contains(&place) || STREAMS.iter().any(|prefix| place.starts_with(prefix))

@@ -4,7 +4,7 @@ use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::places::{fits, is_below, is_inside, is_nobodys, is_temporary};
+use crate::places::{fits, is_below, is_inside, is_nobodys, is_temporary, is_temporary_folder};
 use crate::settings::{Folder, Pattern};
 use crate::touched::touched;
 
@@ -49,7 +49,7 @@ impl SandboxBoundary {
         };
         is_inside
             || is_nobodys(place)
-            || (self.temporary && is_temporary(place))
+            || (self.temporary && (is_temporary(place) || is_temporary_folder(place)))
             || self.allow.iter().any(|pattern| fits(&pattern.0, place))
     }
 }
@@ -106,10 +106,10 @@ mod tests {
     #[test]
     fn inside_is_free_and_outside_is_not() {
         let of = |path: &str| effect(SandboxBoundary::default(), "Write", path);
-        for path in ["a", "/repo/a", "src/../a", "/tmp/x", "/dev/null"] {
+        for path in ["a", "/repo/a", "src/../a", "/tmp/x", "/tmp", "/var/tmp/", "/dev/null"] {
             assert_eq!(of(path), Effect::Allow, "{path}");
         }
-        for path in ["../a", "/repository/a", "/etc/passwd", "~/x", "src/../../x", "/tmp/../etc/x", "/tmp"] {
+        for path in ["../a", "/repository/a", "/etc/passwd", "~/x", "src/../../x", "/tmp/../etc/x", "/tmpx"] {
             assert_eq!(of(path), Effect::Block, "{path}");
         }
     }

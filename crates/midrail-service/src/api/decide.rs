@@ -68,7 +68,9 @@ async fn decide_one(
 
 /// The event of a body, if the caller speaks for its agent.
 pub(crate) fn event_of(caller: &Caller, bytes: &[u8]) -> Outcome<Event> {
-    let event = wire::decode_strictly(bytes).map_err(problem)?;
+    let mut event: Event = wire::decode_strictly(bytes).map_err(problem)?;
+    // INVARIANT: whoever sends events does not set the clock by which approvals end and calls are counted.
+    event.time = None;
     speaks_for(caller, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))?;
     Ok(event)
 }

@@ -27,17 +27,19 @@ const PAGE: usize = 50;
 const BEFORE: usize = 8;
 const AFTER: usize = 4;
 
-/// The arguments of a request: the only one as it is, or all of them by name, a line each. None is left out: who answers
-/// answers for all of them.
+/// The arguments of a request by name, a line each; a command alone as it is. None is left out: who answers answers for
+/// all of them. A value of several lines is set in, so that none of them can pass for an argument of its own.
 pub(crate) fn what(approval: &Approval) -> String {
     let args: Option<Value> = serde_json::from_str(&approval.summary).ok();
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match args.as_ref().and_then(Value::as_object) {
-        Some(args) if args.len() == 1 => args.values().map(text).collect(),
         Some(args) => {
-            let lines: Vec<String> =
-                args.iter().map(|(name, value)| format!("{name}: {}", text(value))).collect();
-            lines.join("\n")
+            let is_alone = args.len() == 1;
+            let said = args.iter().map(|(name, value)| match name.as_str() {
+                "command" | "cmd" | "script" if is_alone => text(value),
+                _ => format!("{name}: {}", text(value).lines().collect::<Vec<_>>().join("\n    ")),
+            });
+            said.collect::<Vec<_>>().join("\n")
         }
         None => approval.summary.clone(),
     }
@@ -132,7 +134,7 @@ fn card(approval: &Approval, caller: &Caller, policy: &Policy, now: Timestamp) -
                 (urgency(approval))
                 strong { (line(approval.subject(), 40)) }
                 a.chip href={ "/guardrails/" (look::part(&approval.guardrail)) } { (line(&approval.guardrail, 40)) }
-                span.muted { "asked by " (line(approval.requested_by.as_deref().unwrap_or("an agent"), 40)) ", " (look::ago(approval.created, now)) }
+                span.muted { "asked by " (line(approval.requested_by.as_deref().unwrap_or("an agent"), 40)) " in " (line(&approval.session, 24)) ", " (look::ago(approval.created, now)) }
                 span.request-left { (left(approval, now)) }
             }
             pre.code.command { code { (look::marked(&what(approval))) } }
@@ -383,7 +385,9 @@ pub(crate) async fn answer(
     Path(id): Path<String>,
     Body(given): Body<Answer>,
 ) -> Outcome<Markup> {
-    within("note", &given.note, MOST)?;
+    if given.answer == "review" || !given.note.is_empty() {
+        within("note", &given.note, MOST)?;
+    }
     blocking(move || {
         let (project, person) = (caller.project(), caller.person()?);
         match given.answer.as_str() {

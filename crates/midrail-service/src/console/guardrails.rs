@@ -8,7 +8,9 @@ use axum::extract::{Path, State};
 use maud::{Markup, html};
 use midrail::pack::PolicySource;
 use midrail::store::{Figures, Filter, GuardrailFigures};
-use midrail::{Bypass, CATALOGUE, Category, Engine, Entry, Event, Files, Mode, Page, Past, Policy, Tools};
+use midrail::{
+    Bypass, CATALOGUE, Category, Effect, Engine, Entry, Event, Files, Mode, Page, Past, Policy, Tools,
+};
 use midrail_doors::wire;
 
 use super::charts;
@@ -253,19 +255,23 @@ fn numbers(figures: &GuardrailFigures, now: jiff::Timestamp) -> Markup {
 fn spec(entry: &Entry) -> Markup {
     let spec = &entry.spec;
     let on: Vec<String> = spec.on.iter().map(|kind| telling::kind(*kind)).collect();
-    let tools = |tools: &Tools| match tools {
-        Tools::All => "all".to_owned(),
-        Tools::Only(names) => names.join(", "),
+    let tools = match (&spec.tools, entry.guardrail.tools()) {
+        (Tools::Only(names), _) => names.join(", "),
+        (Tools::All, Tools::Only(names)) => names.join(", "),
+        (Tools::All, Tools::All) => "all".to_owned(),
     };
     let lifted = match &spec.bypass {
         Bypass::Never => "nobody".to_owned(),
+        Bypass::Emergency if spec.effect == Some(Effect::Escalate) => {
+            format!("{}, or an emergency", spec.approver)
+        }
         Bypass::Emergency => "an emergency alone".to_owned(),
         Bypass::By(role) => role.clone(),
     };
     html! {
         dl.stacked {
             div { dt { "Asked about" } dd { (line(&on.join(", "), 200)) } }
-            div { dt { "Tools" } dd { (line(&tools(&entry.guardrail.tools()), 200)) } }
+            div { dt { "Tools" } dd { (line(&tools, 200)) } }
             div { dt { "Strongest effect" } dd { (badge(spec.effect.unwrap_or_else(|| entry.guardrail.ceiling()))) } }
             div { dt { "Priority" } dd { (spec.priority) } }
             div { dt { "If it fails" } dd { (badge(spec.on_error.effect())) } }

@@ -113,3 +113,19 @@ fn command_that_takes_long_holds_up_nobody() {
         }
     });
 }
+
+#[test]
+fn nobody_outruns_a_limit_by_telling_the_time() {
+    let world = World::new(PACK);
+    let service = world.serve();
+    let effects: Vec<Value> = (1..=10)
+        .map(|day| {
+            let mut event = call("s", "pay");
+            event["time"] = json!(format!("2100-01-{day:02}T00:00:00Z"));
+            service.post("/v1/decide", event, &Auth::Nobody).good()["effect"].clone()
+        })
+        .collect();
+    assert_eq!(effects.iter().filter(|effect| **effect == "allow").count(), 7, "{effects:?}");
+    let record = service.get("/v1/audit/1", &Auth::Nobody).good();
+    assert!(!record.to_string().contains("2100-01-01"), "{record}");
+}

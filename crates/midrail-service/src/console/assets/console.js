@@ -219,7 +219,7 @@
     one("#answer-title").textContent = title;
     one("#answer-what").textContent = item.dataset.what;
     one("#answer-follows").textContent = follows;
-    one("#answer-label").textContent = answer === "review" ? "Review" : "Reason, for the record";
+    one("#answer-label").textContent = answer === "review" ? "Review" : "Reason, for the record (may be left out)";
     one("#answer-note").value = "";
     one("#answer-error").hidden = true;
     const confirm = one("#answer-confirm");
