@@ -16,6 +16,7 @@ use crate::asynchronous::Deciding;
 use crate::engine::{Engine, EngineError};
 use crate::permit::{CallError, Permit};
 use crate::stream::{Stream, StreamOptions};
+use crate::kept::POLICY;
 use crate::walk::ROOT;
 
 /// One session of an engine. Cheap to clone; what is set on a clone holds for that clone.
@@ -212,7 +213,7 @@ impl SessionHandle {
         }
         let stays = |key: &str| {
             let is_of = |kind: &&str| key.starts_with(*kind);
-            [HALTED, LATE, ROOT].contains(&key)
+            [HALTED, LATE, ROOT, POLICY].contains(&key)
                 || ["approval/", "denied/", "late/", "spent/", "stream/"].iter().any(is_of)
         };
         let now = self.engine.store().load_prefix(&self.id, "")?;
