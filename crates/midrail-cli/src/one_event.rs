@@ -39,10 +39,11 @@ pub(crate) fn load(
         (None, now) => now.or_else(|| here.clone()),
     };
     let cache = store.as_ref().ok().and_then(cache);
-    let mut loaded = Load { cache, ..packs.of_folder(folder.clone()) }.load();
+    let load = Load { cache, ..packs.of_folder(folder.clone()) };
+    let mut loaded = load.load();
     // Whoever begins anew begins with what is there.
     let last = last.filter(|_| !event.is_new_run());
-    let kept_for = last.as_ref().and_then(|last| last.gone(&packs.packs)).map(Path::to_owned);
+    let kept_for = last.as_ref().and_then(|last| last.gone(&load)).map(Path::to_owned);
     if let (Some(last), Some(gone), Ok(of_session)) = (&last, &kept_for, &store) {
         match kept(last, gone, of_session, loaded.as_ref().ok()) {
             Ok(kept) => loaded = Ok(kept),

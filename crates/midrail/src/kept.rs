@@ -12,7 +12,8 @@ use midrail_store::{NewNotice, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::load::Loaded;
+use crate::load::{Load, Loaded};
+use crate::places;
 use crate::redecide::recorded_policy;
 use crate::walk::ROOT;
 
@@ -70,12 +71,24 @@ impl LastPolicy {
         self.gone.as_deref().filter(|gone| told.as_deref() != Some(*gone))
     }
 
-    /// A file of it that is not there any more, so that what it says would not hold any longer. Where packs are named,
-    /// those count that were found in them.
-    pub fn gone(&self, named: &[PathBuf]) -> Option<&Path> {
-        let named: Vec<PathBuf> = named.iter().map(|path| absolute(path)).collect();
-        let counts = |file: &&PathBuf| named.is_empty() || named.iter().any(|place| file.starts_with(place));
-        self.files.iter().filter(counts).find(|file| !file.exists()).map(PathBuf::as_path)
+    /// A file of it that is not there any more, so that what it says would not hold any longer. `load` tells where it would
+    /// have been found: what was removed with a folder that the agent has left binds nobody here.
+    pub fn gone(&self, load: &Load) -> Option<&Path> {
+        let named: Vec<PathBuf> = load.packs.iter().map(|path| absolute(path)).collect();
+        let folder =
+            load.folder.as_ref().map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()));
+        let user = || places::layers(None).into_iter().chain(places::deft(None));
+        let counts = |file: &Path| {
+            if !named.is_empty() {
+                return named.iter().any(|place| file.starts_with(place));
+            }
+            let Some(place) = file.parent() else { return false };
+            let project = place.parent().zip(folder.as_ref());
+            project.is_some_and(|(project, folder)| folder.starts_with(project))
+                || user().any(|(_, own)| own == place)
+        };
+        // Only what is gone is worth a closer look.
+        self.files.iter().map(PathBuf::as_path).filter(|file| !file.exists()).find(|file| counts(file))
     }
 
     /// The policy itself, from the store. The organisation's packs are those of `now`: they are no one else's to keep.

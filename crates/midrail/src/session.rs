@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use crate::administer::Act;
 use crate::asynchronous::Deciding;
 use crate::engine::{Engine, EngineError};
+use crate::kept::POLICY;
 use crate::permit::{CallError, Permit};
 use crate::stream::{Stream, StreamOptions};
-use crate::kept::POLICY;
 use crate::walk::ROOT;
 
 /// One session of an engine. Cheap to clone; what is set on a clone holds for that clone.
