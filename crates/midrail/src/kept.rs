@@ -184,8 +184,8 @@ fn stop_without_script(guard: &mut Guard) {
 pub(crate) fn message(gone: &Path) -> String {
     format!(
         "`{}` is gone, and without it less would be enforced: the session goes on under the policy that it had. Put the \
-         file back, for example by switching back to its branch. To change the policy on purpose, edit the file instead \
-         of removing it, or begin a new session.",
+         file back, for example by switching back to its branch. A person who means to change the policy edits the file \
+         instead of removing it, or begins a new session.",
         gone.display()
     )
 }
@@ -197,5 +197,75 @@ pub(crate) fn notice(gone: &Path, session: &str) -> NewNotice {
         kind: "policy".to_owned(),
         message: message(gone),
         body: json!({"session": session, "file": gone}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use midrail_core::Policy;
+    use midrail_pack::Document;
+    use midrail_store::{MemoryStore, Policies};
+
+    fn policy(packs: &[(Layer, &str, &str)]) -> (Policy, PolicySource) {
+        let read = |path: &str, text: &str| Document::read(path, text, None).unwrap();
+        let documents = packs.iter().flat_map(|(layer, path, text)| {
+            read(path, text).into_iter().map(|document| (*layer, document)).collect::<Vec<_>>()
+        });
+        midrail_pack::policy(&documents.collect::<Vec<_>>()).unwrap()
+    }
+
+    fn last(store: &MemoryStore, packs: &[(Layer, &str, &str)]) -> LastPolicy {
+        let (policy, source) = policy(packs);
+        store.save_policy(policy.revision(), &source.to_json()).unwrap();
+        LastPolicy { revision: policy.revision().clone(), files: files(&source), gone: None }
+    }
+
+    const OWN: &str = "pack: own\nguardrails: [{id: own, tools: x}]\n";
+
+    #[test]
+    fn the_organisations_packs_are_always_those_of_now() {
+        let store = MemoryStore::new().unwrap();
+        let above = "pack: above\nguardrails: [{id: old, tools: y}]\n";
+        let packs =
+            [(Layer::Organisation, "/etc/o.yaml", above), (Layer::Project, "/p/.midrail/a.yaml", OWN)];
+        let last = last(&store, &packs);
+        assert_eq!(last.files, [Path::new("/p/.midrail/a.yaml")]);
+
+        let same = last.load(&store, Some(&policy(&packs).1)).unwrap().unwrap();
+        assert_eq!(same.policy.revision(), &last.revision);
+
+        let now = above.replace("old", "new");
+        let now = policy(&[(Layer::Organisation, "/etc/o.yaml", &now)]).1;
+        let kept = last.load(&store, Some(&now)).unwrap().unwrap().policy;
+        let ids = ["old", "new", "own"].map(|id| kept.get(id).is_some());
+        assert_eq!(ids, [false, true, true]);
+    }
+
+    #[test]
+    fn what_was_kept_for_another_folder_is_put_in_this_one() {
+        let store = MemoryStore::new().unwrap();
+        let pack = "pack: own\nguardrails: [{id: own, script: {file: /one/.midrail/s.js, digest: d}, on_error: allow}]\n";
+        let mut last = last(&store, &[(Layer::Project, "/one/.midrail/a.yaml", pack)]);
+        last.files = vec!["/two/.midrail/a.yaml".into()];
+        let kept = last.load(&store, None).unwrap().unwrap();
+        assert_eq!(files(&kept.source), last.files);
+        let text = kept.source.to_json();
+        assert!(text.contains("/two/.midrail/s.js") && !text.contains("/one/"), "{text}");
+        // It is not there, and so what it would say is not known.
+        assert_eq!(kept.policy.get("own").unwrap().spec.on_error, OnFault::Block);
+    }
+
+    #[test]
+    fn people_are_told_once_of_a_file() {
+        let mut last = LastPolicy { revision: "r".into(), files: Vec::new(), gone: None };
+        assert_eq!(last.change(None), None);
+        last.files.push("/p/.midrail/a.yaml".into());
+        let before = last.change(None).unwrap();
+        assert_eq!((last.change(Some(&before)), last.news(Some(&before))), (None, None));
+        last.gone = last.files.first().cloned();
+        assert_eq!(last.news(Some(&before)), last.gone.as_deref());
+        let after = last.change(Some(&before)).unwrap();
+        assert_eq!((last.change(Some(&after)), last.news(Some(&after))), (None, None));
     }
 }

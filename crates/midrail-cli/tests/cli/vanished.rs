@@ -101,7 +101,7 @@ fn check_keeps_the_policy_of_its_session_on_another_branch() {
     git(&world, &["switch", "-q", "main"]);
     let first = world.feed(&["check", "--json"], in_session("s-1", "look").to_string()).code(0).json();
     let told = first["feedback"][0].as_str().unwrap_or_default();
-    for part in ["pack.yaml` is gone", "edit the file", "begin a new session"] {
+    for part in ["pack.yaml` is gone", "edits the file", "begins a new session"] {
         assert!(told.contains(part), "`{part}` is not in {first}");
     }
     let next = world.feed(&["check", "--json"], in_session("s-1", "look").to_string()).code(0).json();
