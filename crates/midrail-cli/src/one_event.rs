@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use midrail::store::Keys;
-use midrail::{Cache, Engine, Event, Load, Loaded, SqliteStore, places};
+use midrail::{Cache, Engine, Event, LastPolicy, Load, Loaded, SqliteStore, Standpoint, places};
 
 use crate::clock;
 use crate::failure::Failure;
@@ -16,6 +16,8 @@ pub(crate) struct InForce {
     pub(crate) loaded: Loaded,
     pub(crate) store: Result<SqliteStore, Failure>,
     project: Option<PathBuf>,
+    /// The file that is gone, where they are those that the session had.
+    kept_for: Option<PathBuf>,
 }
 
 /// Loads what is in force for an event, and tells the event where it happens if it does not know.
@@ -25,54 +27,70 @@ pub(crate) fn load(
     store: &StoreFile,
     has_root: bool,
 ) -> Result<InForce, Failure> {
-    let store = store.path().and_then(|path| Ok(SqliteStore::open(path)?));
+    let mut store = store.path().and_then(|path| Ok(SqliteStore::open(path)?));
     let here = env::current_dir().ok();
     let of_event = event.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_dir());
     // A session stays in the folder that it began in, wherever the agent has moved.
-    let began_in = store.as_ref().ok().and_then(|store| midrail::folder_of(store, event).ok().flatten());
+    let standpoint = store.as_ref().ok().and_then(|store| Standpoint::of(store, event).ok());
+    let Standpoint { folder: began_in, policy: last } = standpoint.unwrap_or_default();
     let folder = match (began_in, of_event) {
         (Some(began_in), Some(now)) if is_below(&now, &began_in) => Some(now),
         (Some(began_in), _) => Some(began_in),
         (None, now) => now.or_else(|| here.clone()),
     };
     let cache = store.as_ref().ok().and_then(cache);
-    let loaded = Load { cache, ..packs.of_folder(folder.clone()) }.load()?;
+    let load = Load { cache, ..packs.of_folder(folder.clone()) };
+    let mut loaded = load.load();
+    // Whoever begins anew begins with what is there.
+    let last = last.filter(|_| !event.is_new_run());
+    let kept_for = last.as_ref().and_then(|last| last.gone(&load)).map(Path::to_owned);
+    if let (Some(last), Some(gone), Ok(of_session)) = (&last, &kept_for, &store) {
+        match kept(last, gone, of_session, loaded.as_ref().ok()) {
+            Ok(kept) => loaded = Ok(kept),
+            Err(failure) => store = Err(failure),
+        }
+    }
+    let loaded = loaded?;
     if event.cwd.is_none() && !has_root {
         event.cwd = here.map(|here| here.to_string_lossy().into_owned());
     }
     let project = folder.and_then(|folder| places::project(&folder).or(Some(folder)));
-    Ok(InForce { loaded, store, project })
+    Ok(InForce { loaded, store, project, kept_for })
 }
 
-/// The engine.
-pub(crate) fn engine(
-    loaded: Loaded,
-    store: SqliteStore,
-    project: Option<PathBuf>,
-    root: Option<&Path>,
-) -> Result<Engine, Failure> {
-    let own = input::own_places(store.path());
-    let mut engine = Engine::builder(loaded.policy, &loaded.source)
-        .store(Arc::new(store))
-        .clock(clock::clock())
-        .own_places(own);
-    if let Some(root) = root {
-        engine = engine.root(root);
-    } else if let Some(project) = project {
-        engine = engine.project(project);
-    }
-    Ok(engine.for_one_event().build()?)
+/// The policy that the session had before a file of it was gone.
+fn kept(
+    last: &LastPolicy,
+    gone: &Path,
+    store: &SqliteStore,
+    now: Option<&Loaded>,
+) -> Result<Loaded, Failure> {
+    let help = "put the file back, or begin a new session";
+    let file = input::quoted(gone);
+    log::warn!("{file} is gone; the policy {} that the session had stays in force; {help}", last.revision);
+    last.load(store, now.map(|now| &now.source))?.map_err(|why| {
+        let what = format!("{file} is gone, and the policy that the session had cannot be had: {why}");
+        Failure::new(what).help(help)
+    })
 }
 
 impl InForce {
     /// The engine, where the store can be had.
     pub(crate) fn engine(self, root: Option<&Path>) -> Result<Engine, Failure> {
-        engine(self.loaded, self.store?, self.project, root)
-    }
-
-    /// What is needed to make the engine, apart.
-    pub(crate) fn into_parts(self) -> (Loaded, Result<SqliteStore, Failure>, Option<PathBuf>) {
-        (self.loaded, self.store, self.project)
+        let InForce { loaded, store, project, kept_for } = self;
+        let store = store?;
+        let own = input::own_places(store.path());
+        let mut engine = Engine::builder(loaded.policy, &loaded.source)
+            .store(Arc::new(store))
+            .clock(clock::clock())
+            .own_places(own)
+            .kept_for(kept_for);
+        if let Some(root) = root {
+            engine = engine.root(root);
+        } else if let Some(project) = project {
+            engine = engine.project(project);
+        }
+        Ok(engine.for_one_event().build()?)
     }
 }
 

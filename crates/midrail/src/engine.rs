@@ -17,6 +17,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::deep::Asking;
 use crate::files::Files;
 use crate::foresight::Foresight;
+use crate::kept::{self, LastPolicy};
 use crate::load::Loaded;
 use crate::notices::Channels;
 use crate::once::Once;
@@ -41,6 +42,7 @@ pub struct Engine {
     scripts: Scripts,
     script_output: Option<Arc<ScriptOutput>>,
     is_last: bool,
+    kept_for: Option<PathBuf>,
     asking: Asking,
     root: Option<PathBuf>,
     project: Option<PathBuf>,
@@ -77,6 +79,8 @@ pub(crate) struct InForce {
 struct Rules {
     /// The files that it was read from, under every name that they have.
     files: Vec<String>,
+    /// Those of the user and the project that nothing else leads to.
+    own_files: Vec<PathBuf>,
     channels: Arc<Channels>,
     watches: Arc<[Watch]>,
 }
@@ -84,7 +88,8 @@ struct Rules {
 impl Rules {
     fn of(source: &PolicySource) -> Arc<Self> {
         let (channels, watches) = (Arc::new(Channels::of(source)), alerts::of(source).into());
-        Arc::new(Rules { files: files_of(source), channels, watches })
+        let own_files = kept::files(source);
+        Arc::new(Rules { files: files_of(source), own_files, channels, watches })
     }
 }
 
@@ -181,6 +186,7 @@ pub struct EngineBuilder {
     own_places: Vec<PathBuf>,
     script_output: Option<Arc<ScriptOutput>>,
     is_last: bool,
+    kept_for: Option<PathBuf>,
 }
 
 /// Hears what scripts print.
@@ -230,6 +236,13 @@ impl EngineBuilder {
         self
     }
 
+    /// The policy is the one that the session had ([`LastPolicy::load`]), because this file of it is gone. People are told
+    /// once.
+    pub fn kept_for(mut self, gone: Option<PathBuf>) -> Self {
+        self.kept_for = gone;
+        self
+    }
+
     /// Calls a function with every line that scripts print with `console`. Without one it goes to the log.
     pub fn on_script_output(mut self, hear: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.script_output = Some(Arc::new(hear));
@@ -259,6 +272,7 @@ impl EngineBuilder {
             scripts: Scripts::default(),
             script_output: self.script_output,
             is_last: self.is_last,
+            kept_for: self.kept_for,
             asking,
             root,
             project: self.project,
@@ -294,6 +308,7 @@ impl Engine {
             own_places: Vec::new(),
             script_output: None,
             is_last: false,
+            kept_for: None,
         }
     }
 
@@ -328,6 +343,13 @@ impl Engine {
     /// Whether the process ends with the event that is decided.
     pub(crate) fn is_last(&self) -> bool {
         self.is_last
+    }
+
+    /// What a session keeps of the policy that decides, where the next event is another process's. An engine that lives
+    /// on keeps its policy itself.
+    pub(crate) fn last_policy(&self, policy: &Policy) -> Option<LastPolicy> {
+        let files = self.is_last.then(|| self.in_force().rules.own_files.clone())?;
+        Some(LastPolicy { revision: policy.revision().clone(), files, gone: self.kept_for.clone() })
     }
 
     /// Those outside who are asked on behalf of guardrails.

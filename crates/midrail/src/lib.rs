@@ -35,6 +35,7 @@ mod engine;
 mod files;
 mod foresight;
 mod hooks;
+mod kept;
 mod limits;
 mod load;
 pub mod metrics;
@@ -67,6 +68,7 @@ pub use at_once::AtOnce;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, EngineError, Listener};
 pub use files::{Files, World};
+pub use kept::{LastPolicy, Standpoint};
 pub use limits::Limits;
 pub use load::{Cache, Load, LoadError, Loaded, Mark, load_policy_pack};
 pub use midrail_core::{

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::administer::Act;
 use crate::asynchronous::Deciding;
 use crate::engine::{Engine, EngineError};
+use crate::kept::POLICY;
 use crate::permit::{CallError, Permit};
 use crate::stream::{Stream, StreamOptions};
 use crate::walk::ROOT;
@@ -212,7 +213,7 @@ impl SessionHandle {
         }
         let stays = |key: &str| {
             let is_of = |kind: &&str| key.starts_with(*kind);
-            [HALTED, LATE, ROOT].contains(&key)
+            [HALTED, LATE, ROOT, POLICY].contains(&key)
                 || ["approval/", "denied/", "late/", "spent/", "stream/"].iter().any(is_of)
         };
         let now = self.engine.store().load_prefix(&self.id, "")?;

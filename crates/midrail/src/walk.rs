@@ -25,6 +25,7 @@ use crate::engine::{Engine, EngineError, MAX_ROUNDS, MAX_TRIES, unique_id};
 use crate::files::Root;
 use crate::foresight::Shape;
 use crate::hooks::Occasion;
+use crate::kept::{self, LastPolicy, POLICY};
 use crate::notices;
 use crate::once::Once;
 use crate::outside::{Belated, Matter};
@@ -64,6 +65,8 @@ pub(crate) struct Walk<'e> {
     event: Event,
     searched: Searched,
     session: String,
+    /// What the session is to know of the policy, where others decide its next event.
+    last_policy: Option<LastPolicy>,
     /// The slices that a restored session begins with.
     restored: Option<BTreeMap<String, Value>>,
     /// What was fetched at a price.
@@ -162,6 +165,8 @@ impl<'e> Walk<'e> {
     ) -> Result<Self, EngineError> {
         let now = engine.now();
         event.time.get_or_insert(now);
+        // Without a session there is no beginning anew, and so nothing to hold on to.
+        let last_policy = event.session.as_ref().and_then(|_| engine.last_policy(policy));
         event.session = Some(session_of(&event));
         let mut value = serde_json::to_value(&event)?;
         if depth(&value) > Event::MAX_DEPTH {
@@ -194,6 +199,7 @@ impl<'e> Walk<'e> {
             event,
             searched,
             session,
+            last_policy,
             restored,
             dear,
             joined,
@@ -265,6 +271,7 @@ impl<'e> Walk<'e> {
         };
         // Whoever sent the text of a stream gets it back, but for what guardrails replaced.
         let content = self.joined.is_some().then(|| decision.content.clone());
+        let gone = known.gone.take();
         let mut record = self.record(decision, known)?;
         if let Some(joined) = &self.joined {
             read.push(joined.slice.clone());
@@ -276,7 +283,8 @@ impl<'e> Walk<'e> {
         }
         let approvals =
             approvals::changes(&**self.engine.store(), self.policy, self.engine.fingerprint_key(), &record)?;
-        let notices = notices::of(&record, &approvals);
+        let mut notices = notices::of(&record, &approvals);
+        notices.extend(gone.as_ref().map(|gone| kept::notice(gone, &self.session)));
         let mut changes = record.decision.changes.clone();
         approvals::overdue::note(&**self.engine.store(), &approvals, &mut read, &mut changes)?;
         if let Some(once) = once {
@@ -284,7 +292,7 @@ impl<'e> Walk<'e> {
         }
         let replace_all = self.restored.clone();
         let commit = Commit { read, changes, replace_all, approvals, notices, ..Commit::of(record) };
-        Ok(Prepared::Ready(Box::new(Ready { commit, content })))
+        Ok(Prepared::Ready(Box::new(Ready { commit, content, gone })))
     }
 
     /// The decision, now that it is on record, after everyone who is to hear of it was told.
@@ -306,6 +314,7 @@ impl<'e> Walk<'e> {
         if let Some(content) = ready.content {
             decision.content = content;
         }
+        decision.feedback.splice(0..0, ready.gone.as_deref().map(kept::message));
         decision
     }
 
@@ -326,9 +335,11 @@ impl<'e> Walk<'e> {
         let shape = Shape::of(&self.event);
         let foreseen = self.engine.foresight.of(&shape);
         let foreseen = || foreseen.iter().filter(|key| !standing.contains(key));
-        self.load(known, standing.iter().chain(foreseen()).map(String::as_str).chain([ROOT]))?;
+        let own = [ROOT].into_iter().chain(self.last_policy.as_ref().map(|_| POLICY));
+        self.load(known, standing.iter().chain(foreseen()).map(String::as_str).chain(own))?;
         known.set_apart(foreseen());
         let pinned = known.session.slices.remove(ROOT).flatten();
+        let before = known.session.slices.remove(POLICY).flatten();
         let root = self.root(pinned.as_ref());
         known.facts.root = root.as_ref().map(|root| root.real.clone());
         if let Some(past) = self.engine.files().past() {
@@ -355,6 +366,12 @@ impl<'e> Walk<'e> {
                 let mut decision = evaluation.decision;
                 if let (None, Some(root), None) = (&pinned, &root, self.engine.root()) {
                     decision.changes.set(ROOT, root.real.as_str());
+                }
+                if let Some(last) = &self.last_policy {
+                    known.gone = last.news(before.as_ref()).map(Path::to_owned);
+                    if let Some(slice) = last.change(before.as_ref()) {
+                        decision.changes.set(POLICY, slice);
+                    }
                 }
                 return Ok(decision);
             }
@@ -663,6 +680,8 @@ pub(crate) struct Ready {
     pub(crate) commit: Commit<'static>,
     /// The text of a stream, as its sender gets it back.
     content: Option<Option<String>>,
+    /// A file that is gone, of which people are told now.
+    gone: Option<PathBuf>,
 }
 
 /// Where a record tells of commands as they would run.
@@ -688,6 +707,8 @@ struct Known {
     rewritten: Option<Event>,
     /// Milliseconds that there are for a fact.
     within_ms: BTreeMap<FactKey, u64>,
+    /// A file of the policy that is gone, and of which nobody was told.
+    gone: Option<PathBuf>,
 }
 
 impl Known {

@@ -85,10 +85,10 @@ fn read(args: &Args) -> Result<Event, Failure> {
 
 /// The decision, and the engine that made it.
 fn decide(args: &Args, in_force: InForce, event: &mut Event) -> Result<(Engine, Decision), Failure> {
-    let (loaded, store, project) = in_force.into_parts();
-    let store = store?;
-    args.limits.limits().apply(event, &store, clock::now())?;
-    let engine = one_event::engine(loaded, store, project, args.root.as_deref())?;
+    if let Ok(store) = &in_force.store {
+        args.limits.limits().apply(event, store, clock::now())?;
+    }
+    let engine = in_force.engine(args.root.as_deref())?;
     let decision = match args.wait {
         Some(at_most) => engine.try_decide_and_wait(event.clone(), at_most)?,
         None => engine.try_decide(event.clone())?,

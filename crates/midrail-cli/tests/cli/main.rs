@@ -36,4 +36,5 @@ mod shell;
 mod stats;
 mod stream;
 mod test;
+mod vanished;
 mod world;
