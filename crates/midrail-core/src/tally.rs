@@ -148,16 +148,21 @@ impl<'a> Tally<'a> {
         self.raise_law(verdict);
     }
 
-    /// A quarantined agent does nothing more until a person lifts it, and gets no work from others.
+    /// A quarantined agent does nothing more until a person lifts it, and gets no work from others. Nor does whoever it
+    /// started, or anybody in a session that is quarantined: else it would go on by other hands.
     fn start_from_quarantine(&mut self) {
         if !is_action(self.world.event.kind) {
             return;
         }
         let stop = "Stop here and report. A person lifts the quarantine once the cause is found.";
+        let rests = "Whoever works for it, or in it, rests too. Stop here and report. A person lifts the quarantine once the \
+                     cause is found.";
         let other = "Hand over to another agent, or wait until a person lifts the quarantine.";
-        let actor = Some((self.world.actor(), stop));
-        let receiver = receiver(self.world.event).map(|to| (to.to_owned(), other));
-        let found = actor.into_iter().chain(receiver).find_map(|(who, advice)| {
+        let (event, session) = (self.world.event, &self.world.session.id);
+        let actor = Some((actor(event, session), stop));
+        let above = answers_to(event, session).map(|who| (who, rests));
+        let receiver = receiver(event).map(|to| (to.to_owned(), other));
+        let found = actor.into_iter().chain(above).chain(receiver).find_map(|(who, advice)| {
             match self.world.slice(&quarantine_key(&who)) {
                 Ok(None) => None,
                 Ok(Some(held)) => {
@@ -606,6 +611,14 @@ fn receiver(event: &Event) -> Option<&str> {
     handoff.to.as_deref().or_else(id).map(str::trim).filter(|to| !to.is_empty())
 }
 
+/// Whom the acting agent belongs to: the agent or session that started it, and the session that it works in.
+fn answers_to(event: &Event, session: &str) -> impl Iterator<Item = String> {
+    let parent = event.parent.as_deref().map(str::trim).filter(|parent| !parent.is_empty());
+    let named = parent.map(str::to_owned);
+    let started_in = parent.filter(|parent| *parent != session).map(|parent| format!("session:{parent}"));
+    named.into_iter().chain(started_in).chain(Some(format!("session:{session}")))
+}
+
 /// Whether a warning about it can stop something: an agent can always end, and tell of errors.
 fn can_be_locked_down(kind: EventKind) -> bool {
     is_action(kind)
@@ -622,7 +635,9 @@ pub fn standing_keys(event: &Event, session: &str) -> Vec<String> {
     keys.extend(stream_of(event).map(over_key));
     keys.extend(host::keys(event, &actor(event, session)));
     if is_action(event.kind) {
-        keys.push(quarantine_key(&actor(event, session)));
+        let actor = actor(event, session);
+        keys.extend(answers_to(event, session).filter(|who| *who != actor).map(|who| quarantine_key(&who)));
+        keys.push(quarantine_key(&actor));
         keys.extend(receiver(event).map(quarantine_key));
         keys.extend(Some(event.task_id()).filter(|task| !task.is_empty()).map(task_key));
     }

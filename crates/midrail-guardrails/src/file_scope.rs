@@ -104,6 +104,21 @@ mod tests {
         assert_eq!(bash("cat tests/a.rs"), Effect::Allow);
         assert_eq!(bash("cd tests && touch a.rs"), Effect::Block);
         assert_eq!(bash("bash -c 'echo x | tee src/../b'"), Effect::Block);
+        for formatter in
+            ["npx prettier --write", "black", "rustfmt", "gofmt -w", "eslint --fix", "ruff format"]
+        {
+            assert_eq!(bash(&format!("{formatter} src/a.rs")), Effect::Allow, "{formatter}");
+            assert_eq!(bash(&format!("{formatter} src")), Effect::Allow, "{formatter}");
+            assert_eq!(bash(&format!("{formatter} tests/a.rs")), Effect::Block, "{formatter}");
+            assert_eq!(bash(&format!("{formatter} .")), Effect::Block, "{formatter}");
+        }
+        assert_eq!(bash("cargo fmt"), Effect::Block);
+        assert_eq!(bash("cargo fmt --check && prettier --check tests && black --diff tests"), Effect::Allow);
+        assert_eq!(bash("rm -r src"), Effect::Block);
+        assert_eq!(
+            effect(json!({"write": ["**"]}), "Bash", json!({"command": "cargo fmt && black ."})),
+            Effect::Allow
+        );
         let mut run = Run::of(guard(json!({"write": ["src/**"]}))).with_link("src/l", "etc/hosts", "x");
         assert_eq!(run.before("Write", json!({"file_path": "src/l"})).effect, Effect::Block);
     }

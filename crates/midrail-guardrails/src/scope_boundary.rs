@@ -83,10 +83,13 @@ pub(crate) fn outside<'a, 's>(
     let mut files = Vec::new();
     for (script, action) in actions {
         for file in action.target_files.iter().flatten().filter(|file| !is_nobodys(file)) {
-            files.push((script, file, uses(action, file), context.names_of(file)));
+            let uses = uses(action, file);
+            // What is read and written with all that is in it is no more than that: `black src`.
+            let is_shaped = uses.iter().all(Option::is_some) && action.sweeps.contains(file);
+            files.push((script, file, uses, is_shaped, context.names_of(file)));
         }
     }
-    for (script, file, uses, names) in files {
+    for (script, file, uses, is_shaped, names) in files {
         let names = match names {
             Ok(names) => names,
             Err(missing) => {
@@ -95,9 +98,9 @@ pub(crate) fn outside<'a, 's>(
             }
         };
         for scope in scopes {
-            let objects = names
-                .iter()
-                .find_map(|name| uses.into_iter().flatten().find_map(|kind| objection(scope, kind, name)));
+            let objects = names.iter().find_map(|name| {
+                uses.into_iter().flatten().find_map(|kind| objection(scope, kind, name, is_shaped))
+            });
             if let Some((rule, patterns)) = objects {
                 return Ok(Some(Outside { file, script, rule, patterns }));
             }
@@ -123,6 +126,7 @@ fn objection<'s>(
     scope: &'s FileScope,
     kind: ActionType,
     place: &str,
+    is_shaped: bool,
 ) -> Option<(&'static str, &'s [String])> {
     let denied = scope.deny.as_deref().unwrap_or_default();
     if denied.iter().any(|pattern| is_denied(pattern, place)) {
@@ -133,9 +137,10 @@ fn objection<'s>(
         ActionType::FileWrite => ("write", scope.write.as_deref()?),
         ActionType::Command | ActionType::Network | ActionType::Other => return None,
     };
-    // Who may read all that lies in a folder may look into the folder.
+    // Who may read all that lies in a folder may look into the folder, and who may write it all may put it into shape.
     let holds = |pattern: &str| {
-        kind == ActionType::FileRead && pattern.strip_suffix("/**").is_some_and(|it| is_within(it, place))
+        (kind == ActionType::FileRead || is_shaped)
+            && pattern.strip_suffix("/**").is_some_and(|it| is_within(it, place))
     };
     let is_allowed = allowed.iter().any(|pattern| is_within(pattern, place) || holds(pattern));
     (!is_allowed).then_some((rule, allowed))

@@ -181,6 +181,54 @@ fn a_quarantined_agent_does_nothing_more() {
 }
 
 #[test]
+fn whoever_works_for_a_quarantined_agent_or_in_its_session_rests_too() {
+    let by = |agent: &str, parent: Option<&str>| Event {
+        agent: Some(Agent { id: Some(agent.to_owned()), ..Agent::default() }),
+        parent: parent.map(str::to_owned),
+        ..write("a.rs")
+    };
+    for (who, rests, works) in [
+        // A parent is an agent or a session.
+        (
+            "zed",
+            vec![by("sub", Some("zed")), by("sub", Some(" zed "))],
+            vec![by("sub", Some("ann")), by("ann", None)],
+        ),
+        (
+            "session:zed",
+            vec![by("sub", Some("zed")), by("sub", Some("session:zed"))],
+            vec![by("sub", Some("ann"))],
+        ),
+        (
+            "session:s-1",
+            vec![by("sub", Some("s-1")), by("sub", Some("ann")), by("ann", None), write("a.rs")],
+            vec![],
+        ),
+        // A sub-agent that rests keeps neither its parent nor its siblings from work.
+        ("sub", vec![by("sub", Some("zed"))], vec![by("zed", None), by("other", Some("zed")), write("a.rs")]),
+        ("session:s-2", vec![], vec![by("sub", Some("s-1")), by("s-2", None), write("a.rs")]),
+    ] {
+        let mut run = Run::new(&[]);
+        run.backing.slices.insert(quarantine_key(who), json!({"reason": "it failed"}));
+        for event in rests {
+            let decision = run.feed(&event);
+            assert_eq!(
+                (decision.effect, decision.by.as_deref()),
+                (Effect::Block, Some("midrail")),
+                "{event:?}"
+            );
+            assert_eq!(decision.reason, format!("`{who}` is quarantined: it failed"));
+            assert!(decision.advice.unwrap().contains("Stop here and report."));
+            let stop = Event { kind: EventKind::BeforeStop, tool: None, ..event };
+            assert_eq!(run.feed(&stop).effect, Effect::Allow, "an agent can always end");
+        }
+        for event in works {
+            assert_eq!(run.feed(&event).effect, Effect::Allow, "{who}: {event:?}");
+        }
+    }
+}
+
+#[test]
 fn a_quarantined_agent_gets_no_work_from_others() {
     let mut run = Run::new(&[]);
     run.backing.slices.insert(quarantine_key("rev-1"), json!({"reason": "it failed"}));

@@ -387,7 +387,7 @@ fn backings() -> BoxedStrategy<Backing> {
     // What holds across sessions: who is quarantined, how far tasks are, and what they used.
     let standing = vec(
         prop_oneof![
-            words(&["impl-1", "session:s-1", "rev-1"])
+            words(&["impl-1", "session:s-1", "rev-1", "main", "session:main"])
                 .prop_map(|who| (format!("shared/quarantine/{who}"), json!({"reason": "it failed"}))),
             words(&["suspended", "active", "completed"])
                 .prop_map(|status| ("shared/task/t-1".to_owned(), json!({"status": status}))),
@@ -520,7 +520,7 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
         ..Host::default()
     });
     let stream = (stream, weighted(0.3, host), weighted(0.7, words(&["startup", "clear", "resume", "new"])));
-    let time = (time, deadline, weighted(0.3, words(&["main", ""])), stream);
+    let time = (time, deadline, weighted(0.3, words(&["main", " main", "s-1", ""])), stream);
     (kinds(), weighted(0.9, tool), result, of(who), of(text), time, of(words(&["p-1", "p-2"])), of(usage))
         .prop_map(
             |(

@@ -464,8 +464,16 @@ fn law(verdict: Verdict) -> Voice {
 
 fn quarantined(backing: &Backing, event: &Event) -> Option<Voice> {
     let stop = "Stop here and report. A person lifts the quarantine once the cause is found.";
+    let rests = "Whoever works for it, or in it, rests too. Stop here and report. A person lifts the quarantine once the \
+                 cause is found.";
     let acts = is_quarantined(backing, event, actor(backing, event), stop);
-    acts.or_else(|| {
+    let started =
+        event.parent.as_deref().map(str::trim).filter(|parent| !parent.is_empty()).and_then(|parent| {
+            is_quarantined(backing, event, parent.to_owned(), rests)
+                .or_else(|| is_quarantined(backing, event, format!("session:{parent}"), rests))
+        });
+    let around = is_quarantined(backing, event, format!("session:{}", backing.session), rests);
+    acts.or(started).or(around).or_else(|| {
         let to = event.handoff.as_ref().filter(|_| event.kind == EventKind::BeforeHandoff)?.to.clone()?;
         let other = "Hand over to another agent, or wait until a person lifts the quarantine.";
         is_quarantined(backing, event, to, other)

@@ -1,5 +1,7 @@
-//! The files that a program reads and writes, by its arguments: `rows` is a table of programs, and some need more than a row.
+//! The files that a program reads and writes, by its arguments: `rows` and `formatters` are tables of programs, and some
+//! need more than a row.
 
+mod formatters;
 mod rows;
 
 use self::rows::{Operands, ROWS, Row};
@@ -14,6 +16,8 @@ pub(super) struct Touched {
     pub(super) is_written: bool,
     /// It is a folder, or becomes one.
     pub(super) is_folder: bool,
+    /// It is written with all that is in it, where it is a folder.
+    pub(super) is_swept: bool,
 }
 
 /// The files that a program touches.
@@ -29,6 +33,8 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
     }
     if let Some(row) = ROWS.iter().find(|row| row.programs.contains(&program)) {
         by_row(row, invocation, &mut found);
+    } else {
+        formatters::touched(invocation, &mut found);
     }
     found.list
 }
@@ -68,7 +74,8 @@ impl Found {
             || path.len() > 4096;
         if !is_none {
             let is_folder = matches!(path, "." | ".." | "~") || path.ends_with('/');
-            self.list.push(Touched { path: path.to_owned(), is_read, is_written, is_folder });
+            let path = path.to_owned();
+            self.list.push(Touched { path, is_read, is_written, is_folder, is_swept: false });
         }
     }
 
@@ -122,7 +129,9 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
                     .is_some()
                     || sorted.has(&["--files"]);
                 if index > 0 || has_pattern {
-                    let is_in_place = edits_in_place(program, &invocation.args);
+                    // `gawk -i inplace`
+                    let is_in_place = edits_in_place(program, &invocation.args)
+                        || sorted.values_of(&["-i", "--include"]).any(|value| value.text == "inplace");
                     found.add(operand, true, is_in_place);
                 }
             }
@@ -192,7 +201,7 @@ fn put_into(folder: &str, sources: &[&Arg], found: &mut Found) {
 
 /// `sed -i`, `yq -i`
 fn edits_in_place(program: &str, args: &[Arg]) -> bool {
-    matches!(program, "sed" | "gsed" | "yq" | "gawk")
+    matches!(program, "sed" | "gsed" | "yq")
         && args.iter().any(|arg| {
             let text = arg.text.as_str();
             text.starts_with("--in-place")

@@ -70,7 +70,7 @@ pub fn analyse_in(command: &str, folder: Option<&str>) -> Analysis {
 /// What a file does if it is run, by its name and its content.
 pub fn analyse_script(name: &str, content: &str) -> Analysis {
     match script::kind(name, content) {
-        script::Kind::Shell => analyse(content),
+        script::Kind::Shell => walk::Walk::of_script().line(content, None).0,
         script::Kind::Code(language) => walk::Walk::default().script(language, content),
         script::Kind::Sql => Analysis {
             dangers: sql::scan(content).iter().map(|hit| sql::danger(content, hit)).collect(),

@@ -219,7 +219,7 @@ pub(super) const ROWS: &[Row] = &[
         programs: &["awk", "gawk", "mawk", "nawk"],
         operands: Operands::PatternThenRead,
         reads: &["-f", "--file"],
-        values: &["-F", "-v", "-e", "--assign", "--field-separator"],
+        values: &["-F", "-v", "-e", "--assign", "--field-separator", "-i", "--include"],
         ..PLAIN
     },
     Row {
@@ -499,31 +499,11 @@ pub(super) const ROWS: &[Row] = &[
         values: &["-f", "-t"],
     },
     Row {
-        programs: &[
-            "prettier",
-            "eslint",
-            "black",
-            "isort",
-            "gofmt",
-            "rustfmt",
-            "autopep8",
-            "yapf",
-            "clang-format",
-            "standard",
-            "shfmt",
-        ],
-        operands: Operands::Read,
-        values: &["--config", "-c", "--parser", "-l"],
-        ..PLAIN
-    },
-    Row {
         programs: &["sqlite3", "sqlite", "litecli", "duckdb"],
         operands: Operands::FirstBoth,
         values: &["-cmd", "-separator", "-newline", "-nullvalue", "-init"],
         ..PLAIN
     },
-    // Its first word is what it does: `ruff check src`.
-    Row { programs: &["ruff"], operands: Operands::PatternThenRead, values: &["--config"], ..PLAIN },
     Row {
         programs: &["strip", "pdftk", "pdftotext", "qpdf"],
         operands: Operands::Read,

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{assert_rule, is_blocked, rules};
-use crate::shell::analyse;
+use super::{assert_harmless, assert_rule, is_blocked, rules};
+use crate::shell::{analyse, analyse_script};
 
 #[test]
 fn what_cannot_be_read_is_told_where_it_might_destroy() {
@@ -19,6 +19,39 @@ fn what_cannot_be_read_is_told_where_it_might_destroy() {
             &deep,
         ],
     );
+}
+
+#[test]
+fn the_value_of_a_variable_that_is_not_told_is_not_run_unseen() {
+    assert_rule(
+        "opaque",
+        &[
+            "eval \"$X\"",
+            "eval $X",
+            "eval \"${X}\" && ls",
+            "sh -c \"$X\"",
+            "sudo bash -lc \"$X\"",
+            "export Y=1; bash -c \"$X\" _ a",
+            "bash -c 'eval \"$X\"'",
+            "read -r X; eval \"$X\"",
+        ],
+    );
+    assert_harmless(&[
+        "eval \"$(ssh-agent -s)\"",
+        "eval \"$(direnv hook bash)\"",
+        "eval \"$(cat env.sh)\"",
+        "X='ls -l'; eval \"$X\"",
+        "f() { eval \"$1\"; }; f 'ls -l'",
+        "sh -c \"$X --version\"",
+        "sh -c \"cd $DIR && make\"",
+        "bash -c '$CMD'",
+        "bash \"$script\"",
+        "echo \"$X\"",
+        // Whoever starts a script sets its variables.
+        "#!/bin/sh\nset -e\nsh -c \"$CMD\"",
+        "cat > run.sh <<'E'\nsh -c \"$CMD\"\nE\nsh run.sh",
+    ]);
+    assert!(analyse_script("run.sh", "set -e\neval \"$CMD\"").dangers.is_empty());
 }
 
 #[test]

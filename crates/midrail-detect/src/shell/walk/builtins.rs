@@ -198,6 +198,9 @@ impl Walk {
     }
 
     fn eval(&mut self, args: &[Arg], scope: &mut Scope, input: &Stream) -> Stream {
+        if let [code] = args {
+            self.unread_code(code, "eval");
+        }
         let mut code = String::new();
         for arg in args {
             if !code.is_empty() {

@@ -237,6 +237,15 @@ impl Walk {
         self.found("fork-bomb", Severity::Critical, reason, "", name);
     }
 
+    /// Code that is nothing but the value of a variable that the line does not set. In a script that is everyday work:
+    /// whoever starts it sets the variable.
+    pub(super) fn unread_code(&mut self, code: &Arg, command: &str) {
+        if !self.is_script && is_one_variable(code) {
+            let reason = "all that runs is the value of a variable, which the command line does not tell";
+            self.opaque_command(reason, &format!("{command} \"{}\"", code.text));
+        }
+    }
+
     /// A program whose name the line does not tell.
     pub(super) fn unknown_program(&mut self, name: &Arg, invocation: &Invocation, input: &Stream) {
         let command = line_of(&name.text, &invocation.args);
@@ -254,6 +263,14 @@ impl Walk {
             );
         }
     }
+}
+
+/// `$NAME` and `${NAME}`, where the value is not known. What a script or a function is called with (`$1`, `$@`) is none.
+fn is_one_variable(code: &Arg) -> bool {
+    let text = code.text.trim();
+    let bare =
+        text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));
+    !code.is_known() && bare.is_some_and(super::builtins::is_name)
 }
 
 /// A command as it would run.

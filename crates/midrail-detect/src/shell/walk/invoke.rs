@@ -202,9 +202,11 @@ impl Walk {
                 }
                 if touched.is_written && touched.is_folder {
                     self.note(Listed::Folder, &place);
-                    if files::unpacks(&invocation.program) {
-                        self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
-                    }
+                }
+                if touched.is_swept
+                    || (touched.is_written && touched.is_folder && files::unpacks(&invocation.program))
+                {
+                    self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
                 }
                 if touched.is_written && !touched.is_read && replaces(invocation) {
                     self.note(Listed::Overwrite, &place);

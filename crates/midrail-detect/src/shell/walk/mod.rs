@@ -88,6 +88,8 @@ pub(in crate::shell) struct Walk {
     has_socket: bool,
     /// The redirections of the command that is looked at lead to the network.
     is_on_socket: bool,
+    /// What is walked is a script, and not what an agent types.
+    is_script: bool,
 }
 
 /// Which list of the analysis something belongs to.
@@ -112,6 +114,11 @@ impl Walk {
         self.analysis
     }
 
+    /// A walk through a script of a shell.
+    pub(in crate::shell) fn of_script() -> Self {
+        Walk { is_script: true, ..Walk::default() }
+    }
+
     /// A walk that keeps the programs it meets.
     pub(in crate::shell) fn keeping() -> Self {
         Walk { keeps: true, ..Walk::default() }
@@ -124,6 +131,7 @@ impl Walk {
         if let Some(folder) = folder {
             scope.folder = Folder::Known(folder.trim_start_matches("./").to_owned());
         }
+        self.is_script |= text.starts_with("#!");
         let head = bounded(text);
         // A line that is no shell's is not parsed as one.
         if sql::looks_like_sql(head) {

@@ -131,6 +131,7 @@ impl Walk {
         let mut positional = vec![args.first().cloned().unwrap_or_else(|| Arg::known("sh"))];
         positional.extend(args.iter().skip(1).cloned());
         inner.positional = Some(positional.into());
+        self.unread_code(code, "sh -c");
         self.code(&code.text, &mut inner, input)
     }
 
@@ -238,7 +239,9 @@ impl Walk {
                 let mut positional = vec![name.clone()];
                 positional.extend(args.iter().cloned());
                 let outer = scope.positional.replace(positional.into());
+                let was_script = std::mem::replace(&mut self.is_script, true);
                 let stream = self.run_code(&text.text, code, scope, input);
+                self.is_script = was_script;
                 scope.positional = outer;
                 stream
             }
@@ -328,7 +331,8 @@ impl Walk {
         }
         let file = args
             .get(at)
-            .filter(|arg| !matches!(arg.text.as_str(), "-" | "--" | "/dev/stdin" | "run" | "test"));
+            .filter(|arg| !matches!(arg.text.as_str(), "-" | "--" | "/dev/stdin" | "run" | "test"))
+            .filter(|arg| invocation.program != "deno" || !matches!(arg.text.as_str(), "fmt" | "lint"));
         match file {
             Some(file) => {
                 let rest = args.get(at + 1..).unwrap_or(&[]).to_vec();
