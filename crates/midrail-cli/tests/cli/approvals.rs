@@ -78,7 +78,7 @@ fn a_blocked_call_is_asked_for_approved_and_passes_once() {
     world.run(&["approvals", "wait", &id, "--timeout", "1ms"]).code(5).says("? pending");
     world.check(&deploy).code(2).says(&format!("midrail approvals wait {id}"));
 
-    with_key(&world, "reviewer", &["approve", &id]).code(1).complains("is for a `architect`");
+    with_key(&world, "reviewer", &["approve", &id]).code(1).complains("is for the role `architect`");
     with_key(&world, "architect", &["approve", &id, "--note", "go"]).code(0).says("✓ approved");
     with_key(&world, "architect", &["deny", &id]).code(1).complains("is approved, and waits for no answer");
     world.run(&["approvals", "wait", &id]).code(0).says("✓ approved");

@@ -142,7 +142,7 @@ fn urgent_goes_from_one_to_the_next_and_each_is_told_when_it_is_theirs() {
         (after(15), &json!("reviewer"), &json!("architect"))
     );
     assert_eq!(told(&world), ["reviewer", "architect"]);
-    with_key(&world, "reviewer", &["approve", &id]).code(1).complains("is for a `architect`");
+    with_key(&world, "reviewer", &["approve", &id]).code(1).complains("is for the role `architect`");
     world.run(&["approvals", "list", "--mine-role", "architect"]).code(0).says(&id);
 
     // A decision of the session sees to it as well as somebody who looks.
@@ -150,7 +150,7 @@ fn urgent_goes_from_one_to_the_next_and_each_is_told_when_it_is_theirs() {
     world.check(&call("read", json!({}))).code(0);
     assert_eq!(acts(&world, "approval_moved_on").iter().map(due).collect::<Vec<_>>(), [after(15), after(30)]);
     assert_eq!(told(&world), ["reviewer", "architect", "human_operator"]);
-    with_key(&world, "architect", &["approve", &id]).code(1).complains("is for a `human_operator`");
+    with_key(&world, "architect", &["approve", &id]).code(1).complains("is for the role `human_operator`");
 
     at(&world, 45);
     world.check(&deploy()).code(2).says("timed out with no answer");
@@ -192,7 +192,7 @@ fn an_escalation_that_becomes_urgent_gives_each_their_time_from_then_on() {
     with_key(&world, "reviewer", &["show", &id]);
     assert_eq!(acts(&world, "approval_moved_on").len(), 0);
     at(&world, 36);
-    with_key(&world, "reviewer", &["approve", &id]).code(1).complains("is for a `architect`");
+    with_key(&world, "reviewer", &["approve", &id]).code(1).complains("is for the role `architect`");
     with_key(&world, "architect", &["approve", &id]).code(0);
     check(&world, &call("refund", json!({"order": 7}))).code(0);
 }
