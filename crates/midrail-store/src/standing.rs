@@ -140,7 +140,8 @@ impl Approval {
         }
         if self.state != ApprovalState::Pending {
             let used_at = if self.state == next.state { self.used_at } else { next.used_at };
-            let mut same = Approval { state: next.state, used_at, review: next.review.clone(), ..self.clone() };
+            let mut same =
+                Approval { state: next.state, used_at, review: next.review.clone(), ..self.clone() };
             if takes_back {
                 same.taken_back = Some(self.as_taken_back());
                 same.seal = None;
@@ -387,7 +388,9 @@ mod tests {
     #[test]
     fn that_it_was_denied_before_is_not_taken_away() {
         let again = Approval { denied_before: Some("r-0".to_owned()), ..asked(Urgency::Emergency) };
-        assert!(again.refuses(&Approval { denied_before: None, ..again.clone() }).unwrap().contains("stays so"));
+        assert!(
+            again.refuses(&Approval { denied_before: None, ..again.clone() }).unwrap().contains("stays so")
+        );
         assert_eq!(asked(Urgency::Emergency).refuses(&again), None);
     }
 

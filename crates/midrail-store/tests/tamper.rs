@@ -105,8 +105,7 @@ fn triggers_refuse_to_take_back_what_people_decided() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
     let record = common::record("s", 1);
-    for state in
-        [ApprovalState::Denied, ApprovalState::Used, ApprovalState::Pending, ApprovalState::Approved]
+    for state in [ApprovalState::Denied, ApprovalState::Used, ApprovalState::Pending, ApprovalState::Approved]
     {
         let mut commit = Commit::new(&record);
         let row = request(state.word(), "s", 1);

@@ -111,7 +111,8 @@ pub(crate) fn changes(
         }
         // Requests that wait since before this was kept do not say so.
         if is_override
-            && chance::denied_before(store, &approval.session, &approval.guardrail, &approval.action)?.is_some()
+            && chance::denied_before(store, &approval.session, &approval.guardrail, &approval.action)?
+                .is_some()
         {
             return Err(refused(format!("the approval `{id}` is about what a person has denied")));
         }

@@ -80,7 +80,9 @@ fn a_blocked_call_is_asked_for_approved_and_passes_once() {
 
     with_key(&world, "reviewer", &["approve", &id]).code(1).complains("is for the role `architect`");
     with_key(&world, "architect", &["approve", &id, "--note", "go"]).code(0).says("✓ approved");
-    with_key(&world, "architect", &["approve", &id]).code(1).complains("is approved, and waits for no answer");
+    with_key(&world, "architect", &["approve", &id])
+        .code(1)
+        .complains("is approved, and waits for no answer");
     world.run(&["approvals", "wait", &id]).code(0).says("✓ approved");
     world.check(&call("deploy", json!({"to": "prod", "force": true}))).code(2);
     check(&world, &deploy).code(0);
@@ -240,7 +242,8 @@ fn an_emergency_that_grants_nothing_is_told_so() {
     let world = world_of(&format!("{PACK}{more}"));
     let ask = |decision: Ended, more: &[&str]| {
         let seq = decision.json()["audit"]["seq"].to_string();
-        let args = ["approvals", "request", "--decision", &seq, "--reason", "The login outage needs this release"];
+        let args =
+            ["approvals", "request", "--decision", &seq, "--reason", "The login outage needs this release"];
         world.run(&[&args, more].concat()).code(0)
     };
     let emergency = ["--urgency", "emergency"];
@@ -248,7 +251,10 @@ fn an_emergency_that_grants_nothing_is_told_so() {
     let deploy = call("deploy", json!({"to": "prod"}));
     ask(check(&world, &deploy).code(2), &emergency).says("it does not grant itself, as the packs");
     let row = world.run(&["approvals", "list", "--json"]).code(0).json_lines().pop().unwrap();
-    assert_eq!((&row["status"], &row["urgency"], row.get("override_at")), (&json!("pending"), &json!("emergency"), None));
+    assert_eq!(
+        (&row["status"], &row["urgency"], row.get("override_at")),
+        (&json!("pending"), &json!("emergency"), None)
+    );
     let id = row["id"].as_str().unwrap();
     world.run(&["approvals", "wait", id, "--timeout", "1200ms"]).code(5).says("? pending");
     world.run(&["approvals", "show", id]).code(0).says("it does not grant itself");

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use midrail_core::{
-    Agent, Authorities, Autonomy, Bypass, Context, Effect, Emergency, ErrorInfo, Event, EventKind, Facts, Missing,
-    Mode, Recovery, Risk, Task, Session, Usage, Verdict, approval_key, digest_of_action, grants_itself, quarantine_key, task_key,
+    Agent, Authorities, Autonomy, Bypass, Context, Effect, Emergency, ErrorInfo, Event, EventKind, Facts,
+    Missing, Mode, Recovery, Risk, Session, Task, Usage, Verdict, approval_key, digest_of_action,
+    grants_itself, quarantine_key, task_key,
 };
 use serde_json::{Value, json};
 
@@ -147,7 +148,13 @@ fn an_emergency_that_nobody_answers_lifts_by_itself_and_everyone_hears_of_it() {
 #[test]
 fn what_a_person_denied_does_not_grant_itself() {
     let mut run = in_an_emergency(|_| Ok(true));
-    let [key] = &run.backing.slices.keys().filter(|key| key.starts_with("approval/")).cloned().collect::<Vec<_>>()[..]
+    let [key] = &run
+        .backing
+        .slices
+        .keys()
+        .filter(|key| key.starts_with("approval/"))
+        .cloned()
+        .collect::<Vec<_>>()[..]
     else {
         panic!("one request is held")
     };

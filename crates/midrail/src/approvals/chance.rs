@@ -72,7 +72,10 @@ impl Engine {
             }
             for key in needs.facts {
                 let known = fact(&key, record);
-                facts.insert(key, known.unwrap_or_else(|| Fact::Unavailable("it is not on record".to_owned())));
+                facts.insert(
+                    key,
+                    known.unwrap_or_else(|| Fact::Unavailable("it is not on record".to_owned())),
+                );
             }
         }
         Ok(false)

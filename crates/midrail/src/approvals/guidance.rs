@@ -122,7 +122,11 @@ impl Engine {
     }
 
     /// The request about what a record stopped that the session holds, and the one that a person has denied.
-    fn asked_for(&self, seq: u64, guardrail: &str) -> Result<(Option<Approval>, Option<String>), EngineError> {
+    fn asked_for(
+        &self,
+        seq: u64,
+        guardrail: &str,
+    ) -> Result<(Option<Approval>, Option<String>), EngineError> {
         let Some(entry) = self.store().entry(seq)? else { return Ok((None, None)) };
         let record = entry.record()?;
         let action = action_of(&record, guardrail);

@@ -148,7 +148,9 @@ impl Engine {
                     return self.make_urgent(ask, stopped, approval, (key, slice.version), None);
                 }
                 "approved" => {
-                    return Err(refused(format!("the request `{waiting}` for this action is approved already")));
+                    return Err(refused(format!(
+                        "the request `{waiting}` for this action is approved already"
+                    )));
                 }
                 _ => {}
             }

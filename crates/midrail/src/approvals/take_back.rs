@@ -30,7 +30,8 @@ impl Engine {
             seal: None,
             ..approved.clone()
         };
-        let act = Act::of("approval_taken_back").in_session(&back.session).of_kind(EventKind::ApprovalDecided);
+        let act =
+            Act::of("approval_taken_back").in_session(&back.session).of_kind(EventKind::ApprovalDecided);
         let record = self.administered(act.with("approval", serde_json::to_value(&back)?))?;
         let mut commit = Commit {
             approvals: vec![ApprovalChange::from(ApprovalState::Approved, back.clone())],
@@ -54,9 +55,8 @@ impl Engine {
             let is_full = rows.len() >= filter.page();
             filter.after = rows.last().map(|row| (row.created, row.id.clone()));
             let now = self.now();
-            let theirs = |row: &&Approval| {
-                row.decided_by.as_deref() == Some(name) && row.status_at(now) == "approved"
-            };
+            let theirs =
+                |row: &&Approval| row.decided_by.as_deref() == Some(name) && row.status_at(now) == "approved";
             for row in rows.iter().filter(theirs) {
                 let note = format!("`{name}` answers nothing any more");
                 count += usize::from(self.take_back(row, by, None, Some(&note))?.is_some());

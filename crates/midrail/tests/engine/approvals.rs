@@ -67,7 +67,12 @@ impl World {
         self.try_ask(decision, REASON, urgency).unwrap()
     }
 
-    pub(crate) fn try_ask(&self, decision: &Decision, reason: &str, urgency: Urgency) -> Result<Approval, EngineError> {
+    pub(crate) fn try_ask(
+        &self,
+        decision: &Decision,
+        reason: &str,
+        urgency: Urgency,
+    ) -> Result<Approval, EngineError> {
         let seq = decision.audit.0.as_ref().unwrap().seq;
         self.agent.request(&Ask { seq, guardrail: None, reason: reason.to_owned(), urgency })
     }

@@ -106,7 +106,10 @@ fn an_approval_that_nobody_used_is_taken_back() {
     let back = deny("bob", "architect").unwrap();
     assert_eq!((back.state, back.decided_by.as_deref()), (ApprovalState::Denied, Some("bob")));
     let was = back.taken_back.unwrap();
-    assert_eq!((was.by.as_deref(), was.role.as_deref(), was.note.as_deref()), (Some("ann"), Some("reviewer"), Some("fine")));
+    assert_eq!(
+        (was.by.as_deref(), was.role.as_deref(), was.note.as_deref()),
+        (Some("ann"), Some("reviewer"), Some("fine"))
+    );
     let next = world.deploy(json!({}));
     assert_eq!(next.effect, Effect::Block);
     assert!(next.reason.contains(&format!("bypass taken back by bob ({})", asked.id)), "{}", next.reason);
@@ -130,7 +133,8 @@ fn of_using_and_taking_back_one_wins() {
         world.approve(&id, "reviewer").unwrap();
         let (used, back) = thread::scope(|scope| {
             let used = scope.spawn(|| world.refund(order).effect == Effect::Allow);
-            let back = scope.spawn(|| world.desk.answer(&id, false, &person("bob", "reviewer"), None).is_ok());
+            let back =
+                scope.spawn(|| world.desk.answer(&id, false, &person("bob", "reviewer"), None).is_ok());
             (used.join().unwrap(), back.join().unwrap())
         });
         assert_ne!(used, back);

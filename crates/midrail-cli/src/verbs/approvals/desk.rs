@@ -62,9 +62,9 @@ pub(super) fn what(approval: &Approval, longest: usize) -> String {
 pub(super) fn why_not_by_itself(approval: &Approval) -> Option<&'static str> {
     match (approval.urgency, approval.override_at, &approval.denied_before) {
         (Urgency::Normal | Urgency::Urgent, _, _) | (Urgency::Emergency, Some(_), None) => None,
-        (Urgency::Emergency, _, Some(_)) => {
-            Some("it does not grant itself, as a person has denied this action before: only a person can answer")
-        }
+        (Urgency::Emergency, _, Some(_)) => Some(
+            "it does not grant itself, as a person has denied this action before: only a person can answer",
+        ),
         (Urgency::Emergency, None, None) => Some(
             "it does not grant itself, as the packs turn that on for other actions or for none: only a person can answer",
         ),
