@@ -137,7 +137,7 @@ fn triggers_refuse_to_take_back_what_people_decided() {
         assert!(error.contains(why), "{sql}: {error}");
     }
     connection.execute(&(back("denied") + " WHERE id = 'pending'"), []).unwrap();
-    assert_eq!(store.head().unwrap().unwrap().seq, 4);
+    assert_eq!(store.head().unwrap().unwrap().seq, 5);
 }
 
 #[test]
