@@ -39,7 +39,9 @@ pub(crate) fn subject(event: &Event) -> String {
             if event.extra.get("what").and_then(Value::as_str) == Some("approval_timed_out") {
                 return format!("timed out: nobody answered {}", short(part("id").unwrap_or_default(), 40));
             }
-            let (state, by) = (part("state").unwrap_or("decided"), part("decided_by").unwrap_or("someone"));
+            let is_back = event.extra.get("what").and_then(Value::as_str) == Some("approval_taken_back");
+            let state = if is_back { Some("taken back") } else { part("state") };
+            let (state, by) = (state.unwrap_or("decided"), part("decided_by").unwrap_or("someone"));
             format!("{} by {}", short(state, 20), short(by, 40))
         }
         EventKind::Administered => {

@@ -11,9 +11,10 @@ use crate::context::{Context, World};
 use crate::decision::{ApprovalKind, ApprovalRequest, Mode};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
+use crate::facts::{Facts, Needs};
 use crate::guardrail::{Bypass, Condition, Spec};
-use crate::policy::hex;
-use crate::session::key_part;
+use crate::policy::{Policy, hex};
+use crate::session::{Session, key_part};
 use crate::tally::{Tally, strongest_on};
 use crate::verdict::{Notice, Verdict};
 
@@ -92,6 +93,10 @@ struct Held<'a> {
     by: &'a str,
     role: &'a str,
     is_emergency: bool,
+    /// A person had approved it before.
+    is_taken_back: bool,
+    /// A person has said no to the same action before.
+    was_denied: bool,
     expires: Option<Timestamp>,
     override_at: Option<Timestamp>,
 }
@@ -106,6 +111,8 @@ impl<'a> Held<'a> {
             by: text("by"),
             role: text("role"),
             is_emergency: text("urgency") == "emergency",
+            is_taken_back: slice.get("taken_back").and_then(Value::as_bool) == Some(true),
+            was_denied: slice.get("denied_before").is_some_and(|id| !id.is_null()),
             expires: text("expires").parse().ok(),
             override_at: text("override_at").parse().ok(),
         }
@@ -179,8 +186,12 @@ impl Tally<'_> {
                 }
             },
             "denied" => {
-                let word = if held.kind == ApprovalKind::Bypass { "bypass " } else { "" };
-                let reason = format!("{word}denied by {} ({}): {}", held.by, held.id, verdict.reason);
+                let how = match (held.is_taken_back, held.kind) {
+                    (true, _) => format!("{} taken back", held.word()),
+                    (false, ApprovalKind::Bypass) => "bypass denied".to_owned(),
+                    (false, ApprovalKind::Escalation) => "denied".to_owned(),
+                };
+                let reason = format!("{how} by {} ({}): {}", held.by, held.id, verdict.reason);
                 Verdict { effect: Effect::Block, reason, ..verdict }
             }
             "pending" if self.overrides(spec, &held) => {
@@ -249,14 +260,13 @@ impl Tally<'_> {
 
     /// Whether an emergency that nobody answered lifts the guardrail by itself.
     fn overrides(&self, spec: &Spec, held: &Held<'_>) -> bool {
-        let Some(emergency) = &self.world.policy.authorities().emergency else { return false };
         let is_due = matches!((self.world.event.time, held.override_at), (Some(now), Some(at)) if now >= at);
         held.is_emergency
             && is_due
             && !held.is_over(self.world.event.time)
-            && spec.bypass != Bypass::Never
-            // What is not known is no emergency.
-            && emergency.only_for.holds(&Context::new(self.world, spec)) == Ok(true)
+            // Somebody has answered, and it was a no.
+            && !held.was_denied
+            && is_for(self.world, spec)
     }
 
     fn overridden(&mut self, held: &Held<'_>, verdict: Verdict) -> Verdict {
@@ -270,6 +280,26 @@ impl Tally<'_> {
             .extend(roles.into_iter().map(|to| Notice { to: to.clone(), message: message.clone() }));
         Verdict { effect: Effect::Allow, reason, ..verdict }
     }
+}
+
+/// Whether an emergency about what a guardrail stops in an event is one of those that may grant themselves, and what is
+/// lacking to tell. What is not known is none.
+pub fn grants_itself(
+    policy: &Policy,
+    session: &Session,
+    facts: &Facts,
+    event: &Event,
+    guardrail: &str,
+) -> (bool, Needs) {
+    let world = World::new(policy, session, facts, event);
+    let fits = policy.get(guardrail).is_some_and(|entry| is_for(&world, &entry.spec));
+    (fits, world.needs.into_inner())
+}
+
+fn is_for(world: &World<'_>, spec: &Spec) -> bool {
+    let Some(emergency) = &world.policy.authorities().emergency else { return false };
+    // What is not known is no emergency.
+    spec.bypass != Bypass::Never && emergency.only_for.holds(&Context::new(world, spec)) == Ok(true)
 }
 
 /// The slice that holds a person's answer for one guardrail and one action.

@@ -32,7 +32,9 @@ mod tally;
 mod verdict;
 
 pub use action::{Action, ActionType, Danger, RepositoryCall};
-pub use approval::{Authorities, EMERGENCY_OVERRIDE, Emergency, action_text, approval_key, digest_of_action};
+pub use approval::{
+    Authorities, EMERGENCY_OVERRIDE, Emergency, action_text, approval_key, digest_of_action, grants_itself,
+};
 pub use budget::{Autonomy, BEGAN, Budget, Measure, Resource};
 pub use consequences::{
     ABOUT, EMIT_ALERT, FLAG_TRAJECTORY, FLAGGED, HELD, INCREMENT_STRIKE, LATE, STRIKES, StrikeRule,

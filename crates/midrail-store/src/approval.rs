@@ -19,7 +19,7 @@ pub struct Approval {
     /// How far it has come.
     pub state: ApprovalState,
     /// How urgent it is.
-    #[serde(default, skip_serializing_if = "Urgency::is_normal")]
+    #[serde(default)]
     pub urgency: Urgency,
     /// How bad the action would be, or how serious this record of it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +79,9 @@ pub struct Approval {
     /// From when an emergency request that no one has answered grants itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub override_at: Option<Timestamp>,
+    /// The request about the same action that a person denied before. This one never grants itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied_before: Option<String>,
     /// Who decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
@@ -91,6 +94,9 @@ pub struct Approval {
     /// What the decider had to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The approval that the decision took back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_back: Option<TakenBack>,
     /// When the action was taken with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_at: Option<Timestamp>,
@@ -131,10 +137,12 @@ impl Default for Approval {
             hastened: None,
             expires: None,
             override_at: None,
+            denied_before: None,
             decided_by: None,
             decided_role: None,
             decided_at: None,
             note: None,
+            taken_back: None,
             used_at: None,
             review: None,
             seal: None,
@@ -152,6 +160,16 @@ impl Approval {
             (None, Some(EventKind::BeforeModel)) => "a prompt",
             (None, Some(EventKind::AfterModel | EventKind::ModelChunk)) => "an answer",
             (None, _) => "an action",
+        }
+    }
+
+    /// The answer that it has, as one that is taken back.
+    pub fn as_taken_back(&self) -> TakenBack {
+        TakenBack {
+            by: self.decided_by.clone(),
+            role: self.decided_role.clone(),
+            at: self.decided_at,
+            note: self.note.clone(),
         }
     }
 }
@@ -216,10 +234,6 @@ impl Urgency {
             Urgency::Emergency => "emergency",
         }
     }
-
-    fn is_normal(&self) -> bool {
-        *self == Urgency::Normal
-    }
 }
 
 /// A word that names no urgency.
@@ -234,6 +248,23 @@ impl FromStr for Urgency {
         let found = Urgency::ALL.into_iter().find(|urgency| urgency.word() == word);
         found.ok_or_else(|| UnknownUrgency(word.to_owned()))
     }
+}
+
+/// An approval that was taken back before anyone acted on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TakenBack {
+    /// Who had approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// In which role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// When.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// What they had to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A review that is owed after an action that no one approved beforehand.

@@ -54,7 +54,8 @@ mod verify;
 mod verify_export;
 
 pub use approval::{
-    Approval, ApprovalChange, ApprovalCount, ApprovalFilter, ApprovalState, Review, UnknownUrgency, Urgency,
+    Approval, ApprovalChange, ApprovalCount, ApprovalFilter, ApprovalState, Review, TakenBack,
+    UnknownUrgency, Urgency,
 };
 pub use approver::{Approver, ApproverChange, NewApprover};
 pub use checkpoint::{Checkpoint, PublicKey};

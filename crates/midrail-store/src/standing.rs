@@ -104,6 +104,7 @@ impl Approval {
     pub fn overrides_at(&self, now: Timestamp) -> bool {
         self.state == ApprovalState::Pending
             && self.urgency == Urgency::Emergency
+            && self.denied_before.is_none()
             && self.override_at.is_some_and(|time| now >= time)
             && self.deadline().is_none_or(|deadline| now < deadline)
     }
@@ -113,7 +114,8 @@ impl Approval {
         self.review.as_ref().is_some_and(|review| !review.is_filed())
     }
 
-    /// Why a row cannot follow this one. What was asked stays, what was decided stays, and so does a filed review.
+    /// Why a row cannot follow this one. What was asked stays, what was decided stays until it is taken back, and so
+    /// does a filed review.
     pub(crate) fn refuses(&self, next: &Approval) -> Option<String> {
         let id = &self.id;
         let asked = |row: &Approval| {
@@ -123,10 +125,14 @@ impl Approval {
         if asked(self) != asked(next) {
             return Some(format!("the approval `{id}` is bound to the action that it was asked for"));
         }
+        if self.denied_before.is_some() && self.denied_before != next.denied_before {
+            return Some(format!("the approval `{id}` is about what was denied before, and stays so"));
+        }
+        let takes_back = self.state == ApprovalState::Approved && next.state == ApprovalState::Denied;
         let is_step = match (self.state, next.state) {
             (ApprovalState::Pending, _) => true,
             (ApprovalState::Approved, ApprovalState::Used | ApprovalState::Expired) => true,
-            (was, now) => was == now,
+            (was, now) => was == now || (takes_back && next.taken_back.is_some()),
         };
         if !is_step {
             let (was, now) = (self.state.word(), next.state.word());
@@ -134,7 +140,16 @@ impl Approval {
         }
         if self.state != ApprovalState::Pending {
             let used_at = if self.state == next.state { self.used_at } else { next.used_at };
-            let same = Approval { state: next.state, used_at, review: next.review.clone(), ..self.clone() };
+            let mut same =
+                Approval { state: next.state, used_at, review: next.review.clone(), ..self.clone() };
+            if takes_back {
+                same.taken_back = Some(self.as_taken_back());
+                same.seal = None;
+                same.decided_by.clone_from(&next.decided_by);
+                same.decided_role.clone_from(&next.decided_role);
+                same.decided_at = next.decided_at;
+                same.note.clone_from(&next.note);
+            }
             if same != *next {
                 return Some(format!("the approval `{id}` was decided, and stays as it is"));
             }
@@ -266,6 +281,7 @@ mod tests {
         assert_eq!((request.status_at(at(900)), request.overrides_at(at(900))), ("timed out", false));
         for near in [
             Approval { override_at: None, ..request.clone() },
+            Approval { denied_before: Some("r-0".to_owned()), ..request.clone() },
             Approval { urgency: Urgency::Urgent, ..request.clone() },
             Approval { state: ApprovalState::Denied, ..request.clone() },
         ] {
@@ -334,6 +350,48 @@ mod tests {
         ] {
             assert!(used.refuses(&other).unwrap().contains("was decided"));
         }
+    }
+
+    #[test]
+    fn an_approval_is_taken_back_by_a_denial_that_keeps_it() {
+        let asked = asked(Urgency::Normal);
+        let approved = Approval {
+            state: ApprovalState::Approved,
+            decided_by: Some("ada".to_owned()),
+            decided_at: Some(at(5)),
+            seal: Some("sealed".to_owned()),
+            ..asked.clone()
+        };
+        let back = Approval {
+            state: ApprovalState::Denied,
+            decided_by: Some("bob".to_owned()),
+            decided_at: Some(at(9)),
+            taken_back: Some(approved.as_taken_back()),
+            seal: None,
+            ..approved.clone()
+        };
+        assert_eq!(approved.refuses(&back), None);
+        assert_eq!(back.status_at(at(10)), "denied");
+        for wrong in [
+            Approval { taken_back: None, ..back.clone() },
+            Approval { taken_back: Some(asked.as_taken_back()), ..back.clone() },
+            Approval { seal: approved.seal.clone(), ..back.clone() },
+            Approval { expires: Some(at(9999)), ..back.clone() },
+        ] {
+            assert!(approved.refuses(&wrong).is_some(), "{wrong:?}");
+        }
+        let used = Approval { state: ApprovalState::Used, used_at: Some(at(7)), ..approved.clone() };
+        assert!(used.refuses(&back).unwrap().contains("is used, and cannot become denied"));
+        assert!(back.refuses(&approved).unwrap().contains("is denied, and cannot become approved"));
+    }
+
+    #[test]
+    fn that_it_was_denied_before_is_not_taken_away() {
+        let again = Approval { denied_before: Some("r-0".to_owned()), ..asked(Urgency::Emergency) };
+        assert!(
+            again.refuses(&Approval { denied_before: None, ..again.clone() }).unwrap().contains("stays so")
+        );
+        assert_eq!(asked(Urgency::Emergency).refuses(&again), None);
     }
 
     #[test]

@@ -105,7 +105,8 @@ fn triggers_refuse_to_take_back_what_people_decided() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
     let record = common::record("s", 1);
-    for state in [ApprovalState::Denied, ApprovalState::Used, ApprovalState::Pending] {
+    for state in [ApprovalState::Denied, ApprovalState::Used, ApprovalState::Pending, ApprovalState::Approved]
+    {
         let mut commit = Commit::new(&record);
         let row = request(state.word(), "s", 1);
         commit.approvals.push(ApprovalChange::ask(midrail_store::Approval { state, ..row }));
@@ -125,6 +126,8 @@ fn triggers_refuse_to_take_back_what_people_decided() {
         (back("pending") + " WHERE id = 'denied'", "cannot go back"),
         (back("approved") + " WHERE id = 'denied'", "cannot go back"),
         (back("approved") + " WHERE id = 'used'", "cannot go back"),
+        (back("denied") + " WHERE id = 'used'", "cannot go back"),
+        (back("denied") + " WHERE id = 'approved'", "cannot go back"),
         ("UPDATE approvals SET state = 'approved' WHERE id = 'pending'".to_owned(), "cannot go back"),
         ("UPDATE approvals SET id = 'x' WHERE id = 'pending'".to_owned(), "cannot go back"),
         ("UPDATE approvers SET revoked = NULL".to_owned(), "can be revoked, and not changed"),
@@ -134,7 +137,7 @@ fn triggers_refuse_to_take_back_what_people_decided() {
         assert!(error.contains(why), "{sql}: {error}");
     }
     connection.execute(&(back("denied") + " WHERE id = 'pending'"), []).unwrap();
-    assert_eq!(store.head().unwrap().unwrap().seq, 4);
+    assert_eq!(store.head().unwrap().unwrap().seq, 5);
 }
 
 #[test]

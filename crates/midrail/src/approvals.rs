@@ -1,6 +1,7 @@
 //! Requests to people: what a decision asks for, and what comes of an answer.
 
 mod answer;
+mod chance;
 mod due;
 mod guidance;
 mod late;
@@ -9,6 +10,7 @@ mod reasons;
 mod request;
 mod rules;
 mod scripted;
+mod take_back;
 mod wait;
 
 pub use due::due_requests;
@@ -19,7 +21,7 @@ pub use rules::{policy_of_approval, policy_of_record, record_of_approval};
 pub(crate) use scripted::urgency_of;
 
 use jiff::{SignedDuration, Timestamp};
-use midrail_core::{Decision, EMERGENCY_OVERRIDE, Event, Policy, Record, Severity, hex};
+use midrail_core::{Decision, EMERGENCY_OVERRIDE, Event, EventKind, Policy, Record, Severity, hex};
 use midrail_detect::secrets;
 use midrail_store::{Approval, ApprovalChange, ApprovalState, Review, Store};
 use serde_json::{Value, json};
@@ -56,7 +58,7 @@ pub(crate) fn changes(
             reason: record.decision.reason.clone(),
             justification: scripted::asked(record, &request.guardrail).map(|asked| asked.reason.clone()),
             tool: event.tool_name().map(str::to_owned),
-            event: event.tool.is_none().then_some(event.kind),
+            event: kind_of(event),
             summary: short_arguments(event),
             approver: request.approver.clone(),
             created: record.time,
@@ -106,6 +108,13 @@ pub(crate) fn changes(
         let (was, now) = (approval.state, record.time);
         if is_override && !approval.overrides_at(now) {
             return Err(refused(format!("the approval `{id}` grants nothing by itself")));
+        }
+        // Requests that wait since before this was kept do not say so.
+        if is_override
+            && chance::denied_before(store, &approval.session, &approval.guardrail, &approval.action)?
+                .is_some()
+        {
+            return Err(refused(format!("the approval `{id}` is about what a person has denied")));
         }
         let after = if is_override {
             let within = policy.authorities().emergency.as_ref().map_or(0, |rule| rule.review_within_s);
@@ -162,8 +171,14 @@ pub(crate) fn held(approval: &Approval) -> Value {
     json!({
         "id": approval.id, "kind": approval.kind, "state": approval.state, "urgency": approval.urgency,
         "by": approval.decided_by, "role": approval.decided_role, "expires": time(approval.expires),
-        "override_at": time(approval.override_at),
+        "override_at": time(approval.override_at), "denied_before": approval.denied_before,
+        "taken_back": approval.taken_back.is_some(),
     })
+}
+
+/// What an event is, where that is no call of a tool.
+fn kind_of(event: &Event) -> Option<EventKind> {
+    (event.tool.is_none() || event.kind == EventKind::OnError).then_some(event.kind)
 }
 
 /// The arguments of a call in short, as an approver is shown them.

@@ -98,13 +98,20 @@ impl Engine {
         Ok(key)
     }
 
-    /// Takes from someone the right to answer. Their name stays on record. Everyone may do so for themselves; for others
-    /// it takes whom it takes to add one.
-    pub fn revoke_approver(&self, name: &str, by: Option<&Person>) -> Result<(), EngineError> {
+    /// Takes from someone the right to answer, and takes back what they have approved and nobody has used; answers how
+    /// many approvals those were. Their name stays on record. Everyone may do so for themselves; for others it takes
+    /// whom it takes to add one.
+    pub fn revoke_approver(&self, name: &str, by: Option<&Person>) -> Result<usize, EngineError> {
         let version = match by {
             Some(by) if by.name() == name => self.approvers_version()?,
             by => self.may_change_approvers(by)?,
         };
+        let taken_back = |by: Option<&Person>| match by {
+            Some(by) if self.store().approver(name)?.is_some() => self.take_back_all(name, by),
+            _ => Ok(0),
+        };
+        // Before, so that whoever is interrupted can begin anew; and after, for what they approved meanwhile.
+        let before = taken_back(by)?;
         let mut act = Act::of("approver_revoked").with("approver", json!({"name": name}));
         if let Some(by) = by {
             act = act.with("by", by.name());
@@ -116,7 +123,8 @@ impl Engine {
             ..Commit::new(&record)
         };
         commit.changes.set(APPROVERS, json!({"since": self.now().to_string()}));
-        self.commit(&commit)
+        self.commit(&commit)?;
+        Ok(before + by.map_or(Ok(0), |by| self.take_back_all(name, by))?)
     }
 
     /// Whether somebody may say who answers, and the version of the list that this was judged by.
@@ -134,7 +142,7 @@ impl Engine {
             return Ok(version);
         }
         refused(format!(
-            "`{}` answers as {}, and who may answer is said by a {}, or by `{}`, who was first",
+            "`{}` answers as {}, and who may answer is said by the role {}, or by `{}`, who was first",
             by.name(),
             by.roles().join(", "),
             humans.join(" or "),

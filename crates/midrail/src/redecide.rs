@@ -197,7 +197,7 @@ fn is_decided(record: &Record) -> bool {
 }
 
 /// A fact as it was when the record was made, if that is known.
-fn fact(key: &FactKey, record: &Record) -> Option<Fact> {
+pub(crate) fn fact(key: &FactKey, record: &Record) -> Option<Fact> {
     let recorded = record.facts.get(key).cloned();
     recorded.or_else(|| match key {
         FactKey::Action => Some(action::of(&record.event).map_or_else(Fact::Unavailable, Fact::Action)),
@@ -236,6 +236,7 @@ fn answer(slices: &mut BTreeMap<String, Value>, record: &Record) {
         json!({
             "id": approval.id, "state": approval.state, "by": approval.decided_by,
             "expires": approval.expires.map(|time| time.to_string()),
+            "taken_back": approval.taken_back.is_some(),
         }),
     );
 }

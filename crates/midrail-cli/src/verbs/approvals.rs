@@ -25,7 +25,7 @@ enum Verb {
     Show(show::Args),
     /// Let the action of a request pass, once.
     Approve(answer::Args),
-    /// Refuse the action of a request.
+    /// Refuse the action of a request, or take back an approval that was not used.
     Deny(answer::Args),
     Request(request::Args),
     Wait(wait::Args),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::clock;
 use crate::exit::{self, Exit};
-use crate::failure::Failure;
+use crate::failure::{Failure, count};
 use crate::input::{Packs, StoreFile};
 use crate::key::{self, MaybeSigner};
 use crate::output::{Output, Style, short};
@@ -53,8 +53,8 @@ struct List {
     store: StoreFile,
 }
 
-/// Take from someone the right to answer. What they have answered stands. Who may add others may do so, and everyone
-/// for themselves
+/// Take from someone the right to answer. What they have approved and nobody has used is taken back. Who may add others
+/// may do so, and everyone for themselves
 #[derive(Debug, clap::Args)]
 struct Revoke {
     /// Their name
@@ -147,11 +147,16 @@ fn list(args: &List, output: &mut Output) -> Result<Exit, Failure> {
 fn revoke(args: &Revoke, output: &mut Output) -> Result<Exit, Failure> {
     let engine = engine(args.store.existing()?)?;
     let by = signed(&args.signer, &engine)?;
-    engine.revoke_approver(&args.name, by.as_ref())?;
+    let taken_back = engine.revoke_approver(&args.name, by.as_ref())?;
     if output.is_json() {
-        output.json(&json!({"revoked": args.name}))?;
+        output.json(&json!({"revoked": args.name, "taken_back": taken_back}))?;
     } else {
-        output.line(format!("{} answers nothing any more", short(&args.name, 60)))?;
+        output.line(format!(
+            "{} answers nothing any more; {} that nobody had used {} taken back",
+            short(&args.name, 60),
+            count(taken_back, "approval"),
+            if taken_back == 1 { "is" } else { "are" }
+        ))?;
     }
     Ok(Exit::Good)
 }

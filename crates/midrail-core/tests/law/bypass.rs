@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use midrail_core::{
-    Agent, Authorities, Autonomy, Bypass, Context, Effect, Emergency, ErrorInfo, Event, EventKind, Missing,
-    Mode, Recovery, Risk, Task, Usage, Verdict, approval_key, digest_of_action, quarantine_key, task_key,
+    Agent, Authorities, Autonomy, Bypass, Context, Effect, Emergency, ErrorInfo, Event, EventKind, Facts,
+    Missing, Mode, Recovery, Risk, Session, Task, Usage, Verdict, approval_key, digest_of_action,
+    grants_itself, quarantine_key, task_key,
 };
 use serde_json::{Value, json};
 
@@ -59,6 +60,7 @@ fn what_became_of_a_request_is_told() {
         (json!({"state": "pending"}), 15, "the bypass b-1 timed out with no answer: a says block"),
         (json!({}), 15, "the bypass b-1 timed out before it was used: a says block"),
         (json!({"state": "denied"}), 20, "bypass denied by ada (b-1): a says block"),
+        (json!({"state": "denied", "taken_back": true}), 0, "bypass taken back by ada (b-1): a says block"),
     ] {
         let mut run = Run::new(&[liftable()]);
         hold(&mut run, &write("a.rs"), request);
@@ -141,6 +143,38 @@ fn an_emergency_that_nobody_answers_lifts_by_itself_and_everyone_hears_of_it() {
     let told: Vec<&str> = decision.notices.iter().map(|notice| notice.to.as_str()).collect();
     assert_eq!(told, ["architect", "human_operator"]);
     assert_eq!(run.feed(&at(write("a.rs"), 1)).effect, Effect::Block, "for one action");
+}
+
+#[test]
+fn what_a_person_denied_does_not_grant_itself() {
+    let mut run = in_an_emergency(|_| Ok(true));
+    let [key] = &run
+        .backing
+        .slices
+        .keys()
+        .filter(|key| key.starts_with("approval/"))
+        .cloned()
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("one request is held")
+    };
+    run.backing.slices.get_mut(key).unwrap()["denied_before"] = json!("b-0");
+    let decision = run.feed(&at(write("a.rs"), 1));
+    assert_eq!((decision.effect, decision.effects.len()), (Effect::Block, 0));
+    assert!(decision.reason.contains("waits for an answer"), "{}", decision.reason);
+}
+
+#[test]
+fn whether_an_emergency_is_for_an_action_can_be_told_beforehand() {
+    let told = |only_for: fn(&Context<'_>) -> Result<bool, Missing>, guardrail: &str| {
+        let run = in_an_emergency(only_for);
+        grants_itself(&run.policy, &Session::new("s"), &Facts::default(), &write("a.rs"), guardrail)
+    };
+    assert!(told(|_| Ok(true), "a").0);
+    assert!(!told(|_| Ok(false), "a").0);
+    assert!(!told(|_| Ok(true), "no-such").0);
+    let (fits, needs) = told(|context| Ok(context.variable("on_call")?.is_some()), "a");
+    assert!(!fits && needs.slices.contains("var/on_call"), "what is lacking is told");
 }
 
 #[test]

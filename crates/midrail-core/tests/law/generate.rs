@@ -458,12 +458,13 @@ fn answers() -> BoxedStrategy<Option<Value>> {
     let urgency = of(words(&["normal", "emergency"]));
     let role = of(words(&["reviewer", "architect", "human_operator"]));
     let expires = select(&[None, Some(-5), Some(0), Some(1), Some(30)][..]);
+    let back = select(&[None, Some(false), Some(true)][..]);
     prop_oneof![
-        12 => (state, expires, kind, urgency, role).prop_map(|(state, expires, kind, urgency, role)| {
+        12 => (state, expires, kind, urgency, role, back).prop_map(|(state, expires, kind, urgency, role, back)| {
             let expires = expires.map(|at| minute(at).to_string());
             Some(json!({
                 "id": "a-1", "state": state, "by": "ada", "expires": expires,
-                "kind": kind, "urgency": urgency, "role": role,
+                "kind": kind, "urgency": urgency, "role": role, "taken_back": back,
             }))
         }),
         1 => Just(Some(json!(7))),

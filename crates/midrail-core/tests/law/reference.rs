@@ -1076,8 +1076,12 @@ fn ask_a_person(plan: &Plan, voice: &mut Voice, action: &str, backing: &Backing,
     let word = if is_bypass { "bypass" } else { "approval" };
     if text("state") == "denied" {
         voice.verdict.effect = Effect::Block;
-        let word = if is_bypass { "bypass " } else { "" };
-        voice.verdict.reason = format!("{word}denied by {} ({}): {reason}", text("by"), text("id"));
+        let how = match (held["taken_back"] == json!(true), is_bypass) {
+            (true, _) => format!("{word} taken back"),
+            (false, true) => "bypass denied".to_owned(),
+            (false, false) => "denied".to_owned(),
+        };
+        voice.verdict.reason = format!("{how} by {} ({}): {reason}", text("by"), text("id"));
     } else if is_over {
         voice.verdict.effect = Effect::Block;
         let how = if text("state") == "approved" { "before it was used" } else { "with no answer" };

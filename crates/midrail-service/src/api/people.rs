@@ -121,9 +121,10 @@ async fn revoked(State(app): State<App>, caller: Caller, Named(name): Named<Stri
         if caller.project().store().approver(&name)?.is_none() {
             return Err(Problem::not_found(format!("there is nobody called `{}` here", short(&name))));
         }
-        caller.project().engine().revoke_approver(&name, Some(caller.person()?))?;
+        let taken_back = caller.project().engine().revoke_approver(&name, Some(caller.person()?))?;
         app.doorkeeper.forget();
-        log::info!("{} revoked `{name}` in `{}`", caller.who().name(), caller.project().name());
+        let (by, project) = (caller.who().name(), caller.project().name());
+        log::info!("{by} revoked `{name}` in `{project}`; approvals taken back: {taken_back}");
         Ok(StatusCode::NO_CONTENT)
     })
     .await

@@ -314,14 +314,16 @@ fn stands(approval: &Approval, now: Timestamp) -> Markup {
         @if approval.authority_at(now).is_some() {
             h2 { "Your answer" }
             @if let Some(end) = approval.deadline() { p.big-countdown { (look::countdown(end, now)) } p.muted { "until no answer becomes a no" } }
+            @if approval.denied_before.is_some() { p.notice { "A person has denied this action before: it never grants itself." } }
             @if let Some(at) = approval.override_at {
                 p.notice { @if now >= at { "It grants itself now." } @else { "It grants itself in " (look::countdown(at, now)) "." } }
             }
             p.muted { "An approval is good for this very call, once." }
         } @else if let Some(by) = &approval.decided_by {
-            h2 { (line(by, 40)) " " @match approval.state { ApprovalState::Denied => "denied this", _ => "approved this" } }
+            h2 { (line(by, 40)) " " @match approval.state { ApprovalState::Denied if approval.taken_back.is_some() => "took the approval back", ApprovalState::Denied => "denied this", _ => "approved this" } }
             p.muted { @if let Some(role) = &approval.decided_role { "as " (line(role, 40)) ", " } @if let Some(at) = approval.decided_at { (look::ago(at, now)) } }
             @if let Some(note) = &approval.note { blockquote { (shown(note)) } }
+            @if let Some(was) = &approval.taken_back { p.muted { "It was approved by " (line(was.by.as_deref().unwrap_or("someone"), 40)) @if let Some(at) = was.at { ", " (look::ago(at, now)) } "." } }
             @if let Some(used) = approval.used_at { p { "The call was made " (look::ago(used, now)) "." } }
             @else if approval.state == ApprovalState::Approved { p { "The very same call passes once" @if let Some(end) = approval.deadline() { ", within " (look::countdown(end, now)) } "." } }
         } @else {

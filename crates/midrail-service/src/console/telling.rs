@@ -25,7 +25,8 @@ pub(crate) fn subject(event: &Event) -> String {
         EventKind::BeforeStop => event.stop_reason.clone().unwrap_or_default(),
         EventKind::ApprovalDecided => {
             let part = |name: &str| of("approval")?.get(name)?.as_str();
-            let state = part("state").unwrap_or("decided");
+            let is_back = of("what").and_then(Value::as_str) == Some("approval_taken_back");
+            let state = if is_back { "taken back" } else { part("state").unwrap_or("decided") };
             match part("decided_by") {
                 Some(by) => format!("{state} by {by}"),
                 None => state.to_owned(),

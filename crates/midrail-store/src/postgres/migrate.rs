@@ -9,7 +9,7 @@ use crate::postgres::failure::Trouble;
 use crate::postgres::family::Family;
 
 /// What leads from one version to the next.
-const MIGRATIONS: &[&str] = &[include_str!("001.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("001.sql"), include_str!("002.sql")];
 
 /// The lock that who changes tables holds: "MDRL".
 pub(super) const TABLES: i64 = 1_296_323_148;

@@ -17,7 +17,7 @@ use crate::sqlite::transaction::Transaction;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Each step brings a store from the version of its place in the list to the next.
-const MIGRATIONS: &[&str] = &[include_str!("001.sql"), include_str!("002.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("001.sql"), include_str!("002.sql"), include_str!("003.sql")];
 
 const APPLICATION: i64 = 0x4d44_524c;
 

@@ -85,6 +85,7 @@ contract! {
     people::approvals_are_found_by_what_they_are
     people::approvals_are_counted_by_outcome
     people::decided_approval_never_goes_back
+    people::approval_is_taken_back_or_used
     people::review_is_filed_once
     people::approver_is_known_by_the_key
     people::name_is_free_again_after_it_was_revoked

@@ -144,6 +144,32 @@ pub(crate) fn decided_approval_never_goes_back(store: &dyn Store) {
     assert_eq!(store.head().unwrap().unwrap().seq, 2, "what was refused left no record");
 }
 
+pub(crate) fn approval_is_taken_back_or_used(store: &dyn Store) {
+    for (id, is_used) in [("r", false), ("q", true)] {
+        let asked = request(id, "s", 1);
+        write(store, ApprovalChange::ask(asked.clone())).unwrap();
+        let approved = Approval {
+            state: ApprovalState::Approved,
+            decided_by: Some("ada".to_owned()),
+            decided_at: Some(at(2)),
+            ..asked
+        };
+        write(store, ApprovalChange::from(ApprovalState::Pending, approved.clone())).unwrap();
+        let used = Approval { state: ApprovalState::Used, used_at: Some(at(3)), ..approved.clone() };
+        let back = Approval {
+            state: ApprovalState::Denied,
+            decided_by: Some("bob".to_owned()),
+            decided_at: Some(at(3)),
+            taken_back: Some(approved.as_taken_back()),
+            ..approved
+        };
+        let (first, late) = if is_used { (used, back) } else { (back, used) };
+        write(store, ApprovalChange::from(ApprovalState::Approved, first.clone())).unwrap();
+        assert!(write(store, ApprovalChange::from(ApprovalState::Approved, late)).unwrap_err().is_conflict());
+        assert_eq!(store.approval(id).unwrap(), Some(first));
+    }
+}
+
 pub(crate) fn review_is_filed_once(store: &dyn Store) {
     let used = Approval {
         state: ApprovalState::Used,

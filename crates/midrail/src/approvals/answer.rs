@@ -6,7 +6,7 @@ use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, NewNotice, 
 use serde_json::json;
 
 use super::overdue::note;
-use super::{held, refused, seal};
+use super::{held, record_of_approval, refused, seal};
 use crate::administer::Act;
 use crate::engine::{Engine, EngineError};
 use crate::people::Person;
@@ -18,7 +18,8 @@ const TRIES: usize = 8;
 const SHORTEST_REVIEW: usize = 20;
 
 impl Engine {
-    /// A person's answer to a request. It holds for exactly that action, once, and is recorded as an event of its own.
+    /// A person's answer to a request. It holds for exactly that action, once, and is recorded as an event of its own. A
+    /// no to what is approved and not used yet takes the approval back.
     pub fn answer(
         &self,
         id: &str,
@@ -44,25 +45,30 @@ impl Engine {
     ) -> Result<Option<Approval>, EngineError> {
         let approval = self.settle_request(id)?;
         let now = self.now();
-        let Some(authority) = approval.authority_at(now).map(str::to_owned) else {
-            let status = approval.status_at(now);
-            return Err(refused(format!("the approval `{id}` is {status}, and waits for no answer")));
+        let takes_back = !approve && approval.status_at(now) == "approved";
+        let authority = match approval.authority_at(now) {
+            Some(authority) => authority.to_owned(),
+            None if takes_back => approval.authority_on_record().to_owned(),
+            None => {
+                let status = approval.status_at(now);
+                return Err(refused(format!("the approval `{id}` is {status}, and waits for no answer")));
+            }
         };
-        if approval.requested_by.as_deref() == Some(by.name()) {
-            return Err(refused(format!(
-                "`{}` asked for the approval `{id}`, and cannot answer it",
-                by.name()
-            )));
+        if let Some(who) = self.is_behind(&approval, by)? {
+            return Err(refused(format!("{who} asked for the approval `{id}`, and cannot answer it")));
         }
         let policy = self.policy();
         let authorities = policy.authorities();
         let Some(role) = by.role_for(&authority, authorities) else {
             return Err(refused(format!(
-                "the approval `{id}` is for a `{authority}`, and `{}` answers as {}",
+                "the approval `{id}` is for the role `{authority}`, and `{}` answers as {}",
                 by.name(),
                 by.roles().join(", ")
             )));
         };
+        if takes_back {
+            return self.take_back(&approval, by, Some(role), note);
+        }
         let state = if approve { ApprovalState::Approved } else { ApprovalState::Denied };
         // Whoever was let pass has as long to act as there was to answer.
         let usable = approval.expires.map(|expires| {
@@ -96,10 +102,12 @@ impl Engine {
             // Somebody else was first, and theirs holds.
             Err(EngineError::Store(StoreError::Conflict { .. })) => {
                 let now = self.approval(id)?;
-                if now.authority_at(self.now()).is_some() {
+                let status = now.status_at(self.now());
+                // A no holds, whoever was first to say yes.
+                if now.authority_at(self.now()).is_some() || (!approve && status == "approved") {
                     return Ok(None);
                 }
-                let (status, who) = (now.status_at(self.now()), now.decided_by.unwrap_or_default());
+                let who = now.decided_by.unwrap_or_default();
                 Err(refused(format!(
                     "the approval `{id}` is {status} by now ({who}), and waits for no answer"
                 )))
@@ -123,8 +131,21 @@ impl Engine {
         let authorities = policy.authorities();
         let is_able =
             |role: &String| authorities.supervisors.contains(role) || authorities.humans.contains(role);
-        if !by.roles().iter().any(is_able) || approval.requested_by.as_deref() == Some(by.name()) {
-            return Err(refused(format!("`{}` cannot review what `{id}` let pass", by.name())));
+        let mut able: Vec<&str> = Vec::new();
+        for role in authorities.supervisors.iter().chain(&authorities.humans) {
+            if !able.contains(&role.as_str()) {
+                able.push(role);
+            }
+        }
+        let cannot = |why: String| {
+            let (name, able) = (by.name(), able.join(" or "));
+            refused(format!("`{name}` cannot review what `{id}` let pass: {why}; it takes the role {able}"))
+        };
+        if let Some(who) = self.is_behind(&approval, by)? {
+            return Err(cannot(format!("{who} asked for it, and another person has to look at it")));
+        }
+        if !by.roles().iter().any(is_able) {
+            return Err(cannot(format!("they answer as {}", by.roles().join(", "))));
         }
         let now = self.now();
         let filed = Review {
@@ -155,13 +176,26 @@ impl Engine {
         Err(EngineError::Contended)
     }
 
+    /// Whoever asked for a request in somebody's place, in words: they themselves, or a sub-agent of theirs. `None`:
+    /// others did.
+    fn is_behind(&self, approval: &Approval, by: &Person) -> Result<Option<String>, EngineError> {
+        // Names of agents are what their hosts say, in whatever case.
+        let is_theirs = |name: &str| name.trim().to_lowercase() == by.name().trim().to_lowercase();
+        if approval.requested_by.as_deref().is_some_and(is_theirs) {
+            return Ok(Some(format!("`{}`", by.name())));
+        }
+        let record = record_of_approval(&**self.store(), approval)?.and_then(|entry| entry.record().ok());
+        let parent = record.and_then(|record| record.event.parent);
+        Ok(parent.filter(|parent| is_theirs(parent)).map(|_| format!("a sub-agent of `{}`", by.name())))
+    }
+
     /// A request, by its name.
     pub fn approval(&self, id: &str) -> Result<Approval, EngineError> {
         self.store().approval(id)?.ok_or_else(|| refused(format!("there is no approval `{id}`")))
     }
 }
 
-fn told(approval: &Approval, what: &str, by: &Person) -> NewNotice {
+pub(super) fn told(approval: &Approval, what: &str, by: &Person) -> NewNotice {
     let action = approval.subject();
     NewNotice {
         to: "orchestrator".to_owned(),

@@ -10,7 +10,7 @@ use midrail_store::{Approval, ApprovalChange, Commit, NewNotice, Urgency};
 use serde_json::{Value, json};
 
 use super::reasons::substantive;
-use super::{held, refused, short_arguments};
+use super::{held, kind_of, refused, short_arguments};
 use crate::administer::Act;
 use crate::engine::{Engine, EngineError};
 
@@ -80,29 +80,52 @@ impl Engine {
         let Some(found) = found else {
             return Err(refused("its approval does not wait any more; try the action again".to_owned()));
         };
-        let policy = self.policy();
-        let spec = policy.get(guardrail).map(|entry| &entry.spec);
+        self.make_urgent(ask, record, found, (key, slice.version), told)
+    }
+
+    /// Makes a request that waits as urgent as is asked for, and keeps what is said for it. Asking once more for the same
+    /// changes nothing, and gives it no more time.
+    fn make_urgent(
+        &self,
+        ask: &Ask,
+        record: &Record,
+        found: Approval,
+        (key, version): (String, u64),
+        told: Option<&str>,
+    ) -> Result<Approval, EngineError> {
+        let is_raised = ask.urgency > found.urgency;
+        if !is_raised && found.justification.is_some() {
+            return Ok(found);
+        }
         let mut hastened = Approval { justification: Some(self.masked_text(&ask.reason)?), ..found.clone() };
-        // Asking once more does not give it more time.
-        if ask.urgency != found.urgency {
-            let times = self.times(policy.authorities(), spec, &found.approver, ask.urgency);
+        if is_raised {
+            let policy = self.policy();
+            let chance = self.chance(&policy, record, ask.urgency, &found.guardrail, &found.action)?;
+            let times = self.times(policy.authorities(), &found.approver, ask.urgency, chance.may_override);
             hastened.urgency = ask.urgency;
             hastened.approvers = times.approvers;
             hastened.timeout_s = found.timeout_s.or(Some(times.each_s));
             hastened.hastened = found.hastened.or(Some(self.now()));
             hastened.expires = found.expires.max(times.expires);
             hastened.override_at = times.override_at;
+            hastened.denied_before = found.denied_before.clone().or(chance.denied_before);
+            if found.kind == ApprovalKind::Bypass && ask.urgency == Urgency::Emergency {
+                hastened.severity = Some(Severity::Critical);
+            }
         }
         let act = Act::of("approval_hastened").in_session(&record.session);
         let record = self.administered(act.with("approval", serde_json::to_value(&hastened)?))?;
         let mut commit = Commit {
-            read: vec![(key.clone(), slice.version)],
+            read: vec![(key.clone(), version)],
             approvals: vec![ApprovalChange::from(found.state, hastened.clone())],
             notices: asks_for(&hastened).into_iter().filter(|it| Some(it.to.as_str()) != told).collect(),
             ..Commit::new(&record)
         };
         commit.changes.set(key, held(&hastened));
         self.commit(&commit)?;
+        if is_raised && hastened.kind == ApprovalKind::Bypass {
+            self.alert_on_request(&hastened);
+        }
         Ok(hastened)
     }
 
@@ -119,12 +142,21 @@ impl Engine {
         let slice = slices.into_iter().next().unwrap_or_default();
         if let Some(waiting) = slice.value.as_ref().and_then(|held| held.get("id")).and_then(Value::as_str)
             && let Some(approval) = self.store().approval(waiting)?
-            && matches!(approval.status_at(self.now()), "pending" | "override" | "approved")
         {
-            let status = approval.status_at(self.now());
-            return Err(refused(format!("the request `{waiting}` for this action is {status} already")));
+            match approval.status_at(self.now()) {
+                "pending" | "override" => {
+                    return self.make_urgent(ask, stopped, approval, (key, slice.version), None);
+                }
+                "approved" => {
+                    return Err(refused(format!(
+                        "the request `{waiting}` for this action is approved already"
+                    )));
+                }
+                _ => {}
+            }
         }
-        let times = self.times(authorities, Some(spec), &approver, ask.urgency);
+        let chance = self.chance(&policy, stopped, ask.urgency, guardrail, &action)?;
+        let times = self.times(authorities, &approver, ask.urgency, chance.may_override);
         let event = &stopped.event;
         let requested_by = event.agent.as_ref().and_then(|agent| agent.id.clone());
         let asked = Approval {
@@ -141,7 +173,7 @@ impl Engine {
             reason: stopped.decision.reason.clone(),
             justification: Some(self.masked_text(&ask.reason)?),
             tool: event.tool_name().map(str::to_owned),
-            event: event.tool.is_none().then_some(event.kind),
+            event: kind_of(event),
             summary: short_arguments(event),
             approver,
             approvers: times.approvers,
@@ -149,6 +181,7 @@ impl Engine {
             created: self.now(),
             expires: times.expires,
             override_at: times.override_at,
+            denied_before: chance.denied_before,
             ..Approval::default()
         };
         let act = Act::of("bypass_requested").in_session(&stopped.session);
@@ -168,9 +201,9 @@ impl Engine {
     fn times(
         &self,
         authorities: &Authorities,
-        spec: Option<&Spec>,
         approver: &str,
         urgency: Urgency,
+        may_override: bool,
     ) -> Times {
         let approvers = match urgency {
             Urgency::Normal => vec![approver.to_owned()],
@@ -183,7 +216,6 @@ impl Engine {
             let seconds = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
             self.now().checked_add(seconds).ok()
         };
-        let may_override = urgency == Urgency::Emergency && spec.is_some_and(|it| it.bypass != Bypass::Never);
         let emergency = authorities.emergency.as_ref().filter(|_| may_override);
         let override_at = emergency.and_then(|emergency| after(u64::from(emergency.wait_s)));
         Times { approvers, each_s, expires: after(whole), override_at }

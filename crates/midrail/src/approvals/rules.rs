@@ -6,6 +6,7 @@ use midrail_core::{Policy, Record};
 use midrail_pack::PolicySource;
 use midrail_store::{Approval, Entry, Filter, Store, StoreError};
 
+use super::request::action_of;
 use crate::redecide::recorded_policy;
 
 /// The policy that made a recorded decision. `None`: there is no such record, or its policy cannot be made again.
@@ -38,14 +39,21 @@ pub fn record_of_approval(store: &dyn Store, approval: &Approval) -> Result<Opti
         until: approval.created.checked_add(SignedDuration::from_secs(1)).ok(),
         ..Filter::default()
     };
+    let mut first = None;
     for entry in store.entries(&filter)? {
         let Ok(record) = entry.record() else { continue };
         let is_asked_by = record.decision.verdicts.iter().any(|said| *said.guardrail == *approval.guardrail);
-        if record.time == approval.created && is_asked_by {
+        if record.time != approval.created || !is_asked_by {
+            continue;
+        }
+        // Several can have come at the same moment.
+        let is_of_id = record.decision.approval.as_ref().is_some_and(|asked| asked.id == approval.id);
+        if is_of_id || action_of(&record, &approval.guardrail) == approval.action {
             return Ok(Some(entry));
         }
+        first.get_or_insert(entry);
     }
-    Ok(None)
+    Ok(first)
 }
 
 fn of(store: &dyn Store, record: &Record) -> Result<Option<(Policy, PolicySource)>, StoreError> {

@@ -24,24 +24,24 @@ guardrails:
 
 const HELD: &str = "  - {id: held, tools: [deploy, refund], when: session.held == true, effect: block}\n";
 
-const EMERGENCY: &str = "
+pub(crate) const EMERGENCY: &str = "
 approvals:
   emergency: {only_for: \"tool.args.target == 'importer'\"}
 ";
 
-const REASON: &str = "The login outage is fixed by this release";
+pub(crate) const REASON: &str = "The login outage is fixed by this release";
 
 /// One store with two handles on it, at a time of its own.
-struct World {
+pub(crate) struct World {
     folder: tempfile::TempDir,
-    clock: Arc<ManualClock>,
+    pub(crate) clock: Arc<ManualClock>,
     pack: String,
-    agent: Arc<Engine>,
-    desk: Arc<Engine>,
+    pub(crate) agent: Arc<Engine>,
+    pub(crate) desk: Arc<Engine>,
 }
 
 impl World {
-    fn new(more: &str) -> Self {
+    pub(crate) fn new(more: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at("2026-11-13T10:00:00Z".parse().unwrap()));
         let pack = format!("{PACK}{more}");
@@ -50,65 +50,70 @@ impl World {
         World { folder, clock, pack, agent, desk }
     }
 
-    fn minutes(&self, minutes: f64) {
+    pub(crate) fn minutes(&self, minutes: f64) {
         self.clock.advance(minutes * 60.0);
     }
 
-    fn deploy(&self, args: Value) -> Decision {
+    pub(crate) fn deploy(&self, args: Value) -> Decision {
         self.agent.decide(call("deploy", args))
     }
 
-    fn refund(&self, order: u64) -> Decision {
+    pub(crate) fn refund(&self, order: u64) -> Decision {
         self.agent.decide(call("refund", json!({"order": order})))
     }
 
     /// The agent asks for what a decision stopped.
-    fn ask(&self, decision: &Decision, urgency: Urgency) -> Approval {
+    pub(crate) fn ask(&self, decision: &Decision, urgency: Urgency) -> Approval {
         self.try_ask(decision, REASON, urgency).unwrap()
     }
 
-    fn try_ask(&self, decision: &Decision, reason: &str, urgency: Urgency) -> Result<Approval, EngineError> {
+    pub(crate) fn try_ask(
+        &self,
+        decision: &Decision,
+        reason: &str,
+        urgency: Urgency,
+    ) -> Result<Approval, EngineError> {
         let seq = decision.audit.0.as_ref().unwrap().seq;
         self.agent.request(&Ask { seq, guardrail: None, reason: reason.to_owned(), urgency })
     }
 
-    fn approve(&self, id: &str, role: &str) -> Result<Approval, EngineError> {
+    pub(crate) fn approve(&self, id: &str, role: &str) -> Result<Approval, EngineError> {
         self.desk.answer(id, true, &person("ann", role), Some("fine"))
     }
 
     /// How a request stands, as a third handle sees it.
-    fn status(&self, id: &str) -> (ApprovalState, &'static str) {
+    pub(crate) fn status(&self, id: &str) -> (ApprovalState, &'static str) {
         let third = handle(&self.folder.path().join("s.db"), &self.pack, &self.clock);
         let approval = third.approval(id).unwrap();
         (approval.state, approval.status_at(third.now()))
     }
 
-    fn bodies(&self, kind: EventKind) -> Vec<Value> {
+    pub(crate) fn bodies(&self, kind: EventKind) -> Vec<Value> {
         let filter = Filter { kind: Some(kind), ..Filter::default() };
         let entries = self.desk.store().entries(&filter).unwrap();
         entries.iter().map(|entry| serde_json::from_str(&entry.body).unwrap()).collect()
     }
 }
 
-fn handle(path: &std::path::Path, pack: &str, clock: &Arc<ManualClock>) -> Arc<Engine> {
+pub(crate) fn handle(path: &std::path::Path, pack: &str, clock: &Arc<ManualClock>) -> Arc<Engine> {
     let (policy, source) = policy(pack);
     let store = Arc::new(SqliteStore::open(path).unwrap());
     Arc::new(Engine::builder(policy, &source).store(store).clock(clock.clone()).build().unwrap())
 }
 
-fn call(tool: &str, args: Value) -> Event {
+pub(crate) fn call(tool: &str, args: Value) -> Event {
     let mut event = Event::new(EventKind::BeforeTool).in_session("s");
     event.agent = Some(Agent { id: Some("coder".to_owned()), ..Agent::default() });
     event.tool = Some(ToolCall::new(tool, args));
     event
 }
 
-fn person(name: &str, role: &str) -> Person {
+pub(crate) fn person(name: &str, role: &str) -> Person {
     Person::vouched_for(name, [role])
 }
 
 #[track_caller]
-fn refusal<T>(result: Result<T, EngineError>, part: &str) {
+pub(crate) fn refusal<T>(result: Result<T, EngineError>, part: &str) {
     match result {
         Ok(_) => panic!("it was done, and should be refused: {part}"),
         Err(error) => assert!(error.to_string().contains(part), "`{part}` is not in: {error}"),
@@ -128,9 +133,12 @@ fn an_approved_call_passes_once_and_leaves_its_whole_story() {
     assert_eq!(waiting.effect, Effect::Block);
     let guidance = world.agent.how_to_ask(&waiting).unwrap();
     assert!(guidance.contains(&format!("midrail approvals wait {}", asked.id)), "{guidance}");
-    refusal(world.try_ask(&waiting, REASON, Urgency::Normal), "is pending already");
+    let records = world.desk.store().head().unwrap().unwrap().seq;
+    assert_eq!(world.ask(&waiting, Urgency::Normal), asked, "asking again is answered with what waits");
+    assert_eq!(world.desk.store().head().unwrap().unwrap().seq, records, "and writes nothing");
 
     world.approve(&asked.id, "reviewer").unwrap();
+    refusal(world.try_ask(&waiting, REASON, Urgency::Urgent), "is approved already");
     assert_eq!(world.deploy(json!({"to": "prod", "now": true})).effect, Effect::Block, "changed arguments");
     assert_eq!(world.status(&asked.id).0, ApprovalState::Approved);
     assert_eq!(world.deploy(json!({"to": "prod"})).effect, Effect::Allow);
@@ -221,7 +229,7 @@ fn an_urgent_request_goes_to_the_next_authority() {
     for (role, too_low) in [("architect", "reviewer"), ("human_operator", "architect")] {
         world.minutes(15.0);
         assert_eq!(world.desk.approval(&asked.id).unwrap().authority_at(world.desk.now()), Some(role));
-        refusal(world.approve(&asked.id, too_low), &format!("is for a `{role}`"));
+        refusal(world.approve(&asked.id, too_low), &format!("is for the role `{role}`"));
     }
     world.minutes(14.9);
     world.approve(&asked.id, "human_operator").unwrap();
@@ -249,7 +257,7 @@ fn more_authority_may_always_answer_and_less_never() {
     let world = World::new("");
     let ask = || world.ask(&world.deploy(json!({})), Urgency::Normal);
     let asked = ask();
-    refusal(world.approve(&asked.id, "intern"), "is for a `reviewer`");
+    refusal(world.approve(&asked.id, "intern"), "is for the role `reviewer`");
     refusal(world.desk.answer(&asked.id, true, &person("coder", "human_operator"), None), "cannot answer it");
     refusal(world.desk.answer("no-such", true, &person("ann", "reviewer"), None), "there is no approval");
     assert_eq!(world.status(&asked.id).0, ApprovalState::Pending);
@@ -319,7 +327,10 @@ fn an_emergency_that_nobody_answers_passes_once_and_owes_a_review() {
 fn an_emergency_is_only_for_what_the_pack_says_and_a_person_may_still_answer() {
     let world = World::new(EMERGENCY);
     let asked = world.ask(&world.deploy(json!({"target": "shop"})), Urgency::Emergency);
+    assert_eq!((asked.urgency, asked.override_at), (Urgency::Emergency, None));
     world.minutes(2.0);
+    assert_eq!(world.status(&asked.id).1, "pending");
+    assert_eq!(world.desk.wait(&asked.id, Duration::ZERO).unwrap().status_at(world.desk.now()), "pending");
     assert_eq!(world.deploy(json!({"target": "shop"})).effect, Effect::Block);
     world.approve(&asked.id, "reviewer").unwrap();
     assert_eq!(world.deploy(json!({"target": "shop"})).effect, Effect::Allow);
@@ -358,7 +369,7 @@ fn each_call_of_a_batch_has_its_own_approval() {
 }
 
 #[test]
-fn of_two_people_who_answer_at_once_one_is_heard() {
+fn of_two_people_who_answer_at_once_a_no_holds() {
     let world = World::new("");
     for order in 0..8 {
         let id = world.refund(order).approval.unwrap().id;
@@ -367,15 +378,32 @@ fn of_two_people_who_answer_at_once_one_is_heard() {
             let no = scope.spawn(|| world.agent.answer(&id, false, &person("bob", "reviewer"), None));
             (yes.join().unwrap(), no.join().unwrap())
         });
-        let (winner, loser) = match (yes, no) {
-            (Ok(yes), Err(loser)) => (yes, loser),
-            (Err(loser), Ok(no)) => (no, loser),
-            both => panic!("one of them is heard: {both:?}"),
-        };
-        assert!(loser.to_string().contains("waits for no answer"), "{loser}");
-        assert_eq!(world.status(&id).0, winner.state);
-        let expected = if winner.state == ApprovalState::Approved { Effect::Allow } else { Effect::Block };
-        assert_eq!(world.refund(order).effect, expected);
+        // Whoever said yes was first, and it was taken back; or is told that somebody was quicker.
+        let no = no.unwrap();
+        assert_eq!(no.taken_back.is_some(), yes.is_ok());
+        if let Err(late) = yes {
+            assert!(late.to_string().contains("waits for no answer"), "{late}");
+        }
+        assert_eq!(world.status(&id).0, ApprovalState::Denied);
+        assert_eq!(world.refund(order).effect, Effect::Block);
+    }
+}
+
+#[test]
+fn of_two_people_who_say_yes_at_once_one_is_heard() {
+    let world = World::new("");
+    for order in 0..8 {
+        let id = world.refund(order).approval.unwrap().id;
+        let answers = thread::scope(|scope| {
+            let one = scope.spawn(|| world.desk.answer(&id, true, &person("ann", "reviewer"), None));
+            let other = scope.spawn(|| world.agent.answer(&id, true, &person("bob", "reviewer"), None));
+            [one.join().unwrap(), other.join().unwrap()]
+        });
+        let (heard, late): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
+        assert_eq!((heard.len(), late.len()), (1, 1));
+        let late = late.into_iter().next().unwrap().unwrap_err();
+        assert!(late.to_string().contains("waits for no answer"), "{late}");
+        assert_eq!(world.refund(order).effect, Effect::Allow);
     }
 }
 
@@ -390,7 +418,7 @@ fn the_less_is_left_of_the_budget_the_more_authority_it_takes() {
     };
     let asked = world.ask(&spent(600), Urgency::Normal);
     assert_eq!(asked.approver, "architect");
-    refusal(world.approve(&asked.id, "reviewer"), "is for a `architect`");
+    refusal(world.approve(&asked.id, "reviewer"), "is for the role `architect`");
     world.approve(&asked.id, "architect").unwrap();
     let low = spent(850);
     assert!(low.reason.contains("only a person lifts guardrails"), "{}", low.reason);
@@ -456,8 +484,8 @@ fn waiting_writes_no_flood_of_records() {
     let held = world.refund(1);
     let asked = world.ask(&held, Urgency::Emergency);
     world.minutes(2.0);
-    // It could grant itself by its time, and is not for this action.
-    assert_eq!(world.status(&asked.id).1, "override");
+    // It is not for this action, and so it does not grant itself.
+    assert_eq!(world.status(&asked.id).1, "pending");
     let before = world.desk.store().head().unwrap().unwrap().seq;
     let event = call("refund", json!({"order": 1}));
     let decision = world.agent.decide_and_wait(event, Duration::from_millis(400));

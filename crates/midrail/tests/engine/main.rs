@@ -16,6 +16,7 @@ mod at_once;
 mod cases;
 mod commands;
 mod completion;
+mod denials;
 mod desk;
 mod examples;
 mod failures;

@@ -87,7 +87,7 @@ fn who_is_revoked_answers_nothing_and_the_name_gets_a_new_key() {
     let ann = engine.person("ann", &new).unwrap();
     let asked = engine.session("s").check("deploy", json!({})).approval.unwrap();
     let refused = engine.answer(&asked.id, true, &ann, None).unwrap_err().to_string();
-    assert!(refused.contains("is for a `architect`"), "{refused}");
+    assert!(refused.contains("is for the role `architect`"), "{refused}");
     assert_eq!(engine.session("s").check("deploy", json!({})).effect, Effect::Escalate);
 
     let entries = engine.store().entries(&Filter::default()).unwrap();

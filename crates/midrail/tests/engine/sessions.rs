@@ -132,7 +132,7 @@ fn an_approval_passes_one_call_and_leaves_a_trail() {
     let own = engine.answer(&request.id, true, &person("coder"), None).unwrap_err();
     assert!(own.to_string().contains("cannot answer it"), "{own}");
     engine.answer(&request.id, true, &person("ada"), Some("go")).unwrap();
-    assert!(engine.answer(&request.id, false, &person("bob"), None).is_err());
+    assert!(engine.answer(&request.id, true, &person("bob"), None).is_err());
     assert_eq!(session.check("deploy", json!({"to": "prod"})).effect, Effect::Allow);
     assert_eq!(session.check("deploy", json!({"to": "prod"})).effect, Effect::Escalate);
     let kept = engine.store().approval(&request.id).unwrap().unwrap();

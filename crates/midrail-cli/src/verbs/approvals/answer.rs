@@ -1,6 +1,6 @@
 //! `midrail approvals approve` and `deny`: a person answers.
 
-use midrail::Approval;
+use midrail::{Approval, EventKind};
 
 use super::desk;
 use crate::exit::{self, Exit};
@@ -44,18 +44,29 @@ pub(super) fn run(args: &Args, approve: bool, output: &mut Output) -> Result<Exi
 fn what_follows(answered: &Approval, approve: bool, now: jiff::Timestamp) -> String {
     let role = answered.decided_role.as_deref().unwrap_or_default();
     let by = short(answered.decided_by.as_deref().unwrap_or_default(), 60);
+    if !approve && let Some(was) = &answered.taken_back {
+        let whose = short(was.by.as_deref().unwrap_or("someone"), 60);
+        let by = if role.is_empty() { by.into_owned() } else { format!("{by} as {role}") };
+        return format!("  by {by}; the approval by {whose} is taken back, and the call is blocked");
+    }
     if !approve {
         let what = if is_stop(answered) { "the agent has to go on" } else { "the call stays blocked" };
         return format!("  by {by} as {role}; {what}");
     }
     let within = answered.deadline().map(|end| format!(", within {}", when::between(now, end)));
-    let what = match is_stop(answered) {
-        true => "the agent may stop once with what is missing now",
-        false => "the very same call passes once",
+    let what = match answered.event {
+        Some(EventKind::BeforeStop) => "the agent may stop once with what is missing now",
+        // An agent that was quarantined for it is let go on by another verb.
+        Some(EventKind::OnError) => {
+            return format!(
+                "  by {by} as {role}; no call passes by that, and a quarantine stays: midrail quarantine lift"
+            );
+        }
+        _ => "the very same call passes once",
     };
     format!("  by {by} as {role}; {what}{}", within.unwrap_or_default())
 }
 
 fn is_stop(approval: &Approval) -> bool {
-    approval.event == Some(midrail::EventKind::BeforeStop)
+    approval.event == Some(EventKind::BeforeStop)
 }

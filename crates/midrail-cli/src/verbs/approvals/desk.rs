@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use midrail::store::Urgency;
 use midrail::{Approval, ApprovalKind, Engine, Store};
 use serde_json::{Value, json};
 
@@ -55,6 +56,19 @@ pub(super) fn what(approval: &Approval, longest: usize) -> String {
         None => format!("{tool} {}", approval.summary),
     };
     short(text.trim_end(), longest).into_owned()
+}
+
+/// Why an emergency does not grant itself. `None`: it does, or it is none.
+pub(super) fn why_not_by_itself(approval: &Approval) -> Option<&'static str> {
+    match (approval.urgency, approval.override_at, &approval.denied_before) {
+        (Urgency::Normal | Urgency::Urgent, _, _) | (Urgency::Emergency, Some(_), None) => None,
+        (Urgency::Emergency, _, Some(_)) => Some(
+            "it does not grant itself, as a person has denied this action before: only a person can answer",
+        ),
+        (Urgency::Emergency, None, None) => Some(
+            "it does not grant itself, as the packs turn that on for other actions or for none: only a person can answer",
+        ),
+    }
 }
 
 /// The word for the kind.

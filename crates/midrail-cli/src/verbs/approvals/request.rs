@@ -57,6 +57,12 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
         Style::Dim,
         format!("  for a person (`{authority}`) to answer{within}: midrail approvals approve {id} --as NAME"),
     ))?;
+    if let Some(why) = desk::why_not_by_itself(&asked) {
+        output.line(paint.style(Style::Caution, format!("  {why}")))?;
+    } else if let Some(at) = asked.override_at {
+        let within = when::between(now, at.max(now));
+        output.line(paint.style(Style::Dim, format!("  with no answer it grants itself in {within}")))?;
+    }
     output.line(paint.style(
         Style::Dim,
         format!("  once it is approved, repeat the very same call; midrail approvals wait {id}"),

@@ -119,7 +119,9 @@ fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
         } else {
             format!("it grants itself in {}", when::between(now, at))
         };
-        add("emergency", format!("{text}, where the action is one that stops harm"));
+        add("emergency", text);
+    } else if approval.authority_at(now).is_some() {
+        add("emergency", desk::why_not_by_itself(approval).unwrap_or_default().to_owned());
     }
     if let Some(by) = &approval.decided_by {
         let role = approval.decided_role.as_ref().map(|role| format!(" ({role})")).unwrap_or_default();
@@ -127,6 +129,11 @@ fn fields(approval: &Approval, now: Timestamp) -> Vec<(&'static str, String)> {
         add("decided by", format!("{by}{role}{at}"));
     }
     add("note", or_nothing(&approval.note));
+    if let Some(was) = &approval.taken_back {
+        let by = was.by.as_deref().unwrap_or("someone");
+        let at = was.at.map(|time| format!(", {}", when::full(time))).unwrap_or_default();
+        add("taken back", format!("the approval by {by}{at}"));
+    }
     if approval.status_at(now) == "approved" {
         let until = approval.deadline().map(|end| format!(", within {}", when::between(now, end)));
         add("good for", format!("once{}", until.unwrap_or_default()));
@@ -167,6 +174,9 @@ fn next(approval: &Approval, now: Timestamp) -> Vec<String> {
             format!("midrail approvals approve {id} --as NAME --note \"…\""),
             format!("midrail approvals deny {id} --as NAME --note \"…\""),
         ];
+    }
+    if approval.status_at(now) == "approved" {
+        return vec![format!("midrail approvals deny {id} --as NAME --note \"…\"  (takes it back)")];
     }
     match approval.needs_review() {
         true => vec![format!("midrail approvals review {id} --as NAME --text \"…\"")],
