@@ -11,5 +11,5 @@ pub use guardrail::Deep;
 pub use parts::{Part, Slot, slots};
 pub use settings::{
     DeepBreaker, DeepKind, DeepSettings, DeepWarning, HttpMethod, HttpQuestion, JudgeApi, JudgeBudget,
-    JudgePrice, JudgeQuestion, LongText, ModerationQuestion, ModerationStyle, Money, WINDOWS, WINDOWS_OF,
+    JudgePrice, JudgeQuestion, LongText, ModerationQuestion, ModerationStyle, Money, WINDOWS, UNREAD, WINDOWS_OF,
 };

@@ -48,7 +48,8 @@ impl Plan {
             let parts = Parts::of(&question, window, limit);
             forms.push(Form::of(settings, &question, &parts));
             if !parts.has_text() {
-                // The text says everything that an event does. Whoever is asked about other parts alone has to see all of them.
+                // The text says everything that an event does. Who is asked about other parts alone, as an endpoint may be,
+                // has to see all of them.
                 return match parts.is_cut() {
                     false => Ok(Plan { forms, is_cut: false }),
                     true => Err(format!(
@@ -85,7 +86,7 @@ impl Form {
         match &settings.kind {
             DeepKind::Http(http) => Form::Http(parts.fill(&http.body)),
             DeepKind::Judge(judge) => {
-                let texts = judge.include.iter().map(|part| (*part, parts.text(*part)));
+                let texts = judge.parts().into_iter().map(|part| (part, parts.text(part)));
                 Form::Judge(texts.filter(|(part, text)| *part == Part::Text || !text.is_empty()).collect())
             }
             DeepKind::Moderation(_) => {
