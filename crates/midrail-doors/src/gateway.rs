@@ -84,9 +84,15 @@ mod tests {
         assert_eq!(event.tool_name(), Some("a"));
         assert!(decode(br#"{"event_type":7,"text_content":"x"}"#).is_err());
         // One event is of one kind, whichever of the two names tells it.
-        let error = decode(br#"{"kind":"after_tool","event_type":"tool_call_start","tool_name":"Bash"}"#).unwrap_err();
-        assert!(error.to_string().contains("`after_tool`, and `event_type` that it is `tool_call_start`"), "{error}");
+        let error = decode(br#"{"kind":"after_tool","event_type":"tool_call_start","tool_name":"Bash"}"#)
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("`after_tool`, and `event_type` that it is `tool_call_start`"),
+            "{error}"
+        );
         assert!(decode(br#"{"kind":"before_tool","event_type":7,"tool_name":"Bash"}"#).is_err());
-        assert!(decode(br#"{"kind":"before_tool","event_type":"tool_call_start","tool_name":"Bash"}"#).is_ok());
+        assert!(
+            decode(br#"{"kind":"before_tool","event_type":"tool_call_start","tool_name":"Bash"}"#).is_ok()
+        );
     }
 }

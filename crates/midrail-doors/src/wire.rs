@@ -85,7 +85,9 @@ impl WireError {
                 let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.word()).collect();
                 Some(format!("the kinds of event are {}", kinds.join(", ")))
             }
-            WireError::TwoKinds { .. } => Some("leave one of them out; one that is wrong is judged as another event".into()),
+            WireError::TwoKinds { .. } => {
+                Some("leave one of them out; one that is wrong is judged as another event".into())
+            }
             WireError::TooLarge => Some("cut large contents short before they are sent".into()),
             _ => None,
         }

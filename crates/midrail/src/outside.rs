@@ -110,8 +110,7 @@ fn text(event: &Event) -> String {
     let call = call.map(|tool| format!("{} {}", tool.name, Value::Object(tool.args.clone())));
     let handoff = event.handoff.as_ref().map(|handoff| json!(handoff).to_string());
     let error = event.error.as_ref().and_then(|error| error.message.clone());
-    let parts =
-        [event.text.clone(), call, result, beside, event.output.as_ref().map(plain), handoff, error];
+    let parts = [event.text.clone(), call, result, beside, event.output.as_ref().map(plain), handoff, error];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 

@@ -1,8 +1,8 @@
 //! Examples of the ladder: who decides, in which order the chain runs, and what passes on.
 
 use midrail_core::{
-    Category, Context, Decision, Effect, Event, EventKind, Fault, Guardrail, Mode, Notice, OnFault,
-    Recovery, Redaction, ToolResult, Verdict,
+    Category, Context, Decision, Effect, Event, EventKind, Fault, Guardrail, Mode, Notice, OnFault, Recovery,
+    Redaction, ToolResult, Verdict,
 };
 use serde_json::json;
 

@@ -566,7 +566,8 @@ impl DeepKind {
             return Some(why.as_str().unwrap_or("it printed JSON that cannot be read").to_owned());
         }
         let is_plain = members.keys().all(|name| ["exit_code", "output"].contains(&name.as_str()));
-        (!is_plain).then(|| "the JSON that it printed has no `allowed`; print it, or give a `check`".to_owned())
+        (!is_plain)
+            .then(|| "the JSON that it printed has no `allowed`; print it, or give a `check`".to_owned())
     }
 }
 

@@ -232,7 +232,8 @@ pub(super) fn send(
         // Which of the two counts is for whoever reads it, so that neither does.
         let what = error.to_string();
         let what = filled.hide(what.split(" at line ").next().unwrap_or_default());
-        let message = format!("`{host}` answered with JSON that says one thing twice ({what}); mend the endpoint");
+        let message =
+            format!("`{host}` answered with JSON that says one thing twice ({what}); mend the endpoint");
         return Err(Trouble::new(message, Again::Never));
     }
     if is_too_deep(&value) {

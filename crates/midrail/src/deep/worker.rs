@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use midrail_detect::secrets;
 use midrail_guardrails::{DeepKind, DeepSettings, LongText, Part, WINDOWS, WINDOWS_OF};
@@ -136,11 +136,19 @@ pub(super) fn work(office: &Office) {
     }
 }
 
+/// The share of its time that a question has to have left when its turn comes: a quarter.
+const LEAST: u32 = 4;
+
 fn answer(office: &Office, job: &Job, stop: &Stop, cost: &mut f64) -> Result<Answer, Failure> {
     let started = Instant::now();
-    if started >= job.deadline {
-        let limit = std::time::Duration::from_millis(job.settings.timeout.0);
-        let why = format!("the question waited {limit:?} for its turn; raise `timeout` or `max_concurrent`");
+    let limit = Duration::from_millis(job.settings.timeout.0);
+    let left = job.deadline.saturating_duration_since(started);
+    // In the little time that is left it would fail, and be taken for a failure of the one who is asked.
+    if left < limit / LEAST {
+        let waited = Duration::from_millis(
+            u64::try_from(limit.saturating_sub(left).as_millis()).unwrap_or(job.settings.timeout.0),
+        );
+        let why = format!("the question waited {waited:?} for its turn; raise `timeout` or `max_concurrent`");
         return Err(Failure::NotAsked(why));
     }
     let settings = &*job.settings;
