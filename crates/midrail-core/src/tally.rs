@@ -54,6 +54,8 @@ pub(crate) struct Tally<'a> {
     /// Who is told of emergency overrides, where the action goes on.
     pub(crate) overrides: Vec<Notice>,
     strikes: Strikes,
+    /// The run was halted before: the event is answered, and leads to nothing else.
+    is_over: bool,
     /// A person was asked about the verdict at hand before, and has not said no.
     pub(crate) was_asked: bool,
     /// What a person is asked about, where that is not the event: an answer that came late.
@@ -105,6 +107,7 @@ impl<'a> Tally<'a> {
             quarantine: None,
             overrides: Vec::new(),
             strikes: Strikes::default(),
+            is_over: false,
             was_asked: false,
             about: None,
             holds: Vec::new(),
@@ -131,6 +134,7 @@ impl<'a> Tally<'a> {
                 return;
             }
             Ok(Some(halted)) => {
+                self.is_over = true;
                 let text = |key: &str| halted.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
                 let mut verdict = Verdict::new(
                     Effect::Halt,
@@ -292,6 +296,11 @@ impl<'a> Tally<'a> {
         self.would = self.would.max(host::expressed(self.world, verdict.effect));
         if shadow {
             return;
+        }
+        if self.is_over {
+            // Whoever runs the agents was told when it was halted. Each later event would tell them again.
+            verdict.effects.clear();
+            verdict.notices.clear();
         }
         self.strikes.knows_action(self.was_asked && !is_of_the_run);
         self.strikes.note(&spec.id, &verdict, self.was_asked, &mut self.decision);

@@ -1,5 +1,6 @@
 //! Events in the words of a gateway: `event_type`, `text_content`, `tool_name`, `tool_args` and a payload around them.
 
+use midrail::EventKind;
 use serde_json::{Map, Value, json};
 
 /// Words that only such events have.
@@ -8,6 +9,18 @@ const WORDS: [&str; 4] = ["\"event_type\"", "\"text_content\"", "\"tool_name\"",
 /// Whether a text may be such an event.
 pub(crate) fn may_be(text: &str) -> bool {
     WORDS.iter().any(|word| text.contains(word))
+}
+
+/// The two kinds that an event says it is of, where its two names for that are no names of one.
+pub(crate) fn contradiction(event: &Map<String, Value>) -> Option<(String, String)> {
+    let (kind, other) = (event.get("kind")?, event.get("event_type")?);
+    let known = |value: &Value| value.as_str().and_then(|word| word.parse::<EventKind>().ok());
+    let is_same = kind == other || known(kind).is_some_and(|kind| known(other) == Some(kind));
+    let short = |value: &Value| match value {
+        Value::String(word) => word.chars().take(60).collect(),
+        other => other.to_string().chars().take(60).collect::<String>(),
+    };
+    (!is_same).then(|| (short(kind), short(other)))
 }
 
 /// The same event in the words of the wire. What says the same in both is left as the wire has it.
@@ -70,5 +83,16 @@ mod tests {
         let event = decode(br#"{"kind":"before_tool","tool":{"name":"a"},"tool_name":"b"}"#).unwrap();
         assert_eq!(event.tool_name(), Some("a"));
         assert!(decode(br#"{"event_type":7,"text_content":"x"}"#).is_err());
+        // One event is of one kind, whichever of the two names tells it.
+        let error = decode(br#"{"kind":"after_tool","event_type":"tool_call_start","tool_name":"Bash"}"#)
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("`after_tool`, and `event_type` that it is `tool_call_start`"),
+            "{error}"
+        );
+        assert!(decode(br#"{"kind":"before_tool","event_type":7,"tool_name":"Bash"}"#).is_err());
+        assert!(
+            decode(br#"{"kind":"before_tool","event_type":"tool_call_start","tool_name":"Bash"}"#).is_ok()
+        );
     }
 }

@@ -2,13 +2,10 @@
 //! not fit is an error that says where and what.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-use midrail::{Decision, Event, EventKind};
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use midrail::{Decision, Event, EventKind, SaidOnce};
 use serde_json::{Map, Value};
 
 use crate::gateway;
@@ -58,6 +55,14 @@ pub enum WireError {
     /// It is of a kind that the engine makes itself.
     #[error("events of the kind `{0}` are made by the engine itself, and come in by no door")]
     OwnKind(EventKind),
+    /// It says of itself that it is of two kinds.
+    #[error("`kind` says that the event is `{kind}`, and `event_type` that it is `{other}`")]
+    TwoKinds {
+        /// What `kind` says.
+        kind: String,
+        /// What `event_type` says.
+        other: String,
+    },
     /// It says something that the wire has no word for.
     #[error("unknown field `{field}`")]
     Unknown {
@@ -79,6 +84,9 @@ impl WireError {
             WireError::NoEvent { what, .. } if what.contains("kind") => {
                 let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.word()).collect();
                 Some(format!("the kinds of event are {}", kinds.join(", ")))
+            }
+            WireError::TwoKinds { .. } => {
+                Some("leave one of them out; one that is wrong is judged as another event".into())
             }
             WireError::TooLarge => Some("cut large contents short before they are sent".into()),
             _ => None,
@@ -102,6 +110,9 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
     let event: Event = match gateway::may_be(text) {
         true => {
             let mut event: Map<String, Value> = serde_json::from_str(text).map_err(refuse)?;
+            if let Some((kind, other)) = gateway::contradiction(&event) {
+                return Err(WireError::TwoKinds { kind, other });
+            }
             gateway::translate(&mut event);
             serde_json::from_value(Value::Object(event)).map_err(refuse)?
         }
@@ -207,66 +218,6 @@ fn refuse(error: serde_json::Error) -> WireError {
     match error.classify() {
         serde_json::error::Category::Data => WireError::NoEvent { line, column, what },
         _ => WireError::NotJson { line, column, what },
-    }
-}
-
-/// Any JSON in which no object has a key twice.
-struct SaidOnce;
-
-impl<'de> Deserialize<'de> for SaidOnce {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Any;
-
-        impl<'de> Visitor<'de> for Any {
-            type Value = SaidOnce;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("JSON")
-            }
-
-            fn visit_unit<E>(self) -> Result<SaidOnce, E> {
-                Ok(SaidOnce)
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<SaidOnce, E> {
-                Ok(SaidOnce)
-            }
-
-            fn visit_u64<E>(self, _: u64) -> Result<SaidOnce, E> {
-                Ok(SaidOnce)
-            }
-
-            fn visit_i64<E>(self, _: i64) -> Result<SaidOnce, E> {
-                Ok(SaidOnce)
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<SaidOnce, E> {
-                Ok(SaidOnce)
-            }
-
-            fn visit_str<E>(self, _: &str) -> Result<SaidOnce, E> {
-                Ok(SaidOnce)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<SaidOnce, A::Error> {
-                while list.next_element::<SaidOnce>()?.is_some() {}
-                Ok(SaidOnce)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SaidOnce, A::Error> {
-                let mut keys: BTreeSet<String> = BTreeSet::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    map.next_value::<SaidOnce>()?;
-                    if let Some(twice) = keys.replace(key) {
-                        let twice: String = twice.chars().take(60).collect();
-                        return Err(A::Error::custom(format!("duplicate field `{twice}`")));
-                    }
-                }
-                Ok(SaidOnce)
-            }
-        }
-
-        deserializer.deserialize_any(Any)
     }
 }
 

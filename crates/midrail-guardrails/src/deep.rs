@@ -11,5 +11,6 @@ pub use guardrail::Deep;
 pub use parts::{Part, Slot, slots};
 pub use settings::{
     DeepBreaker, DeepKind, DeepSettings, DeepWarning, HttpMethod, HttpQuestion, JudgeApi, JudgeBudget,
-    JudgePrice, JudgeQuestion, LongText, ModerationQuestion, ModerationStyle, Money, WINDOWS, WINDOWS_OF,
+    JudgePrice, JudgeQuestion, LongText, ModerationQuestion, ModerationStyle, Money, UNREAD, WINDOWS,
+    WINDOWS_OF,
 };

@@ -1,6 +1,7 @@
 //! Which findings of the detectors a guardrail goes by: where they are, of which kind, how sure, and not let pass.
 
 use midrail_core::{Confidence, Context, Finding, Missing};
+use midrail_detect::of_event::ANSWERED;
 use midrail_detect::personal;
 use schemars::JsonSchema;
 use serde::de::Error;
@@ -10,13 +11,14 @@ use crate::settings::Pattern;
 
 /// The text of a model's answer or prompt.
 pub(crate) const TEXT: &str = "/text";
-/// A tool's result.
+/// What of a tool's result passes on.
 pub(crate) const CONTENT: &str = "/result/content";
+/// A tool's result, with all that its host tells beside the content: its streams, what went wrong.
+const RESULT: &str = "/result";
 /// What an agent hands over when it stops.
 const OUTPUT: &str = "/output";
 /// What went wrong.
 const ERROR: &str = "/error";
-const RESULT_ERROR: &str = "/result/error";
 
 /// Which secrets and personal data count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -114,7 +116,7 @@ impl Sensitive {
 }
 
 fn is_output(at: &str) -> bool {
-    [TEXT, CONTENT, OUTPUT, ERROR, RESULT_ERROR].iter().any(|place| {
+    [TEXT, RESULT, OUTPUT, ERROR].iter().chain(ANSWERED).any(|place| {
         at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '~']))
     })
 }

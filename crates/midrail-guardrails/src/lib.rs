@@ -98,7 +98,7 @@ pub use decision_authority::{DecisionAuthority, Level, Limits, OnLimit};
 pub use deep::{
     Address, Deep, DeepBreaker, DeepKind, DeepSettings, DeepWarning, Headers, HttpMethod, HttpQuestion,
     JudgeApi, JudgeBudget, JudgePrice, JudgeQuestion, LongText, ModerationQuestion, ModerationStyle, Money,
-    Part, Piece, Slot, Variable, WINDOWS, WINDOWS_OF, is_loopback, slots,
+    Part, Piece, Slot, UNREAD, Variable, WINDOWS, WINDOWS_OF, is_loopback, slots,
 };
 pub use destructive_command::{DestructiveCommand, Losses};
 pub use documentation_required::DocumentationRequired;

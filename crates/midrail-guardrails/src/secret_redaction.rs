@@ -111,6 +111,36 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_beside_the_content_withholds_the_result() {
+        let key = "key AKIAQ4ZTX7RK2MPLWN3J end";
+        for (more, at) in [
+            (json!({"result": {"ok": true, "content": "fine", "stdout": key}}), "/result/stdout"),
+            (json!({"result": {"ok": true, "stderr": key}}), "/result/stderr"),
+            (json!({"result": {"content": key, "meta": {"a": key}}}), "/result/meta/a"),
+            (json!({"tool_result": key}), "/tool_result"),
+            (json!({"payload": {"result": key}}), "/payload/result"),
+        ] {
+            let mut event = json!({"kind": "after_tool", "tool": {"name": "Bash", "args": {"command": key}}});
+            event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let event: Event = serde_json::from_value(event).unwrap();
+            let guardrails: [Arc<dyn Guardrail>; 2] = [
+                Arc::new(SecretRedaction::default()),
+                Arc::new(crate::output_secret_scan::OutputSecretScan::default()),
+            ];
+            for guardrail in guardrails {
+                let decision = Run::on(guardrail, vec![EventKind::AfterTool]).decide(&event);
+                assert_eq!((decision.effect, decision.content), (Effect::Block, None), "{at}");
+            }
+            let mut run = Run::on(Arc::new(SecretRedaction::default()), vec![EventKind::AfterTool]);
+            assert!(run.decide(&event).reason.contains(&format!("`{at}`")), "{at}");
+        }
+        // What the agent itself sent is no answer.
+        let event = Event::after_tool("Bash", json!({"command": key}), ToolResult::ok("fine"));
+        let mut run = Run::on(Arc::new(SecretRedaction::default()), vec![EventKind::AfterTool]);
+        assert_eq!(run.decide(&event).effect, Effect::Allow);
+    }
+
+    #[test]
     fn clean_text_passes_unchanged() {
         assert_eq!(content(json!("nothing here")), None);
     }

@@ -103,9 +103,14 @@ fn text(event: &Event) -> String {
         other => other.to_string(),
     };
     let result = event.result.as_ref().and_then(|result| result.content.as_ref()).map(plain);
-    let call = event.tool.as_ref().filter(|_| result.is_none());
+    // What a host tells of a result beside its content: what went to the error stream, above all.
+    let beside = event.result.as_ref().filter(|result| !result.extra.is_empty());
+    let beside = beside.map(|result| json!(result.extra).to_string());
+    let call = event.tool.as_ref().filter(|_| result.is_none() && beside.is_none());
     let call = call.map(|tool| format!("{} {}", tool.name, Value::Object(tool.args.clone())));
-    let parts = [event.text.clone(), call, result, event.output.as_ref().map(plain)];
+    let handoff = event.handoff.as_ref().map(|handoff| json!(handoff).to_string());
+    let error = event.error.as_ref().and_then(|error| error.message.clone());
+    let parts = [event.text.clone(), call, result, beside, event.output.as_ref().map(plain), handoff, error];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 

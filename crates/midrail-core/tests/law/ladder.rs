@@ -1,7 +1,7 @@
 //! Examples of the ladder: who decides, in which order the chain runs, and what passes on.
 
 use midrail_core::{
-    Category, Context, Decision, Effect, Event, EventKind, Fault, Guardrail, Mode, OnFault, Recovery,
+    Category, Context, Decision, Effect, Event, EventKind, Fault, Guardrail, Mode, Notice, OnFault, Recovery,
     Redaction, ToolResult, Verdict,
 };
 use serde_json::json;
@@ -394,6 +394,22 @@ fn feedback_and_consequences_of_all_come_together() {
     assert_eq!(decision.effect, Effect::Allow);
     assert_eq!(decision.feedback, ["note of a", "note of b"]);
     assert_eq!(decision.effects, ["emit_alert", "increment_strike"]);
+}
+
+#[test]
+fn a_run_that_was_halted_tells_nobody_again() {
+    let effects = ["emit_alert", "increment_strike", "flag_trajectory"].map(str::to_owned).to_vec();
+    let notices = vec![Notice { to: "human_operator".to_owned(), message: "look".to_owned() }];
+    let halts = Does::Says(Verdict { effects, notices, ..Verdict::new(Effect::Halt, "enough") });
+    let mut run = Run::new(&[Plan { has_consequences: true, ..plan("a", halts) }]);
+    let first = run.feed(&write("a.rs"));
+    assert_eq!((first.effect, first.effects.len(), first.notices.len()), (Effect::Halt, 3, 2));
+    run.backing.slices.remove("flagged");
+    let later = run.feed(&write("a.rs"));
+    assert_eq!((later.effect, later.by.as_deref()), (Effect::Halt, Some("midrail")));
+    assert_eq!((later.effects.len(), later.notices.len()), (0, 0), "{:?}", later.notices);
+    let is_consequence = |key: &&String| ["strikes", "flagged"].contains(&key.as_str());
+    assert_eq!(later.changes.0.keys().find(is_consequence), None);
 }
 
 #[test]

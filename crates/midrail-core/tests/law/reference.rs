@@ -235,7 +235,10 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
         if !is_withheld || voice.verdict.effect > Effect::Redact {
             outcome.feedback.extend(voice.verdict.feedback.clone());
         }
-        outcome.effects.extend(voice.verdict.effects.clone());
+        // A run that is over is answered, and nothing else follows.
+        if !is_over {
+            outcome.effects.extend(voice.verdict.effects.clone());
+        }
         outcome.recovery = outcome.recovery.max(voice.verdict.recovery);
     }
     outcome.changes.extend(sent_back(backing, event, effect));

@@ -73,7 +73,10 @@ impl Deep {
                 let held = passes.holds(&context.with_answer(answer));
                 held.map_err(|missing| Missing(format!("{missing}; {}", unfit(answer))))?
             }
-            None => self.settings.kind.passes(answer),
+            None => match self.settings.kind.unsaid(answer) {
+                Some(why) => return Err(Fault::Failed(why)),
+                None => self.settings.kind.passes(answer),
+            },
         };
         if passes {
             return Ok(Verdict::allow());

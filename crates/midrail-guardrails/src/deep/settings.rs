@@ -57,6 +57,9 @@ pub const WINDOWS: &str = "midrail-windows";
 /// The member beside it that tells how many windows there are, where not all of them were asked about.
 pub const WINDOWS_OF: &str = "of";
 
+/// The member that tells why what a command printed was not read, though it looks like JSON.
+pub const UNREAD: &str = "unread";
+
 /// Who is asked, and what.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeepKind {
@@ -381,8 +384,9 @@ pub struct JudgeQuestion {
     /// What the model is to judge, and by which rules.
     #[serde(deserialize_with = "instructions")]
     pub prompt: String,
-    /// The parts of the event that it gets to see, each fenced as data. Default: goal, tool and text.
-    #[serde(default = "goal_tool_text")]
+    /// The parts of the event that it gets to see besides the text, which it always does, each fenced as data. The text of a
+    /// call is its tool and args. Default: goal and tool.
+    #[serde(default = "goal_tool")]
     pub include: Vec<Part>,
     /// How long its answer may be, in tokens. Default: 512.
     #[serde(default = "tokens")]
@@ -402,8 +406,22 @@ pub struct JudgeQuestion {
     pub budget: Option<JudgeBudget>,
 }
 
-fn goal_tool_text() -> Vec<Part> {
-    vec![Part::Goal, Part::Tool, Part::Text]
+fn goal_tool() -> Vec<Part> {
+    vec![Part::Goal, Part::Tool]
+}
+
+impl JudgeQuestion {
+    /// The parts that it gets to see, each once: those that it is to see besides, and what it judges.
+    pub fn parts(&self) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        for part in self.include.iter().filter(|part| **part != Part::Text) {
+            if !parts.contains(part) {
+                parts.push(*part);
+            }
+        }
+        parts.push(Part::Text);
+        parts
+    }
 }
 
 fn tokens() -> u32 {
@@ -528,13 +546,28 @@ impl DeepKind {
         match self {
             DeepKind::Judge(_) => answer.get("verdict").and_then(Value::as_str) == Some("allow"),
             DeepKind::Moderation(_) => answer.get("flagged").and_then(Value::as_bool) == Some(false),
-            DeepKind::Http(_) | DeepKind::Command(_) => {
-                match (answer.get("allowed"), answer.get("exit_code")) {
-                    (Some(allowed), _) => allowed.as_bool() == Some(true),
-                    (None, code) => code.and_then(Value::as_i64) == Some(0),
-                }
-            }
+            DeepKind::Http(_) => answer.get("allowed").and_then(Value::as_bool) == Some(true),
+            DeepKind::Command(_) => match (answer.get("allowed"), answer.get("exit_code")) {
+                (Some(allowed), _) => allowed.as_bool() == Some(true),
+                (None, code) => code.and_then(Value::as_i64) == Some(0) && self.unsaid(answer).is_none(),
+            },
         }
+    }
+
+    /// Why an answer of a command that ended well tells nothing, if it does not. Words beside an exit code say what the
+    /// code says; JSON says by itself, or not at all.
+    pub(crate) fn unsaid(&self, answer: &Value) -> Option<String> {
+        let members = answer.as_object().filter(|_| matches!(self, DeepKind::Command(_)))?;
+        let ended_well = members.get("exit_code").and_then(Value::as_i64) == Some(0);
+        if !ended_well || members.contains_key("allowed") {
+            return None;
+        }
+        if let Some(why) = members.get(UNREAD) {
+            return Some(why.as_str().unwrap_or("it printed JSON that cannot be read").to_owned());
+        }
+        let is_plain = members.keys().all(|name| ["exit_code", "output"].contains(&name.as_str()));
+        (!is_plain)
+            .then(|| "the JSON that it printed has no `allowed`; print it, or give a `check`".to_owned())
     }
 }
 
@@ -593,6 +626,11 @@ impl DeepSettings {
             warnings.push(DeepWarning { at: "/http/body", message, help });
         }
         if let DeepKind::Judge(judge) = &self.kind {
+            if judge.include.contains(&Part::Text) {
+                let message = "`text` is always sent; `include` lists what is sent besides".to_owned();
+                let help = "remove `text` from it".to_owned();
+                warnings.push(DeepWarning { at: "/judge/include", message, help });
+            }
             let limits = judge.budget.unwrap_or_default();
             let is_zero = [limits.session, limits.day].into_iter().flatten().any(|limit| limit.0 <= 0.0);
             if is_zero {

@@ -91,6 +91,8 @@ fn what_is_seldom_meant_is_told() {
     let free = json!({"cost": {"input": 1, "output": 1}, "budget": {"session": 0}});
     assert_eq!(at(judge(free)), ["/judge/budget"]);
     assert!(at(judge(json!({}))).is_empty());
+    assert_eq!(at(judge(json!({"include": ["goal", "text"]}))), ["/judge/include"]);
+    assert!(at(judge(json!({"include": ["goal", "tool", "args"]}))).is_empty());
     assert_eq!(at(json!({"http": {"url": "https://a"}, "long_text": "cut"})), ["/long_text"]);
     assert!(at(json!({"command": "./classify", "long_text": "cut"})).is_empty());
 }

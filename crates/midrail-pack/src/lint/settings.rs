@@ -50,6 +50,12 @@ pub(super) fn failing_open(linter: &mut Linter<'_>) {
             && it.guard.entry.guardrail.outside().is_none();
         (is_deep && it.guard.enabled).then_some(issue)
     });
+    // A gateway's pack has one switch in the place of the ladder's words.
+    let gateways: Vec<usize> = linter
+        .packs()
+        .filter(|(_, document)| document.node.get("policy_pack").is_some())
+        .map(|(at, _)| at)
+        .collect();
     for key in ["on_error", "on_missing"] {
         linter.each_guard("fails-open", Severity::Warning, |it| {
             let spec = &it.guard.entry.spec;
@@ -62,7 +68,11 @@ pub(super) fn failing_open(linter: &mut Linter<'_>) {
             let is_open = on_fault == OnFault::Allow && spec.category == Category::Safety && !inherits;
             let message = format!("`{}` guards safety and allows everything when {what}", spec.id);
             let issue = Issue::new(format!("{}/{key}", it.guard.at), message);
-            (is_open && it.guard.enabled).then_some(issue.help("use `block` or `escalate`"))
+            let help = match gateways.contains(&it.document) {
+                true => "set `fail_open: false`, or leave it out",
+                false => "use `block` or `escalate`",
+            };
+            (is_open && it.guard.enabled).then_some(issue.help(help))
         });
     }
 }

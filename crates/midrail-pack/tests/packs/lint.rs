@@ -403,6 +403,7 @@ fn guardrails_that_fail_open() {
         "policy_pack: p\ngateway:\n  sync: {fail_open: true}\nsync_rules:\n  - {id: injection-patterns}\n";
     let lints = lint(&project(gateway));
     assert_eq!((lints[0].code, lints[0].line, lints[0].column), ("fails-open", 3, 21));
+    assert_eq!(lints[0].help.as_deref(), Some("set `fail_open: false`, or leave it out"));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, Error};
 
 use super::wire::{Again, Call, Lookup, Trouble, is_too_deep, shown};
+use crate::said_once::SaidOnce;
 
 /// How long making a connection may take, whatever else is allowed.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -227,6 +228,14 @@ pub(super) fn send(
         let message = format!("`{host}` answered with something that is no JSON; check the `url`");
         Trouble::new(message, Again::Soon)
     })?;
+    if let Err(error) = serde_json::from_slice::<SaidOnce>(&bytes) {
+        // Which of the two counts is for whoever reads it, so that neither does.
+        let what = error.to_string();
+        let what = filled.hide(what.split(" at line ").next().unwrap_or_default());
+        let message =
+            format!("`{host}` answered with JSON that says one thing twice ({what}); mend the endpoint");
+        return Err(Trouble::new(message, Again::Never));
+    }
     if is_too_deep(&value) {
         let message = format!("`{host}` answered with JSON that is nested too deep");
         return Err(Trouble::new(message, Again::Never));

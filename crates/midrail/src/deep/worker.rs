@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use midrail_detect::secrets;
 use midrail_guardrails::{DeepKind, DeepSettings, LongText, Part, WINDOWS, WINDOWS_OF};
@@ -48,7 +48,8 @@ impl Plan {
             let parts = Parts::of(&question, window, limit);
             forms.push(Form::of(settings, &question, &parts));
             if !parts.has_text() {
-                // The text says everything that an event does. Whoever is asked about other parts alone has to see all of them.
+                // The text says everything that an event does. Who is asked about other parts alone, as an endpoint may be,
+                // has to see all of them.
                 return match parts.is_cut() {
                     false => Ok(Plan { forms, is_cut: false }),
                     true => Err(format!(
@@ -85,7 +86,7 @@ impl Form {
         match &settings.kind {
             DeepKind::Http(http) => Form::Http(parts.fill(&http.body)),
             DeepKind::Judge(judge) => {
-                let texts = judge.include.iter().map(|part| (*part, parts.text(*part)));
+                let texts = judge.parts().into_iter().map(|part| (part, parts.text(part)));
                 Form::Judge(texts.filter(|(part, text)| *part == Part::Text || !text.is_empty()).collect())
             }
             DeepKind::Moderation(_) => {
@@ -135,11 +136,19 @@ pub(super) fn work(office: &Office) {
     }
 }
 
+/// The share of its time that a question has to have left when its turn comes: a quarter.
+const LEAST: u32 = 4;
+
 fn answer(office: &Office, job: &Job, stop: &Stop, cost: &mut f64) -> Result<Answer, Failure> {
     let started = Instant::now();
-    if started >= job.deadline {
-        let limit = std::time::Duration::from_millis(job.settings.timeout.0);
-        let why = format!("the question waited {limit:?} for its turn; raise `timeout` or `max_concurrent`");
+    let limit = Duration::from_millis(job.settings.timeout.0);
+    let left = job.deadline.saturating_duration_since(started);
+    // In the little time that is left it would fail, and be taken for a failure of the one who is asked.
+    if left < limit / LEAST {
+        let waited = Duration::from_millis(
+            u64::try_from(limit.saturating_sub(left).as_millis()).unwrap_or(job.settings.timeout.0),
+        );
+        let why = format!("the question waited {waited:?} for its turn; raise `timeout` or `max_concurrent`");
         return Err(Failure::NotAsked(why));
     }
     let settings = &*job.settings;

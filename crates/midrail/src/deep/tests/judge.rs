@@ -115,12 +115,39 @@ fn what_takes_too_many_windows_is_not_asked() {
     assert!(error.contains("takes 3 windows of 100 characters, and 2 are allowed"), "{error}");
     value["max_windows"] = json!(1);
     assert!(asked(value.clone(), &"ä".repeat(101)).unwrap_err().contains("and 1 are allowed"));
-    // One who is not shown the text has to see all of the rest.
+    // What it sees besides does not stand for the text.
     value["judge"]["include"] = json!(["goal", "args"]);
+    assert!(asked(value.clone(), &"ä".repeat(101)).unwrap_err().contains("and 1 are allowed"));
+    // One who is not shown the text has to see all of the rest.
+    let body = json!({"goal": "{goal}", "args": "{args}"});
+    let value = json!({"http": {"url": server.url("/c"), "body": body}, "max_text": 100, "cache": 0});
     let error = asked(value.clone(), &"ä".repeat(101)).unwrap_err();
     assert!(error.contains("a part of the event has more than 100 characters"), "{error}");
     assert!(asked(value, &"ä".repeat(100)).is_ok());
     assert_eq!(server.count(), 3);
+}
+
+#[test]
+fn a_judge_always_sees_what_it_judges() {
+    for (include, expected) in [
+        (json!(["goal", "tool", "args"]), &["goal", "tool", "args", "text"][..]),
+        (json!(["goal", "tool", "tool"]), &["goal", "tool", "text"]),
+        (json!(["text", "goal"]), &["goal", "text"]),
+        (json!([]), &["text"]),
+    ] {
+        let server = Server::new(vec![verdict("allow")]);
+        asked(judge(&server, json!({ "include": include })), "what is judged").unwrap();
+        let data = server.seen()[0].body["messages"][1]["content"].as_str().unwrap().to_owned();
+        let names: Vec<&str> = data
+            .split("<<<midrail-data ")
+            .skip(1)
+            .filter_map(|fence| fence.split(' ').next())
+            .filter(|name| *name != "end")
+            .collect();
+        assert_eq!(names, expected, "{data}");
+        let text = data.split("<<<midrail-data text ").nth(1).unwrap();
+        assert!(text.contains("what is judged"), "{data}");
+    }
 }
 
 #[test]

@@ -75,6 +75,11 @@ fn what_cannot_pass_is_told_with_how_to_mend_it() {
         (Reply::Text(200, "", "<html>hello</html>".to_owned()), "something that is no JSON"),
         (Reply::Text(200, "", String::new()), "something that is no JSON"),
         (Reply::Text(200, "", "[".repeat(100) + &"]".repeat(100)), "nested too deep"),
+        (
+            Reply::Text(200, "", r#"{"allowed":false,"allowed":true}"#.to_owned()),
+            "says one thing twice (duplicate field `allowed`)",
+        ),
+        (Reply::Text(200, "", r#"{"a":[{"b":1,"b":1}]}"#.to_owned()), "says one thing twice"),
         (Reply::Json(200, json!({"you_sent": format!("x-key: {KEY}")})), "sent the key back"),
     ] {
         let error = error(reply);

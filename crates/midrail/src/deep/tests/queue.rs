@@ -286,3 +286,25 @@ fn a_question_that_waits_too_long_is_not_asked() {
     assert!(error.contains("waited 1ms for its turn; raise `timeout` or `max_concurrent`"), "{error}");
     assert_eq!(server.count(), 1);
 }
+
+#[test]
+fn a_question_that_has_little_time_left_is_not_asked_and_is_no_failure() {
+    let server = Server::new(vec![Reply::Echo]);
+    server.gate(false);
+    let asking = asking();
+    let breaker = json!({"failures": 1, "pause": 60});
+    let settings =
+        |timeout: &str| echo(&server, json!({"max_concurrent": 1, "timeout": timeout, "breaker": breaker}));
+    let first = asking.ask("g", &settings("60s"), question("s", "a")).unwrap();
+    until("it is asked", || server.count() == 1);
+    let second = asking.ask("g", &settings("2s"), question("s", "b")).unwrap();
+    let started = std::time::Instant::now();
+    until("most of its time is used up", || started.elapsed() > Duration::from_millis(1_600));
+    server.gate(true);
+    assert!(answered(Ok(first)).is_ok());
+    let error = answered(Ok(second)).unwrap_err();
+    assert!(error.contains("for its turn; raise `timeout` or `max_concurrent`"), "{error}");
+    assert_eq!(server.count(), 1);
+    // One failure would keep the next from being asked.
+    assert!(answered(asking.ask("g", &settings("60s"), question("s", "c"))).is_ok());
+}
