@@ -35,10 +35,21 @@ pub(crate) fn translate(event: &mut Map<String, Value>) {
                 event.entry(name).or_insert(value.clone());
             }
         }
-        if let Some(Value::String(scope)) = payload.get("task_scope") {
-            event.entry("task").or_insert(json!({"goal": scope}));
+        for name in ["task_scope", "run_id"] {
+            if let Some(value) = payload.get(name) {
+                event.entry(name).or_insert(value.clone());
+            }
         }
         event.entry("payload").or_insert(Value::Object(payload));
+    }
+    if let Some(run) = event.remove("run_id").filter(|run| !run.is_null()) {
+        event.entry("session").or_insert(run);
+    }
+    // Whoever judges by the scope has to see it, whatever form it has.
+    match event.remove("task_scope") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(scope)) => _ = event.entry("task").or_insert(json!({"goal": scope})),
+        Some(scope) => _ = event.entry("task").or_insert(json!({"goal": scope.to_string()})),
     }
     let (name, args) = (event.remove("tool_name"), event.remove("tool_args"));
     if let Some(name) = name {
@@ -70,6 +81,10 @@ mod tests {
         assert_eq!(event.text.as_deref(), Some("hi"));
         assert_eq!(event.task.unwrap().goal.as_deref(), Some("invoices"));
         assert_eq!(event.available_tools.unwrap(), ["a"]);
+        let event = decode(br#"{"event_type":"llm_before","run_id":"r-1","task_scope":{"area":"invoices"}}"#)
+            .unwrap();
+        assert_eq!(event.session.as_deref(), Some("r-1"));
+        assert_eq!(event.task.unwrap().goal.as_deref(), Some(r#"{"area":"invoices"}"#));
         let event = decode(br#"{"kind":"tool_call_start","tool_name":"Bash","tool_args":{"path":"x"},"text_content":"I list"}"#).unwrap();
         assert_eq!((event.tool_name(), event.text.as_deref()), (Some("Bash"), Some("I list")));
         let event =
