@@ -25,7 +25,7 @@ pub struct Evaluation {
     pub decision: Decision,
     /// Slices and facts that guardrails asked for and did not get.
     pub needs: Needs,
-    /// Those that it read of [`Session::foreseen`]. They belong to what is known from here on.
+    /// Those that it read of the session's `foreseen`. They belong to what is known from here on.
     pub foreseen: std::collections::BTreeSet<String>,
     /// The event as guardrails saw it, where its result was replaced before they looked at it.
     pub rewritten: Option<Event>,
