@@ -109,21 +109,20 @@ pub(crate) fn may_hit(pattern: &str, place: &str) -> bool {
     fits(pattern, place) || name_may_hit(pattern, place) || folder_may_hit(pattern, place)
 }
 
-/// Whether the last part of a place has wildcards that may stand for what a pattern protects: `.claude/*.json`. What a
+/// Whether a place has wildcards in its last two parts that may stand for what a pattern protects: `.claude/*.json`. What a
 /// pattern protects in any folder has to be aimed at: `*.db` is not, and `midrail.*` and `.mid*` are.
 fn name_may_hit(pattern: &str, place: &str) -> bool {
     let (above, name) = place.rsplit_once('/').unwrap_or(("", place));
-    if !has_wildcard(name) {
+    let above = above.rsplit('/').next().unwrap_or(above);
+    if !has_wildcard(name) && !has_wildcard(above) {
         return false;
     }
     let mut protected = pattern.trim_end_matches("/**").rsplit('/');
     let (Some(last), folder) = (protected.next(), protected.next()) else { return false };
-    let name = name.to_lowercase();
-    match folder.filter(|folder| *folder != "**" && !folder.starts_with('$')) {
-        Some(folder) => {
-            let above = above.rsplit('/').next().unwrap_or(above).to_lowercase();
-            may_stand_for(&name, last) && (above == folder || may_stand_for(&above, folder))
-        }
+    let (above, name) = (above.to_lowercase(), name.to_lowercase());
+    let is_or_may = |part: &str, name: &str| part == name.to_lowercase() || may_stand_for(part, name);
+    match folder.filter(|folder| *folder != "**") {
+        Some(folder) => is_or_may(&name, last) && is_or_may(&above, folder),
         None => may_stand_for(&name, last) && (name.starts_with('.') || could_be(&name, last)),
     }
 }

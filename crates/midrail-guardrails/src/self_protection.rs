@@ -225,6 +225,21 @@ mod tests {
     }
 
     #[test]
+    fn wildcards_of_everyday_work_are_free() {
+        let of = |command: &str| effect("Bash", json!({"command": command}));
+        for command in
+            ["rm -f data/*.json", "sed -i s/a/b/ src/locales/*.json", "cp data/*.json out/", "rm -f *.db"]
+        {
+            assert_eq!(of(command), Effect::Allow, "{command}");
+        }
+        for command in
+            ["rm -f .claude/*.json", "rm -f $CODEX_HOME/*.json", "rm -rf .mid*", "cp x .cl*/settings.json"]
+        {
+            assert_eq!(of(command), Effect::Block, "{command}");
+        }
+    }
+
+    #[test]
     fn its_files_and_the_hosts_settings_are_not_written() {
         for file in [".midrail/pack.yaml", "a/../.Midrail/x", ".claude/settings.json", "~/.codex/config.toml"]
         {
