@@ -1,5 +1,5 @@
-//! What a decision will need to know, going by the last ones like it. Fetched at once, it spares rounds of asking. It
-//! changes no decision: what nobody reads of it is dropped.
+//! What a decision will need to know, going by the last ones like it. Fetched at once, it spares rounds of asking, and
+//! scripts that will be called are awake when they are. It changes no decision: what nobody reads of it is dropped.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,32 +30,49 @@ impl Shape {
 struct Lookups {
     /// The slices that the last one needed, in order.
     last: Vec<String>,
-    /// Those that the last two had in common.
-    common: Arc<[String]>,
+    /// What is foreseen for the next one.
+    next: Foreseen,
+}
+
+/// What an event probably needs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Foreseen {
+    /// The slices that the last two had in common, in order.
+    pub(crate) slices: Arc<[String]>,
+    /// The scripts that the last one called.
+    pub(crate) scripts: Arc<[Arc<str>]>,
 }
 
 impl Foresight {
-    /// The slices that an event of this shape probably needs.
-    pub(crate) fn of(&self, shape: &Shape) -> Arc<[String]> {
+    /// What an event of this shape probably needs.
+    pub(crate) fn of(&self, shape: &Shape) -> Foreseen {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(shape).map(|lookups| Arc::clone(&lookups.common)).unwrap_or_default()
+        known.get(shape).map(|lookups| lookups.next.clone()).unwrap_or_default()
     }
 
-    /// Learns which slices one needed, in order.
-    pub(crate) fn learn<'k>(&self, shape: Shape, needed: impl Iterator<Item = &'k String> + Clone) {
+    /// Learns which slices one needed, in order, and which scripts it called.
+    pub(crate) fn learn<'k>(
+        &self,
+        shape: Shape,
+        needed: impl Iterator<Item = &'k String> + Clone,
+        called: impl Iterator<Item = &'k Arc<str>> + Clone,
+    ) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_SHAPES && !known.contains_key(&shape) {
             known.clear();
         }
         let lookups =
-            known.entry(shape).or_insert_with(|| Lookups { last: Vec::new(), common: Arc::default() });
-        let is_foreseen = needed.clone().eq(lookups.common.iter());
-        if is_foreseen && lookups.last.len() == lookups.common.len() {
+            known.entry(shape).or_insert_with(|| Lookups { last: Vec::new(), next: Foreseen::default() });
+        if !called.clone().eq(lookups.next.scripts.iter()) {
+            lookups.next.scripts = called.cloned().collect();
+        }
+        let slices = &lookups.next.slices;
+        if needed.clone().eq(slices.iter()) && lookups.last.len() == slices.len() {
             return;
         }
         let is_common = |key: &&String| lookups.last.binary_search(key).is_ok();
-        let common = needed.clone().filter(is_common).cloned().collect();
-        *lookups = Lookups { last: needed.cloned().collect(), common };
+        lookups.next.slices = needed.clone().filter(is_common).cloned().collect();
+        lookups.last = needed.cloned().collect();
     }
 }
 
@@ -65,8 +82,8 @@ mod tests {
 
     fn needs(foresight: &Foresight, shape: &Shape, keys: &[&str]) -> Vec<String> {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-        foresight.learn(shape.clone(), keys.iter());
-        foresight.of(shape).to_vec()
+        foresight.learn(shape.clone(), keys.iter(), [].iter());
+        foresight.of(shape).slices.to_vec()
     }
 
     #[test]
@@ -77,6 +94,16 @@ mod tests {
         assert_eq!(needs(&foresight, &shape, &["a", "z"]), ["a", "z"]);
         assert_eq!(needs(&foresight, &shape, &["a", "z"]), ["a", "z"]);
         assert_eq!(needs(&foresight, &shape, &["a"]), ["a"]);
+    }
+
+    #[test]
+    fn scripts_are_foreseen_as_long_as_they_are_called() {
+        let (foresight, shape) = (Foresight::default(), Shape(EventKind::BeforeTool, "Read".to_owned()));
+        let script: Arc<str> = "guardrails.js".into();
+        foresight.learn(shape.clone(), [].iter(), [&script].into_iter());
+        assert_eq!(*foresight.of(&shape).scripts, [script]);
+        foresight.learn(shape.clone(), [].iter(), [].iter());
+        assert!(foresight.of(&shape).scripts.is_empty());
     }
 
     #[test]

@@ -16,11 +16,12 @@ mod state;
 mod tests;
 mod turns;
 mod types;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, TryRecvError};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,9 +42,11 @@ const MAX_STUCK: usize = 4;
 /// How long after its time a call is waited for, so that the realm can say itself what was wrong.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long an answer or the next call is waited for without sleep. Longer gains nothing, and where cores are scarce it
-/// costs those who are waited for their turn.
-const AWAKE: Duration = Duration::from_micros(20);
+/// How long an answer or the next call is waited for without sleep.
+const AWAKE: Duration = Duration::from_micros(40);
+
+/// How long a call is waited for without sleep that was announced.
+const ROUSED: Duration = Duration::from_micros(200);
 
 const NO_TURN: &str =
     "stopped: its time was up before it had its turn; another call of it in this session is busy";
@@ -279,13 +282,8 @@ impl Scripts {
         deadline: Instant,
     ) -> Result<Reply, &'static str> {
         // Most hooks answer sooner than a thread that sleeps is woken.
-        let asked = Instant::now();
-        while asked.elapsed() < AWAKE {
-            match answer.try_recv() {
-                Ok(reply) => return Ok(reply),
-                Err(TryRecvError::Empty) => thread::yield_now(),
-                Err(TryRecvError::Disconnected) => break,
-            }
+        if let Some(reply) = watch::watch(AWAKE, || answer.try_recv().ok()) {
+            return Ok(reply);
         }
         let patience = deadline.saturating_duration_since(Instant::now()) + GRACE;
         match answer.recv_timeout(patience) {
@@ -296,6 +294,19 @@ impl Scripts {
                     return Err("stopped: it took too long, in a function that cannot be interrupted");
                 }
                 Err(NO_TURN)
+            }
+        }
+    }
+
+    /// Wakes those of these scripts that have a realm in a session: they are about to be called.
+    pub(crate) fn rouse(&self, scripts: &[Arc<str>], session: &str) {
+        if scripts.is_empty() {
+            return;
+        }
+        let realms = self.realms.lock().unwrap_or_else(PoisonError::into_inner);
+        for script in scripts {
+            if let Some(realm) = realms.by_owner.get(&(Arc::clone(script), session.to_owned())) {
+                realm.inbox.rouse();
             }
         }
     }

@@ -334,7 +334,11 @@ impl<'e> Walk<'e> {
         let standing = standing_keys(&self.event, &self.session);
         let shape = Shape::of(&self.event);
         let foreseen = self.engine.foresight.of(&shape);
-        let foreseen = || foreseen.iter().filter(|key| !standing.contains(key));
+        if self.is_hurried && !foreseen.scripts.is_empty() {
+            return Err(EngineError::TakesTime);
+        }
+        self.engine.scripts().rouse(&foreseen.scripts, &self.session);
+        let foreseen = || foreseen.slices.iter().filter(|key| !standing.contains(key));
         let own = [ROOT].into_iter().chain(self.last_policy.as_ref().map(|_| POLICY));
         self.load(known, standing.iter().chain(foreseen()).map(String::as_str).chain(own))?;
         known.set_apart(foreseen());
@@ -403,7 +407,11 @@ impl<'e> Walk<'e> {
         // A key may hold what was found secret, which the next event need not know to be one.
         if self.searched.mask.is_empty() {
             let needed = known.session.slices.keys().filter(|key| !standing.contains(key));
-            self.engine.foresight.learn(shape, needed);
+            let called = known.facts.known.keys().filter_map(|key| match key {
+                FactKey::Hook(call) => Some(&call.script),
+                _ => None,
+            });
+            self.engine.foresight.learn(shape, needed, called);
         }
     }
 

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use midrail_core::HookEnd;
 
 use super::modules::Seen;
-use super::{AWAKE, Call, Exec, ScriptError};
+use super::watch::watch;
+use super::{AWAKE, Call, Exec, ROUSED, ScriptError};
 
 /// Something for a realm to do.
 pub(super) enum Message {
@@ -64,6 +64,10 @@ struct Queue {
     is_closed: bool,
     /// Nobody is there any more.
     has_ended: bool,
+    /// The realm sleeps until the bell rings.
+    is_asleep: bool,
+    /// A call is about to come.
+    is_roused: bool,
     /// It was told to stop and did not. Counted here as long as it runs.
     stuck: Option<Arc<AtomicUsize>>,
     /// Until when what runs now may run. `None`: nothing does.
@@ -87,26 +91,46 @@ impl Inbox {
         queue.calls += usize::from(is_call);
         queue.messages.push_back(message);
         self.left.fetch_add(1, Ordering::Release);
-        self.bell.notify_one();
+        self.wake(&mut queue);
         Ok(())
+    }
+
+    /// A call is about to come: to be woken takes longer than most hooks do.
+    pub(super) fn rouse(&self) {
+        let mut queue = self.lock();
+        queue.is_roused = queue.is_asleep;
+        self.wake(&mut queue);
+    }
+
+    fn wake(&self, queue: &mut Queue) {
+        if std::mem::take(&mut queue.is_asleep) {
+            self.bell.notify_one();
+        }
     }
 
     /// The next message, waiting for it until then.
     pub(super) fn pop(&self, until: Option<Instant>) -> Found {
-        self.stay_awake(until);
+        self.stay_awake(AWAKE, until);
         let mut queue = self.lock();
         loop {
+            if std::mem::take(&mut queue.is_roused) {
+                drop(queue);
+                self.stay_awake(ROUSED, until);
+                queue = self.lock();
+            }
             if let Some(message) = queue.messages.pop_front() {
                 return Found::Message(message);
             }
             if queue.is_closed && queue.calls == 0 {
                 return Found::Closed;
             }
+            queue.is_asleep = true;
             queue = match until {
                 None => self.bell.wait(queue).unwrap_or_else(PoisonError::into_inner),
                 Some(until) => {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
+                        queue.is_asleep = false;
                         return Found::Time;
                     }
                     self.bell.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0
@@ -116,15 +140,14 @@ impl Inbox {
     }
 
     /// Calls come in a row, and the next one often comes sooner than a thread that sleeps is woken.
-    fn stay_awake(&self, until: Option<Instant>) {
-        let (before, looked) = (self.left.load(Ordering::Acquire), Instant::now());
+    fn stay_awake(&self, at_most: Duration, until: Option<Instant>) {
+        let before = self.left.load(Ordering::Acquire);
         if !self.lock().messages.is_empty() {
             return;
         }
-        let until = until.map_or(looked + AWAKE, |until| until.min(looked + AWAKE));
-        while self.left.load(Ordering::Acquire) == before && Instant::now() < until {
-            thread::yield_now();
-        }
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let at_most = left.map_or(at_most, |left| left.min(at_most));
+        watch(at_most, || (self.left.load(Ordering::Acquire) != before).then_some(()));
     }
 
     /// A call has ended.
@@ -151,9 +174,10 @@ impl Inbox {
 
     /// No more calls will come.
     pub(super) fn close(&self) {
-        self.lock().is_closed = true;
+        let mut queue = self.lock();
+        queue.is_closed = true;
         self.left.fetch_add(1, Ordering::Release);
-        self.bell.notify_one();
+        self.wake(&mut queue);
     }
 
     /// Until when what runs now may run.
