@@ -193,6 +193,8 @@ impl DestructiveCommand {
     }
 
     fn verdict(&self, danger: &Danger, script: Option<&str>) -> Verdict {
+        // What comes from the network nobody here wrote.
+        let script = script.filter(|_| danger.rule != "remote-code");
         let place =
             script.map(|script| format!(" in `{script}`, which this agent wrote")).unwrap_or_default();
         let advice = match danger.safer.as_str() {

@@ -5,12 +5,14 @@ mod builtins;
 mod containers;
 mod databases;
 mod each;
+mod fed;
 mod finds;
 mod flow;
 mod invoke;
 mod leaks;
 mod listing;
 mod output;
+mod recipes;
 mod redirect;
 mod settings;
 mod shells;
@@ -24,13 +26,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{Danger, Severity};
 
-use super::Analysis;
 use super::ast::{Command, Item, Joint, Kind, List, Substitution, Trouble, Word};
-use super::invocation::{Folder, Invocation};
+use super::invocation::{Arg, Folder, Invocation};
 use super::parse::{bounded, parse};
 use super::scope::Scope;
 use super::snippet::Language;
 use super::windows::Dialect;
+use super::{Analysis, File};
 use crate::sql;
 use simple::Simple;
 pub(in crate::shell) use stream::Stream;
@@ -119,6 +121,16 @@ impl Walk {
         Walk { is_script: true, ..Walk::default() }
     }
 
+    /// A walk through a line that finds these files there.
+    pub(in crate::shell) fn with(files: &[File]) -> Self {
+        let content = |file: &File| match &file.text {
+            Some(text) => Content::Known(Arg::known(text.as_str())),
+            None => Content::Remote,
+        };
+        let files = files.iter().map(|file| (file.path.clone(), content(file))).collect();
+        Walk { files, ..Walk::default() }
+    }
+
     /// A walk that keeps the programs it meets.
     pub(in crate::shell) fn keeping() -> Self {
         Walk { keeps: true, ..Walk::default() }
@@ -155,6 +167,7 @@ impl Walk {
             self.opaque("the command line tells more than is kept in mind");
         }
         self.follow_links();
+        self.list_fed();
         (self.analysis, self.kept)
     }
 
