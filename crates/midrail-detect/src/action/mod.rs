@@ -136,7 +136,7 @@ fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[shell::File]) -> Vec<Anal
     }
     let language = CODE_LANGUAGES.iter().find(|(part, _)| name.to_ascii_lowercase().contains(part));
     let file = language.map_or("code.sh", |(_, file)| *file);
-    analyses.extend(args.codes.iter().map(|code| shell::analyse_script(file, code)));
+    analyses.extend(args.codes.iter().map(|code| shell::analyse_script(file, code, files)));
     analyses
 }
 

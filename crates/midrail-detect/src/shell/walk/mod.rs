@@ -116,9 +116,9 @@ impl Walk {
         self.analysis
     }
 
-    /// A walk through a script of a shell.
-    pub(in crate::shell) fn of_script() -> Self {
-        Walk { is_script: true, ..Walk::default() }
+    /// The same walk, through a script of a shell.
+    pub(in crate::shell) fn as_script(self) -> Self {
+        Walk { is_script: true, ..self }
     }
 
     /// A walk through a line that finds these files there.

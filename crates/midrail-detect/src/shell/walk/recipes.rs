@@ -1,7 +1,7 @@
 //! Files of build tools: `make`, `just`, `task`, and the scripts of packages. What is judged is what the named target does,
 //! with all that it needs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -71,6 +71,31 @@ struct Recipe<'t> {
     lines: Vec<&'t str>,
 }
 
+/// The recipes of a file by their names.
+struct Book<'r, 't> {
+    named: BTreeMap<&'t str, Vec<&'r Recipe<'t>>>,
+    /// Those for all goals of a form: `%.o`.
+    patterns: Vec<(&'t str, &'r Recipe<'t>)>,
+}
+
+impl<'r, 't> Book<'r, 't> {
+    fn new(recipes: &'r [Recipe<'t>]) -> Self {
+        let mut book = Book { named: BTreeMap::new(), patterns: Vec::new() };
+        for (name, recipe) in recipes.iter().flat_map(|it| it.names.iter().map(move |name| (*name, it))) {
+            match name.contains('%') {
+                true => book.patterns.push((name, recipe)),
+                false => book.named.entry(name).or_default().push(recipe),
+            }
+        }
+        book
+    }
+
+    fn for_goal(&self, goal: &str) -> impl Iterator<Item = &'r Recipe<'t>> {
+        let by_pattern = self.patterns.iter().filter(move |(name, _)| fits(name, goal)).map(|(_, it)| *it);
+        self.named.get(goal).into_iter().flatten().copied().chain(by_pattern)
+    }
+}
+
 impl Walk {
     /// `make`, `just` and `task`. `false`: the program is none of them.
     pub(super) fn builds(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) -> bool {
@@ -136,23 +161,26 @@ impl Walk {
         };
         let first = recipes.iter().find_map(|it| it.names.first().filter(|name| !name.starts_with('.')));
         let first = if form == Form::Tasks { Some(&"default") } else { first };
-        let mut pending: Vec<&str> =
-            if goals.is_empty() { first.copied().into_iter().collect() } else { goals.to_vec() };
+        let mut pending: Vec<&str> = match goals {
+            [] => first.copied().into_iter().collect(),
+            goals => goals.to_vec(),
+        };
+        let book = Book::new(&recipes);
         let mut done = BTreeSet::new();
         while let Some(goal) = pending.pop() {
+            self.spend(5 + book.patterns.len());
+            if self.is_exhausted() {
+                return;
+            }
             if !done.insert(goal) {
                 continue;
             }
-            for recipe in recipes.iter().filter(|recipe| recipe.names.iter().any(|name| fits(name, goal))) {
-                self.spend(5);
+            for recipe in book.for_goal(goal) {
                 pending.extend(&recipe.needs);
                 for line in &recipe.lines {
                     let code = shell_variables(line.trim_start_matches(['@', '-', '+', ' ', '\t']));
                     let _ = self.code(&code, &mut scope.clone(), &Stream::default());
                 }
-            }
-            if self.is_exhausted() {
-                return;
             }
         }
     }
@@ -194,14 +222,11 @@ fn with_hooks(name: &str) -> Vec<String> {
     vec![format!("pre{name}"), name.to_owned(), format!("post{name}")]
 }
 
-/// Whether the name of a rule, perhaps with `%`, is that of a goal.
+/// Whether a name with `%` is that of a goal.
 fn fits(name: &str, goal: &str) -> bool {
-    match name.split_once('%') {
-        Some((head, tail)) => {
-            goal.len() >= head.len() + tail.len() && goal.starts_with(head) && goal.ends_with(tail)
-        }
-        None => name == goal,
-    }
+    name.split_once('%').is_some_and(|(head, tail)| {
+        goal.len() >= head.len() + tail.len() && goal.starts_with(head) && goal.ends_with(tail)
+    })
 }
 
 /// The rules of a makefile or a justfile. Variables go into the scope.
