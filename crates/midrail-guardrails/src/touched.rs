@@ -114,14 +114,12 @@ fn own_files<'a>(context: &Context<'a>, action: &'a Action) -> Result<Vec<(&'a s
             (Err(missing), _) | (_, Err(missing)) if is_run => return Err(missing),
             _ => continue,
         };
-        if written.is_none() || own.iter().any(|(_, it)| it.place == place.key) {
+        let is_fetched = fetched.contains(place.key.as_str());
+        if (written.is_none() && !is_fetched) || own.iter().any(|(_, it)| it.place == place.key) {
             continue;
         }
         let unclear = || Missing(format!("`{path}` is a name that is not looked into"));
-        own.push((
-            path,
-            Held::new(path, &place, is_run, fetched.contains(place.key.as_str())).ok_or_else(unclear)?,
-        ));
+        own.push((path, Held::new(path, &place, is_run, is_fetched).ok_or_else(unclear)?));
         if own.len() > MAX_SCRIPTS {
             return Err(Missing("more scripts are run than are looked into".to_owned()));
         }

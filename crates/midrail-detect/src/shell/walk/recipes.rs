@@ -108,11 +108,7 @@ impl Walk {
             inner.change_folder(Some(folder));
         }
         let goals: Vec<&Arg> = sorted.operands.iter().filter_map(|at| invocation.args.get(*at)).collect();
-        for goal in &goals {
-            if let Some((name, value)) = goal.text.split_once('=').filter(|(name, _)| is_name(name)) {
-                inner.set(name, vec![Arg::known(value)], false);
-            }
-        }
+        let given: Vec<(&str, &str)> = goals.iter().filter_map(|goal| goal.text.split_once('=')).collect();
         let goals: Vec<&str> =
             goals.iter().map(|goal| goal.text.as_str()).filter(|goal| !goal.contains('=')).collect();
         inner.set("MAKE", vec![Arg::known(&*invocation.program)], false);
@@ -125,7 +121,7 @@ impl Walk {
                 _ => self.build_file(&name, &inner),
             };
             match (stream.text, stream.source) {
-                (Some(text), _) => self.recipes(tool.form, &text.text, &goals, &inner),
+                (Some(text), _) => self.recipes(tool.form, &text.text, &goals, &given, &inner),
                 (None, Source::Remote) => self.remote_code(
                     "what was fetched from the network is run",
                     &line_of(&invocation.program, &invocation.args),
@@ -148,7 +144,7 @@ impl Walk {
         Stream::default()
     }
 
-    fn recipes(&mut self, form: Form, text: &str, goals: &[&str], scope: &Scope) {
+    fn recipes(&mut self, form: Form, text: &str, goals: &[&str], given: &[(&str, &str)], scope: &Scope) {
         self.spend(10 + text.len() / 4);
         if self.is_exhausted() {
             return;
@@ -159,6 +155,10 @@ impl Walk {
             Form::Rules => rules(&text, &mut scope),
             Form::Tasks => tasks(&text),
         };
+        // What the command line says holds, whatever the file says.
+        for (name, value) in given.iter().filter(|(name, _)| is_name(name)) {
+            scope.set(name, vec![Arg::known(*value)], false);
+        }
         let first = recipes.iter().find_map(|it| it.names.first().filter(|name| !name.starts_with('.')));
         let first = if form == Form::Tasks { Some(&"default") } else { first };
         let mut pending: Vec<&str> = match goals {
