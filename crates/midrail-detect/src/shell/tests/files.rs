@@ -16,7 +16,7 @@ fn files_that_are_obeyed_are_told_apart_from_files_that_are_read() {
     for (command, scripts, feeds) in [
         ("psql -f x.sql", &["x.sql"][..], none),
         ("mysql db < x.sql", &["x.sql"], none),
-        ("sqlite3 db '.read x.sql'", &["x.sql"], none),
+        ("sqlite3 db '.read x.sql'", &["x.sql"], &["db"]),
         ("xargs -a list rm -rf", &["list"], none),
         ("crontab jobs", &["jobs"], none),
         ("make -f m all", &["m"], none),
