@@ -10,7 +10,7 @@ fuzz_target!(|text: &str| {
         assert!(text.get(danger.start..danger.end).is_some(), "{danger:?}");
         assert!(!danger.rule.is_empty() && !danger.reason.is_empty());
     }
-    shell::analyse_script("x.py", text);
-    shell::analyse_script("x.ps1", text);
-    shell::analyse_script("x.js", text);
+    shell::analyse_script("x.py", text, &[]);
+    shell::analyse_script("x.ps1", text, &[]);
+    shell::analyse_script("x.js", text, &[]);
 });

@@ -73,6 +73,12 @@ pub struct Action {
     /// Files that it runs as programs, and whose content the command line does not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<String>,
+    /// Files that it reads on the way to something that runs what it reads, or takes its targets from there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feeds: Vec<String>,
+    /// Files that it writes with what comes from the network.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fetched: Vec<String>,
     /// What it might destroy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dangers: Vec<Danger>,

@@ -18,6 +18,7 @@ use crate::facts::{
     Needs, Run, Unsaved,
 };
 use crate::guardrail::Spec;
+use crate::held::Held;
 use crate::path::{self, Place, Roots};
 use crate::policy::Policy;
 use crate::routing::Patience;
@@ -210,11 +211,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What a file does if it is run as a script, by its [`Place`].
-    pub fn script(&self, place: &Place) -> Result<&'a Action, Missing> {
-        match self.world.fact(FactKey::Script(place.key.clone()))? {
+    /// What the event does beyond its own text by what stands in files that it runs or obeys.
+    pub fn script(&self, files: &[Held]) -> Result<&'a Action, Missing> {
+        let key = FactKey::Script(Held::key(files));
+        match self.world.fact(key.clone())? {
             Fact::Script(action) => Ok(action),
-            _ => Err(Missing(format!("`script:{}` is not what a script does", place.key))),
+            _ => Err(Missing(format!("`{key}` is not what a script does"))),
         }
     }
 

@@ -22,7 +22,7 @@ pub enum FactKey {
     PersonalData,
     /// Attempts in the event's texts to take over a model.
     Injections,
-    /// What a file does if it is run as a script, by its place relative to the root.
+    /// What the event does beyond its own text by what stands in files that it runs or obeys ([`crate::Held`]).
     Script(String),
     /// Where a path leads once symbolic links are followed, by the path as the caller spelt it.
     Place(String),
@@ -273,7 +273,7 @@ pub enum Fact {
     Secrets(Vec<Finding>),
     /// What a detector found in the event's texts.
     Findings(Vec<Finding>),
-    /// What a script does if it is run.
+    /// What scripts and other files do that a command runs.
     Script(Action),
     /// The place that a path leads to: relative to the root where it lies inside, absolute where it does not.
     Place(String),

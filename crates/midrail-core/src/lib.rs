@@ -17,6 +17,7 @@ mod event;
 mod facts;
 pub mod glob;
 mod guardrail;
+mod held;
 mod host;
 pub mod path;
 mod pause;
@@ -54,6 +55,7 @@ pub use facts::{
     HookEnd, HookRequest, Needs, Run, UnknownFact, Unsaved,
 };
 pub use guardrail::{Bypass, Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
+pub use held::Held;
 pub use host::{Host, Lack, owed_key};
 pub use pause::{PAUSE, Pause};
 pub use policy::{Entry, Policy, hex};
@@ -61,7 +63,8 @@ pub use record::{PolicyDenied, Record};
 pub use rewrite::Rewrite;
 pub use routing::{Patience, Routing, Tier};
 pub use session::{
-    Changes, RESERVED_IDS, SHARED, Session, Snapshot, lock_key, quarantine_key, task_key, written_key,
+    Changes, FETCHED, RESERVED_IDS, SHARED, Session, Snapshot, lock_key, quarantine_key, task_key,
+    written_key,
 };
 pub use severity::{Confidence, Severity};
 pub use streamed::{over_key, stream_of};

@@ -105,6 +105,9 @@ pub fn written_key(place: &str) -> String {
     format!("written/{place}")
 }
 
+/// The slice that lists the places of files that came from the network, and that nobody has looked at since.
+pub const FETCHED: &str = "written";
+
 /// A guardrail's id as a part of a key: without the separators of keys, and apart from the law's own.
 pub(crate) fn key_part(id: &str) -> Cow<'_, str> {
     if RESERVED_IDS.contains(&id) {

@@ -9,6 +9,7 @@ pub mod hosts;
 mod mentions;
 pub mod setup;
 mod shape;
+mod slips;
 pub mod transcripts;
 pub mod wire;
 pub mod words;

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use midrail::{Decision, Event, EventKind, SaidOnce};
 use serde_json::{Map, Value};
 
-use crate::gateway;
+use crate::{gateway, slips};
 
 /// The largest event that is read.
 pub const MAX_EVENT: u64 = 32 << 20;
@@ -69,6 +69,14 @@ pub enum WireError {
         /// The field, with where it stands.
         field: String,
     },
+    /// It says something in a place where nobody looks for it, and leaves the right place empty.
+    #[error("unknown field `{field}`: did you mean `{meant}`?")]
+    Misplaced {
+        /// The field, with where it stands.
+        field: String,
+        /// Where it would be heard.
+        meant: &'static str,
+    },
     /// It is nested deeper than can be recorded.
     #[error("the event is nested more than {} levels deep", Event::MAX_DEPTH)]
     TooDeep,
@@ -88,6 +96,9 @@ impl WireError {
             WireError::TwoKinds { .. } => {
                 Some("leave one of them out; one that is wrong is judged as another event".into())
             }
+            WireError::Misplaced { .. } => Some(
+                "what stands elsewhere is not judged; a call is {\"tool\":{\"name\":…,\"args\":{…}}}".into(),
+            ),
             WireError::TooLarge => Some("cut large contents short before they are sent".into()),
             _ => None,
         }
@@ -122,7 +133,10 @@ pub fn decode(bytes: &[u8]) -> Result<Event, WireError> {
         EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered => {
             Err(WireError::OwnKind(event.kind))
         }
-        _ => Ok(event),
+        _ => match slips::of(&event) {
+            Some((field, meant)) => Err(WireError::Misplaced { field, meant }),
+            None => Ok(event),
+        },
     }
 }
 
@@ -269,6 +283,10 @@ mod tests {
         assert!(message(br#"{"tool":{"name":"x"}}"#).contains("missing field `kind`"));
         assert!(message(br#"{"kind":"before_tool","tool":"x"}"#).contains("this is no event"));
         assert!(message(b"[]").contains("this is no event"));
+        assert_eq!(
+            message(br#"{"kind":"before_tool","tool":{"name":"Bash"},"args":{"command":"ls"}}"#),
+            "unknown field `args`: did you mean `tool.args`?"
+        );
         assert!(message(br#"{"kind":"approval_decided"}"#).contains("made by the engine itself"));
         let deep = format!("{{\"kind\":\"before_tool\",\"x\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(message(deep.as_bytes()), "the event is nested more than 100 levels deep");

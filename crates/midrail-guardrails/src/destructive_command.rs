@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::git::spelled_out;
 use crate::places::{is_below, is_inside, is_temporary};
 use crate::settings::{Folder, Pattern};
 use crate::touched::scripts;
@@ -193,6 +194,8 @@ impl DestructiveCommand {
     }
 
     fn verdict(&self, danger: &Danger, script: Option<&str>) -> Verdict {
+        // What comes from the network nobody here wrote.
+        let script = script.filter(|_| danger.rule != "remote-code");
         let place =
             script.map(|script| format!(" in `{script}`, which this agent wrote")).unwrap_or_default();
         let advice = match danger.safer.as_str() {
@@ -224,9 +227,19 @@ impl Guardrail for DestructiveCommand {
         }
         // What was found stands, whatever else is not known.
         let own = self.worst(context, &action.dangers);
+        let named = spelled_out(context, action);
+        let named: Vec<Danger> = named.iter().flat_map(|line| shell::analyse(line).dangers).collect();
+        let by_name = self.worst(context, &named);
         let scripts = if self.scripts { scripts(context, action) } else { Ok(Vec::new()) };
         let mut found = own.as_ref().ok().copied().flatten().map(|danger| (danger, None));
         let mut fault = own.err();
+        match by_name {
+            Ok(Some(danger)) if found.is_none_or(|(it, _)| self.rank(danger) > self.rank(it)) => {
+                found = Some((danger, None));
+            }
+            Ok(_) => {}
+            Err(missing) => fault = Some(missing),
+        }
         match scripts {
             Ok(scripts) => {
                 for (script, does) in scripts {

@@ -23,6 +23,7 @@ mod documentation_required;
 mod error_classes;
 mod error_recovery;
 mod feedback;
+mod fetched;
 mod file_ownership;
 mod file_scope;
 mod findings;

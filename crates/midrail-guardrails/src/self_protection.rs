@@ -6,6 +6,7 @@ use midrail_core::{
 };
 use midrail_detect::shell;
 
+use crate::fetched;
 use crate::places::{is_below, may_hit};
 use crate::touched::{self, scripts};
 
@@ -197,7 +198,7 @@ impl Guardrail for SelfProtection {
         for place in places {
             changes.set(written_key(&place?.key), true);
         }
-        Ok(())
+        fetched::observe(context, changes)
     }
 
     fn watches(&self) -> &[EventKind] {

@@ -162,9 +162,17 @@ impl Run {
                 let value = serde_json::to_value(event).unwrap();
                 Fact::Findings(midrail_detect::of_event::injections(&value, b"key"))
             }
-            (FactKey::Script(path), Some(files)) => {
-                let content = files.get(path).map(|(_, content)| content.as_str()).unwrap_or_default();
-                Fact::Script(midrail_detect::action::of_script(path, content))
+            (FactKey::Script(key), Some(files)) => {
+                let known: Vec<_> = midrail_core::Held::of_key(key)
+                    .into_iter()
+                    .map(|held| midrail_detect::shell::File {
+                        text: Some(
+                            files.get(&held.place).map(|(_, content)| content.clone()).unwrap_or_default(),
+                        ),
+                        path: held.path,
+                    })
+                    .collect();
+                Fact::Script(midrail_detect::action::with_files(event, &known))
             }
             (FactKey::File(path), Some(files)) => Fact::File(match files.get(path) {
                 Some((_, content)) => FileState::File { checksum: content.clone() },

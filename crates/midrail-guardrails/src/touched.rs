@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, Context, Missing, written_key};
+use midrail_core::{Action, Context, Held, Missing, written_key};
+
+use crate::fetched;
 
 /// A file that an action touches.
 #[derive(Debug, Clone, Copy)]
@@ -52,28 +54,75 @@ pub(crate) fn of<'a>(action: &'a Action, script: Option<&'a str>) -> Result<Vec<
     Ok(files.map(touched).collect())
 }
 
-/// How many scripts of one action are followed, through scripts that run scripts.
+/// How many files of one action are followed, through scripts that run scripts.
 const MAX_SCRIPTS: usize = 16;
 
-/// The scripts that an action runs and that the agent wrote in this session, and what they do.
+/// The files that an action runs or obeys and that the agent wrote in this session, and what they do. Where there are
+/// several, what they do together comes last.
 pub(crate) fn scripts<'a>(
     context: &Context<'a>,
     action: &'a Action,
 ) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
-    let mut found: Vec<(&str, &Action)> = Vec::new();
-    let mut pending: Vec<&'a String> = action.scripts.iter().collect();
-    let mut known = BTreeSet::new();
-    while let Some(script) = pending.pop() {
-        let place = context.real_place(script, None)?;
-        if !known.insert(place.key.clone()) || context.slice(&written_key(&place.key))?.is_none() {
-            continue;
+    let own = own_files(context, action)?;
+    let mut starts: Vec<Vec<(&'a str, Held)>> = own.iter().map(|file| vec![file.clone()]).collect();
+    if own.len() > 1 {
+        starts.push(own);
+    }
+    // All are asked for before giving up, so that what they need is fetched in one go.
+    let told: Vec<_> = starts.into_iter().map(|files| follow(context, files)).collect();
+    told.into_iter().collect()
+}
+
+/// What some files do, and the files of the agent's own that they run in turn.
+fn follow<'a>(context: &Context<'a>, files: Vec<(&'a str, Held)>) -> Result<(&'a str, &'a Action), Missing> {
+    let name = files.first().map_or("", |(name, _)| *name);
+    let mut held: Vec<Held> = files.into_iter().map(|(_, held)| held).collect();
+    loop {
+        let does = context.script(&held)?;
+        let mut known: BTreeSet<String> = held.iter().map(|held| held.place.clone()).collect();
+        let further = own_files(context, does)?;
+        let before = held.len();
+        held.extend(
+            further.into_iter().map(|(_, held)| held).filter(|held| known.insert(held.place.clone())),
+        );
+        if held.len() == before {
+            return Ok((name, does));
         }
-        if found.len() >= MAX_SCRIPTS {
+        if held.len() > MAX_SCRIPTS {
             return Err(Missing("more scripts are run than are looked into".to_owned()));
         }
-        let does = context.script(&place)?;
-        found.push((script, does));
-        pending.extend(&does.scripts);
     }
-    Ok(found)
+}
+
+/// The files that an action runs or obeys and that the agent wrote.
+fn own_files<'a>(context: &Context<'a>, action: &'a Action) -> Result<Vec<(&'a str, Held)>, Missing> {
+    let run = action.scripts.iter().map(|path| (path, true));
+    let fed =
+        action.feeds.iter().filter(|path| !path.contains(['$', '`', '*', '?'])).map(|path| (path, false));
+    let mut asked = Vec::new();
+    for (path, is_run) in run.chain(fed) {
+        let place = context.real_place(path, None);
+        let written = place.as_ref().ok().map(|place| context.slice(&written_key(&place.key)));
+        asked.push((path, is_run, place, written));
+    }
+    let fetched = if asked.is_empty() { BTreeSet::new() } else { fetched::places(context)? };
+    let mut own: Vec<(&str, Held)> = Vec::new();
+    for (path, is_run, place, written) in asked {
+        // Of a file that is only read nothing is known where it cannot be looked at.
+        let (place, written) = match (place, written.transpose()) {
+            (Ok(place), Ok(written)) => (place, written.flatten()),
+            (Err(missing), _) | (_, Err(missing)) if is_run => return Err(missing),
+            _ => continue,
+        };
+        let is_fetched = fetched.contains(place.key.as_str());
+        if (written.is_none() && !is_fetched) || own.iter().any(|(_, it)| it.place == place.key) {
+            continue;
+        }
+        let unclear = || Missing(format!("`{path}` is a name that is not looked into"));
+        own.push((path, Held::new(path, &place, is_run, is_fetched).ok_or_else(unclear)?));
+        if own.len() > MAX_SCRIPTS {
+            return Err(Missing("more scripts are run than are looked into".to_owned()));
+        }
+    }
+    Ok(own)
 }

@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, UNIX_EPOCH};
 
 use midrail_core::path::Roots;
-use midrail_core::{Action, CommandEnd, Danger, Fact, FileState, GitState, Run, Unsaved, hex};
-use midrail_detect::action;
+use midrail_core::{Action, CommandEnd, Danger, Event, Fact, FileState, GitState, Held, Run, Unsaved, hex};
+use midrail_detect::{action, shell};
 use midrail_pack::case::Told;
 use sha2::{Digest, Sha256};
 
@@ -53,6 +53,9 @@ const MAX_READ: u64 = 16 << 20;
 
 /// Scripts are looked into up to this many bytes.
 const MAX_SCRIPT: u64 = 1 << 20;
+
+/// The longest text of a file that is only read on the way to something that runs.
+const MAX_FEED: usize = 1 << 15;
 
 impl Files {
     /// A made-up world.
@@ -210,20 +213,17 @@ impl Files {
         }
     }
 
-    /// What the file at a place does if it is run.
-    pub(crate) fn script(&self, root: Option<&Path>, place: &str) -> Fact {
-        match self {
-            Files::World(World { files, .. }) => Fact::Script(match lock(files).get(place) {
-                Some(content) => action::of_script(place, content),
-                None => Action::default(),
-            }),
-            Files::Past(_) => Fact::Script(Action::default()),
-            Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
-            Files::Disk => match root {
-                Some(root) => script(&root.join(place))
-                    .map_or_else(|error| Fact::Unavailable(format!("`{place}`: {error}")), Fact::Script),
-                None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
-            },
+    /// What an event does by what stands in files that it runs or obeys.
+    pub(crate) fn scripts(&self, root: Option<&Path>, event: &Event, files: &[Held]) -> Fact {
+        match (self, root) {
+            (Files::World(World { files: known, .. }), _) => {
+                let known = lock(known);
+                scripts(event, files, |held| Ok(known.get(&held.place).map(|text| (text.clone(), false))))
+            }
+            (Files::Past(_), _) => Fact::Script(Action::default()),
+            (Files::Unavailable, _) => Fact::Unavailable("there is no file system".to_owned()),
+            (Files::Disk, Some(root)) => scripts(event, files, |held| script(&root.join(&held.place))),
+            (Files::Disk, None) => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
         }
     }
 
@@ -439,37 +439,61 @@ fn state(path: &Path) -> io::Result<FileState> {
     Ok(FileState::File { checksum })
 }
 
-/// What a file does if it is run. A program in machine code is not looked into.
-fn script(path: &Path) -> io::Result<Action> {
+/// What an event does by what stands in files. Each is read with a word on whether there is more of it.
+fn scripts(
+    event: &Event,
+    files: &[Held],
+    mut read: impl FnMut(&Held) -> io::Result<Option<(String, bool)>>,
+) -> Fact {
+    let mut known = Vec::new();
+    let mut is_cut = None;
+    for held in files {
+        let text = match held.is_fetched {
+            true => None,
+            false => match read(held) {
+                Ok(Some((text, has_more))) => {
+                    if has_more && held.is_run {
+                        is_cut = Some(held.path.clone());
+                    }
+                    Some(text).filter(|text| held.is_run || (!has_more && text.len() <= MAX_FEED))
+                }
+                Ok(None) => None,
+                Err(error) => return Fact::Unavailable(format!("`{}`: {error}", held.place)),
+            },
+        };
+        if text.is_some() || held.is_fetched {
+            known.push(shell::File { path: held.path.clone(), text });
+        }
+    }
+    let mut action = action::with_files(event, &known);
+    if let Some(command) = is_cut {
+        action.is_partial = true;
+        let reason = "the script is longer than is looked into".to_owned();
+        action.dangers.push(Danger { rule: "opaque".to_owned(), reason, command, ..Danger::default() });
+    }
+    Fact::Script(action)
+}
+
+/// The text of a file, and whether there is more of it. A program in machine code is not looked into.
+fn script(path: &Path) -> io::Result<Option<(String, bool)>> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(Action::default());
+            return Ok(None);
         }
         Err(error) => return Err(error),
     };
     if !metadata.is_file() {
-        return Ok(Action::default());
+        return Ok(None);
     }
     let mut content = Vec::new();
     File::open(path)?.take(MAX_SCRIPT).read_to_end(&mut content)?;
     if PROGRAMS.iter().any(|magic| content.starts_with(magic)) {
-        return Ok(Action::default());
+        return Ok(None);
     }
     // Shells pass over such bytes.
     content.retain(|byte| *byte != 0);
-    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    let mut action = action::of_script(&name, &String::from_utf8_lossy(&content));
-    if metadata.len() > MAX_SCRIPT {
-        action.is_partial = true;
-        action.dangers.push(Danger {
-            rule: "opaque".to_owned(),
-            reason: "the script is longer than is looked into".to_owned(),
-            command: name.into_owned(),
-            ..Danger::default()
-        });
-    }
-    Ok(action)
+    Ok(Some((String::from_utf8_lossy(&content).into_owned(), metadata.len() > MAX_SCRIPT)))
 }
 
 /// How files in machine code begin.

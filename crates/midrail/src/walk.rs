@@ -8,7 +8,7 @@ use std::thread;
 
 use jiff::Timestamp;
 use midrail_core::{
-    Aside, AuditRef, BEGAN, Changes, Decision, Effect, Event, EventKind, Fact, FactKey, Facts, Finding,
+    Aside, AuditRef, BEGAN, Changes, Decision, Effect, Event, EventKind, Fact, FactKey, Facts, Finding, Held,
     HookAnswer, HookCall, HookEnd, Needs, Policy, PolicyDenied, Record, Run, Session, action_text, evaluate,
     standing_keys, state_prefix, stream_of,
 };
@@ -481,7 +481,7 @@ impl<'e> Walk<'e> {
                 self.found_in(known.shown(&self.event), of_event::injections, Fact::Findings),
                 None,
             ),
-            FactKey::Script(place) => self.engine.files().script(root, place),
+            FactKey::Script(key) => self.engine.files().scripts(root, &self.event, &Held::of_key(key)),
             FactKey::Command(run) => {
                 let within = known.within_ms.get(key).copied().unwrap_or(u64::MAX);
                 let run = Run { timeout_ms: run.timeout_ms.min(within), ..run.clone() };

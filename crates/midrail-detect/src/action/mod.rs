@@ -6,7 +6,7 @@ mod names;
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, ActionType, Event, EventKind, Lack, ToolCall};
+use midrail_core::{Action, ActionType, Danger, Event, EventKind, Lack, ToolCall};
 use serde_json::Value;
 
 use self::args::{Args, MAX_TARGETS};
@@ -28,7 +28,7 @@ pub fn of(event: &Event) -> Result<Action, String> {
     let name = bare_name(&tool.name);
     let mut args = Args::default();
     args.collect(&tool.args);
-    let analyses = analyses(tool, &args);
+    let analyses = analyses(tool, &args, &[]);
     let patched = add_patches(name, &mut args, &analyses);
     let too_much = || format!("`{}` names more than can be looked at", tool.name);
     if args.is_too_much {
@@ -78,11 +78,42 @@ fn name_has(name: &str, word: &str) -> bool {
     name.to_ascii_lowercase().contains(word)
 }
 
-/// What a script does if it is run, by its name and its content.
-pub fn of_script(name: &str, content: &str) -> Action {
-    let mut action =
-        Action { kind: ActionType::Command, target_files: Some(Vec::new()), ..Action::default() };
-    add(&mut action, shell::analyse_script(name, content));
+/// What an event does beyond its own text where its commands find these files.
+pub fn with_files(event: &Event, files: &[shell::File]) -> Action {
+    let Some(tool) = &event.tool else { return Action::default() };
+    let mut args = Args::default();
+    args.collect(&tool.args);
+    let done = |files: &[shell::File]| {
+        let mut action =
+            Action { kind: ActionType::Command, target_files: Some(Vec::new()), ..Action::default() };
+        analyses(tool, &args, files).into_iter().for_each(|analysis| add(&mut action, analysis));
+        action
+    };
+    beyond(done(files), &done(&[]))
+}
+
+/// What one action does that the other does not. Its calls of git stay all, because their order counts.
+fn beyond(mut action: Action, known: &Action) -> Action {
+    let none = Vec::new();
+    let lists = [
+        (&mut action.reads, &known.reads),
+        (&mut action.writes, &known.writes),
+        (&mut action.overwrites, &known.overwrites),
+        (&mut action.folders, &known.folders),
+        (&mut action.sweeps, &known.sweeps),
+        (&mut action.hosts, &known.hosts),
+        (&mut action.scripts, &known.scripts),
+        (&mut action.feeds, &known.feeds),
+        (action.target_files.get_or_insert_default(), known.target_files.as_ref().unwrap_or(&none)),
+    ];
+    for (list, known) in lists {
+        let known: BTreeSet<&String> = known.iter().collect();
+        list.retain(|it| !known.contains(it));
+    }
+    let told = |danger: &Danger| (danger.rule.clone(), danger.command.clone(), danger.start);
+    let known_dangers: BTreeSet<_> = known.dangers.iter().map(told).collect();
+    action.dangers.retain(|danger| !known_dangers.contains(&told(danger)));
+    action.is_partial &= !known.is_partial;
     action
 }
 
@@ -90,7 +121,7 @@ pub fn of_script(name: &str, content: &str) -> Action {
 const FOLDER_ARGS: &[&str] = &["workdir", "cwd", "working_directory", "dir_path", "directory"];
 
 /// What the command lines and the code of a call do.
-fn analyses(tool: &ToolCall, args: &Args<'_>) -> Vec<Analysis> {
+fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[shell::File]) -> Vec<Analysis> {
     let name = bare_name(&tool.name);
     let known = known(name);
     let is_editor = EDITORS.contains(&name) || operation(tool, args).is_some();
@@ -98,14 +129,14 @@ fn analyses(tool: &ToolCall, args: &Args<'_>) -> Vec<Analysis> {
         return Vec::new();
     }
     let folder = FOLDER_ARGS.iter().find_map(|name| tool.args.get(*name)?.as_str());
-    let mut analyses: Vec<Analysis> =
-        args.commands.iter().map(|line| shell::analyse_in(line, folder)).collect();
+    let look = |line: &str| shell::analyse_with(line, folder, files);
+    let mut analyses: Vec<Analysis> = args.commands.iter().map(|line| look(line)).collect();
     if known.is_some() {
-        analyses.extend(args.typed.iter().map(|line| shell::analyse_in(line, folder)));
+        analyses.extend(args.typed.iter().map(|line| look(line)));
     }
     let language = CODE_LANGUAGES.iter().find(|(part, _)| name.to_ascii_lowercase().contains(part));
     let file = language.map_or("code.sh", |(_, file)| *file);
-    analyses.extend(args.codes.iter().map(|code| shell::analyse_script(file, code)));
+    analyses.extend(args.codes.iter().map(|code| shell::analyse_script(file, code, files)));
     analyses
 }
 
@@ -169,6 +200,8 @@ fn add(action: &mut Action, analysis: Analysis) {
     action.hosts.extend(analysis.hosts);
     action.programs.extend(analysis.programs);
     action.scripts.extend(analysis.scripts);
+    action.feeds.extend(analysis.feeds);
+    action.fetched.extend(analysis.fetched);
     action.dangers.extend(analysis.dangers);
     action.repository.extend(analysis.repository);
     action.is_partial |= analysis.is_partial;

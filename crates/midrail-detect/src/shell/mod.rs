@@ -51,6 +51,10 @@ pub struct Analysis {
     pub programs: Vec<String>,
     /// Files that it runs as scripts or programs, and whose content it does not tell.
     pub scripts: Vec<String>,
+    /// Files that it reads where something runs what it reads, or takes its targets from there.
+    pub feeds: Vec<String>,
+    /// Files that it writes with what comes from the network.
+    pub fetched: Vec<String>,
     /// What it asks of git and of the programs of forges, in order.
     pub repository: Vec<RepositoryCall>,
     /// It is longer, deeper or more work than is looked into: what it does is not all here.
@@ -59,19 +63,29 @@ pub struct Analysis {
 
 /// Looks into a command line, or into a script of a shell.
 pub fn analyse(command: &str) -> Analysis {
-    analyse_in(command, None)
+    analyse_with(command, None, &[])
 }
 
-/// The same for a command line that starts in another folder than the one that its findings speak of.
-pub fn analyse_in(command: &str, folder: Option<&str>) -> Analysis {
-    walk::Walk::default().line(command, folder).0
+/// A file of which it is known what it holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// As command lines spell it, seen from the folder that they start in.
+    pub path: String,
+    /// Its text. None: it came from the network, and nobody has looked at it.
+    pub text: Option<String>,
 }
 
-/// What a file does if it is run, by its name and its content.
-pub fn analyse_script(name: &str, content: &str) -> Analysis {
+/// The same for a command line that starts in another folder than the one that its findings speak of, and finds these
+/// files there.
+pub fn analyse_with(command: &str, folder: Option<&str>, files: &[File]) -> Analysis {
+    walk::Walk::with(files).line(command, folder).0
+}
+
+/// What a file does if it is run, by its name and its content, and finds these files there.
+pub fn analyse_script(name: &str, content: &str, files: &[File]) -> Analysis {
     match script::kind(name, content) {
-        script::Kind::Shell => walk::Walk::of_script().line(content, None).0,
-        script::Kind::Code(language) => walk::Walk::default().script(language, content),
+        script::Kind::Shell => walk::Walk::with(files).as_script().line(content, None).0,
+        script::Kind::Code(language) => walk::Walk::with(files).script(language, content),
         script::Kind::Sql => Analysis {
             dangers: sql::scan(content).iter().map(|hit| sql::danger(content, hit)).collect(),
             ..Analysis::default()

@@ -4,6 +4,7 @@
 mod aliases;
 pub(crate) mod forge;
 mod refs;
+mod spelled;
 pub(crate) mod sweeps;
 mod words;
 
@@ -13,6 +14,7 @@ use serde_json::Value;
 use self::aliases::HARMLESS;
 pub(crate) use self::refs::branch_of;
 use self::refs::{from_here, is_revision, refspec, stands_for_current};
+pub(crate) use self::spelled::spelled_out;
 use self::words::{Word, Words};
 use crate::places::is_temporary;
 use crate::touched::scripts;

@@ -145,9 +145,15 @@ impl World {
             }
             FactKey::Git => Fact::Git(None),
             FactKey::Unsaved(_) => Fact::Unsaved(midrail_core::Unsaved::default()),
-            FactKey::Script(path) => {
-                let content = self.files.get(path).cloned().unwrap_or_default();
-                Fact::Script(midrail_detect::action::of_script(path, &content))
+            FactKey::Script(key) => {
+                let known: Vec<_> = midrail_core::Held::of_key(key)
+                    .into_iter()
+                    .map(|held| midrail_detect::shell::File {
+                        text: Some(self.files.get(&held.place).cloned().unwrap_or_default()),
+                        path: held.path,
+                    })
+                    .collect();
+                Fact::Script(midrail_detect::action::with_files(event, &known))
             }
             FactKey::File(path) => Fact::File(match self.files.get(path) {
                 Some(content) => FileState::File { checksum: content.clone() },

@@ -51,7 +51,7 @@ fn the_value_of_a_variable_that_is_not_told_is_not_run_unseen() {
         "#!/bin/sh\nset -e\nsh -c \"$CMD\"",
         "cat > run.sh <<'E'\nsh -c \"$CMD\"\nE\nsh run.sh",
     ]);
-    assert!(analyse_script("run.sh", "set -e\neval \"$CMD\"").dangers.is_empty());
+    assert!(analyse_script("run.sh", "set -e\neval \"$CMD\"", &[]).dangers.is_empty());
 }
 
 #[test]

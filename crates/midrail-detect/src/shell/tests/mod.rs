@@ -1,6 +1,7 @@
 //! What command lines do, as tables. What destroys is tested beside its own tables; here it is whether the walk gets
 //! there: through quotes, variables, wrappers and pipes, and not into what is only text.
 
+mod files;
 mod harmless;
 mod limits;
 mod network;

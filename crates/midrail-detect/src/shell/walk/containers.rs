@@ -29,8 +29,12 @@ pub(super) fn thrown_away(invocation: &Invocation) -> Option<Container> {
         return None;
     }
     let args = invocation.args.as_slice();
-    let is_run = |text: &str| text == "run";
-    let at = args.iter().position(|arg| is_run(&arg.text)).filter(|at| *at < 2)?;
+    let at = match args {
+        [run, ..] if run.text == "run" => 0,
+        // What `compose run` mounts stands in a file of its own.
+        [container, run, ..] if container.text == "container" && run.text == "run" => 1,
+        _ => return None,
+    };
     // What follows the image belongs to the program inside.
     let sorted = options::sort(args.get(at + 1..)?, DOCKER_VALUES, true);
     if !sorted.has(&["--rm"]) || sorted.has(REACHING) || sorted.values_of(REACHING).next().is_some() {

@@ -2,10 +2,10 @@
 
 use midrail_core::Danger;
 
-use super::super::invocation::Invocation;
+use super::super::invocation::{Arg, Invocation};
 use super::super::options;
 use super::super::scope::Scope;
-use super::{Content, Listed, Stream, Walk};
+use super::{Listed, MAX_DEPTH, Source, Stream, Walk};
 use crate::sql;
 
 /// Clients of databases: options with a statement, options with other values, and which operand is a statement.
@@ -54,7 +54,23 @@ const CLIENTS: &[Client] = &[
         verb: None,
     },
     Client {
-        programs: &["sqlite3", "sqlite", "duckdb", "litecli", "libsql"],
+        programs: &["mysqlsh"],
+        statements: &["-e", "--execute"],
+        files: &["-f", "--file"],
+        values: &["-h", "-P", "-u", "-D", "-S", "--host", "--port", "--user", "--schema", "--uri"],
+        operand: None,
+        verb: None,
+    },
+    Client {
+        programs: &["duckdb"],
+        statements: &["-c", "-s", "-cmd"],
+        files: &["-f", "-file", "-init"],
+        values: &["-separator", "-newline", "-nullvalue"],
+        operand: Some(1),
+        verb: None,
+    },
+    Client {
+        programs: &["sqlite3", "sqlite", "litecli", "libsql"],
         statements: &["-cmd", "-c", "--cmd"],
         files: &["-init"],
         values: &["-separator", "-newline", "-nullvalue"],
@@ -124,6 +140,15 @@ const CLIENTS: &[Client] = &[
     },
 ];
 
+/// Words at the beginning of a line by which clients read statements from a file.
+const INCLUDES: &[&str] = &["source ", "SOURCE ", "\\. ", ".read ", "\\i ", "\\ir ", "\\include "];
+
+/// The files that lines name after such a word.
+fn included<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
+    let files = text.split(['\n', ';']).filter_map(move |line| line.trim_start().strip_prefix(word));
+    files.map(|file| file.trim().trim_matches(['\'', '"'])).filter(|file| !file.is_empty()).take(16)
+}
+
 /// The client of that name.
 pub(super) fn client(program: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.programs.contains(&program))
@@ -160,12 +185,7 @@ impl Walk {
         }
         for file in sorted.values_of(client.files) {
             has_statement = true;
-            let place = scope.place(&file.text);
-            match self.files.get(&place).cloned() {
-                Some(Content::Known(text)) => self.statements(&text.text, scope),
-                _ if !scope.is_remote => self.note(Listed::Read, &place),
-                _ => {}
-            }
+            self.statement_file(file, scope);
         }
         if let Some(from) = client.operand {
             let operands = std::mem::take(&mut sorted.operands);
@@ -174,10 +194,28 @@ impl Walk {
                 self.statements(&operand.text, scope);
             }
         }
-        if !has_statement && let Some(text) = &input.text {
-            self.statements(&text.text, scope);
+        match (has_statement, &input.text, &input.source) {
+            (false, Some(text), _) => self.statements(&text.text, scope),
+            (false, None, Source::File(file)) => self.note(Listed::Script, file),
+            _ => {}
         }
         Some(Stream::from(&invocation.program))
+    }
+
+    /// A file of statements.
+    fn statement_file(&mut self, file: &Arg, scope: &Scope) {
+        if self.depth >= MAX_DEPTH {
+            return;
+        }
+        self.depth += 1;
+        match self.obeyed_file(file, scope) {
+            Stream { text: Some(text), .. } => self.statements(&text.text, scope),
+            Stream { source: Source::Remote, .. } => {
+                self.remote_code("a database does what comes from the network", &file.text);
+            }
+            _ => {}
+        }
+        self.depth -= 1;
     }
 
     /// Statements of SQL.
@@ -198,6 +236,10 @@ impl Walk {
                 ..Danger::default()
             };
             self.tell(danger);
+        }
+        for file in INCLUDES.iter().filter(|word| text.contains(**word)).flat_map(|word| included(text, word))
+        {
+            self.statement_file(&Arg::known(file), scope);
         }
         for shell in sql::shell_commands(text) {
             let _ = self.code(&shell.command, &mut scope.clone(), &Stream::default());

@@ -6,7 +6,7 @@ use super::super::scope::Scope;
 use super::super::wrappers::WRAPPERS;
 use super::flow::{SHELLS, base_name};
 use super::invoke::quoted_line;
-use super::{Stream, Walk, concat, finds, listing};
+use super::{MAX_LOOP, Stream, Walk, concat, finds, listing};
 
 impl Walk {
     pub(super) fn xargs(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
@@ -26,8 +26,12 @@ impl Walk {
             "--max-lines",
             "-J",
             "-R",
+            "--arg-file",
         ];
         let sorted = options::sort(&invocation.args, &values, true);
+        let file = sorted.values_of(&["-a", "--arg-file"]).next();
+        let from_file = file.map(|file| self.obeyed_file(file, scope));
+        let input = from_file.as_ref().unwrap_or(input);
         let Some(at) = sorted.operands.first() else { return Stream::from("xargs") };
         let mut argv: Vec<Arg> = invocation.args.get(*at..).unwrap_or(&[]).to_vec();
         let mark = sorted.values_of(&["-I", "--replace", "-J"]).next().map(|arg| arg.text.clone());
@@ -36,7 +40,7 @@ impl Walk {
             let words = text.text.split(['\0', '\n', ' ', '\t']).filter(|word| !word.is_empty());
             words.take(64).map(|word| unquoted_item(word, text)).collect()
         });
-        let listed = self.items_of(&sorted, scope, input);
+        let listed = input.items();
         if items.is_none() {
             self.hand(&argv, mark.as_deref(), &listed, scope);
         }
@@ -86,13 +90,18 @@ impl Walk {
         }
     }
 
-    /// What `xargs` reads, where it is a list of paths or comes from the network: its input, or a file.
-    fn items_of(&self, sorted: &options::Sorted, scope: &Scope, input: &Stream) -> Vec<Arg> {
-        let file = sorted.values_of(&["-a", "--arg-file"]).next();
-        match file.and_then(|file| self.files.get(&scope.place(&file.text))) {
-            Some(content) => content.stream("").items(),
-            None => input.items(),
+    /// The items of `:::: file…`: the lines of these files. `None`: the items stand there themselves.
+    fn lines_of_files(&mut self, items: &[Arg], scope: &Scope) -> Option<Vec<Arg>> {
+        let (mark, files) = items.split_first().filter(|(mark, _)| mark.text.starts_with("::::"))?;
+        let mut lines = vec![mark.clone()];
+        for file in files {
+            let stream = self.obeyed_file(file, scope);
+            match &stream.text {
+                Some(text) => lines.extend(text.text.lines().take(MAX_LOOP).map(Arg::known)),
+                None => lines.extend(stream.items()),
+            }
         }
+        Some(lines)
     }
 
     pub(super) fn parallel(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
@@ -116,6 +125,9 @@ impl Walk {
             "--retries",
         ];
         let sorted = options::sort(&invocation.args, &values, true);
+        let file = sorted.values_of(&["-a", "--arg-file"]).next();
+        let from_file = file.map(|file| self.obeyed_file(file, scope));
+        let input = from_file.as_ref().unwrap_or(input);
         let Some(at) = sorted.operands.first() else {
             // Without a command each line of the input is one.
             if let Some(text) = &input.text {
@@ -126,6 +138,8 @@ impl Walk {
         let rest = invocation.args.get(*at..).unwrap_or(&[]);
         let end = rest.iter().position(|arg| arg.text.starts_with(":::")).unwrap_or(rest.len());
         let (command, items) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        let from_files = self.lines_of_files(items, scope);
+        let items = from_files.as_deref().unwrap_or(items);
         let line: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
         let line = line.join(" ");
         if line.is_empty() {

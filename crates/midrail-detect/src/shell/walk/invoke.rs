@@ -45,6 +45,16 @@ fn replaces(invocation: &Invocation) -> bool {
         }
 }
 
+/// Scripts of `sed` that leave nothing of a file.
+const EMPTYING: &[&str] =
+    &["d", "1,$d", "1,$ d", "0,$d", "/^/d", "/$/d", "/.*/d", "Q", "1Q", "1q;d", "s/.*//"];
+
+/// `sed -i d file`
+fn empties(invocation: &Invocation) -> bool {
+    matches!(invocation.program.as_str(), "sed" | "gsed")
+        && invocation.args.iter().any(|arg| EMPTYING.contains(&arg.text.trim()))
+}
+
 impl Walk {
     /// Looks at one program. `has_more` says that arguments follow which the line does not tell.
     pub(super) fn invoke(
@@ -208,7 +218,7 @@ impl Walk {
                 {
                     self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
                 }
-                if touched.is_written && !touched.is_read && replaces(invocation) {
+                if touched.is_written && (!touched.is_read && replaces(invocation) || empties(invocation)) {
                     self.note(Listed::Overwrite, &place);
                 }
             }

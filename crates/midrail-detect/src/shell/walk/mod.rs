@@ -5,12 +5,14 @@ mod builtins;
 mod containers;
 mod databases;
 mod each;
+mod fed;
 mod finds;
 mod flow;
 mod invoke;
 mod leaks;
 mod listing;
 mod output;
+mod recipes;
 mod redirect;
 mod settings;
 mod shells;
@@ -24,13 +26,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{Danger, Severity};
 
-use super::Analysis;
 use super::ast::{Command, Item, Joint, Kind, List, Substitution, Trouble, Word};
-use super::invocation::{Folder, Invocation};
+use super::invocation::{Arg, Folder, Invocation};
 use super::parse::{bounded, parse};
 use super::scope::Scope;
 use super::snippet::Language;
 use super::windows::Dialect;
+use super::{Analysis, File};
 use crate::sql;
 use simple::Simple;
 pub(in crate::shell) use stream::Stream;
@@ -114,9 +116,19 @@ impl Walk {
         self.analysis
     }
 
-    /// A walk through a script of a shell.
-    pub(in crate::shell) fn of_script() -> Self {
-        Walk { is_script: true, ..Walk::default() }
+    /// The same walk, through a script of a shell.
+    pub(in crate::shell) fn as_script(self) -> Self {
+        Walk { is_script: true, ..self }
+    }
+
+    /// A walk through a line that finds these files there.
+    pub(in crate::shell) fn with(files: &[File]) -> Self {
+        let content = |file: &File| match &file.text {
+            Some(text) => Content::Known(Arg::known(text.as_str())),
+            None => Content::Remote,
+        };
+        let files = files.iter().map(|file| (file.path.clone(), content(file))).collect();
+        Walk { files, ..Walk::default() }
     }
 
     /// A walk that keeps the programs it meets.
@@ -155,6 +167,7 @@ impl Walk {
             self.opaque("the command line tells more than is kept in mind");
         }
         self.follow_links();
+        self.list_fed();
         (self.analysis, self.kept)
     }
 

@@ -95,7 +95,9 @@ impl Walk {
         }
         let mut operands = invocation.args.iter().filter(|arg| !arg.text.starts_with('-'));
         match (invocation.program.as_str(), operands.next(), operands.next()) {
-            ("cat" | "bat" | "head" | "tail" | "pv", Some(file), None) if file.is_known() => {
+            ("cat" | "bat" | "head" | "tail" | "pv", Some(file), None)
+                if file.is_known() && !scope.is_remote =>
+            {
                 Source::File(scope.place(&file.text))
             }
             _ => Source::Local,

@@ -146,10 +146,24 @@ impl Walk {
         if let Some(content) = self.files.get(place) {
             return content.stream(place);
         }
-        if !is_device(place) && !is_remote {
+        // What stands in the files of another machine is not known here.
+        if is_remote {
+            return Stream { source: Source::Local, ..Stream::default() };
+        }
+        if !is_device(place) {
             self.note(Listed::Read, place);
         }
         Stream { source: Source::File(place.to_owned()), ..Stream::default() }
+    }
+
+    /// What stands in a file that a program obeys. Where the line does not tell, it is one more script.
+    pub(super) fn obeyed_file(&mut self, file: &Arg, scope: &Scope) -> Stream {
+        let place = scope.place(&file.text);
+        let stream = self.read_file(&place, file, scope.is_remote);
+        if let (None, Source::File(name), true) = (&stream.text, &stream.source, file.is_known()) {
+            self.note(Listed::Script, name);
+        }
+        stream
     }
 
     /// Keeps what a command wrote, and says what goes on in the pipeline.

@@ -1,10 +1,8 @@
-//! Code that stands where settings stand: in variables that programs obey, in options, in scripts of `sed`, and in
-//! files of build tools that the line itself wrote.
+//! Code that stands where settings stand: in variables that programs obey, in options, and in scripts of `sed`.
 
 use super::super::invocation::{Arg, Invocation};
 use super::super::options;
-use super::super::scope::{Scope, join};
-use super::builtins::is_name;
+use super::super::scope::Scope;
 use super::flow::line_of;
 use super::{Content, Source, Stream, Walk};
 
@@ -62,82 +60,15 @@ impl Walk {
     pub(super) fn sed(&mut self, invocation: &Invocation, scope: &Scope) {
         let sorted = options::sort(&invocation.args, &["-e", "--expression", "-f", "--file", "-l"], false);
         let mut scripts: Vec<&Arg> = sorted.values_of(&["-e", "--expression"]).collect();
-        if scripts.is_empty() {
+        let files: Vec<Stream> =
+            sorted.values_of(&["-f", "--file"]).map(|file| self.obeyed_file(file, scope)).collect();
+        scripts.extend(files.iter().filter_map(|file| file.text.as_ref()));
+        if scripts.is_empty() && files.is_empty() {
             scripts.extend(sorted.operands.first().and_then(|at| invocation.args.get(*at)));
         }
         let commands: Vec<String> = scripts.iter().flat_map(|script| sed_commands(&script.text)).collect();
         for code in commands {
             let _ = self.code(&code, &mut scope.clone(), &Stream::default());
-        }
-    }
-
-    /// `make` with a file that the line wrote, or that it reads from its input.
-    pub(super) fn make(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
-        let sorted = options::sort(
-            &invocation.args,
-            &["-f", "--file", "--makefile", "-C", "--directory", "-I", "-o", "-W"],
-            false,
-        );
-        let mut inner = scope.clone();
-        for folder in sorted.values_of(&["-C", "--directory"]) {
-            inner.change_folder(Some(folder));
-        }
-        let named: Vec<&str> =
-            sorted.values_of(&["-f", "--file", "--makefile"]).map(|file| file.text.as_str()).collect();
-        let names = if named.is_empty() { vec!["GNUmakefile", "makefile", "Makefile"] } else { named };
-        for name in names {
-            let content = match name {
-                "-" | "/dev/stdin" => Some(Content::of(input)),
-                _ => self.files.get(&inner.place(name)).cloned(),
-            };
-            match content {
-                Some(Content::Known(text)) => self.recipes(&text.text, &inner),
-                Some(Content::Remote) => {
-                    self.remote_code(
-                        "what was fetched from the network is run",
-                        &line_of("make", &invocation.args),
-                    );
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn recipes(&mut self, text: &str, scope: &Scope) {
-        let mut scope = scope.clone();
-        self.spend(10 + text.len() / 4);
-        if self.is_exhausted() {
-            return;
-        }
-        for line in text.replace("\\\n", " ").lines() {
-            let recipe = line.strip_prefix('\t').or_else(|| {
-                let (target, recipe) = line.split_once(';')?;
-                target.contains(':').then_some(recipe)
-            });
-            if let Some(recipe) = recipe {
-                let code = shell_variables(recipe.trim_start_matches(['@', '-', '+', ' ', '\t']));
-                let _ = self.code(&code, &mut scope.clone(), &Stream::default());
-            } else if let Some((name, value)) = line.split_once('=') {
-                let name = name.trim_end_matches([':', '?', '+', ' ', '\t']).trim_start_matches("export ");
-                if is_name(name) {
-                    scope.set(name, vec![Arg::known(value.trim())], false);
-                }
-            }
-        }
-    }
-
-    /// `npm run` and the like with a `package.json` that the line wrote.
-    pub(super) fn package_scripts(&mut self, scope: &Scope) {
-        let place = match &scope.folder {
-            super::super::invocation::Folder::Known(folder) => join(folder, "package.json"),
-            super::super::invocation::Folder::Unknown => return,
-        };
-        let Some(Content::Known(text)) = self.files.get(&place).cloned() else { return };
-        self.spend(10 + text.text.len() / 4);
-        let Some((_, rest)) = text.text.split_once("\"scripts\"") else { return };
-        let strings = strings_of(rest.split_inclusive('}').next().unwrap_or(""));
-        for code in strings.iter().skip(1).step_by(2).take(64) {
-            let _ = self.code(code, &mut scope.clone(), &Stream::default());
         }
     }
 
@@ -173,50 +104,6 @@ impl Walk {
             );
         }
     }
-}
-
-/// `$(NAME)` of make as the shell writes it.
-fn shell_variables(recipe: &str) -> String {
-    let mut code = String::with_capacity(recipe.len());
-    let mut pieces = recipe.split("$(");
-    code.push_str(pieces.next().unwrap_or(""));
-    for piece in pieces {
-        match piece.split_once(')') {
-            Some((name, rest)) if is_name(name) && !code.ends_with('$') => {
-                code.push_str("${");
-                code.push_str(name);
-                code.push('}');
-                code.push_str(rest);
-            }
-            _ => {
-                code.push_str("$(");
-                code.push_str(piece);
-            }
-        }
-    }
-    code.replace("$$", "$")
-}
-
-/// The strings of a piece of JSON.
-fn strings_of(text: &str) -> Vec<String> {
-    let mut strings = Vec::new();
-    let mut now: Option<String> = None;
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (&mut now, letter) {
-            (None, '"') => now = Some(String::new()),
-            (None, _) => {}
-            (Some(_), '"') => strings.extend(now.take()),
-            (Some(string), '\\') => match letters.next() {
-                Some('n') => string.push('\n'),
-                Some('t') => string.push('\t'),
-                Some(other) => string.push(other),
-                None => {}
-            },
-            (Some(string), other) => string.push(other),
-        }
-    }
-    strings
 }
 
 /// The commands of a shell in a script of `sed`.

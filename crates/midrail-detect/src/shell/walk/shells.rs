@@ -167,7 +167,7 @@ impl Walk {
             }
             Source::File(name) => {
                 let name = name.clone();
-                if !scope.is_remote && !name.is_empty() {
+                if !name.is_empty() {
                     self.note(Listed::Script, &name);
                 }
             }
@@ -265,7 +265,12 @@ impl Walk {
 
     fn awk(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let sorted = options::sort(&invocation.args, &["-F", "-v", "-f", "--file", "--assign", "-e"], false);
-        if sorted.values_of(&["-f", "--file"]).next().is_some() {
+        let files: Vec<Arg> = sorted.values_of(&["-f", "--file"]).cloned().collect();
+        for file in &files {
+            let code = Some(Code::Other(Language::Awk));
+            let _ = self.run_file(file, &[], code, &mut scope.clone(), &Stream::default());
+        }
+        if !files.is_empty() {
             return;
         }
         let program = sorted.values_of(&["-e"]).next().cloned();

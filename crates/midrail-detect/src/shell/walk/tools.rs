@@ -7,6 +7,9 @@ use super::flow::{SHELLS, base_name};
 use super::invoke::quoted_line;
 use super::{Stream, Walk};
 
+/// How deep names for commands of git may stand for each other.
+const MAX_ALIASES: usize = 8;
+
 impl Walk {
     pub(super) fn git(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let sorted = options::sort(
@@ -27,16 +30,7 @@ impl Walk {
             if let Some(name) = key.strip_prefix("alias.")
                 && name == verb.to_ascii_lowercase()
             {
-                match value.strip_prefix('!') {
-                    Some(code) => {
-                        let code = format!("{code}{}", quoted_line(&rest));
-                        let _ = self.code(&code, &mut inner.clone(), &Stream::default());
-                    }
-                    None => {
-                        let code = format!("git {value}{}", quoted_line(&rest));
-                        let _ = self.code(&code, &mut inner.clone(), &Stream::default());
-                    }
-                }
+                self.git_alias(value, &rest, &inner);
             } else if key.ends_with("pager")
                 || key.ends_with("editor")
                 || key.ends_with("sshcommand")
@@ -44,6 +38,10 @@ impl Walk {
             {
                 let _ = self.code(value, &mut inner.clone(), &Stream::default());
             }
+        }
+        let alias = scope.aliases.get(&format!("git {verb}")).cloned();
+        if let Some(body) = alias.filter(|_| self.depth < MAX_ALIASES) {
+            self.git_alias(&body, &rest, &inner);
         }
         let first = rest.first().map_or("", |arg| arg.text.as_str());
         match (verb.as_str(), first) {
@@ -79,12 +77,31 @@ impl Walk {
                 }
             }
             ("config", _) => {
+                self.set_git_alias(&rest, scope);
                 for value in rest.iter().filter(|arg| arg.text.starts_with('!')) {
                     let code = tail(value, 1);
                     let _ = self.code(&code.text, &mut inner.clone(), &Stream::default());
                 }
             }
             _ => {}
+        }
+    }
+
+    /// What a name for a command of git stands for, with the arguments that follow the name.
+    fn git_alias(&mut self, body: &str, rest: &[Arg], scope: &Scope) {
+        let code = match body.strip_prefix('!') {
+            Some(code) => format!("{code}{}", quoted_line(rest)),
+            None => format!("git {body}{}", quoted_line(rest)),
+        };
+        let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+    }
+
+    /// `git config alias.name body`: from here on `git name` does that.
+    fn set_git_alias(&mut self, rest: &[Arg], scope: &mut Scope) {
+        let mut pairs = rest.iter().zip(rest.iter().skip(1));
+        let named = pairs.find_map(|(name, body)| Some((name.text.strip_prefix("alias.")?, body)));
+        if let Some((name, body)) = named {
+            scope.alias(&format!("git {name}"), &body.text);
         }
     }
 
@@ -172,6 +189,19 @@ impl Walk {
     }
 
     pub(super) fn scheduled(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) {
+        let sorted = options::sort(&invocation.args, &["-f", "-q", "-u", "-t"], false);
+        let operands: Vec<&Arg> = sorted
+            .operands
+            .iter()
+            .filter_map(|at| invocation.args.get(*at))
+            .filter(|it| it.text != "-")
+            .collect();
+        let file = match invocation.program.as_str() {
+            "crontab" => operands.first().copied(),
+            _ => sorted.values_of(&["-f"]).next(),
+        };
+        let from_file = file.map(|file| self.obeyed_file(file, scope));
+        let input = from_file.as_ref().unwrap_or(input);
         let Some(text) = &input.text else { return };
         if invocation.program == "crontab" {
             for line in text.text.lines() {

@@ -68,10 +68,6 @@ impl Walk {
                 self.sed(invocation, scope);
                 return None;
             }
-            "make" | "gmake" => {
-                self.make(invocation, scope, input);
-                return None;
-            }
             "rsync" | "scp" => {
                 self.ssh_options(invocation, scope);
                 let values = options::sort(&invocation.args, &["-e", "--rsh", "-S", "-o"], false);
@@ -83,7 +79,8 @@ impl Walk {
                 return None;
             }
             "ssh" | "sftp" | "autossh" => self.ssh_options(invocation, scope),
-            "npm" | "pnpm" | "yarn" | "bun" => self.package_scripts(scope),
+            "npm" | "pnpm" | "yarn" | "bun" => self.package_scripts(invocation, scope),
+            _ if self.builds(invocation, scope, input) => return None,
             _ => {}
         }
         let mut stream = None;
