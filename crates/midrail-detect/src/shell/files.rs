@@ -427,16 +427,27 @@ fn git(invocation: &Invocation, found: &mut Found) {
 const SUMMARIES: &[&str] =
     &["--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--summary", "--quiet", "-s"];
 
+/// What tells that it shows the changes themselves.
+const PATCHES: &[&str] = &[
+    "-p",
+    "-u",
+    "--patch",
+    "--patch-with-stat",
+    "--patch-with-raw",
+    "--binary",
+    "-c",
+    "--cc",
+    "--dd",
+    "--remerge-diff",
+];
+
 /// The files that a verb of git shows: `HEAD:file`, those after `--`, and others that hold keys or passwords by their name,
 /// because a word without dashes may be a branch as well.
 fn shown_by_git(verb: &str, args: &[Arg], folder: &Folder, found: &mut Found) {
-    let has = |names: &[&str]| args.iter().any(|arg| names.contains(&arg.text.as_str()));
-    let lines = args.iter().any(|arg| arg.text.starts_with("-L"));
+    let is_any = |options: &[&str]| args.iter().any(|arg| options.contains(&arg.text.as_str()));
+    let takes_lines = args.iter().any(|arg| ["-L", "-U"].iter().any(|option| arg.text.starts_with(option)));
     let is_log = matches!(verb, "log" | "whatchanged");
-    let is_summary = match is_log {
-        true => !lines && !has(&["-p", "-u", "--patch", "--patch-with-stat", "-c", "--cc", "-U"]),
-        false => has(SUMMARIES) && !has(&["-p", "--patch"]),
-    };
+    let is_summary = !takes_lines && !is_any(PATCHES) && (is_log || is_any(SUMMARIES));
     let after_dashes = args.iter().position(|arg| arg.text == "--");
     for (at, arg) in args.iter().enumerate().filter(|(_, arg)| !arg.text.starts_with('-')) {
         let in_commit = arg.text.split_once(':').map(|(_, path)| path).filter(|path| !path.is_empty());

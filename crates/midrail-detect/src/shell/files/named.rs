@@ -26,6 +26,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         programs: &["exa", "eza", "lsd", "tree"],
+        reads: &["--fromfile"],
         values: &[
             "-L",
             "--level",
@@ -44,10 +45,18 @@ pub(super) const ROWS: &[Row] = &[
     Row { programs: &["stat", "gstat"], values: &["-c", "--format", "--printf", "-f", "-t"], ..NAMED },
     Row {
         programs: &["du", "gdu", "dust", "ncdu"],
+        reads: &["--files0-from"],
         values: &["-d", "--max-depth", "-t", "--threshold", "-B", "--block-size", "--exclude", "--time"],
         ..NAMED
     },
-    Row { programs: &["file", "wc", "lsattr", "getfacl"], values: &["-F", "--separator"], ..NAMED },
+    // A list of names that is read from a file is shown.
+    Row {
+        programs: &["file"],
+        reads: &["-f", "--files-from"],
+        values: &["-F", "--separator", "-m", "-e", "-P"],
+        ..NAMED
+    },
+    Row { programs: &["wc", "lsattr", "getfacl"], reads: &["--files0-from"], ..NAMED },
     Row {
         programs: &[
             "md5sum",
@@ -62,9 +71,8 @@ pub(super) const ROWS: &[Row] = &[
             "cksum",
             "sum",
             "shasum",
-            "cmp",
         ],
-        values: &["-a", "--algorithm", "-n", "--bytes", "-i", "-l", "--length"],
+        values: &["-a", "--algorithm", "-l", "--length"],
         ..NAMED
     },
 ];

@@ -64,6 +64,7 @@ pub(super) const ROWS: &[Row] = &[
     Row { programs: &["expand", "unexpand"], values: &["-t", "--tabs"], ..PLAIN },
     Row { programs: &["pr"], values: &["-D", "-h", "-l", "-N", "-o", "-w", "-W"], ..PLAIN },
     Row { programs: &["column"], values: &["-c", "-o", "-s", "-N", "-R", "-H", "-E"], ..PLAIN },
+    Row { programs: &["cmp"], values: &["-n", "--bytes", "-i", "--ignore-initial"], ..PLAIN },
     Row { programs: &["paste"], values: &["-d", "--delimiters"], ..PLAIN },
     Row { programs: &["join"], values: &["-1", "-2", "-a", "-e", "-j", "-o", "-t", "-v"], ..PLAIN },
     Row {

@@ -88,7 +88,7 @@ const UPLOADS: &[Upload] = &[
     to(&["onionshare-cli", "transfer"], "", Sent::From(0)),
     by(&["pastebinit"], "", &["-i"]),
     to(&["rcp", "pscp"], "", Sent::ToHost),
-    by(&["mail", "mailx", "mutt", "sendmail", "swaks"], "", &["-a", "-A", "-i", "--attach", "--body"]),
+    by(&["mail", "mailx", "mutt", "sendmail", "swaks"], "", &["-a", "-A", "-i", "--attach"]),
     Upload { files: &[], values: &["-e", "-c", "-u", "-p", "-P", "-i", "-o", "-F", "-b"],
              ..to(&["sftp", "ftp", "lftp", "tftp", "smbclient", "ncftp"], "", Sent::Commands) },
 ];
