@@ -48,6 +48,18 @@ const fn by(
 const CLUSTERS: &[&str] = &["kubectl", "oc", "k"];
 const CLUSTER_VALUES: &[&str] =
     &["-n", "--namespace", "-c", "--container", "--context", "--kubeconfig", "--cluster", "--user"];
+const CLOUD_VALUES: &[&str] = &[
+    "--profile",
+    "--region",
+    "--endpoint-url",
+    "--output",
+    "--bucket",
+    "--key",
+    "--project",
+    "--account",
+    "--configuration",
+    "--zone",
+];
 const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl"];
 const GH_VALUES: &[&str] =
     &["-R", "--repo", "-d", "--desc", "-f", "--filename", "-t", "--title", "-n", "--notes", "-b", "--body"];
@@ -57,10 +69,10 @@ const GH_VALUES: &[&str] =
 // Rows are laid out by hand: what belongs together stands together.
 #[rustfmt::skip]
 const UPLOADS: &[Upload] = &[
-    to(&["aws", "awslocal"], "s3 cp|mv|sync", Sent::AllButLast),
-    by(&["aws", "awslocal"], "s3api put-object|upload-part", &["--body"]),
-    to(&["gcloud"], "storage cp|mv|rsync", Sent::AllButLast),
-    to(&["gcloud"], "compute scp", Sent::ToHost),
+    Upload { values: CLOUD_VALUES, ..to(&["aws", "awslocal"], "s3 cp|mv|sync", Sent::AllButLast) },
+    Upload { values: CLOUD_VALUES, ..by(&["aws", "awslocal"], "s3api put-object|upload-part", &["--body"]) },
+    Upload { values: CLOUD_VALUES, ..to(&["gcloud"], "storage cp|mv|rsync", Sent::AllButLast) },
+    Upload { values: CLOUD_VALUES, ..to(&["gcloud"], "compute scp", Sent::ToHost) },
     Upload { values: &["-o", "-h"], ..to(&["gsutil"], "cp|mv|rsync", Sent::AllButLast) },
     by(&["az"], "storage blob|file upload|upload-batch", &["-f", "--file", "-s", "--source"]),
     to(&["azcopy"], "copy|cp|sync", Sent::AllButLast),
