@@ -1,4 +1,4 @@
-//! The files that a program reads and writes, by its arguments: `rows` and `formatters` are tables of programs, and some
+//! The files that a program reads and writes, by its arguments: the modules below are tables of programs, and some
 //! need more than a row.
 
 mod formatters;

@@ -82,8 +82,8 @@ pub(crate) fn class(name: &[u8]) -> Option<Class> {
     {
         return None;
     }
-    // What a signed address ends with: it opens one thing for a while, and whoever gets the address is meant to use it.
-    if trimmed == "signature" && matches!(before, "amz" | "goog") {
+    // Who signed an address, and the signature: it opens one thing for a while, and whoever gets it is meant to use it.
+    if matches!(trimmed, "signature" | "credential") && matches!(before, "amz" | "goog") {
         return None;
     }
     if PASSWORDS.contains(&trimmed)
@@ -222,6 +222,7 @@ mod tests {
             ("token_expiry", None),
             ("signature", Some(Class::Weak)),
             ("X-Amz-Signature", None),
+            ("X-Amz-Credential", None),
             ("X-Amz-Security-Token", Some(Class::Key)),
         ] {
             assert_eq!(class(name.as_bytes()), expected, "{name}");
