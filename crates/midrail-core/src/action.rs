@@ -60,6 +60,10 @@ pub struct Action {
     /// The places among those that it writes that are folders, or become some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<String>,
+    /// The files among those that it reads or writes of which its command line only uses the name, or which it hands to a
+    /// program as a key: their content is neither shown nor changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<String>,
     /// Folders and patterns of files that it changes or removes without naming them: by what `find` finds there, by what
     /// `xargs` is handed, by what is unpacked into them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,5 +1,7 @@
 //! A file that exists must be read before it is changed, and read again when it changed on disk since.
 
+use std::collections::BTreeSet;
+
 use midrail_core::{
     Action, ActionType, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Tools,
     Verdict, glob,
@@ -240,7 +242,8 @@ impl ReadBeforeWrite {
             return Ok(());
         }
         let own = if self.own_writes == OwnWrites::Count { action.writes.as_slice() } else { &[] };
-        let seen: Vec<_> = action.reads.iter().chain(own).map(|path| self.seen(context, path)).collect();
+        let shown = shown_by(action).chain(own);
+        let seen: Vec<_> = shown.map(|path| self.seen(context, path)).collect();
         for outcome in seen {
             // What cannot be looked at has not been read.
             if let Ok((key, Some(content))) = outcome {
@@ -368,13 +371,19 @@ pub(crate) fn shown(context: &Context<'_>) -> Result<Vec<(String, Value)>, Missi
     let paths = if usual.is_read(tool, action) {
         usual.paths(context)?
     } else if action.kind == ActionType::Command {
-        action.reads.iter().map(String::as_str).collect()
+        shown_by(action).map(String::as_str).collect()
     } else {
         Vec::new()
     };
     let seen: Vec<_> = paths.into_iter().map(|path| usual.seen(context, path)).collect();
     // What cannot be looked at has not been read.
     Ok(seen.into_iter().flatten().filter_map(|(place, content)| Some((place, content?))).collect())
+}
+
+/// The files whose content a command showed. What was only listed is not known.
+fn shown_by(action: &Action) -> impl Iterator<Item = &String> {
+    let named: BTreeSet<&String> = action.named.iter().collect();
+    action.reads.iter().filter(move |path| !named.contains(path))
 }
 
 fn read_key(place: &str) -> String {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::places::{fits_lowercase, has_wildcard, lowercase};
 use crate::settings::Pattern;
-use crate::touched::touched;
+use crate::touched::{Touched, touched};
 
 /// The settings of safety-002.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -123,12 +123,27 @@ pub const FREE_PATHS: &[&str] = &[
     "**/.ssh/config",
     "cacert.pem",
     "ca-bundle.pem",
+    "cert.pem",
+    "certificate.pem",
+    "*-cert.pem",
+    "*_cert.pem",
+    "*.cert.pem",
+    "ca.pem",
+    "*-ca.pem",
+    "*_ca.pem",
+    "rootca.pem",
+    "chain.pem",
+    "fullchain.pem",
+    "public.pem",
+    "*-public.pem",
+    "*_public.pem",
+    "pubkey.pem",
     "**/certifi/**",
     "**/testdata/**/*.pem",
 ];
 
 impl SensitiveFile {
-    fn objection<'s>(&'s self, name: &str, is_write: bool) -> Option<&'s str> {
+    fn objection<'s>(&'s self, name: &str, touched: &Touched<'_>) -> Option<&'s str> {
         let name = &*lowercase(name);
         let found = |list: &'s [Pattern]| {
             list.iter().map(|it| it.0.as_str()).find(|pattern| fits_lowercase(pattern, name))
@@ -137,7 +152,8 @@ impl SensitiveFile {
         if !has_wildcard(name) && self.except.iter().any(|it| fits_lowercase(&it.0, name)) {
             return None;
         }
-        found(&self.paths).or_else(|| found(&self.read_only).filter(|_| is_write))
+        let credentials = if touched.is_named { None } else { found(&self.paths) };
+        credentials.or_else(|| found(&self.read_only).filter(|_| touched.is_write))
     }
 }
 
@@ -157,7 +173,7 @@ impl Guardrail for SensitiveFile {
                     continue;
                 }
             };
-            let found = names.iter().find_map(|name| self.objection(name, it.is_write));
+            let found = names.iter().find_map(|name| self.objection(name, it));
             if let Some(pattern) = found {
                 let (reason, advice) = if self.read_only.iter().any(|it| it.0 == pattern) {
                     (

@@ -14,6 +14,8 @@ pub(crate) struct Touched<'a> {
     /// It is created, changed or removed, as far as is known. A tool that nobody knows might do anything to the files that
     /// it is given.
     pub(crate) is_write: bool,
+    /// Its content is neither shown nor changed: it is listed, or a program logs in with it.
+    pub(crate) is_named: bool,
     /// The script that touches it.
     pub(crate) script: Option<&'a str>,
 }
@@ -50,7 +52,13 @@ pub(crate) fn of<'a>(action: &'a Action, script: Option<&'a str>) -> Result<Vec<
     let reads: BTreeSet<&str> = action.reads.iter().map(String::as_str).collect();
     let writes: BTreeSet<&str> = action.writes.iter().map(String::as_str).collect();
     let files = action.target_files.as_deref().unwrap_or_default().iter().map(String::as_str);
-    let touched = |file| Touched { file, is_write: writes.contains(file) || !reads.contains(file), script };
+    let named: BTreeSet<&str> = action.named.iter().map(String::as_str).collect();
+    let touched = |file| Touched {
+        file,
+        is_write: writes.contains(file) || !reads.contains(file),
+        is_named: named.contains(file),
+        script,
+    };
     Ok(files.map(touched).collect())
 }
 

@@ -183,8 +183,22 @@ fn add_patches(name: &str, args: &mut Args<'_>, analyses: &[Analysis]) -> Vec<St
     files
 }
 
+/// Adds the files that a command line only names. What else opens them counts for more.
+fn add_named(action: &mut Action, analysis: &Analysis) {
+    let named: BTreeSet<&String> = analysis.named.iter().collect();
+    let touched: BTreeSet<&String> = analysis.reads.iter().chain(&analysis.writes).collect();
+    action.named.retain(|file| named.contains(file) || !touched.contains(file));
+    let before: BTreeSet<&String> = action.named.iter().collect();
+    let opened: BTreeSet<&String> =
+        action.target_files.iter().flatten().filter(|file| !before.contains(file)).collect();
+    let new = named.into_iter().filter(|file| !opened.contains(file) && !before.contains(file));
+    let new: Vec<String> = new.cloned().collect();
+    action.named.extend(new);
+}
+
 /// Adds what a command line or script does.
 fn add(action: &mut Action, analysis: Analysis) {
+    add_named(action, &analysis);
     let files = action.target_files.get_or_insert_default();
     let mut known: BTreeSet<String> = files.iter().cloned().collect();
     for file in analysis.reads.iter().chain(&analysis.writes) {

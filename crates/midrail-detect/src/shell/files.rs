@@ -1,12 +1,18 @@
-//! The files that a program reads and writes, by its arguments: `rows` and `formatters` are tables of programs, and some
+//! The files that a program reads and writes, by its arguments: the modules below are tables of programs, and some
 //! need more than a row.
 
 mod formatters;
+mod named;
+mod readers;
 mod rows;
+mod uploads;
 
 use self::rows::{Operands, ROWS, Row};
-use super::invocation::{Arg, Input, Invocation};
+use super::danger::is_credential;
+use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options;
+
+pub(super) use self::uploads::uploaded;
 
 /// A file that a program touches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +24,8 @@ pub(super) struct Touched {
     pub(super) is_folder: bool,
     /// It is written with all that is in it, where it is a folder.
     pub(super) is_swept: bool,
+    /// It is listed, tested or handed to a program as its key: its content is neither shown nor changed.
+    pub(super) is_named: bool,
 }
 
 /// The files that a program touches.
@@ -29,12 +37,17 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
         "git" => git(invocation, &mut found),
         "find" | "gfind" | "bfs" => find(invocation, &mut found),
         "perl" | "ruby" => in_place(invocation, &mut found),
+        "xargs" | "gxargs" => xargs(invocation, &mut found),
         _ => {}
     }
-    if let Some(row) = ROWS.iter().find(|row| row.programs.contains(&program)) {
+    let mut rows = ROWS.iter().chain(readers::ROWS).chain(named::ROWS);
+    if let Some(row) = rows.find(|row| row.programs.contains(&program)) {
         by_row(row, invocation, &mut found);
     } else {
         formatters::touched(invocation, &mut found);
+    }
+    for file in uploaded(invocation) {
+        found.add(&file, true, false);
     }
     found.list
 }
@@ -75,8 +88,16 @@ impl Found {
         if !is_none {
             let is_folder = matches!(path, "." | ".." | "~") || path.ends_with('/');
             let path = path.to_owned();
-            self.list.push(Touched { path, is_read, is_written, is_folder, is_swept: false });
+            let (is_swept, is_named) = (false, false);
+            self.list.push(Touched { path, is_read, is_written, is_folder, is_swept, is_named });
         }
+    }
+
+    /// A file whose content is neither shown nor changed.
+    fn add_named(&mut self, arg: &Arg, is_written: bool) {
+        let from = self.list.len();
+        self.add(arg, !is_written, is_written);
+        self.list.iter_mut().skip(from).for_each(|touched| touched.is_named = true);
     }
 
     /// A folder that is made, or that something is put into.
@@ -97,13 +118,18 @@ pub(super) fn unpacks(program: &str) -> bool {
 
 fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
     let from = found.list.len();
-    let mut takes: Vec<&str> = Vec::with_capacity(row.reads.len() + row.writes.len() + row.values.len());
+    let options = row.reads.len() + row.writes.len() + row.named.len() + row.values.len();
+    let mut takes: Vec<&str> = Vec::with_capacity(options);
     takes.extend(row.reads);
+    takes.extend(row.named);
     takes.extend(row.writes);
     takes.extend(row.values);
     let sorted = options::sort(&invocation.args, &takes, false);
     for value in sorted.values_of(row.reads) {
         found.add(value, true, false);
+    }
+    for value in sorted.values_of(row.named) {
+        found.add_named(value, false);
     }
     let program = invocation.program.as_str();
     let target = ["-t", "--target-directory"];
@@ -119,6 +145,7 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
         match row.operands {
             Operands::None => {}
             Operands::Read => found.add(operand, true, false),
+            Operands::Named => found.add_named(operand, false),
             Operands::Write if OF_FOLDERS.contains(&program) => found.add_folder(operand),
             Operands::Write => found.add(operand, false, true),
             Operands::Both => found.add(operand, true, true),
@@ -150,7 +177,7 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
             Operands::MoveToLast => found.add(operand, index < last, true),
             Operands::ModeThenWrite => {
                 if index > 0 {
-                    found.add(operand, false, true);
+                    found.add_named(operand, true);
                 }
             }
             Operands::WriteThenRead => found.add(operand, index > 0, index == 0),
@@ -176,6 +203,7 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
     match program {
         "curl" | "curlie" => curl(invocation, found),
         "tar" | "gtar" | "bsdtar" => tar(invocation, &sorted, found),
+        "openssl" | "ssh-keygen" => named::special(invocation, &sorted, found),
         _ => {}
     }
 }
@@ -228,6 +256,13 @@ fn in_place(invocation: &Invocation, found: &mut Found) {
     }
 }
 
+/// `xargs -a file program`
+fn xargs(invocation: &Invocation, found: &mut Found) {
+    let values = ["-a", "--arg-file", "-n", "-P", "-I", "-L", "-d", "-s", "-E", "-J", "-R"];
+    let sorted = options::sort(&invocation.args, &values, true);
+    sorted.values_of(&["-a", "--arg-file"]).for_each(|file| found.add(file, true, false));
+}
+
 /// `find -fprint file`
 fn find(invocation: &Invocation, found: &mut Found) {
     let mut args = invocation.args.iter();
@@ -274,7 +309,12 @@ fn curl(invocation: &Invocation, found: &mut Found) {
             found.add(&Arg::known(path.split(';').next().unwrap_or(path)), true, false);
         }
     }
+    let addresses = invocation.args.iter().filter(|arg| arg.text.starts_with(LOCAL));
+    addresses.for_each(|arg| found.add(&options::tail(arg, LOCAL.len()), true, false));
 }
+
+/// How the address of a file of this machine begins.
+const LOCAL: &str = "file://";
 
 fn tar(invocation: &Invocation, sorted: &options::Sorted, found: &mut Found) {
     // The letters may stand without a dash: `tar czf archive files`.
@@ -331,25 +371,13 @@ fn git(invocation: &Invocation, found: &mut Found) {
     let rest = invocation.args.get(at + 1..).unwrap_or(&[]);
     let after_dashes = rest.iter().position(|arg| arg.text == "--").map(|at| at + 1);
     match verb {
-        "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" => {
-            for arg in rest {
-                if let Some((_, path)) = arg.text.split_once(':')
-                    && verb != "log"
-                    && !arg.text.starts_with('-')
-                    && !path.is_empty()
-                {
-                    found.add(&Arg::known(path), true, false);
-                }
-            }
-            if let Some(from) = after_dashes {
-                for arg in rest.iter().skip(from) {
-                    found.add(arg, true, false);
-                }
-            } else if matches!(verb, "blame" | "annotate") {
-                for arg in rest.iter().filter(|arg| !arg.text.starts_with('-')) {
-                    found.add(arg, true, false);
-                }
-            }
+        "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
+            shown_by_git(verb, rest, &invocation.folder, found);
+        }
+        // What is added leaves with the next push.
+        "add" | "stage" => {
+            let files = rest.iter().filter(|arg| is_credential(arg, &invocation.folder));
+            files.for_each(|arg| found.add(arg, true, false));
         }
         "clone" | "init" | "submodule" => {
             // The folder that it is made in stands last.
@@ -392,5 +420,45 @@ fn git(invocation: &Invocation, found: &mut Found) {
             }
         }
         _ => {}
+    }
+}
+
+/// What tells that git shows which files changed, and not how.
+const SUMMARIES: &[&str] =
+    &["--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--summary", "--quiet", "-s"];
+
+/// What tells that it shows the changes themselves.
+const PATCHES: &[&str] = &[
+    "-p",
+    "-u",
+    "--patch",
+    "--patch-with-stat",
+    "--patch-with-raw",
+    "--binary",
+    "-c",
+    "--cc",
+    "--dd",
+    "--remerge-diff",
+];
+
+/// The files that a verb of git shows: `HEAD:file`, those after `--`, and others that hold keys or passwords by their name,
+/// because a word without dashes may be a branch as well.
+fn shown_by_git(verb: &str, args: &[Arg], folder: &Folder, found: &mut Found) {
+    let is_any = |options: &[&str]| args.iter().any(|arg| options.contains(&arg.text.as_str()));
+    let takes_lines = args.iter().any(|arg| ["-L", "-U"].iter().any(|option| arg.text.starts_with(option)));
+    let is_log = matches!(verb, "log" | "whatchanged");
+    let is_summary = !takes_lines && !is_any(PATCHES) && (is_log || is_any(SUMMARIES));
+    let after_dashes = args.iter().position(|arg| arg.text == "--");
+    for (at, arg) in args.iter().enumerate().filter(|(_, arg)| !arg.text.starts_with('-')) {
+        let in_commit = arg.text.split_once(':').map(|(_, path)| path).filter(|path| !path.is_empty());
+        let is_file = after_dashes.is_some_and(|dashes| at > dashes)
+            || matches!(verb, "blame" | "annotate")
+            || is_credential(arg, folder);
+        match in_commit {
+            Some(path) if !is_log => found.add(&Arg::known(path), true, false),
+            _ if is_file && is_summary => found.add_named(arg, false),
+            _ if is_file => found.add(arg, true, false),
+            _ => {}
+        }
     }
 }

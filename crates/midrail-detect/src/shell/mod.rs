@@ -45,6 +45,9 @@ pub struct Analysis {
     /// Folders and patterns of files that it changes or removes without naming them: by what `find` finds there, by what
     /// `xargs` is handed, by what is unpacked into them.
     pub sweeps: Vec<String>,
+    /// Files among those that it reads or writes of which it only uses the name, or which it hands to a program as a key:
+    /// their content is neither shown nor changed.
+    pub named: Vec<String>,
     /// Hosts that it talks to.
     pub hosts: Vec<String>,
     /// Programs that it starts.

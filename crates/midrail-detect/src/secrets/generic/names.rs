@@ -82,6 +82,10 @@ pub(crate) fn class(name: &[u8]) -> Option<Class> {
     {
         return None;
     }
+    // Who signed an address, and the signature: it opens one thing for a while, and whoever gets it is meant to use it.
+    if matches!(trimmed, "signature" | "credential") && matches!(before, "amz" | "goog") {
+        return None;
+    }
     if PASSWORDS.contains(&trimmed)
         || trimmed.ends_with("password")
         || trimmed.ends_with("passwd")
@@ -216,6 +220,10 @@ mod tests {
             ("secret_of_bob", Some(Class::Mentioned)),
             ("secret_name", None),
             ("token_expiry", None),
+            ("signature", Some(Class::Weak)),
+            ("X-Amz-Signature", None),
+            ("X-Amz-Credential", None),
+            ("X-Amz-Security-Token", Some(Class::Key)),
         ] {
             assert_eq!(class(name.as_bytes()), expected, "{name}");
         }

@@ -12,7 +12,11 @@ pub(super) const RULES: &[Rule] = &[
         .verify(Verify::Aws)
         .plain()
         .yes(&["key=ABI¦ADQSS96VX8EFVNDRE", "see ABI¦ADQSS96VX8EFVNDRE here"])
-        .no(&["ABIA…"]),
+        .no(&[
+            "ABIA…",
+            "https://box.example/a?X-Amz-Credential=ABI¦ADQSS96VX8EFVNDRE%2F20260101%2Feu-west-1%2Fs3%2Faws4_request",
+            "Authorization: AWS4-HMAC-SHA256 Credential=ABI¦ADQSS96VX8EFVNDRE/20260101/eu-west-1/s3/aws4_request",
+        ]),
     prefix("aws-bedrock-key", "an Amazon Bedrock API key", &["ABSK"], r"ABSK[0-9A-Za-z+/]{109,}={0,2}")
         .entropy(30)
         .severity(Severity::Critical)

@@ -270,6 +270,12 @@ pub(super) const SECRET_NAMES: &[&str] = &[
     "sam",
     "authorized_keys",
 ];
+/// What the names of files with keys or passwords end with.
+pub(super) const SECRET_ENDINGS: &[&str] =
+    &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
+/// What the name of a `.pem` file ends with that holds what everyone may see.
+pub(super) const CERTIFICATES: &[&str] =
+    &["cert", "certificate", "ca", "cacert", "rootca", "chain", "fullchain", "bundle", "public", "pubkey"];
 /// Variables that name a temporary folder, or one that a tool fills by itself.
 pub(super) const TEMPORARY_VARIABLES: &[&str] = &[
     "TMPDIR",

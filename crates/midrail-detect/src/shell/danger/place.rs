@@ -3,8 +3,8 @@
 use midrail_core::Severity;
 
 use super::names::{
-    CACHES, HISTORY, NOT_SYSTEM, PERSONAL, REBUILT, REGENERATED, SECRET, SECRET_NAMES, SINKS, STARTUP,
-    SYSTEM, SYSTEM_CACHES, SYSTEM_ROOTS, TEMPORARY, TEMPORARY_VARIABLES, TRASH,
+    CACHES, CERTIFICATES, HISTORY, NOT_SYSTEM, PERSONAL, REBUILT, REGENERATED, SECRET, SECRET_ENDINGS,
+    SECRET_NAMES, SINKS, STARTUP, SYSTEM, SYSTEM_CACHES, SYSTEM_ROOTS, TEMPORARY, TEMPORARY_VARIABLES, TRASH,
 };
 use super::rule::Loss;
 use crate::shell::invocation::{Arg, Folder};
@@ -504,11 +504,16 @@ pub(super) fn is_secret(target: &Target) -> bool {
         .iter()
         .any(|ending| name.ends_with(ending));
     !is_template
+        && !is_certificate(name)
         && (target.place == Place::Secret
             || SECRET_NAMES.contains(&name)
             || name.starts_with(".env.")
-            || name.ends_with(".pem")
-            || name.ends_with(".p12")
-            || name.ends_with(".pfx")
-            || name.ends_with(".kdbx"))
+            || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending)))
+}
+
+/// Whether a file holds a certificate or a public key by its name: `server-cert.pem`, `fullchain.pem`.
+fn is_certificate(name: &str) -> bool {
+    let Some(stem) = name.strip_suffix(".pem") else { return false };
+    let last = stem.rsplit(['-', '_', '.']).next().unwrap_or(stem);
+    CERTIFICATES.contains(&last.trim_end_matches(|letter: char| letter.is_ascii_digit()))
 }

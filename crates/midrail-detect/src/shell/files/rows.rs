@@ -6,6 +6,8 @@ pub(super) enum Operands {
     /// They are no files.
     None,
     Read,
+    /// They are listed or tested, and their content stays where it is.
+    Named,
     Write,
     /// They are read and changed in place.
     Both,
@@ -15,7 +17,7 @@ pub(super) enum Operands {
     CopyToLast,
     /// All are written, the last too.
     MoveToLast,
-    /// The first is a mode or an owner; the others are written.
+    /// The first is a mode or an owner; the others get it, with the content that they have.
     ModeThenWrite,
     /// The first is written, the others are read: `zip archive files`.
     WriteThenRead,
@@ -31,123 +33,19 @@ pub(super) struct Row {
     pub(super) operands: Operands,
     /// Options whose value is a file that is read.
     pub(super) reads: &'static [&'static str],
+    /// Options whose value is a file that the program uses and does not show: a key that it logs in with.
+    pub(super) named: &'static [&'static str],
     /// Options whose value is a file that is written.
     pub(super) writes: &'static [&'static str],
     /// Options with some other value.
     pub(super) values: &'static [&'static str],
 }
 
-const PLAIN: Row = Row { programs: &[], operands: Operands::Read, reads: &[], writes: &[], values: &[] };
+pub(super) const PLAIN: Row =
+    Row { programs: &[], operands: Operands::Read, reads: &[], named: &[], writes: &[], values: &[] };
 
 /// The programs, by what they do to files.
 pub(super) const ROWS: &[Row] = &[
-    Row {
-        programs: &[
-            "cat",
-            "less",
-            "more",
-            "nl",
-            "tac",
-            "rev",
-            "wc",
-            "md5sum",
-            "sha1sum",
-            "sha256sum",
-            "sha512sum",
-            "md5",
-            "cksum",
-            "b2sum",
-            "file",
-            "stat",
-            "strings",
-            "zcat",
-            "gzcat",
-            "xzcat",
-            "bzcat",
-            "zstdcat",
-            "zless",
-            "bat",
-            "batcat",
-            "most",
-            "hexyl",
-            "expand",
-            "unexpand",
-            "fold",
-            "fmt",
-            "pr",
-            "ldd",
-            "nm",
-            "objdump",
-            "readelf",
-            "size",
-            "exiftool",
-            "mediainfo",
-            "glow",
-            "mdcat",
-            "open",
-            "xdg-open",
-            "view",
-            "diff",
-            "cmp",
-            "comm",
-            "colordiff",
-            "sdiff",
-            "vimdiff",
-            "difft",
-            "delta",
-            "column",
-            "paste",
-            "join",
-            "tsort",
-            "sum",
-            "lsattr",
-            "getfacl",
-            "du",
-            "ls",
-            "ll",
-            "exa",
-            "eza",
-            "lsd",
-            "tree",
-            "iconv",
-            "dos2unix-check",
-            "shasum",
-            "rg-files",
-            "visudo-check",
-            "csvlook",
-        ],
-        values: &[
-            "-w",
-            "-s",
-            "-n",
-            "-c",
-            "-b",
-            "-a",
-            "-A",
-            "-B",
-            "-l",
-            "-L",
-            "-I",
-            "-P",
-            "-d",
-            "-t",
-            "-f",
-            "--format",
-            "-U",
-            "-F",
-            "-r",
-            "-H",
-            "--language",
-            "--theme",
-            "--line-range",
-            "--exclude",
-            "-x",
-            "--level",
-            "--max-depth",
-            "--tabs",
-        ],
-        ..PLAIN
-    },
     Row {
         programs: &["head", "tail"],
         values: &["-n", "-c", "-s", "--lines", "--bytes", "--pid", "-b"],
@@ -249,7 +147,8 @@ pub(super) const ROWS: &[Row] = &[
         programs: &["cp", "gcp", "install", "ditto", "scp", "rsync", "pax", "rclone"],
         operands: Operands::CopyToLast,
         writes: &["-t", "--target-directory", "--log-file", "--backup-dir"],
-        reads: &["-i", "--exclude-from", "--files-from", "--include-from", "--password-file"],
+        reads: &["--exclude-from", "--files-from", "--include-from"],
+        named: &["-i", "--password-file"],
         values: &[
             "-S",
             "-m",
@@ -354,11 +253,13 @@ pub(super) const ROWS: &[Row] = &[
         ],
         reads: &["-T", "--files-from", "-X"],
         writes: &[],
+        ..PLAIN
     },
     Row {
         programs: &["zip", "7z", "7za", "rar", "jar"],
         operands: Operands::WriteThenRead,
-        values: &["-x", "-i", "-P", "-p"],
+        reads: &["-i"],
+        values: &["-x", "-P", "-p"],
         ..PLAIN
     },
     Row { programs: &["unzip", "unrar", "unar"], writes: &["-d"], values: &["-x", "-P"], ..PLAIN },
@@ -375,17 +276,8 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         programs: &["curl", "curlie"],
         operands: Operands::None,
-        reads: &[
-            "-T",
-            "--upload-file",
-            "-K",
-            "--config",
-            "--cacert",
-            "-E",
-            "--cert",
-            "--key",
-            "--netrc-file",
-        ],
+        reads: &["-T", "--upload-file", "-K", "--config"],
+        named: &["--cacert", "--capath", "-E", "--cert", "--key", "--netrc-file"],
         writes: &["-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--stderr"],
         values: &[
             "-X",
@@ -408,6 +300,7 @@ pub(super) const ROWS: &[Row] = &[
         programs: &["wget", "wget2", "aria2c", "axel"],
         operands: Operands::None,
         reads: &["-i", "--input-file", "--post-file", "--body-file", "--load-cookies"],
+        named: &["--ca-certificate", "--certificate", "--private-key"],
         writes: &[
             "-O",
             "--output-document",
@@ -444,35 +337,38 @@ pub(super) const ROWS: &[Row] = &[
         reads: &["-i", "--input"],
         writes: &["-o", "--output", "-r"],
         values: &["-p", "-d", "--strip", "--directory"],
+        ..PLAIN
     },
     Row {
         programs: &["openssl"],
         operands: Operands::None,
-        reads: &["-in", "-inkey", "-CAfile", "-cert", "-key", "-CA", "-CAkey", "-kfile", "-config"],
+        reads: &["-config"],
+        named: &["-inkey", "-CAfile", "-cert", "-key", "-CA", "-CAkey", "-kfile", "-signkey"],
         writes: &["-out", "-keyout"],
-        values: &[],
+        values: &["-in"],
     },
     Row {
         programs: &["ssh", "ssh-copy-id", "sftp", "mosh"],
         operands: Operands::None,
-        reads: &["-i", "-F"],
+        reads: &["-F"],
+        named: &["-i"],
         values: &["-o", "-p", "-l", "-L", "-R", "-D", "-J", "-P"],
         ..PLAIN
     },
-    Row { programs: &["ssh-add"], operands: Operands::Read, values: &["-t"], ..PLAIN },
+    Row { programs: &["ssh-add"], operands: Operands::Named, values: &["-t"], ..PLAIN },
     Row {
         programs: &["ssh-keygen"],
         operands: Operands::None,
-        writes: &["-f"],
-        values: &["-t", "-b", "-C", "-N", "-P", "-R", "-l"],
+        values: &["-f", "-t", "-b", "-C", "-N", "-P", "-R"],
         ..PLAIN
     },
     Row {
         programs: &["gpg", "gpg2", "age", "rage", "sops"],
         operands: Operands::Read,
         writes: &["-o", "--output"],
-        reads: &["-i", "--identity"],
+        named: &["-i", "--identity"],
         values: &["-r", "--recipient", "-u", "--passphrase"],
+        ..PLAIN
     },
     Row { programs: &["source", "."], operands: Operands::Read, ..PLAIN },
     Row {
@@ -497,6 +393,7 @@ pub(super) const ROWS: &[Row] = &[
         reads: &["-i"],
         writes: &["-o", "--output"],
         values: &["-f", "-t"],
+        ..PLAIN
     },
     Row {
         programs: &["sqlite3", "sqlite", "litecli", "duckdb"],
@@ -517,11 +414,4 @@ pub(super) const ROWS: &[Row] = &[
         ..PLAIN
     },
     Row { programs: &["crontab"], operands: Operands::Read, values: &["-u"], ..PLAIN },
-    Row {
-        programs: &["mail", "mailx", "mutt", "sendmail"],
-        operands: Operands::None,
-        reads: &["-a", "-A", "-i"],
-        values: &["-s"],
-        ..PLAIN
-    },
 ];

@@ -64,6 +64,38 @@ fn files_and_hosts_are_listed() {
 }
 
 #[test]
+fn files_that_are_only_named_are_told() {
+    let none: &[&str] = &[];
+    for (command, named) in [
+        ("ls -la .env", &[".env"][..]),
+        ("chmod 600 key", &["key"]),
+        ("ssh -i key box", &["key"]),
+        ("curl --cacert ca.pem --key k.pem https://x.example", &["ca.pem", "k.pem"]),
+        ("openssl req -new -key a.key -out a.csr", &["a.key"]),
+        ("git log --oneline -- a", &["a"]),
+        ("git diff --stat -- a", &["a"]),
+        ("source a && make", &["a"]),
+        ("set -a; . a; set +a; ./run --port 80", &["a"]),
+        // Once it is opened that is what counts, whatever comes first.
+        ("ls a; cat a", none),
+        ("cat a; ls a", none),
+        ("chmod 600 a; echo x > a", none),
+        ("git log -p -- a", none),
+        ("git diff --stat -p -- a", none),
+        ("cat -n a", none),
+        ("wc --files0-from=a", none),
+        ("source a", none),
+        ("source a; echo done", none),
+        ("source a; make; set", none),
+        ("source a; make; export -p", none),
+        ("source a; awk 'BEGIN { print ENVIRON[\"X\"] }'", none),
+        ("source a; printf '%s' \"$X\" | tee b", none),
+    ] {
+        assert_eq!(analyse(command).named, owned(named), "{command}");
+    }
+}
+
+#[test]
 fn scripts_are_listed_unless_the_line_tells_them() {
     let none: &[&str] = &[];
     for (command, scripts) in [

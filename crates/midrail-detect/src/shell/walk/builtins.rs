@@ -224,7 +224,11 @@ impl Walk {
                 }
             };
         }
-        self.run_file(file, args.get(1..).unwrap_or(&[]), None, scope, input)
+        let place = scope.place(&file.text);
+        let (was_opened, was_known) = (self.is_opened(&place), self.files.contains_key(&place));
+        let stream = self.run_file(file, args.get(1..).unwrap_or(&[]), None, scope, input);
+        self.take_over(place, was_opened || was_known);
+        stream
     }
 }
 

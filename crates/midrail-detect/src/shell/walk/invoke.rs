@@ -107,6 +107,7 @@ impl Walk {
             return stream;
         }
         self.note(Listed::Program, &invocation.program);
+        self.with_settings(&invocation, scope);
         self.analysis.add_repository_call(&invocation);
         for mut danger in danger::judge(&invocation) {
             // What is temporary is so on other machines, too: a file of it is nothing, a folder is not much.
@@ -204,6 +205,11 @@ impl Walk {
         if !scope.is_remote {
             for touched in files::touched(invocation) {
                 let place = scope.place(&touched.path);
+                if touched.is_named {
+                    let listed = if touched.is_written { Listed::Write } else { Listed::Read };
+                    self.note_named(listed, &place);
+                    continue;
+                }
                 if touched.is_read {
                     self.note(Listed::Read, &place);
                 }

@@ -155,6 +155,11 @@ impl Walk {
             "gh" => flows.is_some() && args.first().is_some_and(|arg| arg.text == "gist"),
             _ => flows.is_some() && SENDERS.contains(&program),
         };
+        let sends_file = || {
+            let mut sent = files::uploaded(invocation).into_iter();
+            sent.any(|file| danger::is_credential(&file, &invocation.folder))
+        };
+        let is_leak = is_leak || (!invocation.is_remote && sends_file());
         if !is_leak {
             return;
         }

@@ -17,6 +17,7 @@ mod redirect;
 mod settings;
 mod shells;
 mod simple;
+mod sourced;
 mod stream;
 mod tools;
 mod windows;
@@ -67,6 +68,10 @@ pub(in crate::shell) struct Walk {
     span: (usize, usize),
     /// The code that is walked is not the text of the line: places in it mean nothing.
     is_nested: bool,
+    /// Files whose content was neither shown nor changed so far.
+    named: BTreeSet<String>,
+    /// Files with settings that the line made its own, and what came of it.
+    sourced: sourced::Sourced,
     /// Files that the line wrote.
     files: BTreeMap<String, Content>,
     /// Links that the line made, with what they lead to.
@@ -113,6 +118,7 @@ impl Walk {
         self.span = (0, code.len());
         self.is_nested = true;
         self.snippet(language, code, &Scope::default());
+        self.conclude();
         self.analysis
     }
 
@@ -168,6 +174,7 @@ impl Walk {
         }
         self.follow_links();
         self.list_fed();
+        self.conclude();
         (self.analysis, self.kept)
     }
 
@@ -226,6 +233,9 @@ impl Walk {
         {
             seen.insert(text.to_owned());
             list.push(text.to_owned());
+        }
+        if matches!(listed, Listed::Read | Listed::Write) {
+            self.named.remove(text);
         }
     }
 

@@ -103,6 +103,7 @@ impl Walk {
             }
             RedirectKind::HereString(word) => {
                 let mut text = self.target(word, scope);
+                self.hands_over(&text);
                 text.text.push('\n');
                 redirected.input = Some(Stream::of(text));
             }
@@ -111,6 +112,7 @@ impl Walk {
                     Some(HereDoc { parts }) => self.expand_one(parts, scope),
                     None => Arg::default(),
                 };
+                self.hands_over(&text);
                 if is_input {
                     redirected.input = Some(Stream::of(text));
                 }

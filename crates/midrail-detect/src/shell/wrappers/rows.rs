@@ -199,9 +199,11 @@ pub(in super::super) const WRAPPERS: &[Wrapper] = &[
         programs: &["script"],
         values: &["-E", "-I", "-O", "-B", "-T", "-m"],
         code: &["-c", "--command"],
-        rest: Rest::Nothing,
+        skip: 1,
         ..PLAIN
     },
+    Wrapper { programs: &["fzf", "sk"], code: &["--preview"], rest: Rest::Nothing, ..PLAIN },
+    Wrapper { programs: &["nodemon"], code: &["-x", "--exec"], rest: Rest::Nothing, ..PLAIN },
     Wrapper { programs: &["caffeinate"], values: &["-t", "-w"], ..PLAIN },
     Wrapper {
         programs: &["systemd-run"],
