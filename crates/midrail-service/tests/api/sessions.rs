@@ -32,8 +32,8 @@ fn a_session_of_any_name_is_shown_kept_put_back_and_ended() {
     assert_eq!(shown["latest"][0]["effect"], "block");
     assert_eq!(shown["latest"][0]["by"], "never");
     assert_eq!(shown["latest"][1]["effect"], "allow");
-    let said = json!([{"guardrail": "never", "effect": "block", "reason": "Nothing is erased"}]);
-    assert_eq!(shown["latest"][0]["verdicts"], said);
+    let said = json!({"guardrail": "never", "effect": "block", "reason": "Nothing is erased"});
+    assert!(shown["latest"][0]["verdicts"].as_array().unwrap().contains(&said), "{shown}");
     assert_eq!(shown.get("halted"), None);
 
     let records = service.get(&format!("{place}/records?limit=1"), &program).good();
@@ -115,7 +115,7 @@ fn a_timeline_tells_what_every_guardrail_said_in_the_order_of_the_law() {
     let world = World::new(
         "pack: shop
 guardrails:
-  - {id: late, tools: deploy, effect: warn, reason: It is late, priority: 900}
+  - {id: hour, tools: deploy, effect: warn, reason: It is late, priority: 900}
   - {id: tries, tools: deploy, effect: block, reason: Not now, mode: shadow, priority: 100}
   - {id: friday, tools: deploy, effect: escalate, reason: It is Friday, priority: 200}
   - {id: calm, tools: deploy, check: tool.args.n < 100, reason: Too much, priority: 300}
@@ -135,7 +135,8 @@ guardrails:
     };
     let all = told(&decided["verdicts"]);
     let heard: Vec<_> = all.iter().filter(|(_, effect)| effect != "-").cloned().collect();
-    assert_eq!(heard.len(), 4, "{decided}");
+    let quiet = heard.iter().filter(|(_, effect)| effect == "allow").count();
+    assert_eq!(heard.len() - quiet, 3, "{decided}");
     let shown = service.get("/v1/sessions/s", &program).good();
     assert_eq!(told(&shown["latest"][0]["verdicts"]), heard);
     let listed = service.get("/v1/sessions/s/records", &program).good();
@@ -150,6 +151,6 @@ guardrails:
     let spoke: Vec<usize> =
         heard.iter().filter(|(_, effect)| effect != "allow").map(|(id, _)| at(id)).collect();
     assert!(spoke.len() == 3 && spoke.is_sorted(), "{list}");
-    assert!(list.contains("1 other allowed") && at("calm") > spoke[2], "{list}");
+    assert!(list.contains(&format!("{quiet} others allowed")) && at("calm") > spoke[2], "{list}");
     assert!(list.contains("It is late") && list.contains("shadow"), "{list}");
 }
