@@ -141,7 +141,8 @@ guardrails:
     assert_eq!(told(&shown["latest"][0]["verdicts"]), heard);
     let listed = service.get("/v1/sessions/s/records", &program).good();
     assert_eq!(listed["items"][0]["verdicts"], shown["latest"][0]["verdicts"]);
-    let explained = service.get("/v1/audit/1/explanation", &program).good();
+    let explained =
+        service.get(&format!("/v1/audit/{}/explanation", decided["audit"]["seq"]), &program).good();
     assert_eq!(told(&explained["decision"]["verdicts"]), all);
     // The page of the session shows them in the same order: those that spoke, and the rest folded.
     let page = service.send("GET", "/sessions/s", None, &program, None);
