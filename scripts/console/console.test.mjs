@@ -50,6 +50,57 @@ describe("console", { skip }, () => {
     await page.context().close();
   });
 
+  test("an approval that nobody has used is taken back", async () => {
+    const page = await browser.page(world);
+    const event = call("deploy", { target: "taken-back" });
+    const { approval } = await world.decide(event);
+    await page.login(`/approvals/${approval.id}`);
+    assert.equal(await page.locator("[data-answer=take-back]").count(), 0);
+    await page.click("[data-answer=approve]");
+    await page.click("#answer-confirm");
+    await page.locator("[data-answer=take-back]").click();
+    await page.fill("#answer-note", "The release is broken.");
+    await page.click("#answer-confirm");
+    await page.getByText("took the approval back").waitFor();
+    await page.getByText("The release is broken.").waitFor();
+    assert.equal(await page.locator("[data-answer=take-back]").count(), 0);
+    const shown = await world.get(`/v1/approvals/${approval.id}/wait?timeout_s=0`);
+    assert.equal(shown.status, "denied");
+    assert.equal(shown.taken_back.by, "ann");
+    assert.notEqual((await world.decide(event)).effect, "allow");
+    // Without the token of the page nobody takes anything back.
+    const forged = await page.evaluate(async (id) => (await fetch(`/approvals/${id}/answer`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ answer: "take-back" }) })).status, approval.id);
+    assert.equal(forged, 403);
+    page.wrong.splice(0, page.wrong.length, ...page.wrong.filter((what) => !what.includes("403")));
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  test("a timeline shows what every guardrail said, and what the agent saw", async () => {
+    const session = "s-timeline";
+    const blocked = await world.decide(call("Bash", { command: "rm -rf ~ && git push --force origin main" }, { session }));
+    assert.equal(blocked.effect, "block");
+    await world.decide({ kind: "after_tool", session, agent: { id: "agent-1" }, tool: { name: "Bash", args: { command: "cat config" } }, result: { ok: true, content: "key=AKIAQ4ZTX7RK2MPLWN3J" } });
+    const page = await browser.page(world);
+    await page.login(`/sessions/${session}`);
+    const event = page.locator(".event").first();
+    const heard = blocked.verdicts.filter((said) => said.effect);
+    const loud = heard.filter((said) => said.effect !== "allow").map((said) => said.guardrail);
+    assert.deepEqual(await event.locator(".heard > li:not(.quiet) > a").allInnerTexts(), loud);
+    await event.getByText(/others? allowed/).click();
+    const quiet = await event.locator(".heard .quiet a").allInnerTexts();
+    assert.deepEqual([...quiet, ...loud].sort(), blocked.verdicts.map((said) => said.guardrail).sort());
+    assert.match(await event.locator(".told").innerText(), /The agent saw/);
+    assert.ok(await page.locator(".event").nth(1).locator("mark").count(), "what was redacted is marked");
+    // The record says the same.
+    await page.goto(`${world.url}/audit/${blocked.audit.seq}`);
+    assert.deepEqual(await page.locator(".chain").first().locator("tbody tr td:first-child").allInnerTexts(), loud);
+    await page.locator("details.quiet > summary").click();
+    assert.equal(await page.locator("details.quiet tbody tr").count(), quiet.length);
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
   test("the keyboard alone leads from the log-in to an answer", async () => {
     const held = await world.decide(call("deploy", { target: "keyboard" }));
     const page = await browser.page(world);

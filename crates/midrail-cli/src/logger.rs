@@ -4,14 +4,18 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
+use log::kv::{self, Key, Value, VisitSource, VisitValue};
 use log::{LevelFilter, Log, Metadata, Record};
 use midrail::pack::diagnostic::visible;
-use serde_json::json;
+use serde_json::{Map, json};
 
 struct Logger;
 
 /// Whether each line is a JSON object.
 static IS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Fields that a line of text leaves out: a person reads what happened, and programs read JSON.
+const JSON_ALONE: [&str; 2] = ["session", "record"];
 
 impl Log for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -20,21 +24,89 @@ impl Log for Logger {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            let text = record.args().to_string();
-            // A log that cannot be written is no reason to fail.
-            let _ = if IS_JSON.load(Ordering::Relaxed) {
-                let level = record.level().as_str().to_lowercase();
-                let line = json!({
-                    "time": Timestamp::now().to_string(), "level": level, "target": record.target(), "message": text,
-                });
-                writeln!(io::stderr(), "{line}")
-            } else {
-                writeln!(io::stderr(), "{:<5} {}", record.level(), visible(&text))
+            let line = match IS_JSON.load(Ordering::Relaxed) {
+                true => as_json(record, Timestamp::now()),
+                false => as_text(record),
             };
+            // A log that cannot be written is no reason to fail.
+            let _ = writeln!(io::stderr(), "{line}");
         }
     }
 
     fn flush(&self) {}
+}
+
+/// A line as one JSON object: the fields of this one, and what every line has.
+fn as_json(record: &Record<'_>, now: Timestamp) -> String {
+    let mut line: Map<String, serde_json::Value> = fields(record).into_iter().collect();
+    let level = record.level().as_str().to_lowercase();
+    line.insert("ts".to_owned(), json!(now.to_string()));
+    line.insert("level".to_owned(), json!(level));
+    line.insert("target".to_owned(), json!(record.target()));
+    line.insert("message".to_owned(), json!(record.args().to_string()));
+    serde_json::Value::Object(line).to_string()
+}
+
+/// A line for a person: the message, and its fields after it.
+fn as_text(record: &Record<'_>) -> String {
+    let mut line = format!("{:<5} {}", record.level(), visible(&record.args().to_string()));
+    for (name, value) in fields(record).iter().filter(|(name, _)| !JSON_ALONE.contains(&name.as_str())) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let value = if is_word(&text) { text } else { format!("{text:?}") };
+        line.push_str(&format!(" {name}={}", visible(&value)));
+    }
+    line
+}
+
+/// Whether a value can stand without quotes.
+fn is_word(text: &str) -> bool {
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '=');
+    text.chars().all(is_plain) && text.ends_with(|c: char| c.is_alphanumeric() || "-*/)".contains(c))
+}
+
+/// The fields of a line, in the order in which they were given.
+fn fields(record: &Record<'_>) -> Vec<(String, serde_json::Value)> {
+    let mut fields = Fields::default();
+    // What cannot be read of them is left out.
+    let _ = record.key_values().visit(&mut fields);
+    fields.0
+}
+
+#[derive(Default)]
+struct Fields(Vec<(String, serde_json::Value)>);
+
+impl<'kvs> VisitSource<'kvs> for Fields {
+    fn visit_pair(&mut self, key: Key<'kvs>, value: Value<'kvs>) -> Result<(), kv::Error> {
+        let mut plain = Plain(serde_json::Value::Null);
+        value.visit(&mut plain)?;
+        self.0.push((key.as_str().to_owned(), plain.0));
+        Ok(())
+    }
+}
+
+/// A value as JSON: numbers and truths as they are, everything else as text.
+struct Plain(serde_json::Value);
+
+impl<'v> VisitValue<'v> for Plain {
+    fn visit_any(&mut self, value: Value<'_>) -> Result<(), kv::Error> {
+        self.0 = json!(value.to_string());
+        Ok(())
+    }
+
+    fn visit_u64(&mut self, value: u64) -> Result<(), kv::Error> {
+        self.0 = json!(value);
+        Ok(())
+    }
+
+    fn visit_i64(&mut self, value: i64) -> Result<(), kv::Error> {
+        self.0 = json!(value);
+        Ok(())
+    }
+
+    fn visit_bool(&mut self, value: bool) -> Result<(), kv::Error> {
+        self.0 = json!(value);
+        Ok(())
+    }
 }
 
 /// Starts the log of a process that serves: what goes wrong is told unless `MIDRAIL_LOG` says otherwise.
@@ -64,5 +136,41 @@ pub(crate) fn start(verbose: u8) {
     });
     if level != LevelFilter::Off && log::set_logger(&Logger).is_ok() {
         log::set_max_level(level);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record<'a>(fields: &'a dyn kv::Source, args: std::fmt::Arguments<'a>) -> Record<'a> {
+        Record::builder().args(args).level(log::Level::Warn).target("midrail").key_values(fields).build()
+    }
+
+    #[test]
+    fn fields_are_fields() {
+        let fields = [
+            ("tool", Value::from("x")),
+            ("reason", Value::from("No \"way\"\n.")),
+            ("record", Value::from(7_u64)),
+        ];
+        let now: Timestamp = "2026-11-15T10:00:00Z".parse().unwrap();
+        let line = as_json(&record(&fields, format_args!("policy denied")), now);
+        assert!(!line.contains('\n'), "{line}");
+        let expected = json!({
+            "ts": "2026-11-15T10:00:00Z", "level": "warn", "target": "midrail", "message": "policy denied",
+            "reason": "No \"way\"\n.", "record": 7, "tool": "x",
+        });
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap(), expected);
+        let text = as_text(&record(&fields, format_args!("policy denied")));
+        assert_eq!(text, r#"WARN  policy denied tool=x reason="No \"way\"\n.""#);
+    }
+
+    #[test]
+    fn a_field_cannot_pass_for_what_every_line_has() {
+        let fields = [("message", Value::from("forged")), ("level", Value::from("info"))];
+        let line = as_json(&record(&fields, format_args!("real")), Timestamp::UNIX_EPOCH);
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!((&line["message"], &line["level"]), (&json!("real"), &json!("warn")));
     }
 }

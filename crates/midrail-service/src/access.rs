@@ -5,6 +5,7 @@ mod cookie;
 mod doorkeeper;
 mod guard;
 mod pace;
+mod sight;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::project::Project;
 pub(crate) use cookie::{SignedIn, Ticket, clear_cookie, csrf_token, random_name};
 pub(crate) use doorkeeper::Doorkeeper;
 pub(crate) use guard::{Face, guard, headers, peer, place, unescaped};
+pub(crate) use sight::Sight;
 
 /// What a route takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,8 +32,10 @@ pub(crate) enum Right {
     Decide,
     /// To ask people for something.
     Ask,
-    /// To look at a project.
+    /// To look at a project: who may for some agents sees what belongs to them.
     Read,
+    /// To look at what belongs to all agents of a project.
+    ReadAll,
     /// To answer for a person, as the pack says who may. No program can.
     Answer,
     /// To set up projects, keys and policies. No program can.
@@ -64,13 +68,16 @@ impl Who {
     pub(crate) fn may(&self, right: Right) -> bool {
         match (self, right) {
             (_, Right::Open | Right::Known) => true,
-            (Who::Anyone, right) => right <= Right::Read,
+            (Who::Anyone, right) => right <= Right::ReadAll,
             (Who::Program(key), Right::Decide) => key.may(KeyRight::Decide),
             (Who::Program(key), Right::Ask) => key.may(KeyRight::Ask),
             (Who::Program(key), Right::Read) => key.may(KeyRight::Read),
+            (Who::Program(key), Right::ReadAll) => {
+                key.may(KeyRight::Read) && Sight::of(Some(key.as_ref())).is_whole()
+            }
             (Who::Program(_), Right::Answer | Right::Administer) => false,
             (Who::Person(_), Right::Decide) => false,
-            (Who::Person(_), Right::Read) => true,
+            (Who::Person(_), Right::Read | Right::ReadAll) => true,
             (Who::Person(person), Right::Ask | Right::Answer) => {
                 person.person.roles().iter().any(|role| role != VIEWER && role != ADMIN)
             }
@@ -110,6 +117,11 @@ impl Caller {
             Who::Person(signed_in) => Ok(&signed_in.person),
             _ => Err(Problem::forbidden("this takes a person who has logged in")),
         }
+    }
+
+    /// What they see of the project.
+    pub(crate) fn sight(&self) -> Sight<'_> {
+        Sight::of(self.key())
     }
 
     /// The key of the program that is calling.

@@ -112,6 +112,8 @@ pub struct Limits {
     pub time: Duration,
     /// Requests that are worked on at a time. Others are told to come again.
     pub at_once: usize,
+    /// Connections of one address at a time, this machine and a proxy in front of the service excepted. Others are closed.
+    pub per_address: usize,
     /// How long requests under way have to finish when the service is told to stop.
     pub grace: Duration,
     /// How long a client has for the head of a request.
@@ -130,6 +132,7 @@ impl Default for Limits {
             body: 8 << 20,
             time: Duration::from_secs(30),
             at_once: 512,
+            per_address: 256,
             grace: Duration::from_secs(20),
             head: Duration::from_secs(10),
             streams: 256,

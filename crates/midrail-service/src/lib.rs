@@ -13,6 +13,7 @@ mod api;
 mod app;
 mod config;
 mod console;
+mod crowd;
 mod desk;
 mod figures;
 mod lines;

@@ -52,9 +52,34 @@ pub(crate) struct Line {
     /// What was done, where the engine recorded it of its own accord: `bypass_requested`, `paused`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) what: Option<String>,
+    /// What every guardrail said that was heard, in the order of the law, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) verdicts: Option<Vec<Heard>>,
     /// The whole record, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) record: Option<Value>,
+    /// The agent of the request that the engine's own record is about.
+    #[serde(skip)]
+    pub(crate) asked_by: Option<String>,
+}
+
+/// What one guardrail said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "VerdictLine")]
+pub(crate) struct Heard {
+    /// Its id.
+    pub(crate) guardrail: String,
+    /// The effect that it asked for.
+    pub(crate) effect: Effect,
+    /// Why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) reason: String,
+    /// It spoke in shadow mode: recorded, and without consequence.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) shadow: bool,
+    /// It failed, and its `on_error` or `on_missing` spoke for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
 }
 
 impl Line {
@@ -77,15 +102,26 @@ impl Line {
             parent: outline.event.parent.map(Cow::into_owned),
             approval: outline.decision.approval.and_then(|approval| approval.id).map(Cow::into_owned),
             what: None,
+            verdicts: None,
             record: None,
+            asked_by: None,
         };
         // An agent can say anything beside what an event has; the engine's own words are in its own records alone.
         if !line.is_decision() {
             let own: Own<'_> = serde_json::from_str(&entry.body).unwrap_or_default();
             line.what = own.event.what.map(Cow::into_owned);
-            line.approval = own.event.approval.and_then(|approval| approval.id).map(Cow::into_owned);
+            let approval = own.event.approval.unwrap_or_default();
+            line.asked_by = approval.requested_by.map(Cow::into_owned);
+            line.approval = approval.id.map(Cow::into_owned);
         }
         line
+    }
+
+    /// The same with what every guardrail said.
+    pub(crate) fn heard(entry: &Entry) -> Self {
+        let said: Chain = serde_json::from_str(&entry.body).unwrap_or_default();
+        let heard = said.decision.verdicts.into_iter().filter_map(Spoken::heard).collect();
+        Line { verdicts: Some(heard), ..Line::of(entry) }
     }
 
     /// The same with the whole record.
@@ -127,6 +163,38 @@ struct OutlineDecision<'a> {
     approval: Option<Named<'a>>,
 }
 
+#[derive(Deserialize, Default)]
+struct Chain {
+    decision: ChainDecision,
+}
+
+#[derive(Deserialize, Default)]
+struct ChainDecision {
+    #[serde(default)]
+    verdicts: Vec<Spoken>,
+}
+
+/// A verdict as it stands in a record. One that was not asked has no effect.
+#[derive(Deserialize)]
+struct Spoken {
+    guardrail: String,
+    #[serde(default)]
+    effect: Option<Effect>,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    shadow: bool,
+    #[serde(default)]
+    error: Option<String>,
+}
+
+impl Spoken {
+    fn heard(self) -> Option<Heard> {
+        let Spoken { guardrail, effect, reason, shadow, error } = self;
+        Some(Heard { guardrail, effect: effect?, reason, shadow, error })
+    }
+}
+
 #[derive(Deserialize)]
 struct Named<'a> {
     #[serde(default, borrow)]
@@ -144,5 +212,13 @@ struct OwnEvent<'a> {
     #[serde(default, borrow)]
     what: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
-    approval: Option<Named<'a>>,
+    approval: Option<OwnApproval<'a>>,
+}
+
+#[derive(Deserialize, Default)]
+struct OwnApproval<'a> {
+    #[serde(default, borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    requested_by: Option<Cow<'a, str>>,
 }

@@ -124,7 +124,7 @@ fn follow(head: &watch::Sender<Mark>, running: &Mutex<bool>, store: &dyn Store) 
             }
             Err(error) => {
                 if !std::mem::replace(&mut failed, true) {
-                    log::error!("the store cannot be followed: {error}");
+                    log::error!(error:%; "the store cannot be followed");
                 }
                 thread::sleep(LOOK);
             }

@@ -67,7 +67,7 @@ impl Standing {
                 (state.since, state.by) = (announced.since, announced.by);
                 state.pending = false;
             }
-            Err(error) => log::error!("the policy in force could not be announced yet: {error}"),
+            Err(error) => log::error!(error:%; "the policy in force could not be announced yet"),
         }
     }
 
@@ -83,7 +83,7 @@ impl Standing {
             Ok(Some(announced)) if announced.seq > state.heeded && !state.pending => announced,
             Ok(_) => return,
             Err(error) => {
-                log::warn!("project `{project}`: it cannot be told which policy was announced: {error}");
+                log::warn!(project, error:%; "it cannot be told which policy was announced");
                 return;
             }
         };
@@ -91,7 +91,7 @@ impl Standing {
             let made = match engine.kept_policy(&announced.revision) {
                 Ok(made) => made,
                 Err(error) => {
-                    log::warn!("project `{project}`: the policy that was announced cannot be read: {error}");
+                    log::warn!(project, error:%; "the policy that was announced cannot be read");
                     return;
                 }
             };
@@ -99,14 +99,13 @@ impl Standing {
                 Ok(loaded) => {
                     engine.apply_policy_config(loaded);
                     let Announced { revision, by, .. } = &announced;
-                    log::info!("project `{project}`: the policy {revision} is in force, as {by} announced");
+                    log::info!(project, policy:% = revision, by:%; "a policy is in force, as another announced");
                 }
                 // It is looked at once: the next announcement may be better.
                 Err(why) => {
                     log::error!(
-                        "project `{project}`: the policy that {} announced cannot be used, and the one in force \
-                         stays: {why}",
-                        announced.by
+                        project, by:% = announced.by, error:% = why;
+                        "the policy that was announced cannot be used, and the one in force stays"
                     );
                     state.heeded = announced.seq;
                     return;

@@ -133,6 +133,8 @@ impl From<EngineError> for Problem {
         match error {
             EngineError::Store(error) => error.into(),
             EngineError::Approval(why) => Problem::refused(why),
+            EngineError::NotAllowed(why) => Problem::forbidden(why),
+            EngineError::Senseless(why) => Problem::invalid(why),
             EngineError::OtherEvent => Problem::refused(error.to_string()),
             EngineError::OtherSession { .. }
             | EngineError::OwnKind(_)
@@ -146,7 +148,7 @@ impl From<EngineError> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        log::error!("the store failed: {error}");
+        log::error!(error:%; "the store failed");
         match error {
             StoreError::Conflict { .. } | StoreError::Refused { .. } => Problem::refused(error.to_string()),
             StoreError::Decode { .. } | StoreError::Encode { .. } => Problem::internal(error.to_string()),

@@ -287,10 +287,10 @@ impl Projects {
         let (of, changed) = (Arc::downgrade(&engine), standing.clone());
         let reloader = Reloader::start(&engine, load, mark, move |reload| match reload {
             Reload::Applied(revision) => {
-                log::info!("project `{shown}`: the policy {revision} is in force");
+                log::info!(project:% = shown, policy:% = revision; "a policy is in force");
                 of.upgrade().iter().for_each(|engine| changed.changed(engine));
             }
-            Reload::Refused(why) => log::error!("project `{shown}`: its packs cannot be used: {why}"),
+            Reload::Refused(why) => log::error!(project:% = shown, error:% = why; "packs cannot be used"),
         });
         let reloader = reloader.map_err(|error| OpenError::Watch(name.to_owned(), error))?;
         Ok(Project {
@@ -346,7 +346,7 @@ impl From<OpenError> for Problem {
             OpenError::Name(_) => Problem::invalid(error.to_string()),
             OpenError::Store(_, error) => error.into(),
             other => {
-                log::error!("{other}");
+                log::error!(error:% = other; "a project cannot be opened");
                 Problem::unavailable("the project cannot be opened; the log tells why")
             }
         }

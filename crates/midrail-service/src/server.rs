@@ -33,6 +33,7 @@ use tower::ServiceExt;
 
 use crate::app::App;
 use crate::config::{At, Config, Tls};
+use crate::crowd::{Crowd, Place};
 use crate::project::OpenError;
 use crate::{access, api, console, policies};
 
@@ -204,22 +205,23 @@ async fn take(
 ) -> Result<(), ServeError> {
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(CONNECTIONS));
+    // All that a proxy passes on comes from one address.
+    let crowd = (!app.config.behind_proxy).then(|| Crowd::new(app.config.limits.per_address));
     let mut stopped = std::pin::pin!(stop);
     loop {
         let next = async {
             let place = room.clone().acquire_owned().await.map_err(io::Error::other)?;
-            let (stream, peer) = accept(&listener).await?;
-            Ok::<_, io::Error>((stream, peer, place))
+            Ok::<_, io::Error>((accept(&listener, crowd.as_ref()).await?, place))
         };
         let taken = tokio::select! {
             () = &mut stopped => break,
             taken = next => taken,
         };
-        let (stream, peer, place) = match taken {
+        let (Accepted { stream, peer, place: own }, place) = match taken {
             Ok(taken) => taken,
             Err(error) => {
                 // No more files, say. It is better soon.
-                log::error!("a connection could not be taken: {error}");
+                log::error!(error:%; "a connection could not be taken");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
@@ -237,13 +239,13 @@ async fn take(
             Listening::Socket(..) => None,
         };
         tokio::spawn(async move {
-            let _place = place;
+            let _places = (place, own);
             match (stream, tls) {
                 (Stream::Tcp(stream), Some(acceptor)) => {
                     match timeout(HANDSHAKE, acceptor.accept(stream)).await {
                         Ok(Ok(stream)) => converse(stream, peer, manner, watcher).await,
-                        Ok(Err(error)) => log::info!("no TLS with {}: {error}", peer.0),
-                        Err(_) => log::info!("no TLS with {} in time", peer.0),
+                        Ok(Err(error)) => log::info!(from:% = peer.0, error:%; "no TLS"),
+                        Err(_) => log::info!(from:% = peer.0; "no TLS in time"),
                     }
                 }
                 (Stream::Tcp(stream), None) => converse(stream, peer, manner, watcher).await,
@@ -271,20 +273,35 @@ enum Stream {
     Unix(tokio::net::UnixStream),
 }
 
-async fn accept(listener: &Listening) -> io::Result<(Stream, Peer)> {
+/// A connection that was taken, with the place that its address has for it.
+struct Accepted {
+    stream: Stream,
+    peer: Peer,
+    place: Option<Place>,
+}
+
+async fn accept(listener: &Listening, crowd: Option<&Crowd>) -> io::Result<Accepted> {
     match listener {
-        Listening::Address(listener, _) => {
+        Listening::Address(listener, _) => loop {
             let (stream, address) = listener.accept().await?;
+            let place = match crowd.map(|crowd| crowd.enter(address.ip())) {
+                Some(None) => {
+                    log::debug!(from:% = address.ip(); "one connection too many of this address was closed");
+                    continue;
+                }
+                place => place.flatten(),
+            };
             // Answers are small and awaited.
             let _ = stream.set_nodelay(true);
-            Ok((Stream::Tcp(stream), Peer(address.ip().to_string())))
-        }
+            return Ok(Accepted { stream: Stream::Tcp(stream), peer: Peer(address.ip().to_string()), place });
+        },
         Listening::Socket(listener, owner) => loop {
             let (stream, _) = listener.accept().await?;
             // Between its making and its being closed to others somebody may have slipped in.
             match stream.peer_cred().map(|peer| peer.uid()) {
                 Ok(uid) if uid == *owner || uid == 0 => {
-                    return Ok((Stream::Unix(stream), Peer("this machine".to_owned())));
+                    let peer = Peer("this machine".to_owned());
+                    return Ok(Accepted { stream: Stream::Unix(stream), peer, place: None });
                 }
                 _ => log::warn!("a connection of another user was refused"),
             }
@@ -316,7 +333,7 @@ where
     http1.timer(TokioTimer::new()).header_read_timeout(head).max_headers(HEADERS).max_buf_size(HEAD_BYTES);
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
     if let Err(error) = watcher.watch(connection.into_owned()).await {
-        log::debug!("a connection ended: {error}");
+        log::debug!(error:%; "a connection ended");
     }
 }
 
@@ -355,7 +372,7 @@ async fn told_to_stop() {
         match signal(kind) {
             Ok(mut signal) => drop(signal.recv().await),
             Err(error) => {
-                log::error!("a signal cannot be heard: {error}");
+                log::error!(error:%; "a signal cannot be heard");
                 std::future::pending::<()>().await;
             }
         }
@@ -405,10 +422,10 @@ fn finish(app: &App) {
     }
     for project in app.projects.all() {
         if !project.engine().wait_for_late_answers(Duration::from_secs(2)) {
-            log::warn!("project `{}`: somebody outside has not answered yet", project.name());
+            log::warn!(project = project.name(); "somebody outside has not answered yet");
         }
         if let Err(error) = project.store().checkpoint_now(project.engine().now()) {
-            log::warn!("project `{}`: its log is not signed: {error}", project.name());
+            log::warn!(project = project.name(), error:%; "the log is not signed");
         }
     }
 }

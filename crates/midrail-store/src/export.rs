@@ -40,7 +40,12 @@ pub struct Exported {
     pub checkpoints: u64,
 }
 
-pub(crate) fn write<L: AuditLog + ?Sized>(log: &L, filter: &Filter, out: &mut dyn Write) -> Result<Exported> {
+pub(crate) fn write<L: AuditLog + ?Sized>(
+    log: &L,
+    filter: &Filter,
+    shown: &dyn Fn(&Entry) -> bool,
+    out: &mut dyn Write,
+) -> Result<Exported> {
     // INVARIANT: a checkpoint is written together with its record, so a head that is read later is not before it.
     let last_checkpoint = log.last_checkpoint()?;
     let end = log.head()?.map_or(0, |head| head.seq);
@@ -52,7 +57,8 @@ pub(crate) fn write<L: AuditLog + ?Sized>(log: &L, filter: &Filter, out: &mut dy
         let entries = log.entries(&page)?;
         let checkpoints = log.checkpoints(page.after_seq.unwrap_or(0), PAGE)?;
         for entry in entries.iter().take_while(|entry| entry.seq <= end) {
-            let is_shown = Labels::of_body(&entry.body).map_or(true, |labels| filter.fits(&labels));
+            let fits = Labels::of_body(&entry.body).map_or(true, |labels| filter.fits(&labels));
+            let is_shown = fits && shown(entry);
             line(out, &record_line(entry, is_shown))?;
             *(if is_shown { &mut done.shown } else { &mut done.withheld }) += 1;
             for checkpoint in checkpoints.iter().filter(|checkpoint| checkpoint.seq == entry.seq) {

@@ -71,8 +71,8 @@ pub use postgres::{PostgresOptions, PostgresStore};
 pub use sqlite::SqliteStore;
 pub use standing::Due;
 pub use store::{
-    Alerts, Approvals, Approvers, AuditLog, Commit, Keys, Notices, Pace, Policies, SessionInfo, Slice,
-    Slices, Stats, Store,
+    Alerts, Approvals, Approvers, AuditLog, Commit, Keys, Notices, Pace, Policies, SessionFilter,
+    SessionInfo, Slice, Slices, Stats, Store,
 };
 pub use verify::{Expect, Misfit, MisfitKind, Verification};
 pub use verify_export::verify_export;

@@ -21,7 +21,9 @@ use crate::filter::Filter;
 use crate::key::StoreKey;
 use crate::memory::desk::Delivery;
 use crate::notice::{Alert, StoredNotice};
-use crate::store::{Approvals, AuditLog, Commit, Keys, Pace, Policies, SessionInfo, Slice, Slices, Store};
+use crate::store::{
+    Approvals, AuditLog, Commit, Keys, Pace, Policies, SessionFilter, SessionInfo, Slice, Slices, Store,
+};
 
 /// A store that lives as long as the process.
 pub struct MemoryStore {
@@ -155,7 +157,16 @@ impl Slices for MemoryStore {
         Ok(wanted.map(|(key, (value, _))| (key.clone(), value.clone())).collect())
     }
 
-    fn sessions(&self) -> Result<Vec<SessionInfo>> {
+    fn shared_keys(&self, from: &str, before: &str, most: usize) -> Result<Vec<String>> {
+        let state = self.state();
+        let Some(slices) = state.sessions.get(COMMON).filter(|_| from < before) else {
+            return Ok(Vec::new());
+        };
+        let keys = slices.range(from.to_owned()..before.to_owned()).map(|(key, _)| key);
+        Ok(keys.filter(|key| is_shared(key)).take(most).cloned().collect())
+    }
+
+    fn some_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
         let state = self.state();
         let mut sessions: BTreeMap<&str, SessionInfo> = BTreeMap::new();
         for entry in &state.log {
@@ -171,8 +182,10 @@ impl Slices for MemoryStore {
             info.last_seq = entry.seq;
             info.last_active = entry.labels.time;
         }
-        let mut sessions: Vec<_> = sessions.into_values().collect();
+        let mut sessions: Vec<_> =
+            sessions.into_values().filter(|info| wanted.fits(&info.session, info.last_seq)).collect();
         sessions.sort_by_key(|info| std::cmp::Reverse(info.last_seq));
+        sessions.truncate(wanted.limit.unwrap_or(usize::MAX));
         Ok(sessions)
     }
 }

@@ -116,8 +116,46 @@ pub trait Slices: Send + Sync {
     /// all sessions are given for a prefix that begins with [`midrail_core::SHARED`], and for no other.
     fn load_prefix(&self, session: &str, prefix: &str) -> Result<BTreeMap<String, Value>>;
 
-    /// The sessions that have records, the latest active first.
-    fn sessions(&self) -> Result<Vec<SessionInfo>>;
+    /// The first keys of slices that belong to all sessions, from one key on and before another, in their order. It costs
+    /// as much as there are given, however many there are.
+    fn shared_keys(&self, from: &str, before: &str, most: usize) -> Result<Vec<String>>;
+
+    /// Sessions that have records, the latest active first. What is told of each is looked up for those alone that are
+    /// wanted.
+    fn some_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>>;
+
+    /// All sessions that have records, the latest active first.
+    fn sessions(&self) -> Result<Vec<SessionInfo>> {
+        self.some_sessions(&SessionFilter::default())
+    }
+
+    /// One session, if it has records.
+    fn session(&self, name: &str) -> Result<Option<SessionInfo>> {
+        let one = SessionFilter { named: Some(name.to_owned()), ..SessionFilter::default() };
+        Ok(self.some_sessions(&one)?.into_iter().next())
+    }
+}
+
+/// Which sessions. Everything that is set must hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// The one of this name.
+    pub named: Option<String>,
+    /// Those that have this in their names.
+    pub containing: Option<String>,
+    /// Those whose last record comes before this one: the `last_seq` with which the page before ended.
+    pub before_seq: Option<u64>,
+    /// At most so many. `None`: all of them.
+    pub limit: Option<usize>,
+}
+
+impl SessionFilter {
+    /// Whether a session is one of those, wherever the pages stand.
+    pub(crate) fn fits(&self, session: &str, last_seq: u64) -> bool {
+        self.named.as_deref().is_none_or(|name| name == session)
+            && self.containing.as_deref().is_none_or(|part| session.contains(part))
+            && self.before_seq.is_none_or(|before| last_seq < before)
+    }
 }
 
 /// One slice.
@@ -192,7 +230,17 @@ pub trait AuditLog: Send + Sync {
     /// Writes the log as JSON lines that verify on their own. Of records that the filter leaves out only the hashes
     /// are written, so that the chain still holds; `after_seq`, `limit` and `newest_first` are not heeded.
     fn export(&self, filter: &Filter, out: &mut dyn Write) -> Result<Exported> {
-        export::write(self, filter, out)
+        export::write(self, filter, &|_| true, out)
+    }
+
+    /// The same for somebody who may not see every record: of those that are not `shown` only the hashes are written.
+    fn export_shown(
+        &self,
+        filter: &Filter,
+        shown: &dyn Fn(&Entry) -> bool,
+        out: &mut dyn Write,
+    ) -> Result<Exported> {
+        export::write(self, filter, shown, out)
     }
 }
 

@@ -57,7 +57,7 @@ impl Engine {
                 _ => Ok(()),
             };
             if let Err(error) = looked {
-                log::error!("the alert `{}` could not be looked at: {error}", watch.rule.name);
+                log::error!(alert:% = watch.rule.name, error:%; "an alert could not be looked at");
             }
         }
     }
@@ -67,7 +67,7 @@ impl Engine {
         let watches = self.watches();
         for watch in watches.iter().filter(|watch| watch.condition.metric == "bypass_requests") {
             if let Err(error) = self.look_at_requests(watch, asked) {
-                log::error!("the alert `{}` could not be looked at: {error}", watch.rule.name);
+                log::error!(alert:% = watch.rule.name, error:%; "an alert could not be looked at");
             }
         }
     }
@@ -245,7 +245,7 @@ impl Engine {
             })
             .collect();
         if self.store().fire_alert(&alert, cooldown(watch), &notices)? {
-            log::warn!("alert {message}");
+            log::warn!(alert:% = alert.name, about:% = message; "alert");
             self.tell_others(&notices);
         }
         Ok(())

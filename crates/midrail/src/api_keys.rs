@@ -162,6 +162,10 @@ fn refused(why: String) -> EngineError {
     EngineError::Approval(why)
 }
 
+fn senseless(why: String) -> EngineError {
+    EngineError::Senseless(why)
+}
+
 /// The parts of a key: `mra_ID_SECRET`.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let (id, secret) = text.trim().strip_prefix("mra_")?.split_once('_')?;
@@ -277,20 +281,20 @@ impl Engine {
 fn check(scope: &KeyScope) -> Result<(), EngineError> {
     let name = scope.name.trim();
     if name.is_empty() || name.chars().any(char::is_control) || name.chars().count() > 100 {
-        return Err(refused("a key needs a name of at most 100 characters".to_owned()));
+        return Err(senseless("a key needs a name of at most 100 characters".to_owned()));
     }
     if scope.rights.is_empty() {
-        return Err(refused(format!("the key `{name}` needs a right: decide, ask or read")));
+        return Err(senseless(format!("the key `{name}` needs a right: decide, ask or read")));
     }
     if scope.projects.is_empty() || scope.agents.as_ref().is_some_and(Vec::is_empty) {
-        return Err(refused(format!("the key `{name}` would be for no project or no agent")));
+        return Err(senseless(format!("the key `{name}` would be for no project or no agent")));
     }
     if scope.per_minute == Some(0) {
-        return Err(refused(format!("the key `{name}` could make no request: give at least 1 a minute")));
+        return Err(senseless(format!("the key `{name}` could make no request: give at least 1 a minute")));
     }
     for pattern in scope.projects.iter().chain(scope.agents.iter().flatten()) {
         if let Err(error) = glob::check(pattern) {
-            return Err(refused(format!("`{}` is no pattern: {error}", pattern.escape_debug())));
+            return Err(senseless(format!("`{}` is no pattern: {error}", pattern.escape_debug())));
         }
     }
     Ok(())

@@ -198,6 +198,14 @@ fn refused(why: String) -> EngineError {
     EngineError::Approval(why)
 }
 
+fn not_allowed(why: String) -> EngineError {
+    EngineError::NotAllowed(why)
+}
+
+fn senseless(why: String) -> EngineError {
+    EngineError::Senseless(why)
+}
+
 impl Engine {
     /// A name for a request that no other has.
     fn new_id(&self) -> Result<String, EngineError> {

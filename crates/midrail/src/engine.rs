@@ -171,6 +171,12 @@ pub enum EngineError {
     /// There is no approval of this name, or it is not waiting for an answer.
     #[error("{0}")]
     Approval(String),
+    /// Whoever asks may not: another role has to, or another person.
+    #[error("{0}")]
+    NotAllowed(String),
+    /// What was given says nothing that could be done.
+    #[error("{0}")]
+    Senseless(String),
 }
 
 /// Puts an engine together.
@@ -569,14 +575,17 @@ impl Engine {
         if log::log_enabled!(log::Level::Debug) {
             for said in &record.decision.verdicts {
                 let effect = said.effect.map_or("skipped", Effect::word);
-                log::debug!("policy check policy={} tool={tool} effect={effect}", said.guardrail);
+                log::debug!(
+                    policy:% = said.guardrail, tool, effect, session:% = record.session, record = place.seq;
+                    "policy check"
+                );
             }
         }
         if let Some(denied) = &record.denied {
             log::warn!(
-                "policy denied tool execution policy={} tool={tool} reason={:?}",
-                denied.policy_name,
-                denied.reason
+                policy:% = denied.policy_name, tool, reason:% = denied.reason, session:% = record.session,
+                record = place.seq;
+                "policy denied tool execution"
             );
             let listeners = self.listeners.read().unwrap_or_else(PoisonError::into_inner).clone();
             for listener in listeners {
@@ -586,7 +595,7 @@ impl Engine {
     }
 
     pub(crate) fn refusal(&self, error: &EngineError) -> Decision {
-        log::error!("no decision: {error}");
+        log::error!(error:%; "no decision");
         Decision {
             effect: Effect::Block,
             by: Some("midrail".into()),

@@ -94,7 +94,7 @@ impl Engine {
         let channels = self.channels();
         for notice in written {
             if channels.0.get(&notice.to).is_none_or(|channel| channel.log != Some(false)) {
-                log::info!("notice to={} kind={} {:?}", notice.to, notice.kind, notice.message);
+                log::info!(to:% = notice.to, kind:% = notice.kind, notice:% = notice.message; "notice");
             }
         }
         // Where nothing is to be reached, a decision does not pay for trying.
@@ -117,7 +117,7 @@ fn deliver(store: &Arc<dyn Store>, channels: &Channels, now: Timestamp) -> usize
         match deliver_by(way, store, channels, now, until) {
             Ok(count) => delivered += count,
             Err(error) => {
-                log::error!("notices could not be delivered: {error}");
+                log::error!(error:%; "notices could not be delivered");
                 break;
             }
         }
@@ -161,10 +161,10 @@ fn deliver_by(
                 store.mark_delivered(notice.id, way.name(), now)?;
             }
             Err(why) => {
-                log::warn!("notice {} could not be sent by {}: {why}", notice.id, way.name());
+                log::warn!(notice = notice.id, by = way.name(), error:% = why; "a notice could not be sent");
                 out_of_reach.insert(target);
                 if attempts + 1 >= MOST_TRIES {
-                    log::error!("notice {} is not sent by {} any more", notice.id, way.name());
+                    log::error!(notice = notice.id, by = way.name(); "a notice is not sent any more");
                     store.count("notices_given_up", 1)?;
                     store.mark_delivered(notice.id, way.name(), now)?;
                 }

@@ -69,7 +69,7 @@ impl Engine {
         by: Option<&Person>,
     ) -> Result<String, EngineError> {
         if roles.is_empty() || roles.iter().any(|role| role.trim().is_empty()) {
-            return Err(EngineError::Approval(format!("`{name}` needs a role to answer in")));
+            return Err(EngineError::Senseless(format!("`{name}` needs a role to answer in")));
         }
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes)
@@ -130,7 +130,7 @@ impl Engine {
     /// Whether somebody may say who answers, and the version of the list that this was judged by.
     pub(crate) fn may_change_approvers(&self, by: Option<&Person>) -> Result<u64, EngineError> {
         let version = self.approvers_version()?;
-        let refused = |why: String| Err(EngineError::Approval(why));
+        let refused = |why: String| Err(EngineError::NotAllowed(why));
         let all = self.store().approvers()?;
         let Some(first) = all.iter().find(|approver| approver.revoked.is_none()) else { return Ok(version) };
         let Some(by) = by else {

@@ -139,7 +139,7 @@ impl Engine {
             return Err(refused(format!("`{actor}` is not quarantined")));
         }
         if by.name() == actor {
-            return Err(refused(format!("`{actor}` cannot lift its own quarantine")));
+            return Err(not_allowed(format!("`{actor}` cannot lift its own quarantine")));
         }
         self.may_lift(by, "a quarantine")?;
         let reason = &*self.masked_text(reason)?;
@@ -163,13 +163,13 @@ impl Engine {
             return Ok(());
         }
         let roles = by.roles().join(", ");
-        Err(refused(format!("`{}` answers as {roles}, and cannot lift {what}", by.name())))
+        Err(not_allowed(format!("`{}` answers as {roles}, and cannot lift {what}", by.name())))
     }
 
     /// Keeps an agent from further work.
     pub fn quarantine(&self, actor: &str, by: &str, reason: &str) -> Result<(), EngineError> {
         if actor.is_empty() {
-            return Err(refused("an agent has a name".to_owned()));
+            return Err(senseless("an agent has a name"));
         }
         if let Some(held) = self.shared_slice(&quarantine_key(actor))?.0 {
             let why = held.get("reason").and_then(Value::as_str).unwrap_or("for no reason given");
@@ -368,4 +368,12 @@ fn real(path: &Path) -> String {
 
 fn refused(why: String) -> EngineError {
     EngineError::Approval(why)
+}
+
+fn not_allowed(why: String) -> EngineError {
+    EngineError::NotAllowed(why)
+}
+
+fn senseless(why: &str) -> EngineError {
+    EngineError::Senseless(why.to_owned())
 }

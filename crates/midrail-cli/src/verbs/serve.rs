@@ -71,6 +71,9 @@ pub(crate) struct Args {
     /// How long a request may take that waits for nobody
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = when::duration)]
     timeout: Duration,
+    /// Connections of one address at a time; this machine, and a proxy in front of the service, are not counted
+    #[arg(long, value_name = "N", default_value_t = Limits::default().per_address)]
+    max_connections_per_address: usize,
     /// Requests that are worked on at a time
     #[arg(long, value_name = "N", default_value_t = Limits::default().at_once)]
     max_requests: usize,
@@ -119,6 +122,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
             body: args.max_body,
             time: args.timeout,
             at_once: args.max_requests,
+            per_address: args.max_connections_per_address,
             ..Limits::default()
         },
         otlp: otlp(args.otlp.as_deref()),

@@ -8,6 +8,7 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use midrail::ApiKey;
 use ring::digest;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::access::cookie::{SignedIn, Ticket};
 use crate::access::pace::Pace;
@@ -26,11 +27,18 @@ const MOST: usize = 10_000;
 /// Wrong keys a minute from one place before it is told to wait.
 const WRONG_KEYS: u32 = 20;
 
+/// Keys of people that are looked at together, and that wait for their turn beside them.
+const EYES: usize = 4;
+const TURNS: usize = 64;
+
+/// How long an answer to a wrong key is kept back once there were too many, and of how many at a time.
+const SLOWED: Duration = Duration::from_millis(500);
+const BENCHES: usize = 32;
+
 /// Keys that were shown, by the digest of their text, and when the store was asked.
 type Keys = BTreeMap<[u8; 32], (Arc<ApiKey>, Instant)>;
 
 /// Knows callers, and how often they came.
-#[derive(Default)]
 pub(crate) struct Doorkeeper {
     keys: Mutex<Keys>,
     set_up: Mutex<Option<(SetUp, Instant)>>,
@@ -38,6 +46,29 @@ pub(crate) struct Doorkeeper {
     pub(crate) pace: Pace,
     /// How often somebody has shown a wrong key.
     wrong: Pace,
+    eyes: Semaphore,
+    turns: Semaphore,
+    benches: Semaphore,
+}
+
+impl Default for Doorkeeper {
+    fn default() -> Self {
+        Doorkeeper {
+            keys: Mutex::default(),
+            set_up: Mutex::default(),
+            pace: Pace::default(),
+            wrong: Pace::default(),
+            eyes: Semaphore::new(EYES),
+            turns: Semaphore::new(EYES + TURNS),
+            benches: Semaphore::new(BENCHES),
+        }
+    }
+}
+
+/// The place of somebody whose key is being looked at.
+pub(crate) struct Looking<'a> {
+    _eye: SemaphorePermit<'a>,
+    _turn: SemaphorePermit<'a>,
 }
 
 /// What there is to tell callers by.
@@ -85,12 +116,20 @@ impl Doorkeeper {
         })
     }
 
-    /// Whether there were too many wrong keys of late, so that none is looked at, be it right or wrong.
-    pub(crate) fn may_try(&self, from: &str) -> Outcome<()> {
-        let wait = self.wrong.look(from, WRONG_KEYS, Duration::from_secs(60), Instant::now());
-        wait.map_err(|wait| {
-            Problem::too_many("too many wrong keys came from here").retry_after(wait.as_secs() + 1)
-        })
+    /// A place to look at a key that a person shows. Few are looked at together, some wait for their turn, and more are
+    /// told to come again: whoever tries many keys keeps nobody waiting for long.
+    pub(crate) async fn look_at_key(&self) -> Outcome<Looking<'_>> {
+        let busy = || Problem::unavailable("too many people are logging in now").retry_after(1);
+        let turn = self.turns.try_acquire().map_err(|_| busy())?;
+        let eye = self.eyes.acquire().await.map_err(|_| busy())?;
+        Ok(Looking { _eye: eye, _turn: turn })
+    }
+
+    /// Keeps somebody waiting who has shown too many wrong keys. Only so many are: others are told at once.
+    pub(crate) async fn slow_down(&self) {
+        if let Ok(_bench) = self.benches.try_acquire() {
+            tokio::time::sleep(SLOWED).await;
+        }
     }
 
     /// Counts a wrong key. `Err`: there were too many of late.
@@ -153,7 +192,7 @@ impl Doorkeeper {
         let may = match right {
             Right::Open => true,
             Right::Decide | Right::Ask => !set_up.keys,
-            Right::Known | Right::Read => !set_up.keys && !set_up.people,
+            Right::Known | Right::Read | Right::ReadAll => !set_up.keys && !set_up.people,
             Right::Answer | Right::Administer => false,
         };
         Ok(may.then_some(Who::Anyone))

@@ -74,14 +74,18 @@ async fn admit(app: &App, right: Right, request: &Parts) -> Outcome<Caller> {
         if headers.contains_key(header::AUTHORIZATION) {
             let from = peer(request);
             app.doorkeeper.wrong_key(&from)?;
-            log::warn!("an unknown key was shown from {from}");
+            log::warn!(from:%; "an unknown key was shown");
             return Err(Problem::unauthenticated("the key is not known, or was revoked"));
         }
         return Err(Problem::unauthenticated("this takes a key, or a person who has logged in")
             .help("send `Authorization: Bearer KEY`; `midrail key add NAME` makes a key"));
     };
     if !who.may(right) {
-        return Err(Problem::forbidden(format!("{} may not do this", who.name())));
+        let refused = Problem::forbidden(format!("{} may not do this", who.name()));
+        return Err(match right == Right::ReadAll && who.may(Right::Read) {
+            true => refused.help("this shows what belongs to all agents, and the key is for some of them"),
+            false => refused,
+        });
     }
     if let Who::Person(signed_in) = &who
         && !request.method.is_safe()

@@ -24,19 +24,6 @@ impl Pace {
         self.take_many(name, 1, most, per, now)
     }
 
-    /// Whether a bucket is empty. `Err`: when the next one will be there.
-    pub(crate) fn look(&self, name: &str, most: u32, per: Duration, now: Instant) -> Result<(), Duration> {
-        let is_known = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).contains_key(name);
-        if !is_known {
-            return Ok(());
-        }
-        self.take_many(name, 1, most, per, now)?;
-        if let Some(bucket) = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).get_mut(name) {
-            bucket.left += 1.0;
-        }
-        Ok(())
-    }
-
     /// Takes several, or none where there are not so many.
     pub(crate) fn take_many(
         &self,
@@ -91,12 +78,10 @@ mod tests {
     fn several_are_taken_as_one() {
         let pace = Pace::default();
         let (start, minute) = (Instant::now(), Duration::from_secs(60));
-        assert!(pace.look("a", 10, minute, start).is_ok());
         assert!(pace.take_many("a", 7, 10, minute, start).is_ok());
         assert!(pace.take_many("a", 4, 10, minute, start).is_err());
-        assert!(pace.look("a", 10, minute, start).is_ok());
         assert!(pace.take_many("a", 3, 10, minute, start).is_ok());
-        assert!(pace.look("a", 10, minute, start).is_err());
+        assert!(pace.take("a", 10, minute, start).is_err());
     }
 
     #[test]

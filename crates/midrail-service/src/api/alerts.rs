@@ -42,9 +42,9 @@ pub(super) fn routes(api: Api) -> Api {
     .with::<Option<u64>>(Place::Query, "after", "Go on after this notice")
     .with::<Option<usize>>(Place::Query, "limit", "Notices of a page: 1 to 1000, usually 100")
     .gives::<Page<StoredNotice>>("Notices");
-    api.route(alerts, Right::Read, Lasts::Briefly, get(list_alerts)).route(
+    api.route(alerts, Right::ReadAll, Lasts::Briefly, get(list_alerts)).route(
         notices,
-        Right::Read,
+        Right::ReadAll,
         Lasts::Briefly,
         get(list_notices),
     )

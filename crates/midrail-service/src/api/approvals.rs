@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use jiff::Timestamp;
-use midrail::store::{ApprovalFilter, Filter, Urgency};
+use midrail::store::{ApprovalFilter, Filter, MAX_PAGE, Urgency};
 use midrail::{Approval, ApprovalKind, ApprovalState, Ask, Authorities, Person, record_of_approval};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use crate::api::{Api, Content, Lasts, Operation, Place};
 use crate::app::App;
 use crate::lines::Line;
 use crate::problem::{Outcome, Problem};
-use crate::project::Project;
+use crate::project::{Project, short};
 use crate::work::blocking;
 
 /// The longest that a request waits for an answer, in seconds.
@@ -104,6 +104,8 @@ pub(crate) struct Whole {
 pub(crate) struct Can {
     /// Approve or deny it.
     pub(crate) answer: bool,
+    /// Take back an approval that nobody has used yet: by answering no.
+    pub(crate) take_back: bool,
     /// File the review that is owed.
     pub(crate) review: bool,
     /// Why they cannot answer, where it waits for somebody.
@@ -211,7 +213,7 @@ pub(super) fn routes(api: Api) -> Api {
         "post",
         "/v1/approvals/{id}/decide",
         "answer",
-        "Answers a request, as the person who has logged in. It holds for exactly that action, once",
+        "Answers a request, as the person who has logged in. It holds for exactly that action, once; a no to what is approved and not used yet takes the approval back",
     )
     .takes::<Answer>()
     .gives::<Shown>("The request, answered")
@@ -248,12 +250,12 @@ async fn approvals(caller: Caller, Query(listed): Query<Listed>) -> Outcome<Json
         settle(project);
         let after = match &listed.after {
             Some(id) => {
-                let last = project.approval(id)?;
+                let last = seen(&caller, id)?;
                 Some((last.created, last.id))
             }
             None => None,
         };
-        let filter = ApprovalFilter {
+        let mut filter = ApprovalFilter {
             state: listed.state,
             session: listed.session,
             kind: listed.kind,
@@ -265,27 +267,61 @@ async fn approvals(caller: Caller, Query(listed): Query<Listed>) -> Outcome<Json
             ..ApprovalFilter::default()
         };
         let now = project.engine().now();
-        let rows = project.store().approvals(&filter)?;
+        let mut rows = project.store().approvals(&filter)?;
+        if !caller.sight().is_whole() {
+            rows = theirs(&caller, &mut filter, rows, limit)?;
+        }
         let next = rows.last().filter(|_| rows.len() >= limit).map(|last| last.id.clone());
         Ok(Json(Page { items: rows.into_iter().map(|row| Shown::at(row, now)).collect(), next }))
     })
     .await
 }
 
+/// Of pages of requests those that somebody sees, until there are enough.
+fn theirs(
+    caller: &Caller,
+    filter: &mut ApprovalFilter,
+    mut page: Vec<Approval>,
+    limit: usize,
+) -> Outcome<Vec<Approval>> {
+    let mut rows = Vec::new();
+    loop {
+        let is_full = page.len() >= filter.page();
+        filter.after = page.last().map(|last| (last.created, last.id.clone()));
+        rows.extend(page.into_iter().filter(|row| caller.sight().approval(row)));
+        if !is_full || rows.len() >= limit {
+            rows.truncate(limit);
+            return Ok(rows);
+        }
+        filter.limit = Some(MAX_PAGE);
+        page = caller.project().store().approvals(filter)?;
+    }
+}
+
+/// A request. One that somebody does not see is not there for them.
+fn seen(caller: &Caller, id: &str) -> Outcome<Approval> {
+    let found = caller.project().approval(id)?;
+    match caller.sight().approval(&found) {
+        true => Ok(found),
+        false => Err(Problem::not_found(format!("there is no approval `{}`", short(id)))),
+    }
+}
+
 /// Puts on record what time has made of requests. A store that cannot be written is shown as it is.
 pub(crate) fn settle(project: &Project) {
     if let Err(error) = project.engine().settle_requests(None) {
-        log::warn!("project `{}`: requests cannot be settled: {error}", project.name());
+        log::warn!(project = project.name(), error:%; "requests cannot be settled");
     }
 }
 
 async fn approval(caller: Caller, Named(id): Named<String>) -> Outcome<Json<Whole>> {
-    blocking(move || Ok(Json(whole(caller.project(), &id, caller.who())?))).await
+    blocking(move || Ok(Json(whole(&caller, &id)?))).await
 }
 
 /// Everything that somebody has to know to answer a request.
-pub(crate) fn whole(project: &Project, id: &str, who: &Who) -> Outcome<Whole> {
-    let approval = project.approval(id)?;
+fn whole(caller: &Caller, id: &str) -> Outcome<Whole> {
+    let (project, sight) = (caller.project(), caller.sight());
+    let approval = seen(caller, id)?;
     let engine = project.engine_of(&approval)?;
     let approval = engine.settle_request(&approval.id)?;
     let now = engine.now();
@@ -297,10 +333,10 @@ pub(crate) fn whole(project: &Project, id: &str, who: &Who) -> Outcome<Whole> {
         newest_first: true,
         ..Filter::default()
     };
-    let before = project.store().entries(&before)?.iter().map(Line::of).collect();
+    let before = sight.entries(&**project.store(), &before)?.0.iter().map(Line::of).collect();
     let policy = engine.policy();
-    let (may_answer, can) = standing(&approval, policy.authorities(), who, now);
-    let asked_by = entry.as_ref().map(Line::full);
+    let (may_answer, can) = standing(&approval, policy.authorities(), caller.who(), now);
+    let asked_by = entry.as_ref().filter(|entry| sight.entry(entry)).map(Line::full);
     let policy = policy.revision().to_string();
     Ok(Whole { shown: Shown::at(approval, now), asked_by, before, policy, may_answer, can })
 }
@@ -312,25 +348,39 @@ pub(crate) fn standing(
     who: &Who,
     now: Timestamp,
 ) -> (Vec<String>, Can) {
-    let mut may_answer = Vec::new();
-    if let Some(authority) = approval.authority_at(now) {
-        let all = authorities.order.iter().chain(&authorities.humans).map(String::as_str).chain([authority]);
-        for role in all.filter(|role| authorities.may_decide(role, authority)) {
-            if !may_answer.iter().any(|known| known == role) {
-                may_answer.push(role.to_owned());
-            }
-        }
-    }
+    let may_answer = approval.authority_at(now).map(|authority| deciders(authorities, authority));
+    let may_answer = may_answer.unwrap_or_default();
+    let is_unused = approval.status_at(now) == "approved";
+    let may_take_back =
+        if is_unused { deciders(authorities, approval.authority_on_record()) } else { Vec::new() };
     let reviewers: Vec<String> = authorities.supervisors.iter().chain(&authorities.humans).cloned().collect();
     let person = match who {
         Who::Person(signed_in) => Some(&signed_in.person),
         _ => None,
     };
-    let can = can(approval, person, &may_answer, &reviewers);
+    let can = can(approval, person, &may_answer, &may_take_back, &reviewers);
     (may_answer, can)
 }
 
-fn can(approval: &Approval, person: Option<&Person>, may_answer: &[String], reviewers: &[String]) -> Can {
+/// The roles that may decide what is with an authority.
+fn deciders(authorities: &Authorities, authority: &str) -> Vec<String> {
+    let mut roles: Vec<String> = Vec::new();
+    let all = authorities.order.iter().chain(&authorities.humans).map(String::as_str).chain([authority]);
+    for role in all.filter(|role| authorities.may_decide(role, authority)) {
+        if !roles.iter().any(|known| known == role) {
+            roles.push(role.to_owned());
+        }
+    }
+    roles
+}
+
+fn can(
+    approval: &Approval,
+    person: Option<&Person>,
+    may_answer: &[String],
+    may_take_back: &[String],
+    reviewers: &[String],
+) -> Can {
     let has = |roles: &[String]| person.is_some_and(|it| it.roles().iter().any(|role| roles.contains(role)));
     let is_own = person.is_some_and(|person| approval.requested_by.as_deref() == Some(person.name()));
     let waits = !may_answer.is_empty();
@@ -346,6 +396,7 @@ fn can(approval: &Approval, person: Option<&Person>, may_answer: &[String], revi
     };
     Can {
         answer: waits && why_not.is_none(),
+        take_back: has(may_take_back) && !is_own,
         review: approval.needs_review() && has(reviewers) && !is_own,
         why_not,
     }

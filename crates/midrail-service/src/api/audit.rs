@@ -25,7 +25,6 @@ use crate::api::{Api, Content, Lasts, Operation, Place};
 use crate::app::App;
 use crate::lines::Line;
 use crate::problem::{Outcome, Problem};
-use crate::project::Project;
 use crate::streamed::{Filling, streamed};
 use crate::work::blocking;
 
@@ -196,7 +195,7 @@ pub(super) fn routes(api: Api) -> Api {
         .with::<Option<u64>>(Place::Query, "after", "Go on after this record")
         .with::<Option<usize>>(Place::Query, "limit", "Records of a page: 1 to 1000, usually 100")
         .with::<bool>(Place::Query, "full", "With the whole records")
-        .gives::<Page<Line>>("Records. The last page is the one that is empty")
+        .gives::<Page<Line>>("Records. After the last page `next` is absent")
         .fails(&[504]);
     let export = filtered(of(
         "get",
@@ -206,7 +205,7 @@ pub(super) fn routes(api: Api) -> Api {
     ))
     .answers(
         200,
-        "The log. Of records that the filters leave out only the hashes are there",
+        "The log. Of records that the filters leave out, or that the key may not see, only the hashes are there",
         Some(Content::text("application/jsonl")),
     );
     let verify =
@@ -229,7 +228,7 @@ pub(super) fn routes(api: Api) -> Api {
     .fails(&[409, 504]);
     api.route(list, Right::Read, Lasts::Briefly, get(records))
         .route(export, Right::Read, Lasts::Long, get(export_log))
-        .route(verify, Right::Read, Lasts::Long, post(verify_log))
+        .route(verify, Right::ReadAll, Lasts::Long, post(verify_log))
         .route(show, Right::Read, Lasts::Briefly, get(record))
         .route(explain, Right::Read, Lasts::Briefly, get(explanation))
 }
@@ -248,26 +247,27 @@ async fn records(caller: Caller, Query(wanted): Query<Wanted>) -> Outcome<Json<P
         after_seq: wanted.after,
         limit: Some(limit),
     };
-    blocking(move || Ok(Json(page(caller.project(), &filter, wanted.full)?))).await
+    let line = if wanted.full { Line::full } else { Line::of };
+    blocking(move || Ok(Json(page(&caller, &filter, line)?))).await
 }
 
-/// A page of records.
-pub(crate) fn page(project: &Project, filter: &Filter, full: bool) -> Outcome<Page<Line>> {
-    let entries = project.store().entries(filter)?;
-    let next = entries.last().map(|last| last.seq.to_string());
-    let line = if full { Line::full } else { Line::of };
-    Ok(Page { items: entries.iter().map(line).collect(), next })
+/// A page of the records that somebody sees.
+pub(crate) fn page(caller: &Caller, filter: &Filter, line: fn(&Entry) -> Line) -> Outcome<Page<Line>> {
+    let (entries, next) = caller.sight().entries(&**caller.project().store(), filter)?;
+    Ok(Page { items: entries.iter().map(line).collect(), next: next.map(|next| next.to_string()) })
 }
 
-/// A record, by its number.
-pub(crate) fn entry(project: &Project, seq: u64) -> Outcome<Entry> {
-    let found = project.store().entry(seq)?;
+/// A record, by its number. One that somebody does not see is not there for them.
+pub(crate) fn entry(caller: &Caller, seq: u64) -> Outcome<Entry> {
+    let store = caller.project().store();
+    let found = store.entry(seq)?.filter(|entry| caller.sight().entry(entry));
     found.ok_or_else(|| {
-        let there = match project.store().head() {
-            Ok(Some(head)) => format!("the log has records 1 to {}", head.seq),
-            _ => "the log is empty".to_owned(),
-        };
-        Problem::not_found(format!("there is no record {seq}")).help(there)
+        let problem = Problem::not_found(format!("there is no record {seq}"));
+        match store.head() {
+            _ if !caller.sight().is_whole() => problem,
+            Ok(Some(head)) => problem.help(format!("the log has records 1 to {}", head.seq)),
+            _ => problem.help("the log is empty"),
+        }
     })
 }
 
@@ -280,24 +280,25 @@ pub(crate) fn readable(entry: &Entry) -> Outcome<Record> {
 }
 
 async fn record(caller: Caller, Named(seq): Named<u64>) -> Outcome<Json<Stands>> {
-    blocking(move || Ok(Json(stands(caller.project(), seq)?))).await
+    blocking(move || Ok(Json(stands(&caller, seq)?))).await
 }
 
 /// A record as it stands in the log.
-pub(crate) fn stands(project: &Project, seq: u64) -> Outcome<Stands> {
-    let Entry { seq, labels, prev, hash, body } = entry(project, seq)?;
+pub(crate) fn stands(caller: &Caller, seq: u64) -> Outcome<Stands> {
+    let Entry { seq, labels, prev, hash, body } = entry(caller, seq)?;
     let record = serde_json::from_str(&body).ok();
-    let checkpoint = project.store().checkpoints(seq.saturating_sub(1), 1)?.into_iter().next();
+    let checkpoint = caller.project().store().checkpoints(seq.saturating_sub(1), 1)?.into_iter().next();
     Ok(Stands { seq, labels, prev, hash, body, record, checkpoint })
 }
 
 async fn explanation(caller: Caller, Named(seq): Named<u64>) -> Outcome<Json<Explanation>> {
-    blocking(move || Ok(Json(explain(caller.project(), seq)?))).await
+    blocking(move || Ok(Json(explain(&caller, seq)?))).await
 }
 
 /// How a decision came about.
-pub(crate) fn explain(project: &Project, seq: u64) -> Outcome<Explanation> {
-    let entry = entry(project, seq)?;
+pub(crate) fn explain(caller: &Caller, seq: u64) -> Outcome<Explanation> {
+    let project = caller.project();
+    let entry = entry(caller, seq)?;
     let record = readable(&entry)?;
     let replay = |outcome: &str, changes, why| Replay { outcome: outcome.to_owned(), changes, why };
     let replay = match Reproduction::new(&**project.store()).again(&record)? {
@@ -363,8 +364,9 @@ async fn export_log(
     tokio::task::spawn_blocking(move || {
         let _place = place;
         let mut out = Pieces { app, filling, kept: Vec::with_capacity(PIECE), to: Handle::current() };
-        if let Err(error) = caller.project().store().export(&filter, &mut out) {
-            log::warn!("an export was broken off: {error}");
+        let (store, sight) = (caller.project().store(), caller.sight());
+        if let Err(error) = store.export_shown(&filter, &|entry| sight.entry(entry), &mut out) {
+            log::warn!(project = caller.project().name(), error:%; "an export was broken off");
             // An export without its end is none, and the connection is closed so that nobody takes it for one.
             let _ = out.send(Err(io::Error::other("the export was broken off")));
         }

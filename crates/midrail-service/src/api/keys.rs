@@ -70,7 +70,7 @@ async fn made(
         let key = engine.add_api_key(&scope, Some(caller.person()?))?;
         app.doorkeeper.forget();
         let about = engine.api_key(&key)?.ok_or_else(|| Problem::internal("the key was not kept"))?;
-        log::info!("{} made the key `{}` ({})", caller.who().name(), about.scope.name, about.id);
+        log::info!(by:% = caller.who().name(), key:% = about.scope.name, id:% = about.id; "a key was made");
         Ok((StatusCode::CREATED, Json(MadeKey { key, about })))
     })
     .await
@@ -85,7 +85,7 @@ async fn revoked(State(app): State<App>, caller: Caller, Named(id): Named<String
         }
         let key = engine.revoke_api_key(&id, Some(caller.person()?))?;
         app.doorkeeper.forget();
-        log::info!("{} revoked the key `{}` ({})", caller.who().name(), key.scope.name, key.id);
+        log::info!(by:% = caller.who().name(), key:% = key.scope.name, id:% = key.id; "a key was revoked");
         Ok(Json(key))
     })
     .await

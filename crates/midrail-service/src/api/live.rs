@@ -80,6 +80,7 @@ async fn listen(
         session: heard.session,
         guardrail: heard.guardrail,
         tool: heard.tool,
+        key: caller.key().cloned(),
     };
     let show = Arc::new(|happening: &live::Happening| serde_json::to_string(happening).ok());
     live::stream(app, caller.project().clone(), wanted, last.or(heard.after), show).await

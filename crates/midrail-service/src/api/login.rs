@@ -63,26 +63,25 @@ pub(super) fn routes(api: Api) -> Api {
 
 async fn log_in(State(app): State<App>, Peer(from): Peer, Body(login): Body<Login>) -> Outcome<Response> {
     let (ticket, cookie, me) = signed_in(&app, &from, login).await?;
-    log::info!("{} has logged in to `{}` from {from}", ticket.name, ticket.project);
+    log::info!(person:% = ticket.name, project:% = ticket.project, from:%; "a person has logged in");
     Ok(([(SET_COOKIE, cookie)], Json(me)).into_response())
 }
 
-/// Checks a person's key. What comes back is their ticket, its cookie, and who they are.
+/// Checks a person's key. What comes back is their ticket, its cookie, and who they are. A right key is let in whatever
+/// others show from the same place; wrong ones are slowed down.
 async fn signed_in(app: &App, from: &str, login: Login) -> Outcome<(Ticket, String, Me)> {
-    let place = format!("login {from}");
-    app.doorkeeper.may_try(&place)?;
+    let looking = app.doorkeeper.look_at_key().await?;
     let of = app.clone();
     let secure = app.config.tls.is_some() || app.config.behind_proxy;
     let checked = blocking(move || {
         let name = login.project.unwrap_or_else(|| HOME.to_owned());
         // Which projects there are is told to nobody who has not logged in.
         if !of.projects.knows(&name)? {
-            return Ok(None);
+            return Ok(Err(HOME.to_owned()));
         }
         let project = of.projects.get(&name)?;
         let Some(approver) = project.store().check_key(&login.name, login.key.trim())? else {
-            project.store().count("wrong_approver_keys", 1)?;
-            return Ok(None);
+            return Ok(Err(name));
         };
         let key = project.store().fingerprint_key()?;
         let ticket = Ticket::new(&approver, &name, project.engine().now())?;
@@ -94,17 +93,30 @@ async fn signed_in(app: &App, from: &str, login: Login) -> Outcome<(Ticket, Stri
             csrf: Some(csrf_token(&key, &ticket.id)),
         };
         let cookie = ticket.cookie(&key, secure);
-        Ok(Some((ticket, cookie, me)))
+        Ok(Ok((ticket, cookie, me)))
     })
     .await?;
+    drop(looking);
     match checked {
-        Some(found) => Ok(found),
-        None => {
-            log::warn!("a wrong approver key was shown from {from}");
-            app.doorkeeper.wrong_key(&place)?;
-            Err(Problem::unauthenticated("there is no approver of this name with this key"))
-        }
+        Ok(found) => Ok(found),
+        Err(project) => Err(wrong_key(app, from, project).await),
     }
+}
+
+/// What somebody is told who has shown a wrong key. Beyond some of them nothing is written down any more: whoever tries
+/// many fills no log and no store.
+async fn wrong_key(app: &App, from: &str, project: String) -> Problem {
+    if let Err(problem) = app.doorkeeper.wrong_key(&format!("login {from}")) {
+        app.doorkeeper.slow_down().await;
+        return problem.help("the right key is let in all the same");
+    }
+    log::warn!(from; "a wrong approver key was shown");
+    let of = app.clone();
+    let counted =
+        blocking(move || Ok(of.projects.get(&project)?.store().count("wrong_approver_keys", 1)?)).await;
+    counted
+        .err()
+        .unwrap_or_else(|| Problem::unauthenticated("there is no approver of this name with this key"))
 }
 
 async fn log_out(State(app): State<App>, caller: Caller) -> Outcome<Response> {

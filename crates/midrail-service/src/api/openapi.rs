@@ -207,10 +207,14 @@ impl Document {
             let security = match right {
                 Right::Open => json!([]),
                 Right::Decide | Right::Ask => json!([{}, {"key": []}]),
-                Right::Known | Right::Read => json!([{}, {"key": []}, {"login": [], "csrf": []}]),
+                Right::Known | Right::Read | Right::ReadAll => {
+                    json!([{}, {"key": []}, {"login": [], "csrf": []}])
+                }
                 Right::Answer | Right::Administer => json!([{"login": [], "csrf": []}]),
             };
             told.insert("security".to_owned(), security);
+            // For keys it is one right. One that is for some agents has it for what is theirs alone.
+            let right = if right == Right::ReadAll { Right::Read } else { right };
             told.insert("x-midrail-right".to_owned(), json!(format!("{right:?}").to_lowercase()));
         }
         self.paths.entry(operation.path).or_default().insert(operation.method.to_owned(), told);

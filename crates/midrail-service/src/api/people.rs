@@ -110,7 +110,7 @@ async fn added(
     blocking(move || {
         let key = caller.project().engine().add_approver(&name, &roles, Some(caller.person()?))?;
         app.doorkeeper.forget();
-        log::info!("{} added `{name}` to `{}`", caller.who().name(), caller.project().name());
+        log::info!(by:% = caller.who().name(), person:% = name, project = caller.project().name(); "a person was added");
         Ok((StatusCode::CREATED, Json(AddedPerson { name, roles, key })))
     })
     .await
@@ -124,7 +124,7 @@ async fn revoked(State(app): State<App>, caller: Caller, Named(name): Named<Stri
         let taken_back = caller.project().engine().revoke_approver(&name, Some(caller.person()?))?;
         app.doorkeeper.forget();
         let (by, project) = (caller.who().name(), caller.project().name());
-        log::info!("{by} revoked `{name}` in `{project}`; approvals taken back: {taken_back}");
+        log::info!(by:%, person:% = name, project, taken_back; "a person was revoked");
         Ok(StatusCode::NO_CONTENT)
     })
     .await

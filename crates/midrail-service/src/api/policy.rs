@@ -200,7 +200,7 @@ pub(super) fn routes(api: Api) -> Api {
         .route(kept, Right::Read, Lasts::Briefly, get(policy_kept))
         .route(validate, Right::Read, Lasts::Briefly, post(policy_validate))
         .route(reload, Right::Administer, Lasts::Briefly, post(policy_reload))
-        .route(shadow, Right::Read, Lasts::Briefly, get(shadowed))
+        .route(shadow, Right::ReadAll, Lasts::Briefly, get(shadowed))
 }
 
 async fn policy(caller: Caller) -> Outcome<Json<PolicyView>> {
@@ -305,7 +305,7 @@ async fn policy_reload(State(_): State<App>, caller: Caller) -> Outcome<Json<Rel
             Problem::invalid(format!("the packs cannot be used, and the policy in force stays: {why}"))
                 .problems(refused.problems)
         })?;
-        log::info!("project `{}`: {by} had the packs read again", project.name());
+        log::info!(project = project.name(), by:%; "the packs were read again");
         let revision = project.engine().policy().revision().to_string();
         Ok(Json(Reloaded { revision, changed: changed.is_some() }))
     })

@@ -14,7 +14,7 @@ use crate::api::input::{Body, Named, Page, Query, page_size};
 use crate::api::{Api, Lasts, Operation, Place};
 use crate::lines::Line;
 use crate::problem::{Outcome, Problem};
-use crate::project::{Project, short};
+use crate::project::short;
 use crate::work::blocking;
 
 /// The latest records that are shown with a session.
@@ -91,7 +91,7 @@ pub(super) fn routes(api: Api) -> Api {
         "get",
         "/v1/sessions/{id}",
         "show_session",
-        "Shows a session: how it stands, its locks, what waits, its latest records",
+        "Shows a session: how it stands, its locks, what waits, its latest records guardrail by guardrail",
     )
     .gives::<Session>("The session");
     let records =
@@ -101,7 +101,9 @@ pub(super) fn routes(api: Api) -> Api {
             .with::<Option<usize>>(Place::Query, "limit", "Records of a page: 1 to 1000, usually 100")
             .with::<bool>(Place::Query, "newest_first", "From the newest to the oldest")
             .with::<bool>(Place::Query, "full", "With the whole records")
-            .gives::<Page<Line>>("Records. The last page is the one that is empty");
+            .gives::<Page<Line>>(
+                "Records, with what every guardrail said. After the last page `next` is absent",
+            );
     let snapshot = one(
         "post",
         "/v1/sessions/{id}/snapshot",
@@ -121,33 +123,27 @@ pub(super) fn routes(api: Api) -> Api {
     api.route(list, Right::Read, Lasts::Briefly, get(sessions))
         .route(show, Right::Read, Lasts::Briefly, get(session))
         .route(records, Right::Read, Lasts::Briefly, get(session_records))
-        .route(snapshot, Right::Read, Lasts::Briefly, post(take_snapshot))
+        .route(snapshot, Right::ReadAll, Lasts::Briefly, post(take_snapshot))
         .route(restore, Right::Administer, Lasts::Briefly, post(put_back))
         .route(end, Right::Decide, Lasts::Briefly, post(end_it))
 }
 
 async fn sessions(caller: Caller, Query(listed): Query<Listed>) -> Outcome<Json<Page<SessionInfo>>> {
     let limit = page_size(listed.limit)?;
-    blocking(move || Ok(Json(page_of(caller.project(), listed.after, limit)?))).await
-}
-
-/// A page of sessions. `after` is the last record of the last session of the page before.
-pub(crate) fn page_of(project: &Project, after: Option<u64>, limit: usize) -> Outcome<Page<SessionInfo>> {
-    let all = project.store().sessions()?.into_iter();
-    let mut rest = all.filter(|info| after.is_none_or(|after| info.last_seq < after));
-    let items: Vec<SessionInfo> = rest.by_ref().take(limit).collect();
-    let more = rest.next().is_some();
-    let next = items.last().filter(|_| more).map(|last| last.last_seq.to_string());
-    Ok(Page { items, next })
+    blocking(move || {
+        let (items, next) = caller.sight().sessions(&**caller.project().store(), listed.after, limit)?;
+        Ok(Json(Page { items, next: next.map(|next| next.to_string()) }))
+    })
+    .await
 }
 
 async fn session(caller: Caller, Named(id): Named<String>) -> Outcome<Json<Session>> {
     blocking(move || {
         let (engine, store) = (caller.project().engine(), caller.project().store());
-        let all = store.sessions()?;
-        let info = all.into_iter().find(|info| info.session == id).ok_or_else(|| unknown(&id))?;
+        known(&caller, &id)?;
+        let (sight, info) = (caller.sight(), store.session(&id)?.ok_or_else(|| unknown(&id))?);
         let mut locks = engine.locks()?;
-        locks.retain(|lock| lock.session == id);
+        locks.retain(|lock| lock.session == id && sight.agent(Some(&lock.actor)));
         let halted = store.load(&id, &[HALTED])?.into_iter().next().and_then(|slice| slice.value);
         let pending = ApprovalFilter {
             state: Some(ApprovalState::Pending),
@@ -157,11 +153,11 @@ async fn session(caller: Caller, Named(id): Named<String>) -> Outcome<Json<Sessi
         };
         let now = engine.now();
         let mut waiting = store.approvals(&pending)?;
-        waiting.retain(|approval| approval.authority_at(now).is_some());
+        waiting.retain(|approval| approval.authority_at(now).is_some() && sight.approval(approval));
         let waiting = waiting.into_iter().map(|approval| Shown::at(approval, now)).collect();
         let latest =
             Filter { session: Some(id), limit: Some(LATEST), newest_first: true, ..Filter::default() };
-        let latest = store.entries(&latest)?.iter().map(Line::of).collect();
+        let latest = super::audit::page(&caller, &latest, Line::heard)?.items;
         Ok(Json(Session { info, halted, locks, waiting, latest }))
     })
     .await
@@ -174,7 +170,7 @@ async fn session_records(
 ) -> Outcome<Json<Page<Line>>> {
     let limit = page_size(wanted.limit)?;
     blocking(move || {
-        known(caller.project(), &id)?;
+        known(&caller, &id)?;
         let filter = Filter {
             session: Some(id),
             effect: wanted.effect,
@@ -183,14 +179,15 @@ async fn session_records(
             newest_first: wanted.newest_first,
             ..Filter::default()
         };
-        Ok(Json(super::audit::page(caller.project(), &filter, wanted.full)?))
+        let line = if wanted.full { Line::full } else { Line::heard };
+        Ok(Json(super::audit::page(&caller, &filter, line)?))
     })
     .await
 }
 
 async fn take_snapshot(caller: Caller, Named(id): Named<String>) -> Outcome<Json<Snapshot>> {
     blocking(move || {
-        known(caller.project(), &id)?;
+        known(&caller, &id)?;
         Ok(Json(caller.project().engine().session(id).snapshot()?))
     })
     .await
@@ -206,7 +203,7 @@ async fn put_back(
         return Err(Problem::invalid("a snapshot holds no slice that belongs to all sessions"));
     }
     blocking(move || {
-        known(caller.project(), &id)?;
+        known(&caller, &id)?;
         Ok(Json(caller.project().engine().session(id).restore(&snapshot)?))
     })
     .await
@@ -219,7 +216,8 @@ async fn end_it(caller: Caller, Named(id): Named<String>, Body(end): Body<End>) 
         return Err(Problem::forbidden("this key does not speak for the agent that ends the session"));
     }
     blocking(move || {
-        known(caller.project(), &id)?;
+        let store = caller.project().store();
+        store.session(&id)?.ok_or_else(|| unknown(&id))?;
         let mut event = Event::new(EventKind::SessionEnd).in_session(id);
         event.agent = end.agent.map(|id| Agent { id: Some(id), ..Agent::default() });
         Ok(Json(caller.project().engine().decide(event)))
@@ -227,12 +225,13 @@ async fn end_it(caller: Caller, Named(id): Named<String>, Body(end): Body<End>) 
     .await
 }
 
-/// A session that has records.
-fn known(project: &Project, id: &str) -> Outcome<()> {
+/// A session that has records, and that the caller sees.
+fn known(caller: &Caller, id: &str) -> Outcome<()> {
+    let store = &**caller.project().store();
     let any = Filter { session: Some(id.to_owned()), limit: Some(1), ..Filter::default() };
-    match project.store().entries(&any)?.is_empty() {
-        true => Err(unknown(id)),
-        false => Ok(()),
+    match !store.entries(&any)?.is_empty() && caller.sight().session(store, id)? {
+        true => Ok(()),
+        false => Err(unknown(id)),
     }
 }
 

@@ -143,7 +143,12 @@ fn all<T>(items: Vec<T>) -> Json<Page<T>> {
 }
 
 async fn list_locks(caller: Caller) -> Outcome<Json<Page<Lock>>> {
-    blocking(move || Ok(all(caller.project().engine().locks()?))).await
+    blocking(move || {
+        let mut locks = caller.project().engine().locks()?;
+        locks.retain(|lock| caller.sight().agent(Some(&lock.actor)));
+        Ok(all(locks))
+    })
+    .await
 }
 
 async fn take_lock(caller: Caller, Body(take): Body<Take>) -> Outcome<Json<Lock>> {
@@ -193,7 +198,12 @@ async fn break_lock(caller: Caller, Body(lock): Body<Break>) -> Outcome<StatusCo
 }
 
 async fn list_quarantined(caller: Caller) -> Outcome<Json<Page<Quarantined>>> {
-    blocking(move || Ok(all(caller.project().engine().quarantined()?))).await
+    blocking(move || {
+        let mut agents = caller.project().engine().quarantined()?;
+        agents.retain(|agent| caller.sight().agent(Some(&agent.actor)));
+        Ok(all(agents))
+    })
+    .await
 }
 
 async fn keep_from_work(caller: Caller, Body(named): Body<Named>) -> Outcome<StatusCode> {

@@ -46,9 +46,9 @@ pub(super) fn routes(api: Api) -> Api {
         .with::<Option<Timestamp>>(Place::Query, "until", "Until when; usually now")
         .with::<Option<usize>>(Place::Query, "buckets", "Equal parts: 1 to 500, usually 60")
         .gives::<Timeline>("Decisions over time");
-    api.route(all, Right::Read, Lasts::Briefly, get(stats)).route(
+    api.route(all, Right::ReadAll, Lasts::Briefly, get(stats)).route(
         timeline,
-        Right::Read,
+        Right::ReadAll,
         Lasts::Briefly,
         get(over_time),
     )

@@ -176,6 +176,10 @@ fn buttons(approval: &Approval, caller: &Caller, policy: &Policy, now: Timestamp
                 button.button.deny type="button" data-answer="deny" { "Deny" kbd { "d" } }
             }
         } @else if let Some(why) = &can.why_not { p.muted { (line(why, 200)) } }
+        @if can.take_back {
+            div.actions { button.button.deny type="button" data-answer="take-back" { "Take back" kbd { "t" } } }
+            p.muted { "As long as nobody has used it, the call can be stopped again." }
+        }
         @if can.review { div.actions { button.button type="button" data-answer="review" { "Write the review" } } }
     }
 }
@@ -376,7 +380,7 @@ fn details(approval: &Approval, policy: &Policy, now: Timestamp) -> Markup {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Answer {
-    /// `approve`, `deny` or `review`.
+    /// `approve`, `deny`, `take-back` or `review`.
     answer: String,
     #[serde(default)]
     note: String,
@@ -394,9 +398,10 @@ pub(crate) async fn answer(
         let (project, person) = (caller.project(), caller.person()?);
         match given.answer.as_str() {
             "approve" => decide(project, &id, true, person, Some(&given.note))?,
-            "deny" => decide(project, &id, false, person, Some(&given.note))?,
+            // A no to what is approved and not used yet takes the approval back.
+            "deny" | "take-back" => decide(project, &id, false, person, Some(&given.note))?,
             "review" => reviewed(project, &id, person, &given.note)?,
-            _ => return Err(Problem::invalid("`answer` is `approve`, `deny` or `review`")),
+            _ => return Err(Problem::invalid("`answer` is `approve`, `deny`, `take-back` or `review`")),
         };
         whole(&caller, &project.approval(&id)?)
     })

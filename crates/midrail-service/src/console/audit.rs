@@ -148,7 +148,7 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Path(seq): Path
     blocking(move || {
         let frame = Frame::of(&app, &caller, format!("Record {seq}"), Tab::Audit)?;
         let store = caller.project().store();
-        let Stands { prev, hash, body, checkpoint, .. } = stands(caller.project(), seq)?;
+        let Stands { prev, hash, body, checkpoint, .. } = stands(&caller, seq)?;
         let head = store.head()?.map_or(0, |head| head.seq);
         let record: Option<Record> = serde_json::from_str(&body).ok();
         let again = match &record {
@@ -241,7 +241,7 @@ fn replayed(again: Option<&Reproduced>) -> Markup {
 /// The inside of one event of a timeline.
 pub(crate) async fn part(caller: Caller, Path(seq): Path<u64>) -> Outcome<Markup> {
     blocking(move || {
-        let record = entry(caller.project(), seq)?.record()?;
+        let record = entry(&caller, seq)?.record()?;
         Ok(html! {
             (telling::event(&record.event))
             (telling::chain(&record.decision))

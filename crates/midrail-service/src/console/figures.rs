@@ -86,12 +86,12 @@ fn count_behind(project: &Arc<Project>) {
     }
     let work = move || {
         if let Err(error) = project.store().figures() {
-            log::warn!("the records of `{}` cannot be counted: {error}", project.name());
+            log::warn!(project = project.name(), error:%; "records cannot be counted");
         }
         COUNTING.lock().unwrap_or_else(PoisonError::into_inner).remove(project.name());
     };
     if let Err(error) = thread::Builder::new().name("midrail-count".to_owned()).spawn(work) {
-        log::warn!("no thread to count with: {error}");
+        log::warn!(error:%; "no thread to count with");
         COUNTING.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
     }
 }

@@ -250,11 +250,12 @@ pub(crate) fn problem_part(title: &str, detail: &str, help: Option<&str>) -> Mar
 }
 
 fn help() -> Markup {
-    let keys: [(&str, &[&str], &str); 9] = [
+    let keys: [(&str, &[&str], &str); 10] = [
         ("Move", &["j", "k"], "to the next and the one before"),
         ("Open", &["Enter"], "what is selected"),
         ("Approve", &["a"], "the selected request; you are asked to confirm"),
         ("Deny", &["d"], "the selected request; you are asked to confirm"),
+        ("Take back", &["t"], "an approval that nobody has used yet"),
         ("Search", &["/"], "goes to the first filter"),
         ("Pause", &["p"], "holds the live stream, and lets it go on"),
         ("Go", &["g", "o"], "Overview; l Live, s Sessions, a Approvals, g Guardrails, p Policy, u Audit"),

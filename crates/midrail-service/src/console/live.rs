@@ -118,6 +118,7 @@ pub(crate) async fn stream(
         session: said(heard.session),
         guardrail: said(heard.guardrail),
         tool: said(heard.tool),
+        key: caller.key().cloned(),
     };
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok()?.trim().parse().ok());
     let (project, rows) = (caller.project().clone(), heard.rows);

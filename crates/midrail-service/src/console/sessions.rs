@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use midrail::Approval;
-use midrail::store::{ApprovalFilter, Entry, Filter, SessionInfo};
+use midrail::store::{ApprovalFilter, Entry, Filter, SessionFilter, SessionInfo};
 use serde::Deserialize;
 
 use super::charts;
@@ -29,7 +29,8 @@ const EVENTS: usize = 60;
 #[derive(Deserialize)]
 pub(crate) struct Asked {
     q: Option<String>,
-    page: Option<usize>,
+    /// Show those whose last record came before this one.
+    before: Option<u64>,
 }
 
 pub(crate) async fn list(
@@ -41,17 +42,25 @@ pub(crate) async fn list(
         let frame = Frame::of(&app, &caller, "Sessions", Tab::Sessions)?;
         let store = caller.project().store();
         let wanted = asked.q.unwrap_or_default();
-        let mut all = store.sessions()?;
-        all.retain(|info| info.session.contains(wanted.as_str()) && !info.session.is_empty());
-        let (page, found) = (asked.page.unwrap_or(0), all.len());
-        let shown: Vec<SessionInfo> = all.into_iter().skip(page.saturating_mul(PAGE)).take(PAGE).collect();
+        let some = SessionFilter {
+            containing: Some(wanted.clone()).filter(|part| !part.is_empty()),
+            before_seq: asked.before,
+            limit: Some(PAGE + 1),
+            ..SessionFilter::default()
+        };
+        let mut page = store.some_sessions(&some)?;
+        let has_older = page.len() > PAGE;
+        page.truncate(PAGE);
+        let oldest = page.last().filter(|_| has_older).map(|info| info.last_seq);
+        // What belongs to no run has no name.
+        page.retain(|info| !info.session.is_empty());
         let mut rows = Vec::new();
-        for info in shown {
+        for info in page {
             let last = store.entry(info.last_seq)?;
             rows.push((info, last));
         }
         Ok(frame.page(html! {
-            div.page-head { h1 { "Sessions" } span.muted { (look::many(look::whole(found), "session")) } }
+            div.page-head { h1 { "Sessions" } }
             form.filters method="get" action="/sessions" {
                 label.wide { span.label { "Session" } input name="q" value=(wanted) placeholder="part of its name" data-search autocomplete="off" spellcheck="false"; }
                 button.button type="submit" { "Search" }
@@ -69,7 +78,7 @@ pub(crate) async fn list(
                     } }
                 }
             }
-            (pager("/sessions", &wanted, page, found))
+            (pager(&wanted, asked.before.is_some(), oldest))
         }))
     })
     .await
@@ -94,15 +103,13 @@ fn session_row(info: &SessionInfo, last: Option<&Entry>, now: Timestamp) -> Mark
     }
 }
 
-fn pager(at: &str, wanted: &str, page: usize, found: usize) -> Markup {
-    let to = |page: usize| format!("{at}{}", look::query(&[("q", wanted), ("page", &page.to_string())]));
-    let last = found.saturating_sub(1) / PAGE;
+fn pager(wanted: &str, is_later: bool, oldest: Option<u64>) -> Markup {
+    let to = |before: &str| format!("/sessions{}", look::query(&[("q", wanted), ("before", before)]));
     html! {
-        @if last > 0 {
+        @if is_later || oldest.is_some() {
             nav.pager aria-label="Pages of the list" {
-                @if page > 0 { a.button.quiet href=(to(page - 1)) { "Newer" } }
-                span.muted { "page " (page + 1) " of " (last + 1) }
-                @if page < last { a.button.quiet href=(to(page + 1)) { "Older" } }
+                @if is_later { a.button.quiet href=(to("")) { "Latest" } }
+                @if let Some(oldest) = oldest { a.button.quiet href=(to(&oldest.to_string())) { "Older" } }
             }
         }
     }
@@ -233,6 +240,7 @@ fn event(entry: &Entry, approvals: &BTreeMap<String, Approval>, now: Timestamp) 
                     (telling::told(decision))
                 }
             }
+            @if !decision.verdicts.is_empty() && !is_own { (telling::heard(decision)) }
             @if let Some(approval) = approval { (telling::in_line(approval, now)) }
         }
     }

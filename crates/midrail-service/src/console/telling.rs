@@ -82,17 +82,92 @@ pub(crate) fn was_told(decision: &Decision) -> bool {
         || decision.retry.is_some()
 }
 
-/// The chain: every guardrail, also those that were not asked.
+/// The verdicts of a decision, in the order of the law: those that matter, and those that had nothing to say.
+struct Spoken<'d> {
+    loud: Vec<&'d Said>,
+    quiet: Vec<&'d Said>,
+}
+
+impl<'d> Spoken<'d> {
+    fn of(decision: &'d Decision) -> Self {
+        let (loud, quiet) = decision.verdicts.iter().partition(|said| {
+            said.effect > Some(Effect::Allow)
+                || said.error.is_some()
+                || decision.by.as_deref() == Some(&*said.guardrail)
+        });
+        Spoken { loud, quiet }
+    }
+
+    /// Those that had nothing to say, counted: `12 others allowed, 3 were not asked`.
+    fn quiet_in_words(&self) -> String {
+        let skipped = self.quiet.iter().filter(|said| said.effect.is_none()).count();
+        let allowed = self.quiet.len() - skipped;
+        let others = match (self.loud.is_empty(), allowed) {
+            (true, 1) => "guardrail",
+            (true, _) => "guardrails",
+            (false, 1) => "other",
+            (false, _) => "others",
+        };
+        match (allowed, skipped) {
+            (0, 1) => "1 was not asked".to_owned(),
+            (0, skipped) => format!("{skipped} were not asked"),
+            (allowed, 0) => format!("{allowed} {others} allowed"),
+            (allowed, 1) => format!("{allowed} {others} allowed, 1 was not asked"),
+            (allowed, skipped) => format!("{allowed} {others} allowed, {skipped} were not asked"),
+        }
+    }
+}
+
+/// The chain in full: every guardrail, with how long it took. Those that had nothing to say are folded.
 pub(crate) fn chain(decision: &Decision) -> Markup {
     if decision.verdicts.is_empty() {
         return html! { p.muted { "No guardrail was asked about this." } };
     }
     let slowest = decision.verdicts.iter().filter_map(|said| said.duration_us.0).max().unwrap_or(0);
+    let spoken = Spoken::of(decision);
+    let table = |rows: &[&Said]| {
+        html! {
+            div.scroll {
+                table.chain {
+                    thead { tr { th { "Guardrail" } th { "Said" } th { "Why" } th.num { "Took" } } }
+                    tbody { @for said in rows { (link(said, decision, slowest)) } }
+                }
+            }
+        }
+    };
     html! {
-        div.scroll {
-            table.chain {
-                thead { tr { th { "Guardrail" } th { "Said" } th { "Why" } th.num { "Took" } } }
-                tbody { @for said in &decision.verdicts { (link(said, decision, slowest)) } }
+        @if !spoken.loud.is_empty() { (table(&spoken.loud)) }
+        @if !spoken.quiet.is_empty() {
+            details.quiet { summary { (spoken.quiet_in_words()) } (table(&spoken.quiet)) }
+        }
+    }
+}
+
+/// The chain in short, for a timeline: who said what, and why.
+pub(crate) fn heard(decision: &Decision) -> Markup {
+    let spoken = Spoken::of(decision);
+    let is_decisive = |said: &Said| decision.by.as_deref() == Some(&*said.guardrail);
+    html! {
+        ul.heard {
+            @for said in &spoken.loud {
+                li.decided[is_decisive(said)] {
+                    @match said.effect { Some(effect) => (badge(effect)), None => span.badge.fx-skipped { "not asked" } }
+                    a href={ "/guardrails/" (look::part(&said.guardrail)) } { (line(&said.guardrail, 60)) }
+                    @if said.shadow { span.badge.shadow { "shadow" } }
+                    span.why {
+                        // What the agent was told stands above already.
+                        @if said.reason != decision.reason { (marked(&said.reason)) }
+                        @if let Some(error) = &said.error { span.error { "failed: " (marked(error)) } }
+                    }
+                }
+            }
+            @if !spoken.quiet.is_empty() {
+                li.quiet { details {
+                    summary { (spoken.quiet_in_words()) }
+                    p { @for said in &spoken.quiet {
+                        a.chip.skipped[said.effect.is_none()] href={ "/guardrails/" (look::part(&said.guardrail)) } title=[said.effect.is_none().then_some("was not asked: it could not have raised the effect")] { (line(&said.guardrail, 60)) } " "
+                    } }
+                } }
             }
         }
     }

@@ -10,11 +10,12 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use midrail::store::{Alert, Filter};
-use midrail::{Approval, Effect};
+use midrail::{ApiKey, Approval, Effect};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::access::Sight;
 use crate::app::App;
 use crate::lines::Line;
 use crate::live::Listener;
@@ -92,9 +93,21 @@ pub(crate) struct Wanted {
     pub(crate) guardrail: Option<String>,
     /// Decisions about this tool.
     pub(crate) tool: Option<String>,
+    /// The key of who listens, where it is a program: what it may not see it does not hear.
+    pub(crate) key: Option<ApiKey>,
 }
 
 impl Wanted {
+    /// Whether whoever listens sees it.
+    fn sees(&self, happening: &Happening) -> bool {
+        let sight = Sight::of(self.key.as_ref());
+        match happening {
+            Happening::Decision(line) | Happening::Change(line) => sight.line(line),
+            Happening::Approval(asked) => sight.approval(&asked.approval),
+            Happening::Alert(_) => sight.is_whole(),
+        }
+    }
+
     fn fits(&self, happening: &Happening) -> bool {
         let is = |wanted: &Option<String>, value: Option<&str>| {
             wanted.as_ref().is_none_or(|wanted| value == Some(wanted.as_str()))
@@ -198,7 +211,7 @@ impl Feed {
             }
             happened.extend(new.into_iter().map(|alert| (Happening::Alert(alert), None)));
         }
-        happened.retain(|(happening, _)| self.wanted.fits(happening));
+        happened.retain(|(happening, _)| self.wanted.sees(happening) && self.wanted.fits(happening));
         Ok((happened, !page.is_empty()))
     }
 }

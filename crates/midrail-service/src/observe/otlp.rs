@@ -204,11 +204,11 @@ impl Sender {
                 Ok(response)
                     if again == 0 || !matches!(response.status().as_u16(), 429 | 502 | 503 | 504) =>
                 {
-                    log::warn!("{what} were refused by the collector: {}", response.status());
+                    log::warn!(what, status = response.status().as_u16(); "the collector refused what was sent");
                     return false;
                 }
                 Err(error) if again == 0 => {
-                    log::warn!("{what} could not be sent to the collector: {error}");
+                    log::warn!(what, error:%; "the collector could not be reached");
                     return false;
                 }
                 _ => thread::sleep(pause),

@@ -23,7 +23,7 @@ pub(crate) fn routes(api: Api) -> Api {
     let scrape =
         Operation::new("get", "/metrics", "metrics", "health", "Metrics in the text format of Prometheus")
             .answers(200, "The metrics", Some(Content::text("text/plain")));
-    api.route(scrape, Right::Read, Lasts::Briefly, get(scraped))
+    api.route(scrape, Right::ReadAll, Lasts::Briefly, get(scraped))
 }
 
 /// What one project comes to.

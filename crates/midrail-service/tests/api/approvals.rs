@@ -28,7 +28,7 @@ fn an_escalation_is_waited_for_answered_and_used_once() {
     let shown = service.get(&format!("/v1/approvals/{id}"), &rita).good();
     assert_eq!(shown["authority"], "reviewer");
     assert_eq!(shown["may_answer"], json!(["reviewer", "architect", "human_operator"]));
-    assert_eq!(shown["can"], json!({"answer": true, "review": false}));
+    assert_eq!(shown["can"], json!({"answer": true, "take_back": false, "review": false}));
     assert_eq!(shown["asked_by"]["record"]["event"]["tool"]["name"], "refund");
     assert_eq!(shown["before"][0]["tool"], "look");
     let to_program = service.get(&format!("/v1/approvals/{id}"), &program).good();
@@ -77,7 +77,14 @@ fn an_agent_asks_to_lift_what_stopped_it_and_the_right_role_answers() {
     service.post("/v1/approvals", wish.clone(), &stranger).problem(403);
     service
         .post("/v1/approvals", json!({"decision": seq, "reason": "please approve"}), &program)
-        .problem(409);
+        .problem(422);
+    let nothing =
+        json!({"decision": seq, "guardrail": "ask", "reason": "The login outage needs this hotfix"});
+    service.post("/v1/approvals", nothing, &program).problem(422);
+    // What is never lifted is no conflict: nobody may.
+    let erased = service.post("/v1/decide", call("s", "erase"), &program).good()["audit"]["seq"].clone();
+    let never = json!({"decision": erased, "reason": "The login outage needs this hotfix"});
+    service.post("/v1/approvals", never, &program).problem(403);
     service
         .post("/v1/approvals", json!({"decision": 9999, "reason": "The login outage"}), &program)
         .problem(404);
@@ -92,7 +99,7 @@ fn an_agent_asks_to_lift_what_stopped_it_and_the_right_role_answers() {
     let cannot = service.get(&format!("/v1/approvals/{id}"), &rita).good();
     assert_eq!(cannot["can"]["answer"], false);
     assert!(cannot["can"]["why_not"].as_str().unwrap().contains("architect"), "{cannot}");
-    service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": true}), &rita).problem(409);
+    service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": true}), &rita).problem(403);
     service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": true}), &program).problem(403);
     service.get(&format!("/v1/approvals/{id}/wait?timeout_s=0"), &stranger).problem(403);
     service.get(&format!("/v1/approvals/{id}/wait?timeout_s=121"), &program).problem(400);
@@ -100,6 +107,35 @@ fn an_agent_asks_to_lift_what_stopped_it_and_the_right_role_answers() {
     service.post(&format!("/v1/approvals/{id}/decide"), denied, &arne).good();
     let told = service.get(&format!("/v1/approvals/{id}/wait"), &program).good();
     assert_eq!((&told["status"], &told["note"]), (&json!("denied"), &json!("not on a Friday")));
+}
+
+#[test]
+fn an_approval_that_nobody_used_is_taken_back_by_those_who_could_give_it() {
+    let world = World::new(PACK);
+    let program = world.key(&["default"], None, &ALL);
+    let keys = [
+        world.person("default", "rita", &["reviewer"]),
+        world.person("default", "arne", &["architect"]),
+        world.person("default", "olga", &["tester"]),
+    ];
+    let service = world.serve();
+    let people = [("rita", &keys[0]), ("arne", &keys[1]), ("olga", &keys[2])];
+    let [rita, arne, olga] = people.map(|(name, key)| service.login("default", name, key));
+    let asked = service.post("/v1/decide", call("s", "refund"), &program).good();
+    let place = format!("/v1/approvals/{}", asked["approval"]["id"].as_str().unwrap());
+    service.post(&format!("{place}/decide"), json!({"approve": true}), &rita).good();
+    let can = |auth: &Auth| service.get(&place, auth).good()["can"]["take_back"].clone();
+    assert_eq!(
+        [can(&rita), can(&arne), can(&olga), can(&program)],
+        [true, true, false, false].map(Value::from)
+    );
+    service.post(&format!("{place}/decide"), json!({"approve": false}), &olga).problem(403);
+    let no = json!({"approve": false, "note": "not today"});
+    let back = service.post(&format!("{place}/decide"), no.clone(), &arne).good();
+    assert_eq!((&back["status"], &back["taken_back"]["by"]), (&json!("denied"), &json!("rita")));
+    assert_eq!(can(&rita), false);
+    service.post(&format!("{place}/decide"), no, &rita).problem(409);
+    assert_ne!(service.post("/v1/decide", call("s", "refund"), &program).good()["effect"], "allow");
 }
 
 #[test]
@@ -121,7 +157,7 @@ fn a_request_is_answered_under_the_policy_that_made_it() {
 
     let shown = service.get(&format!("/v1/approvals/{id}"), &otto).good();
     assert_eq!((&shown["policy"], &shown["can"]["answer"]), (&json!(decision.policy), &json!(true)));
-    service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": true}), &rita).problem(409);
+    service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": true}), &rita).problem(403);
     service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": true}), &otto).good();
 }
 

@@ -257,3 +257,105 @@ fn every_route_takes_the_right_that_it_names() {
         }
     }
 }
+
+/// What one agent does, alone and in a session that it shares with others. Answers its requests to people.
+fn acts(engine: &Engine, agent: &str, mark: &str) -> Vec<String> {
+    let decide = |session: &str, tool: &str| {
+        let mut event = call(session, tool);
+        event["agent"]["id"] = json!(agent);
+        event["tool"]["args"]["what"] = json!(mark);
+        engine.decide(serde_json::from_value(event).unwrap())
+    };
+    let own = format!("s-{mark}");
+    decide("both", "look");
+    let escalated = decide(&own, "refund").approval.unwrap().id;
+    let seq = decide(&own, "deploy").audit.0.unwrap().seq;
+    let reason = format!("The outage of {mark} needs this hotfix");
+    let urgency = "urgent".parse().unwrap();
+    let asked = engine.request(&Ask { seq, guardrail: None, reason, urgency }).unwrap().id;
+    let by = Person::vouched_for("root", ["human_operator"]);
+    engine.answer(&escalated, true, &by, Some(mark)).unwrap();
+    let file = format!("/work/{mark}.rs");
+    engine.take_lock(Path::new(&file), agent, "both", Duration::from_secs(3600)).unwrap();
+    decide("both", "last");
+    engine.quarantine(agent, "root", mark).unwrap();
+    vec![escalated, asked]
+}
+
+#[test]
+fn a_key_for_some_agents_sees_what_belongs_to_them() {
+    let world = World::new(PACK);
+    let engine = world.engine(OWN);
+    let others = acts(&engine, "umbra-bot", MARK);
+    let own = acts(&engine, "coder-1", "mine");
+    let alert = Alert {
+        name: "all".to_owned(),
+        key: String::new(),
+        fired_at: engine.now(),
+        value: 1.0,
+        message: format!("alert of {MARK}"),
+    };
+    assert!(engine.store().fire_alert(&alert, 60, &[]).unwrap());
+    let records = engine.store().head().unwrap().unwrap().seq;
+    let key = world.key(&[OWN], Some(&["coder-*"]), &ALL);
+    let whole = world.key(&[OWN], None, &ALL);
+    let service = world.serve();
+    let mut names: Vec<String> = own.iter().chain(&others).cloned().collect();
+    names.extend((1..=records).map(|seq| seq.to_string()));
+    names.extend(["both", "s-mine", "s-umbra"].map(str::to_owned));
+
+    // Whatever a key with every right can reach, nothing of the other agent shows.
+    let mut hidden = 0;
+    for route in routes(&service).iter().filter(|route| route.method == "GET" && route.right != "open") {
+        for place in route.places(&names) {
+            let about = format!("{} {place}", route.method);
+            let answer = service.send("GET", &place, None, &key, None);
+            route.check(&answer, &about);
+            // What was asked for by its name is named in the answer.
+            let told = answer.text.replace("`s-umbra`", "");
+            assert!(!told.contains(MARK), "{about}: {}", answer.text);
+            let all = service.send("GET", &place, None, &whole, None);
+            hidden += usize::from(all.text.contains(MARK));
+        }
+    }
+    assert!(hidden > 25, "there was nothing to hide: {hidden}");
+    for page in
+        ["/", "/sessions", "/sessions/both", "/audit", "/audit/1", "/approvals", "/live/stream?after=0"]
+    {
+        assert_eq!(service.get(page, &key).status, 403, "{page}");
+    }
+    for place in ["/v1/sessions/both/snapshot", "/v1/audit/verify"] {
+        service.post(place, json!({}), &key).problem(403);
+    }
+
+    // What is theirs they see.
+    let listed = |place: &str, field: &str, auth: &Auth| -> Vec<String> {
+        let page = service.get(place, auth).good();
+        let text = |item: &Value| item[field].as_str().map_or_else(|| item[field].to_string(), str::to_owned);
+        let mut found: Vec<String> = page["items"].as_array().unwrap().iter().map(text).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(listed("/v1/sessions", "session", &key), ["both", "s-mine"]);
+    assert_eq!(listed("/v1/sessions?limit=1", "session", &key).len(), 1);
+    let mut ids = own.clone();
+    ids.sort();
+    assert_eq!(listed("/v1/approvals", "id", &key), ids);
+    assert_eq!(listed("/v1/approvals?limit=1", "id", &key).len(), 1);
+    assert_eq!(listed("/v1/locks", "path", &key), ["/work/mine.rs"]);
+    assert_eq!(listed("/v1/quarantine", "actor", &key), ["coder-1"]);
+    assert_eq!(listed("/v1/sessions/both/records", "agent", &key), ["coder-1", "coder-1"]);
+    let seen = listed("/v1/audit", "seq", &key);
+    // Four events, and two records of what became of their requests.
+    assert_eq!(seen.len(), 6, "{seen:?}");
+    for seq in &seen {
+        service.get(&format!("/v1/audit/{seq}/explanation"), &key).good();
+    }
+    let export = service.get("/v1/audit/export", &key);
+    assert_eq!(export.text.matches("\"body\":").count(), seen.len());
+    let live = service.get("/v1/live?after=0", &key).text;
+    assert!(live.contains("s-mine") && live.matches("event: decision").count() == 4, "{live}");
+    for id in &others {
+        service.get(&format!("/v1/approvals/{id}"), &key).problem(404);
+    }
+}

@@ -32,6 +32,8 @@ fn a_session_of_any_name_is_shown_kept_put_back_and_ended() {
     assert_eq!(shown["latest"][0]["effect"], "block");
     assert_eq!(shown["latest"][0]["by"], "never");
     assert_eq!(shown["latest"][1]["effect"], "allow");
+    let said = json!({"guardrail": "never", "effect": "block", "reason": "Nothing is erased"});
+    assert!(shown["latest"][0]["verdicts"].as_array().unwrap().contains(&said), "{shown}");
     assert_eq!(shown.get("halted"), None);
 
     let records = service.get(&format!("{place}/records?limit=1"), &program).good();
@@ -106,4 +108,50 @@ fn a_run_that_was_ended_says_who_did() {
     service.post("/v1/decide", call("s", "leak"), &Auth::Nobody).good();
     let shown = service.get("/v1/sessions/s", &Auth::Nobody).good();
     assert_eq!((&shown["halted"]["by"], &shown["halted"]["reason"]), (&json!("stop"), &json!("It leaks")));
+}
+
+#[test]
+fn a_timeline_tells_what_every_guardrail_said_in_the_order_of_the_law() {
+    let world = World::new(
+        "pack: shop
+guardrails:
+  - {id: hour, tools: deploy, effect: warn, reason: It is late, priority: 900}
+  - {id: tries, tools: deploy, effect: block, reason: Not now, mode: shadow, priority: 100}
+  - {id: friday, tools: deploy, effect: escalate, reason: It is Friday, priority: 200}
+  - {id: calm, tools: deploy, check: tool.args.n < 100, reason: Too much, priority: 300}
+",
+    );
+    let program = world.key(&["default"], None, &ALL);
+    let service = world.serve();
+    let decided = service.post("/v1/decide", call("s", "deploy"), &program).good();
+    let told = |verdicts: &Value| -> Vec<(String, String)> {
+        let text = |said: &Value, name: &str| said[name].as_str().unwrap_or("-").to_owned();
+        verdicts
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|said| (text(said, "guardrail"), text(said, "effect")))
+            .collect()
+    };
+    let all = told(&decided["verdicts"]);
+    let heard: Vec<_> = all.iter().filter(|(_, effect)| effect != "-").cloned().collect();
+    let quiet = heard.iter().filter(|(_, effect)| effect == "allow").count();
+    assert_eq!(heard.len() - quiet, 3, "{decided}");
+    let shown = service.get("/v1/sessions/s", &program).good();
+    assert_eq!(told(&shown["latest"][0]["verdicts"]), heard);
+    let listed = service.get("/v1/sessions/s/records", &program).good();
+    assert_eq!(listed["items"][0]["verdicts"], shown["latest"][0]["verdicts"]);
+    let explained =
+        service.get(&format!("/v1/audit/{}/explanation", decided["audit"]["seq"]), &program).good();
+    assert_eq!(told(&explained["decision"]["verdicts"]), all);
+    // The page of the session shows them in the same order: those that spoke, and the rest folded.
+    let page = service.send("GET", "/sessions/s", None, &program, None);
+    assert_eq!(page.status, 200, "{}", page.text);
+    let list = page.text.split("<ul class=\"heard\">").nth(1).unwrap().split("</ul>").next().unwrap();
+    let at = |id: &str| list.find(&format!("/guardrails/{id}\"")).unwrap();
+    let spoke: Vec<usize> =
+        heard.iter().filter(|(_, effect)| effect != "allow").map(|(id, _)| at(id)).collect();
+    assert!(spoke.len() == 3 && spoke.is_sorted(), "{list}");
+    assert!(list.contains(&format!("{quiet} others allowed")) && at("calm") > spoke[2], "{list}");
+    assert!(list.contains("It is late") && list.contains("shadow"), "{list}");
 }

@@ -13,8 +13,8 @@ use crate::approval::{self, Approval, ApprovalCount, ApprovalFilter};
 use crate::draft::{COMMON, home, is_shared};
 use crate::error::Result;
 use crate::postgres::PostgresStore;
-use crate::postgres::cells::{Id, limit, number, parse, slice_id, text, time, untext};
-use crate::store::{Approvals, Policies, SessionInfo, Slice, Slices};
+use crate::postgres::cells::{Id, int, limit, number, parse, session_id, slice_id, text, time, untext};
+use crate::store::{Approvals, Policies, SessionFilter, SessionInfo, Slice, Slices};
 
 impl Slices for PostgresStore {
     fn load(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>> {
@@ -68,15 +68,41 @@ impl Slices for PostgresStore {
         rows.into_iter().filter(|(key, _)| is_shared(key) == wants_shared).map(slice).collect()
     }
 
-    fn sessions(&self) -> Result<Vec<SessionInfo>> {
+    fn shared_keys(&self, from: &str, before: &str, most: usize) -> Result<Vec<String>> {
+        let keys: Vec<String> = self.read(async |client, project| {
+            let select = "SELECT key FROM slices
+                 WHERE project = $1 AND left(session, 64) = $2 AND session = $2
+                   AND left(key, 64) >= left($3, 64) AND left(key, 64) <= left($4, 64)
+                   AND key >= $3 AND key < $4
+                 ORDER BY left(key, 64), key LIMIT $5";
+            let statement = client.prepare_cached(select).await?;
+            let cells: [&(dyn ToSql + Sync); 5] =
+                [&project, &text(COMMON), &text(from), &text(before), &limit(most)];
+            client.query(&statement, &cells).await?.iter().map(|row| row.try_get(0).map(untext)).collect()
+        })?;
+        Ok(keys.into_iter().filter(|key| is_shared(key)).collect())
+    }
+
+    fn some_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
+        let id = wanted.named.as_deref().map(session_id);
+        let part = wanted.containing.as_deref().map(text);
+        let before = wanted.before_seq.map_or(i64::MAX, int);
+        let most = wanted.limit.map(limit);
+        // Written only where it is meant, so that one session is found by its key.
+        let by_name = if id.is_some() { "id = $5" } else { "$5::bytea IS NULL" };
+        let select = format!(
+            "SELECT shown.session, records, last_seq, last_active,
+               (SELECT count(*) FROM slices WHERE slices.project = $1
+                AND left(slices.session, 64) = left(shown.session, 64) AND slices.session = shown.session
+                AND NOT starts_with(slices.key, 'shared/'))
+             FROM (
+               SELECT session, records, last_seq, last_active FROM sessions
+               WHERE project = $1 AND {by_name} AND last_seq < $2
+                 AND ($3::text IS NULL OR strpos(session, $3) > 0)
+               ORDER BY last_seq DESC LIMIT $4
+             ) AS shown ORDER BY last_seq DESC"
+        );
         self.read(async |client, project| {
-            let select =
-                "SELECT sessions.session, records, last_seq, last_active, coalesce(counted.slices, 0)
-                 FROM sessions LEFT JOIN (
-                   SELECT session, count(*) AS slices FROM slices
-                   WHERE project = $1 AND NOT starts_with(key, 'shared/') GROUP BY session
-                 ) AS counted ON counted.session = sessions.session
-                 WHERE sessions.project = $1 ORDER BY last_seq DESC";
             let info = |row: &Row| {
                 Ok(SessionInfo {
                     session: untext(row.try_get(0)?),
@@ -86,8 +112,14 @@ impl Slices for PostgresStore {
                     slices: number(row.try_get(4)?),
                 })
             };
-            let statement = client.prepare_cached(select).await?;
-            client.query(&statement, &[&project]).await?.iter().map(info).collect()
+            let statement = client.prepare_cached(&select).await?;
+            let id = id.as_ref().map(Id::as_slice);
+            client
+                .query(&statement, &[&project, &before, &part, &most, &id])
+                .await?
+                .iter()
+                .map(info)
+                .collect()
         })
     }
 }

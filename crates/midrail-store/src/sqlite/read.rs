@@ -13,7 +13,7 @@ use crate::error::{Result, StoreError};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::log::time;
 use crate::sqlite::transaction::Transaction;
-use crate::store::{Approvals, Policies, SessionInfo, Slice, Slices};
+use crate::store::{Approvals, Policies, SessionFilter, SessionInfo, Slice, Slices};
 
 impl Slices for SqliteStore {
     fn load(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>> {
@@ -56,36 +56,64 @@ impl Slices for SqliteStore {
         rows.into_iter().filter(|(key, _)| is_shared(key) == wants_shared).map(slice).collect()
     }
 
-    fn sessions(&self) -> Result<Vec<SessionInfo>> {
+    fn shared_keys(&self, from: &str, before: &str, most: usize) -> Result<Vec<String>> {
         self.read(|connection| {
-            // Walks from name to name along the index, so that the cost goes by the sessions.
-            let mut statement = connection.prepare_cached(
-                "WITH RECURSIVE names (session) AS (
-                   SELECT min(session) FROM audit
-                   UNION ALL
-                   SELECT (SELECT min(session) FROM audit WHERE session > names.session)
-                   FROM names WHERE names.session IS NOT NULL
-                 )
-                 SELECT names.session, audit.seq, audit.time,
-                   (SELECT count(*) FROM audit WHERE audit.session = names.session),
-                   (SELECT count(*) FROM slices WHERE slices.session = names.session
-                    AND substr(slices.key, 1, 7) <> 'shared/')
-                 FROM names
-                 JOIN audit ON audit.seq = (SELECT max(seq) FROM audit WHERE audit.session = names.session)
-                 ORDER BY audit.seq DESC",
-            )?;
-            let rows = statement.query_map([], |row| {
-                Ok(SessionInfo {
-                    session: row.get(0)?,
-                    last_seq: number(row.get(1)?),
-                    last_active: time(row.get(2)?),
-                    records: number(row.get(3)?),
-                    slices: number(row.get(4)?),
-                })
-            })?;
+            let select =
+                "SELECT key FROM slices WHERE session = ?1 AND key >= ?2 AND key < ?3 ORDER BY key LIMIT ?4";
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            let mut statement = connection.prepare_cached(select)?;
+            let rows = statement.query_map(params![COMMON, from, before, most], |row| row.get(0))?;
+            rows.collect::<rusqlite::Result<Vec<String>>>()
+        })
+        .map(|keys| keys.into_iter().filter(|key| is_shared(key)).collect())
+    }
+
+    fn some_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
+        let before = wanted.before_seq.map_or(i64::MAX, int);
+        let most = wanted.limit.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX));
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sessions_query(wanted.named.is_some()))?;
+            let rows =
+                statement.query_map(params![wanted.named, wanted.containing, before, most], |row| {
+                    Ok(SessionInfo {
+                        session: row.get(0)?,
+                        last_seq: number(row.get(1)?),
+                        last_active: time(row.get(2)?),
+                        records: number(row.get(3)?),
+                        slices: number(row.get(4)?),
+                    })
+                })?;
             rows.collect()
         })
     }
+}
+
+/// The query for sessions. It walks from name to name along the index, so that its cost goes by the sessions; records and
+/// slices are counted for those alone that are shown.
+pub(super) fn sessions_query(is_named: bool) -> String {
+    let names = match is_named {
+        true => "SELECT ?1",
+        false => {
+            "SELECT min(session) FROM audit
+             UNION ALL
+             SELECT (SELECT min(session) FROM audit WHERE session > names.session)
+             FROM names WHERE names.session IS NOT NULL"
+        }
+    };
+    format!(
+        "WITH RECURSIVE names (session) AS ({names}),
+         latest (session, seq) AS (
+           SELECT session, (SELECT max(seq) FROM audit WHERE audit.session = names.session)
+           FROM names WHERE (?1 IS NULL OR session = ?1) AND (?2 IS NULL OR instr(session, ?2) > 0)
+         ),
+         shown (session, seq) AS (SELECT session, seq FROM latest WHERE seq < ?3 ORDER BY seq DESC LIMIT ?4)
+         SELECT shown.session, shown.seq, audit.time,
+           (SELECT count(*) FROM audit WHERE audit.session = shown.session),
+           (SELECT count(*) FROM slices WHERE slices.session = shown.session
+            AND substr(slices.key, 1, 7) <> 'shared/')
+         FROM shown CROSS JOIN audit ON audit.seq = shown.seq
+         ORDER BY shown.seq DESC"
+    )
 }
 
 impl Approvals for SqliteStore {

@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 use midrail_core::{Decision, Event, EventKind, Facts, Record};
-use rusqlite::{Connection, StatementStatus};
+use rusqlite::{Connection, StatementStatus, params};
 use serde_json::json;
 
 use crate::approval::{ApprovalFilter, ApprovalState};
 use crate::error::StoreError;
 use crate::sqlite::SqliteStore;
+use crate::sqlite::read::sessions_query;
 use crate::store::{Approvals, AuditLog, Commit, Slices, Store};
 use crate::verify::Expect;
 
@@ -108,6 +109,25 @@ fn statements_of_a_decision_are_compiled_once() {
         let plan: String =
             store.with_reader(|connection| connection.query_row(&plan, ["s"], |row| row.get(3))).unwrap();
         assert!(plan.contains("approvals_pending"), "{plan}");
+    }
+}
+
+/// A list of sessions does not go through the log, however long it is.
+#[test]
+fn sessions_are_listed_along_the_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("store.db")).unwrap();
+    for is_named in [false, true] {
+        let select = format!("EXPLAIN QUERY PLAN {}", sessions_query(is_named));
+        let plan: Vec<String> = store.with_reader(|connection| {
+            let mut statement = connection.prepare(&select).unwrap();
+            let rows = statement.query_map(params!["s", None::<String>, 9, 9], |row| row.get(3)).unwrap();
+            rows.map(Result::unwrap).collect()
+        });
+        let looks: Vec<&String> =
+            plan.iter().filter(|step| step.contains("audit") || step.contains("slices")).collect();
+        assert!(looks.len() >= 4, "{plan:?}");
+        assert!(looks.iter().all(|step| step.starts_with("SEARCH")), "{plan:?}");
     }
 }
 

@@ -160,3 +160,15 @@ pub(crate) fn filtered_export_verifies_and_shows_no_other_content(store: &dyn St
     assert_eq!(found.misfit, None);
     assert_eq!((found.records, found.withheld, found.head), (70, 68, store.head().unwrap()));
 }
+
+pub(crate) fn export_for_somebody_withholds_the_rest(store: &dyn Store) {
+    mixed_log(store);
+    let mut out = Vec::new();
+    let filter = Filter { session: Some("s".to_owned()), ..Filter::default() };
+    let done = store.export_shown(&filter, &|entry| entry.seq == 1, &mut out).unwrap();
+    let all = store.head().unwrap().unwrap().seq;
+    assert_eq!((done.shown, done.withheld), (1, all - 1));
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.matches("\"body\":").count(), 1);
+    assert_eq!(verify_export(&mut text.as_bytes(), &Expect::default()).unwrap().misfit, None);
+}

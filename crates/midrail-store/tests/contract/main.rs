@@ -63,6 +63,7 @@ contract! {
     sessions::restore_replaces_the_whole_session
     sessions::threads_lose_no_update
     sessions::sessions_are_listed_by_last_activity
+    sessions::sessions_are_found_by_name_and_come_in_pages
     sessions::of_two_deciders_one_wins
     sessions::approvals_are_listed_by_state_and_session
     sessions::policies_are_kept_as_first_saved
@@ -74,11 +75,13 @@ contract! {
     log::keys_that_are_trusted_must_have_signed
     log::export_verifies_by_itself
     log::filtered_export_verifies_and_shows_no_other_content
+    log::export_for_somebody_withholds_the_rest
     sessions::keys_stay_the_same
     shared::shared_slices_are_every_sessions
     shared::shared_prefix_reads_them_and_no_other_does
     shared::restore_leaves_shared_slices_alone
     shared::shared_slices_make_no_session
+    shared::shared_keys_are_listed_from_one_to_another
     shared::conflicts_reach_across_sessions
     shared::of_two_sessions_one_takes_the_lock
     people::approvals_come_back_with_all_that_is_known

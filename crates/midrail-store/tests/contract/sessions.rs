@@ -5,8 +5,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use midrail_store::{
-    Approval, ApprovalChange, ApprovalFilter, ApprovalState, Commit, Filter, Keys, MemoryStore, Slice, Store,
-    StoreError,
+    Approval, ApprovalChange, ApprovalFilter, ApprovalState, Commit, Filter, Keys, MemoryStore,
+    SessionFilter, Slice, Store, StoreError,
 };
 use serde_json::{Value, json};
 
@@ -174,6 +174,32 @@ pub(crate) fn sessions_are_listed_by_last_activity(store: &dyn Store) {
         .collect();
     assert_eq!(short, [("old", 2, 1, 5), ("quiet", 1, 0, 4), ("busy", 2, 2, 3)]);
     assert_eq!(sessions[1].last_active, at(9));
+}
+
+pub(crate) fn sessions_are_found_by_name_and_come_in_pages(store: &dyn Store) {
+    for name in ["shop-1", "docs", "shop-2", "sh", "docs"] {
+        set(store, name, "a", 1);
+    }
+    let found = |wanted: SessionFilter| -> Vec<(String, u64, u64, u64)> {
+        let rows = store.some_sessions(&wanted).unwrap().into_iter();
+        rows.map(|info| (info.session, info.records, info.slices, info.last_seq)).collect()
+    };
+    let names =
+        |wanted: SessionFilter| -> Vec<String> { found(wanted).into_iter().map(|row| row.0).collect() };
+    let all = SessionFilter::default();
+    assert_eq!(names(all.clone()), ["docs", "sh", "shop-2", "shop-1"]);
+    assert_eq!(names(SessionFilter { limit: Some(2), ..all.clone() }), ["docs", "sh"]);
+    assert_eq!(names(SessionFilter { before_seq: Some(4), limit: Some(1), ..all.clone() }), ["shop-2"]);
+    assert_eq!(names(SessionFilter { before_seq: Some(1), ..all.clone() }), Vec::<String>::new());
+    let part = |text: &str| SessionFilter { containing: Some(text.to_owned()), ..all.clone() };
+    assert_eq!(names(part("hop")), ["shop-2", "shop-1"]);
+    assert_eq!(names(part("%")), Vec::<String>::new());
+    assert_eq!(names(SessionFilter { before_seq: Some(3), ..part("hop") }), ["shop-1"]);
+    let named = |text: &str| SessionFilter { named: Some(text.to_owned()), ..all.clone() };
+    assert_eq!(found(named("docs")), [("docs".to_owned(), 2, 1, 5)]);
+    assert_eq!(found(named("doc")), []);
+    assert_eq!(store.session("sh").unwrap().unwrap().last_seq, 4);
+    assert_eq!(store.session("s").unwrap(), None);
 }
 
 pub(crate) fn of_two_deciders_one_wins(store: &dyn Store) {

@@ -99,6 +99,26 @@ pub(crate) fn shared_slices_make_no_session(store: &dyn Store) {
     assert_eq!(listed(store), [(String::new(), 1), ("s".to_owned(), 1)]);
 }
 
+pub(crate) fn shared_keys_are_listed_from_one_to_another(store: &dyn Store) {
+    let record = record("s", 1);
+    let mut commit = Commit::new(&record);
+    for key in ["shared/a/1", "shared/a/2", "shared/a@1", "shared/b", "own/a/1"] {
+        commit.changes.set(key, true);
+    }
+    store.commit(&commit).unwrap();
+    let keys = |from: &str, before: &str, most| store.shared_keys(from, before, most).unwrap();
+    assert_eq!(keys("shared/a", "shared/b", 9), ["shared/a/1", "shared/a/2", "shared/a@1"]);
+    assert_eq!(keys("shared/a/2", "shared/b", 1), ["shared/a/2"]);
+    assert_eq!(keys("shared/a", "shared/a/2", 9), ["shared/a/1"]);
+    assert_eq!(keys("shared/b", "shared/a", 9), Vec::<String>::new());
+    assert_eq!(keys("own", "own/b", 9), Vec::<String>::new());
+    let long = format!("shared/{}", "x".repeat(100));
+    commit.changes.set(format!("{long}1"), true);
+    commit.changes.set(format!("{long}2"), true);
+    store.commit(&commit).unwrap();
+    assert_eq!(keys(&long, &format!("{long}2"), 9), [format!("{long}1")]);
+}
+
 pub(crate) fn conflicts_reach_across_sessions(store: &dyn Store) {
     let key = lock_key("/repo/a.rs");
     take(store, "s", &key, 0).unwrap();

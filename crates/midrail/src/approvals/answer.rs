@@ -6,7 +6,7 @@ use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, NewNotice, 
 use serde_json::json;
 
 use super::overdue::note;
-use super::{held, record_of_approval, refused, seal};
+use super::{held, not_allowed, record_of_approval, refused, seal, senseless};
 use crate::administer::Act;
 use crate::engine::{Engine, EngineError};
 use crate::people::Person;
@@ -55,12 +55,12 @@ impl Engine {
             }
         };
         if let Some(who) = self.is_behind(&approval, by)? {
-            return Err(refused(format!("{who} asked for the approval `{id}`, and cannot answer it")));
+            return Err(not_allowed(format!("{who} asked for the approval `{id}`, and cannot answer it")));
         }
         let policy = self.policy();
         let authorities = policy.authorities();
         let Some(role) = by.role_for(&authority, authorities) else {
-            return Err(refused(format!(
+            return Err(not_allowed(format!(
                 "the approval `{id}` is for the role `{authority}`, and `{}` answers as {}",
                 by.name(),
                 by.roles().join(", ")
@@ -123,7 +123,7 @@ impl Engine {
             return Err(refused(format!("no review is owed for the approval `{id}`")));
         };
         if text.chars().filter(|c| c.is_alphanumeric()).count() < SHORTEST_REVIEW {
-            return Err(refused(
+            return Err(senseless(
                 "say what happened, whether it was right, and what follows from it".to_owned(),
             ));
         }
@@ -139,7 +139,9 @@ impl Engine {
         }
         let cannot = |why: String| {
             let (name, able) = (by.name(), able.join(" or "));
-            refused(format!("`{name}` cannot review what `{id}` let pass: {why}; it takes the role {able}"))
+            not_allowed(format!(
+                "`{name}` cannot review what `{id}` let pass: {why}; it takes the role {able}"
+            ))
         };
         if let Some(who) = self.is_behind(&approval, by)? {
             return Err(cannot(format!("{who} asked for it, and another person has to look at it")));

@@ -1,6 +1,6 @@
 //! Whether what an agent says for a request tells a person anything.
 
-use super::refused;
+use super::senseless;
 use crate::engine::EngineError;
 
 /// Words that fit every request, and so tell nothing of this one. Those of up to two letters do not count anyway.
@@ -198,7 +198,7 @@ pub(crate) fn substantive(reason: &str) -> Result<(), EngineError> {
     let letters: usize = distinct.iter().map(|word| word.chars().count()).sum();
     let telling = distinct.iter().filter(|word| !FITS_ALL.contains(word) && !is_mashed(word)).count();
     if distinct.len() < 3 || letters < 12 || telling < 2 {
-        return Err(refused(
+        return Err(senseless(
             "the reason does not tell what the action is needed for; say what is to be done, and why it \
              cannot be done otherwise"
                 .to_owned(),

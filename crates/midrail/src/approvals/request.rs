@@ -10,7 +10,7 @@ use midrail_store::{Approval, ApprovalChange, Commit, NewNotice, Urgency};
 use serde_json::{Value, json};
 
 use super::reasons::substantive;
-use super::{held, kind_of, refused, short_arguments};
+use super::{held, kind_of, not_allowed, refused, senseless, short_arguments};
 use crate::administer::Act;
 use crate::engine::{Engine, EngineError};
 
@@ -36,15 +36,15 @@ impl Engine {
         let record: Record = serde_json::from_str(&entry.body)?;
         let guardrail = ask.guardrail.clone().or_else(|| record.decision.by.as_deref().map(str::to_owned));
         let guardrail =
-            guardrail.ok_or_else(|| refused(format!("the record {} stopped nothing", ask.seq)))?;
+            guardrail.ok_or_else(|| senseless(format!("the record {} stopped nothing", ask.seq)))?;
         let said = record.decision.verdicts.iter().find(|said| {
             *said.guardrail == *guardrail && !said.shadow && said.effect >= Some(Effect::Escalate)
         });
         match said.and_then(|said| said.effect) {
             Some(Effect::Escalate) => self.hasten(ask, &record, &guardrail, None),
             Some(Effect::Block) => self.bypass(ask, &record, &guardrail),
-            Some(_) => Err(refused(format!("`{guardrail}` ended the run, and that is not lifted"))),
-            None => Err(refused(format!(
+            Some(_) => Err(not_allowed(format!("`{guardrail}` ended the run, and that is not lifted"))),
+            None => Err(senseless(format!(
                 "`{guardrail}` stopped nothing in the record {}, so there is nothing to lift",
                 ask.seq
             ))),
@@ -135,7 +135,7 @@ impl Engine {
         let spec = policy.get(guardrail).map(|entry| &entry.spec);
         let spec = spec.ok_or_else(|| refused(format!("`{guardrail}` is not in force any more")))?;
         let autonomy = stopped.decision.autonomy.unwrap_or_default();
-        let approver = approver(spec, ask.urgency, autonomy, authorities).map_err(refused)?;
+        let approver = approver(spec, ask.urgency, autonomy, authorities).map_err(not_allowed)?;
         let action = action_of(stopped, guardrail);
         let key = approval_key(guardrail, &action);
         let slices = self.store().load(&stopped.session, &[&key])?;

@@ -8,7 +8,7 @@ use midrail_core::{PAUSE, Pause};
 use midrail_store::{Commit, NewNotice, Store, StoreError};
 use serde_json::{Value, json};
 
-use super::{real, refused};
+use super::{not_allowed, real, refused, senseless};
 use crate::administer::{Act, NO_SESSION};
 use crate::engine::{Engine, EngineError};
 use crate::people::Person;
@@ -42,15 +42,17 @@ impl Engine {
         self.may_pause(by)?;
         let reason = reason.trim();
         if reason.is_empty() {
-            return Err(refused("a pause needs a reason".to_owned()));
+            return Err(senseless("a pause needs a reason"));
         }
         let lasts = SignedDuration::try_from(lasts).unwrap_or(SignedDuration::MAX);
         if lasts > Pause::LONGEST {
             let longest = Pause::LONGEST.as_mins();
-            return Err(refused(format!("a pause lasts {longest} minutes at most; it can be given again")));
+            return Err(senseless(&format!(
+                "a pause lasts {longest} minutes at most; it can be given again"
+            )));
         }
         let now = self.now();
-        let until = now.checked_add(lasts).map_err(|_| refused("there is no such time".to_owned()))?;
+        let until = now.checked_add(lasts).map_err(|_| senseless("there is no such time"))?;
         let pause = Pause {
             by: by.name().to_owned(),
             reason: self.masked_text(reason)?,
@@ -100,7 +102,7 @@ impl Engine {
             return Ok(());
         }
         let (roles, humans) = (by.roles().join(", "), humans.join(" or "));
-        Err(refused(format!(
+        Err(not_allowed(format!(
             "`{}` answers as {roles}, and guardrails are paused by a {humans}, or by the first approver",
             by.name()
         )))

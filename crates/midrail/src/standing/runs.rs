@@ -5,7 +5,7 @@ use midrail_store::{Commit, NewNotice, Slice};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::refused;
+use super::{not_allowed, refused};
 use crate::administer::Act;
 use crate::engine::{Engine, EngineError};
 use crate::people::Person;
@@ -80,7 +80,7 @@ impl Engine {
             return Err(refused(format!("the run `{session}` is not halted")));
         }
         if by.name() == session {
-            return Err(refused(format!("`{session}` cannot lift its own halt")));
+            return Err(not_allowed(format!("`{session}` cannot lift its own halt")));
         }
         self.may_lift(by, "a halt")?;
         let reason = &*self.masked_text(reason)?;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use midrail::store::{
     Alert, Alerts, Approval, ApprovalCount, ApprovalFilter, Approvals, Approver, Approvers, AuditLog,
-    Checkpoint, Commit, Entry, Figures, Filter, Keys, NewNotice, Notices, Policies, PublicKey, SessionInfo,
-    Slice, Slices, Stats, StoredNotice, Undelivered, Window,
+    Checkpoint, Commit, Entry, Figures, Filter, Keys, NewNotice, Notices, Policies, PublicKey, SessionFilter,
+    SessionInfo, Slice, Slices, Stats, StoredNotice, Undelivered, Window,
 };
 use midrail::{AuditRef, Effect, Engine, Event, Files, MemoryStore, Store, StoreError};
 use serde_json::{Value, json};
@@ -36,8 +36,11 @@ impl Slices for Failing {
     fn load_prefix(&self, session: &str, prefix: &str) -> Result<BTreeMap<String, Value>> {
         self.inner.load_prefix(session, prefix)
     }
-    fn sessions(&self) -> Result<Vec<SessionInfo>> {
-        self.inner.sessions()
+    fn shared_keys(&self, from: &str, before: &str, most: usize) -> Result<Vec<String>> {
+        self.inner.shared_keys(from, before, most)
+    }
+    fn some_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
+        self.inner.some_sessions(wanted)
     }
 }
 

@@ -209,6 +209,7 @@
   const words = {
     approve: ["Approve this call?", "Approve", "The very same call passes once. What you write is kept with the record.", "approve"],
     deny: ["Deny this call?", "Deny", "The call stays blocked. The agent is told what you write.", "deny"],
+    "take-back": ["Take the approval back?", "Take back", "The call is stopped again, unless it was made meanwhile. The agent is told what you write.", "deny"],
     review: ["Review what an emergency let pass", "File the review", "Say what happened, whether it was right, and what follows from it.", ""],
   };
   let answering = null;
@@ -246,7 +247,7 @@
       }
       const whole = await response.text();
       one("#answer").close();
-      toast(answer === "approve" ? "Approved: the same call passes once." : answer === "deny" ? "Denied: the call stays blocked." : "The review is filed.", "good");
+      toast({ approve: "Approved: the same call passes once.", deny: "Denied: the call stays blocked.", "take-back": "Taken back: the call is blocked again." }[answer] || "The review is filed.", "good");
       countWaiting();
       if (item.id === "approval") {
         item.outerHTML = whole;
@@ -300,7 +301,7 @@
     const act = {
       j: () => move(1), k: () => move(-1),
       Enter: () => { if (item && event.target === document.body) enter(item); else return true; },
-      a: () => answerBy(item, "approve"), d: () => answerBy(item, "deny"),
+      a: () => answerBy(item, "approve"), d: () => answerBy(item, "deny"), t: () => answerBy(item, "take-back"),
       g: () => { went = Date.now(); },
       p: () => one("#live-pause")?.click(),
       "/": () => { const field = one("[data-search]"); if (field) { field.focus(); field.select?.(); } },
