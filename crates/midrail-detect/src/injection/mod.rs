@@ -8,6 +8,7 @@ mod encoded;
 mod family;
 mod hidden;
 mod links;
+mod mention;
 pub mod model;
 mod phrases;
 mod rows;
@@ -91,9 +92,15 @@ fn scan_at(text: &str, depth: u32) -> Vec<Hit> {
             && (!row.hidden
                 || span_of(&words, found.first, found.last).is_some_and(|span| is_inside(&span, &hidden)))
     });
+    let tags = tags::find(text);
+    found.retain(|found| {
+        !found.phrase.row.tagged
+            || span_of(&words, found.first, found.last)
+                .is_some_and(|span| tag_before(&tags, span.start).is_some())
+    });
     let mentioned = strong_hits(text, &words, &found, vocabulary, &mut hits);
-    let around = Around { hidden: &hidden, tags: &tags::find(text), mentioned: &mentioned };
-    weak_hits(&words, &found, &around, &mut hits);
+    let around = Around { hidden: &hidden, tags: &tags, mentioned: &mentioned };
+    weak_hits(text, &words, &found, &around, &mut hits);
     for judged in model::judge(text, &words, &found) {
         let family = match judged.head {
             model::Head::Text => Family::Statistical,
@@ -119,7 +126,7 @@ fn scan_at(text: &str, depth: u32) -> Vec<Hit> {
     hits
 }
 
-/// Phrases that are a hit by themselves. Answers those that are only quoted.
+/// Phrases that are a hit by themselves. Answers those that are only talked about, which are a hit of low confidence.
 fn strong_hits(
     text: &str,
     words: &[Word],
@@ -134,9 +141,10 @@ fn strong_hits(
         let Some(span) = span_of(words, found.first, found.last) else { continue };
         let is_entry = quoted.is_some_and(|last| found.first.saturating_sub(last) <= LIST_REACH)
             && is_list_entry(text, &span);
-        if is_entry || is_mentioned(text, words, found, &span, vocabulary) {
+        if is_entry || mention::is_mentioned(text, words, found, &span, vocabulary) {
             quoted = Some(found.last);
             if mentioned.len() < MAX_QUOTES {
+                hits.push(hit(found.phrase.row.family, span.clone(), Confidence::Low));
                 mentioned.push(span);
             }
         } else {
@@ -166,25 +174,10 @@ fn is_inside(span: &Range<usize>, pieces: &[hidden::Piece]) -> bool {
     piece.and_then(|at| pieces.get(at)).is_some_and(|piece| span.end <= piece.span.end)
 }
 
-/// Is the phrase only quoted, by someone who talks about such phrases? A short quotation with a word such as
-/// "attack" or "example" near it is; an order that merely stands in quotes is not.
-fn is_mentioned(
-    text: &str,
-    words: &[Word],
-    found: &Found<'_>,
-    span: &Range<usize>,
-    vocabulary: &Vocabulary,
-) -> bool {
-    const REACH: usize = 48;
-    const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '«', '»', '„'];
-    let before = text.get(..span.start).unwrap_or_default();
-    let after = text.get(span.end..).unwrap_or_default();
-    let opens = before.chars().rev().take(24).position(|c| QUOTES.contains(&c));
-    let closes = after.chars().take(REACH).position(|c| QUOTES.contains(&c));
-    let (Some(_), Some(_)) = (opens, closes) else { return false };
-    let class = vocabulary.mentions;
-    phrases::has_word(words, found.first.saturating_sub(12), found.first, class, vocabulary)
-        || phrases::has_word(words, found.last + 1, found.last + 10, class, vocabulary)
+/// The mark of a chat format that an order at this place belongs to.
+fn tag_before(tags: &[Range<usize>], start: usize) -> Option<&Range<usize>> {
+    let before = tags.partition_point(|tag| tag.end <= start).checked_sub(1).and_then(|at| tags.get(at));
+    before.filter(|tag| start - tag.end <= TAG_REACH)
 }
 
 /// What decides about the weak signs of a text: its places, each in order.
@@ -196,7 +189,7 @@ struct Around<'a> {
 
 /// Weak signs of several families near each other. Markup that does not show counts as one more; behind a mark of a
 /// chat format, one sign is enough.
-fn weak_hits(words: &[Word], found: &[Found<'_>], around: &Around<'_>, hits: &mut Vec<Hit>) {
+fn weak_hits(text: &str, words: &[Word], found: &[Found<'_>], around: &Around<'_>, hits: &mut Vec<Hit>) {
     let Around { hidden, tags, mentioned } = *around;
     let mut window: Vec<(Family, usize, usize)> = Vec::new();
     for found in found {
@@ -212,9 +205,9 @@ fn weak_hits(words: &[Word], found: &[Found<'_>], around: &Around<'_>, hits: &mu
         }
         window.retain(|(other, _, last)| *other != family && found.first.saturating_sub(*last) <= NEAR);
         window.push((family, found.first, found.last));
-        let before =
-            tags.partition_point(|tag| tag.end <= sign.start).checked_sub(1).and_then(|at| tags.get(at));
-        if let Some(tag) = before.filter(|tag| sign.start - tag.end <= TAG_REACH) {
+        if let Some(tag) = tag_before(tags, sign.start)
+            && !mention::is_mentioned(text, words, found, &sign, vocabulary())
+        {
             hits.push(hit(Family::FakeTag, tag.start..sign.end, Confidence::Medium));
         }
         let Some(first) = window.iter().map(|(_, first, _)| *first).min() else { continue };
@@ -238,6 +231,9 @@ fn other_readings(text: &str, noticed: Noticed, vocabulary: &Vocabulary, hits: &
     if noticed.digits_as_letters {
         manners.push(Manner { signs_are_letters: true, ..Manner::default() });
     }
+    if noticed.hyphens {
+        manners.push(Manner { hyphens_vanish: true, ..Manner::default() });
+    }
     for manner in manners {
         let (words, _) = words::read(text, vocabulary, manner);
         let found = phrases::find(&words, vocabulary);
@@ -260,6 +256,11 @@ fn decoded_hits(text: &str, words: &[Word], noticed: Noticed, depth: u32, hits: 
     }
     if noticed.pairs
         && let Some(piece) = encoded::spaced_hex(text)
+    {
+        encoded_hit(piece, depth, hits);
+    }
+    if noticed.numbers
+        && let Some(piece) = encoded::numbers(text)
     {
         encoded_hit(piece, depth, hits);
     }

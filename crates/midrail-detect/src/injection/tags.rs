@@ -35,6 +35,15 @@ const MARKS: &[&str] = &[
     "<important>",
     "<information>",
     "<tool_result>",
+    "<tool_call>",
+    "</tool_call>",
+    "<function_calls>",
+    "<invoke name=",
+    "<assistant>",
+    "<|end_header_id|>",
+    "[system message]",
+    "### new instructions",
+    "\nhuman:",
     "</tool_result>",
     "</tool_response>",
     "</function_results>",
@@ -47,7 +56,6 @@ const MARKS: &[&str] = &[
     "\nsystem:",
     "\\nsystem:",
     "\nassistant:",
-    "\nhuman:",
     "begin system",
     "end of system prompt",
     "end system prompt",
@@ -59,7 +67,9 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
         LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(MARKS).ok());
     let bytes = text.as_bytes();
     // A text without these characters has no mark.
-    if memchr::memchr3(b'<', b'[', b'#', bytes).is_none() && memchr::memmem::find(bytes, b"ystem").is_none() {
+    if memchr::memchr3(b'<', b'[', b'#', bytes).is_none() && memchr::memmem::find(bytes, b"ystem").is_none()
+        && memchr::memmem::find(bytes, b"\nHuman:").is_none()
+    {
         return Vec::new();
     }
     let Some(all) = ALL.as_ref() else { return Vec::new() };

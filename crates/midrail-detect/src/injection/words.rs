@@ -48,6 +48,8 @@ pub(super) struct Manner {
     pub(super) invisible_parts: bool,
     /// Signs stand for letters: `@` for a, `$` for s, `!` and `|` for i.
     pub(super) signs_are_letters: bool,
+    /// Hyphens vanish inside words, instead of parting them.
+    pub(super) hyphens_vanish: bool,
 }
 
 /// What was noticed on the way: what asks for another reading.
@@ -63,6 +65,10 @@ pub(super) struct Noticed {
     pub(super) long_words: bool,
     /// Ten or more pairs of characters in a row, as in spaced hex.
     pub(super) pairs: bool,
+    /// Twelve or more numbers in a row, which may stand for letters.
+    pub(super) numbers: bool,
+    /// A hyphen stands inside a word that a rule knows, as in `ig-nore`.
+    pub(super) hyphens: bool,
     /// A word of attacks that is written backwards or in rot13.
     pub(super) turned: bool,
 }
@@ -118,6 +124,7 @@ pub(super) fn read(text: &str, vocabulary: &Vocabulary, manner: Manner) -> (Vec<
         flags: BREAK,
         singles: 0,
         pairs: 0,
+        numbers: 0,
         newlines: 0,
     };
     reader.run();
@@ -129,6 +136,8 @@ struct Current {
     stem: u64,
     /// Hashes with digits read as letters; 1 is i in one and l in the other.
     spelled: [u64; 2],
+    /// The hash together with what stands before a hyphen.
+    joined: Option<u64>,
     start: usize,
     end: usize,
     letters: u32,
@@ -142,6 +151,7 @@ impl Current {
             hash: FIRST_HASH,
             stem: FIRST_HASH,
             spelled: [FIRST_HASH; 2],
+            joined: None,
             start: 0,
             end: 0,
             letters: 0,
@@ -166,6 +176,7 @@ struct Reader<'a> {
     flags: u8,
     singles: u32,
     pairs: u32,
+    numbers: u32,
     newlines: u32,
 }
 
@@ -199,15 +210,23 @@ impl Reader<'_> {
                 {
                     at += 1;
                 }
-                // The dot of a hidden file ends no sentence: .env
-                b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
-                    && matches!(
-                        at.checked_sub(1).and_then(|at| bytes.get(at)),
-                        Some(b' ' | b'/' | b'~' | b'`' | b'"')
-                    ) =>
-                {
+                // Inside a name or an address no sentence ends: .env, example.org/?a=1
+                b'.' | b'?' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric) => {
                     self.flush();
                     at += 1;
+                }
+                // What markup puts between words does not part them: <b>Ignore</b> all
+                b'<' | b'/' if let Some(length) = markup_length(bytes.get(at..).unwrap_or_default()) => {
+                    self.flush();
+                    at += length;
+                }
+                b'-' if self.current.letters > 1 && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => {
+                    at += 1;
+                    if !self.manner.hyphens_vanish {
+                        let joined = self.current.joined.unwrap_or(self.current.hash);
+                        self.boundary(byte);
+                        self.current.joined = Some(joined);
+                    }
                 }
                 b'@' | b'$' | b'!' | b'|' if self.manner.signs_are_letters => {
                     let letter = match byte {
@@ -290,6 +309,7 @@ impl Reader<'_> {
         }
         current.end = end;
         current.hash = step(current.hash, lower);
+        current.joined = current.joined.map(|joined| step(joined, lower));
         if current.len() < STEM_LETTERS {
             current.stem = current.hash;
         }
@@ -360,6 +380,9 @@ impl Reader<'_> {
             }
         }
         self.noticed.long_words |= current.len() >= LONG;
+        self.noticed.hyphens |= current.joined.is_some_and(|joined| self.vocabulary.id(joined) != 0);
+        self.numbers = if flags & NUMBER != 0 { self.numbers + 1 } else { 0 };
+        self.noticed.numbers |= self.numbers >= 12;
         self.noticed.turned |= id != 0 && self.vocabulary.is_turned(id);
         self.pairs = if current.len() == 2 { self.pairs + 1 } else { 0 };
         self.noticed.pairs |= self.pairs >= 10;
@@ -396,6 +419,29 @@ impl Reader<'_> {
         let Some(word) = best else { return at + rest.chars().next().map_or(1, char::len_utf8) };
         self.words.push(word);
         word.end
+    }
+}
+
+/// Tags that only change how words look.
+const INLINE: &[&str] =
+    &["b", "i", "u", "s", "em", "strong", "span", "font", "mark", "small", "sub", "sup", "wbr"];
+/// The longest tag or comment that is read over.
+const MAX_INLINE: usize = 24;
+
+/// How long a tag for looks or a short comment of code is, where one begins here.
+fn markup_length(bytes: &[u8]) -> Option<usize> {
+    let bytes = bytes.get(..MAX_INLINE.min(bytes.len()))?;
+    match bytes {
+        [b'/', b'*', rest @ ..] => rest.windows(2).position(|end| end == b"*/").map(|at| at + 4),
+        [b'<', rest @ ..] => {
+            let name = rest.strip_prefix(b"/").unwrap_or(rest);
+            let length = name.iter().position(|byte| !byte.is_ascii_alphabetic())?;
+            let is_inline = INLINE
+                .iter()
+                .any(|tag| name.get(..length).is_some_and(|name| name.eq_ignore_ascii_case(tag.as_bytes())));
+            is_inline.then(|| bytes.iter().position(|byte| *byte == b'>')).flatten().map(|at| at + 1)
+        }
+        _ => None,
     }
 }
 
