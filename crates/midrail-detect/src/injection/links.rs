@@ -37,6 +37,9 @@ const PRIVATE: &[&str] = &[
     "ssn",
     "card",
 ];
+/// Of these, what links in mails and documents have places for. An image that asks for it is another thing.
+const EVERYDAY: &[&str] =
+    &["data", "token", "message", "content", "summary", "context", "email", "response", "base64", "card"];
 /// What stands before the address of an image or a link that opens by itself or by a click.
 const OPENERS: &[&str] = &[
     "](http",
@@ -53,7 +56,8 @@ const OPENERS: &[&str] = &[
 const CAPITALS: &[&str] =
     &["MESSAGE", "CONVERSATION", "HISTORY", "SECRET", "PROMPT", "PASSWORD", "CREDENTIAL", "COOKIE", "CHAT"];
 /// What commands read that carry secrets away.
-const SECRET_FILES: &[&str] = &[".ssh", "id_rsa", ".env", "passwd", "shadow", "credentials", "printenv", ".aws"];
+const SECRET_FILES: &[&str] =
+    &[".ssh", "id_rsa", ".env", "passwd", "shadow", "credentials", "printenv", ".aws"];
 /// The marks around a place that is to be filled.
 const MARKS: &[(char, char)] = &[('{', '}'), ('[', ']'), ('<', '>'), ('(', ')'), ('*', '*'), ('%', '%')];
 /// The longest address that is looked at.
@@ -78,7 +82,7 @@ pub(super) fn scan(text: &str, hits: &mut Vec<Hit>) {
         let length = rest.find(['\n', '"']).unwrap_or(rest.len());
         let address = rest.get(..length).unwrap_or_default();
         let carries = match mark {
-            Some(mark) => place_for_data(&address.to_ascii_lowercase())
+            Some(mark) => place_for_data(&address.to_ascii_lowercase(), is_image(text, at - mark.len()))
                 .or_else(|| value_in_capitals(address))
                 .map(|end| (mark.len(), end)),
             None => command_inside(address).map(|end| (0, end)),
@@ -97,8 +101,17 @@ fn ends_with(bytes: &[u8], mark: &[u8]) -> bool {
         .is_some_and(|end| end.eq_ignore_ascii_case(mark))
 }
 
+/// Is it an image whose address begins here? A link only opens by a click.
+fn is_image(text: &str, at: usize) -> bool {
+    const MAX_NAME: usize = 100;
+    let from = super::hidden::floor(text, at.saturating_sub(MAX_NAME));
+    let before = text.get(from..at).unwrap_or_default();
+    !text.get(at..).is_some_and(|rest| rest.starts_with(']'))
+        || before.rfind('[').is_some_and(|open| before.get(..open).is_some_and(|text| text.ends_with('!')))
+}
+
 /// Where a place for private data ends, in an address that has not ended before it.
-fn place_for_data(address: &str) -> Option<usize> {
+fn place_for_data(address: &str, is_image: bool) -> Option<usize> {
     let host_end = address.find(['/', '?'])?;
     let mut places = 0;
     for (at, c) in address.char_indices().skip_while(|(at, _)| *at <= host_end) {
@@ -115,7 +128,7 @@ fn place_for_data(address: &str) -> Option<usize> {
             continue;
         };
         let inside = inside.get(..length)?;
-        if is_place(inside) {
+        if is_place(inside, is_image) {
             return Some(at + 1 + length + close.len_utf8());
         }
     }
@@ -123,8 +136,8 @@ fn place_for_data(address: &str) -> Option<usize> {
 }
 
 /// Do these words ask for private data? Data itself (`{type:'bar',data:[1]}`) and a number of something ask for none.
-fn is_place(inside: &str) -> bool {
-    PRIVATE.iter().any(|word| inside.contains(word))
+fn is_place(inside: &str, is_image: bool) -> bool {
+    PRIVATE.iter().any(|word| inside.contains(word) && (is_image || !EVERYDAY.contains(word)))
         && !inside.contains([':', ',', '[', ']', '=', ';', '|'])
         && !inside.trim().ends_with("id")
 }
@@ -182,6 +195,7 @@ mod tests {
             "![avatar](https://cdn.example/{user_id}.png)",
             "![chart](https://charts.example/c?c={type:'bar',data:{labels:['a']}})",
             "[one](https://api.example/messages/{message_id}/parts)",
+            "[reset](https://app.example/reset?token={{ token }})",
             "![coverage](https://badges.example/app?token=TOKEN)",
             "curl https://api.example/?v=$(cat VERSION)",
         ] {

@@ -24,6 +24,7 @@ pub(super) fn is_mentioned(
     vocabulary: &Vocabulary,
 ) -> bool {
     is_name(text, words, found, span)
+        || is_pattern(text, span)
         || is_quoted(text, words, found, span, vocabulary)
         || is_reported(words, found, vocabulary)
 }
@@ -38,10 +39,24 @@ fn is_name(text: &str, words: &[Word], found: &Found<'_>, span: &Range<usize>) -
     let is_joined = match text.get(first.end..second.start) {
         Some("_" | "(") => true,
         // A switch, a path or a file: elsewhere hyphens may be a disguise.
-        Some("-") => before.ends_with(['-', '/', '.']) || after.starts_with(['/', '=', '.']),
+        Some("-") => {
+            before.ends_with(['-', '/', '.']) || after.starts_with(['/', '=']) || is_extension(after)
+        }
         _ => false,
     };
     is_joined && !["and ", "then ", "to "].iter().any(|word| after.trim_start().starts_with(word))
+}
+
+/// Does a text go on as the name of a file does: `.md`?
+fn is_extension(after: &str) -> bool {
+    after.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+}
+
+/// Is the phrase part of a regular expression?
+fn is_pattern(text: &str, span: &Range<usize>) -> bool {
+    let phrase = text.get(span.clone()).unwrap_or_default();
+    (phrase.contains('(') && phrase.contains('|'))
+        || [")?", "\\s", ".*", "\\b"].iter().any(|mark| phrase.contains(mark))
 }
 
 /// Is the phrase quoted, by someone who talks about such phrases or asks about them? A quotation that says where to
@@ -60,8 +75,12 @@ fn is_quoted(
     }
     let talk = vocabulary.talk;
     let outside = words.partition_point(|word| word.end <= opens);
-    has_word(words, outside.saturating_sub(12), found.first, talk.mentions, vocabulary)
-        || has_word(words, found.last + 1, found.last + 10, talk.mentions, vocabulary)
+    // What a comment says of itself proves nothing.
+    let is_comment = text.get(opens..).is_some_and(|text| text.starts_with('<'));
+    let until = if is_comment { outside } else { found.first };
+    let behind = words.partition_point(|word| word.start < closes);
+    has_word(words, outside.saturating_sub(12), until, talk.mentions, vocabulary)
+        || has_word(words, behind, behind + 10, talk.mentions, vocabulary)
         || is_asked(text, words, outside, closes, vocabulary)
 }
 
@@ -74,7 +93,8 @@ fn quotation(text: &str, span: &Range<usize>) -> Option<(usize, usize)> {
         .take(OPENS_WITHIN)
         .find(|(at, c)| {
             // An apostrophe inside a word opens nothing.
-            (QUOTES.contains(c) && !before.get(..*at).is_some_and(|text| text.ends_with(char::is_alphanumeric)))
+            (QUOTES.contains(c)
+                && !before.get(..*at).is_some_and(|text| text.ends_with(char::is_alphanumeric)))
                 || before.get(*at..).is_some_and(|text| text.starts_with("<!--"))
         })
         .map(|(at, _)| at)

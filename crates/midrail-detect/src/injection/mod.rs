@@ -84,23 +84,10 @@ fn scan_at(text: &str, depth: u32) -> Vec<Hit> {
     let vocabulary = vocabulary();
     let (words, noticed) = words::read(text, vocabulary, Manner::default());
     let mut hits = Vec::new();
-    let mut found = phrases::find(&words, vocabulary);
-    let hidden = hidden::markup(text);
-    found.retain(|found| {
-        let row = found.phrase.row;
-        (!row.alone || words.len() <= ALONE)
-            && (!row.hidden
-                || span_of(&words, found.first, found.last).is_some_and(|span| is_inside(&span, &hidden)))
-    });
-    let tags = tags::find(text);
-    found.retain(|found| {
-        !found.phrase.row.tagged
-            || span_of(&words, found.first, found.last)
-                .is_some_and(|span| tag_before(&tags, span.start).is_some())
-    });
+    let places = Places { hidden: hidden::markup(text), tags: tags::find(text) };
+    let found = places.phrases(&words, vocabulary);
     let mentioned = strong_hits(text, &words, &found, vocabulary, &mut hits);
-    let around = Around { hidden: &hidden, tags: &tags, mentioned: &mentioned };
-    weak_hits(text, &words, &found, &around, &mut hits);
+    weak_hits(text, &words, &found, &places, &mentioned, &mut hits);
     for judged in model::judge(text, &words, &found) {
         let family = match judged.head {
             model::Head::Text => Family::Statistical,
@@ -116,7 +103,8 @@ fn scan_at(text: &str, depth: u32) -> Vec<Hit> {
         hits.push(hit(family, judged.span, confidence));
     }
     links::scan(text, &mut hits);
-    other_readings(text, noticed, vocabulary, &mut hits);
+    tags::scan_ends(text, &places.tags, &mut hits);
+    other_readings(text, noticed, &places, vocabulary, &mut hits);
     if noticed.spaced_letters {
         spaced::scan(text, &words, vocabulary, &mut hits);
     }
@@ -174,23 +162,43 @@ fn is_inside(span: &Range<usize>, pieces: &[hidden::Piece]) -> bool {
     piece.and_then(|at| pieces.get(at)).is_some_and(|piece| span.end <= piece.span.end)
 }
 
-/// The mark of a chat format that an order at this place belongs to.
-fn tag_before(tags: &[Range<usize>], start: usize) -> Option<&Range<usize>> {
-    let before = tags.partition_point(|tag| tag.end <= start).checked_sub(1).and_then(|at| tags.get(at));
-    before.filter(|tag| start - tag.end <= TAG_REACH)
+/// The places of a text that decide about some phrases, each in order.
+struct Places {
+    hidden: Vec<hidden::Piece>,
+    tags: Vec<Range<usize>>,
 }
 
-/// What decides about the weak signs of a text: its places, each in order.
-struct Around<'a> {
-    hidden: &'a [hidden::Piece],
-    tags: &'a [Range<usize>],
-    mentioned: &'a [Range<usize>],
+impl Places {
+    /// The phrases of a text that count where they stand.
+    fn phrases<'a>(&self, words: &[Word], vocabulary: &'a Vocabulary) -> Vec<Found<'a>> {
+        let mut found = phrases::find(words, vocabulary);
+        found.retain(|found| {
+            let row = found.phrase.row;
+            let span = || span_of(words, found.first, found.last);
+            (!row.alone || words.len() <= ALONE)
+                && (!row.hidden || span().is_some_and(|span| is_inside(&span, &self.hidden)))
+                && (!row.tagged || span().is_some_and(|span| self.tag_before(span.start).is_some()))
+        });
+        found
+    }
+
+    /// The mark of a chat format that an order at this place belongs to.
+    fn tag_before(&self, start: usize) -> Option<&Range<usize>> {
+        let before = self.tags.partition_point(|tag| tag.end <= start).checked_sub(1)?;
+        self.tags.get(before).filter(|tag| start - tag.end <= TAG_REACH)
+    }
 }
 
 /// Weak signs of several families near each other. Markup that does not show counts as one more; behind a mark of a
 /// chat format, one sign is enough.
-fn weak_hits(text: &str, words: &[Word], found: &[Found<'_>], around: &Around<'_>, hits: &mut Vec<Hit>) {
-    let Around { hidden, tags, mentioned } = *around;
+fn weak_hits(
+    text: &str,
+    words: &[Word],
+    found: &[Found<'_>],
+    places: &Places,
+    mentioned: &[Range<usize>],
+    hits: &mut Vec<Hit>,
+) {
     let mut window: Vec<(Family, usize, usize)> = Vec::new();
     for found in found {
         let family = found.phrase.row.family;
@@ -205,14 +213,14 @@ fn weak_hits(text: &str, words: &[Word], found: &[Found<'_>], around: &Around<'_
         }
         window.retain(|(other, _, last)| *other != family && found.first.saturating_sub(*last) <= NEAR);
         window.push((family, found.first, found.last));
-        if let Some(tag) = tag_before(tags, sign.start)
+        if let Some(tag) = places.tag_before(sign.start)
             && !mention::is_mentioned(text, words, found, &sign, vocabulary())
         {
             hits.push(hit(Family::FakeTag, tag.start..sign.end, Confidence::Medium));
         }
         let Some(first) = window.iter().map(|(_, first, _)| *first).min() else { continue };
         let Some(span) = span_of(words, first, found.last) else { continue };
-        let is_hidden = is_inside(&span, hidden);
+        let is_hidden = is_inside(&span, &places.hidden);
         if window.len() + usize::from(is_hidden) >= ENOUGH {
             let first = window.iter().map(|(family, _, _)| *family).min().unwrap_or(family);
             let family = if is_hidden { Family::HiddenText } else { first };
@@ -223,7 +231,13 @@ fn weak_hits(text: &str, words: &[Word], found: &[Found<'_>], around: &Around<'_
 }
 
 /// Readings that only a text with disguises needs.
-fn other_readings(text: &str, noticed: Noticed, vocabulary: &Vocabulary, hits: &mut Vec<Hit>) {
+fn other_readings(
+    text: &str,
+    noticed: Noticed,
+    places: &Places,
+    vocabulary: &Vocabulary,
+    hits: &mut Vec<Hit>,
+) {
     let mut manners = Vec::new();
     if noticed.invisible_spaces {
         manners.push(Manner { invisible_parts: true, ..Manner::default() });
@@ -236,7 +250,7 @@ fn other_readings(text: &str, noticed: Noticed, vocabulary: &Vocabulary, hits: &
     }
     for manner in manners {
         let (words, _) = words::read(text, vocabulary, manner);
-        let found = phrases::find(&words, vocabulary);
+        let found = places.phrases(&words, vocabulary);
         strong_hits(text, &words, &found, vocabulary, hits);
     }
 }

@@ -217,10 +217,14 @@ impl Reader<'_> {
                 }
                 // What markup puts between words does not part them: <b>Ignore</b> all
                 b'<' | b'/' if let Some(length) = markup_length(bytes.get(at..).unwrap_or_default()) => {
-                    self.flush();
+                    if byte == b'/' {
+                        self.flush();
+                    }
                     at += length;
                 }
-                b'-' if self.current.letters > 1 && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => {
+                b'-' if self.current.letters > 1
+                    && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) =>
+                {
                     at += 1;
                     if !self.manner.hyphens_vanish {
                         let joined = self.current.joined.unwrap_or(self.current.hash);

@@ -98,10 +98,10 @@ pub(super) const ROWS: &[Row] = &[
         &[
             "ai|llm ~1 agent|agents|assistant|assistants|model|models|tools|bots ~1 reading|processing|seeing|parsing|summarizing|summarising ~2 this|these ~4 must|should|have_to|need_to|shall|please|are",
             "as ~1 ai|llm|language_model ~3 reading|processing|summarizing|summarising|parsing|reviewing ~2 this|these",
-            "note|message|notice|memo to|for ~1 chatbot|llm|llms|assistant|language_model|ai_agent|ai_agents|ai_assistant :user|customer|you|@deed|rate|rank|say|tell",
+            "note|message|notice|memo to|for ~1 chatbot|llm|llms|assistant|language_model|ai_agent|ai_agents|ai_assistant :the|user|customer|you|@deed|rate|rank|say|tell",
             "llm|ai|copilot|chatgpt|assistant instruction|instructions|directive|note|hint :dont|do_not|never|skip|ignore ~1 report|flag|mention|disclose|tell|analyze|analyse|warn|check|scan|reveal",
             "ai|llm agent|agents|assistant|assistants|tools ~4 open|visit|fetch|go_to|load|browse ~8 and|then follow|do|execute|obey|carry_out ~2 steps|instructions|commands|what|orders|directions",
-            "when|while|after|if you summarize|summarise|read|process|translate|analyze|review ~4 include|add|insert|mention|say|tell|write ~8 click|visit|call|log_in|enter",
+            "when|while|after|if you summarize|summarise|read|process|translate|analyze|review ~4 include|add|insert|mention|say|tell|write ~14 click|visit|call|log_in|enter",
             "user|operator|owner|customer wants|needs|expects|asked|asks you transfer|wire|forward|reveal|disable|pay|grant|exfiltrate",
             "@names|ai_agent|ai_agents|ai_assistant|ai_assistants|agents must|should|have_to|need_to|shall ~1 run|execute|open|fetch|install ~2 curl|wget|sudo|http|https",
         ],

@@ -12,7 +12,7 @@ pub(in super::super) const CLASSES: &[(&str, &str)] = &[
     ),
     (
         "@filler",
-        "all the your ur my any of these those every each me us please are a an and or full entire such that this \
+        "all alll the your ur my any of these those every each me us please are a an and or full entire such that this \
          which other whatever our is to whole complete very exact own just also now given initial both what was were \
          have been it its ai in from everything only existing as ever with for at",
     ),
@@ -130,6 +130,13 @@ pub(in super::super) const CLASSES: &[(&str, &str)] = &[
         "@pretend",
         "act pretend roleplay behave simulate emulate respond answer impersonate imagine become play embody \
          imitate acting pretending speak talk operate immerse",
+    ),
+    // What a model is told or taught; products have rules, filters and policies as well.
+    ("@own", "guidelines programming guardrails directives safeguards ethics morals instructions"),
+    (
+        "@hazard",
+        "napalm bomb bombs explosives meth methamphetamine ricin sarin poison malware ransomware keylogger heroin cocaine \
+         anthrax thermite",
     ),
     (
         "@being",

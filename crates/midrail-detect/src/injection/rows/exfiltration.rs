@@ -9,7 +9,7 @@ pub(super) const ROWS: &[Row] = &[
     strong(
         PromptExfiltration,
         &[
-            "!@not @reveal @hiddenword ~0 prompt|prompts|instructions|instruction|message|directives|guidelines",
+            "!@not|how @reveal @hiddenword ~0 prompt|prompts|instructions|instruction|message|directives|guidelines",
             "!@not give|tell|share|send|copy|paste|quote|summarize|summarise|translate your|the|me|us @hiddenword ~0 prompt|prompts|instructions|instruction|message|directives|guidelines",
             "!@not write|provide|state|return|list|describe|read|type|say ~1 your @hiddenword ~0 prompt|prompts|instructions|instruction|message|directives|guidelines",
             "!@not @show your ~1 @hiddenword|full|exact|complete|entire|first|above ~1 @prompt",
@@ -21,6 +21,7 @@ pub(super) const ROWS: &[Row] = &[
             "show the system status",
             "Show me your instructions for the dishwasher",
             "The system prompt is stored in config.py",
+            "How do I print the system prompt of my own agent?",
             "how do I write a system prompt for my support bot?",
             "Describe a system message that works well",
         ],

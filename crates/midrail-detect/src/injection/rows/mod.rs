@@ -6,6 +6,7 @@
 //! words just before, and at the end none of them next.
 
 mod addressed;
+mod broad;
 mod classes;
 mod exfiltration;
 mod languages;
@@ -36,6 +37,13 @@ pub(super) struct Row {
     pub(super) patterns: &'static [&'static str],
     pub(super) must: &'static [&'static str],
     pub(super) must_not: &'static [&'static str],
+}
+
+impl Row {
+    /// Is it a hit wherever it stands?
+    pub(super) fn is_plain(&self) -> bool {
+        !(self.weak || self.alone || self.hidden || self.tagged)
+    }
 }
 
 const fn strong(
@@ -107,6 +115,7 @@ pub(super) const TABLES: &[&[Row]] = &[
     persona::ROWS,
     tools::ROWS,
     addressed::ROWS,
+    broad::ROWS,
     turns::ROWS,
     pieces::ROWS,
     parts::ROWS,
