@@ -5,6 +5,7 @@
 
 mod confusables;
 mod encoded;
+mod escapes;
 mod family;
 mod hidden;
 mod links;
