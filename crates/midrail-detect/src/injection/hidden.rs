@@ -124,7 +124,7 @@ fn turned(text: &str, at: usize, from: usize) -> Option<Piece> {
 }
 
 /// The last character boundary up to a length.
-fn floor(text: &str, length: usize) -> usize {
+pub(super) fn floor(text: &str, length: usize) -> usize {
     let mut at = length.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;

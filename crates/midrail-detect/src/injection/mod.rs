@@ -5,9 +5,11 @@
 
 mod confusables;
 mod encoded;
+mod escapes;
 mod family;
 mod hidden;
 mod links;
+mod mention;
 pub mod model;
 mod phrases;
 mod rows;
@@ -83,17 +85,10 @@ fn scan_at(text: &str, depth: u32) -> Vec<Hit> {
     let vocabulary = vocabulary();
     let (words, noticed) = words::read(text, vocabulary, Manner::default());
     let mut hits = Vec::new();
-    let mut found = phrases::find(&words, vocabulary);
-    let hidden = hidden::markup(text);
-    found.retain(|found| {
-        let row = found.phrase.row;
-        (!row.alone || words.len() <= ALONE)
-            && (!row.hidden
-                || span_of(&words, found.first, found.last).is_some_and(|span| is_inside(&span, &hidden)))
-    });
+    let places = Places { hidden: hidden::markup(text), tags: tags::find(text) };
+    let found = places.phrases(&words, vocabulary);
     let mentioned = strong_hits(text, &words, &found, vocabulary, &mut hits);
-    let around = Around { hidden: &hidden, tags: &tags::find(text), mentioned: &mentioned };
-    weak_hits(&words, &found, &around, &mut hits);
+    weak_hits(text, &words, &found, &places, &mentioned, &mut hits);
     for judged in model::judge(text, &words, &found) {
         let family = match judged.head {
             model::Head::Text => Family::Statistical,
@@ -109,7 +104,8 @@ fn scan_at(text: &str, depth: u32) -> Vec<Hit> {
         hits.push(hit(family, judged.span, confidence));
     }
     links::scan(text, &mut hits);
-    other_readings(text, noticed, vocabulary, &mut hits);
+    tags::scan_ends(text, &places.tags, &mut hits);
+    other_readings(text, noticed, &places, vocabulary, &mut hits);
     if noticed.spaced_letters {
         spaced::scan(text, &words, vocabulary, &mut hits);
     }
@@ -119,7 +115,7 @@ fn scan_at(text: &str, depth: u32) -> Vec<Hit> {
     hits
 }
 
-/// Phrases that are a hit by themselves. Answers those that are only quoted.
+/// Phrases that are a hit by themselves. Answers those that are only talked about, which are a hit of low confidence.
 fn strong_hits(
     text: &str,
     words: &[Word],
@@ -134,9 +130,10 @@ fn strong_hits(
         let Some(span) = span_of(words, found.first, found.last) else { continue };
         let is_entry = quoted.is_some_and(|last| found.first.saturating_sub(last) <= LIST_REACH)
             && is_list_entry(text, &span);
-        if is_entry || is_mentioned(text, words, found, &span, vocabulary) {
+        if is_entry || mention::is_mentioned(text, words, found, &span, vocabulary) {
             quoted = Some(found.last);
             if mentioned.len() < MAX_QUOTES {
+                hits.push(hit(found.phrase.row.family, span.clone(), Confidence::Low));
                 mentioned.push(span);
             }
         } else {
@@ -166,38 +163,43 @@ fn is_inside(span: &Range<usize>, pieces: &[hidden::Piece]) -> bool {
     piece.and_then(|at| pieces.get(at)).is_some_and(|piece| span.end <= piece.span.end)
 }
 
-/// Is the phrase only quoted, by someone who talks about such phrases? A short quotation with a word such as
-/// "attack" or "example" near it is; an order that merely stands in quotes is not.
-fn is_mentioned(
-    text: &str,
-    words: &[Word],
-    found: &Found<'_>,
-    span: &Range<usize>,
-    vocabulary: &Vocabulary,
-) -> bool {
-    const REACH: usize = 48;
-    const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '«', '»', '„'];
-    let before = text.get(..span.start).unwrap_or_default();
-    let after = text.get(span.end..).unwrap_or_default();
-    let opens = before.chars().rev().take(24).position(|c| QUOTES.contains(&c));
-    let closes = after.chars().take(REACH).position(|c| QUOTES.contains(&c));
-    let (Some(_), Some(_)) = (opens, closes) else { return false };
-    let class = vocabulary.mentions;
-    phrases::has_word(words, found.first.saturating_sub(12), found.first, class, vocabulary)
-        || phrases::has_word(words, found.last + 1, found.last + 10, class, vocabulary)
+/// The places of a text that decide about some phrases, each in order.
+struct Places {
+    hidden: Vec<hidden::Piece>,
+    tags: Vec<Range<usize>>,
 }
 
-/// What decides about the weak signs of a text: its places, each in order.
-struct Around<'a> {
-    hidden: &'a [hidden::Piece],
-    tags: &'a [Range<usize>],
-    mentioned: &'a [Range<usize>],
+impl Places {
+    /// The phrases of a text that count where they stand.
+    fn phrases<'a>(&self, words: &[Word], vocabulary: &'a Vocabulary) -> Vec<Found<'a>> {
+        let mut found = phrases::find(words, vocabulary);
+        found.retain(|found| {
+            let row = found.phrase.row;
+            let span = || span_of(words, found.first, found.last);
+            (!row.alone || words.len() <= ALONE)
+                && (!row.hidden || span().is_some_and(|span| is_inside(&span, &self.hidden)))
+                && (!row.tagged || span().is_some_and(|span| self.tag_before(span.start).is_some()))
+        });
+        found
+    }
+
+    /// The mark of a chat format that an order at this place belongs to.
+    fn tag_before(&self, start: usize) -> Option<&Range<usize>> {
+        let before = self.tags.partition_point(|tag| tag.end <= start).checked_sub(1)?;
+        self.tags.get(before).filter(|tag| start - tag.end <= TAG_REACH)
+    }
 }
 
 /// Weak signs of several families near each other. Markup that does not show counts as one more; behind a mark of a
 /// chat format, one sign is enough.
-fn weak_hits(words: &[Word], found: &[Found<'_>], around: &Around<'_>, hits: &mut Vec<Hit>) {
-    let Around { hidden, tags, mentioned } = *around;
+fn weak_hits(
+    text: &str,
+    words: &[Word],
+    found: &[Found<'_>],
+    places: &Places,
+    mentioned: &[Range<usize>],
+    hits: &mut Vec<Hit>,
+) {
     let mut window: Vec<(Family, usize, usize)> = Vec::new();
     for found in found {
         let family = found.phrase.row.family;
@@ -212,14 +214,14 @@ fn weak_hits(words: &[Word], found: &[Found<'_>], around: &Around<'_>, hits: &mu
         }
         window.retain(|(other, _, last)| *other != family && found.first.saturating_sub(*last) <= NEAR);
         window.push((family, found.first, found.last));
-        let before =
-            tags.partition_point(|tag| tag.end <= sign.start).checked_sub(1).and_then(|at| tags.get(at));
-        if let Some(tag) = before.filter(|tag| sign.start - tag.end <= TAG_REACH) {
+        if let Some(tag) = places.tag_before(sign.start)
+            && !mention::is_mentioned(text, words, found, &sign, vocabulary())
+        {
             hits.push(hit(Family::FakeTag, tag.start..sign.end, Confidence::Medium));
         }
         let Some(first) = window.iter().map(|(_, first, _)| *first).min() else { continue };
         let Some(span) = span_of(words, first, found.last) else { continue };
-        let is_hidden = is_inside(&span, hidden);
+        let is_hidden = is_inside(&span, &places.hidden);
         if window.len() + usize::from(is_hidden) >= ENOUGH {
             let first = window.iter().map(|(family, _, _)| *family).min().unwrap_or(family);
             let family = if is_hidden { Family::HiddenText } else { first };
@@ -230,7 +232,13 @@ fn weak_hits(words: &[Word], found: &[Found<'_>], around: &Around<'_>, hits: &mu
 }
 
 /// Readings that only a text with disguises needs.
-fn other_readings(text: &str, noticed: Noticed, vocabulary: &Vocabulary, hits: &mut Vec<Hit>) {
+fn other_readings(
+    text: &str,
+    noticed: Noticed,
+    places: &Places,
+    vocabulary: &Vocabulary,
+    hits: &mut Vec<Hit>,
+) {
     let mut manners = Vec::new();
     if noticed.invisible_spaces {
         manners.push(Manner { invisible_parts: true, ..Manner::default() });
@@ -238,9 +246,12 @@ fn other_readings(text: &str, noticed: Noticed, vocabulary: &Vocabulary, hits: &
     if noticed.digits_as_letters {
         manners.push(Manner { signs_are_letters: true, ..Manner::default() });
     }
+    if noticed.hyphens {
+        manners.push(Manner { hyphens_vanish: true, ..Manner::default() });
+    }
     for manner in manners {
         let (words, _) = words::read(text, vocabulary, manner);
-        let found = phrases::find(&words, vocabulary);
+        let found = places.phrases(&words, vocabulary);
         strong_hits(text, &words, &found, vocabulary, hits);
     }
 }
@@ -260,6 +271,11 @@ fn decoded_hits(text: &str, words: &[Word], noticed: Noticed, depth: u32, hits: 
     }
     if noticed.pairs
         && let Some(piece) = encoded::spaced_hex(text)
+    {
+        encoded_hit(piece, depth, hits);
+    }
+    if noticed.numbers
+        && let Some(piece) = encoded::numbers(text)
     {
         encoded_hit(piece, depth, hits);
     }

@@ -63,7 +63,11 @@ impl Search<'_> {
         let is_negated = phrase.not_after.is_some_and(|class| {
             has_word(self.words, first.saturating_sub(NEGATION), first, class, self.vocabulary)
         });
-        (!is_negated).then_some(last)
+        let goes_on = phrase.not_before.is_some_and(|class| {
+            let next = self.words.get(last + 1).filter(|word| word.flags & BREAK == 0);
+            next.is_some_and(|word| self.vocabulary.is_in(word.id, class))
+        });
+        (!is_negated && !goes_on).then_some(last)
     }
 
     /// The last word of the phrase, where its remaining steps follow the word at `at`.

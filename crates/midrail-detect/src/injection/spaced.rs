@@ -14,21 +14,32 @@ const MAX_RUN: usize = 4_096;
 /// Letters in a row that are no accident.
 const MIN_RUN: usize = 5;
 
-/// Adds the phrases that are spelled letter by letter.
+/// Adds the phrases that are spelled letter by letter, at least in part.
 pub(super) fn scan(text: &str, words: &[Word], vocabulary: &Vocabulary, hits: &mut Vec<Hit>) {
+    let mut joined = Vec::with_capacity(words.len());
+    // The words that letters spelled, by their places in `joined`.
+    let mut spelled = Vec::new();
     let mut at = 0;
     while at < words.len() {
         let rest = words.get(at..).unwrap_or_default();
         let length = rest.iter().take(MAX_RUN).take_while(|word| word.flags & SINGLE != 0).count();
-        if let Some(run) = rest.get(..length).filter(|_| length >= MIN_RUN) {
-            let joined = join(text, run, vocabulary);
-            for found in phrases::find(&joined, vocabulary).iter().filter(|found| !found.phrase.row.weak) {
-                if let Some(span) = super::span_of(&joined, found.first, found.last) {
-                    hits.push(super::hit(found.phrase.row.family, span, Confidence::High));
-                }
-            }
+        let run = rest.get(..length.max(1)).unwrap_or_default();
+        if length >= MIN_RUN {
+            let from = joined.len();
+            joined.extend(join(text, run, vocabulary));
+            spelled.push(from..joined.len());
+        } else {
+            joined.extend_from_slice(run);
         }
         at += length.max(1);
+    }
+    for found in phrases::find(&joined, vocabulary).iter().filter(|found| found.phrase.row.is_plain()) {
+        let run = spelled.get(spelled.partition_point(|run| run.end <= found.first));
+        if run.is_some_and(|run| run.start <= found.last)
+            && let Some(span) = super::span_of(&joined, found.first, found.last)
+        {
+            hits.push(super::hit(found.phrase.row.family, span, Confidence::High));
+        }
     }
 }
 

@@ -9,6 +9,12 @@ fn kinds(text: &str) -> Vec<&'static str> {
     scan(text).into_iter().map(|hit| hit.kind).collect()
 }
 
+/// What is more than talk.
+fn sure_kinds(text: &str) -> Vec<&'static str> {
+    let sure = scan(text).into_iter().filter(|hit| hit.confidence > Confidence::Low);
+    sure.map(|hit| hit.kind).collect()
+}
+
 fn matches(row: &'static Row, text: &str) -> bool {
     let (words, _) = words::read(text, vocabulary(), Manner::default());
     phrases::find(&words, vocabulary()).iter().any(|found| found.phrase.row == row)
@@ -25,7 +31,9 @@ fn every_row_matches_its_examples_and_not_its_near_misses() {
             }
         }
         for text in row.must_not {
-            if matches(row, text) {
+            let is_wrong =
+                if row.tagged { kinds(text).contains(&row.family.kind()) } else { matches(row, text) };
+            if is_wrong {
                 wrong.push(format!("must not {:?}: {text}", row.family));
             }
         }
@@ -70,7 +78,7 @@ fn everyday_texts_are_left_alone() {
         "",
         " \u{200b}\u{fe0f} ",
     ] {
-        assert_eq!(kinds(text), Vec::<&str>::new(), "{text}");
+        assert_eq!(sure_kinds(text), Vec::<&str>::new(), "{text}");
     }
 }
 

@@ -5,15 +5,13 @@ use std::sync::LazyLock;
 
 use super::encoded::{BACKWARDS, TURNED_BY_13};
 use super::rows::{CLASSES, Row, TABLES};
-use super::words::hash_and_beginning;
+use super::words::{hash_and_beginning, hash_of};
 
 /// Numbers the sets of words.
 pub(super) type ClassId = u16;
 
 /// Words that may stand between two steps of a phrase.
 pub(super) const FILLERS: &str = "@filler";
-/// Words that tell that a phrase is talked about.
-pub(super) const MENTIONS: &str = "@mention";
 
 /// One step of a phrase: a word of the set has to come, within `gap` words of the step before.
 #[derive(Debug, Clone, Copy)]
@@ -34,12 +32,29 @@ pub(super) struct Phrase {
     pub(super) steps: Vec<Step>,
     /// None of these words stands just before.
     pub(super) not_after: Option<ClassId>,
+    /// None of these words comes next in the sentence.
+    pub(super) not_before: Option<ClassId>,
 }
 
 #[derive(Debug, Default)]
 struct Entry {
     classes: Vec<ClassId>,
     begins: Vec<usize>,
+}
+
+/// Sets of words by which talk about attacks is told from attacks.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Talk {
+    /// A phrase is named: example, attack.
+    pub(super) mentions: ClassId,
+    /// A question begins.
+    pub(super) questions: ClassId,
+    /// Someone asks or tells someone.
+    pub(super) reports: ClassId,
+    /// What follows is not said to happen: if, not.
+    pub(super) conditions: ClassId,
+    pub(super) to: ClassId,
+    pub(super) you: ClassId,
 }
 
 /// All words and phrases.
@@ -56,7 +71,7 @@ pub(super) struct Vocabulary {
     beginnings: Beginnings,
     pub(super) phrases: Vec<Phrase>,
     pub(super) fillers: ClassId,
-    pub(super) mentions: ClassId,
+    pub(super) talk: Talk,
     /// Words of attacks, each letter moved by 13.
     pub(super) turned: ClassId,
     /// Words of attacks, written backwards.
@@ -152,7 +167,14 @@ struct Compiler {
 impl Compiler {
     fn compile(mut self) -> Vocabulary {
         let fillers = self.class(FILLERS);
-        let mentions = self.class(MENTIONS);
+        let talk = Talk {
+            mentions: self.class("@mention"),
+            questions: self.class("@question"),
+            reports: self.class("@reports"),
+            conditions: self.class("@condition"),
+            to: self.class("to"),
+            you: self.class("you"),
+        };
         let turned = self.class(&TURNED_BY_13.join("|"));
         let backwards = self.class(&BACKWARDS.join("|"));
         for row in TABLES.iter().copied().flatten() {
@@ -163,16 +185,21 @@ impl Compiler {
                 }
             }
         }
-        Vocabulary { fillers, mentions, turned, backwards, ..self.finish() }
+        Vocabulary { fillers, talk, turned, backwards, ..self.finish() }
     }
 
     fn phrase(&mut self, row: &'static Row, variant: &[String]) -> Phrase {
-        let (mut steps, mut not_after, mut gap) = (Vec::new(), None, None);
+        let (mut steps, mut not_after, mut not_before, mut gap) = (Vec::new(), None, None, None);
         for item in variant {
             if let Some(count) = item.strip_prefix('~') {
                 gap = count.parse().ok();
             } else if let Some(words) = item.strip_prefix('!') {
-                not_after = Some(self.class(words));
+                let class = Some(self.class(words));
+                if steps.is_empty() {
+                    not_after = class;
+                } else {
+                    not_before = class;
+                }
             } else {
                 let (capitals, words) = match item.strip_prefix('^') {
                     Some(words) => (true, words),
@@ -187,7 +214,7 @@ impl Compiler {
                 steps.push(Step { class, gap: gap.take().unwrap_or(MAX_FILLERS), any, capitals, called });
             }
         }
-        Phrase { row, steps, not_after }
+        Phrase { row, steps, not_after, not_before }
     }
 
     fn class(&mut self, words: &str) -> ClassId {
@@ -201,6 +228,9 @@ impl Compiler {
             let (hash, beginning) = hash_and_beginning(word);
             self.beginnings.add(beginning);
             members.push(hash);
+            if MISSPELLED.contains(&word) {
+                members.extend(misspellings(word).iter().map(|word| hash_of(word)));
+            }
         }
         self.classes.insert(words.to_owned(), id);
         self.members.push(members);
@@ -246,6 +276,26 @@ impl Compiler {
         let Compiler { phrases, beginnings, longest, .. } = self;
         Vocabulary { places, bits, stride, begins, beginnings, phrases, longest, ..Vocabulary::default() }
     }
+}
+
+/// Words that are known with one slip, too: a letter that is missing, doubled, or changes places with the next.
+const MISSPELLED: &[&str] =
+    &["ignore", "disregard", "previous", "instructions", "instruction", "guidelines", "directives"];
+
+fn misspellings(word: &str) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let mut all = Vec::new();
+    for at in 1..letters.len() {
+        let (before, after) = letters.split_at(at);
+        let Some((letter, rest)) = after.split_first() else { continue };
+        let with = |middle: &[char]| before.iter().chain(middle).collect::<String>();
+        all.push(with(rest));
+        all.push(with(&[&[*letter], after].concat()));
+        if let Some((next, rest)) = rest.split_first() {
+            all.push(with(&[&[*next, *letter], rest].concat()));
+        }
+    }
+    all
 }
 
 /// Fillers in a row that a phrase bears.

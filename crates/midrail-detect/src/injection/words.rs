@@ -1,6 +1,7 @@
 //! The words of a text as a model would read them: folded, unescaped, each with its place in the original.
 
 use super::confusables::{Fold, fold, is_invisible_space};
+use super::escapes::{markup_length, unescape};
 use super::vocabulary::Vocabulary;
 
 /// Sentence punctuation or the edge of a quoted or bracketed piece stands before the word.
@@ -48,6 +49,8 @@ pub(super) struct Manner {
     pub(super) invisible_parts: bool,
     /// Signs stand for letters: `@` for a, `$` for s, `!` and `|` for i.
     pub(super) signs_are_letters: bool,
+    /// Hyphens vanish inside words, instead of parting them.
+    pub(super) hyphens_vanish: bool,
 }
 
 /// What was noticed on the way: what asks for another reading.
@@ -63,6 +66,10 @@ pub(super) struct Noticed {
     pub(super) long_words: bool,
     /// Ten or more pairs of characters in a row, as in spaced hex.
     pub(super) pairs: bool,
+    /// Twelve or more numbers in a row, which may stand for letters.
+    pub(super) numbers: bool,
+    /// A hyphen stands inside a word that a rule knows, as in `ig-nore`.
+    pub(super) hyphens: bool,
     /// A word of attacks that is written backwards or in rot13.
     pub(super) turned: bool,
 }
@@ -118,6 +125,7 @@ pub(super) fn read(text: &str, vocabulary: &Vocabulary, manner: Manner) -> (Vec<
         flags: BREAK,
         singles: 0,
         pairs: 0,
+        numbers: 0,
         newlines: 0,
     };
     reader.run();
@@ -129,6 +137,8 @@ struct Current {
     stem: u64,
     /// Hashes with digits read as letters; 1 is i in one and l in the other.
     spelled: [u64; 2],
+    /// The hash together with what stands before a hyphen.
+    joined: Option<u64>,
     start: usize,
     end: usize,
     letters: u32,
@@ -142,6 +152,7 @@ impl Current {
             hash: FIRST_HASH,
             stem: FIRST_HASH,
             spelled: [FIRST_HASH; 2],
+            joined: None,
             start: 0,
             end: 0,
             letters: 0,
@@ -166,6 +177,7 @@ struct Reader<'a> {
     flags: u8,
     singles: u32,
     pairs: u32,
+    numbers: u32,
     newlines: u32,
 }
 
@@ -199,15 +211,27 @@ impl Reader<'_> {
                 {
                     at += 1;
                 }
-                // The dot of a hidden file ends no sentence: .env
-                b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
-                    && matches!(
-                        at.checked_sub(1).and_then(|at| bytes.get(at)),
-                        Some(b' ' | b'/' | b'~' | b'`' | b'"')
-                    ) =>
-                {
+                // Inside a name or an address no sentence ends: .env, example.org/?a=1
+                b'.' | b'?' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric) => {
                     self.flush();
                     at += 1;
+                }
+                // What markup puts between words does not part them: <b>Ignore</b> all
+                b'<' | b'/' if let Some(length) = markup_length(bytes.get(at..).unwrap_or_default()) => {
+                    if byte == b'/' {
+                        self.flush();
+                    }
+                    at += length;
+                }
+                b'-' if self.current.letters > 1
+                    && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) =>
+                {
+                    at += 1;
+                    if !self.manner.hyphens_vanish {
+                        let joined = self.current.joined.unwrap_or(self.current.hash);
+                        self.boundary(byte);
+                        self.current.joined = Some(joined);
+                    }
                 }
                 b'@' | b'$' | b'!' | b'|' if self.manner.signs_are_letters => {
                     let letter = match byte {
@@ -290,6 +314,7 @@ impl Reader<'_> {
         }
         current.end = end;
         current.hash = step(current.hash, lower);
+        current.joined = current.joined.map(|joined| step(joined, lower));
         if current.len() < STEM_LETTERS {
             current.stem = current.hash;
         }
@@ -360,6 +385,9 @@ impl Reader<'_> {
             }
         }
         self.noticed.long_words |= current.len() >= LONG;
+        self.noticed.hyphens |= current.joined.is_some_and(|joined| self.vocabulary.id(joined) != 0);
+        self.numbers = if flags & NUMBER != 0 { self.numbers + 1 } else { 0 };
+        self.noticed.numbers |= self.numbers >= 12;
         self.noticed.turned |= id != 0 && self.vocabulary.is_turned(id);
         self.pairs = if current.len() == 2 { self.pairs + 1 } else { 0 };
         self.noticed.pairs |= self.pairs >= 10;
@@ -397,55 +425,4 @@ impl Reader<'_> {
         self.words.push(word);
         word.end
     }
-}
-
-/// The character that an escape at `at` stands for, and where the escape ends.
-fn unescape(text: &str, at: usize) -> Option<(char, usize)> {
-    let bytes = text.as_bytes();
-    let rest = text.get(at + 1..)?;
-    match (bytes.get(at)?, bytes.get(at + 1)?) {
-        (b'\\', b'n' | b'r') => Some(('\n', at + 2)),
-        (b'\\', b't') => Some((' ', at + 2)),
-        (b'\\', b'x') => number(rest.get(1..3)?, 16).map(|c| (c, at + 4)),
-        (b'\\', b'u') if rest.get(1..2) == Some("{") => {
-            let length = rest.bytes().skip(2).take(7).position(|byte| byte == b'}')?;
-            number(rest.get(2..2 + length)?, 16).map(|c| (c, at + 4 + length))
-        }
-        (b'\\', b'u') => number(rest.get(1..5)?, 16).map(|c| (c, at + 6)),
-        (b'%', _) => {
-            let c = number(rest.get(..2)?, 16)?;
-            c.is_ascii().then_some((c, at + 3))
-        }
-        (b'&', b'#') => {
-            let end = rest.bytes().take(10).position(|byte| byte == b';')?;
-            let digits = rest.get(1..end)?;
-            let c = match digits.strip_prefix(['x', 'X']) {
-                Some(digits) => number(digits, 16)?,
-                None => number(digits, 10)?,
-            };
-            Some((c, at + 2 + end))
-        }
-        (b'&', _) => {
-            let end = rest.bytes().take(8).position(|byte| byte == b';')?;
-            let c = match rest.get(..end)? {
-                "nbsp" => ' ',
-                "shy" | "zwnj" | "zwj" => '\u{200b}',
-                "quot" => '"',
-                "apos" => '\'',
-                "lt" => '<',
-                "gt" => '>',
-                "amp" => '+',
-                _ => return None,
-            };
-            Some((c, at + 2 + end))
-        }
-        _ => None,
-    }
-}
-
-fn number(digits: &str, radix: u32) -> Option<char> {
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    u32::from_str_radix(digits, radix).ok().and_then(char::from_u32)
 }

@@ -12,7 +12,7 @@ pub(in super::super) const CLASSES: &[(&str, &str)] = &[
     ),
     (
         "@filler",
-        "all the your ur my any of these those every each me us please are a an and or full entire such that this \
+        "all alll the your ur my any of these those every each me us please are a an and or full entire such that this \
          which other whatever our is to whole complete very exact own just also now given initial both what was were \
          have been it its ai in from everything only existing as ever with for at",
     ),
@@ -24,8 +24,21 @@ pub(in super::super) const CLASSES: &[(&str, &str)] = &[
          blocks blocked called saying says said quote quoted means mean meaning term literal sample samples filter \
          filters matches match contains contain classifier classic canonical typical known scan scanner malicious \
          whispered shouted muttered replied cried laughed yelled growled sighed blocklist denylist blacklist banned \
-         forbidden suspicious keywords signatures beispiel zum exemple ejemplo",
+         forbidden suspicious keywords signatures beispiel zum exemple ejemplo writing writes wrote typing typed types \
+         sentence sentences satz wort block list grep rg ack ilike translate wording regexp redteam drill",
     ),
+    (
+        "@question",
+        "how what whats why does is are should which when where who wie was warum weshalb bedeutet heisst comment \
+         pourquoi quest qué cómo porque come perché como hoe waarom co dlaczego jak что как почему",
+    ),
+    (
+        "@reports",
+        "ask asks asked asking tell tells told telling order orders ordering instruct instructs make makes making \
+         trick tricks tricked convince convinces convinced persuade persuades try tries tried trying attempt attempts \
+         attempted force forces forced get gets getting got manipulate manipulates coax command commands",
+    ),
+    ("@condition", "@not if when whenever even any should no refuse unless that which"),
     ("@not", "not never dont doesnt didnt wont cannot cant shouldnt mustnt without nor isnt arent"),
     (
         "@ignore",
@@ -117,6 +130,18 @@ pub(in super::super) const CLASSES: &[(&str, &str)] = &[
         "@pretend",
         "act pretend roleplay behave simulate emulate respond answer impersonate imagine become play embody \
          imitate acting pretending speak talk operate immerse",
+    ),
+    // What a model is told or taught; products have rules, filters and policies as well.
+    ("@own", "guidelines programming guardrails directives safeguards ethics morals instructions"),
+    (
+        "@hazard",
+        "napalm bomb bombs explosives meth methamphetamine ricin sarin poison malware ransomware keylogger heroin cocaine \
+         anthrax thermite",
+    ),
+    (
+        "@being",
+        "ai llm chatgpt gpt gpt4 assistant chatbot model bot claude gemini copilot llama agi being entity mind \
+         intelligence persona machine program oracle twin version",
     ),
     (
         "@private",

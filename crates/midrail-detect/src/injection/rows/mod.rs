@@ -2,15 +2,20 @@
 //!
 //! A pattern is a row of steps. A step is a set of words (`show|print`, `@orders` for a named set, `a_b` for words that
 //! follow each other). Between two steps fillers such as "all of the" may stand; `~3` lets any three words stand there,
-//! within the sentence. `^word` wants capitals, `:word` a comma or colon in front; `!@not` in front wants none of these words just before.
+//! within the sentence. `^word` wants capitals, `:word` a comma or colon in front; `!@not` in front wants none of these
+//! words just before, and at the end none of them next.
 
 mod addressed;
+mod broad;
 mod classes;
 mod exfiltration;
 mod languages;
 mod override_;
+mod parts;
 mod persona;
+mod pieces;
 mod tools;
+mod turns;
 mod weak;
 
 pub(super) use classes::CLASSES;
@@ -27,9 +32,18 @@ pub(super) struct Row {
     pub(super) alone: bool,
     /// It counts only in markup that people do not see.
     pub(super) hidden: bool,
+    /// It counts only behind a mark of a chat format.
+    pub(super) tagged: bool,
     pub(super) patterns: &'static [&'static str],
     pub(super) must: &'static [&'static str],
     pub(super) must_not: &'static [&'static str],
+}
+
+impl Row {
+    /// Is it a hit wherever it stands?
+    pub(super) fn is_plain(&self) -> bool {
+        !(self.weak || self.alone || self.hidden || self.tagged)
+    }
 }
 
 const fn strong(
@@ -38,7 +52,7 @@ const fn strong(
     must: &'static [&'static str],
     must_not: &'static [&'static str],
 ) -> Row {
-    Row { family, weak: false, alone: false, hidden: false, patterns, must, must_not }
+    Row { family, weak: false, alone: false, hidden: false, tagged: false, patterns, must, must_not }
 }
 
 const fn alone(
@@ -47,7 +61,7 @@ const fn alone(
     must: &'static [&'static str],
     must_not: &'static [&'static str],
 ) -> Row {
-    Row { family, weak: false, alone: true, hidden: false, patterns, must, must_not }
+    Row { family, weak: false, alone: true, hidden: false, tagged: false, patterns, must, must_not }
 }
 
 const fn hidden(
@@ -55,7 +69,33 @@ const fn hidden(
     must: &'static [&'static str],
     must_not: &'static [&'static str],
 ) -> Row {
-    Row { family: Family::HiddenText, weak: false, alone: false, hidden: true, patterns, must, must_not }
+    Row {
+        family: Family::HiddenText,
+        weak: false,
+        alone: false,
+        hidden: true,
+        tagged: false,
+        patterns,
+        must,
+        must_not,
+    }
+}
+
+const fn tagged(
+    patterns: &'static [&'static str],
+    must: &'static [&'static str],
+    must_not: &'static [&'static str],
+) -> Row {
+    Row {
+        family: Family::FakeTag,
+        weak: false,
+        alone: false,
+        hidden: false,
+        tagged: true,
+        patterns,
+        must,
+        must_not,
+    }
 }
 
 const fn weak(
@@ -64,7 +104,7 @@ const fn weak(
     must: &'static [&'static str],
     must_not: &'static [&'static str],
 ) -> Row {
-    Row { family, weak: true, alone: false, hidden: false, patterns, must, must_not }
+    Row { family, weak: true, alone: false, hidden: false, tagged: false, patterns, must, must_not }
 }
 
 /// All tables.
@@ -75,5 +115,9 @@ pub(super) const TABLES: &[&[Row]] = &[
     persona::ROWS,
     tools::ROWS,
     addressed::ROWS,
+    broad::ROWS,
+    turns::ROWS,
+    pieces::ROWS,
+    parts::ROWS,
     weak::ROWS,
 ];
