@@ -63,10 +63,15 @@ struct Entry {
     compiled: OnceLock<Vec<Compiled>>,
 }
 
-/// The rows about a program.
+/// The rows about a program. A process that judges one command looks up few programs, so each letter of the alphabet has
+/// an index of its own.
 pub(super) fn of(program: &str) -> &'static [Compiled] {
-    static INDEX: OnceLock<Vec<Entry>> = OnceLock::new();
-    let index = INDEX.get_or_init(build);
+    static INDEX: [OnceLock<Vec<Entry>>; 256] = [const { OnceLock::new() }; 256];
+    let Some(initial) = program.bytes().next() else { return &[] };
+    let Some(index) = INDEX.get(usize::from(initial)).map(|index| index.get_or_init(|| build(initial)))
+    else {
+        return &[];
+    };
     let find = |name: &str| index.binary_search_by(|entry| entry.program.cmp(name)).ok();
     // `mkfs.ext4` falls under `mkfs.*`.
     let found = find(program).or_else(|| {
@@ -77,10 +82,11 @@ pub(super) fn of(program: &str) -> &'static [Compiled] {
     entry.compiled.get_or_init(|| entry.rules.iter().map(|rule| Compiled::new(rule)).collect())
 }
 
-fn build() -> Vec<Entry> {
+fn build(initial: u8) -> Vec<Entry> {
     let mut pairs: Vec<(&'static str, &'static Rule)> = Vec::new();
     for rule in TABLES.iter().copied().flatten() {
-        pairs.extend(rule.programs.iter().map(|program| (*program, rule)));
+        let named = rule.programs.iter().filter(|program| program.as_bytes().first() == Some(&initial));
+        pairs.extend(named.map(|program| (*program, rule)));
     }
     // Stable: the rows of a program keep their order.
     pairs.sort_by_key(|(program, _)| *program);
