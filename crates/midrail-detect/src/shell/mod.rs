@@ -87,7 +87,7 @@ pub fn analyse_with(command: &str, folder: Option<&str>, files: &[File]) -> Anal
 /// What a file does if it is run, by its name and its content, and finds these files there.
 pub fn analyse_script(name: &str, content: &str, files: &[File]) -> Analysis {
     match script::kind(name, content) {
-        script::Kind::Shell => walk::Walk::with(files).as_script().line(content, None).0,
+        script::Kind::Shell => walk::Walk::with(files).into_script().line(content, None).0,
         script::Kind::Code(language) => walk::Walk::with(files).script(language, content),
         script::Kind::Sql => Analysis {
             dangers: sql::scan(content).iter().map(|hit| sql::danger(content, hit)).collect(),

@@ -123,7 +123,7 @@ impl Walk {
     }
 
     /// The same walk, through a script of a shell.
-    pub(in crate::shell) fn as_script(self) -> Self {
+    pub(in crate::shell) fn into_script(self) -> Self {
         Walk { is_script: true, ..self }
     }
 
