@@ -3,8 +3,8 @@
 
 use midrail::Event;
 
-/// Names under which a field of an event is looked for in vain, with where it belongs.
-const AT_TOP: &[(&str, &str)] = &[
+/// Names under which a call's arguments are looked for in vain, beside `tool` and inside of it, with where they belong.
+const OF_CALLS: &[(&str, &str)] = &[
     ("args", "tool.args"),
     ("arguments", "tool.args"),
     ("input", "tool.args"),
@@ -12,6 +12,10 @@ const AT_TOP: &[(&str, &str)] = &[
     ("params", "tool.args"),
     ("toolinput", "tool.args"),
     ("command", "tool.args.command"),
+];
+
+/// Further names at the top.
+const AT_TOP: &[(&str, &str)] = &[
     ("name", "tool.name"),
     ("toolcall", "tool"),
     ("tools", "tool"),
@@ -25,25 +29,14 @@ const AT_TOP: &[(&str, &str)] = &[
     ("prompttext", "text"),
 ];
 
-/// The same inside of `tool`.
-const IN_TOOL: &[(&str, &str)] = &[
-    ("args", "tool.args"),
-    ("arguments", "tool.args"),
-    ("input", "tool.args"),
-    ("parameters", "tool.args"),
-    ("params", "tool.args"),
-    ("toolinput", "tool.args"),
-    ("command", "tool.args.command"),
-];
-
 /// The first field that was meant for another place, which is empty.
 pub(crate) fn of(event: &Event) -> Option<(String, &'static str)> {
     let at_top = event.extra.keys().map(|name| ("", name, AT_TOP));
-    let in_tool = event.tool.iter().flat_map(|tool| tool.extra.keys()).map(|name| ("tool.", name, IN_TOOL));
-    at_top.chain(in_tool).find_map(|(place, name, slips)| {
+    let in_tool = event.tool.iter().flat_map(|tool| tool.extra.keys()).map(|name| ("tool.", name, &[][..]));
+    at_top.chain(in_tool).find_map(|(place, name, further)| {
         let word: String =
             name.chars().filter(|letter| !matches!(letter, '_' | '-')).flat_map(char::to_lowercase).collect();
-        let (_, meant) = slips.iter().find(|(slip, _)| *slip == word)?;
+        let (_, meant) = OF_CALLS.iter().chain(further).find(|(slip, _)| *slip == word)?;
         is_empty(event, meant)
             .then(|| (format!("{place}{}", name.chars().take(60).collect::<String>()), *meant))
     })

@@ -53,13 +53,6 @@ const MARKS: &[&str] = &[
     "\"role\":\"system\"",
     "\"role\": \"system\"",
     "\nhuman:",
-    "</tool_result>",
-    "</tool_response>",
-    "</tool_output>",
-    "</function_results>",
-    "</document>",
-    "</context>",
-    "</user_input>",
     "### system",
     "### instruction",
     "### new instruction",
@@ -78,8 +71,9 @@ const MAX_DATA: usize = 4_096;
 
 /// Where marks stand, in order.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
-    static ALL: LazyLock<Option<AhoCorasick>> =
-        LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(MARKS).ok());
+    static ALL: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        AhoCorasick::builder().ascii_case_insensitive(true).build(MARKS.iter().chain(ENDS)).ok()
+    });
     let bytes = text.as_bytes();
     // A text without these characters has no mark.
     if memchr::memchr3(b'<', b'[', b'#', bytes).is_none()
