@@ -2,7 +2,8 @@
 //! many.
 //!
 //! Run it: `cargo bench -p midrail --bench engine`. `-- profile bash 100000` decides one event so often and ends, to be
-//! looked at with a profiler, and `sqlite` after it does so in SQLite. No figure is asserted.
+//! looked at with a profiler; `mixed` decides three reads for each command, in a new session after every hundred, and
+//! `sqlite` at the end does so in SQLite. No figure is asserted.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a benchmark")]
 
@@ -65,8 +66,14 @@ fn profile(folder: &Path, kind: &str, rounds: u32) {
         false => engine(Arc::new(MemoryStore::new().unwrap())),
     };
     let started = Instant::now();
-    for _ in 0..rounds {
-        engine.decide(event(kind, "s", folder));
+    for round in 0..rounds {
+        match kind {
+            "mixed" => {
+                let kind = if round % 4 == 3 { "bash" } else { "read" };
+                engine.decide(event(kind, &format!("s-{}", round / 100), folder))
+            }
+            kind => engine.decide(event(kind, "s", folder)),
+        };
     }
     println!("{kind}: {:.1?} a decision", started.elapsed() / rounds);
 }

@@ -3,7 +3,9 @@
 //!
 //! Run it: `cargo bench -p midrail-service --bench service`. Each server is a process of its own; the load comes from
 //! this one, over as many connections as are named, each sending its next request when the last one is answered. With
-//! `MIDRAIL_BENCH_POSTGRES=postgres://…` PostgreSQL is measured, too. No figure is asserted.
+//! `MIDRAIL_BENCH_POSTGRES=postgres://…` PostgreSQL is measured, too, and words after `--` choose among the servers by
+//! their names. Beside what is answered stands what the server's process takes of a processor for each request, which
+//! tells how much of the limit is its own. No figure is asserted.
 
 #![allow(
     clippy::unwrap_used,
@@ -45,9 +47,10 @@ fn main() {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     println!(
-        "{:<28} {:>6} {:>12} {:>10} {:>10} {:>10}",
-        "server", "conns", "requests/s", "p50", "p99", "max"
+        "{:<28} {:>6} {:>12} {:>10} {:>10} {:>10} {:>11}",
+        "server", "conns", "requests/s", "p50", "p99", "max", "processor"
     );
+    let chosen: Vec<String> = args.into_iter().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let folder = tempfile::tempdir().unwrap();
     let postgres = env::var("MIDRAIL_BENCH_POSTGRES").ok();
     for connections in [1, 16, 64] {
@@ -61,16 +64,18 @@ fn main() {
         if let Some(url) = &postgres {
             servers.push(("midrail, PostgreSQL", vec!["--server".into(), "postgres".into(), url.clone()]));
         }
-        for (name, args) in servers {
+        let is_chosen = |name: &str| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str()));
+        for (name, args) in servers.into_iter().filter(|(name, _)| is_chosen(name)) {
             let mut server = Server::start(&args);
-            let figures = runtime.block_on(load(server.address, connections));
+            let figures = runtime.block_on(load(&server, connections));
             let share = *base.get_or_insert(figures.rate);
             println!(
-                "{name:<28} {connections:>6} {:>12.0} {:>10.1?} {:>10.1?} {:>10.1?}   {:>4.0}%",
+                "{name:<28} {connections:>6} {:>12.0} {:>10.1?} {:>10.1?} {:>10.1?} {:>8.1} us   {:>4.0}%",
                 figures.rate,
                 figures.part(50.0),
                 figures.part(99.0),
                 figures.part(100.0),
+                figures.processor.as_secs_f64() * 1e6 / figures.times.len() as f64,
                 100.0 * figures.rate / share
             );
             server.stop();
@@ -95,6 +100,13 @@ impl Server {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().rsplit('/').next().unwrap().parse().unwrap();
         Server { child, address }
+    }
+
+    /// How much of a processor it has taken so far: the 14th and 15th field of its line, in hundredths of a second.
+    fn processor(&self) -> Duration {
+        let line = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        let fields = line.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+        Duration::from_millis(fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>() * 10)
     }
 
     fn stop(&mut self) {
@@ -139,6 +151,7 @@ fn bare() {
 
 struct Figures {
     rate: f64,
+    processor: Duration,
     times: Vec<Duration>,
 }
 
@@ -150,7 +163,8 @@ impl Figures {
 }
 
 /// Sends requests over so many connections, and tells how many a second were answered.
-async fn load(address: SocketAddr, connections: usize) -> Figures {
+async fn load(server: &Server, connections: usize) -> Figures {
+    let address = server.address;
     let (measuring, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let tasks: Vec<_> = (0..connections)
         .map(|connection| {
@@ -176,16 +190,16 @@ async fn load(address: SocketAddr, connections: usize) -> Figures {
         .collect();
     tokio::time::sleep(WARM).await;
     measuring.store(true, Ordering::Relaxed);
-    let started = Instant::now();
+    let (started, before) = (Instant::now(), server.processor());
     tokio::time::sleep(MEASURED).await;
-    let took = started.elapsed();
+    let (took, processor) = (started.elapsed(), server.processor() - before);
     done.store(true, Ordering::Relaxed);
     let mut times = Vec::new();
     for task in tasks {
         times.extend(task.await.unwrap());
     }
     times.sort_unstable();
-    Figures { rate: times.len() as f64 / took.as_secs_f64(), times }
+    Figures { rate: times.len() as f64 / took.as_secs_f64(), processor, times }
 }
 
 /// A typical event: three reads and a command, in a session that lasts for a hundred of them.

@@ -70,6 +70,14 @@ pub(crate) struct Tally<'a> {
     pub(crate) if_escalate: Changes,
 }
 
+/// Whether a guardrail's objections, or what a pack makes of them, send the agent to try again.
+fn can_retry(entry: &Entry) -> bool {
+    match entry.spec.effect {
+        Some(effect) => effect == Effect::Retry,
+        None => entry.guardrail.may_retry(),
+    }
+}
+
 /// Who is at the highest step.
 struct Deciding {
     by: Arc<str>,
@@ -262,6 +270,17 @@ impl<'a> Tally<'a> {
         let spec = &entry.spec;
         let shadow = spec.mode == Mode::Shadow;
         let failed = error.is_some();
+        // Most have nothing to object to and nothing to say, and nothing follows from that.
+        if !failed && !can_retry(entry) && verdict == Verdict::allow() {
+            self.decision.verdicts.push(Said {
+                guardrail: spec.id.clone(),
+                effect: Some(Effect::Allow),
+                shadow,
+                duration_us: Aside(took),
+                ..Said::default()
+            });
+            return;
+        }
         let mut error = error;
         let mut verdict = self.in_lockdown(spec, verdict, &mut error);
         verdict = self.after_warnings(spec, verdict, &mut error);
@@ -393,11 +412,7 @@ impl<'a> Tally<'a> {
     /// A retry is counted; when its tries are used up, `on_exhausted` follows.
     fn after_tries(&mut self, entry: &Entry, verdict: Verdict, error: &mut Option<String>) -> Verdict {
         let spec = &entry.spec;
-        let can_retry = match spec.effect {
-            Some(effect) => effect == Effect::Retry,
-            None => entry.guardrail.may_retry(),
-        };
-        if verdict.effect != Effect::Retry && !can_retry {
+        if verdict.effect != Effect::Retry && !can_retry(entry) {
             return verdict;
         }
         let key = tries_key(spec, &self.whose_tries());

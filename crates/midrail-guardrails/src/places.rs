@@ -44,53 +44,68 @@ pub(crate) fn is_nobodys(place: &str) -> bool {
 /// Whether a place fits a pattern. A pattern without `/` speaks of files of that name in every folder, one that begins
 /// with `~/` of the home folder however it is spelt. On some disks `.ENV` is `.env`, so that case does not count.
 pub(crate) fn fits(pattern: &str, place: &str) -> bool {
-    fits_lowercase(pattern, &lowercase(place))
+    Target::of(&lowercase(place)).fits(pattern)
 }
 
-/// The same for a place in lowercase, for those who have many patterns.
-pub(crate) fn fits_lowercase(pattern: &str, place: &str) -> bool {
-    let name = place.rsplit('/').next().unwrap_or(place);
-    if ends_otherwise(pattern, place) && !has_wildcard(name) {
-        return false;
+/// A place in lowercase that is held against many patterns, most of which it does not fit.
+pub(crate) struct Target<'p> {
+    place: &'p str,
+    name: &'p str,
+    last: Option<u8>,
+    pub(crate) has_wildcard: bool,
+}
+
+impl<'p> Target<'p> {
+    /// Of a place in lowercase.
+    pub(crate) fn of(place: &'p str) -> Self {
+        let name = place.rsplit('/').next().unwrap_or(place);
+        Target { place, name, last: place.bytes().last(), has_wildcard: has_wildcard(name) }
     }
-    let pattern = lowercase(pattern);
-    if lacks_a_part(&pattern, place) && !has_wildcard(name) {
-        return false;
+
+    /// Whether it fits a pattern.
+    pub(crate) fn fits(&self, pattern: &str) -> bool {
+        let Target { place, name, has_wildcard, .. } = *self;
+        if !has_wildcard && self.ends_unlike(pattern) {
+            return false;
+        }
+        let pattern = lowercase(pattern);
+        if !has_wildcard && lacks_a_part(&pattern, place) {
+            return false;
+        }
+        if !pattern.contains('/') {
+            return fits_name(&pattern, name);
+        }
+        let pattern = match pattern.strip_prefix("~/") {
+            Some(below) if !place.starts_with("~/") => Cow::Owned(format!("**/{below}")),
+            _ => pattern,
+        };
+        // A folder goes with all that is in it.
+        let folder = pattern.strip_suffix("/**").unwrap_or(&pattern);
+        if glob::path_matches(&pattern, place) || glob::path_matches(folder, place) {
+            return true;
+        }
+        // A wildcard of a command line in the last part: `.ssh/id_*`.
+        let (Some((folder, last)), true) = (pattern.rsplit_once('/'), has_wildcard) else { return false };
+        let folder_fits = match place.rsplit_once('/') {
+            Some((above, _)) => glob::path_matches(folder, above),
+            None => folder == "**",
+        };
+        folder_fits && could_be(name, last)
     }
-    if !pattern.contains('/') {
-        return fits_name(&pattern, name);
+
+    /// Whether it cannot fit a pattern, as a quick look at their ends tells.
+    fn ends_unlike(&self, pattern: &str) -> bool {
+        match pattern.bytes().last() {
+            Some(b'*' | b'?' | b']' | b'}') | None => false,
+            Some(end) => end.is_ascii() && self.last != Some(end.to_ascii_lowercase()),
+        }
     }
-    let pattern = match pattern.strip_prefix("~/") {
-        Some(below) if !place.starts_with("~/") => Cow::Owned(format!("**/{below}")),
-        _ => pattern,
-    };
-    // A folder goes with all that is in it.
-    let folder = pattern.strip_suffix("/**").unwrap_or(&pattern);
-    if glob::path_matches(&pattern, place) || glob::path_matches(folder, place) {
-        return true;
-    }
-    // A wildcard of a command line in the last part: `.ssh/id_*`.
-    let (Some((folder, last)), true) = (pattern.rsplit_once('/'), has_wildcard(name)) else { return false };
-    let folder_fits = match place.rsplit_once('/') {
-        Some((above, _)) => glob::path_matches(folder, above),
-        None => folder == "**",
-    };
-    folder_fits && could_be(name, last)
 }
 
 /// The text in lowercase. Most is so already.
 pub(crate) fn lowercase(text: &str) -> Cow<'_, str> {
     let is_so = text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
     if is_so { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) }
-}
-
-/// Whether a place cannot fit a pattern, as a quick look at their ends tells. A list has dozens of patterns, and a place
-/// fits none of them most of the time.
-fn ends_otherwise(pattern: &str, place: &str) -> bool {
-    match pattern.bytes().last() {
-        Some(b'*' | b'?' | b']' | b'}') | None => false,
-        Some(end) => end.is_ascii() && place.bytes().last() != Some(end.to_ascii_lowercase()),
-    }
 }
 
 /// Whether a place cannot fit a pattern because a part of it that has no wildcard is not there.

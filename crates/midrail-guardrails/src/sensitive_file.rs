@@ -4,7 +4,7 @@ use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::places::{fits_lowercase, has_wildcard, lowercase};
+use crate::places::{Target, lowercase};
 use crate::settings::Pattern;
 use crate::touched::{Touched, touched};
 
@@ -144,16 +144,14 @@ pub const FREE_PATHS: &[&str] = &[
 
 impl SensitiveFile {
     fn objection<'s>(&'s self, name: &str, touched: &Touched<'_>) -> Option<&'s str> {
-        let name = &*lowercase(name);
-        let found = |list: &'s [Pattern]| {
-            list.iter().map(|it| it.0.as_str()).find(|pattern| fits_lowercase(pattern, name))
-        };
+        let name = lowercase(name);
+        let place = Target::of(&name);
+        let fitting = |list: &'s [Pattern]| list.iter().map(|it| it.0.as_str()).find(|it| place.fits(it));
+        let credentials = if touched.is_named { None } else { fitting(&self.paths) };
+        let found = credentials.or_else(|| touched.is_write.then(|| fitting(&self.read_only)).flatten())?;
         // A wildcard is never free: it may mean more than the one file that is.
-        if !has_wildcard(name) && self.except.iter().any(|it| fits_lowercase(&it.0, name)) {
-            return None;
-        }
-        let credentials = if touched.is_named { None } else { found(&self.paths) };
-        credentials.or_else(|| found(&self.read_only).filter(|_| touched.is_write))
+        let is_free = !place.has_wildcard && fitting(&self.except).is_some();
+        (!is_free).then_some(found)
     }
 }
 
