@@ -2,7 +2,8 @@
 //! same JSON and commits one row to SQLite, taken in turn; the same with a script; and what a script adds to each event
 //! in one process, without a disk.
 //!
-//! Run it: `cargo bench -p midrail-cli --bench hook`. No figure is asserted: machines are noisy, ratios tell.
+//! Run it: `cargo bench -p midrail-cli --bench hook`. `-- one 1000` takes only the last part, with so many events in each
+//! run, to be looked at with a profiler. No figure is asserted: machines are noisy, ratios tell.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "a benchmark")]
 
@@ -37,8 +38,13 @@ fn main() {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("machine: {cores} cores, load {}\n", load.trim());
-    whole_process(folder.path());
-    one_process(folder.path());
+    let args: Vec<String> = std::env::args().collect();
+    let only = args.iter().position(|arg| arg == "one");
+    if only.is_none() {
+        whole_process(folder.path());
+    }
+    let events = only.and_then(|at| args.get(at + 1)?.parse().ok()).unwrap_or(1_000);
+    one_process(folder.path(), events);
 }
 
 fn whole_process(folder: &Path) {
@@ -143,7 +149,7 @@ fn run(mut command: Command, input: &[u8]) -> Duration {
     started.elapsed()
 }
 
-fn one_process(folder: &Path) {
+fn one_process(folder: &Path, events: u32) {
     println!("one process, in memory: an event on average, in five runs");
     for (name, script) in
         [("without a script", None), ("script", Some(SCRIPT)), ("script, no variables", Some(PURE))]
@@ -162,10 +168,10 @@ fn one_process(folder: &Path) {
         let mut line = format!("  {name:<36}");
         for _ in 0..5 {
             let started = Instant::now();
-            for _ in 0..1_000 {
+            for _ in 0..events {
                 assert_eq!(engine.decide(event()).effect, Effect::Allow);
             }
-            line += &format!(" {:>8.1?}", started.elapsed() / 1_000);
+            line += &format!(" {:>8.1?}", started.elapsed() / events);
         }
         println!("{line}");
     }

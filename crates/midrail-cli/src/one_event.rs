@@ -1,6 +1,8 @@
 //! An engine for one event, and for the process that ends with it: the store, the packs of the event's folder.
 
 use std::env;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,7 +78,7 @@ fn kept(
 
 impl InForce {
     /// The engine, where the store can be had.
-    pub(crate) fn engine(self, root: Option<&Path>) -> Result<Engine, Failure> {
+    pub(crate) fn engine(self, root: Option<&Path>) -> Result<LastEngine, Failure> {
         let InForce { loaded, store, project, kept_for } = self;
         let store = store?;
         let own = input::own_places(store.path());
@@ -90,7 +92,25 @@ impl InForce {
         } else if let Some(project) = project {
             engine = engine.project(project);
         }
-        Ok(engine.for_one_event().build()?)
+        Ok(LastEngine(ManuallyDrop::new(engine.for_one_event().build()?)))
+    }
+}
+
+/// The engine of a process that ends with it. What it holds is not taken apart piece by piece, but left to the system, which
+/// takes it back at once: all that was answered is on record already.
+pub(crate) struct LastEngine(ManuallyDrop<Engine>);
+
+impl Deref for LastEngine {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        &self.0
+    }
+}
+
+impl Drop for LastEngine {
+    fn drop(&mut self) {
+        self.0.finish();
     }
 }
 

@@ -85,6 +85,19 @@ impl Policy {
     ///
     /// Of two guardrails with one id the first is kept.
     pub fn new(entries: Vec<Entry>, definitions: Vec<Definition>, source: &[u8]) -> Self {
+        Policy::made(entries, definitions, |entries| revision(entries, source))
+    }
+
+    /// The same policy made again, where its revision is known from the first time. Whoever says so vouches for it.
+    pub fn of_revision(entries: Vec<Entry>, definitions: Vec<Definition>, revision: Arc<str>) -> Self {
+        Policy::made(entries, definitions, |_| revision)
+    }
+
+    fn made(
+        entries: Vec<Entry>,
+        definitions: Vec<Definition>,
+        revision: impl FnOnce(&[Entry]) -> Arc<str>,
+    ) -> Self {
         let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
         let mut seen = std::collections::BTreeSet::new();
         for entry in entries {
@@ -99,7 +112,7 @@ impl Policy {
         } else {
             Mode::Enforce
         };
-        let revision = revision(&kept, source);
+        let revision = revision(&kept);
         Policy {
             asks_outside: kept.iter().any(|entry| entry.guardrail.may_be_late()),
             routing: Routing::default(),

@@ -2,6 +2,7 @@
 //! one locks.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use midrail_core::{Authorities, Definition, Entry, Mode, Policy, StrikeRule};
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,15 @@ impl PolicySource {
 
     /// The policy. Packs that were read have been checked; one that does not compile after all is an error.
     pub fn compile(&self) -> Result<Policy, String> {
+        Ok(self.merged()?.policy(Known::Source(&self.identity())))
+    }
+
+    /// The same policy, where this program has made it before and its revision was kept. The hash is not made again.
+    pub fn compile_again(&self, revision: &str) -> Result<Policy, String> {
+        Ok(self.merged()?.policy(Known::Revision(revision.into())))
+    }
+
+    fn merged(&self) -> Result<Merged<'_>, String> {
         let mut merged = Merged::default();
         let problems: Vec<String> = merged
             .add_all(self.members())
@@ -83,7 +93,7 @@ impl PolicySource {
                 format!("{path}: {} ({})", issue.message, issue.at)
             })
             .collect();
-        if problems.is_empty() { Ok(merged.policy(&self.identity())) } else { Err(problems.join("\n")) }
+        if problems.is_empty() { Ok(merged) } else { Err(problems.join("\n")) }
     }
 
     fn members(&self) -> impl Iterator<Item = Member<'_>> {
@@ -117,7 +127,7 @@ pub fn policy(documents: &[(Layer, Document)]) -> Result<(Policy, PolicySource),
     let issues = merged.add_all(members(documents));
     if issues.is_empty() {
         let source = PolicySource::of(documents);
-        let policy = merged.policy(&source.identity());
+        let policy = merged.policy(Known::Source(&source.identity()));
         return Ok((policy, source));
     }
     let report = |(at, issue): (usize, Issue)| {
@@ -125,6 +135,14 @@ pub fn policy(documents: &[(Layer, Document)]) -> Result<(Policy, PolicySource),
         Some(document.report(issue))
     };
     Err(issues.into_iter().filter_map(report).collect())
+}
+
+/// What tells a policy from others.
+pub(crate) enum Known<'s> {
+    /// What it is made of.
+    Source(&'s str),
+    /// Its revision.
+    Revision(Arc<str>),
 }
 
 pub(crate) fn members(documents: &[(Layer, Document)]) -> impl Iterator<Item = Member<'_>> {
@@ -313,7 +331,7 @@ impl<'p> Merged<'p> {
         std::iter::once(named.clone()).chain(numbered).find(|id| is_free(id)).unwrap_or(named)
     }
 
-    pub(crate) fn policy(self, identity: &str) -> Policy {
+    pub(crate) fn policy(self, known: Known<'_>) -> Policy {
         let mut entries: Vec<Entry> = self
             .guards
             .into_iter()
@@ -330,7 +348,11 @@ impl<'p> Merged<'p> {
         let authorities = self.authorities.map(|(_, authorities)| authorities).unwrap_or_default();
         let mut members: Vec<Member<'_>> = self.members;
         members.sort_by_key(|member| member.layer);
-        let policy = Policy::new(entries, self.definitions, identity.as_bytes())
+        let policy = match known {
+            Known::Source(identity) => Policy::new(entries, self.definitions, identity.as_bytes()),
+            Known::Revision(revision) => Policy::of_revision(entries, self.definitions, revision),
+        };
+        let policy = policy
             .under(authorities)
             .routed(routing(members.iter().map(|member| member.pack)))
             .striking(self.strikes);

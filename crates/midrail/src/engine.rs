@@ -524,6 +524,15 @@ impl Engine {
         self.in_force().rules.watches.clone()
     }
 
+    /// Waits for the notices that are being delivered. An engine that is dropped does so itself.
+    pub fn finish(&self) {
+        let threads = std::mem::take(&mut *self.background.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A delivery that panicked has said so, and its notice is still there.
+            let _ = thread.join();
+        }
+    }
+
     /// Does something that no decision waits for. Without a thread to be had it is done at once.
     pub(crate) fn in_background<T>(&self, work: impl FnOnce() -> T + Send + 'static) {
         let started =
@@ -612,11 +621,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let threads = std::mem::take(&mut *self.background.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
-            // A delivery that panicked has said so, and its notice is still there.
-            let _ = thread.join();
-        }
+        self.finish();
     }
 }
 

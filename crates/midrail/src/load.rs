@@ -182,7 +182,7 @@ impl Load {
                 return Ok(cached);
             }
             let loaded = self.read(files, &mut mark)?;
-            self.keep(&key, &loaded.source);
+            self.keep(&key, &loaded);
             Ok(loaded)
         });
         (loaded, mark)
@@ -269,7 +269,10 @@ impl Load {
     fn cache_key(&self, files: &[PackFile]) -> Option<String> {
         self.cache.as_ref()?;
         let mut hash = Sha256::new();
-        hash.update(concat!("midrail ", env!("CARGO_PKG_VERSION"), "\n"));
+        // Another build may have other guardrails to make a policy of, and so other revisions.
+        let program = std::env::current_exe().and_then(|path| path.metadata());
+        let build = program.and_then(|program| Ok((program.len(), program.modified()?))).ok();
+        hash.update(format!("midrail {} {build:?}\n", env!("CARGO_PKG_VERSION")));
         hash.update(format!("{:?}", self.env));
         for file in files {
             let depends_on_others = if is_script(&file.path) {
@@ -289,21 +292,22 @@ impl Load {
     fn cached(&self, key: &Option<String>, mark: &Mark) -> Option<Loaded> {
         let (cache, key) = (self.cache.as_ref()?, key.as_ref()?);
         let text = std::fs::read_to_string(cache.folder.join(format!("{key}.json"))).ok()?;
-        let (seal, body) = text.split_once('\n')?;
-        if seal != cache.seal(key, body) {
+        let (seal, sealed) = text.split_once('\n')?;
+        if seal != cache.seal(key, sealed) {
             log::warn!("the compiled packs in `{}` were changed, and are read past", cache.folder.display());
             return None;
         }
+        let (revision, body) = sealed.split_once('\n')?;
         let source: PolicySource = serde_json::from_str(body).ok()?;
-        let policy = source.compile().ok()?;
+        let policy = source.compile_again(revision).ok()?;
         Some(Loaded { policy, source, documents: Vec::new(), mark: mark.clone() })
     }
 
     /// A cache that cannot be written costs time and nothing else.
-    fn keep(&self, key: &Option<String>, source: &PolicySource) {
+    fn keep(&self, key: &Option<String>, Loaded { policy, source, .. }: &Loaded) {
         let (Some(cache), Some(key)) = (&self.cache, key) else { return };
-        let body = source.to_json();
-        let sealed = format!("{}\n{body}", cache.seal(key, &body));
+        let sealed = format!("{}\n{}", policy.revision(), source.to_json());
+        let sealed = format!("{}\n{sealed}", cache.seal(key, &sealed));
         if let Err(error) =
             places::write_private(&cache.folder.join(format!("{key}.json")), sealed.as_bytes())
         {
@@ -313,8 +317,8 @@ impl Load {
 }
 
 impl Cache {
-    fn seal(&self, key: &str, body: &str) -> String {
-        secrets::fingerprint(&format!("midrail-cache-v1\n{key}\n{body}"), &self.key)
+    fn seal(&self, key: &str, sealed: &str) -> String {
+        secrets::fingerprint(&format!("midrail-cache-v2\n{key}\n{sealed}"), &self.key)
     }
 }
 

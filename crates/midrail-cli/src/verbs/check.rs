@@ -7,7 +7,7 @@ pub(crate) use stream::{Lines, tell};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use midrail::{Decision, Effect, Engine, Event};
+use midrail::{Decision, Effect, Event};
 use midrail_doors::wire::{self, WireError};
 
 use crate::clock;
@@ -16,7 +16,7 @@ use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::input::{self, Packs, StoreFile};
 use crate::limits::LimitArgs;
-use crate::one_event::{self, InForce};
+use crate::one_event::{self, InForce, LastEngine};
 use crate::output::Output;
 use crate::when;
 
@@ -84,7 +84,7 @@ fn read(args: &Args) -> Result<Event, Failure> {
 }
 
 /// The decision, and the engine that made it.
-fn decide(args: &Args, in_force: InForce, event: &mut Event) -> Result<(Engine, Decision), Failure> {
+fn decide(args: &Args, in_force: InForce, event: &mut Event) -> Result<(LastEngine, Decision), Failure> {
     if let Ok(store) = &in_force.store {
         args.limits.limits().apply(event, store, clock::now())?;
     }

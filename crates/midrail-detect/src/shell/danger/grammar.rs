@@ -45,19 +45,21 @@ const USUAL: Grammar = Grammar {
     has_signals: false,
 };
 
-/// The grammar of a program.
+/// The grammar of a program. As with the rules about them, each letter of the alphabet has an index of its own.
 pub(super) fn of(program: &str) -> &'static Grammar {
-    static INDEX: OnceLock<Vec<(&'static str, &'static Grammar)>> = OnceLock::new();
-    let index = INDEX.get_or_init(|| {
-        let names = GRAMMARS.iter().flat_map(|grammar| {
-            grammar.programs.split_ascii_whitespace().map(move |program| (program, grammar))
-        });
-        let mut index: Vec<_> = names.collect();
-        index.sort_by_key(|(program, _)| *program);
-        index
+    static INDEX: [OnceLock<Vec<(&'static str, &'static Grammar)>>; 256] = [const { OnceLock::new() }; 256];
+    let found = program.bytes().next().and_then(|initial| {
+        let index = INDEX.get(usize::from(initial))?.get_or_init(|| build(initial));
+        index.iter().find(|(known, _)| *known == program)
     });
-    let found = index.binary_search_by(|(known, _)| (*known).cmp(program)).ok();
-    found.and_then(|at| index.get(at)).map_or(&USUAL, |(_, grammar)| grammar)
+    found.map_or(&USUAL, |(_, grammar)| grammar)
+}
+
+fn build(initial: u8) -> Vec<(&'static str, &'static Grammar)> {
+    let names = GRAMMARS.iter().flat_map(|grammar| {
+        grammar.programs.split_ascii_whitespace().map(move |program| (program, grammar))
+    });
+    names.filter(|(program, _)| program.as_bytes().first() == Some(&initial)).collect()
 }
 
 /// The names of all programs that have a grammar, sorted.
