@@ -239,7 +239,10 @@ impl Guardrail for Script {
 fn note_message(context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Missing> {
     let event = context.event;
     let is_main = event.parent.as_deref().is_none_or(str::is_empty);
-    let Some(message) = message(context).filter(|_| is_main && effect.goes_on()) else { return Ok(()) };
+    if !is_main || !effect.goes_on() {
+        return Ok(());
+    }
+    let Some(message) = message(context) else { return Ok(()) };
     let count = context.slice(HISTORY_COUNT)?.and_then(Value::as_u64).unwrap_or(0);
     changes.set(history_key(count), message);
     changes.set(HISTORY_COUNT, count.saturating_add(1));

@@ -245,14 +245,13 @@ impl Scripts {
         call: Call,
         only_load: bool,
     ) -> Result<HookEnd, ScriptError> {
-        let label = modules::label(&script.path);
+        let failed = |why: &str| ScriptError::of(&modules::label(&script.path), why);
         let deadline = Instant::now() + call.within;
         let mut waiting = call;
         // A realm may end before it comes to the call, which then is for the next one.
         loop {
             if self.stuck.load(Ordering::Relaxed) >= MAX_STUCK {
-                return Err(ScriptError::of(
-                    &label,
+                return Err(failed(
                     "not called: too many scripts hang in functions that cannot be interrupted",
                 ));
             }
@@ -261,15 +260,15 @@ impl Scripts {
             let request = Request { call: waiting, deadline, only_load, reply };
             waiting = match inbox.push(Message::Call(Box::new(request))) {
                 Err(Message::Call(request)) => request.call,
-                Err(Message::Ended { .. }) => return Err(ScriptError::of(&label, NO_TURN)),
+                Err(Message::Ended { .. }) => return Err(failed(NO_TURN)),
                 Ok(()) => match self.answer(&inbox, &answer, deadline) {
                     Ok(Reply::End(end)) => return end,
                     Ok(Reply::NotStarted(call)) => *call,
-                    Err(why) => return Err(ScriptError::of(&label, why)),
+                    Err(why) => return Err(failed(why)),
                 },
             };
             if Instant::now() >= deadline {
-                return Err(ScriptError::of(&label, NO_TURN));
+                return Err(failed(NO_TURN));
             }
         }
     }

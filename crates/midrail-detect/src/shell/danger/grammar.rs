@@ -56,9 +56,9 @@ pub(super) fn of(program: &str) -> &'static Grammar {
 }
 
 fn build(initial: u8) -> Vec<(&'static str, &'static Grammar)> {
-    let names = GRAMMARS.iter().flat_map(|grammar| {
-        grammar.programs.split_ascii_whitespace().map(move |program| (program, grammar))
-    });
+    let names = GRAMMARS
+        .iter()
+        .flat_map(|grammar| grammar.programs.split_ascii_whitespace().map(move |program| (program, grammar)));
     names.filter(|(program, _)| program.as_bytes().first() == Some(&initial)).collect()
 }
 
