@@ -13,6 +13,8 @@ const OPENS_WITHIN: usize = 40;
 const CLOSES_WITHIN: usize = 64;
 /// Characters behind a quotation within which a question ends.
 const ASKS_WITHIN: usize = 80;
+/// Words before a phrase within which it is said that somebody asks for it.
+const REPORTED_WITHIN: usize = 12;
 const QUOTES: &[char] = &['"', '\'', '`', '“', '”', '‘', '’', '«', '»', '„'];
 
 /// Is the phrase only talked about?
@@ -23,8 +25,18 @@ pub(super) fn is_mentioned(
     span: &Range<usize>,
     vocabulary: &Vocabulary,
 ) -> bool {
-    is_name(text, words, found, span)
-        || is_pattern(text, span)
+    is_name(text, words, found, span) || is_talk(text, words, found, span, vocabulary)
+}
+
+/// Is the phrase quoted or reported, whatever it is?
+pub(super) fn is_talk(
+    text: &str,
+    words: &[Word],
+    found: &Found<'_>,
+    span: &Range<usize>,
+    vocabulary: &Vocabulary,
+) -> bool {
+    is_pattern(text, span)
         || is_quoted(text, words, found, span, vocabulary)
         || is_reported(words, found, vocabulary)
 }
@@ -131,7 +143,8 @@ fn is_reported(words: &[Word], found: &Found<'_>, vocabulary: &Vocabulary) -> bo
     }
     let begins = (before.saturating_sub(16)..before).rev().find(|at| breaks(*at)).unwrap_or(before);
     let begins = if breaks(begins) { begins } else { before.saturating_sub(16) };
-    let reports = (begins.max(before.saturating_sub(7))..before).rev().find(|at| is(*at, talk.reports));
+    let reports =
+        (begins.max(before.saturating_sub(REPORTED_WITHIN))..before).rev().find(|at| is(*at, talk.reports));
     reports.is_some_and(|at| {
         !has_word(words, at, first, talk.you, vocabulary)
             || has_word(words, begins, at, talk.conditions, vocabulary)

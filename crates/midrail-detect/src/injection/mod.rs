@@ -14,6 +14,7 @@ pub mod model;
 mod phrases;
 mod rows;
 mod spaced;
+mod spoken;
 mod tags;
 mod vocabulary;
 mod words;
@@ -27,6 +28,7 @@ use midrail_core::Confidence;
 use crate::finding::Hit;
 use family::Family;
 use phrases::Found;
+use rows::Counts;
 use vocabulary::{Vocabulary, vocabulary};
 use words::{Manner, Noticed, Word};
 
@@ -86,7 +88,8 @@ fn scan_at(text: &str, depth: u32) -> Vec<Hit> {
     let (words, noticed) = words::read(text, vocabulary, Manner::default());
     let mut hits = Vec::new();
     let places = Places { hidden: hidden::markup(text), tags: tags::find(text) };
-    let found = places.phrases(&words, vocabulary);
+    let (addresses, found) = places.phrases(&words, vocabulary);
+    spoken::scan(text, &words, &addresses, vocabulary, &mut hits);
     let mentioned = strong_hits(text, &words, &found, vocabulary, &mut hits);
     weak_hits(text, &words, &found, &places, &mentioned, &mut hits);
     for judged in model::judge(text, &words, &found) {
@@ -126,7 +129,7 @@ fn strong_hits(
     let mut mentioned = Vec::new();
     // The last quoted phrase: the other entries of a list share its heading.
     let mut quoted: Option<usize> = None;
-    for found in found.iter().filter(|found| !found.phrase.row.weak) {
+    for found in found.iter().filter(|found| found.phrase.row.is_hit()) {
         let Some(span) = span_of(words, found.first, found.last) else { continue };
         let is_entry = quoted.is_some_and(|last| found.first.saturating_sub(last) <= LIST_REACH)
             && is_list_entry(text, &span);
@@ -170,17 +173,19 @@ struct Places {
 }
 
 impl Places {
-    /// The phrases of a text that count where they stand.
-    fn phrases<'a>(&self, words: &[Word], vocabulary: &'a Vocabulary) -> Vec<Found<'a>> {
-        let mut found = phrases::find(words, vocabulary);
+    /// Who is spoken to in a text, and the phrases that count where they stand.
+    fn phrases<'a>(&self, words: &[Word], vocabulary: &'a Vocabulary) -> (Vec<Found<'a>>, Vec<Found<'a>>) {
+        let mut found = phrases::find(words, 0..words.len(), &vocabulary.phrases, vocabulary);
         found.retain(|found| {
-            let row = found.phrase.row;
             let span = || span_of(words, found.first, found.last);
-            (!row.alone || words.len() <= ALONE)
-                && (!row.hidden || span().is_some_and(|span| is_inside(&span, &self.hidden)))
-                && (!row.tagged || span().is_some_and(|span| self.tag_before(span.start).is_some()))
+            match found.phrase.row.counts {
+                Counts::Alone => words.len() <= ALONE,
+                Counts::Hidden => span().is_some_and(|span| is_inside(&span, &self.hidden)),
+                Counts::Tagged => span().is_some_and(|span| self.tag_before(span.start).is_some()),
+                _ => true,
+            }
         });
-        found
+        found.into_iter().partition(|found| found.phrase.row.is_address())
     }
 
     /// The mark of a chat format that an order at this place belongs to.
@@ -251,7 +256,8 @@ fn other_readings(
     }
     for manner in manners {
         let (words, _) = words::read(text, vocabulary, manner);
-        let found = places.phrases(&words, vocabulary);
+        let (addresses, found) = places.phrases(&words, vocabulary);
+        spoken::scan(text, &words, &addresses, vocabulary, hits);
         strong_hits(text, &words, &found, vocabulary, hits);
     }
 }

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use super::family::Family;
 use super::phrases::{self, Found};
+use super::rows::Counts;
 use super::vocabulary::vocabulary;
 use super::words::{self, BREAK, EMPTY_LINE, Manner, NUMBER, Word};
 
@@ -69,7 +70,8 @@ impl Reading {
     /// Reads a text: for training.
     pub fn of(text: &str) -> Self {
         let (words, _) = words::read(text, vocabulary(), Manner::default());
-        let found = phrases::find(&words, vocabulary());
+        let mut found = phrases::find(&words, 0..words.len(), &vocabulary().phrases, vocabulary());
+        found.retain(|found| !found.phrase.row.is_address());
         let mut reading =
             Reading { features: Vec::new(), ends: vec![0], windows: windows(text, &words, &found) };
         let mut signs = found.as_slice();
@@ -187,7 +189,7 @@ fn for_each_feature(words: &[Word], at: usize, signs: &mut &[Found<'_>], mut giv
         let row = sign.phrase.row;
         // The subjects of attacks only open the door: to weigh them as well would judge the subject.
         if row.family != Family::Statistical {
-            give(bucket(words::hash_of(row.family.kind()) ^ u64::from(row.weak), 17));
+            give(bucket(words::hash_of(row.family.kind()) ^ u64::from(row.counts == Counts::Weak), 17));
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::finding::Hit;
 
 use super::confusables::{Fold, fold};
 use super::phrases;
+use super::rows::Counts;
 use super::vocabulary::Vocabulary;
 use super::words::{BEGINNING, FIRST_HASH, SINGLE, Word, step};
 
@@ -33,7 +34,8 @@ pub(super) fn scan(text: &str, words: &[Word], vocabulary: &Vocabulary, hits: &m
         }
         at += length.max(1);
     }
-    for found in phrases::find(&joined, vocabulary).iter().filter(|found| found.phrase.row.is_plain()) {
+    let found = phrases::find(&joined, 0..joined.len(), &vocabulary.phrases, vocabulary);
+    for found in found.iter().filter(|found| found.phrase.row.counts == Counts::Always) {
         let run = spelled.get(spelled.partition_point(|run| run.end <= found.first));
         if run.is_some_and(|run| run.start <= found.last)
             && let Some(span) = super::span_of(&joined, found.first, found.last)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::encoded::{BACKWARDS, TURNED_BY_13};
+use super::phrases::Phrases;
 use super::rows::{CLASSES, Row, TABLES};
 use super::words::{hash_and_beginning, hash_of};
 
@@ -12,6 +13,8 @@ pub(super) type ClassId = u16;
 
 /// Words that may stand between two steps of a phrase.
 pub(super) const FILLERS: &str = "@filler";
+/// The set of all words, known or not.
+pub(super) const ANY: ClassId = ClassId::MAX;
 
 /// One step of a phrase: a word of the set has to come, within `gap` words of the step before.
 #[derive(Debug, Clone, Copy)]
@@ -32,14 +35,8 @@ pub(super) struct Phrase {
     pub(super) steps: Vec<Step>,
     /// None of these words stands just before.
     pub(super) not_after: Option<ClassId>,
-    /// None of these words comes next in the sentence.
-    pub(super) not_before: Option<ClassId>,
-}
-
-#[derive(Debug, Default)]
-struct Entry {
-    classes: Vec<ClassId>,
-    begins: Vec<usize>,
+    /// None of these steps comes next in the sentence.
+    pub(super) not_before: Vec<Vec<Step>>,
 }
 
 /// Sets of words by which talk about attacks is told from attacks.
@@ -55,6 +52,10 @@ pub(super) struct Talk {
     pub(super) conditions: ClassId,
     pub(super) to: ClassId,
     pub(super) you: ClassId,
+    /// What follows is not to be done.
+    pub(super) negations: ClassId,
+    /// Who does what follows is named, or it is only possible: I send, they may send.
+    pub(super) subjects: ClassId,
 }
 
 /// All words and phrases.
@@ -65,11 +66,12 @@ pub(super) struct Vocabulary {
     /// For each word one bit for each set, `stride` numbers a word.
     bits: Vec<u64>,
     stride: usize,
-    /// For each word the phrases that it may begin.
-    begins: Vec<Vec<usize>>,
     /// One bit for each beginning of a word, by its hash.
     beginnings: Beginnings,
-    pub(super) phrases: Vec<Phrase>,
+    /// The phrases of all rows but the orders.
+    pub(super) phrases: Phrases,
+    /// The phrases of orders, which are looked for where someone is spoken to.
+    pub(super) orders: Phrases,
     pub(super) fillers: ClassId,
     pub(super) talk: Talk,
     /// Words of attacks, each letter moved by 13.
@@ -100,6 +102,9 @@ impl Vocabulary {
     }
 
     pub(super) fn is_in(&self, id: u32, class: ClassId) -> bool {
+        if class == ANY {
+            return true;
+        }
         let Ok(word) = usize::try_from(id) else { return false };
         let bits = self.bits.get(word * self.stride + usize::from(class >> 6));
         id != 0 && bits.is_some_and(|bits| bits >> (class & 63) & 1 == 1)
@@ -108,11 +113,6 @@ impl Vocabulary {
     /// Is it a word of attacks in rot13, or backwards?
     pub(super) fn is_turned(&self, id: u32) -> bool {
         self.is_in(id, self.turned) || self.is_in(id, self.backwards)
-    }
-
-    /// The phrases that may begin with a word.
-    pub(super) fn begun_by(&self, id: u32) -> &[usize] {
-        usize::try_from(id).ok().and_then(|id| self.begins.get(id)).map_or(&[], Vec::as_slice)
     }
 
     /// False where surely no word goes on from these first letters, by their hash.
@@ -159,7 +159,10 @@ impl Beginnings {
 struct Compiler {
     classes: BTreeMap<String, ClassId>,
     members: Vec<Vec<u64>>,
+    /// How common the words of each set are, by a guess: short words are.
+    weights: Vec<u64>,
     phrases: Vec<Phrase>,
+    orders: Vec<Phrase>,
     beginnings: Beginnings,
     longest: usize,
 }
@@ -174,6 +177,8 @@ impl Compiler {
             conditions: self.class("@condition"),
             to: self.class("to"),
             you: self.class("you"),
+            negations: self.class("@negation"),
+            subjects: self.class("@subject"),
         };
         let turned = self.class(&TURNED_BY_13.join("|"));
         let backwards = self.class(&BACKWARDS.join("|"));
@@ -181,7 +186,7 @@ impl Compiler {
             for pattern in row.patterns {
                 for variant in variants(pattern) {
                     let phrase = self.phrase(row, &variant);
-                    self.phrases.push(phrase);
+                    if row.is_order() { &mut self.orders } else { &mut self.phrases }.push(phrase);
                 }
             }
         }
@@ -189,32 +194,38 @@ impl Compiler {
     }
 
     fn phrase(&mut self, row: &'static Row, variant: &[String]) -> Phrase {
-        let (mut steps, mut not_after, mut not_before, mut gap) = (Vec::new(), None, None, None);
+        let mut phrase = Phrase { row, steps: Vec::new(), not_after: None, not_before: Vec::new() };
+        let mut gap = None;
         for item in variant {
             if let Some(count) = item.strip_prefix('~') {
                 gap = count.parse().ok();
             } else if let Some(words) = item.strip_prefix('!') {
-                let class = Some(self.class(words));
-                if steps.is_empty() {
-                    not_after = class;
+                let class = self.class(words);
+                if phrase.steps.is_empty() {
+                    phrase.not_after = Some(class);
                 } else {
-                    not_before = class;
+                    let next = Step { class, gap: 0, any: true, capitals: false, called: false };
+                    phrase.not_before.push(vec![next]);
                 }
             } else {
-                let (capitals, words) = match item.strip_prefix('^') {
-                    Some(words) => (true, words),
-                    None => (false, item.as_str()),
-                };
-                let (called, words) = match words.strip_prefix(':') {
-                    Some(words) => (true, words),
-                    None => (false, words),
-                };
-                let class = self.class(words);
-                let any = gap.is_some();
-                steps.push(Step { class, gap: gap.take().unwrap_or(MAX_FILLERS), any, capitals, called });
+                let step = self.step(item, gap.take());
+                phrase.not_before.last_mut().unwrap_or(&mut phrase.steps).push(step);
             }
         }
-        Phrase { row, steps, not_after, not_before }
+        phrase
+    }
+
+    fn step(&mut self, item: &str, gap: Option<usize>) -> Step {
+        let (capitals, words) = match item.strip_prefix('^') {
+            Some(words) => (true, words),
+            None => (false, item),
+        };
+        let (called, words) = match words.strip_prefix(':') {
+            Some(words) => (true, words),
+            None => (false, words),
+        };
+        let class = if words == "*" { ANY } else { self.class(words) };
+        Step { class, gap: gap.unwrap_or(MAX_FILLERS), any: gap.is_some(), capitals, called }
     }
 
     fn class(&mut self, words: &str) -> ClassId {
@@ -223,7 +234,9 @@ impl Compiler {
         }
         let id = ClassId::try_from(self.members.len()).unwrap_or(ClassId::MAX);
         let mut members = Vec::new();
+        let mut weight = 0;
         for word in words.split('|').flat_map(named) {
+            weight += 1 << 10_usize.saturating_sub(word.len());
             self.longest = self.longest.max(word.len());
             let (hash, beginning) = hash_and_beginning(word);
             self.beginnings.add(beginning);
@@ -234,47 +247,41 @@ impl Compiler {
         }
         self.classes.insert(words.to_owned(), id);
         self.members.push(members);
+        self.weights.push(weight);
         id
     }
 
     fn finish(self) -> Vocabulary {
-        let mut entries: BTreeMap<u64, Entry> = BTreeMap::new();
+        let mut entries: BTreeMap<u64, Vec<ClassId>> = BTreeMap::new();
         for (class, members) in self.members.iter().enumerate() {
             for hash in members {
-                entries.entry(*hash).or_default().classes.extend(ClassId::try_from(class));
-            }
-        }
-        for (number, phrase) in self.phrases.iter().enumerate() {
-            let Some(first) = phrase.steps.first() else { continue };
-            for hash in self.members.get(usize::from(first.class)).into_iter().flatten() {
-                let begins = &mut entries.entry(*hash).or_default().begins;
-                if begins.last() != Some(&number) {
-                    begins.push(number);
-                }
+                entries.entry(*hash).or_default().extend(ClassId::try_from(class));
             }
         }
         let size = (entries.len() * 4).next_power_of_two();
         let mut places = vec![(0_u64, 0_u32); size];
         let stride = self.members.len().div_ceil(64);
         let mut bits = vec![0_u64; stride * (entries.len() + 1)];
-        let mut begins = vec![Vec::new()];
-        for (hash, entry) in entries {
+        let mut classes = vec![Vec::new()];
+        for (hash, sets) in entries {
             let mut at = usize::try_from(hash ^ (hash >> 32)).unwrap_or_default() & (size - 1);
             while places.get(at).is_some_and(|place| place.1 != 0) {
                 at = (at + 1) & (size - 1);
             }
-            if let (Some(place), Ok(id)) = (places.get_mut(at), u32::try_from(begins.len())) {
+            if let (Some(place), Ok(id)) = (places.get_mut(at), u32::try_from(classes.len())) {
                 *place = (hash, id);
             }
-            for class in entry.classes {
-                if let Some(bits) = bits.get_mut(begins.len() * stride + usize::from(class >> 6)) {
+            for class in &sets {
+                if let Some(bits) = bits.get_mut(classes.len() * stride + usize::from(class >> 6)) {
                     *bits |= 1 << (class & 63);
                 }
             }
-            begins.push(entry.begins);
+            classes.push(sets);
         }
-        let Compiler { phrases, beginnings, longest, .. } = self;
-        Vocabulary { places, bits, stride, begins, beginnings, phrases, longest, ..Vocabulary::default() }
+        let Compiler { phrases, orders, beginnings, longest, weights, .. } = self;
+        let (phrases, orders) =
+            (Phrases::new(phrases, &classes, &weights), Phrases::new(orders, &classes, &weights));
+        Vocabulary { places, bits, stride, beginnings, phrases, orders, longest, ..Vocabulary::default() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use midrail_core::{Confidence, Severity};
 
-use super::candidates::{byte, byte_before, follows_word, is_word};
+use super::candidates::{byte, byte_before, follows_word, is_word, run_end, run_start};
 use super::checks::{is_one_digit, luhn, mod_97, number};
 use super::context::Context;
 use super::token::Token;
@@ -184,7 +184,7 @@ pub(super) fn card(token: &Token<'_>) -> Option<Hit> {
     let is_other =
         is_other && !(stands_alone(token) && !context.has_key && context.has_within(LOOSE_WORDS, 0));
     let is_plain = issuer.is_some_and(|issuer| issuer.is_plain);
-    if !has_word && (is_argument(token) || is_among_hex(token)) {
+    if !has_word && (is_argument(token) || is_among_hex(token) || is_in_list(token)) {
         return None;
     }
     if !has_word && (!is_plain || is_bare && is_other) {
@@ -252,6 +252,32 @@ fn stands_alone(token: &Token<'_>) -> bool {
 fn is_argument(token: &Token<'_>) -> bool {
     let opens = token.start.checked_sub(1).filter(|at| byte(token.bytes, *at) == b'(');
     !token.has_separators() && opens.is_some_and(|at| follows_word(token.bytes, at))
+}
+
+/// The fewest digits of a number beside a candidate that tells a list of code.
+const LIST_NUMBER: usize = 12;
+const LONGEST_CARD: usize = 19;
+/// The most bytes between two numbers of a list.
+const LIST_GAP: usize = 3;
+
+/// Whether a candidate stands in a list of long numbers that are no cards: `[2251799813685228, 2251799813685247]`.
+fn is_in_list(token: &Token<'_>) -> bool {
+    let bytes = token.bytes;
+    let is_gap = |byte: u8| matches!(byte, b',' | b' ');
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    let is_other = |gap: Option<&[u8]>, digits: Option<&[u8]>| {
+        gap.is_some_and(|gap| gap.contains(&b','))
+            && digits.is_some_and(|digits| digits.len() >= LIST_NUMBER && !luhn(digits))
+    };
+    let last = run_start(bytes, token.start, LIST_GAP, is_gap);
+    let first = run_start(bytes, last, LONGEST_CARD, is_digit);
+    let rest = bytes.get(token.end..).unwrap_or_default();
+    let rest = rest.get(..LIST_GAP + LONGEST_CARD).unwrap_or(rest);
+    let next = run_end(rest, 0, is_gap);
+    let end = run_end(rest, next, is_digit);
+    !token.has_separators()
+        && (is_other(rest.get(..next), rest.get(next..end))
+            || is_other(bytes.get(last..token.start), bytes.get(first..last)))
 }
 
 /// How many groups on each side tell a table.

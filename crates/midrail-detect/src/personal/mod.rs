@@ -402,6 +402,28 @@ mod tests {
         "address: ",
     ];
 
+    #[test]
+    fn numbers_of_code_and_law_are_no_persons() {
+        for text in [
+            "from_limbs([2251799813685228, 2251799813685247])",
+            "[2241493124984347, 425987919032274, 2207028919301688]",
+            "ObjectIdentifier::new_unwrap(\"1.3.101.112\")",
+            "OID 1.3.132.134",
+            "pursuant to DFARS 252.227-7013 (c)(1)",
+        ] {
+            assert_eq!(scan(text), [], "{text}");
+        }
+        for (text, kind) in [
+            ("card 2251799813685228, 2251799813685247", "credit-card"),
+            ("4539578763621486,5425233430109903", "credit-card"),
+            ("login from 1.3.101.112", "ip-address"),
+            ("call 252.227-7013", "phone"),
+            ("Tel.: 030/123 45 67", "phone"),
+        ] {
+            assert!(scan(text).iter().any(|hit| hit.kind == kind), "{text}: {:?}", scan(text));
+        }
+    }
+
     fn random_text(pieces: std::ops::Range<usize>) -> impl Strategy<Value = String> {
         proptest::collection::vec(0..PIECES.len(), pieces)
             .prop_map(|places| places.iter().map(|place| PIECES[*place]).collect())

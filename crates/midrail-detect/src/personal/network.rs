@@ -100,6 +100,9 @@ const SURE_VERSION_WORDS: &[&str] = &[
     "versions",
 ];
 
+/// Words that say that numbers with dots between them name a thing: `OID 1.3.101.112`.
+const IDENTIFIER_WORDS: &[&str] = &["oid", "oids", "objectidentifier", "identifier"];
+
 /// How far away these may stand, in words.
 const NEAR: usize = 3;
 
@@ -155,6 +158,9 @@ fn is_personal_quad(token: &Token<'_>, address: Ipv4Addr) -> bool {
     let context = Context::of(bytes, token.start, token.end);
     let has_ip_word = context.has(IP_WORDS);
     if context.has_within(VERSION_WORDS, 1) && !context.has_within(IP_WORDS, 1) {
+        return false;
+    }
+    if matches!(octets, [1..=2, ..]) && context.has_within(IDENTIFIER_WORDS, NEAR) {
         return false;
     }
     if !has_ip_word && (is_version(token) || is_in_path(token)) {

@@ -181,7 +181,7 @@ impl<'a> Numbers<'a> {
             return end;
         }
         let Some(row_end) = row.end else { return self.word(start, end) };
-        if let Some(hit) = self.lettered(start, row_end) {
+        if let Some(hit) = self.lettered(start, row_end).or_else(|| self.letter_inside(start, row_end)) {
             let end = hit.end;
             self.add(Some(hit));
             return end;
@@ -197,6 +197,18 @@ impl<'a> Numbers<'a> {
         }
         self.parts(start, row_end);
         row_end
+    }
+
+    /// A number with a letter between its groups: `65 170839 J 003`.
+    fn letter_inside(&self, start: usize, end: usize) -> Option<Hit> {
+        const TAIL: usize = 6;
+        let tail = self.bytes.get(end..end + TAIL)?;
+        let is_tail =
+            matches!(tail, [b' ', b'A'..=b'Z', b' ', rest @ ..] if rest.iter().all(u8::is_ascii_digit));
+        if end - start != 9 || !is_tail || is_word(byte(self.bytes, end + TAIL)) {
+            return None;
+        }
+        identity::find(&Token::of(self.bytes, start, end + TAIL)?, self.allowed)
     }
 
     /// A number with letters around it: `AB 12 34 56 C`.

@@ -148,13 +148,17 @@ fn likely(token: &Token<'_>, context: &Context, allowed: &Allowed) -> Option<(Hi
     if is_north_american(token) && allowed.country(&["us", "ca"]) {
         // `318-334 1973` is rather pages and a year.
         let is_loose = token.separators().next() == Some(b'-') && token.separators().last() == Some(b' ');
-        let is_spaced = token.separator() == Some(b' ') || is_loose;
+        // `252.227-7013` is a clause.
+        let is_clause = token.separators().next() == Some(b'.') && token.separators().last() == Some(b'-');
+        let is_spaced = token.separator() == Some(b' ') || is_loose || is_clause;
         let rank = strong.or(weak);
         if !is_spaced && other > 0 || rank.is_some() {
             return Some((hit(token, Confidence::High), rank.unwrap_or(NEAR)));
         }
     }
-    let is_plausible = token.separators().all(|byte| byte != b'/') || count == 2;
+    // `030/123 45 67`: a slash stands behind the area, if anywhere.
+    let has_area = bare.first() == Some(&b'0') && token.separators().skip(1).all(|byte| byte != b'/');
+    let is_plausible = token.separators().all(|byte| byte != b'/') || count == 2 || has_area;
     if let Some(rank) = strong.or(weak)
         && is_plausible
         && rank < other

@@ -16,9 +16,29 @@ fn known_shapes_are_found() {
 }
 
 #[test]
-fn the_key_of_manuals_is_found_with_little_confidence() {
-    let hits = scan("AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE");
-    assert_eq!((hits[0].kind, hits[0].confidence), ("aws-access-key", Confidence::Medium));
+fn what_manuals_show_is_no_secret() {
+    for text in [
+        "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE",
+        "aws configure set aws_access_key_id AKIAI44QH8DHBEXAMPLE",
+        "curl https://api.stripe.example -u sk_test_4eC39HqLyjWDarjtT1zdp7dc:",
+        "Authorization: Basic dXNlcjpwYXNzd29yZA==",
+        "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+        "s3_key=backups/db-2024-05-16T00-00-00Z.tar.gz",
+        "key: exports/2024/users-7f3a91c2.csv.gz",
+        "RECAPTCHA_SITE_KEY=6Lp0jsyU186vxLZsDkIFgzrljKbBub76zJx4pzor",
+        "data-sitekey=\"6Lp0jsyU186vxLZsDkIFgzrljKbBub76zJx4pzor\"",
+    ] {
+        assert_eq!(kinds(text), Vec::<&str>::new(), "{text}");
+    }
+    for (text, kind) in [
+        ("AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLQ", "aws-access-key"),
+        ("Authorization: Basic bWFyaWU6cGFzc3dvcmQ=", "basic-authorization"),
+        ("s3_secret_key=kT7qLx9vB2nWz4RmPc8JdYh3", "generic-secret"),
+        ("RECAPTCHA_SECRET_KEY=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", "generic-secret"),
+        ("pw: bsFW85ZTCB4x", "generic-password"),
+    ] {
+        assert_eq!(kinds(text), [kind], "{text}");
+    }
 }
 
 #[test]

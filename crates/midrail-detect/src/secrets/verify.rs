@@ -13,8 +13,8 @@ pub(super) fn confidence(verify: Verify, secret: &[u8]) -> Option<Confidence> {
     let has = |member: fn(&u8) -> bool| secret.iter().any(member);
     match verify {
         Verify::None => Some(Confidence::High),
-        // The key of Amazon's manuals: found all the same, since it is what people try first.
-        Verify::Aws if secret.ends_with(b"EXAMPLE") => Some(Confidence::Medium),
+        // The keys of Amazon's manuals open nothing.
+        Verify::Aws if secret.ends_with(b"EXAMPLE") => None,
         Verify::Aws => {
             Some(match secret.iter().skip(4).all(|byte| matches!(byte, b'A'..=b'Z' | b'2'..=b'7')) {
                 true => Confidence::High,
@@ -49,6 +49,7 @@ pub(super) fn confidence(verify: Verify, secret: &[u8]) -> Option<Confidence> {
         }
         Verify::Token => values::is_secret(secret, Class::Key, true).then_some(Confidence::Medium),
         Verify::Password => values::is_secret(secret, Class::Password, true).then_some(Confidence::Medium),
+        Verify::Phrase => is_wallet(secret).then_some(Confidence::High),
         Verify::Told => {
             let made = values::makeup(secret);
             let is_mixed = made.digits >= 2 && made.lower + made.upper >= 3;
@@ -57,9 +58,36 @@ pub(super) fn confidence(verify: Verify, secret: &[u8]) -> Option<Confidence> {
         Verify::Basic => {
             let text = base64_prefix(secret);
             let is_text = text.len() >= 5 && text.iter().all(|byte| *byte >= b' ' && *byte != 0x7f);
-            (is_text && text.contains(&b':')).then_some(Confidence::High)
+            (is_text && text.contains(&b':') && !is_of_manuals(&text)).then_some(Confidence::High)
         }
     }
+}
+
+/// Whether it is the user and password that manuals show.
+fn is_of_manuals(text: &[u8]) -> bool {
+    const SHOWN: &[&str] = &[
+        "user:password",
+        "username:password",
+        "user:pass",
+        "user:passwd",
+        "username:pass",
+        "login:password",
+        "test:test",
+        "foo:bar",
+        "aladdin:open sesame",
+        "aladdin:opensesame",
+    ];
+    SHOWN.iter().any(|shown| shown.as_bytes().eq_ignore_ascii_case(text))
+}
+
+/// Whether words are those of a wallet: sentences have words that lists of such leave out.
+fn is_wallet(text: &[u8]) -> bool {
+    const OF_SENTENCES: &[&[u8]] = &[
+        b"the", b"and", b"for", b"are", b"you", b"not", b"your", b"this", b"that", b"from", b"have", b"they",
+        b"them", b"these", b"was", b"were", b"has", b"its", b"but", b"can",
+    ];
+    let words: std::collections::BTreeSet<&[u8]> = text.split(|byte| *byte == b' ').collect();
+    words.len() >= 8 && !words.iter().any(|word| OF_SENTENCES.contains(word))
 }
 
 /// Words joined by dashes, as in the classes of style sheets.
@@ -112,6 +140,7 @@ mod tests {
     fn checksums_and_encodings_are_read() {
         assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
         assert_eq!(base64_prefix(b"eyJhbGciOiJIUzI1NiJ9"), b"{\"alg\":\"HS256\"}");
+        assert!(is_of_manuals(b"User:Password") && !is_of_manuals(b"marie:password"));
         assert!(!crc_holds(b"ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
     }
 }

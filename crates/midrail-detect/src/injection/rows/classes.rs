@@ -25,7 +25,8 @@ pub(in super::super) const CLASSES: &[(&str, &str)] = &[
          filters matches match contains contain classifier classic canonical typical known scan scanner malicious \
          whispered shouted muttered replied cried laughed yelled growled sighed blocklist denylist blacklist banned \
          forbidden suspicious keywords signatures beispiel zum exemple ejemplo writing writes wrote typing typed types \
-         sentence sentences satz wort block list grep rg ack ilike translate wording regexp redteam drill",
+         sentence sentences satz wort block list grep rg ack ilike translate wording regexp redteam drill paper papers \
+         article titled entitled talk chapter blog",
     ),
     (
         "@question",
@@ -39,6 +40,8 @@ pub(in super::super) const CLASSES: &[(&str, &str)] = &[
          attempted force forces forced get gets getting got manipulate manipulates coax command commands",
     ),
     ("@condition", "@not if when whenever even any should no refuse unless that which"),
+    ("@subject", "i ill id ive we he she they it who can could may might would cannot cant"),
+    ("@negation", "@not refuse refuses avoid decline no nicht kein keine non ne pas nie не não geen niet"),
     ("@not", "not never dont doesnt didnt wont cannot cant shouldnt mustnt without nor isnt arent"),
     (
         "@ignore",
@@ -149,6 +152,31 @@ pub(in super::super) const CLASSES: &[(&str, &str)] = &[
          emails inbox contacts cookies cookie session environment env ssh prompt instructions context transcript \
          memory memories data details",
     ),
+    // What has instructions without being told anything.
+    (
+        "@processor",
+        "block blocks slot slots pipeline buffer opcode opcodes cpu register registers assembler compiler bytecode vm queue \
+         loop decoder scheduler cache disassembly subroutine",
+    ),
+    // How a program is set up, where a sentence goes on about a prompt or instructions of its own.
+    (
+        "@setup",
+        "in from via by using for per when if unless where pass set use add through at file flag option template variable \
+         setting field value section key argument parameter on entirely once after before",
+    ),
+    // What stands before a feature that is described.
+    (
+        "@feature",
+        "@told can may could lets let allows allow option flag feat fix docs chore refactor support supports ability how \
+         plugins users",
+    ),
+    ("@machine", "ai llm llms language_model chatbot"),
+    (
+        "@reader",
+        "agent agents assistant assistants model models reviewer reviewers tools bot bots summarizer summariser \
+         summarizers systems readers crawlers",
+    ),
+    ("@duty", "must should shall please kindly will"),
     ("@user", "user users human humans owner operator customer anyone them him her person principal"),
     (
         "@tell",

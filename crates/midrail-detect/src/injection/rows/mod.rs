@@ -2,18 +2,22 @@
 //!
 //! A pattern is a row of steps. A step is a set of words (`show|print`, `@orders` for a named set, `a_b` for words that
 //! follow each other). Between two steps fillers such as "all of the" may stand; `~3` lets any three words stand there,
-//! within the sentence. `^word` wants capitals, `:word` a comma or colon in front; `!@not` in front wants none of these
-//! words just before, and at the end none of them next.
+//! within the sentence. `^word` wants capitals, `:word` a comma or colon in front, `*` is any word. `!@not` in front
+//! wants none of these words just before. Behind the steps, `!` begins what must not come next: one word, or steps as
+//! in `!of|in ~4 @machine`.
 
 mod addressed;
 mod broad;
 mod classes;
 mod exfiltration;
 mod languages;
+mod orders;
+mod orders_abroad;
 mod override_;
 mod parts;
 mod persona;
 mod pieces;
+mod spoken;
 mod tools;
 mod turns;
 mod weak;
@@ -22,89 +26,82 @@ pub(super) use classes::CLASSES;
 
 use super::Family;
 
+/// Where a row counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counts {
+    /// Wherever it stands.
+    Always,
+    /// Not by itself: signs of several families have to stand near each other.
+    Weak,
+    /// Only where the text is hardly more than this: elsewhere it is an everyday phrase.
+    Alone,
+    /// Only in markup that people do not see.
+    Hidden,
+    /// Only behind a mark of a chat format.
+    Tagged,
+    /// Not by itself: whoever reads a text as a machine is spoken to.
+    Address,
+    /// Not by itself: a model is spoken to by its name, as people do who work with one.
+    Name,
+    /// Behind an address or a name.
+    Order,
+    /// Behind an address. Behind a name it is what people ask for.
+    Deed,
+}
+
 /// What one row says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) family: Family,
-    /// A weak row is no hit by itself: it takes two of different families near each other.
-    pub(super) weak: bool,
-    /// It counts only where the text is hardly more than this: elsewhere it is an everyday phrase.
-    pub(super) alone: bool,
-    /// It counts only in markup that people do not see.
-    pub(super) hidden: bool,
-    /// It counts only behind a mark of a chat format.
-    pub(super) tagged: bool,
+    pub(super) counts: Counts,
     pub(super) patterns: &'static [&'static str],
     pub(super) must: &'static [&'static str],
     pub(super) must_not: &'static [&'static str],
 }
 
 impl Row {
-    /// Is it a hit wherever it stands?
-    pub(super) fn is_plain(&self) -> bool {
-        !(self.weak || self.alone || self.hidden || self.tagged)
+    /// Is it a hit by itself, at least in some places?
+    pub(super) fn is_hit(&self) -> bool {
+        matches!(self.counts, Counts::Always | Counts::Alone | Counts::Hidden | Counts::Tagged)
+    }
+
+    /// Does it only say who is spoken to?
+    pub(super) fn is_address(&self) -> bool {
+        matches!(self.counts, Counts::Address | Counts::Name)
+    }
+
+    /// Is it looked for only where someone is spoken to?
+    pub(super) fn is_order(&self) -> bool {
+        matches!(self.counts, Counts::Order | Counts::Deed)
     }
 }
 
-const fn strong(
-    family: Family,
-    patterns: &'static [&'static str],
-    must: &'static [&'static str],
-    must_not: &'static [&'static str],
-) -> Row {
-    Row { family, weak: false, alone: false, hidden: false, tagged: false, patterns, must, must_not }
+/// The patterns of a row, or its examples: what has to match, and what must not.
+type Lines = &'static [&'static str];
+
+const fn strong(family: Family, patterns: Lines, must: Lines, must_not: Lines) -> Row {
+    Row { family, counts: Counts::Always, patterns, must, must_not }
 }
 
-const fn alone(
-    family: Family,
-    patterns: &'static [&'static str],
-    must: &'static [&'static str],
-    must_not: &'static [&'static str],
-) -> Row {
-    Row { family, weak: false, alone: true, hidden: false, tagged: false, patterns, must, must_not }
+const fn weak(family: Family, patterns: Lines, must: Lines, must_not: Lines) -> Row {
+    Row { family, counts: Counts::Weak, patterns, must, must_not }
 }
 
-const fn hidden(
-    patterns: &'static [&'static str],
-    must: &'static [&'static str],
-    must_not: &'static [&'static str],
-) -> Row {
-    Row {
-        family: Family::HiddenText,
-        weak: false,
-        alone: false,
-        hidden: true,
-        tagged: false,
-        patterns,
-        must,
-        must_not,
-    }
+const fn alone(family: Family, patterns: Lines, must: Lines, must_not: Lines) -> Row {
+    Row { family, counts: Counts::Alone, patterns, must, must_not }
 }
 
-const fn tagged(
-    patterns: &'static [&'static str],
-    must: &'static [&'static str],
-    must_not: &'static [&'static str],
-) -> Row {
-    Row {
-        family: Family::FakeTag,
-        weak: false,
-        alone: false,
-        hidden: false,
-        tagged: true,
-        patterns,
-        must,
-        must_not,
-    }
+const fn hidden(patterns: Lines, must: Lines, must_not: Lines) -> Row {
+    Row { family: Family::HiddenText, counts: Counts::Hidden, patterns, must, must_not }
 }
 
-const fn weak(
-    family: Family,
-    patterns: &'static [&'static str],
-    must: &'static [&'static str],
-    must_not: &'static [&'static str],
-) -> Row {
-    Row { family, weak: true, alone: false, hidden: false, tagged: false, patterns, must, must_not }
+const fn tagged(patterns: Lines, must: Lines, must_not: Lines) -> Row {
+    Row { family: Family::FakeTag, counts: Counts::Tagged, patterns, must, must_not }
+}
+
+/// A row of what is said to a machine: who is spoken to, or what it is to do.
+const fn spoken(counts: Counts, patterns: Lines, must: Lines, must_not: Lines) -> Row {
+    Row { family: Family::Addressed, counts, patterns, must, must_not }
 }
 
 /// All tables.
@@ -120,4 +117,7 @@ pub(super) const TABLES: &[&[Row]] = &[
     pieces::ROWS,
     parts::ROWS,
     weak::ROWS,
+    spoken::ROWS,
+    orders::ROWS,
+    orders_abroad::ROWS,
 ];

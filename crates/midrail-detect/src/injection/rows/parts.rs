@@ -67,8 +67,8 @@ pub(super) const ROWS: &[Row] = &[
         ToolEscalation,
         &[
             "sag|sage|sagen|erzähl|erzähle|verrate|teile ~1 dem|der|den benutzer|benutzern|nutzer|nutzern|anwender|anwendern|benutzerin ~1 nichts|nicht|niemals",
-            "ne ~2 dis|dites|révèle|révélez|mentionne|signale|informe ~2 pas|rien|jamais ~3 utilisateur|lutilisateur|utilisateurs",
-            "no|nunca ~1 digas|diga|informes|informe|menciones|reveles|avises ~3 usuario|usuarios|usuaria",
+            "ne|nen ~2 parle|parlez|dis|dites|révèle|révélez|mentionne|signale|informe ~2 pas|rien|jamais ~3 utilisateur|lutilisateur|utilisateurs",
+            "no|nunca ~2 digas|diga|informes|informe|menciones|reveles|avises ~3 usuario|usuarios|usuaria",
             "non dire|dirlo|rivelare|informare|menzionare|avvisare ~3 utente|allutente|lutente|utenti",
             "não|nunca diga|conte|informe|revele|avise|mencione ~3 usuário|usuários|utilizador",
             "vertel|zeg|meld ~3 gebruiker|gebruikers ~1 niets|niet|nooit",

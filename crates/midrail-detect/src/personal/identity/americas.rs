@@ -46,6 +46,28 @@ pub(super) const ROWS: &[Row] = &[
         missed: &["912-48-4321", "812-78-4321", "item 912784321"],
     },
     Row {
+        kind: "us-npi",
+        countries: &["us"],
+        name: "the number of a US health care provider",
+        shapes: &["9999999999"],
+        check: |bare| matches!(bare.first(), Some(b'1' | b'2')) && luhn(&[b"80840", bare].concat()),
+        need: Need::Word,
+        words: &["npi"],
+        found: &["NPI 1234567893", "npi: 1497758544"],
+        missed: &["NPI 1234567894", "order 1234567893", "NPI 3234567891"],
+    },
+    Row {
+        kind: "us-dea",
+        countries: &["us"],
+        name: "the number of a US prescriber",
+        shapes: &["AA9999999"],
+        check: is_dea,
+        need: Need::Word,
+        words: &["dea"],
+        found: &["DEA AB1234563", "DEA number: FC4538128"],
+        missed: &["DEA AB1234564", "part AB1234563"],
+    },
+    Row {
         kind: "ca-sin",
         countries: &["ca"],
         name: "a Canadian social insurance number",
@@ -176,6 +198,15 @@ fn is_ssn(bare: &[u8]) -> bool {
         && number(bare, 3, 2) > 0
         && number(bare, 5, 4) > 0
         && !is_one_digit(bare)
+}
+
+/// The first, third and fifth digit and twice the others: the last digit of the sum is the seventh.
+fn is_dea(bare: &[u8]) -> bool {
+    let sum: u32 = digits(bare.get(2..8).unwrap_or_default())
+        .zip([1, 2].iter().cycle())
+        .map(|(digit, weight)| digit * weight)
+        .sum();
+    sum % 10 == last(bare)
 }
 
 fn is_itin(bare: &[u8]) -> bool {

@@ -21,8 +21,24 @@ struct Document {
     also: &'static [&'static str],
 }
 
-const NUMBER_WORDS: &[&str] =
-    &["no", "nr", "num", "number", "numbers", "numero", "número", "numéro", "nummer"];
+/// What stands beside the word for an account where it is one of a bank.
+const ACCOUNT_WORDS: &[&str] = &[
+    "no",
+    "nr",
+    "num",
+    "number",
+    "numbers",
+    "numero",
+    "número",
+    "numéro",
+    "nummer",
+    "kontonummer",
+    "sort",
+    "blz",
+    "bankleitzahl",
+    "bic",
+    "routing",
+];
 
 const DOCUMENTS: &[Document] = &[
     Document {
@@ -45,6 +61,14 @@ const DOCUMENTS: &[Document] = &[
             "旅券",
             "여권",
         ],
+        also: &[],
+    },
+    // With its check digit, as German passports show it.
+    Document {
+        kind: "passport",
+        name: "a passport number",
+        lengths: 10..=10,
+        words: &["reisepass*", "passnummer"],
         also: &[],
     },
     Document {
@@ -97,7 +121,7 @@ const DOCUMENTS: &[Document] = &[
         name: "a bank account number",
         lengths: 6..=17,
         words: &["account", "acct", "konto", "kontonummer", "rekening*", "cuenta", "compte", "conto"],
-        also: NUMBER_WORDS,
+        also: ACCOUNT_WORDS,
     },
 ];
 
@@ -154,6 +178,10 @@ mod tests {
     fn words_make_documents() {
         assert_eq!(kinds("Passport No: C01X00T47"), ["passport"]);
         assert_eq!(kinds("Reisepassnummer C01X00T47"), ["passport"]);
+        assert_eq!(kinds("Reisepass C01X00T478"), ["passport"]);
+        assert_eq!(kinds("sort code 20-00-00 account 55779911").last(), Some(&"bank-account"));
+        assert_eq!(kinds("Kontonummer 648489890, BLZ 12030000").first(), Some(&"bank-account"));
+        assert!(kinds("account 55779911 was closed").is_empty());
         assert_eq!(kinds("my driver's license number is 7120453"), ["driving-licence"]);
         assert_eq!(kinds("VIN 1HGCM82633A004352"), ["vehicle"]);
         assert_eq!(kinds(r#""account_number": "204-5531-8801""#), ["bank-account"]);

@@ -87,9 +87,9 @@ pub(super) const ROWS: &[Row] = &[
         shapes: &["99999999A999", "99 999999 A 999"],
         check: is_rentenversicherung,
         need: Need::Nothing,
-        words: &["sozialversicherung*", "rentenversicherung*", "sv", "versicherungsnummer"],
-        found: &["SV-Nummer 15070649C103", "15070649C103"],
-        missed: &["15070649C104", "15073949C103"],
+        words: &["sozialversicherung*", "rentenversicherung*", "sv", "svnr", "versicherungsnummer"],
+        found: &["SV-Nummer 15070649C103", "15070649C103", "Rentenversicherungsnummer 15 070649 C 103"],
+        missed: &["15070649C104", "15073949C103", "15 070649 C 104", "15 070649 C 1031"],
     },
     Row {
         kind: "fr-nir",

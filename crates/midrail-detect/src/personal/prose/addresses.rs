@@ -241,7 +241,8 @@ fn street_before(text: &str, end: usize) -> Option<usize> {
         let gap = run_start(bytes, start, 1, |byte| byte == b' ');
         let Some((before, before_end)) = word_before(bytes, gap).filter(|_| gap < start) else { break };
         let word = text.get(before..before_end)?;
-        if !is_between && is_one_of(word, &FIRST) {
+        // `OS X 10` is a system, `os. Słoneczne 10` a street.
+        if !is_between && is_one_of(word, &FIRST) && word != "OS" {
             return Some(before);
         }
         if is_capital(word) {
@@ -520,6 +521,8 @@ mod tests {
             "let box = 5;",
             "Figure 3 shows the street",
             "24 Hour Drive in a car",
+            "On OS X 10.3 and later this works",
+            "runs on OS X 10 only",
             "the 2 Way binding of data",
         ] {
             assert!(addresses(text).is_empty(), "{text}: {:?}", addresses(text));

@@ -83,7 +83,9 @@ pub(crate) const MAX_VALUE: usize = 400;
 /// The value that is assigned to the name that holds a keyword.
 pub(crate) fn parse(view: &View<'_>, keyword: usize, keyword_end: usize) -> Option<Value> {
     let name_start = name_start(view, keyword);
-    let name_end = view.run(keyword_end, MAX_NAME, is_name);
+    // Short words are keywords together with their sign: `pw:`.
+    let signed = usize::from(matches!(view.before(keyword_end), Some(b':' | b'=')));
+    let name_end = view.run(keyword_end - signed, MAX_NAME, is_name);
     link(view, name_start, name_end)
         .or_else(|| linked_in_words(view, name_start, name_end))
         .or_else(|| paired(view, name_start, name_end))

@@ -30,6 +30,8 @@ pub(super) const NAMES: &[&str] = &[
     "_pw",
     "-pw",
     "dbpw",
+    "pw:",
+    "pw=",
     "jwt",
     "bearer",
     "salt",

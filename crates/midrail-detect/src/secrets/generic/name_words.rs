@@ -227,6 +227,7 @@ pub(super) const KEY_BREAKERS: &[&str] = &[
     "row",
     "setting",
     "short",
+    "site",
     "sort",
     "sorting",
     "state",

@@ -115,7 +115,15 @@ pub(crate) fn class(name: &[u8]) -> Option<Class> {
         && trimmed.len() > 3
         && !matches!(
             trimmed,
-            "monkey" | "turkey" | "hotkey" | "donkey" | "jockey" | "whiskey" | "publickey" | "hockey"
+            "monkey"
+                | "turkey"
+                | "hotkey"
+                | "donkey"
+                | "jockey"
+                | "whiskey"
+                | "publickey"
+                | "hockey"
+                | "sitekey"
         )
     {
         return Some(Class::Weak);

@@ -137,12 +137,20 @@ fn searches() -> &'static (Option<AhoCorasick>, Option<AhoCorasick>) {
     })
 }
 
+/// Keys that providers print in their manuals, whole.
+const PUBLISHED: &[&str] = &[
+    "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
+    "sk_test_BQokikJOvBiI2HlWgH4olfQ2",
+    "pk_test_TYooMQauvdEDq54NiTphI7jx",
+];
+
 /// Whether a value stands for a secret without being one. Says nothing of its randomness.
 pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     WORDS.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(value))
         || searches().0.as_ref().is_some_and(|search| search.is_match(value))
         || is_template(value)
         || is_repetitive(value)
+        || PUBLISHED.iter().any(|key| key.as_bytes() == value)
 }
 
 /// Whether a value is blanked out: `ghp_xxxxxxxx…`.
@@ -152,7 +160,9 @@ pub(crate) fn is_blanked(value: &[u8]) -> bool {
 
 /// Values of formats that leave no doubt: only plain dummies are left out.
 pub(crate) fn is_dummy(value: &[u8]) -> bool {
-    searches().1.as_ref().is_some_and(|search| search.is_match(value)) || is_repetitive(value)
+    searches().1.as_ref().is_some_and(|search| search.is_match(value))
+        || is_repetitive(value)
+        || PUBLISHED.iter().any(|key| key.as_bytes() == value)
 }
 
 /// Whether a value has a part that is filled in later: `${NAME}`, `{{ name }}`, `#{name}`, `{0}`, `<name>`.

@@ -107,6 +107,30 @@ fn is_public_key(value: &[u8]) -> bool {
 }
 
 /// Whether a value is a path, an address or a host.
+/// Whether a value is the name of a stored file: `backups/db-2024-05-16T00-00-00Z.tar.gz`.
+fn is_object(value: &[u8]) -> bool {
+    const ENDS: &[&[u8]] = &[
+        b".gz",
+        b".tgz",
+        b".zip",
+        b".bz2",
+        b".xz",
+        b".zst",
+        b".csv",
+        b".parquet",
+        b".pdf",
+        b".jpg",
+        b".jpeg",
+        b".png",
+        b".log",
+        b".sql",
+        b".dump",
+        b".tar",
+        b".json",
+    ];
+    value.contains(&b'/') && ENDS.iter().any(|end| value.to_ascii_lowercase().ends_with(end))
+}
+
 fn is_place(value: &[u8]) -> bool {
     const STARTS: &[&[u8]] = &[
         b"./",
@@ -196,6 +220,9 @@ pub(crate) fn is_secret(value: &[u8], class: Class, quoted: bool) -> bool {
     }
     if class == Class::Mentioned {
         return is_key_itself(value) || made.spaces == 0 && is_jumble(value);
+    }
+    if class != Class::Password && is_object(value) {
+        return false;
     }
     if class != Class::Weak && made.spaces == 0 && is_jumble(value) {
         return true;

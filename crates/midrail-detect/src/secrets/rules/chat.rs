@@ -42,6 +42,12 @@ pub(super) const RULES: &[Rule] = &[
         .severity(Severity::Critical)
         .yes(&["discord_api_token = \"kHI¦2jdRbQQg5MpT07XnreMc.R03IsB.dkRC47SlFYT8vWCYT9aNpccP1xe\"", "\"discord_api_token\": \"kHI¦2jdRbQQg5MpT07XnreMc.R03IsB.dkRC47SlFYT8vWCYT9aNpccP1xe\""])
         .no(&["discord_api_token = get_discord_api_token()", "the discord page says kHI¦2jdRbQQg5MpT07XnreMc.R03IsB.dkRC47SlFYT8vWCYT9aNpccP1xe"]),
+    inside("discord-token", "a Discord token that a bot logs in with", &["login(", ".run("], r#"(?:login|run)\(["']([MNO][0-9A-Za-z_-]{23,27}\.[0-9A-Za-z_-]{6,7}\.[0-9A-Za-z_-]{27,38})["']"#)
+        .line()
+        .entropy(35)
+        .severity(Severity::Critical)
+        .yes(&["client.login(\"MTA¦u8jzPde0IgxLd6GncfBAe.pfJBd0.Kh8oOOL8dKLzdocJ2isAjIhKtJ0RlgLKOmxgJT\")", "bot.run('MTA¦u8jzPde0IgxLd6GncfBAe.pfJBd0.Kh8oOOL8dKLzdocJ2isAjIhKtJ0RlgLKOmxgJT')"])
+        .no(&["client.login(\"user.name.password\")", "loop.run(\"Module.method.argument_of_the_call_that_is_long\")"]),
     near("discord-key", "a Discord application key", &["discord"], r"[0-9a-f]{64}")
         .entropy(30)
         .severity(Severity::Medium)

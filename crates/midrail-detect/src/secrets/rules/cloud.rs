@@ -358,6 +358,11 @@ pub(super) const RULES: &[Rule] = &[
         .entropy(35)
         .yes(&["ngrok_api_token = \"w7P¦Ph5rMjuQpyR1uwDJQ_uQ5lWOASCJ1PeUbsKVjU\"", "\"ngrok_api_token\": \"w7P¦Ph5rMjuQpyR1uwDJQ_uQ5lWOASCJ1PeUbsKVjU\""])
         .no(&["ngrok_api_token = get_ngrok_api_token()", "the ngrok page says w7P¦Ph5rMjuQpyR1uwDJQ_uQ5lWOASCJ1PeUbsKVjU"]),
+    inside("ngrok-token", "an ngrok token that is set up", &["authtoken"], r"authtoken[ \t]+([0-9A-Za-z]{20,30}_[0-9A-Za-z]{18,24})")
+        .line()
+        .entropy(35)
+        .yes(&["ngrok config add-authtoken 63F¦fkCzJr4i0B3JrTAwR4y9ojfl_joQoaF1LlqsajAIxNKu8", "ngrok authtoken 63F¦fkCzJr4i0B3JrTAwR4y9ojfl_joQoaF1LlqsajAIxNKu8"])
+        .no(&["ngrok config add-authtoken $NGROK_TOKEN", "authtoken name_of_the_token_that_was_given"]),
     prefix("harness-key", "a Harness key", &["pat.", "sat."], r"[ps]at\.[0-9A-Za-z_-]{22}\.[0-9A-Za-z]{24}\.[0-9A-Za-z]{20}")
         .entropy(35)
         .yes(&["key=sat¦.cDoxNXpGFAf8duDckpehSe.aJ9hfdrSLiXdNnZYuM4vNzfN.v4gnx9VYiyr3YJ4YJNVk", "see sat¦.cDoxNXpGFAf8duDckpehSe.aJ9hfdrSLiXdNnZYuM4vNzfN.v4gnx9VYiyr3YJ4YJNVk here"])

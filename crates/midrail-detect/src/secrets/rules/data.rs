@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
         .severity(Severity::Critical)
         .yes(&["key=sb_¦secret_EGDaSu9o1tS3YV3tVEUec5Jb9M7lmLU", "see sb_¦secret_EGDaSu9o1tS3YV3tVEUec5Jb9M7lmLU here"])
         .no(&["sb_secret_…", "sb_secret_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]),
-    prefix("neon-key", "a Neon key", &["napi_"], r"napi_[0-9a-z]{64}")
+    prefix("neon-key", "a Neon key", &["napi_"], r"napi_[0-9a-z]{60,70}")
         .entropy(32)
         .yes(&["key=nap¦i_fb016yi6n12417c6ssswts2ry8sgh4gkye9m7wgjvb5tpz6yprph83c7f5zhaqqt", "see nap¦i_fb016yi6n12417c6ssswts2ry8sgh4gkye9m7wgjvb5tpz6yprph83c7f5zhaqqt here"])
         .no(&["napi_…", "napi_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]),

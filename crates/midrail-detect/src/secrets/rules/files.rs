@@ -97,6 +97,42 @@ pub(super) const RULES: &[Rule] = &[
     .yes(&["curl -u marie:tur¦tle99x https://host/x", "curl -s --user 'bob:Zx¦9!kkw2' host"])
     .no(&["curl -u $USER:$PASS host", "curl -u user:password host", "curl --url https://host/a:b"]),
     inside(
+        "curl-user",
+        "a password of an http command",
+        &["http ", "https "],
+        r#"(?:^|[\s;&|])https? [^\n]{0,200}?(?:-a|--auth)[ =]['"]?[^\s:'"$<{]{1,64}:([^\s'"$<{]{4,})"#,
+    )
+    .line()
+    .lead(1)
+    .window(320)
+    .verify(Verify::Password)
+    .rank(LOW)
+    .yes(&["http --auth marie:tur¦tle99x https://host/x", "https -a bob:Zx¦9kkw2q GET host"])
+    .no(&["http -a $USER:$PASS host", "http --auth user:password host", "use http or https -a or b: both work"]),
+    inside(
+        "bearer-token",
+        "a token in a header, put together",
+        &["bearer"],
+        r#"(?i:bearer) ["'] ?\+ ?["']([0-9A-Za-z._~+/=-]{20,})["']"#,
+    )
+    .line()
+    .any_case()
+    .entropy(28)
+    .verify(Verify::Token)
+    .rank(LOW)
+    .yes(&["\"Authorization\": \"Bearer \" + \"ZPf¦1Qh6yYTWmE4lBYOvfZ8UzDzV8fUkkibjL5DZP\""])
+    .no(&["\"Authorization\": \"Bearer \" + token", "'Bearer ' + 'the-token-of-the-user-goes-here'"]),
+    inside(
+        "session-cookie",
+        "a session of GitHub",
+        &["_gh_sess=", "user_session="],
+        r"(?:_gh_sess|user_session)=([0-9A-Za-z%+/=_-]{40,})",
+    )
+    .entropy(35)
+    .rank(LOW)
+    .yes(&["_gh_sess=jN0¦MEQ7wjJJibaZUPgHV7iB3m03nbqnsGpWLuqIA1id6Vw5DQL05HA064GiIjHGb3CXlMaXZjljENUhJ"])
+    .no(&["_gh_sess=…", "user_session=<your session>"]),
+    inside(
         "netrc-password",
         "a password in a netrc file",
         &["machine "],

@@ -88,6 +88,8 @@ pub(super) enum Verify {
     Token,
     /// It is no placeholder.
     Password,
+    /// Words, most of them different, and none that holds a sentence together.
+    Phrase,
     /// As a password, and no word: letters and digits, mixed.
     Told,
 }

@@ -215,6 +215,22 @@ pub(super) const RULES: &[Rule] = &[
         .severity(Severity::Critical)
         .yes(&["private_key = \"0x0¦9f00A69869CDd8420AfB1Ce1221d04FF71e016c05dAb1Cecb0cf58A00cbc097\"", "\"private_key\": \"0x0¦9f00A69869CDd8420AfB1Ce1221d04FF71e016c05dAb1Cecb0cf58A00cbc097\""])
         .no(&["private_key = get_private_key()", "the private_key page says 0x0¦9f00A69869CDd8420AfB1Ce1221d04FF71e016c05dAb1Cecb0cf58A00cbc097"]),
+    inside(
+        "wallet-phrase",
+        "the words that open a wallet",
+        &["mnemonic", "seed phrase", "seed_phrase", "recovery phrase", "recovery_phrase"],
+        r#"(?i:mnemonic|(?:seed|recovery)[ _]phrase)[A-Za-z_]{0,10}["']?[ \t]{0,2}[:=][ \t]{0,2}["']?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#,
+    )
+    .line()
+    .any_case()
+    .verify(Verify::Phrase)
+    .severity(Severity::Critical)
+    .yes(&["MNEMONIC=\"orbit velvet¦ cactus humble ladder spice tunnel ocean frozen wagon mercy diesel\"", "seed phrase: orbit velvet¦ cactus humble ladder spice tunnel ocean frozen wagon mercy diesel"])
+    .no(&[
+        "mnemonic: test test test test test test test test test test test junk",
+        "seed phrase: write down these twelve words and keep them where nobody will find them",
+        "MNEMONIC=\"orbit velvet cactus\"",
+    ]),
     prefix("bitcoin-extended-key", "an extended private key of a wallet", &["xprv", "yprv", "zprv", "tprv"], r"[xyzt]prv[0-9A-Za-z]{107,108}")
         .entropy(40)
         .severity(Severity::Critical)

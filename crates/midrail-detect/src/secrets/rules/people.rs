@@ -107,6 +107,16 @@ pub(super) const RULES: &[Rule] = &[
         .severity(Severity::Critical)
         .yes(&["okta_api_token = \"00E¦QvdKQjCWIvYP8aoQwSxM11d3Tl5kY9QwyVLAnhK\"", "\"okta_api_token\": \"00E¦QvdKQjCWIvYP8aoQwSxM11d3Tl5kY9QwyVLAnhK\""])
         .no(&["okta_api_token = get_okta_api_token()", "the okta page says 00E¦QvdKQjCWIvYP8aoQwSxM11d3Tl5kY9QwyVLAnhK"]),
+    inside("okta-token", "an Okta token in a header", &["SSWS "], r"SSWS (00[0-9A-Za-z_=-]{38,42})")
+        .line()
+        .entropy(35)
+        .severity(Severity::Critical)
+        .yes(&["Authorization: SSWS 00e¦KdNnFRIBXuDL7DxtpYlSXpfKtHF4vUCsMehGAkW", "okta: SSWS 00e¦KdNnFRIBXuDL7DxtpYlSXpfKtHF4vUCsMehGAkW"])
+        .no(&["Authorization: SSWS ${TOKEN}", "SSWS 0000000000000000000000000000000000000000000000"]),
+    prefix("ory-token", "an Ory token", &["ory_at_", "ory_rt_", "ory_pat_", "ory_ac_"], r"ory_(?:at|rt|pat|ac)_[0-9A-Za-z_-]{30,}")
+        .entropy(32)
+        .yes(&["key=ory¦_at_ZDe1f8rESQedUStPKR0CsTy4Qwb8DwkNhFdnXsiVpzz", "see ory¦_pat_ZDe1f8rESQedUStPKR0CsTy4Qwb8DwkNhFdnXsiVpzz here"])
+        .no(&["ory_at_…", "ory_at_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]),
     near("auth0-secret", "an Auth0 client secret", &["auth0"], r"[0-9A-Za-z_-]{64}")
         .entropy(36)
         .yes(&["auth0_api_token = \"KRp¦2ONmedYQPofKiMt5TTub2jgvVR2GEsgkHHw2FPvaaSy50yvVI1cZ3GpONAsQx\"", "\"auth0_api_token\": \"KRp¦2ONmedYQPofKiMt5TTub2jgvVR2GEsgkHHw2FPvaaSy50yvVI1cZ3GpONAsQx\""])
@@ -267,10 +277,10 @@ pub(super) const RULES: &[Rule] = &[
         .entropy(28)
         .yes(&["todoist_api_token = \"d53¦4e6134ee632435ab564fcaad45070cbb8a7fa\"", "\"todoist_api_token\": \"d53¦4e6134ee632435ab564fcaad45070cbb8a7fa\""])
         .no(&["todoist_api_token = get_todoist_api_token()", "the todoist page says d53¦4e6134ee632435ab564fcaad45070cbb8a7fa"]),
-    prefix("mapbox-token", "a Mapbox token", &["pk.", "sk.", "tk."], r"[pst]k\.[0-9A-Za-z]{60,}\.[0-9A-Za-z]{22}")
+    prefix("mapbox-token", "a Mapbox token", &["pk.", "sk.", "tk."], r"[pst]k\.(?:[0-9A-Za-z]{60,}|eyJ1[0-9A-Za-z_-]{40,})\.[0-9A-Za-z_-]{22}")
         .entropy(38)
         .severity(Severity::Medium)
-        .yes(&["key=sk.¦SNu9aWcEuOEcByvE1hbbjKF5OUZ3gu88YzQCrXrDQJTdKoA9m7c5dEpwS8Ft.wespMmS9U1bhB3r9G5h2Ug", "see sk.¦SNu9aWcEuOEcByvE1hbbjKF5OUZ3gu88YzQCrXrDQJTdKoA9m7c5dEpwS8Ft.wespMmS9U1bhB3r9G5h2Ug here"])
+        .yes(&["key=sk.¦SNu9aWcEuOEcByvE1hbbjKF5OUZ3gu88YzQCrXrDQJTdKoA9m7c5dEpwS8Ft.wespMmS9U1bhB3r9G5h2Ug", "see sk.¦SNu9aWcEuOEcByvE1hbbjKF5OUZ3gu88YzQCrXrDQJTdKoA9m7c5dEpwS8Ft.wespMmS9U1bhB3r9G5h2Ug here", "sk.¦eyJ1IjoiZ3JlZW4iLCJhIjoiY2tNNzhRdTFWb1E5cEx6MnhSIn0.vj7FAc9QeWJKY40uvSwMFL"])
         .no(&["sk.…", "sk.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]),
     near("here-key", "a HERE Maps key", &["here_api", "hereapi", "here_app"], r"[0-9A-Za-z_-]{43}")
         .entropy(34)

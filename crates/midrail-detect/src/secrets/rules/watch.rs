@@ -15,10 +15,10 @@ pub(super) const RULES: &[Rule] = &[
         .any_case()
         .yes(&["key=NRJ¦S-h0KFD6fSkO851RnwQhl", "see NRJ¦S-h0KFD6fSkO851RnwQhl here"])
         .no(&["NRJS-…", "NRJS-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]),
-    inside("newrelic-license", "a New Relic license key", &["FFFFNRAL"], r"[0-9a-f]{32}FFFFNRAL")
-        .lead(32)
+    inside("newrelic-license", "a New Relic license key", &["FFFFNRAL"], r"(?:[0-9a-f]{32}|eu01xx[0-9a-f]{18,28})FFFFNRAL")
+        .lead(34)
         .entropy(28)
-        .yes(&["key=a1e¦a962e7d048912f18d8675dc15f916FFFFNRAL", "see a1e¦a962e7d048912f18d8675dc15f916FFFFNRAL here"])
+        .yes(&["key=a1e¦a962e7d048912f18d8675dc15f916FFFFNRAL", "key=eu0¦1xx41ecccc3fc1626e53a13043b02FFFFNRAL", "see a1e¦a962e7d048912f18d8675dc15f916FFFFNRAL here"])
         .no(&["FFFFNRAL…", "FFFFNRALxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]),
     near("newrelic-key", "a New Relic key", &["new-relic", "newrelic", "new_relic"], r"(?:[0-9A-Za-z]{64}|[0-9A-Za-z]{40})")
         .entropy(30)
