@@ -64,7 +64,8 @@ fn main() {
         if let Some(url) = &postgres {
             servers.push(("midrail, PostgreSQL", vec!["--server".into(), "postgres".into(), url.clone()]));
         }
-        let is_chosen = |name: &str| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str()));
+        let is_chosen =
+            |name: &str| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str()));
         for (name, args) in servers.into_iter().filter(|(name, _)| is_chosen(name)) {
             let mut server = Server::start(&args);
             let figures = runtime.block_on(load(&server, connections));

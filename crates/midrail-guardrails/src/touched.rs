@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use midrail_core::{Action, Context, Held, Missing, written_key};
 
-use crate::fetched;
+use crate::fetched::Fetched;
 
 /// A file that an action touches.
 #[derive(Debug, Clone, Copy)]
@@ -113,7 +113,7 @@ fn own_files<'a>(context: &Context<'a>, action: &'a Action) -> Result<Vec<(&'a s
         let written = place.as_ref().ok().map(|place| context.slice(&written_key(&place.key)));
         asked.push((path, is_run, place, written));
     }
-    let fetched = if asked.is_empty() { BTreeSet::new() } else { fetched::places(context)? };
+    let fetched = if asked.is_empty() { Fetched::default() } else { Fetched::of(context)? };
     let mut own: Vec<(&str, Held)> = Vec::new();
     for (path, is_run, place, written) in asked {
         // Of a file that is only read nothing is known where it cannot be looked at.
@@ -122,7 +122,7 @@ fn own_files<'a>(context: &Context<'a>, action: &'a Action) -> Result<Vec<(&'a s
             (Err(missing), _) | (_, Err(missing)) if is_run => return Err(missing),
             _ => continue,
         };
-        let is_fetched = fetched.contains(place.key.as_str());
+        let is_fetched = fetched.holds(&place.key);
         if (written.is_none() && !is_fetched) || own.iter().any(|(_, it)| it.place == place.key) {
             continue;
         }

@@ -8,9 +8,12 @@ mod each;
 mod fed;
 mod finds;
 mod flow;
+mod git;
+mod interpreters;
 mod invoke;
 mod leaks;
 mod listing;
+mod origins;
 mod output;
 mod recipes;
 mod redirect;
@@ -81,6 +84,10 @@ pub(in crate::shell) struct Walk {
     secrets: BTreeMap<String, leaks::Secret>,
     /// What the command reads whose words are expanded.
     flowing: Stream,
+    /// Where files come from.
+    origins: origins::Origins,
+    /// Functions that were called.
+    called: BTreeSet<String>,
     /// Something from the network was unpacked.
     has_unpacked: bool,
     /// A word would have become more words than are looked into.
@@ -161,8 +168,9 @@ impl Walk {
             None => {}
         }
         let script = parse(text);
-        let _ = self.list(&script.list, &mut scope, &Stream::default());
+        let shown = self.list(&script.list, &mut scope, &Stream::default()).shown;
         self.span = (0, text.len());
+        self.uncalled(&scope);
         self.trouble(script.trouble, text);
         if self.is_exhausted() {
             self.span = (0, text.len());
@@ -174,6 +182,7 @@ impl Walk {
         }
         self.follow_links();
         self.list_fed();
+        self.list_origins(shown);
         self.conclude();
         (self.analysis, self.kept)
     }
@@ -257,6 +266,33 @@ impl Walk {
             ..Danger::default()
         };
         self.tell(danger);
+    }
+
+    /// Code under a name that a later call may use: an alias, a function. It is judged where it is written.
+    fn later(&mut self, code: &str, scope: &Scope) {
+        if self.is_script || self.is_exhausted() {
+            return;
+        }
+        let mut apart = Walk { spent: self.spent, span: self.span, depth: self.depth, ..Walk::default() };
+        let mut inner = scope.clone();
+        inner.positional = None;
+        let _ = apart.code(code, &mut inner, &Stream::default());
+        self.spent = apart.spent;
+        // What it is called with is not known yet.
+        let is_sure = |danger: &Danger| !danger.targets.iter().any(|it| it.contains(['$', '`']));
+        let dangers = apart.analysis.dangers.into_iter();
+        dangers
+            .filter(|danger| danger.rule != "opaque" && is_sure(danger))
+            .for_each(|danger| self.tell(danger));
+    }
+
+    /// Functions that the line defines and does not call.
+    fn uncalled(&mut self, scope: &Scope) {
+        const MAX_FUNCTIONS: usize = 16;
+        let functions = scope.functions.iter().filter(|(name, _)| !self.called.contains(*name));
+        let bodies: Vec<_> =
+            functions.map(|(_, body)| std::rc::Rc::clone(body)).take(MAX_FUNCTIONS).collect();
+        bodies.iter().for_each(|body| self.later(body, scope));
     }
 
     /// What could not be parsed is told if it looks as if it might destroy.
