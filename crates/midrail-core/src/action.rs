@@ -77,6 +77,9 @@ pub struct Action {
     /// Files that it runs as programs, and whose content the command line does not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<String>,
+    /// Files that it runs on the way, where they are there: the hooks of git.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<String>,
     /// Files that it reads on the way to something that runs what it reads, or takes its targets from there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub feeds: Vec<String>,

@@ -71,7 +71,21 @@ pub(crate) fn scripts<'a>(
     context: &Context<'a>,
     action: &'a Action,
 ) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
-    let own = own_files(context, action)?;
+    followed(context, own_files(context, action, &[])?)
+}
+
+/// The same with the hooks that it runs on the way.
+pub(crate) fn scripts_and_hooks<'a>(
+    context: &Context<'a>,
+    action: &'a Action,
+) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
+    followed(context, own_files(context, action, &action.hooks)?)
+}
+
+fn followed<'a>(
+    context: &Context<'a>,
+    own: Vec<(&'a str, Held)>,
+) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
     let mut starts: Vec<Vec<(&'a str, Held)>> = own.iter().map(|file| vec![file.clone()]).collect();
     if own.len() > 1 {
         starts.push(own);
@@ -88,7 +102,7 @@ fn follow<'a>(context: &Context<'a>, files: Vec<(&'a str, Held)>) -> Result<(&'a
     loop {
         let does = context.script(&held)?;
         let mut known: BTreeSet<String> = held.iter().map(|held| held.place.clone()).collect();
-        let further = own_files(context, does)?;
+        let further = own_files(context, does, &[])?;
         let before = held.len();
         held.extend(
             further.into_iter().map(|(_, held)| held).filter(|held| known.insert(held.place.clone())),
@@ -103,8 +117,12 @@ fn follow<'a>(context: &Context<'a>, files: Vec<(&'a str, Held)>) -> Result<(&'a
 }
 
 /// The files that an action runs or obeys and that the agent wrote.
-fn own_files<'a>(context: &Context<'a>, action: &'a Action) -> Result<Vec<(&'a str, Held)>, Missing> {
-    let run = action.scripts.iter().map(|path| (path, true));
+fn own_files<'a>(
+    context: &Context<'a>,
+    action: &'a Action,
+    hooks: &'a [String],
+) -> Result<Vec<(&'a str, Held)>, Missing> {
+    let run = action.scripts.iter().chain(hooks).map(|path| (path, true));
     let fed =
         action.feeds.iter().filter(|path| !path.contains(['$', '`', '*', '?'])).map(|path| (path, false));
     let mut asked = Vec::new();

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::code;
+
 /// The most files that one call may name.
 pub(super) const MAX_TARGETS: usize = 10_000;
 
@@ -138,17 +140,18 @@ pub(super) struct Args<'a> {
     pub(super) addresses: Vec<&'a str>,
     /// There is more than is looked at.
     pub(super) is_too_much: bool,
-    /// The tool runs code of a language that its name tells.
-    has_language: bool,
+    /// The tool, where it may run code of a language that its name tells.
+    runner: Option<&'a str>,
     /// The program that the tool starts by its name.
     program: Option<&'static str>,
 }
 
 impl<'a> Args<'a> {
-    /// What the arguments of a tool of this name hold.
-    pub(super) fn of(tool: &str, has_language: bool, args: &'a serde_json::Map<String, Value>) -> Self {
+    /// What the arguments of a tool hold, by its name without that of its server. `runner`: its whole name, where it may
+    /// run code.
+    pub(super) fn of(tool: &str, runner: Option<&'a str>, args: &'a serde_json::Map<String, Value>) -> Self {
         let program = PROGRAM_TOOLS.iter().find(|program| **program == tool).copied();
-        let mut all = Args { has_language, program, ..Args::default() };
+        let mut all = Args { runner, program, ..Args::default() };
         all.map(args, 0);
         all
     }
@@ -205,7 +208,7 @@ impl<'a> Args<'a> {
     }
 
     fn text(&mut self, name: &str, text: &'a str) {
-        if self.has_language && LANGUAGE_ARGS.contains(&name) {
+        if LANGUAGE_ARGS.contains(&name) && self.runner.and_then(code::file_of).is_some() {
             self.codes.push(text);
             if text.contains(['(', '\n']) || text.starts_with(['!', '%']) {
                 return;

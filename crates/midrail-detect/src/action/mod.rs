@@ -62,7 +62,7 @@ pub fn of(event: &Event) -> Result<Action, String> {
     if runs && event.host.as_ref().is_some_and(|host| host.lacks.contains(&Lack::Typing)) {
         action.dangers.extend(args.commands.iter().filter_map(|line| shell::prompt::danger(line)));
     }
-    let is_search = kind == ActionType::Network || searches(&tool.name);
+    let is_search = !args.statements.is_empty() && (kind == ActionType::Network || searches(&tool.name));
     let statements =
         args.statements.iter().filter(|(_, is_query)| !is_search || !is_query).map(|(text, _)| *text);
     for text in statements.filter(|text| sql::looks_like_sql(text)) {
@@ -79,7 +79,7 @@ pub fn of(event: &Event) -> Result<Action, String> {
 fn args_of(tool: &ToolCall) -> Args<'_> {
     let name = bare_name(&tool.name);
     let may_run = !EDITORS.contains(&name) && known(name).is_none_or(|kind| kind == ActionType::Command);
-    Args::of(name, may_run && code::file_of(&tool.name).is_some(), &tool.args)
+    Args::of(name, may_run.then_some(tool.name.as_str()), &tool.args)
 }
 
 /// Words of the names of tools whose `query` is for people's words, and not for a database.
@@ -165,8 +165,8 @@ fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[shell::File]) -> Vec<Anal
     if known.is_some() {
         analyses.extend(args.typed.iter().map(|line| look(line)));
     }
-    let file = code::file_of(&tool.name).unwrap_or("code.sh");
     for code in &args.codes {
+        let file = code::file_of(&tool.name).unwrap_or("code.sh");
         let cell = code::cell(file, code);
         analyses.extend(cell.commands.iter().map(|line| look(line)));
         analyses.push(shell::analyse_script(file, cell.code.as_deref().unwrap_or(code), files));
@@ -235,6 +235,7 @@ fn add(action: &mut Action, analysis: Analysis) {
     action.hosts.extend(analysis.hosts);
     action.programs.extend(analysis.programs);
     action.scripts.extend(analysis.scripts);
+    action.hooks.extend(analysis.hooks);
     action.feeds.extend(analysis.feeds);
     action.fetched.extend(analysis.fetched);
     action.seen.extend(analysis.seen);

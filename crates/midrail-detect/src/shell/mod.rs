@@ -54,6 +54,8 @@ pub struct Analysis {
     pub programs: Vec<String>,
     /// Files that it runs as scripts or programs, and whose content it does not tell.
     pub scripts: Vec<String>,
+    /// Files that it runs on the way, where they are there: the hooks of git.
+    pub hooks: Vec<String>,
     /// Files that it reads where something runs what it reads, or takes its targets from there.
     pub feeds: Vec<String>,
     /// Files that it writes with what comes from the network. One that ends with `/` is a folder, with all that is in it.

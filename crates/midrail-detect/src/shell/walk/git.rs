@@ -4,7 +4,7 @@ use super::super::invocation::{Arg, Invocation};
 use super::super::options::{self, Sorted};
 use super::super::scope::Scope;
 use super::invoke::quoted_line;
-use super::{Stream, Walk};
+use super::{Listed, Stream, Walk};
 
 /// How deep names for commands of git may stand for each other.
 const MAX_ALIASES: usize = 8;
@@ -233,7 +233,11 @@ impl Walk {
         let places =
             HOOK_FOLDERS.iter().flat_map(|folder| hooks.iter().map(move |hook| format!("{folder}/{hook}")));
         for path in places {
-            self.run_candidate(&path, &[], None, scope);
+            let place = scope.place(&path);
+            match self.files.contains_key(&place) {
+                true => self.run_candidate(&path, &[], None, scope),
+                false => self.note(Listed::Hook, &place),
+            }
         }
     }
 }

@@ -193,7 +193,7 @@ impl Walk {
                     && !PROGRAM_FOLDERS.iter().any(|folder| name.text.starts_with(folder))
                     && !SHELLS.contains(&invocation.program.as_str());
                 if is_script && !scope.is_remote {
-                    self.may_be_unpacked(name, &place, &invocation.args);
+                    self.may_be_unpacked(name, &place, &invocation.args, self.has_unpacked);
                     self.note(Listed::Script, &place);
                 }
                 None
@@ -201,12 +201,12 @@ impl Walk {
         }
     }
 
-    /// A file is run that may be of something which was fetched and unpacked.
-    pub(super) fn may_be_unpacked(&mut self, name: &Arg, place: &str, args: &[Arg]) {
+    /// A file is run that is of something which was fetched and unpacked, or may be.
+    pub(super) fn may_be_unpacked(&mut self, name: &Arg, place: &str, args: &[Arg], may_be: bool) {
         let command = || super::flow::line_of(&name.text, args);
         if self.is_unpacked(place) {
             self.remote_code("what was fetched from the network is run", &command());
-        } else if self.has_unpacked && !super::super::scope::is_absolute(&name.text) {
+        } else if may_be && !super::super::scope::is_absolute(&name.text) {
             self.opaque_command("what runs may just have been fetched and unpacked", &command());
         }
     }

@@ -59,7 +59,7 @@ const MAX_ROUNDS: usize = 8;
 pub(in crate::shell) struct Walk {
     pub(in crate::shell) analysis: Analysis,
     /// What was put into the lists of the analysis.
-    seen: [BTreeSet<String>; 8],
+    seen: [BTreeSet<String>; 9],
     /// What has been told, so that nothing is told twice.
     told: BTreeSet<(String, String, usize)>,
     /// The programs that were met, where they are asked for.
@@ -117,6 +117,7 @@ enum Listed {
     Overwrite,
     Sweep,
     Folder,
+    Hook,
 }
 
 impl Walk {
@@ -125,6 +126,7 @@ impl Walk {
         self.span = (0, code.len());
         self.is_nested = true;
         self.snippet(language, code, &Scope::default());
+        self.list_origins(Vec::new());
         self.conclude();
         self.analysis
     }
@@ -233,6 +235,7 @@ impl Walk {
             Listed::Overwrite => (5, &mut self.analysis.overwrites),
             Listed::Sweep => (6, &mut self.analysis.sweeps),
             Listed::Folder => (7, &mut self.analysis.folders),
+            Listed::Hook => (8, &mut self.analysis.hooks),
         };
         if text.is_empty() || text.starts_with("/dev/fd/") {
             return;

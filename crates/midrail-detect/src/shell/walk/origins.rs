@@ -34,6 +34,8 @@ pub(super) struct Origins {
     archives: Vec<String>,
     /// Folders, with a `/`, that hold what was fetched and unpacked.
     unpacked: Vec<String>,
+    /// Something that was fetched was unpacked, nobody knows under which names.
+    is_scattered: bool,
     /// Files that were only added to.
     appended: BTreeSet<String>,
     /// Files from the network that were shown since.
@@ -186,14 +188,11 @@ impl Walk {
         let Some(verbs) = transfer.verbs.iter().find(is_verb) else { return };
         operands.drain(..verbs.len().min(operands.len()));
         let to = match operands.as_slice() {
-            [] | [.., _] if operands.last().is_none_or(|last| transfer.is_elsewhere(&last.text)) => {
-                ".".to_owned()
-            }
-            _ => operands.pop().map(|to| to.text.clone()).unwrap_or_default(),
+            // `sftp host:file`
+            [from] if transfer.is_elsewhere(&from.text) => ".".to_owned(),
+            [.., to] if !transfer.is_elsewhere(&to.text) && to.text != "-" => to.text.clone(),
+            _ => return,
         };
-        if to == "-" || (operands.len() > 1 && to == "." && program != "scp") {
-            return;
-        }
         let remote = Stream { source: Source::Remote, ..Stream::from(program) };
         for from in operands.into_iter().filter(|from| transfer.is_elsewhere(&from.text)).take(MAX_COPIES) {
             let name = from.text.rsplit(['/', ':']).next().unwrap_or_default();
@@ -206,15 +205,20 @@ impl Walk {
 
     /// Something is unpacked. Where it was fetched from the network, what runs from then on may be of it.
     pub(super) fn unpacked(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
+        if !unpacks(invocation) {
+            return;
+        }
         let is_remote = |arg: &Arg| matches!(self.files.get(&scope.place(&arg.text)), Some(Content::Remote));
         self.has_unpacked |= input.source == Source::Remote || invocation.args.iter().any(is_remote);
-        if !unpacks(invocation) || scope.is_remote {
+        if scope.is_remote {
             return;
         }
         let folder = target_folder(invocation).map(|folder| scope.place(&folder));
         let own = folder.as_deref().filter(|folder| !SHARED_FOLDERS.contains(folder));
-        if let (Source::Remote, Some(folder)) = (&input.source, own) {
-            self.origins.unpacked.push(format!("{folder}/"));
+        match (&input.source, own) {
+            (Source::Remote, Some(folder)) => self.origins.unpacked.push(format!("{folder}/")),
+            (Source::Remote, None) => self.origins.is_scattered = true,
+            _ => {}
         }
         for archive in invocation.args.iter().filter(|arg| arg.is_known()).take(MAX_COPIES) {
             let place = scope.place(&archive.text);
@@ -327,6 +331,11 @@ impl Walk {
     /// Whether a file lies in a folder into which something from the network was unpacked.
     pub(super) fn is_unpacked(&self, place: &str) -> bool {
         self.origins.unpacked.iter().any(|folder| place.starts_with(folder.as_str()))
+    }
+
+    /// Whether any file may be one that was fetched and unpacked.
+    pub(super) fn is_scattered(&self) -> bool {
+        self.origins.is_scattered
     }
 
     /// Lists the files that were fetched, those that the agent knows, and those that hold what others did.

@@ -196,7 +196,7 @@ impl Walk {
             }
             None => {
                 if file.is_known() && !file.is_glob && !scope.is_remote {
-                    self.may_be_unpacked(file, &place, args);
+                    self.may_be_unpacked(file, &place, args, self.is_scattered());
                     self.note(Listed::Script, &place);
                     self.note(Listed::Read, &place);
                 }
