@@ -172,6 +172,7 @@ impl Walk {
 
     /// The command of an address such as `ext::sh -c a% b`, in which `% ` is a blank that does not end a word.
     fn git_address(&mut self, address: &str, scope: &Scope) {
+        let _ = self.code(&address.replace("% ", " "), &mut scope.clone(), &Stream::default());
         let words = address.replace("% ", "\0");
         let argv = words.split_whitespace().map(|word| Arg::known(word.replace('\0', " "))).collect();
         let _ = self.invoke(argv, false, &mut scope.clone(), &Stream::default());

@@ -42,6 +42,17 @@ pub(super) struct Origins {
     shown: BTreeSet<String>,
 }
 
+impl Origins {
+    /// A folder gets what was fetched. Of too many, none is known.
+    fn unpack(&mut self, folder: String) {
+        if self.unpacked.len() >= MAX_COPIES {
+            self.is_scattered = true;
+        } else if !self.unpacked.contains(&folder) {
+            self.unpacked.push(folder);
+        }
+    }
+}
+
 /// A program that fetches files from another machine.
 struct Transfer {
     programs: &'static [&'static str],
@@ -216,7 +227,7 @@ impl Walk {
         let folder = target_folder(invocation).map(|folder| scope.place(&folder));
         let own = folder.as_deref().filter(|folder| !SHARED_FOLDERS.contains(folder));
         match (&input.source, own) {
-            (Source::Remote, Some(folder)) => self.origins.unpacked.push(format!("{folder}/")),
+            (Source::Remote, Some(folder)) => self.origins.unpack(format!("{folder}/")),
             (Source::Remote, None) => self.origins.is_scattered = true,
             _ => {}
         }
@@ -232,7 +243,7 @@ impl Walk {
                 ),
             };
             match self.files.get(&place) {
-                Some(Content::Remote) => self.origins.unpacked.push(to),
+                Some(Content::Remote) => self.origins.unpack(to),
                 _ if self.origins.copies.len() < MAX_COPIES => {
                     self.origins.copies.insert((place.clone(), to));
                     self.origins.archives.push(place);

@@ -91,7 +91,8 @@ impl Walk {
             "kubectl" | "oc" => {
                 has(&["apply", "create", "replace"])
                     && has(&["-", "-f-", "--filename=-"])
-                    && !has(&["--dry-run", "--dry-run=client", "--dry-run=server"])
+                    && (has(&["--dry-run=none"])
+                        || !has(&["--dry-run", "--dry-run=client", "--dry-run=server"]))
             }
             "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "redis-cli" => {
                 !has(&["-c", "-e", "--command", "--execute"])

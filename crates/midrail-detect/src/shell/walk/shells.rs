@@ -61,7 +61,7 @@ impl Walk {
             self.reverse_shell("a shell that talks to the network");
         }
         let asked = asked_of_shell(args);
-        if asked.only_reads() {
+        if asked.only_reads() && !OTHER_SHELLS.contains(&invocation.program.as_str()) {
             if let Some(file) = args.get(asked.end).filter(|file| file.is_known() && !scope.is_remote) {
                 self.note_named(Listed::Read, &scope.place(&file.text));
             }
@@ -394,6 +394,9 @@ fn retrieved(code: &str) -> Option<&str> {
     (bare.len() + 2 == file.len() && !bare.is_empty()).then_some(bare)
 }
 
+/// Shells whose `-n` means something else.
+const OTHER_SHELLS: &[&str] = &["nu", "elvish", "xonsh"];
+
 /// What the options of a shell ask for.
 #[derive(Default)]
 struct Asked {
@@ -416,14 +419,16 @@ impl Asked {
 }
 
 fn asked_of_shell(args: &[Arg]) -> Asked {
-    let values = ["-o", "+o", "-O", "+O", "--rcfile", "--init-file"];
+    let values = ["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-rcfile", "-init-file"];
     let mut asked = Asked::default();
     while let Some(arg) = args.get(asked.end) {
         let text = arg.text.as_str();
         if values.contains(&text) {
             let value = args.get(asked.end + 1);
-            asked.is_check |= text == "-o" && value.is_some_and(|value| value.text == "noexec");
-            asked.files.extend(value.filter(|_| text.starts_with("--")).cloned());
+            if text.ends_with('o') && value.is_some_and(|value| value.text == "noexec") {
+                asked.is_check = text == "-o";
+            }
+            asked.files.extend(value.filter(|_| text.ends_with("file")).cloned());
             asked.end += 2;
             continue;
         }
@@ -439,7 +444,10 @@ fn asked_of_shell(args: &[Arg]) -> Asked {
         asked.runs_text |= text == "--command" || has('c');
         asked.reads_input |= is_cluster && text.contains('s');
         asked.is_interactive |= has('i');
-        asked.is_check |= has('n') || text == "--no-execute";
+        // `-norc` and the like are long options with one dash.
+        if is_cluster && text.len() <= 4 && text.contains('n') {
+            asked.is_check = text.starts_with('-');
+        }
         asked.end += 1;
     }
     asked

@@ -110,6 +110,7 @@ impl Walk {
                 }
             }
         }
+        self.spend(items.len() / 4);
         items
     }
 
