@@ -77,12 +77,21 @@ pub struct Action {
     /// Files that it runs as programs, and whose content the command line does not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<String>,
+    /// Files that it runs on the way, where they are there: the hooks of git.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<String>,
     /// Files that it reads on the way to something that runs what it reads, or takes its targets from there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub feeds: Vec<String>,
-    /// Files that it writes with what comes from the network.
+    /// Files that it writes with what comes from the network. One that ends with `/` is a folder, with all that is in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fetched: Vec<String>,
+    /// Files that the agent knows from then on: it is shown all of them, or says what stands in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<String>,
+    /// Files that get what stands in others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<Copied>,
     /// What it might destroy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dangers: Vec<Danger>,
@@ -92,6 +101,15 @@ pub struct Action {
     /// Its command line is longer, deeper or more work than is looked into: what it does is not all here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
+}
+
+/// A file that gets what stands in another one, under another name or in another form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Copied {
+    /// What is copied, moved or unpacked.
+    pub from: String,
+    /// The file that it becomes. One that ends with `/` is a folder, with all that is in it.
+    pub to: String,
 }
 
 /// A call of git, or of the program of a forge (`gh`, `glab`), with its words resolved as far as the line tells.

@@ -32,7 +32,7 @@ mod streamed;
 mod tally;
 mod verdict;
 
-pub use action::{Action, ActionType, Danger, RepositoryCall};
+pub use action::{Action, ActionType, Copied, Danger, RepositoryCall};
 pub use approval::{
     Authorities, EMERGENCY_OVERRIDE, Emergency, action_text, approval_key, digest_of_action, grants_itself,
 };

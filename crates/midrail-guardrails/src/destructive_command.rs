@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::git::spelled_out;
 use crate::places::{is_below, is_inside, is_temporary};
 use crate::settings::{Folder, Pattern};
-use crate::touched::scripts;
+use crate::touched::scripts_and_hooks;
 
 /// The settings of safety-001.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -230,7 +230,7 @@ impl Guardrail for DestructiveCommand {
         let named = spelled_out(context, action);
         let named: Vec<Danger> = named.iter().flat_map(|line| shell::analyse(line).dangers).collect();
         let by_name = self.worst(context, &named);
-        let scripts = if self.scripts { scripts(context, action) } else { Ok(Vec::new()) };
+        let scripts = if self.scripts { scripts_and_hooks(context, action) } else { Ok(Vec::new()) };
         let mut found = own.as_ref().ok().copied().flatten().map(|danger| (danger, None));
         let mut fault = own.err();
         match by_name {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use midrail_core::{Action, Context, Held, Missing, written_key};
 
-use crate::fetched;
+use crate::fetched::Fetched;
 
 /// A file that an action touches.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +71,21 @@ pub(crate) fn scripts<'a>(
     context: &Context<'a>,
     action: &'a Action,
 ) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
-    let own = own_files(context, action)?;
+    followed(context, own_files(context, action, &[])?)
+}
+
+/// The same with the hooks that it runs on the way.
+pub(crate) fn scripts_and_hooks<'a>(
+    context: &Context<'a>,
+    action: &'a Action,
+) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
+    followed(context, own_files(context, action, &action.hooks)?)
+}
+
+fn followed<'a>(
+    context: &Context<'a>,
+    own: Vec<(&'a str, Held)>,
+) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
     let mut starts: Vec<Vec<(&'a str, Held)>> = own.iter().map(|file| vec![file.clone()]).collect();
     if own.len() > 1 {
         starts.push(own);
@@ -88,7 +102,7 @@ fn follow<'a>(context: &Context<'a>, files: Vec<(&'a str, Held)>) -> Result<(&'a
     loop {
         let does = context.script(&held)?;
         let mut known: BTreeSet<String> = held.iter().map(|held| held.place.clone()).collect();
-        let further = own_files(context, does)?;
+        let further = own_files(context, does, &[])?;
         let before = held.len();
         held.extend(
             further.into_iter().map(|(_, held)| held).filter(|held| known.insert(held.place.clone())),
@@ -103,8 +117,12 @@ fn follow<'a>(context: &Context<'a>, files: Vec<(&'a str, Held)>) -> Result<(&'a
 }
 
 /// The files that an action runs or obeys and that the agent wrote.
-fn own_files<'a>(context: &Context<'a>, action: &'a Action) -> Result<Vec<(&'a str, Held)>, Missing> {
-    let run = action.scripts.iter().map(|path| (path, true));
+fn own_files<'a>(
+    context: &Context<'a>,
+    action: &'a Action,
+    hooks: &'a [String],
+) -> Result<Vec<(&'a str, Held)>, Missing> {
+    let run = action.scripts.iter().chain(hooks).map(|path| (path, true));
     let fed =
         action.feeds.iter().filter(|path| !path.contains(['$', '`', '*', '?'])).map(|path| (path, false));
     let mut asked = Vec::new();
@@ -113,7 +131,7 @@ fn own_files<'a>(context: &Context<'a>, action: &'a Action) -> Result<Vec<(&'a s
         let written = place.as_ref().ok().map(|place| context.slice(&written_key(&place.key)));
         asked.push((path, is_run, place, written));
     }
-    let fetched = if asked.is_empty() { BTreeSet::new() } else { fetched::places(context)? };
+    let fetched = if asked.is_empty() { Fetched::default() } else { Fetched::of(context)? };
     let mut own: Vec<(&str, Held)> = Vec::new();
     for (path, is_run, place, written) in asked {
         // Of a file that is only read nothing is known where it cannot be looked at.
@@ -122,7 +140,7 @@ fn own_files<'a>(context: &Context<'a>, action: &'a Action) -> Result<Vec<(&'a s
             (Err(missing), _) | (_, Err(missing)) if is_run => return Err(missing),
             _ => continue,
         };
-        let is_fetched = fetched.contains(place.key.as_str());
+        let is_fetched = fetched.holds(&place.key);
         if (written.is_none() && !is_fetched) || own.iter().any(|(_, it)| it.place == place.key) {
             continue;
         }

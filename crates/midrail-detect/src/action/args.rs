@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::code;
+
 /// The most files that one call may name.
 pub(super) const MAX_TARGETS: usize = 10_000;
 
@@ -63,6 +65,41 @@ const COMMAND_ARGS: &[&str] = &[
     "CommandLine",
     "shell_command",
     "bash_command",
+    "cli_command",
+    "cliCommand",
+    "terminal_command",
+    "shellCommand",
+    "bashCommand",
+    "terminalCommand",
+    "argv",
+    "cli",
+];
+
+/// Argument names under which tools take a program, to which the list of its arguments belongs.
+const PROGRAM_ARGS: &[&str] = &["command", "cmd", "program", "executable", "binary", "exe"];
+
+/// Argument names under which they take that list.
+const WORD_LIST_ARGS: &[&str] = &["args", "arguments", "argv", "parameters", "params"];
+
+/// Tools that are named after the program that they start, and take its arguments alone.
+const PROGRAM_TOOLS: &[&str] = &[
+    "kubectl",
+    "git",
+    "docker",
+    "podman",
+    "helm",
+    "terraform",
+    "tofu",
+    "aws",
+    "gcloud",
+    "az",
+    "gh",
+    "glab",
+    "npm",
+    "psql",
+    "redis-cli",
+    "rm",
+    "oc",
 ];
 
 /// Argument names under which tools that run commands take what is typed into one that runs.
@@ -71,8 +108,14 @@ const TYPED_ARGS: &[&str] = &["chars", "input", "keys", "stdin", "text"];
 /// Argument names under which tools take code.
 const CODE_ARGS: &[&str] = &["code", "source_code", "snippet"];
 
+/// Argument names under which tools that run a language by their name take code.
+const LANGUAGE_ARGS: &[&str] = &["source", "script", "input", "cell", "expression", "cell_source"];
+
 /// Argument names under which tools of databases take their statements.
 const STATEMENT_ARGS: &[&str] = &["sql", "query", "statement", "statements", "queries", "sql_query"];
+
+/// Those of them under which tools that search take people's words.
+const QUERY_ARGS: &[&str] = &["query", "queries", "statement", "statements"];
 
 /// Argument names under which tools take an address.
 const ADDRESS_ARGS: &[&str] = &["url", "uri", "endpoint", "urls"];
@@ -85,22 +128,62 @@ pub(super) struct Args<'a> {
     known: BTreeSet<String>,
     /// Command lines, as a shell would be given them.
     pub(super) commands: Vec<String>,
+    /// The first of them whose program and arguments stand apart.
+    pub(super) split: Option<String>,
     /// What is typed into a program that runs.
     pub(super) typed: Vec<&'a str>,
     pub(super) codes: Vec<&'a str>,
     /// Texts that may be patches, and whether they may as well be command lines.
     pub(super) patches: Vec<(&'a str, bool)>,
-    pub(super) statements: Vec<&'a str>,
+    /// Statements, and whether they may as well be people's words.
+    pub(super) statements: Vec<(&'a str, bool)>,
     pub(super) addresses: Vec<&'a str>,
     /// There is more than is looked at.
     pub(super) is_too_much: bool,
+    /// The tool, where it may run code of a language that its name tells.
+    runner: Option<&'a str>,
+    /// The program that the tool starts by its name.
+    program: Option<&'static str>,
 }
 
 impl<'a> Args<'a> {
-    pub(super) fn collect(&mut self, args: &'a serde_json::Map<String, Value>) {
-        for (name, value) in args {
-            self.value(name, value, 0);
+    /// What the arguments of a tool hold, by its name without that of its server. `runner`: its whole name, where it may
+    /// run code.
+    pub(super) fn of(tool: &str, runner: Option<&'a str>, args: &'a serde_json::Map<String, Value>) -> Self {
+        let program = PROGRAM_TOOLS.iter().find(|program| **program == tool).copied();
+        let mut all = Args { runner, program, ..Args::default() };
+        all.map(args, 0);
+        all
+    }
+
+    fn map(&mut self, map: &'a serde_json::Map<String, Value>, depth: usize) {
+        self.split_command(map);
+        for (name, value) in map {
+            self.value(name, value, depth);
         }
+    }
+
+    /// A program and its arguments that stand apart: `{"command": "rm", "args": ["-rf", "/"]}`.
+    fn split_command(&mut self, map: &serde_json::Map<String, Value>) {
+        let words = WORD_LIST_ARGS.iter().find_map(|name| match map.get(*name)? {
+            Value::Array(words) if are_texts(words) => Some(joined(words)),
+            Value::String(words) if !words.is_empty() => Some(words.clone()),
+            _ => None,
+        });
+        let given = PROGRAM_ARGS.iter().find_map(|name| map.get(*name)?.as_str());
+        let line = match (given, words) {
+            (Some(program), Some(words)) => format!("{program} {words}"),
+            (None, Some(words)) if self.program.is_some() => words,
+            // `kubectl` with the command `delete ns x`.
+            (Some(program), None) if self.program.is_some() => program.to_owned(),
+            _ => return,
+        };
+        let line = match self.program {
+            Some(own) if line.split_whitespace().next() != Some(own) => format!("{own} {line}"),
+            _ => line,
+        };
+        self.split.get_or_insert_with(|| line.clone());
+        self.commands.push(line);
     }
 
     fn value(&mut self, name: &str, value: &'a Value, depth: usize) {
@@ -112,24 +195,25 @@ impl<'a> Args<'a> {
             Value::String(text) => self.text(name, text),
             // A command line as a list of words.
             Value::Array(words) if name != "commands" && COMMAND_ARGS.contains(&name) && are_texts(words) => {
-                let words: Vec<String> = words.iter().filter_map(Value::as_str).map(quoted).collect();
-                self.commands.push(words.join(" "));
+                self.commands.push(joined(words));
             }
             Value::Array(items) => {
                 for item in items {
                     self.value(name, item, depth + 1);
                 }
             }
-            Value::Object(map) => {
-                for (name, value) in map {
-                    self.value(name, value, depth + 1);
-                }
-            }
+            Value::Object(map) => self.map(map, depth + 1),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
     fn text(&mut self, name: &str, text: &'a str) {
+        if LANGUAGE_ARGS.contains(&name) && self.runner.and_then(code::file_of).is_some() {
+            self.codes.push(text);
+            if text.contains(['(', '\n']) || text.starts_with(['!', '%']) {
+                return;
+            }
+        }
         if PATH_ARGS.contains(&name) || PATH_LIST_ARGS.contains(&name) || text.starts_with("file://") {
             self.add_file(text);
         }
@@ -140,12 +224,12 @@ impl<'a> Args<'a> {
         if PATCH_ARGS.contains(&name) {
             self.patches.push((text, is_command));
         }
-        for (names, list) in [
-            (TYPED_ARGS, &mut self.typed),
-            (CODE_ARGS, &mut self.codes),
-            (STATEMENT_ARGS, &mut self.statements),
-            (ADDRESS_ARGS, &mut self.addresses),
-        ] {
+        if STATEMENT_ARGS.contains(&name) {
+            self.statements.push((text, QUERY_ARGS.contains(&name)));
+        }
+        for (names, list) in
+            [(TYPED_ARGS, &mut self.typed), (CODE_ARGS, &mut self.codes), (ADDRESS_ARGS, &mut self.addresses)]
+        {
             if names.contains(&name) {
                 list.push(text);
             }
@@ -167,6 +251,12 @@ impl<'a> Args<'a> {
 
 fn are_texts(values: &[Value]) -> bool {
     !values.is_empty() && values.iter().all(Value::is_string)
+}
+
+/// Words as one command line.
+fn joined(words: &[Value]) -> String {
+    let words: Vec<String> = words.iter().filter_map(Value::as_str).map(quoted).collect();
+    words.join(" ")
 }
 
 /// A word as a shell would be given it.

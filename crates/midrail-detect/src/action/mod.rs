@@ -2,7 +2,9 @@
 //! line and what that does, and what it might destroy.
 
 mod args;
+mod code;
 mod names;
+mod seen;
 
 use std::collections::BTreeSet;
 
@@ -10,7 +12,7 @@ use midrail_core::{Action, ActionType, Danger, Event, EventKind, Lack, ToolCall}
 use serde_json::Value;
 
 use self::args::{Args, MAX_TARGETS};
-use self::names::{EDITORS, SEARCHES, kind_of_words, known};
+use self::names::{EDITORS, SEARCHES, has_word, kind_of_words, known};
 use crate::shell::Analysis;
 use crate::{patch, shell, sql};
 
@@ -26,8 +28,7 @@ pub fn of(event: &Event) -> Result<Action, String> {
         None => return Ok(Action { target_files: Some(Vec::new()), ..Action::default() }),
     };
     let name = bare_name(&tool.name);
-    let mut args = Args::default();
-    args.collect(&tool.args);
+    let mut args = args_of(tool);
     let analyses = analyses(tool, &args, &[]);
     let patched = add_patches(name, &mut args, &analyses);
     let too_much = || format!("`{}` names more than can be looked at", tool.name);
@@ -36,7 +37,8 @@ pub fn of(event: &Event) -> Result<Action, String> {
     }
     let kind = kind_of(tool, &args, !patched.is_empty(), &analyses);
     let files = std::mem::take(&mut args.files);
-    let mut action = Action { kind, command: command_line(tool), ..Action::default() };
+    let command = args.split.take().or_else(|| command_line(tool));
+    let mut action = Action { kind, command, ..Action::default() };
     action.target_files = match (files.is_empty(), kind) {
         (false, _) => Some(files),
         // A search without a path looks at the folder that the agent is in.
@@ -51,6 +53,7 @@ pub fn of(event: &Event) -> Result<Action, String> {
         ActionType::Command => action.writes = patched,
         ActionType::Network | ActionType::Other => {}
     }
+    action.seen = seen::of(tool, &action);
     let runs = !analyses.is_empty();
     for analysis in analyses {
         add(&mut action, analysis);
@@ -59,8 +62,10 @@ pub fn of(event: &Event) -> Result<Action, String> {
     if runs && event.host.as_ref().is_some_and(|host| host.lacks.contains(&Lack::Typing)) {
         action.dangers.extend(args.commands.iter().filter_map(|line| shell::prompt::danger(line)));
     }
-    let is_search = kind == ActionType::Network || SEARCH_WORDS.iter().any(|word| name_has(name, word));
-    for text in args.statements.iter().filter(|text| !is_search && sql::looks_like_sql(text)) {
+    let is_search = !args.statements.is_empty() && (kind == ActionType::Network || searches(&tool.name));
+    let statements =
+        args.statements.iter().filter(|(_, is_query)| !is_search || !is_query).map(|(text, _)| *text);
+    for text in statements.filter(|text| sql::looks_like_sql(text)) {
         action.dangers.extend(sql::scan(text).into_iter().map(|hit| sql::danger(text, &hit)));
     }
     let hosts: BTreeSet<String> = args.addresses.iter().filter_map(|address| args::host(address)).collect();
@@ -71,18 +76,44 @@ pub fn of(event: &Event) -> Result<Action, String> {
     }
 }
 
+fn args_of(tool: &ToolCall) -> Args<'_> {
+    let name = bare_name(&tool.name);
+    let may_run = !EDITORS.contains(&name) && known(name).is_none_or(|kind| kind == ActionType::Command);
+    Args::of(name, may_run.then_some(tool.name.as_str()), &tool.args)
+}
+
 /// Words of the names of tools whose `query` is for people's words, and not for a database.
 const SEARCH_WORDS: &[&str] = &["search", "issue", "ticket", "web", "docs", "memory", "message"];
 
-fn name_has(name: &str, word: &str) -> bool {
-    name.to_ascii_lowercase().contains(word)
+/// Words of the names of servers whose tools speak with databases, whatever else they are called.
+const DATABASE_WORDS: &[&str] = &[
+    "sql",
+    "db",
+    "database",
+    "postgres",
+    "postgresql",
+    "mysql",
+    "sqlite",
+    "mongo",
+    "bigquery",
+    "snowflake",
+    "warehouse",
+];
+
+/// Whether the name of a tool says that its queries are people's words.
+fn searches(tool: &str) -> bool {
+    let name = bare_name(tool);
+    let server = tool.strip_suffix(name).unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    SEARCH_WORDS.iter().any(|word| name.contains(word))
+        || (SEARCH_WORDS.iter().any(|word| has_word(server, word))
+            && !DATABASE_WORDS.iter().any(|word| has_word(tool, word)))
 }
 
 /// What an event does beyond its own text where its commands find these files.
 pub fn with_files(event: &Event, files: &[shell::File]) -> Action {
     let Some(tool) = &event.tool else { return Action::default() };
-    let mut args = Args::default();
-    args.collect(&tool.args);
+    let args = args_of(tool);
     let done = |files: &[shell::File]| {
         let mut action =
             Action { kind: ActionType::Command, target_files: Some(Vec::new()), ..Action::default() };
@@ -134,24 +165,14 @@ fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[shell::File]) -> Vec<Anal
     if known.is_some() {
         analyses.extend(args.typed.iter().map(|line| look(line)));
     }
-    let language = CODE_LANGUAGES.iter().find(|(part, _)| name.to_ascii_lowercase().contains(part));
-    let file = language.map_or("code.sh", |(_, file)| *file);
-    analyses.extend(args.codes.iter().map(|code| shell::analyse_script(file, code, files)));
+    for code in &args.codes {
+        let file = code::file_of(&tool.name).unwrap_or("code.sh");
+        let cell = code::cell(file, code);
+        analyses.extend(cell.commands.iter().map(|line| look(line)));
+        analyses.push(shell::analyse_script(file, cell.code.as_deref().unwrap_or(code), files));
+    }
     analyses
 }
-
-/// The language of a tool that runs code, by a part of its name, as the name of a file in it.
-const CODE_LANGUAGES: &[(&str, &str)] = &[
-    ("python", "code.py"),
-    ("jupyter", "code.py"),
-    ("notebook", "code.py"),
-    ("code_interpreter", "code.py"),
-    ("javascript", "code.js"),
-    ("typescript", "code.js"),
-    ("node", "code.js"),
-    ("ruby", "code.rb"),
-    ("sql", "code.sql"),
-];
 
 /// Programs that read a patch.
 const PATCHERS: &[&str] = &["apply_patch", "applypatch", "patch"];
@@ -214,8 +235,11 @@ fn add(action: &mut Action, analysis: Analysis) {
     action.hosts.extend(analysis.hosts);
     action.programs.extend(analysis.programs);
     action.scripts.extend(analysis.scripts);
+    action.hooks.extend(analysis.hooks);
     action.feeds.extend(analysis.feeds);
     action.fetched.extend(analysis.fetched);
+    action.seen.extend(analysis.seen);
+    action.copies.extend(analysis.copies);
     action.dangers.extend(analysis.dangers);
     action.repository.extend(analysis.repository);
     action.is_partial |= analysis.is_partial;

@@ -147,7 +147,7 @@ pub(super) fn kind_of_words(name: &str) -> Option<ActionType> {
 }
 
 /// Whether a name such as `fs.write_text` or `writeText` has a word in it.
-fn has_word(name: &str, word: &str) -> bool {
+pub(super) fn has_word(name: &str, word: &str) -> bool {
     name.match_indices(|c: char| c.eq_ignore_ascii_case(&word.chars().next().unwrap_or('\0'))).any(
         |(at, _)| {
             let Some(found) = name.get(at..at + word.len()) else { return false };

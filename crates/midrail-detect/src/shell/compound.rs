@@ -78,6 +78,7 @@ impl<'a> Parser<'a> {
     pub(super) fn parentheses(&mut self) -> Option<Kind<'a>> {
         if self.peek_at(1) == Some(b'(')
             && let Some(close) = self.arithmetic_end(self.at + 2)
+            && !is_command(self.slice(self.at + 2, close))
         {
             self.at += 2;
             let parts = self.deeper(|parser| parser.within(close, |inner| inner.parts(Until::End)))?;
@@ -357,5 +358,22 @@ impl<'a> Parser<'a> {
                     .starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '~' | '"' | '\''))
                     || rest.trim_start().starts_with("-r")
             })
+    }
+}
+
+/// Whether the text between `((` and `))` reads as a command: `((rm -rf x))` is arithmetic in some shells, and a subshell in
+/// a subshell in others.
+fn is_command(text: &str) -> bool {
+    let text = text.trim_start();
+    let name = text.bytes().take_while(u8::is_ascii_lowercase).count();
+    let Some(rest) = text.get(name..).filter(|rest| name > 0 && rest.starts_with([' ', '\t'])) else {
+        return false;
+    };
+    let mut bytes = rest.trim_start().bytes();
+    let is_word = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphabetic());
+    match bytes.next() {
+        Some(b'-' | b'/') => is_word(bytes.next()),
+        Some(b'~' | b'"' | b'\'') => true,
+        first => is_word(first),
     }
 }

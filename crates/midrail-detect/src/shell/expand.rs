@@ -324,7 +324,7 @@ impl Walk {
             _ => {}
         }
         let Some(variable) = scope.variable(name) else {
-            return environment(name, scope).map(|arg| (vec![arg], false));
+            return environment(scope.referred(name), scope).map(|arg| (vec![arg], false));
         };
         let items = self.candidate(variable);
         match index {

@@ -221,6 +221,8 @@ fn into_folder(operands: &[&Arg], found: &mut Found) {
 fn put_into(folder: &str, sources: &[&Arg], found: &mut Found) {
     for source in sources {
         let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        // `host:file`
+        let name = if is_on_host(&source.text) { name.rsplit(':').next().unwrap_or_default() } else { name };
         if !name.is_empty() && name != "." && name != ".." {
             found.add(&Arg::known(format!("{}/{name}", folder.trim_end_matches('/'))), false, true);
         }
@@ -275,7 +277,7 @@ fn find(invocation: &Invocation, found: &mut Found) {
     }
 }
 
-fn is_on_host(path: &str) -> bool {
+pub(super) fn is_on_host(path: &str) -> bool {
     path.split_once(':').is_some_and(|(host, _)| !host.contains('/') && host.len() > 1)
 }
 

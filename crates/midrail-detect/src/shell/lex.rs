@@ -75,7 +75,7 @@ impl<'a> Parser<'a> {
                 b'<' | b'>' | b'=' if until == Until::Word && self.peek_at(1) == Some(b'(') => {
                     // `=(…)` is one of zsh, and only at the start of a word; elsewhere an array is assigned.
                     if byte == b'=' && !parts.is_empty() {
-                        self.plain(until, &mut parts);
+                        self.equals_sign(&mut parts);
                     } else {
                         self.process(&mut parts);
                     }
@@ -95,6 +95,17 @@ impl<'a> Parser<'a> {
             }
         }
         parts
+    }
+
+    /// The `=` before a parenthesis: one text with the name that stands before it.
+    fn equals_sign(&mut self, parts: &mut Vec<Part<'a>>) {
+        let mut start = self.at;
+        if let Some(Part::Bare(name)) = parts.last() {
+            start = start.saturating_sub(name.len());
+            parts.pop();
+        }
+        self.at += 1;
+        self.push_bare(start, self.at, parts);
     }
 
     /// A run of plain text.

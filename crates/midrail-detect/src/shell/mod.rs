@@ -25,7 +25,7 @@ mod script;
 mod walk;
 mod wrappers;
 
-use midrail_core::{Danger, RepositoryCall};
+use midrail_core::{Copied, Danger, RepositoryCall};
 
 use crate::sql;
 
@@ -54,10 +54,16 @@ pub struct Analysis {
     pub programs: Vec<String>,
     /// Files that it runs as scripts or programs, and whose content it does not tell.
     pub scripts: Vec<String>,
+    /// Files that it runs on the way, where they are there: the hooks of git.
+    pub hooks: Vec<String>,
     /// Files that it reads where something runs what it reads, or takes its targets from there.
     pub feeds: Vec<String>,
-    /// Files that it writes with what comes from the network.
+    /// Files that it writes with what comes from the network. One that ends with `/` is a folder, with all that is in it.
     pub fetched: Vec<String>,
+    /// Files that are known from then on: it shows all of them, or says what stands in them.
+    pub seen: Vec<String>,
+    /// Files that get what stands in others.
+    pub copies: Vec<Copied>,
     /// What it asks of git and of the programs of forges, in order.
     pub repository: Vec<RepositoryCall>,
     /// It is longer, deeper or more work than is looked into: what it does is not all here.

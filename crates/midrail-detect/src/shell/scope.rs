@@ -15,6 +15,9 @@ const MAX_CANDIDATES: usize = 4;
 /// How many variables are kept.
 const MAX_VARIABLES: usize = 400;
 
+/// How far names of variables are followed.
+const MAX_REFERENCES: usize = 8;
+
 /// The longest value that is kept.
 const MAX_VALUE: usize = 1 << 16;
 
@@ -32,6 +35,8 @@ pub(super) struct Scope {
     /// Folders to come back to: `cd -`, `popd`.
     pub(super) folders: Vec<Folder>,
     variables: Rc<BTreeMap<String, Variable>>,
+    /// Variables that are other names of variables: `declare -n`.
+    references: Rc<BTreeMap<String, String>>,
     pub(super) functions: Rc<BTreeMap<String, Rc<str>>>,
     pub(super) aliases: Rc<BTreeMap<String, Rc<str>>>,
     /// `$0`, `$1`, … where they are known.
@@ -48,6 +53,7 @@ impl Default for Scope {
             folder: Folder::Known(String::new()),
             folders: Vec::new(),
             variables: Rc::default(),
+            references: Rc::default(),
             functions: Rc::default(),
             aliases: Rc::default(),
             positional: None,
@@ -60,10 +66,32 @@ impl Default for Scope {
 
 impl Scope {
     pub(super) fn variable(&self, name: &str) -> Option<&Variable> {
-        self.variables.get(name)
+        self.variables.get(self.referred(name))
+    }
+
+    /// The variable that a name stands for.
+    pub(super) fn referred<'n>(&'n self, name: &'n str) -> &'n str {
+        let mut name = name;
+        for _ in 0..MAX_REFERENCES {
+            match self.references.get(name) {
+                Some(other) => name = other,
+                None => break,
+            }
+        }
+        name
+    }
+
+    /// Makes a name another one of a variable.
+    pub(super) fn refer(&mut self, name: &str, variable: &str) {
+        if self.references.len() < MAX_VARIABLES {
+            Rc::make_mut(&mut self.references).insert(name.to_owned(), variable.to_owned());
+        } else {
+            self.has_forgotten.set(true);
+        }
     }
 
     pub(super) fn set(&mut self, name: &str, items: Vec<Arg>, is_array: bool) {
+        let name = &self.referred(name).to_owned();
         let size: usize = items.iter().map(|item| item.text.len()).sum();
         let variables = Rc::make_mut(&mut self.variables);
         if size > MAX_VALUE || (variables.len() >= MAX_VARIABLES && !variables.contains_key(name)) {

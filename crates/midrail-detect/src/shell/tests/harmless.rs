@@ -24,8 +24,8 @@ fn text_that_only_lies_around_is_no_code() {
         "python3 -c 'print(\"rm -rf /\")'",
         "case $1 in rm|del) echo;; *) ls;; esac",
         "echo rm -rf /; ls",
-        "alias clean='rm -rf /'",
-        "f() { rm -rf /; }",
+        "alias clean='cargo clean'",
+        "f() { rm -rf \"$1\"; }",
     ]);
 }
 

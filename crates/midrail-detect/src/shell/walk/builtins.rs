@@ -16,7 +16,7 @@ impl Walk {
     }
 
     /// `name=value` as an argument of a declaration: it is not split, and sets the variable.
-    pub(super) fn declared(&mut self, word: &Word<'_>, scope: &mut Scope) -> Option<Arg> {
+    pub(super) fn declared(&mut self, word: &Word<'_>, argv: &[Arg], scope: &mut Scope) -> Option<Arg> {
         let Some(Part::Bare(head)) = word.parts.first() else { return None };
         let (name, _) = head.split_once('=')?;
         let (name, is_append) = match name.strip_suffix('+') {
@@ -27,10 +27,9 @@ impl Walk {
             return None;
         }
         if let Some(Part::Array(words)) = word.parts.get(1) {
-            let mut items = Vec::new();
-            for word in words.iter() {
-                items.extend(self.expand(word, scope));
-            }
+            let old = scope.variable(name).filter(|_| is_append).and_then(|it| it.candidates.first());
+            let old = old.map(|items| items.to_vec()).unwrap_or_default();
+            let items = self.array_items(words, old, scope);
             scope.set(name, items, true);
             return Some(Arg::known(format!("{name}=(…)")));
         }
@@ -39,6 +38,8 @@ impl Walk {
         let value = tail(&whole, offset);
         if is_append {
             scope.forget(name);
+        } else if refers(argv) && value.is_known() && is_name(&value.text) {
+            scope.refer(name, &value.text);
         } else {
             scope.set(name, vec![value], false);
             self.code_variable(name, scope);
@@ -107,6 +108,7 @@ impl Walk {
                 for arg in args {
                     if let Some((name, body)) = arg.text.split_once('=') {
                         let (name, body) = (name.to_owned(), body.to_owned());
+                        self.later(&body, scope);
                         scope.alias(&name, &body);
                     }
                 }
@@ -230,6 +232,13 @@ impl Walk {
         self.take_over(place, was_opened || was_known);
         stream
     }
+}
+
+/// `declare -n`, `local -n` and `typeset -n`.
+fn refers(argv: &[Arg]) -> bool {
+    let mut words = argv.iter();
+    words.next().is_some_and(|name| matches!(name.text.as_str(), "declare" | "typeset" | "local"))
+        && words.any(|arg| is_flag(arg) && !arg.text.starts_with("--") && arg.text.contains('n'))
 }
 
 fn is_flag(arg: &Arg) -> bool {

@@ -2,7 +2,7 @@
 
 use midrail_core::Danger;
 
-use super::super::invocation::{Arg, Invocation};
+use super::super::invocation::{Arg, Input, Invocation};
 use super::super::options;
 use super::super::scope::Scope;
 use super::{Listed, MAX_DEPTH, Source, Stream, Walk};
@@ -140,6 +140,9 @@ const CLIENTS: &[Client] = &[
     },
 ];
 
+/// Clients whose statements are no SQL: what stands in their files is judged as what they read.
+pub(super) const OTHER_CLIENTS: &[&str] = &["mongo", "mongosh", "redis-cli", "valkey-cli", "keydb-cli"];
+
 /// Words at the beginning of a line by which clients read statements from a file.
 const INCLUDES: &[&str] = &["source ", "SOURCE ", "\\. ", ".read ", "\\i ", "\\ir ", "\\include "];
 
@@ -200,6 +203,31 @@ impl Walk {
             _ => {}
         }
         Some(Stream::from(&invocation.program))
+    }
+
+    /// The files of a client that speaks no SQL: `mongosh app file.js`, `redis-cli < file`.
+    pub(super) fn other_client(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
+        if let (None, Source::File(file)) = (&input.text, &input.source) {
+            self.note(Listed::Script, file);
+        }
+        let sorted =
+            options::sort(&invocation.args, &["-f", "--file", "--eval", "-h", "-p", "-u", "--host"], false);
+        let operands = sorted.operands.iter().filter_map(|at| invocation.args.get(*at));
+        let scripts = operands.filter(|file| file.text.ends_with(".js") || file.text.ends_with(".mongodb"));
+        let named = sorted.values_of(&["-f", "--file"]).filter(|_| invocation.program.starts_with("mongo"));
+        for file in scripts.chain(named) {
+            let stream = self.obeyed_file(file, scope);
+            match (stream.text, stream.source) {
+                (Some(text), _) => {
+                    let told = Invocation { input: Input::Text(text.text), ..invocation.clone() };
+                    let _ = self.look_at(&told, scope);
+                }
+                (None, Source::Remote) => {
+                    self.remote_code("a database does what comes from the network", &file.text);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// A file of statements.

@@ -36,10 +36,15 @@ impl Walk {
         let mut argv: Vec<Arg> = invocation.args.get(*at..).unwrap_or(&[]).to_vec();
         let mark = sorted.values_of(&["-I", "--replace", "-J"]).next().map(|arg| arg.text.clone());
         let mark = mark.or_else(|| sorted.has(&["-i"]).then(|| "{}".to_owned()));
+        let marks = separators(&sorted);
         let items: Option<Vec<Arg>> = input.text.as_ref().map(|text| {
-            let words = text.text.split(['\0', '\n', ' ', '\t']).filter(|word| !word.is_empty());
+            let words = text.text.split(marks).filter(|word| !word.is_empty());
             words.take(64).map(|word| unquoted_item(word, text)).collect()
         });
+        // `-n1`: a call for each.
+        let takes_one = sorted
+            .values_of(&["-n", "-L", "--max-args", "--max-lines"])
+            .any(|count| count.text.trim_start_matches('=') == "1");
         let listed = input.items();
         if items.is_none() {
             self.hand(&argv, mark.as_deref(), &listed, scope);
@@ -78,6 +83,14 @@ impl Walk {
                     }
                 }
                 self.invoke(argv, true, scope, &Stream::default())
+            }
+            (None, Some(items)) if takes_one && items.len() > 1 => {
+                let mut stream = Stream::silent();
+                for item in items.into_iter().take(MAX_LOOP) {
+                    let argv = argv.iter().cloned().chain([item]).collect();
+                    stream = self.invoke(argv, false, &mut scope.clone(), &Stream::default());
+                }
+                stream
             }
             (None, Some(items)) => {
                 argv.extend(items);
@@ -165,6 +178,11 @@ impl Walk {
             return self.code(&code, &mut scope.clone(), &Stream::default());
         }
         for item in known {
+            // Nothing but the item: it is the command.
+            if line == "{}" {
+                let _ = self.code(&item.text, &mut scope.clone(), &Stream::default());
+                continue;
+            }
             let item = quoted_line(std::slice::from_ref(item));
             let code = if line.contains("{}") {
                 line.replace("{}", item.trim_start())
@@ -236,6 +254,17 @@ impl Walk {
 /// Shells and wrappers.
 fn runs_others(program: &str) -> bool {
     SHELLS.contains(&program) || WRAPPERS.iter().any(|wrapper| wrapper.programs.contains(&program))
+}
+
+/// What stands between the items that `xargs` reads.
+fn separators(sorted: &options::Sorted) -> &'static [char] {
+    let mark = sorted.values_of(&["-d", "--delimiter"]).last().map(|mark| mark.text.as_str());
+    match mark {
+        _ if sorted.has(&["-0", "--null"]) => &['\0'],
+        Some("\\n" | "\n") => &['\n'],
+        Some("\\0" | "\0") => &['\0'],
+        _ => &['\0', '\n', ' ', '\t'],
+    }
 }
 
 fn unquoted_item(word: &str, text: &Arg) -> Arg {

@@ -1,8 +1,8 @@
-//! Files whose content decides what the line does, and files whose content comes from the network.
+//! Files whose content decides what the line does.
 
 use super::super::snippet::Language;
 use super::flow::SHELLS;
-use super::{Content, Walk, databases};
+use super::{Walk, databases};
 
 /// Programs, beside shells, interpreters and clients of databases, that run what they read, or do something to the things
 /// that it names.
@@ -33,15 +33,12 @@ const OBEYING: &[&str] = &[
 ];
 
 impl Walk {
-    /// Lists the files that feed something which obeys them, and those that were fetched.
+    /// Lists the files that feed something which obeys them.
     pub(super) fn list_fed(&mut self) {
         if self.analysis.programs.iter().any(|program| obeys(program)) {
             let is_script = |path: &&String| self.seen.get(4).is_some_and(|seen| seen.contains(*path));
             self.analysis.feeds = self.analysis.reads.iter().filter(|it| !is_script(it)).cloned().collect();
         }
-        let fetched = self.files.iter().filter(|(_, content)| **content == Content::Remote);
-        self.analysis.fetched =
-            fetched.map(|(path, _)| path.clone()).filter(|path| !path.starts_with("/dev/")).collect();
     }
 }
 

@@ -151,6 +151,7 @@ impl Walk {
         input: &Stream,
     ) -> Option<Stream> {
         if let Some(body) = scope.functions.get(&name.text).cloned() {
+            self.called.insert(name.text.clone());
             let mut positional = vec![name.clone()];
             positional.extend(invocation.args.iter().cloned());
             let outer = scope.positional.replace(positional.into());
@@ -182,6 +183,9 @@ impl Walk {
         let place = scope.place(&name.text);
         match self.files.get(&place).cloned() {
             Some(content @ (Content::Known(_) | Content::Remote | Content::Hidden | Content::Copy(_))) => {
+                if self.is_appended(&place) && !scope.is_remote {
+                    self.note(Listed::Script, &place);
+                }
                 Some(self.run_content(&content, None, name, &invocation.args, scope, input))
             }
             _ => {
@@ -189,14 +193,21 @@ impl Walk {
                     && !PROGRAM_FOLDERS.iter().any(|folder| name.text.starts_with(folder))
                     && !SHELLS.contains(&invocation.program.as_str());
                 if is_script && !scope.is_remote {
-                    if self.has_unpacked && !super::super::scope::is_absolute(&name.text) {
-                        let command = super::flow::line_of(&name.text, &invocation.args);
-                        self.opaque_command("what runs may just have been fetched and unpacked", &command);
-                    }
+                    self.may_be_unpacked(name, &place, &invocation.args, self.has_unpacked);
                     self.note(Listed::Script, &place);
                 }
                 None
             }
+        }
+    }
+
+    /// A file is run that is of something which was fetched and unpacked, or may be.
+    pub(super) fn may_be_unpacked(&mut self, name: &Arg, place: &str, args: &[Arg], may_be: bool) {
+        let command = || super::flow::line_of(&name.text, args);
+        if self.is_unpacked(place) {
+            self.remote_code("what was fetched from the network is run", &command());
+        } else if may_be && !super::super::scope::is_absolute(&name.text) {
+            self.opaque_command("what runs may just have been fetched and unpacked", &command());
         }
     }
 

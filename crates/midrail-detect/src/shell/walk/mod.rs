@@ -8,9 +8,13 @@ mod each;
 mod fed;
 mod finds;
 mod flow;
+mod git;
+mod interpreters;
 mod invoke;
+mod later;
 mod leaks;
 mod listing;
+mod origins;
 mod output;
 mod recipes;
 mod redirect;
@@ -56,7 +60,7 @@ const MAX_ROUNDS: usize = 8;
 pub(in crate::shell) struct Walk {
     pub(in crate::shell) analysis: Analysis,
     /// What was put into the lists of the analysis.
-    seen: [BTreeSet<String>; 8],
+    seen: [BTreeSet<String>; 9],
     /// What has been told, so that nothing is told twice.
     told: BTreeSet<(String, String, usize)>,
     /// The programs that were met, where they are asked for.
@@ -81,6 +85,10 @@ pub(in crate::shell) struct Walk {
     secrets: BTreeMap<String, leaks::Secret>,
     /// What the command reads whose words are expanded.
     flowing: Stream,
+    /// Where files come from.
+    origins: origins::Origins,
+    /// Functions that were called.
+    called: BTreeSet<String>,
     /// Something from the network was unpacked.
     has_unpacked: bool,
     /// A word would have become more words than are looked into.
@@ -110,6 +118,7 @@ enum Listed {
     Overwrite,
     Sweep,
     Folder,
+    Hook,
 }
 
 impl Walk {
@@ -118,6 +127,7 @@ impl Walk {
         self.span = (0, code.len());
         self.is_nested = true;
         self.snippet(language, code, &Scope::default());
+        self.list_origins(Vec::new());
         self.conclude();
         self.analysis
     }
@@ -161,8 +171,9 @@ impl Walk {
             None => {}
         }
         let script = parse(text);
-        let _ = self.list(&script.list, &mut scope, &Stream::default());
+        let shown = self.list(&script.list, &mut scope, &Stream::default()).shown;
         self.span = (0, text.len());
+        self.uncalled(&scope);
         self.trouble(script.trouble, text);
         if self.is_exhausted() {
             self.span = (0, text.len());
@@ -174,6 +185,7 @@ impl Walk {
         }
         self.follow_links();
         self.list_fed();
+        self.list_origins(shown);
         self.conclude();
         (self.analysis, self.kept)
     }
@@ -224,6 +236,7 @@ impl Walk {
             Listed::Overwrite => (5, &mut self.analysis.overwrites),
             Listed::Sweep => (6, &mut self.analysis.sweeps),
             Listed::Folder => (7, &mut self.analysis.folders),
+            Listed::Hook => (8, &mut self.analysis.hooks),
         };
         if text.is_empty() || text.starts_with("/dev/fd/") {
             return;

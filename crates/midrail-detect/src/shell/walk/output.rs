@@ -13,7 +13,7 @@ const FILTERS: &[&str] = &[
     "jq", "yq", "dos2unix", "iconv", "fold", "fmt", "nl", "envsubst", "pv", "base64", "base32", "xxd",
     "openssl", "gpg", "uudecode", "strings", "perl", "python", "python3", "ruby", "sponge", "expand",
     "unexpand", "column", "paste", "tail", "less", "more", "bat", "stdbuf", "unbuffer", "buffer", "mbuffer",
-    "lz4", "brotli",
+    "lz4", "brotli", "bzip2", "pigz", "unzstd", "unlz4",
 ];
 
 /// Programs that turn what nobody can read into code.
@@ -39,6 +39,7 @@ impl Walk {
         if matches!(program, "history" | "fc") {
             return Stream { source: Source::Hidden, ..Stream::from(program) };
         }
+        self.transferred(invocation, scope);
         if FETCHERS.contains(&program) {
             self.downloads(invocation, scope);
             return Stream { source: Source::Remote, ..Stream::from(program) };
@@ -50,11 +51,14 @@ impl Walk {
                 // Whatever the environment holds goes into it.
                 _ if is_decoder || program == "envsubst" => Source::Hidden,
                 Source::Hidden => Source::Hidden,
+                Source::File(file) if passes_on(invocation) => Source::File(file.clone()),
                 Source::Inherited | Source::Local | Source::File(_) => self.file_source(invocation, scope),
             };
             let hints = input.hints || has_hints(invocation);
             let paths = self.passed_on(invocation, scope, input);
-            return Stream { source, hints, paths, ..Stream::from(program) };
+            let (files, shown) = self.made_from(invocation, scope, input);
+            self.compressed(invocation, scope);
+            return Stream { source, hints, paths, files, shown, ..Stream::from(program) };
         }
         if matches!(program, "cp" | "mv" | "install" | "ln") {
             self.copied(invocation, scope);
@@ -62,7 +66,13 @@ impl Walk {
         if is_silent(program) {
             return Stream::silent();
         }
-        if program == "aws" && invocation.args.last().is_some_and(|arg| arg.text == "-") {
+        let is_printed = match (program, invocation.args.as_slice()) {
+            ("aws", [.., last]) => last.text == "-",
+            // What others wrote there.
+            ("gh", [noun, verb, ..]) => noun.text == "gist" && verb.text == "view",
+            _ => false,
+        };
+        if is_printed {
             return Stream { source: Source::Remote, ..Stream::from(program) };
         }
         Stream { hints: has_hints(invocation), ..Stream::from(program) }
@@ -89,7 +99,11 @@ impl Walk {
         for arg in &invocation.args {
             match self.files.get(&scope.place(&arg.text)) {
                 Some(Content::Remote) => return Source::Remote,
-                Some(Content::Hidden) => return Source::Hidden,
+                // What a filter makes of a text that is known, and what is not known here.
+                Some(Content::Hidden | Content::Known(_)) => return Source::Hidden,
+                Some(Content::Copy(original)) if invocation.program == "cat" => {
+                    return Source::File(original.clone());
+                }
                 _ => {}
             }
         }
@@ -101,51 +115,6 @@ impl Walk {
                 Source::File(scope.place(&file.text))
             }
             _ => Source::Local,
-        }
-    }
-
-    /// A copy holds what the original does.
-    fn copied(&mut self, invocation: &Invocation, scope: &Scope) {
-        let operands: Vec<&Arg> = invocation.args.iter().filter(|arg| !arg.text.starts_with('-')).collect();
-        let [from, to] = operands.as_slice() else { return };
-        let target = scope.place(&to.text);
-        let is_link = invocation.args.iter().any(|arg| is_symbolic(&arg.text));
-        if invocation.program == "ln" && is_link && self.links.len() < MAX_LINKS {
-            self.links.push((target.clone(), scope.place(&from.text)));
-        }
-        // A copy of a file that the line did not write is that file under another name.
-        let unknown = Content::Copy(scope.place(&from.text));
-        let content = self.files.get(&scope.place(&from.text)).cloned().unwrap_or(unknown);
-        self.files.insert(super::super::scope::join(&target, base_name(&from.text)), content.clone());
-        self.files.insert(target, content);
-    }
-
-    /// Files that a program fetches hold what nobody has read.
-    fn downloads(&mut self, invocation: &Invocation, scope: &Scope) {
-        let remote = Stream { source: Source::Remote, ..Stream::from(&invocation.program) };
-        for touched in super::super::files::touched(invocation) {
-            if touched.is_written {
-                self.write_file(&scope.place(&touched.path), false, &remote);
-            }
-        }
-        let names_file = invocation.args.iter().any(|arg| {
-            matches!(arg.text.as_str(), "-o" | "-O" | "--output" | "--output-document")
-                || arg.text.starts_with("--output")
-        });
-        // `wget URL` and `curl -O URL` name the file after the last part of the URL.
-        if (matches!(invocation.program.as_str(), "wget" | "wget2" | "aria2c" | "axel") && !names_file)
-            || (invocation.program == "curl"
-                && invocation
-                    .args
-                    .iter()
-                    .any(|arg| is_cluster_with(&arg.text, 'O') || arg.text == "--remote-name"))
-        {
-            for arg in &invocation.args {
-                if arg.text.contains("://") || (arg.text.contains('.') && arg.text.contains('/')) {
-                    let path = arg.text.split(['?', '#']).next().unwrap_or("");
-                    self.write_file(&scope.place(base_name(path)), false, &remote);
-                }
-            }
         }
     }
 
@@ -311,12 +280,17 @@ fn decodes(invocation: &Invocation) -> bool {
     }
 }
 
+/// `cat` and the like without operands.
+fn passes_on(invocation: &Invocation) -> bool {
+    matches!(invocation.program.as_str(), "cat" | "tee" | "pv") && invocation.args.is_empty()
+}
+
 fn leaves_out(invocation: &Invocation) -> bool {
     let args = &invocation.args;
     args.iter().any(|arg| is_cluster_with(&arg.text, 'v') || arg.text == "--invert-match")
 }
 
-fn is_cluster_with(text: &str, flag: char) -> bool {
+pub(super) fn is_cluster_with(text: &str, flag: char) -> bool {
     text.starts_with('-') && !text.starts_with("--") && text.contains(flag)
 }
 
@@ -470,12 +444,18 @@ fn filter(invocation: &Invocation, text: &str) -> Option<String> {
             let count = args.iter().find_map(|arg| {
                 arg.text.trim_start_matches("-n").trim_start_matches('-').parse::<usize>().ok()
             });
-            let has_count = !args.is_empty();
+            let has_count = args.iter().any(|arg| arg.text.starts_with(['-', '+']));
             let lines: Vec<&str> = text.split_inclusive('\n').collect();
-            let count = if has_count { count? } else { 10 };
-            if args.iter().any(|arg| arg.text.starts_with("-c") || arg.text.contains('+')) {
+            if args.iter().any(|arg| arg.text.starts_with("-c") || arg.text.starts_with("--b")) {
                 return None;
             }
+            // `tail -n +2`: from the second line on.
+            let from = args.iter().find_map(|arg| arg.text.trim_start_matches("-n").strip_prefix('+'));
+            if let Some(from) = from.filter(|_| invocation.program == "tail") {
+                let from: usize = from.parse().ok()?;
+                return Some(lines.into_iter().skip(from.saturating_sub(1)).collect());
+            }
+            let count = if has_count { count? } else { 10 };
             let skip = if invocation.program == "tail" { lines.len().saturating_sub(count) } else { 0 };
             Some(lines.into_iter().skip(skip).take(count).collect())
         }
@@ -510,12 +490,4 @@ fn substitute(args: &[Arg], text: &str) -> Option<String> {
         }
     }
     Some(result)
-}
-
-/// The most links of one line that are followed.
-const MAX_LINKS: usize = 32;
-
-/// Whether an option of `ln` asks for a symbolic link: `-s`, `-sfn`, `--symbolic`.
-fn is_symbolic(option: &str) -> bool {
-    option == "--symbolic" || (option.starts_with('-') && !option.starts_with("--") && option.contains('s'))
 }

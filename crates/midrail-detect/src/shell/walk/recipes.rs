@@ -61,6 +61,9 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
+/// How many files one makefile may include.
+const MAX_INCLUDED: usize = 16;
+
 /// Scripts of a package that run with others: `npm install` and `npm ci` run these.
 const AT_INSTALL: &[&str] = &["preinstall", "install", "postinstall", "prepublish", "prepare"];
 
@@ -121,7 +124,10 @@ impl Walk {
                 _ => self.build_file(&name, &inner),
             };
             match (stream.text, stream.source) {
-                (Some(text), _) => self.recipes(tool.form, &text.text, &goals, &given, &inner),
+                (Some(text), _) => {
+                    let text = self.with_included(tool.form, text.text, &inner);
+                    self.recipes(tool.form, &text, &goals, &given, &inner);
+                }
                 (None, Source::Remote) => self.remote_code(
                     "what was fetched from the network is run",
                     &line_of(&invocation.program, &invocation.args),
@@ -130,6 +136,28 @@ impl Walk {
             }
         }
         true
+    }
+
+    /// A file with those that it includes.
+    fn with_included(&mut self, form: Form, text: String, scope: &Scope) -> String {
+        let mut whole = text;
+        let mut pending = if form == Form::Rules { included(&whole) } else { Vec::new() };
+        let mut done = BTreeSet::new();
+        while let Some(name) = pending.pop() {
+            if done.len() >= MAX_INCLUDED {
+                self.analysis.is_partial = true;
+                break;
+            }
+            let file = Arg::known(name.as_str());
+            if done.insert(name)
+                && let Some(text) = self.build_file(&file, scope).text
+            {
+                pending.extend(included(&text.text));
+                whole.push('\n');
+                whole.push_str(&text.text);
+            }
+        }
+        whole
     }
 
     /// A file of a build tool: what the line wrote into it, or one more script.
@@ -220,6 +248,14 @@ impl Walk {
 /// A script of a package with those that run before and after it.
 fn with_hooks(name: &str) -> Vec<String> {
     vec![format!("pre{name}"), name.to_owned(), format!("post{name}")]
+}
+
+/// The files that lines such as `include a.mk b.mk` name.
+fn included(text: &str) -> Vec<String> {
+    let words = ["include ", "-include ", "sinclude ", "import "];
+    let lines = text.lines().filter_map(|line| words.iter().find_map(|word| line.strip_prefix(word)));
+    let names = lines.flat_map(str::split_whitespace).map(|name| name.trim_matches(['\'', '"']));
+    names.filter(|name| !name.is_empty() && !name.contains(['$', '*', '?'])).map(str::to_owned).collect()
 }
 
 /// Whether a name with `%` is that of a goal.

@@ -16,6 +16,14 @@ pub(super) struct Redirected {
     is_taken: bool,
 }
 
+/// How many descriptors of one line are kept in mind.
+const MAX_DESCRIPTORS: usize = 1_000;
+
+/// The name of a descriptor as a file.
+fn descriptor(fd: u32) -> String {
+    format!("/dev/fd/{fd}")
+}
+
 impl Walk {
     pub(super) fn redirects(&mut self, redirects: &[Redirect<'_>], scope: &mut Scope) -> Redirected {
         let mut redirected = Redirected::default();
@@ -36,9 +44,7 @@ impl Walk {
                 let target = self.target(word, scope);
                 let place = scope.place(&target.text);
                 let stream = self.read_file(&place, &target, scope.is_remote);
-                if is_input {
-                    redirected.input = Some(stream);
-                }
+                self.opens(redirect.fd, stream, redirected);
             }
             RedirectKind::Both(word) => {
                 let target = self.target(word, scope);
@@ -91,6 +97,10 @@ impl Walk {
             RedirectKind::Duplicate(word) => {
                 let target = self.target(word, scope);
                 let _ = self.is_socket(&target);
+                let fd = target.text.parse::<u32>().ok();
+                if is_input && let Some(content) = fd.and_then(|fd| self.files.get(&descriptor(fd))) {
+                    redirected.input = Some(content.stream(&target.text));
+                }
                 // `<&5`, where 5 leads to the network.
                 if self.has_socket && target.text.parse::<u32>().is_ok_and(|fd| fd > 2) {
                     self.is_on_socket = true;
@@ -105,7 +115,7 @@ impl Walk {
                 let mut text = self.target(word, scope);
                 self.hands_over(&text);
                 text.text.push('\n');
-                redirected.input = Some(Stream::of(text));
+                self.opens(redirect.fd, Stream::of(text), redirected);
             }
             RedirectKind::HereDoc(body) => {
                 let text = match body.get() {
@@ -113,10 +123,20 @@ impl Walk {
                     None => Arg::default(),
                 };
                 self.hands_over(&text);
-                if is_input {
-                    redirected.input = Some(Stream::of(text));
-                }
+                self.opens(redirect.fd, Stream::of(text), redirected);
             }
+        }
+    }
+
+    /// A descriptor from which a text is read: the input of the command, or a file of that number.
+    fn opens(&mut self, fd: Option<u32>, stream: Stream, redirected: &mut Redirected) {
+        match fd {
+            None | Some(0) => redirected.input = Some(stream),
+            Some(fd) if self.processes < MAX_DESCRIPTORS => {
+                self.processes += 1;
+                self.files.insert(descriptor(fd), Content::of(&stream));
+            }
+            Some(_) => self.analysis.is_partial = true,
         }
     }
 
@@ -185,6 +205,7 @@ impl Walk {
             self.analysis.is_partial = true;
             return;
         }
+        self.rewritten(place, is_append, stream);
         let content = match (is_append, self.files.get(place)) {
             (true, Some(old)) => Content::of(&old.stream(place).and(stream.clone())),
             _ => Content::of(stream),

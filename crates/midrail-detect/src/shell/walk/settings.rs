@@ -4,7 +4,7 @@ use super::super::invocation::{Arg, Invocation};
 use super::super::options;
 use super::super::scope::Scope;
 use super::flow::line_of;
-use super::{Content, Source, Stream, Walk};
+use super::{Source, Stream, Walk};
 
 /// Variables whose value some program runs as a command line.
 const CODE_VARIABLES: &[&str] = &[
@@ -30,15 +30,23 @@ const CODE_VARIABLES: &[&str] = &[
     "VISUAL",
 ];
 
+/// Variables that a shell expands before it shows them.
+const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4", "PROMPT", "RPROMPT"];
+
 impl Walk {
     /// A variable is set that some program will run: `GIT_SSH_COMMAND=…`.
     pub(super) fn code_variable(&mut self, name: &str, scope: &Scope) {
-        if !CODE_VARIABLES.contains(&name) {
+        let is_prompt = PROMPTS.contains(&name);
+        if !is_prompt && !CODE_VARIABLES.contains(&name) {
             return;
         }
         let value = scope.variable(name).and_then(|variable| variable.candidates.first());
-        if let Some(code) = value.and_then(|items| items.first()).map(|arg| arg.text.clone()) {
+        let Some(code) = value.and_then(|items| items.first()).map(|arg| arg.text.clone()) else { return };
+        if !is_prompt {
             let _ = self.code(code.trim_start_matches('|'), &mut scope.clone(), &Stream::default());
+        } else if code.contains(['$', '`']) {
+            let code = format!(": \"{}\"", code.replace('"', "\\\""));
+            let _ = self.code(&code, &mut scope.clone(), &Stream::default());
         }
     }
 
@@ -72,12 +80,6 @@ impl Walk {
         }
     }
 
-    /// Something that was fetched from the network is unpacked: what runs from then on may be of it.
-    pub(super) fn unpacked(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
-        let is_remote = |arg: &Arg| matches!(self.files.get(&scope.place(&arg.text)), Some(Content::Remote));
-        self.has_unpacked |= input.source == Source::Remote || invocation.args.iter().any(is_remote);
-    }
-
     /// What is fetched from the network goes into something that obeys it: a cluster, a database.
     pub(super) fn obeys_network(&mut self, invocation: &Invocation, input: &Stream) {
         if input.source != Source::Remote || input.text.is_some() {
@@ -86,7 +88,12 @@ impl Walk {
         let args = invocation.args.as_slice();
         let has = |words: &[&str]| args.iter().any(|arg| words.contains(&arg.text.as_str()));
         let obeys = match invocation.program.as_str() {
-            "kubectl" | "oc" => has(&["apply", "create", "replace"]) && has(&["-", "-f-", "--filename=-"]),
+            "kubectl" | "oc" => {
+                has(&["apply", "create", "replace"])
+                    && has(&["-", "-f-", "--filename=-"])
+                    && (has(&["--dry-run=none"])
+                        || !has(&["--dry-run", "--dry-run=client", "--dry-run=server"]))
+            }
             "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "redis-cli" => {
                 !has(&["-c", "-e", "--command", "--execute"])
             }

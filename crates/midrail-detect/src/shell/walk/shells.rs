@@ -18,27 +18,6 @@ pub(super) enum Code {
     PowerShell,
 }
 
-/// Options of interpreters whose value is code.
-const CODE_OPTIONS: &[&str] =
-    &["-c", "-e", "-E", "-r", "-p", "-pe", "-ne", "--eval", "--print", "--run", "-B", "-R"];
-
-/// Interpreters' options that take some other value.
-const INTERPRETER_VALUES: &[&str] = &[
-    "-W",
-    "-X",
-    "-I",
-    "-M",
-    "-d",
-    "--require",
-    "--import",
-    "--loader",
-    "-l",
-    "-F",
-    "-f",
-    "-v",
-    "--env-file",
-];
-
 impl Walk {
     /// Programs that run code. `None`: it is none of them.
     pub(super) fn interpreted(
@@ -55,6 +34,10 @@ impl Walk {
             "cmd" => return self.cmd(invocation, scope),
             "powershell" | "pwsh" => return Some(self.powershell(invocation, scope, input)),
             _ => {}
+        }
+        if databases::OTHER_CLIENTS.contains(&program) {
+            self.other_client(invocation, scope, input);
+            return None;
         }
         if let Some(client) = databases::client(program) {
             return self.client(client, invocation, scope, input);
@@ -73,53 +56,48 @@ impl Walk {
     }
 
     fn shell(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
-        let values = ["-o", "+o", "-O", "+O", "--rcfile", "--init-file"];
         let args = invocation.args.as_slice();
         if self.is_on_socket {
             self.reverse_shell("a shell that talks to the network");
         }
-        let mut at = 0;
-        let mut runs_text = false;
-        let mut reads_input = false;
-        while let Some(arg) = args.get(at) {
-            let text = arg.text.as_str();
-            if values.contains(&text) {
-                at += 2;
-                continue;
+        let asked = asked_of_shell(args);
+        if asked.only_reads() && !OTHER_SHELLS.contains(&invocation.program.as_str()) {
+            if let Some(file) = args.get(asked.end).filter(|file| file.is_known() && !scope.is_remote) {
+                self.note_named(Listed::Read, &scope.place(&file.text));
             }
-            if text == "--" || text == "-" {
-                at += 1;
-                break;
-            }
-            if !text.starts_with(['-', '+']) || text.len() < 2 {
-                break;
-            }
-            if text == "--command" || (!text.starts_with("--") && text.starts_with('-') && text.contains('c'))
-            {
-                runs_text = true;
-            }
-            if !text.starts_with("--") && text.contains('s') {
-                reads_input = true;
-            }
-            at += 1;
+            return Stream::silent();
         }
-        if runs_text {
-            let Some(code) = args.get(at) else { return Stream::default() };
-            return self.shell_text(code, args.get(at + 1..).unwrap_or(&[]), scope, input);
+        self.start_files(&asked.files, scope);
+        if asked.runs_text {
+            let Some(code) = args.get(asked.end) else { return Stream::default() };
+            return self.shell_text(code, args.get(asked.end + 1..).unwrap_or(&[]), scope, input);
         }
-        match args.get(at) {
-            Some(file) if !reads_input && !matches!(file.text.as_str(), "/dev/stdin" | "/proc/self/fd/0") => {
-                let rest = args.get(at + 1..).unwrap_or(&[]).to_vec();
-                self.run_file(file, &rest, Some(Code::Shell), &mut scope.clone(), input)
-            }
-            _ => {
-                self.is_piped_shell = true;
-                let mut inner = scope.clone();
-                let mut positional = vec![Arg::known("sh")];
-                positional.extend(args.get(at..).unwrap_or(&[]).iter().cloned());
-                inner.positional = Some(positional.into());
-                self.run_stream(input, Code::Shell, invocation, &inner)
-            }
+        let file = args.get(asked.end).filter(|file| !asked.reads_input && !is_standard_input(&file.text));
+        if let Some(file) = file {
+            let rest = args.get(asked.end + 1..).unwrap_or(&[]).to_vec();
+            let descriptor =
+                file.text.strip_prefix("/proc/self/fd/").map(|fd| Arg::known(format!("/dev/fd/{fd}")));
+            let file = descriptor.as_ref().unwrap_or(file);
+            return self.run_file(file, &rest, Some(Code::Shell), &mut scope.clone(), input);
+        }
+        self.is_piped_shell = true;
+        let mut inner = scope.clone();
+        let mut positional = vec![Arg::known("sh")];
+        positional.extend(args.get(asked.end..).unwrap_or(&[]).iter().cloned());
+        inner.positional = Some(positional.into());
+        self.run_stream(input, Code::Shell, invocation, &inner)
+    }
+
+    /// Files that a shell runs before anything else: those of `--rcfile`, and those that variables name.
+    fn start_files(&mut self, named: &[Arg], scope: &Scope) {
+        let mut files = named.to_vec();
+        for name in ["BASH_ENV", "ENV"] {
+            let value = scope.variable(name).and_then(|variable| variable.candidates.first());
+            files.extend(value.and_then(|items| items.first()).filter(|file| !file.text.is_empty()).cloned());
+        }
+        for file in files {
+            let mut inner = scope.clone();
+            let _ = self.run_file(&file, &[], Some(Code::Shell), &mut inner, &Stream::default());
         }
     }
 
@@ -211,15 +189,32 @@ impl Walk {
         match self.files.get(&place).cloned() {
             Some(content) => {
                 let code = code.unwrap_or(Code::Shell);
+                if self.is_appended(&place) && !scope.is_remote {
+                    self.note(Listed::Script, &place);
+                }
                 self.run_content(&content, Some(code), file, args, scope, input)
             }
             None => {
                 if file.is_known() && !file.is_glob && !scope.is_remote {
+                    self.may_be_unpacked(file, &place, args, self.is_scattered());
                     self.note(Listed::Script, &place);
                     self.note(Listed::Read, &place);
                 }
                 Stream::default()
             }
+        }
+    }
+
+    /// Runs a file that may or may not be there.
+    pub(super) fn run_candidate(&mut self, path: &str, args: &[Arg], code: Option<Code>, scope: &Scope) {
+        let place = scope.place(path);
+        match self.files.get(&place).cloned() {
+            Some(content) => {
+                let (name, mut inner) = (Arg::known(path), scope.clone());
+                let _ = self.run_content(&content, code, &name, args, &mut inner, &Stream::default());
+            }
+            None if !scope.is_remote => self.note(Listed::Script, &place),
+            None => {}
         }
     }
 
@@ -263,101 +258,6 @@ impl Walk {
         }
     }
 
-    fn awk(&mut self, invocation: &Invocation, scope: &mut Scope) {
-        let sorted = options::sort(&invocation.args, &["-F", "-v", "-f", "--file", "--assign", "-e"], false);
-        let files: Vec<Arg> = sorted.values_of(&["-f", "--file"]).cloned().collect();
-        for file in &files {
-            let code = Some(Code::Other(Language::Awk));
-            let _ = self.run_file(file, &[], code, &mut scope.clone(), &Stream::default());
-        }
-        if !files.is_empty() {
-            return;
-        }
-        let program = sorted.values_of(&["-e"]).next().cloned();
-        let program =
-            program.or_else(|| sorted.operands.first().and_then(|at| invocation.args.get(*at)).cloned());
-        if let Some(program) = program {
-            self.snippet(Language::Awk, &program.text, scope);
-        }
-    }
-
-    fn interpreter(
-        &mut self,
-        language: Language,
-        invocation: &Invocation,
-        scope: &mut Scope,
-        input: &Stream,
-    ) -> Option<Stream> {
-        let args = invocation.args.as_slice();
-        let mut at = 0;
-        let mut has_code = false;
-        while let Some(arg) = args.get(at) {
-            let text = arg.text.as_str();
-            if text == "eval" && at == 0 {
-                // `deno eval code`
-                at += 1;
-                while args.get(at).is_some_and(|arg| arg.text.starts_with('-')) {
-                    at += 1;
-                }
-                if let Some(code) = args.get(at) {
-                    self.inline(language, code, scope);
-                }
-                return Some(Stream::from(&invocation.program));
-            }
-            if text == "-" || text == "--" || !text.starts_with('-') {
-                break;
-            }
-            // A module: its arguments are its own.
-            if language == Language::Python && text.starts_with("-m") {
-                return None;
-            }
-            if let Some((name, value)) = text.split_once('=')
-                && matches!(name, "--eval" | "--print" | "--run")
-            {
-                let value = Arg::known(value);
-                self.inline(language, &value, scope);
-                has_code = true;
-            } else if is_code_option(language, text) {
-                has_code = true;
-                at += 1;
-                if let Some(code) = args.get(at) {
-                    self.inline(language, code, scope);
-                }
-            } else if INTERPRETER_VALUES.contains(&text) && !(language == Language::Perl && text != "-I") {
-                at += 1;
-            }
-            at += 1;
-            if has_code && language == Language::Python {
-                break;
-            }
-        }
-        if has_code {
-            return Some(Stream::from(&invocation.program));
-        }
-        let file = args
-            .get(at)
-            .filter(|arg| !matches!(arg.text.as_str(), "-" | "--" | "/dev/stdin" | "run" | "test"))
-            .filter(|arg| invocation.program != "deno" || !matches!(arg.text.as_str(), "fmt" | "lint"));
-        match file {
-            Some(file) => {
-                let rest = args.get(at + 1..).unwrap_or(&[]).to_vec();
-                Some(self.run_file(file, &rest, Some(Code::Other(language)), &mut scope.clone(), input))
-            }
-            None if args.get(at).is_none_or(|arg| arg.text == "-" || arg.text == "/dev/stdin") => {
-                let _ = self.run_stream(input, Code::Other(language), invocation, scope);
-                Some(Stream::from(&invocation.program))
-            }
-            None => None,
-        }
-    }
-
-    fn inline(&mut self, language: Language, code: &Arg, scope: &mut Scope) {
-        if has_fetched(code) {
-            self.remote_code("what is fetched from the network is run", &code.text);
-        }
-        self.snippet(language, &code.text, scope);
-    }
-
     pub(super) fn snippet(&mut self, language: Language, code: &str, scope: &Scope) {
         self.spend(20 + code.len() / 4);
         if self.is_exhausted() {
@@ -393,8 +293,13 @@ impl Walk {
             for path in reads {
                 self.note(Listed::Read, &scope.place(&path));
             }
-            for path in writes {
-                self.note(Listed::Write, &scope.place(&path));
+            let fetches = !hosts.is_empty() && FETCHING.iter().any(|call| code.contains(call));
+            for path in writes.iter().map(String::as_str).filter(|_| fetches).chain(retrieved(code)) {
+                let remote = Stream { source: Source::Remote, ..Stream::default() };
+                self.write_file(&scope.place(path), false, &remote);
+            }
+            for path in writes.iter().map(String::as_str).chain(retrieved(code)) {
+                self.note(Listed::Write, &scope.place(path));
             }
         }
         for path in overwrites {
@@ -467,22 +372,89 @@ impl Walk {
     }
 }
 
-/// Whether an option of an interpreter takes code.
-fn is_code_option(language: Language, text: &str) -> bool {
-    let flags = text.trim_start_matches('-');
-    match language {
-        Language::Python => !text.starts_with("--") && flags.ends_with('c') && flags.len() <= 4,
-        Language::Perl | Language::Ruby => {
-            !text.starts_with("--") && (flags.ends_with('e') || flags.ends_with('E')) && flags.len() <= 8
-        }
-        Language::Php => matches!(text, "-r" | "--run" | "-R" | "-B" | "-E"),
-        Language::Node => matches!(text, "-e" | "-p" | "-pe" | "-ep" | "--eval" | "--print"),
-        Language::Lua | Language::AppleScript => text == "-e",
-        Language::R | Language::Julia | Language::Elixir | Language::Groovy => {
-            matches!(text, "-e" | "-E" | "--eval")
-        }
-        Language::Awk => CODE_OPTIONS.contains(&text),
+/// How code fetches what it may write into files.
+const FETCHING: &[&str] = &[
+    "urlopen(",
+    "requests.get(",
+    "httpx.get(",
+    "fetch(",
+    "http.get(",
+    "https.get(",
+    "Net::HTTP",
+    "URI.open(",
+    "file_get_contents('http",
+    "file_get_contents(\"http",
+];
+
+/// The file of `urlretrieve(address, file)`.
+fn retrieved(code: &str) -> Option<&str> {
+    let (_, call) = code.split_once("urlretrieve(")?;
+    let file = call.split(')').next()?.split(',').nth(1)?.trim();
+    let bare = file.trim_matches(['\'', '"']);
+    (bare.len() + 2 == file.len() && !bare.is_empty()).then_some(bare)
+}
+
+/// Shells whose `-n` means something else.
+const OTHER_SHELLS: &[&str] = &["nu", "elvish", "xonsh"];
+
+/// What the options of a shell ask for.
+#[derive(Default)]
+struct Asked {
+    /// The first argument that is no option.
+    end: usize,
+    runs_text: bool,
+    reads_input: bool,
+    is_interactive: bool,
+    /// `-n`: what it reads is checked, and not run.
+    is_check: bool,
+    /// Files that run first.
+    files: Vec<Arg>,
+}
+
+impl Asked {
+    /// Whether nothing runs. A shell that talks to a person runs what it reads, whatever it was asked.
+    fn only_reads(&self) -> bool {
+        self.is_check && !self.is_interactive
     }
+}
+
+fn asked_of_shell(args: &[Arg]) -> Asked {
+    let values = ["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-rcfile", "-init-file"];
+    let mut asked = Asked::default();
+    while let Some(arg) = args.get(asked.end) {
+        let text = arg.text.as_str();
+        if values.contains(&text) {
+            let value = args.get(asked.end + 1);
+            if text.ends_with('o') && value.is_some_and(|value| value.text == "noexec") {
+                asked.is_check = text == "-o";
+            }
+            asked.files.extend(value.filter(|_| text.ends_with("file")).cloned());
+            asked.end += 2;
+            continue;
+        }
+        if text == "--" || text == "-" {
+            asked.end += 1;
+            break;
+        }
+        if !text.starts_with(['-', '+']) || text.len() < 2 {
+            break;
+        }
+        let is_cluster = !text.starts_with("--");
+        let has = |flag| is_cluster && text.starts_with('-') && text.contains(flag);
+        asked.runs_text |= text == "--command" || has('c');
+        asked.reads_input |= is_cluster && text.contains('s');
+        asked.is_interactive |= has('i');
+        // `-norc` and the like are long options with one dash.
+        if is_cluster && text.len() <= 4 && text.contains('n') {
+            asked.is_check = text.starts_with('-');
+        }
+        asked.end += 1;
+    }
+    asked
+}
+
+fn is_standard_input(file: &str) -> bool {
+    matches!(file, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
 }
 
 /// What kind of code a file holds, by its first line.

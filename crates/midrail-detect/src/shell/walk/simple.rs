@@ -6,6 +6,7 @@ use super::stream::concat;
 use super::{MAX_ROUNDS, Stream, Walk};
 use crate::shell::ast::{Assignment, Command, Part, Value, Word};
 use crate::shell::invocation::Arg;
+use crate::shell::options::tail;
 use crate::shell::scope::Scope;
 
 /// A simple command and its parts.
@@ -53,7 +54,7 @@ impl Walk {
                 break;
             }
             if self.is_declaration(&argv)
-                && let Some(assigned) = self.declared(word, scope)
+                && let Some(assigned) = self.declared(word, &argv, scope)
             {
                 argv.push(assigned);
                 continue;
@@ -88,31 +89,50 @@ impl Walk {
         self.redirect_output(&redirected, stream)
     }
 
+    /// The items of `(a b [4]=c)`, after those that are there already.
+    pub(super) fn array_items(
+        &mut self,
+        words: &[Word<'_>],
+        mut items: Vec<Arg>,
+        scope: &mut Scope,
+    ) -> Vec<Arg> {
+        for word in words {
+            for item in self.expand(word, scope) {
+                let named = item.text.strip_prefix('[').and_then(|rest| rest.split_once("]="));
+                match named.map(|(index, _)| (place_in_array(index), index.len() + "[]=".len())) {
+                    Some((at, from)) => {
+                        let mut value = tail(&item, from);
+                        value.is_glob = value.text.contains(['*', '?', '[']);
+                        let at = at.unwrap_or(items.len());
+                        put_at(&mut items, at, value);
+                    }
+                    None => items.push(item),
+                }
+            }
+        }
+        self.spend(items.len() / 4);
+        items
+    }
+
     pub(super) fn assign(&mut self, assignment: &Assignment<'_>, scope: &mut Scope) {
         let old =
             scope.variable(assignment.name).and_then(|variable| variable.candidates.first().map(Rc::clone));
-        let mut items = match &old {
+        let items = match &old {
             Some(items) if assignment.is_append || assignment.index.is_some() => items.to_vec(),
             _ => Vec::new(),
         };
         match (&assignment.value, assignment.index) {
             (Value::Array(words), _) => {
-                for word in words {
-                    items.extend(self.expand(word, scope));
-                }
+                let items = self.array_items(words, items, scope);
                 scope.set(assignment.name, items, true);
             }
             (Value::Word(word), Some(index)) => {
                 let value = self.expand_one(&word.parts, scope);
-                let at = index.trim().parse::<usize>().ok().filter(|at| *at < 1000);
+                let at = place_in_array(index);
                 match at {
                     Some(at) => {
-                        while items.len() <= at {
-                            items.push(Arg::default());
-                        }
-                        if let Some(slot) = items.get_mut(at) {
-                            *slot = value;
-                        }
+                        let mut items = items;
+                        put_at(&mut items, at, value);
                         scope.set(assignment.name, items, true);
                     }
                     None => scope.forget(assignment.name),
@@ -128,6 +148,20 @@ impl Walk {
                 self.code_variable(assignment.name, scope);
             }
         }
+    }
+}
+
+/// The place that an index names, where it is a number that is not too large.
+fn place_in_array(index: &str) -> Option<usize> {
+    index.trim().parse::<usize>().ok().filter(|at| *at < 1000)
+}
+
+fn put_at(items: &mut Vec<Arg>, at: usize, value: Arg) {
+    while items.len() <= at {
+        items.push(Arg::default());
+    }
+    if let Some(slot) = items.get_mut(at) {
+        *slot = value;
     }
 }
 

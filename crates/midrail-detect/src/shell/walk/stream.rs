@@ -20,6 +20,10 @@ pub(in crate::shell) struct Stream {
     pub(in crate::shell) paths: Vec<Arg>,
     /// It holds a credential.
     pub(in crate::shell) secret: Option<Secret>,
+    /// It is made from these files.
+    pub(in crate::shell) files: Vec<String>,
+    /// It is all of these files.
+    pub(in crate::shell) shown: Vec<String>,
 }
 
 /// Where a text comes from.
@@ -89,6 +93,10 @@ impl Stream {
         self.secret = self.secret.or(next.secret);
         self.paths.extend(next.paths);
         self.paths.truncate(MAX_ROOTS);
+        for (list, more) in [(&mut self.files, next.files), (&mut self.shown, next.shown)] {
+            list.extend(more);
+            list.truncate(MAX_ROOTS);
+        }
         if !matches!(self.source, Source::Remote | Source::Hidden) {
             self.source = next.source;
             self.program = next.program;
@@ -125,6 +133,7 @@ impl Content {
             (Some(text), _) => Content::Known(text.clone()),
             (None, Source::Remote) => Content::Remote,
             (None, Source::Hidden) => Content::Hidden,
+            (None, Source::File(name)) if !name.is_empty() => Content::Copy(name.clone()),
             (None, _) if !stream.paths.is_empty() => Content::Paths(stream.paths.clone()),
             (None, _) => Content::Unknown,
         }

@@ -1,110 +1,12 @@
-//! Tools that run commands in ways of their own: `git`, `tar`, editors, `tmux`, `at`, `nc`.
+//! Tools that run commands in ways of their own: `tar`, editors, `tmux`, `at`, `nc`.
 
 use super::super::invocation::{Arg, Invocation};
 use super::super::options::{self, tail};
 use super::super::scope::Scope;
 use super::flow::{SHELLS, base_name};
-use super::invoke::quoted_line;
 use super::{Stream, Walk};
 
-/// How deep names for commands of git may stand for each other.
-const MAX_ALIASES: usize = 8;
-
 impl Walk {
-    pub(super) fn git(&mut self, invocation: &Invocation, scope: &mut Scope) {
-        let sorted = options::sort(
-            &invocation.args,
-            &["-c", "-C", "--git-dir", "--work-tree", "--exec-path", "--namespace"],
-            true,
-        );
-        let Some(at) = sorted.operands.first().copied() else { return };
-        let verb = invocation.args.get(at).map_or("", |arg| arg.text.as_str()).to_owned();
-        let rest: Vec<Arg> = invocation.args.get(at + 1..).unwrap_or(&[]).to_vec();
-        let mut inner = scope.clone();
-        for folder in sorted.values_of(&["-C"]) {
-            inner.change_folder(Some(folder));
-        }
-        for setting in sorted.values_of(&["-c"]) {
-            let Some((key, value)) = setting.text.split_once('=') else { continue };
-            let key = key.to_ascii_lowercase();
-            if let Some(name) = key.strip_prefix("alias.")
-                && name == verb.to_ascii_lowercase()
-            {
-                self.git_alias(value, &rest, &inner);
-            } else if key.ends_with("pager")
-                || key.ends_with("editor")
-                || key.ends_with("sshcommand")
-                || key.ends_with("fsmonitor")
-            {
-                let _ = self.code(value, &mut inner.clone(), &Stream::default());
-            }
-        }
-        let alias = scope.aliases.get(&format!("git {verb}")).cloned();
-        if let Some(body) = alias.filter(|_| self.depth < MAX_ALIASES) {
-            self.git_alias(&body, &rest, &inner);
-        }
-        let first = rest.first().map_or("", |arg| arg.text.as_str());
-        match (verb.as_str(), first) {
-            ("bisect", "run") => {
-                let _ =
-                    self.invoke(rest.get(1..).unwrap_or(&[]).to_vec(), false, &mut inner, &Stream::default());
-            }
-            ("rebase", _) => {
-                let sorted = options::sort(&rest, &["-x", "--exec", "--onto", "-s", "-X"], false);
-                for code in sorted.values_of(&["-x", "--exec"]) {
-                    let _ = self.code(&code.text, &mut inner.clone(), &Stream::default());
-                }
-            }
-            ("submodule", "foreach") => {
-                let words: Vec<Arg> =
-                    rest.iter().skip(1).skip_while(|arg| arg.text.starts_with('-')).cloned().collect();
-                let code: Vec<&str> = words.iter().map(|arg| arg.text.as_str()).collect();
-                let _ = self.code(&code.join(" "), &mut inner, &Stream::default());
-            }
-            ("filter-branch", _) => {
-                let filters = [
-                    "--tree-filter",
-                    "--index-filter",
-                    "--msg-filter",
-                    "--env-filter",
-                    "--parent-filter",
-                    "--commit-filter",
-                    "--tag-name-filter",
-                ];
-                let sorted = options::sort(&rest, &filters, false);
-                for code in sorted.values_of(&filters) {
-                    let _ = self.code(&code.text, &mut inner.clone(), &Stream::default());
-                }
-            }
-            ("config", _) => {
-                self.set_git_alias(&rest, scope);
-                for value in rest.iter().filter(|arg| arg.text.starts_with('!')) {
-                    let code = tail(value, 1);
-                    let _ = self.code(&code.text, &mut inner.clone(), &Stream::default());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// What a name for a command of git stands for, with the arguments that follow the name.
-    fn git_alias(&mut self, body: &str, rest: &[Arg], scope: &Scope) {
-        let code = match body.strip_prefix('!') {
-            Some(code) => format!("{code}{}", quoted_line(rest)),
-            None => format!("git {body}{}", quoted_line(rest)),
-        };
-        let _ = self.code(&code, &mut scope.clone(), &Stream::default());
-    }
-
-    /// `git config alias.name body`: from here on `git name` does that.
-    fn set_git_alias(&mut self, rest: &[Arg], scope: &mut Scope) {
-        let mut pairs = rest.iter().zip(rest.iter().skip(1));
-        let named = pairs.find_map(|(name, body)| Some((name.text.strip_prefix("alias.")?, body)));
-        if let Some((name, body)) = named {
-            scope.alias(&format!("git {name}"), &body.text);
-        }
-    }
-
     pub(super) fn tar(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let sorted = options::sort(
             &invocation.args,

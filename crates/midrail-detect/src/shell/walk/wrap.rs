@@ -202,6 +202,14 @@ impl Walk {
                 {
                     return Some(self.code(&code.text, &mut inner, input));
                 }
+                // `uv run file.py`
+                if let [file, ..] = rest
+                    && file.text.ends_with(".py")
+                    && matches!(invocation.program.as_str(), "uv" | "pdm" | "rye")
+                {
+                    let argv = [Arg::known("python")].iter().chain(rest).cloned().collect();
+                    return Some(self.invoke(argv, invocation.has_more_args, &mut inner, input));
+                }
                 if is_builtin_wrapper(&invocation.program) {
                     return Some(self.invoke(rest.to_vec(), invocation.has_more_args, scope, input));
                 }
