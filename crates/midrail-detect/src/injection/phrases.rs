@@ -66,7 +66,7 @@ impl Phrases {
         Phrases { begins: begins.collect(), anchors, anchor_count: numbers.len(), all }
     }
 
-    fn of_word<'a, T>(lists: &'a [Vec<T>], id: u32) -> &'a [T] {
+    fn of_word<T>(lists: &[Vec<T>], id: u32) -> &[T] {
         usize::try_from(id).ok().and_then(|id| lists.get(id)).map_or(&[], Vec::as_slice)
     }
 }
