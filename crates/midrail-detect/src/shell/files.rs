@@ -12,6 +12,7 @@ use super::danger::is_credential;
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options;
 
+pub(super) use self::named::{is_symbolic, led_to};
 pub(super) use self::uploads::uploaded;
 
 /// A file that a program touches.
@@ -146,6 +147,7 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
             Operands::None => {}
             Operands::Read => found.add(operand, true, false),
             Operands::Named => found.add_named(operand, false),
+            Operands::NamedWrite => found.add_named(operand, true),
             Operands::Write if OF_FOLDERS.contains(&program) => found.add_folder(operand),
             Operands::Write => found.add(operand, false, true),
             Operands::Both => found.add(operand, true, true),
@@ -168,8 +170,13 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
                 if is_elsewhere {
                     continue;
                 }
-                if index < last || has_target {
+                let is_source = index < last || has_target;
+                if is_source && named::is_symbolic(invocation) {
+                    named::linked(operand, operands.last().copied(), invocation, found);
+                } else if is_source {
                     found.add(operand, true, false);
+                } else if last == 1 && named::is_from_template(&operands, invocation) {
+                    found.add_named(operand, true);
                 } else if last > 0 {
                     found.add(operand, false, true);
                 }
@@ -177,7 +184,7 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
             Operands::MoveToLast => found.add(operand, index < last, true),
             Operands::ModeThenWrite => {
                 if index > 0 {
-                    found.add_named(operand, true);
+                    found.add_named(operand, !named::only_keeps_others_out(&operands, operand, invocation));
                 }
             }
             Operands::WriteThenRead => found.add(operand, index > 0, index == 0),

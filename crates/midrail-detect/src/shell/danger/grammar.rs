@@ -221,9 +221,16 @@ const GRAMMARS: &[Grammar] = &[
         ..USUAL
     },
     Grammar {
-        programs: "dropdb dropuser pg_restore pg_dump pg_dumpall createdb psql pg_dropcluster patronictl",
+        programs: "dropdb dropuser createdb psql pg_dropcluster patronictl",
         values: "-h --host -p --port -U --username -d --dbname --maintenance-db -c --command -j --jobs -n --schema \
             -t --table -f --file",
+        ..USUAL
+    },
+    Grammar {
+        programs: "pg_restore pg_dump pg_dumpall",
+        values: "-h --host -p --port -U --username -d --dbname -j --jobs -n --schema -N --exclude-schema -t --table \
+            -T --exclude-table -f --file -F --format -Z --compress -E --encoding -S --superuser -L --use-list \
+            -I --index -P --function --role",
         ..USUAL
     },
     Grammar {

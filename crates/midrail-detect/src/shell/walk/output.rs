@@ -1,6 +1,7 @@
 //! What programs print, where their arguments and input tell it.
 
 use super::super::decode::{self, Escapes};
+use super::super::files;
 use super::super::invocation::{Arg, Invocation};
 use super::super::scope::{START, Scope};
 use super::flow::{FETCHERS, SHELLS, base_name};
@@ -109,13 +110,16 @@ impl Walk {
         let operands: Vec<&Arg> = invocation.args.iter().filter(|arg| !arg.text.starts_with('-')).collect();
         let [from, to] = operands.as_slice() else { return };
         let target = scope.place(&to.text);
-        let is_link = invocation.args.iter().any(|arg| is_symbolic(&arg.text));
-        if invocation.program == "ln" && is_link && self.links.len() < MAX_LINKS {
-            self.links.push((target.clone(), scope.place(&from.text)));
+        let is_link = files::is_symbolic(invocation);
+        let original = match is_link {
+            true => scope.place(&files::led_to(&from.text, &to.text)),
+            false => scope.place(&from.text),
+        };
+        if is_link && self.links.len() < MAX_LINKS {
+            self.links.push((target.clone(), original.clone()));
         }
         // A copy of a file that the line did not write is that file under another name.
-        let unknown = Content::Copy(scope.place(&from.text));
-        let content = self.files.get(&scope.place(&from.text)).cloned().unwrap_or(unknown);
+        let content = self.files.get(&original).cloned().unwrap_or(Content::Copy(original));
         self.files.insert(super::super::scope::join(&target, base_name(&from.text)), content.clone());
         self.files.insert(target, content);
     }
@@ -123,7 +127,7 @@ impl Walk {
     /// Files that a program fetches hold what nobody has read.
     fn downloads(&mut self, invocation: &Invocation, scope: &Scope) {
         let remote = Stream { source: Source::Remote, ..Stream::from(&invocation.program) };
-        for touched in super::super::files::touched(invocation) {
+        for touched in files::touched(invocation) {
             if touched.is_written {
                 self.write_file(&scope.place(&touched.path), false, &remote);
             }
@@ -514,8 +518,3 @@ fn substitute(args: &[Arg], text: &str) -> Option<String> {
 
 /// The most links of one line that are followed.
 const MAX_LINKS: usize = 32;
-
-/// Whether an option of `ln` asks for a symbolic link: `-s`, `-sfn`, `--symbolic`.
-fn is_symbolic(option: &str) -> bool {
-    option == "--symbolic" || (option.starts_with('-') && !option.starts_with("--") && option.contains('s'))
-}

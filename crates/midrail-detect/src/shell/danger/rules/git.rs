@@ -80,15 +80,18 @@ pub(super) const RULES: &[Rule] = &[
             // Nor like a file of code or text.
             "checkout @*.js|*.jsx|*.ts|*.tsx|*.mjs|*.vue|*.py|*.rs|*.go|*.java|*.kt|*.c|*.h|*.cc|*.cpp|*.hpp|*.cs|*.rb|*.php|*.swift|*.scala|*.sh|*.sql|*.md|*.txt|*.json|*.yaml|*.yml|*.toml|*.lock|*.html|*.css|*.scss|*.xml|*.csv|*.ipynb",
         ])
-        .unless(&["checkout -b|-B|--orphan|-t|--track"])
+        // A side of a conflict is chosen.
+        .unless(&["checkout -b|-B|--orphan|-t|--track", "checkout --ours|--theirs !@.|./|:/|[*]|..|../|*/"])
         .safer("git stash push FILE keeps them")
         .stops(&[
             "git checkout -- lib/parse.rs", "git checkout HEAD~1 -- a.txt", "git checkout src/",
             "git checkout HEAD~3 src/", "git checkout HEAD src/a.rs", "git checkout a.rs b.rs",
-            "git checkout ./a.rs", "git checkout src/util.js", "git checkout Cargo.lock",
+            "git checkout ./a.rs", "git checkout src/util.js", "git checkout Cargo.lock", "git checkout --ours .",
+            "git checkout --theirs src/",
         ])
         .passes(&[
             "git checkout feature/x", "git checkout -b parser-work", "git checkout -b x origin/x",
+            "git checkout --ours package-lock.json", "git checkout --theirs -- a.txt",
             "git checkout v1.2.3", "git checkout release-2.x", "git checkout --track origin/x", "git checkout HEAD~3",
         ]),
     rule("git-restore-all", GIT, High, "Throws away changes that are not committed")
