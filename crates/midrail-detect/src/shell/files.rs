@@ -2,6 +2,7 @@
 //! need more than a row.
 
 mod formatters;
+mod inside;
 mod named;
 mod readers;
 mod rows;
@@ -11,6 +12,7 @@ use self::rows::{Operands, ROWS, Row};
 use super::danger::is_credential;
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options;
+use super::scope::join;
 
 pub(super) use self::named::{is_symbolic, led_to};
 pub(super) use self::uploads::uploaded;
@@ -39,6 +41,7 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
         "find" | "gfind" | "bfs" => find(invocation, &mut found),
         "perl" | "ruby" => in_place(invocation, &mut found),
         "xargs" | "gxargs" => xargs(invocation, &mut found),
+        "docker" | "podman" | "nerdctl" => inside::read_in_container(invocation, &mut found),
         _ => {}
     }
     let mut rows = ROWS.iter().chain(readers::ROWS).chain(named::ROWS);
@@ -51,6 +54,13 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
         found.add(&file, true, false);
     }
     found.list
+}
+
+/// Whether the tables tell which files a program touches.
+pub(super) fn is_known(program: &str) -> bool {
+    let mut rows = ROWS.iter().chain(readers::ROWS).chain(named::ROWS);
+    matches!(program, "git" | "find" | "gfind" | "bfs" | "perl" | "ruby" | "xargs" | "dd")
+        || rows.any(|row| row.programs.contains(&program))
 }
 
 /// The folder in which a patch changes files that the line does not name, because it stands in a file or comes from
@@ -211,6 +221,12 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
         "curl" | "curlie" => curl(invocation, found),
         "tar" | "gtar" | "bsdtar" => tar(invocation, &sorted, found),
         "openssl" | "ssh-keygen" => named::special(invocation, &sorted, found),
+        "sqlite3" | "sqlite" | "litecli" | "duckdb" => inside::read_by_statements(invocation, found),
+        // Where nothing is piped to it, the one word is the file.
+        "yq" if operands.len() == 1 && matches!(invocation.input, Input::Inherited) => {
+            let files = operands.iter().filter(|file| is_credential(file, &invocation.folder));
+            files.for_each(|file| found.add(file, true, false));
+        }
         _ => {}
     }
 }
@@ -347,13 +363,20 @@ fn tar(invocation: &Invocation, sorted: &options::Sorted, found: &mut Found) {
     {
         found.add(archive, !is_create, is_create);
     }
-    if is_create {
-        for operand in operands {
+    let is_list = letters.contains('t') || sorted.has(&["--list"]);
+    let is_unpacked = !is_create && !is_list && (letters.contains('x') || sorted.has(&["--extract", "--get"]));
+    let folder = sorted.values_of(&["-C", "--directory"]).last();
+    for operand in operands {
+        if is_create {
             found.add(operand, true, false);
+        } else if is_unpacked {
+            // The one file that is taken out of it.
+            let folder = folder.map_or("", |folder| folder.text.as_str());
+            found.add(&Arg { text: join(folder, &operand.text), ..operand.clone() }, false, true);
         }
     }
     for folder in sorted.values_of(&["-C", "--directory"]) {
-        match is_create || letters.contains('t') || sorted.has(&["--list"]) {
+        match is_create || is_list {
             true => found.add(folder, true, false),
             false => found.add_folder(folder),
         }
@@ -380,6 +403,12 @@ fn git(invocation: &Invocation, found: &mut Found) {
     match verb {
         "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
             shown_by_git(verb, rest, &invocation.folder, found);
+            // What is put aside is gone from here: `git stash push -- file`.
+            let is_put_aside = verb == "stash"
+                && rest.first().is_some_and(|word| word.text == "push" || word.text.starts_with('-'));
+            for arg in after_dashes.filter(|_| is_put_aside).into_iter().flat_map(|from| rest.iter().skip(from)) {
+                found.add(arg, false, true);
+            }
         }
         // What is added leaves with the next push.
         "add" | "stage" => {

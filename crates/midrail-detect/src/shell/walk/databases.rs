@@ -23,7 +23,7 @@ pub(super) struct Client {
 
 const CLIENTS: &[Client] = &[
     Client {
-        programs: &["psql", "pgcli", "ysqlsh", "vsql", "usql"],
+        programs: &["psql", "ysqlsh", "vsql", "usql"],
         statements: &["-c", "--command"],
         files: &["-f", "--file"],
         values: &[
@@ -132,7 +132,31 @@ const CLIENTS: &[Client] = &[
         verb: Some("sql"),
     },
     Client {
-        programs: &["turso", "wrangler"],
+        programs: &["pgcli", "influx"],
+        statements: &["-e", "--execute", "-execute", "-c", "--command"],
+        files: &["-f", "--file"],
+        values: &["-h", "-p", "-U", "-d", "--host", "--port", "--username", "--dbname", "-host", "-database"],
+        operand: None,
+        verb: None,
+    },
+    Client {
+        programs: &["turso"],
+        statements: &[],
+        files: &[],
+        values: &["--location", "--instance"],
+        operand: Some(3),
+        verb: Some("shell"),
+    },
+    Client {
+        programs: &["cypher-shell"],
+        statements: &[],
+        files: &["-f", "--file"],
+        values: &["-a", "-u", "-p", "-d", "--address", "--username", "--password", "--database", "--format"],
+        operand: Some(0),
+        verb: None,
+    },
+    Client {
+        programs: &["wrangler"],
         statements: &["--command"],
         files: &["--file"],
         values: &[],

@@ -131,12 +131,14 @@ impl Walk {
         self.touched(&invocation, scope);
         self.leaks(&invocation, input);
         self.obeys_network(&invocation, input);
+        self.inline_code(&invocation, scope, input);
         if let Some(stream) = self.wrapped(&invocation, scope, input) {
             return stream;
         }
         if let Some(stream) = self.interpreted(&invocation, scope, input) {
             return stream;
         }
+        self.stranger(&invocation);
         let mut stream = self.printed(&invocation, scope, input);
         stream.secret = self.secret_of(&invocation, scope, input);
         stream

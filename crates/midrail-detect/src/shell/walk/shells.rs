@@ -505,7 +505,7 @@ impl Walk {
 }
 
 /// A program as code calls it.
-fn invocation_of(program: &str, args: Vec<Arg>, scope: &Scope, span: (usize, usize)) -> Invocation {
+pub(super) fn invocation_of(program: &str, args: Vec<Arg>, scope: &Scope, span: (usize, usize)) -> Invocation {
     Invocation {
         program: program.to_owned(),
         args,

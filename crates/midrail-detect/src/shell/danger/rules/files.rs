@@ -169,6 +169,12 @@ pub(super) const RULES: &[Rule] = &[
         .safer("change single files inside the project")
         .stops(&["chmod 666 ~/.ssh/config", "chmod 777 /etc/shadow", "chmod 777 ~/Desktop/a.sh", "chmod u+s /bin/bash", "chmod 000 /"])
         .passes(&["chmod +x run.sh", "chmod 600 ~/.ssh/id_rsa", "chmod 600 ~/.ssh/config", "chmod 777 a.sh", "chmod +x ~/bin/tool"]),
+    rule("rights-none", CHMOD, High, "Takes every right on whole folders away")
+        .when(&["0|00|000|0000|a-rwx|ugo-rwx|-rwx|a= -R|--recursive"])
+        .hits(Loss::Tree, Targets::Operands(1))
+        .safer("name the one right that is meant")
+        .stops(&["chmod -R 0 .", "chmod -R 000 ~/app", "chmod -R a-rwx /srv"])
+        .passes(&["chmod -R 000 build", "chmod -R 0755 .", "chmod 000 a.txt", "chmod -R go-rwx ."]),
     rule("rights-setuid", CHMOD, High, "Lets every user run a program as its owner")
         .when(&["u+s|+s|a+s|*u+s*|4755|4777|6755|4711|4555"])
         .safer("leave the rights of programs alone")
@@ -409,6 +415,24 @@ pub(super) const RULES: &[Rule] = &[
         .safer("leave the rights of programs alone")
         .stops(&["install -m 4755 shell /opt/shell", "install --mode=u+s a b"])
         .passes(&["install -m 755 a b", "install -d -m 444 x"]),
+    rule("holes-in-file", &["fallocate"], Medium, "Takes a part out of files")
+        .when(&["-p|--punch-hole|-c|--collapse-range|-z|--zero-range"])
+        .hits(Loss::File, Targets::Operands(0))
+        .safer("copy the file first")
+        .stops(&["fallocate -p -o 0 -l 1G /var/lib/db.img", "fallocate --punch-hole -l 4K ~/disk.img"])
+        .passes(&["fallocate -l 1G disk.img", "fallocate -p -l 4K disk.img", "fallocate -l 1G /tmp/x"]),
+    rule("cmake-remove", &["cmake"], High, "Deletes folders and everything below them")
+        .when(&["-E=rm|-E=remove|-E=remove_directory"])
+        .hits(Loss::Tree, Targets::Operands(0))
+        .safer("name the exact folder inside the project")
+        .stops(&["cmake -E rm -rf ~", "cmake -E remove_directory /home", "cmake -E remove -f /etc/hosts"])
+        .passes(&["cmake -E rm -rf build", "cmake -E make_directory /home/x", "cmake --build build", "cmake -B build"]),
+    rule("editor-writes", &["vi", "vim", "nvim", "ex", "view"], High, "Changes files that other things rely on")
+        .when(&["-c=*wq*|-c=w*|-c=x*|-c=*update*|-c=*write*"])
+        .hits(Loss::Write, Targets::Operands(0))
+        .safer("change files inside the project only")
+        .stops(&["vi -es -c '%d|wq' /etc/passwd", "vim -c 'wq' ~/.bashrc"])
+        .passes(&["vi -es -c '%d|wq' notes.txt", "vim -c 'set nu' /etc/hosts", "vim +10 src/main.rs"]),
     rule("rsync-delete-home", &["rsync"], High, "Deletes everything at the destination that the source lacks")
         .when(RSYNC_DELETES)
         .unless(&["-n", "--list-only"])

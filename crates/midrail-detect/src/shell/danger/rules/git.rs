@@ -128,6 +128,15 @@ pub(super) const RULES: &[Rule] = &[
         .safer("make a new branch with another name")
         .stops(&["git branch -f main HEAD~5", "git branch --force x y", "git branch -M a b"])
         .passes(&["git branch -m a b", "git branch -c a b", "git branch -M main"]),
+    rule("git-fetch-force", GIT, Medium, "Lets a branch here point to what the server has; its commits may be nowhere else")
+        .when(&["fetch|pull @+*:*", "fetch -f|--force @*:*"])
+        .unless(&["fetch|pull @*:refs/remotes/*", "fetch --dry-run"])
+        .safer("git fetch, then look at both")
+        .stops(&["git fetch origin +main:main", "git fetch -f origin main:main", "git pull origin +main:main"])
+        .passes(&[
+            "git fetch origin main:main", "git fetch origin '+refs/heads/*:refs/remotes/origin/*'", "git fetch -f --tags",
+            "git fetch origin",
+        ]),
     rule("git-stash-drop", GIT, High, "Deletes work that was put aside")
         .when(&["stash drop|clear"])
         .safer("git stash list and git stash show -p first")
