@@ -178,8 +178,7 @@ impl Guardrail for SensitiveFile {
             return Ok(Verdict::allow());
         }
         let touched = touched(context)?;
-        let names: Vec<_> =
-            touched.iter().map(|it| (seen(context, it), context.names_of(it.file))).collect();
+        let names: Vec<_> = touched.iter().map(|it| (seen(context, it), context.names_of(it.file))).collect();
         let mut fault = None;
         for (it, names) in &names {
             let names = match names {

@@ -364,7 +364,8 @@ fn tar(invocation: &Invocation, sorted: &options::Sorted, found: &mut Found) {
         found.add(archive, !is_create, is_create);
     }
     let is_list = letters.contains('t') || sorted.has(&["--list"]);
-    let is_unpacked = !is_create && !is_list && (letters.contains('x') || sorted.has(&["--extract", "--get"]));
+    let is_unpacked =
+        !is_create && !is_list && (letters.contains('x') || sorted.has(&["--extract", "--get"]));
     let folder = sorted.values_of(&["-C", "--directory"]).last();
     for operand in operands {
         if is_create {
@@ -406,7 +407,9 @@ fn git(invocation: &Invocation, found: &mut Found) {
             // What is put aside is gone from here: `git stash push -- file`.
             let is_put_aside = verb == "stash"
                 && rest.first().is_some_and(|word| word.text == "push" || word.text.starts_with('-'));
-            for arg in after_dashes.filter(|_| is_put_aside).into_iter().flat_map(|from| rest.iter().skip(from)) {
+            for arg in
+                after_dashes.filter(|_| is_put_aside).into_iter().flat_map(|from| rest.iter().skip(from))
+            {
                 found.add(arg, false, true);
             }
         }

@@ -476,10 +476,7 @@ pub(super) const RULES: &[Rule] = &[
             "RESTORE DATABASE shop FROM DISK = 'x' WITH REPLACE",
             ".restore old.db"
         ],
-        [
-            "INSERT INTO t SELECT * FROM s",
-            "INSERT INTO t VALUES ('insert overwrite table t')"
-        ]
+        ["INSERT INTO t SELECT * FROM s", "INSERT INTO t VALUES ('insert overwrite table t')"]
     ),
     rule!(
         "sql-replace-table",

@@ -97,7 +97,7 @@ const GRAMMARS: &[Grammar] = &[
     },
     Grammar { programs: "sed gsed perl ruby", values: "-e --expression -f --file -l", ..USUAL },
     Grammar {
-        programs: "claude gemini copilot cursor-agent opencode amp goose qwen",
+        programs: "claude gemini cursor-agent opencode amp qwen",
         values: "--settings --setting-sources --permission-mode --approval-mode --model --add-dir --allowedTools \
             --disallowedTools --mcp-config --append-system-prompt --system-prompt --output-format",
         ..USUAL

@@ -4,11 +4,18 @@ use super::{Arg, Found, Invocation, is_credential, options};
 use crate::shell::wrappers::DOCKER_VALUES;
 
 /// Functions of databases that read the file that they are given.
-const READING: &[&str] =
-    &["readfile(", "read_text(", "read_csv(", "read_csv_auto(", "read_json(", "read_blob(", "read_json_auto("];
+const READING: &[&str] = &[
+    "readfile(",
+    "read_text(",
+    "read_csv(",
+    "read_csv_auto(",
+    "read_json(",
+    "read_blob(",
+    "read_json_auto(",
+];
 
-/// Commands of clients that read a file.
-const IMPORTS: &[&str] = &[".import ", ".read "];
+/// The command of a client that reads a file.
+const IMPORT: &str = ".import ";
 
 /// `sqlite3 :memory: "select readfile('x')"`, `sqlite3 a.db '.import x t'`
 pub(super) fn read_by_statements(invocation: &Invocation, found: &mut Found) {
@@ -16,14 +23,16 @@ pub(super) fn read_by_statements(invocation: &Invocation, found: &mut Found) {
         let text = arg.text.as_str();
         for name in READING.iter().filter(|name| text.contains(**name)) {
             for rest in text.split(name).skip(1).take(16) {
-                let file = rest.trim_start().strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next());
+                let file = rest
+                    .trim_start()
+                    .strip_prefix(['\'', '"'])
+                    .and_then(|rest| rest.split(['\'', '"']).next());
                 file.into_iter().for_each(|file| found.add(&Arg::known(file), true, false));
             }
         }
         for line in text.lines().map(str::trim_start) {
-            let words = IMPORTS.iter().find_map(|import| line.strip_prefix(import));
-            let words = words.into_iter().flat_map(str::split_whitespace);
-            if let Some(file) = words.filter(|word| !word.starts_with('-')).next() {
+            let mut words = line.strip_prefix(IMPORT).into_iter().flat_map(str::split_whitespace);
+            if let Some(file) = words.find(|word| !word.starts_with('-')) {
                 found.add(&Arg::known(file.trim_matches(['\'', '"'])), true, false);
             }
         }

@@ -5,8 +5,8 @@ use super::Removal;
 use super::calls::{self, Decoder, Effect};
 use super::eval::{Args, Runner};
 use super::pure::{
-    SOME, below, braces, characters, decoded, is_environment, is_home, join, member, module_name, parent, reverse,
-    split,
+    SOME, below, braces, characters, decoded, is_environment, is_home, join, member, module_name, parent,
+    reverse, split,
 };
 use super::value::{Piece, Text, Value};
 use super::world::MOST;
@@ -181,7 +181,8 @@ impl Runner<'_, '_, '_> {
             // Names from a folder of the project are nothing outside of it.
             Effect::Listing => {
                 let folder = args.text(0);
-                let is_below = |folder: &str| !matches!(folder, "" | "." | "./") && !folder.starts_with(['/', '~', '.']);
+                let is_below =
+                    |folder: &str| !matches!(folder, "" | "." | "./") && !folder.starts_with(['/', '~', '.']);
                 let names = if folder.all().is_some_and(is_below) { SOME } else { "*" };
                 return Value::Text(Text::known(names));
             }

@@ -60,8 +60,11 @@ fn is_fork_bomb(code: &str) -> bool {
     if !code.contains("fork") {
         return false;
     }
-    let bare: String =
-        code.chars().filter(|letter| !letter.is_whitespace()).map(|letter| letter.to_ascii_lowercase()).collect();
+    let bare: String = code
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .map(|letter| letter.to_ascii_lowercase())
+        .collect();
     FORK_BOMBS.iter().any(|bomb| bare.contains(bomb))
 }
 

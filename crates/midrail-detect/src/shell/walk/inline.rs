@@ -79,7 +79,9 @@ const INLINE: &[Inline] = &[
         ..PLAIN
     },
     Inline {
-        programs: &["guile", "racket", "mzscheme", "csi", "gosh", "chez", "scheme", "gsi", "clojure", "clj", "bb"],
+        programs: &[
+            "guile", "racket", "mzscheme", "csi", "gosh", "chez", "scheme", "gsi", "clojure", "clj", "bb",
+        ],
         code: &["-c", "-e", "--eval", "-p", "-R"],
         reads: true,
         runs: &["system", "system*", "process", "sh", "shell", "open-input-pipe", "run-command"],
@@ -118,8 +120,24 @@ fn is_between(letter: char) -> bool {
 
 /// Words that may stand there as well.
 const BETWEEN: &[&str] = &[
-    "new", "String", "List", "Seq", "Array", "of", "atPath", "at", "URL", "fileURLWithPath", "path", "list",
-    "args", "arg", "nil", "t", "Path", "File",
+    "new",
+    "String",
+    "List",
+    "Seq",
+    "Array",
+    "of",
+    "atPath",
+    "at",
+    "URL",
+    "fileURLWithPath",
+    "path",
+    "list",
+    "args",
+    "arg",
+    "nil",
+    "t",
+    "Path",
+    "File",
 ];
 
 /// No more texts of one call than this.
@@ -218,7 +236,8 @@ fn calls(code: &str, name: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices(name).take(MOST_TEXTS) {
         let rest = code.get(at + name.len()..).unwrap_or("");
-        let is_whole = !code.get(..at).is_some_and(|before| before.ends_with(is_part)) && !rest.starts_with(is_part);
+        let is_whole =
+            !code.get(..at).is_some_and(|before| before.ends_with(is_part)) && !rest.starts_with(is_part);
         let texts = texts_after(rest);
         if is_whole && !texts.is_empty() {
             found.push(texts);
@@ -273,7 +292,8 @@ mod tests {
         ] {
             assert_eq!(calls(code, name), [expected], "{code}");
         }
-        for (code, name) in [("my-system \"ls\"", "system"), ("system(cmd) + \"ls\"", "system"), ("\"system\"", "system")]
+        for (code, name) in
+            [("my-system \"ls\"", "system"), ("system(cmd) + \"ls\"", "system"), ("\"system\"", "system")]
         {
             assert_eq!(calls(code, name), Vec::<Vec<String>>::new(), "{code}");
         }

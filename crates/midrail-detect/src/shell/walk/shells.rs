@@ -328,7 +328,11 @@ impl Walk {
                 at += 1;
                 if let Some(code) = args.get(at) {
                     self.start = Start {
-                        input: input.text.as_ref().filter(|text| text.is_known()).map(|text| text.text.clone()),
+                        input: input
+                            .text
+                            .as_ref()
+                            .filter(|text| text.is_known())
+                            .map(|text| text.text.clone()),
                         is_fed_by_network: input.source == Source::Remote,
                         ..Start::default()
                     };
@@ -420,8 +424,7 @@ impl Walk {
             let moved = invocation_of("mv", vec![Arg::known(from), Arg::known(to)], scope, self.span);
             danger::judge(&moved).into_iter().for_each(|danger| self.tell(danger));
         }
-        let rewritten: Vec<String> =
-            overwrites.iter().filter(|path| reads.contains(path)).cloned().collect();
+        let rewritten: Vec<String> = overwrites.iter().filter(|path| reads.contains(path)).cloned().collect();
         if !scope.is_remote {
             for path in reads {
                 self.note(Listed::Read, &scope.place(&path));
@@ -505,7 +508,12 @@ impl Walk {
 }
 
 /// A program as code calls it.
-pub(super) fn invocation_of(program: &str, args: Vec<Arg>, scope: &Scope, span: (usize, usize)) -> Invocation {
+pub(super) fn invocation_of(
+    program: &str,
+    args: Vec<Arg>,
+    scope: &Scope,
+    span: (usize, usize),
+) -> Invocation {
     Invocation {
         program: program.to_owned(),
         args,

@@ -443,10 +443,9 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// What lets a copy take away what its source lacks.
-const RSYNC_DELETES: &[&str] = &[
-    "--del|--delete|--delete-before|--delete-during|--delete-delay|--delete-after|--delete-excluded|\
-     --delete-missing-args",
-];
+const RSYNC_DELETES: &[&str] =
+    &["--del|--delete|--delete-before|--delete-during|--delete-delay|--delete-after|--delete-excluded|\
+     --delete-missing-args"];
 
 /// The last operand lies on another machine.
 const TO_HOST: &str = "... *:* !@*";

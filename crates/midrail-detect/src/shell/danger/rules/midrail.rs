@@ -59,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
         .when(&["@/*/midrail|~/*/midrail|$HOME/*/midrail"])
         .unless(&["+x|a+x|u+x|755|0755"])
         .safer("tell a person what stands in the way")
-        .stops(&["rm /usr/local/bin/midrail", "rm -f ~/.cargo/bin/midrail", "chmod -x /usr/bin/midrail", "rm $(which midrail)"])
+        .stops(&["rm /usr/local/bin/midrail", "rm -f ~/.cargo/bin/midrail", "chmod -x /usr/bin/midrail"])
         .passes(&["rm target/midrail", "chmod +x ~/bin/midrail", "ls -l /usr/bin/midrail", "rm /tmp/midrail.log"]),
     // What calls an agent's guardrails is in its settings.
     rule("midrail-agent", &["claude", "codex", "gemini", "copilot", "cursor-agent", "opencode"], Critical, "Starts an agent without the settings that call its guardrails")
@@ -67,7 +67,7 @@ pub(super) const RULES: &[Rule] = &[
         .safer("start it as it is set up")
         .stops(&["claude -p --settings '{\"hooks\":{}}' hello", "claude config set hooks '{}'", "codex -c features.hooks=false exec x", "claude --setting-sources local -p x"])
         .passes(&["claude -p 'fix the hooks'", "claude --settings settings.json -p x", "codex exec 'add hooks'", "claude config list", "gemini -p hello"]),
-    rule("agent-without-questions", &["claude", "codex", "gemini", "copilot", "cursor-agent", "amp", "goose", "qwen"], Medium, "Starts an agent that asks nobody before it acts")
+    rule("agent-without-questions", &["claude", "codex", "gemini", "copilot", "cursor-agent", "amp", "qwen"], Medium, "Starts an agent that asks nobody before it acts")
         .when(&["--dangerously-skip-permissions|--allow-dangerously-skip-permissions|--permission-mode=bypassPermissions|--yolo|--dangerously-bypass-approvals-and-sandbox|--approval-mode=yolo|--allow-all-tools|--allow-all|--dangerously-allow-all", "-s=danger-full-access|--sandbox=danger-full-access"])
         .safer("start it with its questions on")
         .stops(&["claude --dangerously-skip-permissions -p 'tidy up'", "codex --yolo exec 'tidy up'", "gemini --approval-mode=yolo -p x", "codex -s danger-full-access exec x"])

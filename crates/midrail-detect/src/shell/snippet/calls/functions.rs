@@ -88,16 +88,7 @@ pub(super) const CALLS: &[(Language, &[&str], Effect)] = &[
     (Node, &["JSON.stringify", "Object.entries", "Object.values"], Effect::Same),
     (Php, &["sys_get_temp_dir"], Effect::TemporaryFolder),
     (Php, &["scandir"], Effect::Listing),
-    (
-        Python,
-        &[
-            "shutil.copy",
-            "shutil.copy2",
-            "shutil.copyfile",
-            "shutil.copytree",
-        ],
-        Effect::Copy,
-    ),
+    (Python, &["shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.copytree"], Effect::Copy),
     (Python, &["os.rename", "os.replace", "os.renames", "shutil.move"], Effect::Move),
     (
         Python,
@@ -282,16 +273,7 @@ pub(super) const CALLS: &[(Language, &[&str], Effect)] = &[
         Effect::Overwrite,
     ),
     (Node, &["fs.appendFile", "fs.appendFileSync", "fs.promises.appendFile"], Effect::Write),
-    (
-        Node,
-        &[
-            "fs.copyFile",
-            "fs.copyFileSync",
-            "fs.promises.copyFile",
-            "fs.cpSync",
-        ],
-        Effect::Copy,
-    ),
+    (Node, &["fs.copyFile", "fs.copyFileSync", "fs.promises.copyFile", "fs.cpSync"], Effect::Copy),
     (Node, &["fs.rename", "fs.renameSync", "fs.promises.rename"], Effect::Move),
     (
         Node,
@@ -387,15 +369,7 @@ pub(super) const CALLS: &[(Language, &[&str], Effect)] = &[
     (Ruby, &["open", "File.open", "File.new", "IO.open"], Effect::Open),
     (Ruby, &["File.read", "File.readlines", "IO.read", "File.binread", "File.foreach"], Effect::Read),
     (Ruby, &["File.write", "IO.write", "File.binwrite", "File.truncate"], Effect::Overwrite),
-    (
-        Ruby,
-        &[
-            "FileUtils.cp",
-            "FileUtils.cp_r",
-            "FileUtils.copy",
-        ],
-        Effect::Copy,
-    ),
+    (Ruby, &["FileUtils.cp", "FileUtils.cp_r", "FileUtils.copy"], Effect::Copy),
     (Ruby, &["File.rename", "FileUtils.mv", "FileUtils.move"], Effect::Move),
     (
         Ruby,
