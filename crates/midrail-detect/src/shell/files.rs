@@ -404,12 +404,12 @@ fn git(invocation: &Invocation, found: &mut Found) {
     match verb {
         "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
             shown_by_git(verb, rest, &invocation.folder, found);
-            // What is put aside is gone from here: `git stash push -- file`.
+            // Settings that are put aside are gone from here: `git stash push -- .midrail`.
             let is_put_aside = verb == "stash"
                 && rest.first().is_some_and(|word| word.text == "push" || word.text.starts_with('-'));
-            for arg in
-                after_dashes.filter(|_| is_put_aside).into_iter().flat_map(|from| rest.iter().skip(from))
-            {
+            let named =
+                after_dashes.filter(|_| is_put_aside).and_then(|from| rest.get(from..)).unwrap_or(&[]);
+            for arg in named.iter().filter(|arg| arg.text.trim_start_matches("./").starts_with('.')) {
                 found.add(arg, false, true);
             }
         }

@@ -314,7 +314,11 @@ pub(super) const RULES: &[Rule] = &[
             "DELETE a FROM a JOIN b ON a.id = b.id",
             "SELECT lo_unlink(oid) FROM pg_largeobject_metadata"
         ],
-        ["DELETE FROM users WHERE id > 5 LIMIT 10", "DELETE a FROM a JOIN b ON a.id = b.id WHERE b.x = 1"]
+        [
+            "DELETE FROM users WHERE id > 5 LIMIT 10",
+            "DELETE a FROM a JOIN b ON a.id = b.id WHERE b.x = 1",
+            "SELECT lo_unlink(17)"
+        ]
     ),
     rule!(
         "sql-update-all",

@@ -52,7 +52,11 @@ impl Statement<'_> {
             return;
         }
         let word = self.spelling(place);
-        if let Some((_, kind)) = FUNCTIONS.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)) {
+        // One object that is named is no more than one row.
+        let is_one = word.eq_ignore_ascii_case("lo_unlink")
+            && matches!(self.kind(place + 2), Some(Kind::Number | Kind::Text));
+        let row = FUNCTIONS.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).filter(|_| !is_one);
+        if let Some((_, kind)) = row {
             self.hit(found, kind, place, self.scope_end(place + 2));
             if let (true, Some(token)) =
                 (word.len() > 4 && word.as_bytes().starts_with(b"sys_"), self.tokens.get(place + 2))
