@@ -241,12 +241,18 @@ impl ReadBeforeWrite {
         if action.kind != ActionType::Command || !(self.read_tools.is_empty() && self.key.is_empty()) {
             return Ok(());
         }
+        // Whoever gives a file other rights or another time knows nothing of what is in it.
         let own = if self.own_writes == OwnWrites::Count { action.writes.as_slice() } else { &[] };
-        let shown = shown_by(action).chain(own);
-        let seen: Vec<_> = shown.map(|path| self.seen(context, path)).collect();
-        for outcome in seen {
-            // What cannot be looked at has not been read.
-            if let Ok((key, Some(content))) = outcome {
+        let named: BTreeSet<&String> = action.named.iter().collect();
+        let shown = shown_by(action).chain(own.iter().filter(|path| !named.contains(path)));
+        let seen: Vec<_> = shown.map(|path| (self.seen(context, path), true)).collect();
+        let touched = own.iter().filter(|path| named.contains(path));
+        let touched: Vec<_> = touched.map(|path| (self.seen(context, path), false)).collect();
+        for (outcome, is_shown) in seen.into_iter().chain(touched) {
+            // What cannot be looked at has not been read. Of an empty file there is nothing to know.
+            if let Ok((key, Some(content))) = outcome
+                && (is_shown || content == EMPTY)
+            {
                 changes.set(context.key(&read_key(&key)), content);
             }
         }
@@ -266,6 +272,9 @@ impl ReadBeforeWrite {
         Ok((place.key, content))
     }
 }
+
+/// The checksum of a file without content.
+const EMPTY: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 enum Objection {
     Unread,

@@ -1,6 +1,6 @@
 //! safety-002: files that hold credentials are neither read nor written, by whatever tool or command.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
+use midrail_core::{Context, Effect, Fault, FileState, Guardrail, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,13 @@ pub const PROTECTED_PATHS: &[&str] = &[
     "**/.azure/**",
     "**/.config/gcloud/**",
     "**/.config/gh/hosts.yml",
+    "**/.claude/.credentials.json",
+    "**/.codex/auth.json",
+    "**/.gemini/oauth_creds.json",
+    "**/.local/share/opencode/auth.json",
+    "**/.config/github-copilot/apps.json",
+    "**/.config/github-copilot/hosts.json",
+    "/proc/*/environ",
     "**/.config/hub",
     "**/.config/op/**",
     "**/.kube/config",
@@ -155,19 +162,29 @@ impl SensitiveFile {
     }
 }
 
+/// A file that is only named, and yet replaced (`cp .env.example .env`), is as good as written where there is one.
+fn seen<'a>(context: &Context<'_>, touched: &Touched<'a>) -> Touched<'a> {
+    if !(touched.is_named && touched.is_write && touched.is_replaced) {
+        return *touched;
+    }
+    let place = context.real_place(touched.file, None);
+    let is_new = place.is_ok_and(|place| matches!(context.file(&place), Ok(FileState::Absent)));
+    Touched { is_named: is_new, ..*touched }
+}
+
 impl Guardrail for SensitiveFile {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         if context.event.tool.is_none() {
             return Ok(Verdict::allow());
         }
         let touched = touched(context)?;
-        let names: Vec<_> = touched.iter().map(|it| (it, context.names_of(it.file))).collect();
+        let names: Vec<_> = touched.iter().map(|it| (seen(context, it), context.names_of(it.file))).collect();
         let mut fault = None;
-        for (it, names) in names {
+        for (it, names) in &names {
             let names = match names {
                 Ok(names) => names,
                 Err(missing) => {
-                    fault = Some(missing);
+                    fault = Some(missing.clone());
                     continue;
                 }
             };

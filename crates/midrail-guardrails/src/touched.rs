@@ -16,6 +16,8 @@ pub(crate) struct Touched<'a> {
     pub(crate) is_write: bool,
     /// Its content is neither shown nor changed: it is listed, or a program logs in with it.
     pub(crate) is_named: bool,
+    /// All that it held would be gone.
+    pub(crate) is_replaced: bool,
     /// The script that touches it.
     pub(crate) script: Option<&'a str>,
 }
@@ -53,10 +55,12 @@ pub(crate) fn of<'a>(action: &'a Action, script: Option<&'a str>) -> Result<Vec<
     let writes: BTreeSet<&str> = action.writes.iter().map(String::as_str).collect();
     let files = action.target_files.as_deref().unwrap_or_default().iter().map(String::as_str);
     let named: BTreeSet<&str> = action.named.iter().map(String::as_str).collect();
+    let replaced: BTreeSet<&str> = action.overwrites.iter().map(String::as_str).collect();
     let touched = |file| Touched {
         file,
         is_write: writes.contains(file) || !reads.contains(file),
         is_named: named.contains(file),
+        is_replaced: replaced.contains(file),
         script,
     };
     Ok(files.map(touched).collect())

@@ -2,6 +2,7 @@
 //! need more than a row.
 
 mod formatters;
+mod inside;
 mod named;
 mod readers;
 mod rows;
@@ -11,7 +12,9 @@ use self::rows::{Operands, ROWS, Row};
 use super::danger::is_credential;
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options;
+use super::scope::join;
 
+pub(super) use self::named::{is_symbolic, led_to};
 pub(super) use self::uploads::uploaded;
 
 /// A file that a program touches.
@@ -38,6 +41,7 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
         "find" | "gfind" | "bfs" => find(invocation, &mut found),
         "perl" | "ruby" => in_place(invocation, &mut found),
         "xargs" | "gxargs" => xargs(invocation, &mut found),
+        "docker" | "podman" | "nerdctl" => inside::read_in_container(invocation, &mut found),
         _ => {}
     }
     let mut rows = ROWS.iter().chain(readers::ROWS).chain(named::ROWS);
@@ -50,6 +54,13 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
         found.add(&file, true, false);
     }
     found.list
+}
+
+/// Whether the tables tell which files a program touches.
+pub(super) fn is_known(program: &str) -> bool {
+    let mut rows = ROWS.iter().chain(readers::ROWS).chain(named::ROWS);
+    matches!(program, "git" | "find" | "gfind" | "bfs" | "perl" | "ruby" | "xargs" | "dd")
+        || rows.any(|row| row.programs.contains(&program))
 }
 
 /// The folder in which a patch changes files that the line does not name, because it stands in a file or comes from
@@ -146,6 +157,7 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
             Operands::None => {}
             Operands::Read => found.add(operand, true, false),
             Operands::Named => found.add_named(operand, false),
+            Operands::NamedWrite => found.add_named(operand, true),
             Operands::Write if OF_FOLDERS.contains(&program) => found.add_folder(operand),
             Operands::Write => found.add(operand, false, true),
             Operands::Both => found.add(operand, true, true),
@@ -168,8 +180,13 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
                 if is_elsewhere {
                     continue;
                 }
-                if index < last || has_target {
+                let is_source = index < last || has_target;
+                if is_source && named::is_symbolic(invocation) {
+                    named::linked(operand, operands.last().copied(), invocation, found);
+                } else if is_source {
                     found.add(operand, true, false);
+                } else if last == 1 && named::is_from_template(&operands, invocation) {
+                    found.add_named(operand, true);
                 } else if last > 0 {
                     found.add(operand, false, true);
                 }
@@ -177,7 +194,7 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
             Operands::MoveToLast => found.add(operand, index < last, true),
             Operands::ModeThenWrite => {
                 if index > 0 {
-                    found.add_named(operand, true);
+                    found.add_named(operand, !named::only_keeps_others_out(&operands, operand, invocation));
                 }
             }
             Operands::WriteThenRead => found.add(operand, index > 0, index == 0),
@@ -204,6 +221,12 @@ fn by_row(row: &Row, invocation: &Invocation, found: &mut Found) {
         "curl" | "curlie" => curl(invocation, found),
         "tar" | "gtar" | "bsdtar" => tar(invocation, &sorted, found),
         "openssl" | "ssh-keygen" => named::special(invocation, &sorted, found),
+        "sqlite3" | "sqlite" | "litecli" | "duckdb" => inside::read_by_statements(invocation, found),
+        // Where nothing is piped to it, the one word is the file.
+        "yq" if operands.len() == 1 && matches!(invocation.input, Input::Inherited) => {
+            let files = operands.iter().filter(|file| is_credential(file, &invocation.folder));
+            files.for_each(|file| found.add(file, true, false));
+        }
         _ => {}
     }
 }
@@ -342,13 +365,21 @@ fn tar(invocation: &Invocation, sorted: &options::Sorted, found: &mut Found) {
     {
         found.add(archive, !is_create, is_create);
     }
-    if is_create {
-        for operand in operands {
+    let is_list = letters.contains('t') || sorted.has(&["--list"]);
+    let is_unpacked =
+        !is_create && !is_list && (letters.contains('x') || sorted.has(&["--extract", "--get"]));
+    let folder = sorted.values_of(&["-C", "--directory"]).last();
+    for operand in operands {
+        if is_create {
             found.add(operand, true, false);
+        } else if is_unpacked {
+            // The one file that is taken out of it.
+            let folder = folder.map_or("", |folder| folder.text.as_str());
+            found.add(&Arg { text: join(folder, &operand.text), ..operand.clone() }, false, true);
         }
     }
     for folder in sorted.values_of(&["-C", "--directory"]) {
-        match is_create || letters.contains('t') || sorted.has(&["--list"]) {
+        match is_create || is_list {
             true => found.add(folder, true, false),
             false => found.add_folder(folder),
         }
@@ -375,6 +406,14 @@ fn git(invocation: &Invocation, found: &mut Found) {
     match verb {
         "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
             shown_by_git(verb, rest, &invocation.folder, found);
+            // Settings that are put aside are gone from here: `git stash push -- .midrail`.
+            let is_put_aside = verb == "stash"
+                && rest.first().is_some_and(|word| word.text == "push" || word.text.starts_with('-'));
+            let named =
+                after_dashes.filter(|_| is_put_aside).and_then(|from| rest.get(from..)).unwrap_or(&[]);
+            for arg in named.iter().filter(|arg| arg.text.trim_start_matches("./").starts_with('.')) {
+                found.add(arg, false, true);
+            }
         }
         // What is added leaves with the next push.
         "add" | "stage" => {

@@ -1,8 +1,12 @@
 //! Programs that run another program: where in their arguments it stands. Data only; [`super::walk`] reads it.
 
+mod more;
 mod rows;
 
-pub(super) use rows::WRAPPERS;
+/// The rows about a program.
+pub(super) fn of<'p>(program: &'p str) -> impl Iterator<Item = &'static Wrapper> + 'p {
+    rows::WRAPPERS.iter().chain(more::WRAPPERS).filter(move |wrapper| wrapper.programs.contains(&program))
+}
 
 /// How the rest of a wrapper's arguments is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

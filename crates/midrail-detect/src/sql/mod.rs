@@ -81,11 +81,20 @@ struct Findings {
     remembered: Vec<(String, usize, usize)>,
     /// Tables that the text itself creates for a while.
     temporary: Vec<String>,
+    /// Functions that the text itself defines, by their names, with where their bodies lie.
+    defined: Vec<Defined>,
     /// Where everything lies that is found in a string that is run.
     span: Option<(usize, usize)>,
     /// How many bytes of strings may still be looked into.
     budget: usize,
     depth: usize,
+}
+
+/// A function that a text defines.
+#[derive(Debug, Clone)]
+struct Defined {
+    name: String,
+    body: String,
 }
 
 impl Findings {
@@ -210,6 +219,11 @@ impl Findings {
 
     fn is_temporary(&self, name: &str) -> bool {
         self.temporary.iter().any(|known| known.eq_ignore_ascii_case(name))
+    }
+
+    /// A temporary table is gone: the next one of that name is another.
+    fn forget_temporary(&mut self, name: &str) {
+        self.temporary.retain(|known| !known.eq_ignore_ascii_case(name));
     }
 
     fn remember(&mut self, string: (String, usize, usize)) {

@@ -38,6 +38,7 @@ pub(super) const RULES: &[Rule] = &[
             "drop database if exists shop;",
             "/*!50000 DROP DATABASE shop */",
             "DROP KEYSPACE ks",
+            "DROP PLUGGABLE DATABASE pdb INCLUDING DATAFILES",
             "SELECT 1; DROP/**/DATABASE shop"
         ],
         [
@@ -83,6 +84,13 @@ pub(super) const RULES: &[Rule] = &[
             "PREPARE p FROM 'DROP TABLE users'",
             "SELECT 'DROP TABLE ' || t FROM x \\gexec",
             "DELIMITER //\nDROP TABLE users//",
+            "CREATE FUNCTION f() RETURNS void AS $$ DROP TABLE users $$ LANGUAGE sql; SELECT f()",
+            "DELIMITER //\nCREATE PROCEDURE p() BEGIN DROP TABLE users; END//\nDELIMITER ;\nCALL p()",
+            "CREATE TEMP TABLE users (a int); DROP TABLE users; DROP TABLE users",
+            "CREATE TEMP TABLE users (a int); DROP TABLE public.users",
+            "CREATE TEMP TABLE a (a int); DROP TABLE a, users",
+            "BEGIN; CREATE TEMP TABLE users (a int); ROLLBACK; DROP TABLE users",
+            "CREATE TEMP TABLE users (a int) ON COMMIT DROP; DROP TABLE users",
             "SELECT '\\'; DROP TABLE users; -- '",
             "/* /* */ DROP TABLE users; -- */",
             "SET @q = CONCAT('DR', 'OP TA', 'BLE users'); PREPARE p FROM @q; EXECUTE p",
@@ -113,9 +121,21 @@ pub(super) const RULES: &[Rule] = &[
     rule!(
         "sql-drop-temporary-table",
         Medium,
-        "drops a temporary table; its rows are gone",
-        ["DROP TEMPORARY TABLE t", "DROP TABLE #work", "DROP TABLE IF EXISTS tmp_import"],
-        ["CREATE TEMPORARY TABLE t (a int)"]
+        "drops a table that is temporary by its name; its rows are gone",
+        [
+            "DROP TABLE IF EXISTS tmp_import",
+            "DROP TABLE temp_users",
+            "CREATE TEMP TABLE tmp_a (a int); DROP TABLE tmp_a, tmp_b"
+        ],
+        [
+            "CREATE TEMPORARY TABLE t (a int)",
+            "DROP TEMPORARY TABLE t",
+            "DROP TABLE #work",
+            "DROP TABLE IF EXISTS #tmp",
+            "CREATE TEMP TABLE x AS SELECT 1; DROP TABLE x",
+            "CREATE TEMPORARY TABLE tmp(x int); TRUNCATE tmp",
+            "CREATE TEMP TABLE a (b int); DELETE FROM a; DROP TABLE IF EXISTS a"
+        ]
     ),
     rule!(
         "sql-drop-object",
@@ -288,8 +308,17 @@ pub(super) const RULES: &[Rule] = &[
         "sql-delete-many",
         Medium,
         "deletes rows without saying which; say it with WHERE",
-        ["DELETE FROM users LIMIT 10", "DELETE TOP (10) FROM users", "DELETE a FROM a JOIN b ON a.id = b.id"],
-        ["DELETE FROM users WHERE id > 5 LIMIT 10", "DELETE a FROM a JOIN b ON a.id = b.id WHERE b.x = 1"]
+        [
+            "DELETE FROM users LIMIT 10",
+            "DELETE TOP (10) FROM users",
+            "DELETE a FROM a JOIN b ON a.id = b.id",
+            "SELECT lo_unlink(oid) FROM pg_largeobject_metadata"
+        ],
+        [
+            "DELETE FROM users WHERE id > 5 LIMIT 10",
+            "DELETE a FROM a JOIN b ON a.id = b.id WHERE b.x = 1",
+            "SELECT lo_unlink(17)"
+        ]
     ),
     rule!(
         "sql-update-all",
@@ -423,9 +452,10 @@ pub(super) const RULES: &[Rule] = &[
             "SELECT pg_read_file('/etc/passwd')",
             "SELECT LOAD_FILE('/etc/passwd')",
             "SELECT lo_export(1, '/srv/x')",
-            "SELECT writefile('x', 'y')"
+            "SELECT writefile('x', 'y')",
+            "VACUUM INTO '/etc/passwd'"
         ],
-        ["SELECT file FROM outfile", "SELECT pg_size_pretty(1)"]
+        ["SELECT file FROM outfile", "SELECT pg_size_pretty(1)", "VACUUM INTO 'backup.db'", "VACUUM"]
     ),
     rule!(
         "sql-stop-server",
@@ -450,10 +480,22 @@ pub(super) const RULES: &[Rule] = &[
             "RESTORE DATABASE shop FROM DISK = 'x' WITH REPLACE",
             ".restore old.db"
         ],
+        ["INSERT INTO t SELECT * FROM s", "INSERT INTO t VALUES ('insert overwrite table t')"]
+    ),
+    rule!(
+        "sql-replace-table",
+        Medium,
+        "drops the table of that name with its rows, and makes a new one; make it under another name",
         [
-            "CREATE OR REPLACE TABLE x AS SELECT 1",
-            "INSERT INTO t SELECT * FROM s",
-            "INSERT INTO t VALUES ('insert overwrite table t')"
+            "CREATE OR REPLACE TABLE users AS SELECT 1",
+            "create or replace transient table shop.users (id int)",
+            "CREATE TEMP TABLE a (x int); CREATE OR REPLACE TABLE users AS SELECT * FROM a"
+        ],
+        [
+            "CREATE OR REPLACE TEMP TABLE users AS SELECT 1",
+            "CREATE OR REPLACE VIEW v AS SELECT 1",
+            "CREATE OR REPLACE FUNCTION f() RETURNS int AS $$ SELECT 1 $$ LANGUAGE sql",
+            "CREATE TABLE IF NOT EXISTS users (id int)"
         ]
     ),
     rule!(

@@ -38,7 +38,7 @@ fn several_statements_are_told_in_order() {
 
 #[test]
 fn tables_for_a_while_are_the_texts_own() {
-    assert_eq!(kinds("CREATE TEMP TABLE x (a int); DROP TABLE x"), ["sql-drop-temporary-table"]);
+    assert_eq!(kinds("CREATE TEMP TABLE x (a int); DROP TABLE x"), [""; 0]);
     assert_eq!(kinds("CREATE TEMP TABLE x (a int); DROP TABLE y"), ["sql-drop-table"]);
 }
 

@@ -98,6 +98,21 @@ const GRAMMARS: &[Grammar] = &[
         ..USUAL
     },
     Grammar { programs: "sed gsed perl ruby", values: "-e --expression -f --file -l", ..USUAL },
+    Grammar {
+        programs: "claude gemini cursor-agent opencode amp qwen",
+        values: "--settings --setting-sources --permission-mode --approval-mode --model --add-dir --allowedTools \
+            --disallowedTools --mcp-config --append-system-prompt --system-prompt --output-format",
+        ..USUAL
+    },
+    Grammar {
+        programs: "codex",
+        values: "-c --config --disable --enable -s --sandbox -m --model -p --profile -a --ask-for-approval -C --cd -i \
+            --image --add-dir",
+        ..USUAL
+    },
+    Grammar { programs: "vi vim nvim ex view", values: "-c --cmd -S -u", ..USUAL },
+    Grammar { programs: "fallocate", values: "-o --offset -l --length", ..USUAL },
+    Grammar { programs: "cmake", values: "-E -P -S -B -D -G -T -A -C --build --install --target", ..USUAL },
     Grammar { programs: "sort gsort", values: "-o --output -k --key -t -S -T", ..USUAL },
     Grammar { programs: "awk gawk mawk nawk", values: "-F -v -f --assign --field-separator --file", ..USUAL },
     Grammar {
@@ -223,9 +238,16 @@ const GRAMMARS: &[Grammar] = &[
         ..USUAL
     },
     Grammar {
-        programs: "dropdb dropuser pg_restore pg_dump pg_dumpall createdb psql pg_dropcluster patronictl",
+        programs: "dropdb dropuser createdb psql pg_dropcluster patronictl",
         values: "-h --host -p --port -U --username -d --dbname --maintenance-db -c --command -j --jobs -n --schema \
             -t --table -f --file",
+        ..USUAL
+    },
+    Grammar {
+        programs: "pg_restore pg_dump pg_dumpall",
+        values: "-h --host -p --port -U --username -d --dbname -j --jobs -n --schema -N --exclude-schema -t --table \
+            -T --exclude-table -f --file -F --format -Z --compress -E --encoding -S --superuser -L --use-list \
+            -I --index -P --function --role",
         ..USUAL
     },
     Grammar {

@@ -47,6 +47,16 @@ pub(crate) fn is_credential(file: &Arg, folder: &Folder) -> bool {
     place::is_secret(&place::locate(file, folder, false))
 }
 
+/// Whether the tables have rows about a program.
+pub(crate) fn is_known(program: &str) -> bool {
+    !rules::of(&program_name(program)).is_empty()
+}
+
+/// Whether a word names something in a temporary folder.
+pub(crate) fn is_temporary(file: &Arg, folder: &Folder) -> bool {
+    place::locate(file, folder, false).place == Place::Temporary
+}
+
 fn judge_program(invocation: &Invocation) -> Vec<Danger> {
     let program = program_name(&invocation.program);
     let mut dangers = judge_by(rules::of(&program), invocation, &program);

@@ -8,6 +8,8 @@ pub(super) enum Operands {
     Read,
     /// They are listed or tested, and their content stays where it is.
     Named,
+    /// They get another time, or become empty files: what they hold stays.
+    NamedWrite,
     Write,
     /// They are read and changed in place.
     Both,
@@ -200,7 +202,6 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         programs: &[
             "tee",
-            "touch",
             "mkdir",
             "rmdir",
             "rm",
@@ -237,6 +238,12 @@ pub(super) const ROWS: &[Row] = &[
             "-l",
             "--length",
         ],
+        ..PLAIN
+    },
+    Row {
+        programs: &["touch", "gtouch"],
+        operands: Operands::NamedWrite,
+        values: &["-d", "--date", "-t", "-r", "--reference", "--time"],
         ..PLAIN
     },
     Row { programs: &["truncate"], operands: Operands::Write, values: &["-s", "--size", "-r"], ..PLAIN },

@@ -16,6 +16,8 @@ pub(super) enum Effect {
     Spawn,
     /// As the `exec` family of C: a program, then its arguments from the zeroth on.
     Exec,
+    /// As the `spawn` family of C: a mode, a program, then its arguments from the zeroth on.
+    Spawned,
     /// Removes files.
     Remove,
     /// Removes folders with all that lies in them.
@@ -24,8 +26,14 @@ pub(super) enum Effect {
     RemoveBySetting,
     /// Walks through all that lies below a folder: the folder, its folders and its files.
     Walk,
+    /// Hands all that lies below its later arguments to the function of its first.
+    Search,
     /// The names of what lies in a folder.
     Listing,
+    /// What the program reads.
+    Input,
+    /// The folder that a path lies in.
+    Parent,
     /// A folder or file that is made for a while.
     Temporary,
     /// The folder in which such are made.
@@ -44,8 +52,10 @@ pub(super) enum Effect {
     Write,
     /// Opens a file; the mode decides.
     Open,
-    /// Moves or copies its first argument to its second.
+    /// Moves its first argument to its second.
     Move,
+    /// Copies its first argument to its second.
+    Copy,
     /// Fetches a URL.
     Fetch,
     /// Connects to a host.
@@ -66,6 +76,8 @@ pub(super) enum Effect {
     Decode(Decoder),
     /// Joins parts of a path.
     JoinPath,
+    /// Joins parts of a path, of which the last that begins at the root counts.
+    ResolvePath,
     /// Joins a list.
     Join,
     /// Characters by their numbers.
@@ -188,7 +200,10 @@ pub(super) const PROGRAMS: &[(&str, Language)] = &[
     ("luajit", Lua),
     ("osascript", AppleScript),
     ("rscript", R),
+    ("r", R),
+    ("littler", R),
     ("julia", Julia),
     ("elixir", Elixir),
+    ("iex", Elixir),
     ("groovy", Groovy),
 ];

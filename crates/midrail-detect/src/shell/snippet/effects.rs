@@ -5,7 +5,8 @@ use super::Removal;
 use super::calls::{self, Decoder, Effect};
 use super::eval::{Args, Runner};
 use super::pure::{
-    braces, characters, decoded, is_environment, is_home, join, member, module_name, reverse, split,
+    SOME, below, braces, characters, decoded, is_environment, is_home, join, member, module_name, parent,
+    reverse, split,
 };
 use super::value::{Piece, Text, Value};
 use super::world::MOST;
@@ -13,7 +14,7 @@ use super::world::MOST;
 /// Stands for a folder that the code makes for a while.
 const MADE: &str = "/tmp/made-by-this-code";
 
-impl Runner<'_, '_> {
+impl Runner<'_, '_, '_> {
     pub(super) fn call(&mut self, function: Value, args: &Args) -> Value {
         match function {
             Value::Name(name) => {
@@ -146,6 +147,10 @@ impl Runner<'_, '_> {
                 }
                 self.start(Some(&Value::List(argv)));
             }
+            Effect::Spawned => {
+                let plain = args.plain.get(1..).unwrap_or_default().to_vec();
+                return self.apply(Effect::Exec, &Args { plain, ..Args::default() });
+            }
             Effect::Remove => self.remove_all(&args.plain, false),
             Effect::RemoveTree => self.remove_all(args.plain.get(..1).unwrap_or_default(), true),
             Effect::RemoveBySetting => {
@@ -154,6 +159,8 @@ impl Runner<'_, '_> {
             Effect::Read => {
                 let text = args.text(0);
                 match text.all() {
+                    _ if matches!(first, Some(Value::Number(0))) => return self.input(),
+                    Some("/dev/stdin") => return self.input(),
                     Some(url) if url.contains("://") => return self.fetch(&text),
                     _ => note(&mut self.world.snippet.reads, &text),
                 }
@@ -167,7 +174,20 @@ impl Runner<'_, '_> {
                 let any = || Value::Text(Text::known("*"));
                 return Value::List(vec![Value::Text(args.text(0)), any(), any()]);
             }
-            Effect::Listing => return Value::Text(Text::known("*")),
+            Effect::Search => {
+                let folders = args.plain.iter().skip(1).map(Value::text).filter(Text::has_known);
+                self.world.searched.extend(folders.map(|folder| folder.to_line()).take(MOST));
+            }
+            // Names from a folder of the project are nothing outside of it.
+            Effect::Listing => {
+                let folder = args.text(0);
+                let is_below =
+                    |folder: &str| !matches!(folder, "" | "." | "./") && !folder.starts_with(['/', '~', '.']);
+                let names = if folder.all().is_some_and(is_below) { SOME } else { "*" };
+                return Value::Text(Text::known(names));
+            }
+            Effect::Input => return self.input(),
+            Effect::Parent => return Value::Text(parent(&args.text(0))),
             Effect::Temporary => return Value::Text(Text::known(MADE)),
             Effect::TemporaryFolder => return Value::Text(Text::known("/tmp")),
             Effect::Database => {
@@ -182,9 +202,14 @@ impl Runner<'_, '_> {
             Effect::SecondStatement => self.sql(&args.text(1)),
             Effect::Write => note(&mut self.world.snippet.writes, &args.text(0)),
             Effect::Open => return self.open(args),
-            Effect::Move => {
-                note(&mut self.world.snippet.reads, &args.text(0));
-                note(&mut self.world.snippet.writes, &args.text(1));
+            Effect::Move | Effect::Copy => {
+                let (from, to) = (args.text(0), args.text(1));
+                note(&mut self.world.snippet.reads, &from);
+                note(&mut self.world.snippet.writes, &to);
+                let moves = &mut self.world.snippet.moves;
+                if effect == Effect::Move && from.has_known() && to.has_known() && moves.len() < MOST {
+                    moves.push((from.to_line(), to.to_line()));
+                }
             }
             Effect::Fetch => {
                 let sent = args.plain.iter().skip(1).chain(args.named.iter().map(|(_, value)| value));
@@ -254,6 +279,10 @@ impl Runner<'_, '_> {
                 }
                 return Value::Text(text);
             }
+            Effect::ResolvePath => {
+                let parts = args.plain.iter().map(Value::text);
+                return Value::Text(parts.reduce(below).unwrap_or_default());
+            }
             Effect::Join => {
                 return match args.plain.as_slice() {
                     [joint, list @ Value::List(_)] => join(&joint.text(), Some(list)),
@@ -271,9 +300,25 @@ impl Runner<'_, '_> {
         Value::Unknown
     }
 
+    /// What the program reads.
+    fn input(&self) -> Value {
+        let start = self.world.start;
+        match &start.input {
+            Some(text) => Value::Text(Text::known(text.trim_end_matches('\n'))),
+            None if start.is_fed_by_network => Value::Fetched,
+            None => Value::Unknown,
+        }
+    }
+
     /// A command line, or a program with its arguments, is started.
     fn start(&mut self, value: Option<&Value>) {
         match value {
+            // A program that comes over a connection, with the mode of the pipe to it.
+            Some(Value::List(words))
+                if self.world.is_connected && words.first().is_some_and(|word| !word.text().has_known()) =>
+            {
+                self.world.hands_over = true;
+            }
             Some(Value::List(words)) => {
                 let words: Vec<String> = words.iter().map(|word| word.text().to_word()).collect();
                 self.world.command(words.join(" "));

@@ -3,7 +3,9 @@
 use super::Language;
 use super::calls::{self, Effect};
 use super::lex::{Kind, Part, Token};
-use super::pure::{format, is_environment, is_home, is_keyword, member, number_of, reverse};
+use super::pure::{
+    below, format, is_environment, is_home, is_keyword, member, narrowed, number_of, parent, reverse,
+};
 use super::value::{Text, Value};
 use super::world::World;
 
@@ -24,14 +26,14 @@ impl Args {
     }
 }
 
-pub(super) struct Runner<'a, 'w> {
-    pub(super) world: &'w mut World,
+pub(super) struct Runner<'a, 'w, 's> {
+    pub(super) world: &'w mut World<'s>,
     pub(super) language: Language,
     pub(super) tokens: &'a [Token<'a>],
     pub(super) closings: &'a [usize],
 }
 
-impl<'a> Runner<'a, '_> {
+impl<'a> Runner<'a, '_, '_> {
     pub(super) fn kind(&self, at: usize) -> Option<&'a Kind<'a>> {
         self.tokens.get(at).map(|token| &token.kind)
     }
@@ -84,11 +86,7 @@ impl<'a> Runner<'a, '_> {
             at = after;
             value = match value {
                 Value::Text(text) if is_format => Value::Text(format(text, &other)),
-                Value::Path(mut text) if is_path => {
-                    text.append(Text::known("/"));
-                    text.append(other.text());
-                    Value::Path(text)
-                }
+                Value::Path(text) if is_path => Value::Path(below(text, other.text())),
                 Value::Text(mut text) => {
                     text.append(other.text());
                     Value::Text(text)
@@ -238,7 +236,8 @@ impl<'a> Runner<'a, '_> {
                 (Value::Unknown, at + 1)
             }
             Some(Kind::Number(number)) => (number_of(number), at + 1),
-            Some(Kind::Word(word)) => match self.world.look_up(word) {
+            Some(Kind::Word("getline")) if self.language == Language::Awk => (self.getline(at), at + 1),
+            Some(Kind::Word(word)) => match self.world.look_up(word).or_else(|| self.own_place(word)) {
                 Some(value) => (value, at + 1),
                 None => (Value::Name((*word).to_owned()), at + 1),
             },
@@ -311,7 +310,7 @@ impl<'a> Runner<'a, '_> {
             let (mut value, mut after) = self.expression(at, depth + 1);
             // Whatever else stands before the next comma is followed for what it does.
             let mut is_block = false;
-            while after < end && !self.is_mark(after, b',') {
+            while after < end && !self.is_separator(after) {
                 let is_blank = matches!(self.kind(after), Some(Kind::Line));
                 is_block |= !is_blank;
                 after = if is_blank { after + 1 } else { self.statement_at(after, depth + 1) };
@@ -328,6 +327,35 @@ impl<'a> Runner<'a, '_> {
             at = after + 1;
         }
         args
+    }
+
+    /// What stands between two arguments. Those with names follow a semicolon in Julia.
+    fn is_separator(&self, at: usize) -> bool {
+        self.is_mark(at, b',') || (self.language == Language::Julia && self.is_mark(at, b';'))
+    }
+
+    /// The file that the code stands in, and its folder.
+    fn own_place(&self, word: &str) -> Option<Value> {
+        let script = || self.world.start.script.clone().unwrap_or_else(|| "this-script".to_owned());
+        match (self.language, word) {
+            (Language::Python | Language::Ruby, "__file__" | "__FILE__") | (Language::Node, "__filename") => {
+                Some(Value::Text(Text::known(script())))
+            }
+            (Language::Node, "__dirname") | (Language::Ruby, "__dir__") => {
+                Some(Value::Text(parent(&Text::known(script()))))
+            }
+            _ => None,
+        }
+    }
+
+    /// awk: `getline line < "file"`.
+    fn getline(&mut self, at: usize) -> Value {
+        let from = (at + 1..at + 4).find(|place| self.is_mark(*place, b'<'));
+        if let Some(Kind::Text(parts)) = from.and_then(|from| self.kind(from + 1)) {
+            let args = Args { plain: vec![Value::Text(self.resolve(parts))], ..Args::default() };
+            self.apply(Effect::Read, &args);
+        }
+        Value::Unknown
     }
 
     /// `f(x) for x in y`: what the loop goes through is known to the expression in front of it.
@@ -362,7 +390,13 @@ impl<'a> Runner<'a, '_> {
             return at;
         };
         let names: Vec<&str> = (at..within).filter_map(|place| self.word(place)).collect();
-        let (value, end) = self.expression(within + 1, depth);
+        let (mut value, end) = self.expression(within + 1, depth);
+        // Only some of it is gone through: `for x in y if …`, and `for x in y:` with an `if` below.
+        let body = end + usize::from(self.is_mark(end, b':'));
+        let body = (body..body + 3).find(|place| !matches!(self.kind(*place), Some(Kind::Line)));
+        if body.and_then(|body| self.word(body)) == Some("if") {
+            value = narrowed(value);
+        }
         match (names.as_slice(), &value) {
             ([only], _) => self.world.set(only, value),
             (names, Value::List(values)) if values.len() == names.len() => {
@@ -416,6 +450,14 @@ impl<'a> Runner<'a, '_> {
                 let Some(name) = self.word(at) else { return at + 1 };
                 let (value, end) = self.expression(at + 2, depth);
                 self.world.set(name, value);
+                end.max(at + 1)
+            }
+            // `d += chunk`
+            Some(name) if self.is_mark(at + 1, b'+') && self.is_mark(at + 2, b'=') => {
+                let (value, end) = self.expression(at + 3, depth);
+                let mut text = self.world.look_up(name).map_or_else(Text::unknown, |value| value.text());
+                text.append(value.text());
+                self.world.set(name, Value::Text(text));
                 end.max(at + 1)
             }
             _ => self.expression(at, depth).1.max(at + 1),
@@ -504,6 +546,19 @@ impl<'a> Runner<'a, '_> {
         text
     }
 
+    /// `sys.argv[1]`: a word that follows the script, where it is known.
+    fn word_of_start(&self, name: &str, place: u32) -> Value {
+        let before = match name {
+            "sys.argv" => 1,
+            "process.argv" => 2,
+            "ARGV" => 0,
+            _ => return Value::Unknown,
+        };
+        let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(before));
+        let word = place.and_then(|place| self.world.start.args.as_ref()?.get(place));
+        word.map_or(Value::Unknown, |word| Value::Text(Text::known(word.as_str())))
+    }
+
     fn index(&mut self, value: Value, args: &Args, at: usize, end: usize) -> Value {
         // `[::-1]`
         if end == at + 4 && self.is_mark(at, b':') && self.is_mark(at + 1, b':') && self.is_mark(at + 2, b'-')
@@ -518,6 +573,7 @@ impl<'a> Runner<'a, '_> {
                 Some(key) if !is_environment(&name) => Value::Name(format!("{name}.{key}")),
                 _ => Value::Unknown,
             },
+            (Value::Name(name), Some(Value::Number(place))) => self.word_of_start(&name, *place),
             (Value::List(values), Some(Value::Number(place))) => usize::try_from(*place)
                 .ok()
                 .and_then(|place| values.into_iter().nth(place))

@@ -72,6 +72,8 @@ pub struct Snippet {
     pub commands: Vec<String>,
     /// What it removes.
     pub removes: Vec<Removal>,
+    /// What it moves, and where to.
+    pub moves: Vec<(String, String)>,
     /// Files that it reads.
     pub reads: Vec<String>,
     /// Files that it creates or changes.
@@ -86,15 +88,35 @@ pub struct Snippet {
     pub hosts: Vec<String>,
     /// It connects to a host and hands the connection to a shell.
     pub is_reverse_shell: bool,
+    /// It starts itself over and over.
+    pub is_fork_bomb: bool,
     /// It runs code that it fetches from elsewhere.
     pub runs_downloaded_code: bool,
     /// It runs code or a command that it hides or builds from parts that are not known, and that looks destructive.
     pub is_opaque: bool,
 }
 
+/// How a snippet is started.
+#[derive(Debug, Clone, Default)]
+pub struct Start {
+    /// The file that it stands in, seen from the folder that it runs in.
+    pub script: Option<String>,
+    /// The words that follow it, where they are known.
+    pub args: Option<Vec<String>>,
+    /// What it reads.
+    pub input: Option<String>,
+    /// What it reads comes from the network.
+    pub is_fed_by_network: bool,
+}
+
 /// Looks into a snippet of code.
 pub fn look(language: Language, code: &str) -> Snippet {
-    let mut world = world::World::new(code);
+    look_started(language, code, &Start::default())
+}
+
+/// Looks into a snippet of code of which it is known how it is started.
+pub fn look_started(language: Language, code: &str, start: &Start) -> Snippet {
+    let mut world = world::World::new(code, start);
     world.run(language, code);
-    world.finish()
+    world.finish(code)
 }

@@ -22,9 +22,43 @@ pub(super) fn member(value: Value, name: &str) -> Value {
         Value::Fetched => Value::Fetched,
         Value::Decoded => Value::Decoded,
         Value::Method(..) => Value::Unknown,
+        Value::Path(path) if name == "parent" => Value::Path(parent(&path)),
         value @ (Value::Text(_) | Value::Number(_) | Value::List(_) | Value::Path(_) | Value::Unknown) => {
             Value::Method(Box::new(value), name.to_owned())
         }
+    }
+}
+
+/// The folder that a path lies in.
+pub(super) fn parent(path: &Text) -> Text {
+    let Some(path) = path.all() else { return Text::unknown() };
+    let path = path.trim_end_matches('/');
+    Text::known(match path.rsplit_once('/') {
+        _ if matches!(path, "" | "." | ".." | "~") || path.ends_with("/..") => format!("{path}/.."),
+        Some(("", _)) => "/".to_owned(),
+        Some((folder, _)) => folder.to_owned(),
+        None => ".".to_owned(),
+    })
+}
+
+/// A path below another. One that begins at the root takes its place.
+pub(super) fn below(mut folder: Text, path: Text) -> Text {
+    if matches!(path.0.first(), Some(Piece::Known(start)) if start.starts_with('/')) {
+        return path;
+    }
+    folder.append(Text::known("/"));
+    folder.append(path);
+    folder
+}
+
+/// Stands for some of the names in a folder.
+pub(super) const SOME: &str = "…";
+
+/// A list of names of which only some are left.
+pub(super) fn narrowed(value: Value) -> Value {
+    match value {
+        Value::Text(text) if text.all() == Some("*") => Value::Text(Text::known(SOME)),
+        value => value,
     }
 }
 

@@ -7,7 +7,7 @@ use super::lex::{Kind, Part};
 use super::pure::{is_keyword, module_name};
 use super::value::{Text, Value};
 
-impl Runner<'_, '_> {
+impl Runner<'_, '_, '_> {
     /// Follows what starts here; returns the place after it.
     pub(super) fn statement(&mut self, at: usize) -> usize {
         let Some(word) = self.word(at) else {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::eval::Runner;
 use super::lex::{self, Kind, Token};
 use super::value::Value;
-use super::{Language, Snippet};
+use super::{Language, Removal, Snippet, Start};
 
 /// Code inside code (`exec("exec('…')")`) is followed this far.
 const DEEPEST_CODE: usize = 4;
@@ -13,8 +13,10 @@ const DEEPEST_CODE: usize = 4;
 pub(super) const MOST: usize = 256;
 
 /// What is known while a snippet is followed.
-pub(super) struct World {
+pub(super) struct World<'s> {
     pub(super) snippet: Snippet,
+    /// How it is started.
+    pub(super) start: &'s Start,
     /// Variables, each with the size of its value.
     variables: BTreeMap<String, (Value, usize)>,
     /// Modules whose names are all imported: `from os import *`.
@@ -24,6 +26,8 @@ pub(super) struct World {
     starts_shell: bool,
     pub(super) has_fetched: bool,
     pub(super) runs_unknown_code: bool,
+    /// Folders whose content it hands to a function of its own, one after the other.
+    pub(super) searched: Vec<String>,
     /// It goes through all that lies below some folder.
     pub(super) walks: bool,
     /// Its database lies in memory, or is there for a while only.
@@ -35,10 +39,41 @@ pub(super) struct World {
     depth: usize,
 }
 
-impl World {
-    pub(super) fn new(code: &str) -> Self {
+/// Loops that do nothing but start the program once more, without their blanks.
+const FORK_BOMBS: &[&str] = &[
+    "whiletrue:os.fork()",
+    "while1:os.fork()",
+    "whiletrue:fork()",
+    "while1:fork()",
+    "forkwhile1",
+    "forkwhiletrue",
+    "forkwhilefork",
+    "while(1){fork",
+    "while(true){fork",
+    "while1{fork",
+    "loop{fork",
+    "loopdofork",
+    "for(;;){fork",
+];
+
+fn is_fork_bomb(code: &str) -> bool {
+    if !code.contains("fork") {
+        return false;
+    }
+    let bare: String = code
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .map(|letter| letter.to_ascii_lowercase())
+        .collect();
+    FORK_BOMBS.iter().any(|bomb| bare.contains(bomb))
+}
+
+impl<'s> World<'s> {
+    pub(super) fn new(code: &str, start: &'s Start) -> Self {
         World {
             snippet: Snippet::default(),
+            start,
+            searched: Vec::new(),
             variables: BTreeMap::new(),
             stars: Vec::new(),
             is_connected: false,
@@ -55,7 +90,12 @@ impl World {
     }
 
     /// Draws the conclusions that need the whole snippet.
-    pub(super) fn finish(mut self) -> Snippet {
+    pub(super) fn finish(mut self, code: &str) -> Snippet {
+        self.snippet.is_fork_bomb = is_fork_bomb(code);
+        if self.snippet.removes.iter().any(|removal| removal.path.is_none()) {
+            let below = |path: String| Removal { path: Some(path), is_recursive: true };
+            self.snippet.removes.extend(self.searched.into_iter().map(below));
+        }
         self.snippet.is_reverse_shell |= self.is_connected && (self.hands_over || self.starts_shell);
         self.snippet.runs_downloaded_code |= self.has_fetched && self.runs_unknown_code;
         self.snippet

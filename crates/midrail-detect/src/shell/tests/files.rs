@@ -78,3 +78,55 @@ fn a_script_knows_what_it_is_called_with() {
         assert_eq!(dangers.iter().any(|danger| !danger.is_inside), is_bad, "{command}: {dangers:?}");
     }
 }
+
+#[test]
+fn a_script_knows_its_own_place_and_its_words() {
+    let argument = "import sys,shutil\nshutil.rmtree(sys.argv[1])\n";
+    let own =
+        "from pathlib import Path\nimport shutil\nout=Path(__file__).parent/\"out\"\nshutil.rmtree(out)\n";
+    let above = "from pathlib import Path\nimport shutil\nshutil.rmtree(Path(__file__).parent.parent)\n";
+    let node = "require('fs').rmSync(require('path').resolve(__dirname, 'dist'), {recursive: true})";
+    let away = "import os,shutil\nshutil.rmtree(os.path.join('build', '/etc'))\n";
+    for (line, path, code, is_stopped) in [
+        ("python3 a.py build", "a.py", argument, false),
+        ("python3 a.py /etc", "a.py", argument, true),
+        ("python3 a.py \"$X\"", "a.py", argument, true),
+        ("python3 a.py", "a.py", own, false),
+        ("python3 /etc/app/a.py", "/etc/app/a.py", own, true),
+        ("python3 a.py", "a.py", above, true),
+        ("python3 scripts/a.py", "scripts/a.py", own, false),
+        ("node a.js", "a.js", node, false),
+        ("python3 a.py", "a.py", away, true),
+    ] {
+        let dangers = with(line, path, code).dangers;
+        assert_eq!(dangers.iter().any(|danger| !danger.is_inside), is_stopped, "{line}: {code}");
+    }
+}
+
+#[test]
+fn a_link_is_made_and_what_it_leads_to_stays() {
+    for (line, writes) in [
+        ("ln -s ../README.md src/README.md", &["src/README.md"][..]),
+        ("ln -sf /usr/bin/python3 .venv/bin/python", &[".venv/bin/python"]),
+        ("ln -s ../x src/x; echo a > src/x", &["src/x", "x"]),
+        ("ln -s ~ x; rm -rf x/a", &["x/a", "~/a", "x"]),
+    ] {
+        assert_eq!(analyse(line).writes, writes, "{line}");
+    }
+    assert_eq!(analyse("ln -s ../README.md src/README.md").named, ["README.md"]);
+    assert!(analyse("ln -s .env x").named.is_empty());
+}
+
+#[test]
+fn what_is_written_back_was_read() {
+    let none: &[&str] = &[];
+    for (line, overwrites) in [
+        ("jq . a.json > /tmp/x && mv /tmp/x a.json", &["/tmp/x"][..]),
+        ("echo x > /tmp/x && mv /tmp/x a.json", &["/tmp/x", "a.json"]),
+        ("cat a.json; echo x > a.json", &["a.json"]),
+        ("python3 -c \"p=open('a.json').read();open('a.json','w').write(p)\"", none),
+        ("python3 -c \"open('a.json','w').write('')\"", &["a.json"]),
+    ] {
+        assert_eq!(analyse(line).overwrites, overwrites, "{line}");
+    }
+}

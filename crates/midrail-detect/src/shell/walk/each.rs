@@ -3,7 +3,7 @@
 use super::super::invocation::{Arg, Invocation};
 use super::super::options;
 use super::super::scope::Scope;
-use super::super::wrappers::WRAPPERS;
+use super::super::wrappers;
 use super::flow::{SHELLS, base_name};
 use super::invoke::quoted_line;
 use super::{MAX_LOOP, Stream, Walk, concat, finds, listing};
@@ -253,7 +253,7 @@ impl Walk {
 
 /// Shells and wrappers.
 fn runs_others(program: &str) -> bool {
-    SHELLS.contains(&program) || WRAPPERS.iter().any(|wrapper| wrapper.programs.contains(&program))
+    SHELLS.contains(&program) || wrappers::of(program).next().is_some()
 }
 
 /// What stands between the items that `xargs` reads.

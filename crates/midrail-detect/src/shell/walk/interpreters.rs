@@ -3,10 +3,10 @@
 use super::super::invocation::{Arg, Invocation};
 use super::super::options;
 use super::super::scope::Scope;
-use super::super::snippet::Language;
+use super::super::snippet::{Language, Start};
 use super::flow::{base_name, has_fetched};
 use super::shells::Code;
-use super::{Stream, Walk};
+use super::{Source, Stream, Walk};
 
 /// Options of interpreters whose value is code.
 const CODE_OPTIONS: &[&str] =
@@ -125,6 +125,7 @@ impl Walk {
             }
             // A module: its arguments are its own.
             if language == Language::Python && text.starts_with("-m") {
+                self.timed(args, scope);
                 self.module(arg, args.get(at + 1..).unwrap_or(&[]), scope);
                 return None;
             }
@@ -138,6 +139,12 @@ impl Walk {
                 has_code = true;
                 at += 1;
                 if let Some(code) = args.get(at) {
+                    let text = input.text.as_ref().filter(|text| text.is_known());
+                    self.start = Start {
+                        input: text.map(|text| text.text.clone()),
+                        is_fed_by_network: input.source == Source::Remote,
+                        ..Start::default()
+                    };
                     self.inline(language, code, scope);
                 }
             } else if INTERPRETER_VALUES.contains(&text) && !(language == Language::Perl && text != "-I") {
@@ -153,7 +160,7 @@ impl Walk {
         }
         let file = args
             .get(at)
-            .filter(|arg| !matches!(arg.text.as_str(), "-" | "--" | "/dev/stdin" | "run" | "test"))
+            .filter(|arg| !matches!(arg.text.as_str(), "-" | "--" | "/dev/stdin" | "run" | "test" | "CMD"))
             .filter(|arg| invocation.program != "deno" || !matches!(arg.text.as_str(), "fmt" | "lint"));
         match file {
             Some(file) => {
@@ -188,6 +195,17 @@ impl Walk {
         for file in [format!("{path}.py"), format!("{path}/__main__.py")] {
             self.run_candidate(&file, args, Some(Code::Other(Language::Python)), scope);
         }
+    }
+
+    /// `python -m timeit -s setup code`
+    fn timed(&mut self, args: &[Arg], scope: &mut Scope) {
+        let Some(at) = args.iter().position(|arg| arg.text == "timeit") else { return };
+        let args = args.get(at + 1..).unwrap_or(&[]);
+        let sorted = options::sort(args, &["-s", "-n", "-r", "-u"], false);
+        let operands = sorted.operands.iter().filter_map(|at| args.get(*at));
+        let code: Vec<&str> =
+            sorted.values_of(&["-s"]).chain(operands).map(|arg| arg.text.as_str()).collect();
+        self.inline(Language::Python, &Arg::known(code.join("\n")), scope);
     }
 
     fn inline(&mut self, language: Language, code: &Arg, scope: &mut Scope) {

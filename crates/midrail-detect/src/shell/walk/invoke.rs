@@ -131,12 +131,14 @@ impl Walk {
         self.touched(&invocation, scope);
         self.leaks(&invocation, input);
         self.obeys_network(&invocation, input);
+        self.inline_code(&invocation, scope, input);
         if let Some(stream) = self.wrapped(&invocation, scope, input) {
             return stream;
         }
         if let Some(stream) = self.interpreted(&invocation, scope, input) {
             return stream;
         }
+        self.stranger(&invocation);
         let mut stream = self.printed(&invocation, scope, input);
         stream.secret = self.secret_of(&invocation, scope, input);
         stream
@@ -213,14 +215,25 @@ impl Walk {
 
     /// Notes the files and hosts that a program touches by its arguments.
     fn touched(&mut self, invocation: &Invocation, scope: &Scope) {
+        let is_link = files::is_symbolic(invocation);
+        let is_rewritten = |walk: &Walk, place: &str| walk.rewrites(invocation, place, scope);
         if !scope.is_remote {
             for touched in files::touched(invocation) {
                 let place = scope.place(&touched.path);
                 if touched.is_named {
                     let listed = if touched.is_written { Listed::Write } else { Listed::Read };
                     self.note_named(listed, &place);
+                    if touched.is_written && replaces(invocation) {
+                        self.note(Listed::Overwrite, &place);
+                    }
                     continue;
                 }
+                // The link itself is made: what it leads to stays as it is.
+                if touched.is_written && is_link {
+                    self.made_links.push(place);
+                    continue;
+                }
+                let was_rewritten = is_rewritten(self, &place);
                 if touched.is_read {
                     self.note(Listed::Read, &place);
                 }
@@ -235,7 +248,8 @@ impl Walk {
                 {
                     self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
                 }
-                if touched.is_written && (!touched.is_read && replaces(invocation) || empties(invocation)) {
+                let is_replaced = !touched.is_read && replaces(invocation) && !was_rewritten;
+                if touched.is_written && (is_replaced || empties(invocation)) {
                     self.note(Listed::Overwrite, &place);
                 }
             }
@@ -246,6 +260,15 @@ impl Walk {
         for host in hosts::of(invocation) {
             self.note(Listed::Host, &host);
         }
+    }
+
+    /// `jq … f > x && mv x f`: what takes the place of a file was made from it in the same line.
+    fn rewrites(&self, invocation: &Invocation, place: &str, scope: &Scope) -> bool {
+        let is_written_here = |arg: &Arg| self.files.contains_key(&scope.place(&arg.text));
+        matches!(invocation.program.as_str(), "mv" | "cp" | "install")
+            && self.seen.first().is_some_and(|read| read.contains(place))
+            && !self.named.contains(place)
+            && invocation.args.iter().any(is_written_here)
     }
 
     /// Puts what stands for the start folder in terms of the folder that a command runs in.
@@ -271,7 +294,9 @@ impl Walk {
         };
         if arg.unknown.is_empty() {
             arg.text = arg.text.replace(START, &way);
-            if let Some(rest) = arg.text.strip_prefix("./").filter(|rest| !rest.is_empty()) {
+            // `docker -v ./out:/out`: without the dot it would be a volume of that name.
+            let is_plain = |rest: &&str| !rest.is_empty() && !rest.contains(':');
+            if let Some(rest) = arg.text.strip_prefix("./").filter(is_plain) {
                 arg.text = rest.to_owned();
             }
         } else if let Some(at) = arg.text.find(START) {

@@ -7,8 +7,10 @@ mod databases;
 mod each;
 mod fed;
 mod finds;
+mod fleet;
 mod flow;
 mod git;
+mod inline;
 mod interpreters;
 mod invoke;
 mod later;
@@ -22,6 +24,7 @@ mod settings;
 mod shells;
 mod simple;
 mod sourced;
+mod strangers;
 mod stream;
 mod tools;
 mod windows;
@@ -80,6 +83,8 @@ pub(in crate::shell) struct Walk {
     files: BTreeMap<String, Content>,
     /// Links that the line made, with what they lead to.
     links: Vec<(String, String)>,
+    /// Their own places.
+    made_links: Vec<String>,
     processes: usize,
     /// Substitutions that stand for credentials, as they are written.
     secrets: BTreeMap<String, leaks::Secret>,
@@ -103,6 +108,8 @@ pub(in crate::shell) struct Walk {
     has_socket: bool,
     /// The redirections of the command that is looked at lead to the network.
     is_on_socket: bool,
+    /// How the code of another language is started that is looked into next.
+    start: super::snippet::Start,
     /// What is walked is a script, and not what an agent types.
     is_script: bool,
 }

@@ -139,15 +139,19 @@ impl Walk {
         let folder = sorted.values_of(&["-t", "--target-directory"]).last();
         let Some(to) = folder.or_else(|| sources.pop()) else { return };
         let target = scope.place(&to.text);
-        let is_link = invocation.args.iter().any(|arg| is_symbolic(&arg.text));
-        if let ("ln", true, [from]) = (invocation.program.as_str(), is_link, sources.as_slice())
+        let is_link = files::is_symbolic(invocation);
+        let original = |from: &Arg| match is_link {
+            true => scope.place(&files::led_to(&from.text, &to.text)),
+            false => scope.place(&from.text),
+        };
+        if let (true, [from]) = (is_link, sources.as_slice())
             && self.links.len() < MAX_LINKS
         {
-            self.links.push((target.clone(), scope.place(&from.text)));
+            self.links.push((target.clone(), original(from)));
         }
         let is_file = folder.is_none() && sources.len() == 1;
         for from in sources.into_iter().take(MAX_COPIES) {
-            let place = scope.place(&from.text);
+            let place = original(from);
             // A copy of a file that the line did not write is that file under another name.
             let content = self.files.get(&place).cloned().unwrap_or(Content::Copy(place));
             self.files.insert(join(&target, base_name(&from.text)), content.clone());

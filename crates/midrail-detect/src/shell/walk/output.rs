@@ -2,6 +2,7 @@
 
 use super::super::decode::{self, Escapes};
 use super::super::invocation::{Arg, Invocation};
+use super::super::options::unknown;
 use super::super::scope::{START, Scope};
 use super::flow::{FETCHERS, SHELLS, base_name};
 use super::{Content, Source, Stream, Walk, concat, listing};
@@ -66,13 +67,7 @@ impl Walk {
         if is_silent(program) {
             return Stream::silent();
         }
-        let is_printed = match (program, invocation.args.as_slice()) {
-            ("aws", [.., last]) => last.text == "-",
-            // What others wrote there.
-            ("gh", [noun, verb, ..]) => noun.text == "gist" && verb.text == "view",
-            _ => false,
-        };
-        if is_printed {
+        if prints_what_it_fetches(invocation) {
             return Stream { source: Source::Remote, ..Stream::from(program) };
         }
         Stream { hints: has_hints(invocation), ..Stream::from(program) }
@@ -145,15 +140,20 @@ impl Walk {
             }
             "which" | "type" | "whereis" | "whence" | "where" => {
                 let name = args.iter().find(|arg| !arg.text.starts_with('-'))?;
-                known(name).map(Arg::known)
+                known(name).map(installed)
             }
             "command" => {
                 let [flag, name, ..] = args else { return None };
-                (matches!(flag.text.as_str(), "-v" | "-V")).then(|| known(name))?.map(Arg::known)
+                (matches!(flag.text.as_str(), "-v" | "-V")).then(|| known(name))?.map(installed)
             }
             "realpath" | "readlink" => {
                 let path = args.iter().find(|arg| !arg.text.starts_with('-'))?;
                 known(path).map(Arg::known)
+            }
+            // Which processes: named by what they were looked for by.
+            "pgrep" | "pidof" => {
+                let name = args.iter().rev().find(|arg| !arg.text.starts_with('-'))?;
+                Some(unknown(&format!("$({} {})", invocation.program, name.text)))
             }
             "mktemp" => Some(Arg::known("/tmp/mktemp")),
             "pwd" => match &scope.folder {
@@ -221,6 +221,24 @@ impl Walk {
             }
         }
         Some(whole)
+    }
+}
+
+/// Where a program lies, as far as its name tells.
+fn installed(name: String) -> Arg {
+    Arg::known(if name.contains('/') { name } else { format!("/usr/local/bin/{name}") })
+}
+
+/// Whether a program prints what others put on a server: `aws s3 cp s3://… -`, `gh gist view`.
+fn prints_what_it_fetches(invocation: &Invocation) -> bool {
+    let args = invocation.args.as_slice();
+    let mut words = args.iter().map(|arg| arg.text.as_str()).filter(|text| !text.starts_with('-'));
+    let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    match invocation.program.as_str() {
+        "aws" => args.last().is_some_and(|arg| arg.text == "-"),
+        "gh" | "glab" => first == "api" || matches!((first, second), ("gist" | "snippet", "view")),
+        "az" => first == "storage" && args.iter().any(|arg| arg.text == "/dev/stdout"),
+        _ => false,
     }
 }
 

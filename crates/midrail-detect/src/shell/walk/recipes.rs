@@ -39,7 +39,7 @@ const TOOLS: &[Tool] = &[
         programs: &["make", "gmake"],
         files: &["-f", "--file", "--makefile"],
         folders: &["-C", "--directory"],
-        values: &["-I", "-o", "-W"],
+        values: &["-I", "-o", "-W", "--eval", "-E"],
         names: &["GNUmakefile", "makefile", "Makefile"],
         form: Form::Rules,
     },
@@ -114,6 +114,14 @@ impl Walk {
         let given: Vec<(&str, &str)> = goals.iter().filter_map(|goal| goal.text.split_once('=')).collect();
         let goals: Vec<&str> =
             goals.iter().map(|goal| goal.text.as_str()).filter(|goal| !goal.contains('=')).collect();
+        // `make SHELL=…` runs that for every line, `--eval` is a part of the file.
+        for (_, code) in given.iter().filter(|(name, _)| *name == "SHELL") {
+            let _ = self.code(code, &mut inner.clone(), &Stream::default());
+        }
+        let evaluated: Vec<Arg> = sorted.values_of(&["--eval", "-E"]).cloned().collect();
+        for text in evaluated {
+            self.recipes(tool.form, &text.text, &goals, &given, &inner);
+        }
         inner.set("MAKE", vec![Arg::known(&*invocation.program)], false);
         let named: Vec<Arg> = sorted.values_of(tool.files).cloned().collect();
         let names =

@@ -102,7 +102,9 @@ impl Walk {
                     redirected.input = Some(content.stream(&target.text));
                 }
                 // `<&5`, where 5 leads to the network.
-                if self.has_socket && target.text.parse::<u32>().is_ok_and(|fd| fd > 2) {
+                let is_socket = matches!(target.text.as_str(), "$REPLY" | "${REPLY}")
+                    || target.text.parse::<u32>().is_ok_and(|fd| fd > 2);
+                if self.has_socket && is_socket {
                     self.is_on_socket = true;
                     if is_input {
                         let program = "/dev/tcp".to_owned();

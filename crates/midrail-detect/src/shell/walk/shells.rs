@@ -4,7 +4,7 @@ use super::super::danger;
 use super::super::invocation::{Arg, Invocation};
 use super::super::options;
 use super::super::scope::Scope;
-use super::super::snippet::{self, Language, Snippet};
+use super::super::snippet::{self, Language, Snippet, Start};
 use super::super::windows;
 use super::databases;
 use super::flow::{SHELLS, has_fetched, line_of};
@@ -235,6 +235,11 @@ impl Walk {
                 positional.extend(args.iter().cloned());
                 let outer = scope.positional.replace(positional.into());
                 let was_script = std::mem::replace(&mut self.is_script, true);
+                if let Code::Other(_) = code {
+                    let known = args.iter().map(|arg| arg.is_known().then(|| arg.text.clone())).collect();
+                    self.start =
+                        Start { script: Some(scope.place(&name.text)), args: known, ..Start::default() };
+                }
                 let stream = self.run_code(&text.text, code, scope, input);
                 self.is_script = was_script;
                 scope.positional = outer;
@@ -266,6 +271,7 @@ impl Walk {
         let Snippet {
             commands,
             removes,
+            moves,
             reads,
             writes,
             overwrites,
@@ -273,9 +279,13 @@ impl Walk {
             sends_environment,
             hosts,
             is_reverse_shell,
+            is_fork_bomb,
             runs_downloaded_code,
             is_opaque,
-        } = snippet::look(language, code);
+        } = snippet::look_started(language, code, &std::mem::take(&mut self.start));
+        if language == Language::Python {
+            self.magics(code, scope);
+        }
         for command in commands {
             let _ = self.code(&command, &mut scope.clone(), &Stream::default());
         }
@@ -289,6 +299,11 @@ impl Walk {
             let removed = self.removal(&[Arg::known(flags), target], &mut inner);
             let _ = removed;
         }
+        for (from, to) in moves {
+            let moved = invocation_of("mv", vec![Arg::known(from), Arg::known(to)], scope, self.span);
+            danger::judge(&moved).into_iter().for_each(|danger| self.tell(danger));
+        }
+        let rewritten: Vec<String> = overwrites.iter().filter(|path| reads.contains(path)).cloned().collect();
         if !scope.is_remote {
             for path in reads {
                 self.note(Listed::Read, &scope.place(&path));
@@ -303,7 +318,8 @@ impl Walk {
             }
         }
         for path in overwrites {
-            if !scope.is_remote {
+            // What code writes back it has read before.
+            if !scope.is_remote && !rewritten.contains(&path) {
                 self.note(Listed::Overwrite, &scope.place(&path));
             }
             let target = if path.contains("${unknown}") { options::unknown(&path) } else { Arg::known(path) };
@@ -330,6 +346,9 @@ impl Walk {
         if is_reverse_shell {
             self.reverse_shell("the code hands a connection to a shell");
         }
+        if is_fork_bomb {
+            self.fork_bomb("the code");
+        }
         if runs_downloaded_code {
             self.remote_code("the code runs what it fetches from the network", code);
         }
@@ -340,18 +359,18 @@ impl Walk {
 
     /// What code removes is judged as `rm` is.
     fn removal(&mut self, args: &[Arg], scope: &mut Scope) -> bool {
-        let invocation = Invocation {
-            program: "rm".to_owned(),
-            args: args.to_vec(),
-            folder: scope.folder.clone(),
-            is_remote: scope.is_remote,
-            is_privileged: scope.is_privileged,
-            has_more_args: false,
-            input: super::super::invocation::Input::Inherited,
-            start: self.span.0,
-            end: self.span.1,
-        };
+        let invocation = invocation_of("rm", args.to_vec(), scope, self.span);
         self.look_at(&invocation, scope)
+    }
+
+    /// Lines of a notebook that are for a shell: `!ls`.
+    fn magics(&mut self, code: &str, scope: &Scope) {
+        for line in code.lines().map(str::trim_start).filter(|line| line.starts_with(['!', '%'])) {
+            let marks = ["!!", "!", "%sx ", "%system ", "%%bash", "%%sh"];
+            if let Some(command) = marks.iter().find_map(|mark| line.strip_prefix(mark)) {
+                let _ = self.code(command, &mut scope.clone(), &Stream::default());
+            }
+        }
     }
 
     /// Judges a program that no shell of this line starts, and notes what it touches.
@@ -369,6 +388,26 @@ impl Walk {
             }
         }
         is_found
+    }
+}
+
+/// A program as code calls it.
+pub(super) fn invocation_of(
+    program: &str,
+    args: Vec<Arg>,
+    scope: &Scope,
+    span: (usize, usize),
+) -> Invocation {
+    Invocation {
+        program: program.to_owned(),
+        args,
+        folder: scope.folder.clone(),
+        is_remote: scope.is_remote,
+        is_privileged: scope.is_privileged,
+        has_more_args: false,
+        input: super::super::invocation::Input::Inherited,
+        start: span.0,
+        end: span.1,
     }
 }
 

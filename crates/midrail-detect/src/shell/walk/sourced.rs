@@ -52,6 +52,9 @@ impl Walk {
     /// What can be told only at the end.
     pub(super) fn conclude(&mut self) {
         self.conclude_sourced();
+        for link in std::mem::take(&mut self.made_links) {
+            self.note(Listed::Write, &link);
+        }
         self.analysis.named = std::mem::take(&mut self.named).into_iter().collect();
     }
 

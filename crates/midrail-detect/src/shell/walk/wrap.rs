@@ -4,7 +4,7 @@ use super::super::invocation::{Arg, Invocation};
 use super::super::options;
 use super::super::options::tail;
 use super::super::scope::Scope;
-use super::super::wrappers::{Rest, WRAPPERS, Wrapper};
+use super::super::wrappers::{self, Rest, Wrapper};
 use super::builtins::is_name;
 use super::flow::line_of;
 use super::invoke::quoted_line;
@@ -79,13 +79,21 @@ impl Walk {
                 return None;
             }
             "ssh" | "sftp" | "autossh" => self.ssh_options(invocation, scope),
-            "npm" | "pnpm" | "yarn" | "bun" => self.package_scripts(invocation, scope),
+            "npm" | "pnpm" | "yarn" | "bun" => {
+                self.set_package_scripts(invocation, scope);
+                self.package_scripts(invocation, scope);
+            }
+            "aws" => self.sent_commands(invocation, scope),
+            "start-stop-daemon" => return self.daemon(invocation, scope, input),
+            "cmake" => self.cmake(invocation, scope, input),
+            "dotenv" | "env-cmd" | "dotenvx" | "dotenv-cli" => self.shows_environment(invocation, scope),
+            "ztcp" => self.has_socket = true,
             _ if self.builds(invocation, scope, input) => return None,
             _ => {}
         }
         let mut stream = None;
         let before = self.analysis.dangers.len();
-        for wrapper in WRAPPERS.iter().filter(|wrapper| wrapper.programs.contains(&program)) {
+        for wrapper in wrappers::of(program) {
             stream = self.by_table(wrapper, invocation, scope, input).or(stream);
         }
         if let Some(container) = containers::thrown_away(invocation) {

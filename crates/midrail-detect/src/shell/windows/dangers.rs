@@ -321,6 +321,14 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row("windows-rights", &["takeown"], &["/r"], Medium, RIGHTS, ["takeown /f x /r", "takeown /f x"]),
     row("windows-rights", &["icacls"], &["/reset"], Medium, RIGHTS, ["icacls x /reset /t", "icacls x"]),
+    row(
+        "windows-rights",
+        &["icacls"],
+        &["/grant*", "everyone:*"],
+        Medium,
+        ("Lets every user of the machine use these files", "name the one user who needs them"),
+        ["icacls C:\\x /grant Everyone:F /T", "icacls x /grant me:R"],
+    ),
     row("windows-mirror", &["robocopy"], &["/mir"], High, MIRROR, ["robocopy a b /mir", "robocopy a b /e"]),
     row(
         "windows-mirror",

@@ -1,5 +1,6 @@
 //! What one statement does. Here its tokens are read; `whole`, `verbs` and `strings` say what they mean.
 
+mod defined;
 mod strings;
 mod verbs;
 mod whole;
@@ -26,9 +27,14 @@ pub(super) fn look(text: &str, tokens: &[Token], found: &mut Findings) {
     }
     let statement = Statement::new(text, tokens);
     let first = tokens.iter().position(|token| token.kind != Kind::Mark(b'(')).unwrap_or(0);
-    if statement.is_only_explained(first) || statement.is_definition() {
+    if statement.is_only_explained(first) {
         return;
     }
+    if statement.is_definition() {
+        statement.define(found);
+        return;
+    }
+    statement.call_defined(found);
     statement.whole(first, found);
     for place in 0..tokens.len() {
         if tokens.get(place).is_some_and(|token| token.kind == Kind::Word) {

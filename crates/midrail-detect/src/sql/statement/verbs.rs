@@ -52,7 +52,11 @@ impl Statement<'_> {
             return;
         }
         let word = self.spelling(place);
-        if let Some((_, kind)) = FUNCTIONS.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)) {
+        // One object that is named is no more than one row.
+        let is_one = word.eq_ignore_ascii_case("lo_unlink")
+            && matches!(self.kind(place + 2), Some(Kind::Number | Kind::Text));
+        let row = FUNCTIONS.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)).filter(|_| !is_one);
+        if let Some((_, kind)) = row {
             self.hit(found, kind, place, self.scope_end(place + 2));
             if let (true, Some(token)) =
                 (word.len() > 4 && word.as_bytes().starts_with(b"sys_"), self.tokens.get(place + 2))
@@ -105,13 +109,33 @@ impl Statement<'_> {
         }
         let spelling =
             self.tokens.get(name).map_or("", |token| Lexer::content(self.text, *token)).to_ascii_lowercase();
-        is_temporary |= spelling.starts_with(['#', '@'])
-            || ["tmp", "temp"].iter().any(|mark| {
-                spelling == *mark || spelling.strip_prefix(mark).is_some_and(|rest| rest.starts_with('_'))
-            });
-        is_temporary |= found.is_temporary(&spelling);
+        let is_named_so = ["tmp", "temp"].iter().any(|mark| {
+            spelling == *mark || spelling.strip_prefix(mark).is_some_and(|rest| rest.starts_with('_'))
+        });
+        // What the text made for itself, and what only its own session sees, goes with the session anyway.
+        let is_own = is_temporary || self.are_own(name, found);
+        if kind == "sql-drop-table" && is_own {
+            found.forget_temporary(&spelling);
+            return;
+        }
+        is_temporary |= is_named_so || spelling.starts_with('@');
         let kind = if kind == "sql-drop-table" && is_temporary { "sql-drop-temporary-table" } else { kind };
         self.hit(found, kind, place, self.scope_end(place));
+    }
+
+    /// Whether all tables that are named from here on are temporary ones of this text: `#work`, or made by it.
+    pub(super) fn are_own(&self, mut at: usize, found: &Findings) -> bool {
+        loop {
+            let name = self.tokens.get(at).map_or("", |token| Lexer::content(self.text, *token));
+            let is_own = name.starts_with('#') || found.is_temporary(name);
+            if !is_own || self.after_name(at) != at + 1 {
+                return false;
+            }
+            if !self.is_mark(at + 1, b',') {
+                return true;
+            }
+            at += 2;
+        }
     }
 
     fn truncate(&self, place: usize, is_first: bool, found: &mut Findings) {
@@ -128,6 +152,9 @@ impl Statement<'_> {
         let mut name = place + 1 + usize::from(is_table);
         name += usize::from(self.is_any(name, &["only"]));
         name += if self.is(name, "if") { 2 } else { 0 };
+        if self.are_own(name, found) {
+            return;
+        }
         if (is_table || is_named) && (found.span.is_some() || self.fits_to_its_end(name, TAILS)) {
             self.hit(found, "sql-truncate", place, self.scope_end(place));
         }
@@ -157,6 +184,9 @@ impl Statement<'_> {
             None => self.fits_to_its_end(place + 1, DELETE_TAILS),
         };
         if !fits && found.span.is_none() {
+            return;
+        }
+        if self.are_own(from.unwrap_or(place) + 1, found) {
             return;
         }
         let from = from.unwrap_or(place);

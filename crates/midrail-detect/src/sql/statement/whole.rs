@@ -5,10 +5,18 @@ use crate::sql::lex::{Kind, Lexer};
 use crate::sql::words::DROP_MODIFIERS;
 use crate::sql::{Findings, truth};
 
+/// Folders that hold what the machine runs by.
+const SYSTEM_FOLDERS: &[&str] =
+    &["/etc/", "/usr/", "/bin/", "/sbin/", "/lib", "/boot/", "/dev/", "/proc/", "/sys/", "/root/"];
+
 impl Statement<'_> {
     /// What depends on the first word of the statement.
     pub(super) fn whole(&self, first: usize, found: &mut Findings) {
         let end = self.tokens.len();
+        // Whether what was made before is still there is not known.
+        if self.is_any(first, &["rollback", "abort", "discard", "use", "connect"]) {
+            found.temporary.clear();
+        }
         if self.is(first, "alter") {
             self.alter(first, found);
         } else if self.is(first, "create")
@@ -31,6 +39,8 @@ impl Statement<'_> {
             if self.find(first, end, &["superuser"]).is_some() {
                 self.hit(found, "sql-grant-wide", first, end);
             }
+        } else if self.is(first, "vacuum") {
+            self.vacuum(first, found);
         } else if self.is(first, "do") {
             self.strings(first + 1, end, found);
         } else if self.is(first, "shutdown") {
@@ -60,16 +70,32 @@ impl Statement<'_> {
         }
     }
 
-    /// `CREATE TEMP TABLE x` is the text's own to drop. `CREATE OR REPLACE TABLE` is how warehouses are built, every day.
+    /// `CREATE TEMP TABLE x` is the text's own to drop. `CREATE OR REPLACE TABLE x` drops the one that is there.
     fn create_table(&self, first: usize, table: usize, found: &mut Findings) {
         let has = |word: &str| (first..table).any(|place| self.is(place, word));
         if !(first + 1..table).all(|place| self.is_any(place, DROP_MODIFIERS)) {
             return;
         }
+        let name = table + 1 + if self.is(table + 1, "if") { 3 } else { 0 };
+        let spelling = self.tokens.get(name).map_or("", |token| Lexer::content(self.text, *token));
+        let goes_at_commit = (name..self.tokens.len())
+            .any(|place| self.is(place, "on") && self.is(place + 1, "commit") && self.is(place + 2, "drop"));
         if has("temp") || has("temporary") || has("volatile") {
-            let name = table + 1 + if self.is(table + 1, "if") { 3 } else { 0 };
-            let name = self.tokens.get(name).map_or("", |token| Lexer::content(self.text, *token));
-            found.note_temporary(name);
+            if !goes_at_commit {
+                found.note_temporary(spelling);
+            }
+        } else if has("or") && has("replace") && self.is_name(name) && !self.are_own(name, found) {
+            self.hit(found, "sql-replace-table", first, self.tokens.len());
+        }
+    }
+
+    /// `VACUUM INTO 'file'`: a copy may lie anywhere, but not among the files of the system.
+    fn vacuum(&self, first: usize, found: &mut Findings) {
+        let into = self.find(first, self.tokens.len(), &["into"]);
+        let file = into.and_then(|into| self.tokens.get(into + 1));
+        let file = file.map_or("", |token| Lexer::content(self.text, *token));
+        if SYSTEM_FOLDERS.iter().any(|folder| file.starts_with(folder)) {
+            self.hit(found, "sql-server-file", first, self.tokens.len());
         }
     }
 

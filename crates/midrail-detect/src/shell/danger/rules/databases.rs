@@ -66,8 +66,11 @@ pub(super) const RULES: &[Rule] = &[
         .when(&["-c|--clean"])
         .likely()
         .safer("pg_dump without --clean")
-        .stops(&["pg_dump --clean app", "pg_dump -c app"])
-        .passes(&["pg_dump app", "pg_dump -U me -d app -f a.sql"]),
+        .stops(&["pg_dump --clean app", "pg_dump -c app", "pg_dump -cFp app"])
+        .passes(&[
+            "pg_dump app", "pg_dump -U me -d app -f a.sql", "pg_dump -Fc app", "pg_dump -Fc -d app -f /tmp/app.dump",
+            "pg_dump -F c app",
+        ]),
     rule(
         "postgres-server",
         &["pg_ctl", "pg_ctlcluster", "initdb", "pg_rewind", "pg_upgrade"],
@@ -234,12 +237,12 @@ pub(super) const RULES: &[Rule] = &[
         .passes(&["rails db:test:prepare", "rails db:migrate RAILS_ENV=test"]),
     rule("rails-rollback", RAKE, Medium, "Takes migrations back; columns and tables may go with their data")
         .when(&[
-            "... db:rollback|db:migrate:down|db:migrate:redo|db:rollback:*|destroy|assets:clobber",
+            "... db:rollback|db:migrate:down|db:migrate:redo|db:rollback:*|destroy",
             "... db:migrate VERSION=0", "... db:fixtures:load",
         ])
         .safer("make a new migration")
         .stops(&["rails db:rollback STEP=3", "rails db:migrate VERSION=0", "rails destroy model User"])
-        .passes(&["rails db:migrate", "rails generate model User"]),
+        .passes(&["rails db:migrate", "rails generate model User", "rake assets:clobber"]),
     rule("artisan-drop", &["artisan"], High, "Deletes all tables, or takes all migrations back")
         .when(&[
             "migrate:fresh|migrate:reset|migrate:refresh|db:wipe|migrate:rollback|model:prune|\

@@ -2,7 +2,7 @@
 
 use midrail_core::Severity::{Critical, High, Medium};
 
-use super::super::rule::{Rule, rule};
+use super::super::rule::{Loss, Rule, Targets, rule};
 
 // Rows are laid out by hand: what belongs together stands together.
 #[rustfmt::skip]
@@ -235,6 +235,12 @@ pub(super) const RULES: &[Rule] = &[
             "mount --bind /tmp/x /etc",
         ])
         .passes(&["mount", "mount -l", "mount disk.img x", "mount -a", "mount -t tmpfs tmpfs build"]),
+    rule("mount-over", &["mount"], High, "Hides what lies in a folder behind something else")
+        .unless(&["-t=proc|-t=sysfs|-t=dev*|-t=cgroup*|-t=efivarfs"])
+        .hits(Loss::Move, Targets::Last)
+        .safer("mount it on an empty folder of its own")
+        .stops(&["mount -t tmpfs tmpfs /home", "mount --bind empty /etc", "mount -t tmpfs none ~/.ssh"])
+        .passes(&["mount -t tmpfs tmpfs build", "mount disk.img /mnt/x", "mount -t proc proc /proc", "mount"]),
     rule("unmount-forced", &["umount"], Medium, "Takes a file system away while it is in use")
         .when(&["-f|--force|-l|--lazy|-a|--all|-R|--recursive", "@/|/home|/usr|/var|/boot|/etc"])
         .safer("umount without -f refuses while it is in use")

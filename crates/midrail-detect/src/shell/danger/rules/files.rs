@@ -163,10 +163,18 @@ pub(super) const RULES: &[Rule] = &[
         .passes(&["chmod -R 777 storage", "chmod 777 /tmp/x", "chmod -R 755 dist"]),
     rule("rights-of-file", CHMOD, Medium, "Changes the rights of files that other things rely on")
         .when(&["!-R|--recursive"])
+        // Who keeps others out of a login's own files does what the login asks for.
+        .unless(&["600|400|700|0600|0400|0700|go-rwx|og-rwx|go=|u=rw,go= ~/.ssh|~/.ssh/*|$HOME/.ssh|$HOME/.ssh/* !@*"])
         .hits(Loss::FileRights, Targets::Operands(1))
         .safer("change single files inside the project")
-        .stops(&["chmod 777 /etc/shadow", "chmod 777 ~/Desktop/a.sh", "chmod u+s /bin/bash", "chmod 000 /"])
-        .passes(&["chmod +x run.sh", "chmod 600 ~/.ssh/id_rsa", "chmod 777 a.sh", "chmod +x ~/bin/tool"]),
+        .stops(&["chmod 666 ~/.ssh/config", "chmod 777 /etc/shadow", "chmod 777 ~/Desktop/a.sh", "chmod u+s /bin/bash", "chmod 000 /"])
+        .passes(&["chmod +x run.sh", "chmod 600 ~/.ssh/id_rsa", "chmod 600 ~/.ssh/config", "chmod 777 a.sh", "chmod +x ~/bin/tool"]),
+    rule("rights-none", CHMOD, High, "Takes every right on whole folders away")
+        .when(&["0|00|000|0000|a-rwx|ugo-rwx|-rwx|a= -R|--recursive"])
+        .hits(Loss::Tree, Targets::Operands(1))
+        .safer("name the one right that is meant")
+        .stops(&["chmod -R 0 .", "chmod -R 000 ~/app", "chmod -R a-rwx /srv"])
+        .passes(&["chmod -R 000 build", "chmod -R 0755 .", "chmod 000 a.txt", "chmod -R go-rwx ."]),
     rule("rights-setuid", CHMOD, High, "Lets every user run a program as its owner")
         .when(&["u+s|+s|a+s|*u+s*|4755|4777|6755|4711|4555"])
         .safer("leave the rights of programs alone")
@@ -240,19 +248,24 @@ pub(super) const RULES: &[Rule] = &[
         .stops(&["fd -X rm", "fd -H -x rm -rf"])
         .passes(&["fd -e pyc", "fd tmp"]),
     rule("rsync-delete", &["rsync"], Medium, "Deletes files at the destination that the source lacks")
+        .when(RSYNC_DELETES)
+        .unless(&["-n", "--list-only", TO_HOST])
+        .hits(Loss::Mirror, Targets::Last)
+        .safer("look at what rsync -n --delete would do")
+        .stops(&["rsync -a --delete /a/ /b/", "rsync --del a/ ../b/", "rsync -a --delete a/ ./", "rsync -a --delete host:a/ ~/b/"])
+        .passes(&[
+            "rsync -a a/ /b/", "rsync -avzn --delete a/ /b/", "rsync --delete --dry-run a/ /b/",
+            "rsync -a --exclude --delete a/ /b/", "rsync -a --delete src/ build/", "rsync -a --delete src/ /tmp/mirror/",
+        ]),
+    rule("rsync-delete-remote", &["rsync"], Medium, "Deletes files on another machine that the source lacks")
         .when(&[
             "--del|--delete|--delete-before|--delete-during|--delete-delay|--delete-after|\
-             --delete-excluded|--delete-missing-args",
+             --delete-excluded|--delete-missing-args ... *:* !@*",
         ])
         .unless(&["-n", "--list-only"])
         .safer("look at what rsync -n --delete would do")
-        .stops(&[
-            "rsync -a --delete /a/ /b/", "rsync --del a/ b/", "rsync -az --delete-excluded a/ host:/b/",
-        ])
-        .passes(&[
-            "rsync -a a/ b/", "rsync -avzn --delete a/ b/", "rsync --delete --dry-run a/ b/",
-            "rsync -a --exclude --delete a/ b/",
-        ]),
+        .stops(&["rsync -az --delete-excluded a/ host:/b/", "rsync -a --delete dist/ me@host:/srv/www"])
+        .passes(&["rsync -a a/ host:/b/", "rsync -an --delete a/ host:/b/"]),
     rule("rsync-remove-source", &["rsync"], Medium, "Deletes the files that it has copied")
         .when(&["--remove-source-files|--remove-sent-files"])
         .unless(&["-n"])
@@ -402,14 +415,40 @@ pub(super) const RULES: &[Rule] = &[
         .safer("leave the rights of programs alone")
         .stops(&["install -m 4755 shell /opt/shell", "install --mode=u+s a b"])
         .passes(&["install -m 755 a b", "install -d -m 444 x"]),
+    rule("holes-in-file", &["fallocate"], Medium, "Takes a part out of files")
+        .when(&["-p|--punch-hole|-c|--collapse-range|-z|--zero-range"])
+        .hits(Loss::File, Targets::Operands(0))
+        .safer("copy the file first")
+        .stops(&["fallocate -p -o 0 -l 1G /var/lib/db.img", "fallocate --punch-hole -l 4K ~/disk.img"])
+        .passes(&["fallocate -l 1G disk.img", "fallocate -p -l 4K disk.img", "fallocate -l 1G /tmp/x"]),
+    rule("cmake-remove", &["cmake"], High, "Deletes folders and everything below them")
+        .when(&["-E=rm|-E=remove|-E=remove_directory"])
+        .hits(Loss::Tree, Targets::Operands(0))
+        .safer("name the exact folder inside the project")
+        .stops(&["cmake -E rm -rf ~", "cmake -E remove_directory /home", "cmake -E remove -f /etc/hosts"])
+        .passes(&["cmake -E rm -rf build", "cmake -E make_directory /home/x", "cmake --build build", "cmake -B build"]),
+    rule("editor-writes", &["vi", "vim", "nvim", "ex", "view"], High, "Changes files that other things rely on")
+        .when(&["-c=*wq*|-c=w*|-c=x*|-c=*update*|-c=*write*"])
+        .hits(Loss::Write, Targets::Operands(0))
+        .safer("change files inside the project only")
+        .stops(&["vi -es -c '%d|wq' /etc/passwd", "vim -c 'wq' ~/.bashrc"])
+        .passes(&["vi -es -c '%d|wq' notes.txt", "vim -c 'set nu' /etc/hosts", "vim +10 src/main.rs"]),
     rule("rsync-delete-home", &["rsync"], High, "Deletes everything at the destination that the source lacks")
-        .when(&["--del|--delete|--delete-before|--delete-during|--delete-delay|--delete-after|--delete-excluded"])
+        .when(RSYNC_DELETES)
         .unless(&["-n", "--list-only"])
         .hits(Loss::Rights, Targets::Last)
         .safer("look at what rsync -n --delete would do")
         .stops(&["rsync -a --delete /tmp/empty/ /home/me/", "rsync -a --delete empty/ /"])
         .passes(&["rsync -a src/ /home/me/", "rsync -an --delete a/ ~"]),
 ];
+
+/// What lets a copy take away what its source lacks.
+const RSYNC_DELETES: &[&str] =
+    &["--del|--delete|--delete-before|--delete-during|--delete-delay|--delete-after|--delete-excluded|\
+     --delete-missing-args"];
+
+/// The last operand lies on another machine.
+const TO_HOST: &str = "... *:* !@*";
 
 /// What narrows a search down. A name that fits everything does not.
 const FILTERED: &str = "-name|-iname|-path|-ipath|-wholename|-regex|-iregex|-empty|-mtime|-ctime|-atime|-mmin|\

@@ -80,15 +80,18 @@ pub(super) const RULES: &[Rule] = &[
             // Nor like a file of code or text.
             "checkout @*.js|*.jsx|*.ts|*.tsx|*.mjs|*.vue|*.py|*.rs|*.go|*.java|*.kt|*.c|*.h|*.cc|*.cpp|*.hpp|*.cs|*.rb|*.php|*.swift|*.scala|*.sh|*.sql|*.md|*.txt|*.json|*.yaml|*.yml|*.toml|*.lock|*.html|*.css|*.scss|*.xml|*.csv|*.ipynb",
         ])
-        .unless(&["checkout -b|-B|--orphan|-t|--track"])
+        // A side of a conflict is chosen.
+        .unless(&["checkout -b|-B|--orphan|-t|--track", "checkout --ours|--theirs !@.|./|:/|[*]|..|../|*/"])
         .safer("git stash push FILE keeps them")
         .stops(&[
             "git checkout -- lib/parse.rs", "git checkout HEAD~1 -- a.txt", "git checkout src/",
             "git checkout HEAD~3 src/", "git checkout HEAD src/a.rs", "git checkout a.rs b.rs",
-            "git checkout ./a.rs", "git checkout src/util.js", "git checkout Cargo.lock",
+            "git checkout ./a.rs", "git checkout src/util.js", "git checkout Cargo.lock", "git checkout --ours .",
+            "git checkout --theirs src/",
         ])
         .passes(&[
             "git checkout feature/x", "git checkout -b parser-work", "git checkout -b x origin/x",
+            "git checkout --ours package-lock.json", "git checkout --theirs -- a.txt",
             "git checkout v1.2.3", "git checkout release-2.x", "git checkout --track origin/x", "git checkout HEAD~3",
         ]),
     rule("git-restore-all", GIT, High, "Throws away changes that are not committed")
@@ -125,6 +128,15 @@ pub(super) const RULES: &[Rule] = &[
         .safer("make a new branch with another name")
         .stops(&["git branch -f main HEAD~5", "git branch --force x y", "git branch -M a b"])
         .passes(&["git branch -m a b", "git branch -c a b", "git branch -M main"]),
+    rule("git-fetch-force", GIT, Medium, "Lets a branch here point to what the server has; its commits may be nowhere else")
+        .when(&["fetch|pull @+*:*", "fetch -f|--force @*:*"])
+        .unless(&["fetch|pull @*:refs/remotes/*", "fetch --dry-run"])
+        .safer("git fetch, then look at both")
+        .stops(&["git fetch origin +main:main", "git fetch -f origin main:main", "git pull origin +main:main"])
+        .passes(&[
+            "git fetch origin main:main", "git fetch origin '+refs/heads/*:refs/remotes/origin/*'", "git fetch -f --tags",
+            "git fetch origin",
+        ]),
     rule("git-stash-drop", GIT, High, "Deletes work that was put aside")
         .when(&["stash drop|clear"])
         .safer("git stash list and git stash show -p first")

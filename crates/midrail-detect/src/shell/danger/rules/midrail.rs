@@ -1,6 +1,6 @@
 //! What takes this guard away, or answers for a person. The rows' names begin with `midrail-`: self-protection goes by it.
 
-use midrail_core::Severity::Critical;
+use midrail_core::Severity::{Critical, Medium};
 
 use super::super::rule::{Rule, rule};
 
@@ -55,10 +55,27 @@ pub(super) const RULES: &[Rule] = &[
         .safer("call `midrail` by its name; people answer for the rest")
         .stops(&["cp /usr/local/bin/midrail /tmp/zz", "ln -s /usr/bin/midrail mr"])
         .passes(&["cp a.txt b.txt", "ln -s ../common lib"]),
-    rule("midrail-kill", &["pkill", "killall", "systemctl", "service", "launchctl"], Critical, "Ends the agent's own guardrails")
+    rule("midrail-remove", &["rm", "unlink", "shred", "srm", "truncate", "chmod", "chown", "setfacl", "chattr", "tee"], Critical, "Takes the agent's own guardrails away")
+        .when(&["@/*/midrail|~/*/midrail|$HOME/*/midrail"])
+        .unless(&["+x|a+x|u+x|755|0755"])
+        .safer("tell a person what stands in the way")
+        .stops(&["rm /usr/local/bin/midrail", "rm -f ~/.cargo/bin/midrail", "chmod -x /usr/bin/midrail"])
+        .passes(&["rm target/midrail", "chmod +x ~/bin/midrail", "ls -l /usr/bin/midrail", "rm /tmp/midrail.log"]),
+    // What calls an agent's guardrails is in its settings.
+    rule("midrail-agent", &["claude", "codex", "gemini", "copilot", "cursor-agent", "opencode"], Critical, "Starts an agent without the settings that call its guardrails")
+        .when(&["--settings=*hooks*|--settings=*Hooks*|--setting-sources|--bare", "config set|add|remove @*hooks*|*Hooks*", "hooks disable|disable-all|uninstall", "-c=*hooks*|--config=*hooks*|--disable=*hooks*"])
+        .safer("start it as it is set up")
+        .stops(&["claude -p --settings '{\"hooks\":{}}' hello", "claude config set hooks '{}'", "codex -c features.hooks=false exec x", "claude --setting-sources local -p x"])
+        .passes(&["claude -p 'fix the hooks'", "claude --settings settings.json -p x", "codex exec 'add hooks'", "claude config list", "gemini -p hello"]),
+    rule("agent-without-questions", &["claude", "codex", "gemini", "copilot", "cursor-agent", "amp", "qwen"], Medium, "Starts an agent that asks nobody before it acts")
+        .when(&["--dangerously-skip-permissions|--allow-dangerously-skip-permissions|--permission-mode=bypassPermissions|--yolo|--dangerously-bypass-approvals-and-sandbox|--approval-mode=yolo|--allow-all-tools|--allow-all|--dangerously-allow-all", "-s=danger-full-access|--sandbox=danger-full-access"])
+        .safer("start it with its questions on")
+        .stops(&["claude --dangerously-skip-permissions -p 'tidy up'", "codex --yolo exec 'tidy up'", "gemini --approval-mode=yolo -p x", "codex -s danger-full-access exec x"])
+        .passes(&["claude -p 'what does --yolo do'", "codex exec --full-auto x", "claude --permission-mode plan", "gemini -p x"]),
+    rule("midrail-kill", &["kill", "pkill", "killall", "systemctl", "service", "launchctl"], Critical, "Ends the agent's own guardrails")
         .when(&["@*midrail*", "* @*midrail*"])
         .unless(&["status|is-active|show|list-units|cat|print|list", "* status"])
         .safer("tell a person what stands in the way")
-        .stops(&["pkill midrail", "pkill -f 'midrail serve'", "killall -9 midrail", "systemctl stop midrail"])
+        .stops(&["pkill midrail", "pkill -f 'midrail serve'", "killall -9 midrail", "systemctl stop midrail", "kill -9 $(pgrep midrail)"])
         .passes(&["systemctl status midrail", "pkill -f vite", "service midrail status"]),
 ];
