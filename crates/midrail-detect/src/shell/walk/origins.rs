@@ -419,11 +419,6 @@ fn target_folder(invocation: &Invocation) -> Option<String> {
     named.or_else(|| in_word().filter(|folder| invocation.program.starts_with('7') && !folder.is_empty()))
 }
 
-/// Whether an option of `ln` asks for a symbolic link: `-s`, `-sfn`, `--symbolic`.
-fn is_symbolic(option: &str) -> bool {
-    option == "--symbolic" || (option.starts_with('-') && !option.starts_with("--") && option.contains('s'))
-}
-
 /// Whether a program shows all of what it reads, or so much that it is known.
 fn shows_all(invocation: &Invocation) -> bool {
     let args = invocation.args.as_slice();
