@@ -483,22 +483,6 @@ pub(super) const RULES: &[Rule] = &[
         ["INSERT INTO t SELECT * FROM s", "INSERT INTO t VALUES ('insert overwrite table t')"]
     ),
     rule!(
-        "sql-replace-table",
-        Medium,
-        "drops the table of that name with its rows, and makes a new one; make it under another name",
-        [
-            "CREATE OR REPLACE TABLE users AS SELECT 1",
-            "create or replace transient table shop.users (id int)",
-            "CREATE TEMP TABLE a (x int); CREATE OR REPLACE TABLE users AS SELECT * FROM a"
-        ],
-        [
-            "CREATE OR REPLACE TEMP TABLE users AS SELECT 1",
-            "CREATE OR REPLACE VIEW v AS SELECT 1",
-            "CREATE OR REPLACE FUNCTION f() RETURNS int AS $$ SELECT 1 $$ LANGUAGE sql",
-            "CREATE TABLE IF NOT EXISTS users (id int)"
-        ]
-    ),
-    rule!(
         "sql-client-drop",
         High,
         "drops something by a command of the client",

@@ -88,6 +88,7 @@ fn sql_is_told_from_commands() {
         "GRANT ALL ON *.* TO 'a'@'%'",
         "ALTER TABLE t DROP COLUMN a",
         "CREATE OR REPLACE VIEW recent AS SELECT 7",
+        "CREATE OR REPLACE TABLE recent AS SELECT * FROM events",
         "BEGIN; DROP TABLE t; COMMIT",
         "COPY t TO PROGRAM 'ls'",
         "SET @a = 1",

@@ -70,7 +70,7 @@ impl Statement<'_> {
         }
     }
 
-    /// `CREATE TEMP TABLE x` is the text's own to drop. `CREATE OR REPLACE TABLE x` drops the one that is there.
+    /// `CREATE TEMP TABLE x` is the text's own to drop. `CREATE OR REPLACE TABLE x` is how warehouses are built.
     fn create_table(&self, first: usize, table: usize, found: &mut Findings) {
         let has = |word: &str| (first..table).any(|place| self.is(place, word));
         if !(first + 1..table).all(|place| self.is_any(place, DROP_MODIFIERS)) {
@@ -80,12 +80,8 @@ impl Statement<'_> {
         let spelling = self.tokens.get(name).map_or("", |token| Lexer::content(self.text, *token));
         let goes_at_commit = (name..self.tokens.len())
             .any(|place| self.is(place, "on") && self.is(place + 1, "commit") && self.is(place + 2, "drop"));
-        if has("temp") || has("temporary") || has("volatile") {
-            if !goes_at_commit {
-                found.note_temporary(spelling);
-            }
-        } else if has("or") && has("replace") && self.is_name(name) && !self.are_own(name, found) {
-            self.hit(found, "sql-replace-table", first, self.tokens.len());
+        if (has("temp") || has("temporary") || has("volatile")) && !goes_at_commit {
+            found.note_temporary(spelling);
         }
     }
 
