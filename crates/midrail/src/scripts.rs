@@ -42,9 +42,9 @@ const MAX_STUCK: usize = 4;
 /// How long after its time a call is waited for, so that the realm can say itself what was wrong.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long an answer or the next call is waited for without sleep. Calls in a row come sooner than that, and to wake a
-/// processor that has nothing else to do takes almost as long.
-const AWAKE: Duration = Duration::from_micros(150);
+/// How long an answer or the next call is waited for without sleep. Longer is no gain: whoever waits so takes from those
+/// who share its core.
+const AWAKE: Duration = Duration::from_micros(40);
 
 /// How long a call is waited for without sleep that was announced.
 const ROUSED: Duration = Duration::from_micros(200);
