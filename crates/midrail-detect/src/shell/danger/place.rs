@@ -95,10 +95,6 @@ pub(super) fn severity(loss: Loss, place: Place) -> Option<Severity> {
             }
             Start | Inside | Temporary | Unknown | Regenerated | Rebuilt | Sink => None,
         },
-        Loss::Mirror => match place {
-            Sink | Rebuilt => None,
-            _ => Some(Medium),
-        },
         Loss::Move => match place {
             Root | Home => Some(Critical),
             System | Secret | Repository | Own | Device => Some(High),

@@ -11,8 +11,6 @@ pub(super) enum Loss {
     File,
     /// Files that a search picks go.
     Picked,
-    /// Files go that another folder lacks.
-    Mirror,
     /// Files are moved away from where they are looked for.
     Move,
     /// Files are replaced or changed.

@@ -250,12 +250,11 @@ pub(super) const RULES: &[Rule] = &[
     rule("rsync-delete", &["rsync"], Medium, "Deletes files at the destination that the source lacks")
         .when(RSYNC_DELETES)
         .unless(&["-n", "--list-only", TO_HOST])
-        .hits(Loss::Mirror, Targets::Last)
         .safer("look at what rsync -n --delete would do")
-        .stops(&["rsync -a --delete /a/ /b/", "rsync --del a/ ../b/", "rsync -a --delete a/ ./", "rsync -a --delete host:a/ ~/b/"])
+        .stops(&["rsync -a --delete /a/ /b/", "rsync --del a/ b/", "rsync --del a/ ../b/", "rsync -a --delete a/ ./", "rsync -a --delete host:a/ ~/b/"])
         .passes(&[
             "rsync -a a/ /b/", "rsync -avzn --delete a/ /b/", "rsync --delete --dry-run a/ /b/",
-            "rsync -a --exclude --delete a/ /b/", "rsync -a --delete src/ build/", "rsync -a --delete src/ /tmp/mirror/",
+            "rsync -a --exclude --delete a/ /b/",
         ]),
     rule("rsync-delete-remote", &["rsync"], Medium, "Deletes files on another machine that the source lacks")
         .when(&[
