@@ -14,6 +14,7 @@ use serde_json::Value;
 use self::args::{Args, MAX_TARGETS};
 use self::names::{EDITORS, SEARCHES, has_word, kind_of_words, known};
 use crate::shell::Analysis;
+use crate::shell::notebook::{self, Cell};
 use crate::{patch, shell, sql};
 
 pub use self::args::PATH_ARGS;
@@ -167,7 +168,7 @@ fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[shell::File]) -> Vec<Anal
     }
     for code in &args.codes {
         let file = code::file_of(&tool.name).unwrap_or("code.sh");
-        let cell = code::cell(file, code);
+        let cell = if file == "code.py" { notebook::cell(code) } else { Cell::default() };
         analyses.extend(cell.commands.iter().map(|line| look(line)));
         analyses.push(shell::analyse_script(file, cell.code.as_deref().unwrap_or(code), files));
     }

@@ -15,6 +15,7 @@ mod expand;
 mod files;
 mod hosts;
 mod lex;
+pub(crate) mod notebook;
 mod options;
 mod parse;
 mod pattern;

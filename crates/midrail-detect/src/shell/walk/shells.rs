@@ -2,6 +2,7 @@
 
 use super::super::danger;
 use super::super::invocation::{Arg, Invocation};
+use super::super::notebook;
 use super::super::options;
 use super::super::scope::Scope;
 use super::super::snippet::{self, Language, Snippet, Start};
@@ -365,11 +366,8 @@ impl Walk {
 
     /// Lines of a notebook that are for a shell: `!ls`.
     fn magics(&mut self, code: &str, scope: &Scope) {
-        for line in code.lines().map(str::trim_start).filter(|line| line.starts_with(['!', '%'])) {
-            let marks = ["!!", "!", "%sx ", "%system ", "%%bash", "%%sh"];
-            if let Some(command) = marks.iter().find_map(|mark| line.strip_prefix(mark)) {
-                let _ = self.code(command, &mut scope.clone(), &Stream::default());
-            }
+        for command in notebook::cell(code).commands {
+            let _ = self.code(&command, &mut scope.clone(), &Stream::default());
         }
     }
 
