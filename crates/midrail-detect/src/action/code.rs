@@ -53,4 +53,14 @@ mod tests {
             assert_eq!(file_of(tool), file, "{tool}");
         }
     }
+
+    #[test]
+    fn only_python_has_cells() {
+        let dangers = |tool: &str| {
+            let event = midrail_core::Event::before_tool(tool, serde_json::json!({"code": "!rm -rf ~"}));
+            crate::action::of(&event).unwrap().dangers
+        };
+        assert!(!dangers("run_python").is_empty());
+        assert!(dangers("run_javascript").is_empty());
+    }
 }
