@@ -106,6 +106,8 @@ describe("console", { skip }, () => {
     const page = await browser.page(world);
     const keys = async (...all) => { for (const key of all) await page.keyboard.press(key); };
     await page.goto(`${world.url}/login`);
+    // A browser gives the focus with the first frame it draws, which may be after the page is loaded.
+    await page.locator("[name=name]:focus").waitFor();
     await page.keyboard.type("ann");
     await keys("Tab");
     await page.keyboard.type(world.key);
