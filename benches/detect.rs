@@ -1,6 +1,7 @@
 //! What detection costs: clean and dirty texts, command lines, scripts, and texts made to be slow.
 //!
-//! Run it: `cargo bench -p midrail-detect --bench detect`. No figure is asserted.
+//! Run it: `cargo bench -p midrail-detect --bench detect`, and with words behind ` -- ` for what has one of them in its
+//! name. No figure is asserted.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs, reason = "a benchmark")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
@@ -134,7 +135,16 @@ fn here_document(lines: usize) -> String {
     text
 }
 
+/// Whether the arguments ask for this, or for nothing in particular.
+fn is_wanted(name: &str) -> bool {
+    let mut words = std::env::args().skip(1).filter(|word| !word.starts_with("--")).peekable();
+    words.peek().is_none() || words.any(|word| name.contains(&word))
+}
+
 fn times(name: &str, text: &str, mut work: impl FnMut(&str)) {
+    if !is_wanted(name) {
+        return;
+    }
     let started = Instant::now();
     let mut all: Vec<Duration> = Vec::new();
     while all.len() < 20 || (started.elapsed() < Duration::from_millis(300) && all.len() < 20_000) {
@@ -149,6 +159,9 @@ fn times(name: &str, text: &str, mut work: impl FnMut(&str)) {
 
 /// Goes through a text so often, and tells the median.
 fn through(passes: usize, name: &str, text: &str, mut work: impl FnMut(&str)) {
+    if !is_wanted(name) {
+        return;
+    }
     let mut all: Vec<_> = (0..passes)
         .map(|_| {
             let start = Instant::now();

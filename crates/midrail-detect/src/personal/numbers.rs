@@ -48,6 +48,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// Looks at a run of digits, and answers where to go on.
+    #[inline]
     pub(super) fn visit(&mut self, start: usize, end: usize) -> usize {
         let (before, after) = (byte_before(self.bytes, start), byte(self.bytes, end));
         let follows = is_word(before) && follows_word(self.bytes, start);
@@ -389,11 +390,11 @@ fn time_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
         (2, b':') => start,
         _ => return None,
     };
-    let [hours @ .., b':', minutes, minute, b':', seconds, second] = bytes.get(time..)?.first_chunk::<8>()?
+    let &[ten, hour, b':', tens, minute, b':', seconds, second] = bytes.get(time..)?.first_chunk::<8>()?
     else {
         return None;
     };
-    if ![minutes, minute, seconds, second].into_iter().chain(hours).all(u8::is_ascii_digit) {
+    if ![ten, hour, tens, minute, seconds, second].iter().all(u8::is_ascii_digit) {
         return None;
     }
     // Six pairs are the address of a machine.

@@ -139,7 +139,8 @@ impl<const COUNT: usize, const LENGTH: usize> Triggers<COUNT, LENGTH> {
             let (from, length) = (usize::from(keyword.start), usize::from(keyword.length));
             let Some(wanted) = self.texts.get(from..from + length) else { continue };
             let Some(found) = text.get(start..start + length) else { continue };
-            let same = if keyword.any_case { found.eq_ignore_ascii_case(wanted) } else { found == wanted };
+            // As it is written in the table, in most texts.
+            let same = found == wanted || keyword.any_case && found.eq_ignore_ascii_case(wanted);
             if same && !visit(place, start, length, keyword.lead) {
                 return false;
             }

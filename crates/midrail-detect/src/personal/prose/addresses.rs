@@ -68,16 +68,22 @@ fn hit(start: usize, end: usize) -> Hit {
 }
 
 /// `ZIP: 90210`.
+#[inline]
 pub(in super::super) fn post_code(bytes: &[u8], start: usize, end: usize) -> Option<Hit> {
-    if !(3..=10).contains(&(end - start)) {
+    // What lies between a number and its key, told by one byte for most numbers.
+    let is_filler = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b':' | b'=');
+    if !(3..=10).contains(&(end - start)) || !is_filler(byte_before(bytes, start)) {
         return None;
     }
+    keyed_code(bytes, start, end, is_filler)
+}
+
+fn keyed_code(bytes: &[u8], start: usize, end: usize, is_filler: impl Fn(u8) -> bool) -> Option<Hit> {
     // The last letters of the key, before anything dearer is done: most numbers are no post codes.
-    let is_filler = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b':' | b'=');
     let key = run_start(bytes, start, 6, is_filler);
     let ending = bytes.get(key.saturating_sub(3)..key).unwrap_or_default();
     let may_end = ending.last().is_some_and(|last| matches!(last | 0x20, b'e' | b'l' | b'p' | b'z'));
-    if key == start || !may_end || !CODE_ENDINGS.iter().any(|other| other.eq_ignore_ascii_case(ending)) {
+    if !may_end || !CODE_ENDINGS.iter().any(|other| other.eq_ignore_ascii_case(ending)) {
         return None;
     }
     let context = Context::nearest(bytes, start, end, 1);
@@ -156,8 +162,12 @@ fn street_after(text: &str, end: usize) -> Option<usize> {
         let (start, mut word_end) = word_at(bytes, at)?;
         let mut word = text.get(start..word_end)?;
         // A word in full needs no full stop: it ends a sentence.
-        if let Some(bare) = word.strip_suffix('.').filter(|bare| bare.len() > 4) {
-            (word, word_end) = (bare, word_end - 1);
+        if word_end - start > 5 && byte_before(bytes, word_end) == b'.' {
+            (word, word_end) = (without_stop(word), word_end - 1);
+        }
+        // `200 12ms`: of the names of streets, only `42nd` begins with a number.
+        if index == 0 && first.is_ascii_digit() && !is_ordinal(word) {
+            return None;
         }
         if index == 0 && is_one_of(word, &AFTER_NUMBER) {
             return name_after(text, word_end);
@@ -287,7 +297,13 @@ fn is_name_byte(byte: u8) -> bool {
 /// Whether a word is in a list, whatever its case and with or without a full stop.
 #[inline(always)]
 fn is_one_of(word: &str, words: &WordList) -> bool {
-    words.holds(word.strip_suffix('.').unwrap_or(word))
+    words.holds(without_stop(word))
+}
+
+/// A word without the full stop behind it.
+fn without_stop(word: &str) -> &str {
+    let length = word.len() - usize::from(word.as_bytes().last() == Some(&b'.'));
+    word.get(..length).unwrap_or(word)
 }
 
 /// `5th`, `42nd`.
@@ -346,7 +362,7 @@ fn is_sentence(word: &str) -> bool {
 }
 
 fn ends_like_a_street(word: &str) -> bool {
-    let word = word.strip_suffix('.').unwrap_or(word);
+    let word = without_stop(word);
     let is_long = |ending: &str| word.len() >= ending.len() + 3;
     ENDINGS.may_end(word)
         && is_capital(word)

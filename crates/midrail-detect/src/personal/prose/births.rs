@@ -118,10 +118,12 @@ pub(in super::super) fn is_date(token: &Token<'_>, groups: [usize; 8]) -> bool {
 
 /// A date with the month in words, by its year: `5 May 1981`, `May 5, 1981`.
 pub(in super::super) fn in_words(bytes: &[u8], start: usize, end: usize) -> Option<Hit> {
-    let year = bytes.get(start..end).filter(|year| year.starts_with(b"19") || year.starts_with(b"20"))?;
-    if year.len() != 4 {
-        return None;
-    }
+    let is_year = matches!(bytes.get(start..end), Some([b'1', b'9', _, _] | [b'2', b'0', _, _]));
+    if is_year { with_year(bytes, start, end) } else { None }
+}
+
+/// The date before a year.
+fn with_year(bytes: &[u8], start: usize, end: usize) -> Option<Hit> {
     let is_gap = |byte: u8| matches!(byte, b' ' | b',' | b'.');
     let is_day = |byte: u8| byte.is_ascii_digit();
     let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80;

@@ -191,7 +191,7 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
         matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']' | b')' | b'*' | b'}' | b'?')
     });
     let closed = view.slice(name_end, place).iter().any(|byte| matches!(byte, b'"' | b'\'' | b'`'));
-    if view.starts_with(place, b"%22") {
+    if view.at(place) == Some(b'%') && view.starts_with(place, b"%22") {
         place += 3;
     }
     place = view.run(view.past_ansi(place), MAX_GAP, is_blank);
@@ -222,7 +222,9 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
         byte if byte.is_ascii_alphanumeric() => return spaced(view, name_start, name_end, operator),
         _ => {}
     }
-    if view.starts_with(place, b"%3D") || view.starts_with(place, b"%3d") || view.starts_with(place, b"%3A") {
+    if view.at(place) == Some(b'%')
+        && ["%3D", "%3d", "%3A"].iter().any(|sign| view.starts_with(place, sign.as_bytes()))
+    {
         return found(place + 3, Link::Equals);
     }
     let end = view.run(place, 4, |byte| {
@@ -232,16 +234,19 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
     if text == b"|" {
         return in_table(view, name_start, name_end, end);
     }
-    if view.starts_with(place, "：".as_bytes()) {
+    if text.is_empty() && view.starts_with(place, "：".as_bytes()) {
         return found(view.run(place + 3, 8, is_blank), Link::Colon);
     }
     let link = match text {
+        // Most by far.
+        [b'='] => Link::Equals,
+        [b':'] => Link::Colon,
         b"" | b"|" | b"||" | b"." | b"-" | b"--" | b"->" | b"?" | b"+" | b"<" | b">" | b"!" | b"..."
         | b".." | b"<=" | b">=" | b"::" | b"--&" | b"~" | b"?." | b"--&gt" => {
             return spaced(view, name_start, name_end, operator);
         }
         b"==" | b"===" | b"!=" | b"!==" | b"=~" => Link::Comparison,
-        b":" | b"?:" => Link::Colon,
+        b"?:" => Link::Colon,
         _ if text.contains(&b'=') || text.contains(&b':') => Link::Equals,
         _ => return None,
     };
@@ -310,7 +315,14 @@ fn spaced(view: &View<'_>, name_start: usize, name_end: usize, operator: usize) 
         return None;
     }
     let before = view.slice(name_start.saturating_sub(16), name_start);
-    let is_set = before.last() == Some(&b' ')
+    // The last letters of a setter, before the dearer comparison.
+    let may_set = match before {
+        [.., first, last, b' '] => {
+            matches!([first | 0x20, last | 0x20], [b'n', b'v'] | [b't' | b'g' | b'-', b'x'] | [b'e', b't'])
+        }
+        _ => false,
+    };
+    let is_set = may_set
         && SETTERS.iter().any(|setter| {
             before.len().checked_sub(setter.len()).and_then(|start| before.get(start..)).is_some_and(|last| {
                 // `ENV` is a word of Dockerfiles in upper case only.
@@ -353,7 +365,7 @@ fn value(view: &View<'_>, name_start: usize, name_end: usize, from: usize, link:
         }
     }
     start = past_wrapper(view, start);
-    if view.starts_with(start, b"``") {
+    if view.at(start) == Some(b'`') && view.at(start + 1) == Some(b'`') {
         start += 1;
     }
     let (quote, skip) = match view.at(start)? {
@@ -469,11 +481,14 @@ fn past_wrapper(view: &View<'_>, start: usize) -> usize {
         if name.is_empty() || view.at(end) != Some(b'(') {
             return start;
         }
+        let last = name.last().map(u8::to_ascii_lowercase);
         let is_wrapper = WRAPPERS.iter().any(|wrapper| {
-            name.len()
-                .checked_sub(wrapper.len())
-                .and_then(|start| name.get(start..))
-                .is_some_and(|end| end.eq_ignore_ascii_case(wrapper.as_bytes()))
+            wrapper.as_bytes().last().copied() == last
+                && name
+                    .len()
+                    .checked_sub(wrapper.len())
+                    .and_then(|start| name.get(start..))
+                    .is_some_and(|end| end.eq_ignore_ascii_case(wrapper.as_bytes()))
         });
         if !is_wrapper {
             return start;
