@@ -181,6 +181,18 @@ pub struct HookEnd {
     pub snapshot: BTreeMap<String, Option<String>>,
 }
 
+impl HookEnd {
+    /// The end of one that has nothing to object to, and leaves nothing behind.
+    pub fn pass() -> Self {
+        HookEnd { answer: HookAnswer::Pass, state: None, snapshot: BTreeMap::new() }
+    }
+
+    /// Whether it is such an end.
+    pub fn is_pass(&self) -> bool {
+        self.answer == HookAnswer::Pass && self.state.is_none() && self.snapshot.is_empty()
+    }
+}
+
 /// What a hook answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

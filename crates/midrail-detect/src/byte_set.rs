@@ -17,6 +17,18 @@ impl ByteSet {
         ByteSet(table)
     }
 
+    /// These bytes and no others.
+    pub(crate) const fn only(bytes: &[u8]) -> Self {
+        let mut table = [false; 256];
+        let (mut slots, mut byte): (&mut [bool], u8) = (&mut table, 0);
+        while let [slot, rest @ ..] = slots {
+            *slot = holds(bytes, byte);
+            byte = byte.wrapping_add(1);
+            slots = rest;
+        }
+        ByteSet(table)
+    }
+
     /// All bytes but for control characters, the space and some others.
     pub(crate) const fn shown_but(others: &[u8]) -> Self {
         let mut table = [false; 256];
@@ -55,9 +67,11 @@ mod tests {
         const WORD: ByteSet = ByteSet::letters_and(b"_", false);
         const NAME: ByteSet = ByteSet::letters_and(b"-'", true);
         const SHOWN: ByteSet = ByteSet::shown_but(b"<;");
+        const SIGN: ByteSet = ByteSet::only(b"=:");
         for byte in 0..=u8::MAX {
             let is_letter = byte.is_ascii_alphanumeric();
             assert_eq!(WORD.has(byte), is_letter || byte == b'_', "{byte}");
+            assert_eq!(SIGN.has(byte), matches!(byte, b'=' | b':'), "{byte}");
             assert_eq!(SHOWN.has(byte), byte > b' ' && !matches!(byte, b'<' | b';'), "{byte}");
             assert_eq!(NAME.has(byte), is_letter || matches!(byte, b'-' | b'\'' | 0x80..), "{byte}");
         }

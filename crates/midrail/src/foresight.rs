@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use midrail_core::{Event, EventKind};
+use midrail_core::{Event, EventKind, Fact};
 
 /// Kinds of events that are remembered. Beyond, all are forgotten, and learnt anew.
 const MAX_SHAPES: usize = 1_024;
@@ -41,6 +41,8 @@ pub(crate) struct Foreseen {
     pub(crate) slices: Arc<[String]>,
     /// The scripts that the last one called.
     pub(crate) scripts: Arc<[Arc<str>]>,
+    /// Whether all of them let it pass, and left nothing behind.
+    pub(crate) passes: bool,
 }
 
 impl Foresight {
@@ -50,12 +52,12 @@ impl Foresight {
         known.get(shape).map(|lookups| lookups.next.clone()).unwrap_or_default()
     }
 
-    /// Learns which slices one needed, in order, and which scripts it called.
+    /// Learns which slices one needed, in order, and which scripts it called, with what they answered.
     pub(crate) fn learn<'k>(
         &self,
         shape: Shape,
         needed: impl Iterator<Item = &'k String> + Clone,
-        called: impl Iterator<Item = &'k Arc<str>> + Clone,
+        called: impl Iterator<Item = (&'k Arc<str>, &'k Fact)> + Clone,
     ) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_SHAPES && !known.contains_key(&shape) {
@@ -63,9 +65,12 @@ impl Foresight {
         }
         let lookups =
             known.entry(shape).or_insert_with(|| Lookups { last: Vec::new(), next: Foreseen::default() });
-        if !called.clone().eq(lookups.next.scripts.iter()) {
-            lookups.next.scripts = called.cloned().collect();
+        let scripts = || called.clone().map(|(script, _)| script);
+        if !scripts().eq(lookups.next.scripts.iter()) {
+            lookups.next.scripts = scripts().cloned().collect();
         }
+        lookups.next.passes =
+            called.clone().all(|(_, fact)| matches!(fact, Fact::Hook(end) if end.is_pass()));
         let slices = &lookups.next.slices;
         if needed.clone().eq(slices.iter()) && lookups.last.len() == slices.len() {
             return;
@@ -78,11 +83,13 @@ impl Foresight {
 
 #[cfg(test)]
 mod tests {
+    use midrail_core::HookEnd;
+
     use super::*;
 
     fn needs(foresight: &Foresight, shape: &Shape, keys: &[&str]) -> Vec<String> {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-        foresight.learn(shape.clone(), keys.iter(), [].iter());
+        foresight.learn(shape.clone(), keys.iter(), std::iter::empty());
         foresight.of(shape).slices.to_vec()
     }
 
@@ -100,9 +107,13 @@ mod tests {
     fn scripts_are_foreseen_as_long_as_they_are_called() {
         let (foresight, shape) = (Foresight::default(), Shape(EventKind::BeforeTool, "Read".to_owned()));
         let script: Arc<str> = "guardrails.js".into();
-        foresight.learn(shape.clone(), [].iter(), [&script].into_iter());
-        assert_eq!(*foresight.of(&shape).scripts, [script]);
-        foresight.learn(shape.clone(), [].iter(), [].iter());
+        let (pass, failed) = (Fact::Hook(HookEnd::pass()), Fact::Unavailable("it failed".to_owned()));
+        for (fact, passes) in [(&pass, true), (&failed, false), (&pass, true)] {
+            foresight.learn(shape.clone(), [].iter(), [(&script, fact)].into_iter());
+            let foreseen = foresight.of(&shape);
+            assert_eq!((&*foreseen.scripts, foreseen.passes), ([script.clone()].as_slice(), passes));
+        }
+        foresight.learn(shape.clone(), [].iter(), std::iter::empty());
         assert!(foresight.of(&shape).scripts.is_empty());
     }
 

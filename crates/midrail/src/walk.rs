@@ -1,35 +1,31 @@
 //! The walk of one event: fetch what the policy needs, decide, make the record, commit. Nothing that was found secret
 //! leaves it: not in the record, not in a key, not in the decision.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+mod facts;
+mod record;
+mod settle;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use jiff::Timestamp;
 use midrail_core::{
-    Aside, AuditRef, BEGAN, Changes, Decision, Effect, Event, EventKind, Fact, FactKey, Facts, Finding, Held,
-    HookAnswer, HookCall, HookEnd, Needs, Policy, PolicyDenied, Record, Run, Session, action_text, evaluate,
-    standing_keys, state_prefix, stream_of,
+    Aside, AuditRef, BEGAN, Decision, Effect, Event, EventKind, Fact, FactKey, Finding, Policy, Record,
+    Session, stream_of,
 };
 use midrail_detect::secrets::{self, Mask};
-use midrail_detect::{action, of_event};
-use midrail_guardrails::MODULE;
 use midrail_store::{Commit, Store, StoreError};
 use serde_json::Value;
 
+use self::settle::Known;
 use crate::approvals;
-use crate::chunks::{self, Joined, held_key};
-use crate::clock::Stopwatch;
-use crate::engine::{Engine, EngineError, MAX_ROUNDS, MAX_TRIES, unique_id};
-use crate::files::Root;
-use crate::foresight::Shape;
-use crate::hooks::Occasion;
-use crate::kept::{self, LastPolicy, POLICY};
+use crate::chunks::{Joined, held_key};
+use crate::engine::{Engine, EngineError, MAX_TRIES, unique_id};
+use crate::kept::{self, LastPolicy};
 use crate::notices;
 use crate::once::Once;
-use crate::outside::{Belated, Matter};
-use crate::past::GONE;
+use crate::outside::Belated;
 
 /// The slice that says which folder a session works in: that of its first event. An agent can move its shell, and
 /// not what its guardrails speak of.
@@ -138,22 +134,6 @@ fn join(
     let name = if around.mask.is_empty() { name.to_owned() } else { around.mask.key(name, key) };
     let slice = engine.store().load(session, &[&name])?.into_iter().next().unwrap_or_default();
     Joined::new(event, policy, key, &around.mask, (format!("{session}\n{name}"), name), slice)
-}
-
-/// Commands that run at the same time for one event.
-const AT_A_TIME: usize = 8;
-
-/// Whether fetching a fact can take long.
-fn is_dear(key: &FactKey) -> bool {
-    matches!(
-        key,
-        FactKey::Command(_)
-            | FactKey::Tree(_)
-            | FactKey::Count(_)
-            | FactKey::Unsaved(_)
-            | FactKey::Hook(_)
-            | FactKey::Deep(_)
-    )
 }
 
 impl<'e> Walk<'e> {
@@ -328,350 +308,6 @@ impl<'e> Walk<'e> {
             self.engine.asking().cancel_run(&self.session);
         }
     }
-
-    /// Evaluates and fetches until nothing is lacking.
-    fn settle(&self, known: &mut Known) -> Result<Decision, EngineError> {
-        let standing = standing_keys(&self.event, &self.session);
-        let shape = Shape::of(&self.event);
-        let foreseen = self.engine.foresight.of(&shape);
-        if self.is_hurried && !foreseen.scripts.is_empty() {
-            return Err(EngineError::TakesTime);
-        }
-        self.engine.scripts().rouse(&foreseen.scripts, &self.session);
-        let foreseen = || foreseen.slices.iter().filter(|key| !standing.contains(key));
-        let own = [ROOT].into_iter().chain(self.last_policy.as_ref().map(|_| POLICY));
-        self.load(known, standing.iter().chain(foreseen()).map(String::as_str).chain(own))?;
-        known.set_apart(foreseen());
-        let pinned = known.session.slices.remove(ROOT).flatten();
-        let before = known.session.slices.remove(POLICY).flatten();
-        let root = self.root(pinned.as_ref());
-        known.facts.root = root.as_ref().map(|root| root.real.clone());
-        if let Some(past) = self.engine.files().past() {
-            past.learn(known.facts.root.as_deref(), &self.event);
-        }
-        known.facts.is_last = self.engine.is_last();
-        known.facts.own_places = self.engine.own_places(known.facts.root.as_deref());
-        known.facts.root_aliases = root.as_ref().map(|root| root.aliases.clone()).unwrap_or_default();
-        if self.event.tool.is_some() {
-            known.facts.insert(FactKey::Action, self.fetch(&FactKey::Action, known));
-        }
-        if !self.searched.mask.is_empty() {
-            // A record shows arguments without their secrets, so the exact action is kept as a keyed digest.
-            let text = action_text(&self.event, &self.session);
-            known.facts.action_digest = Some(secrets::fingerprint(&text, self.engine.fingerprint_key()));
-        }
-        let stopwatch = Stopwatch::start();
-        for _ in 0..MAX_ROUNDS {
-            let evaluation = evaluate(self.policy, &known.session, &known.facts, &self.event, &stopwatch);
-            known.rewritten = evaluation.rewritten;
-            known.take_up(evaluation.foreseen);
-            if evaluation.needs.is_empty() {
-                self.foresee(shape, known, &standing);
-                let mut decision = evaluation.decision;
-                if let (None, Some(root), None) = (&pinned, &root, self.engine.root()) {
-                    decision.changes.set(ROOT, root.real.as_str());
-                }
-                if let Some(last) = &self.last_policy {
-                    known.gone = last.news(before.as_ref()).map(Path::to_owned);
-                    if let Some(slice) = last.change(before.as_ref()) {
-                        decision.changes.set(POLICY, slice);
-                    }
-                }
-                return Ok(decision);
-            }
-            let Needs { slices, mut facts, within_ms } = evaluation.needs;
-            known.within_ms.extend(within_ms);
-            self.load(known, slices.iter().map(String::as_str))?;
-            let dear = facts.extract_if(.., is_dear).collect::<Vec<_>>();
-            // What costs much is fetched when nothing else is lacking: it may not be needed once that is known.
-            if slices.is_empty() && facts.is_empty() {
-                if self.is_hurried {
-                    return Err(EngineError::TakesTime);
-                }
-                self.fetch_dear(dear, known);
-            }
-            for key in facts {
-                let fact = self.fetch(&key, known);
-                known.facts.insert(key, fact);
-            }
-        }
-        Err(EngineError::Endless)
-    }
-
-    /// Remembers what this event needed, for the next one like it.
-    fn foresee(&self, shape: Shape, known: &mut Known, standing: &[String]) {
-        // What was loaded in vain may change without changing anything here.
-        for key in std::mem::take(&mut known.session.foreseen).into_keys() {
-            known.versions.remove(&self.kept_key(&key));
-        }
-        // A key may hold what was found secret, which the next event need not know to be one.
-        if self.searched.mask.is_empty() {
-            let needed = known.session.slices.keys().filter(|key| !standing.contains(key));
-            let called = known.facts.known.keys().filter_map(|key| match key {
-                FactKey::Hook(call) => Some(&call.script),
-                _ => None,
-            });
-            self.engine.foresight.learn(shape, needed, called);
-        }
-    }
-
-    /// The folder that paths are resolved against: the engine's, else the session's, else that of this event.
-    fn root(&self, pinned: Option<&Value>) -> Option<Root> {
-        if self.engine.files().past().is_some() {
-            let pinned = pinned.and_then(Value::as_str).or(self.event.cwd.as_deref());
-            return pinned.map(Root::as_given);
-        }
-        if !self.engine.files().is_disk() {
-            return self.engine.root().map(|root| Root::as_given(&root.to_string_lossy()));
-        }
-        let own = self.engine.root().map(|root| root.to_string_lossy().into_owned());
-        let pinned = pinned.and_then(Value::as_str).map(str::to_owned);
-        let first = || self.engine.project().map(|folder| folder.to_string_lossy().into_owned());
-        let mut root = Root::of(&own.or(pinned).or_else(first).or_else(|| self.event.cwd.clone())?);
-        // The event's own folder may be another spelling of it.
-        if let Some(cwd) = &self.event.cwd {
-            root.add_spelling(cwd);
-        }
-        Some(root)
-    }
-
-    fn load<'k>(&self, known: &mut Known, keys: impl IntoIterator<Item = &'k str>) -> Result<(), StoreError> {
-        let keys: Vec<&str> = keys.into_iter().collect();
-        if let Some(slices) = &self.restored {
-            for key in keys {
-                known.session.load(key, slices.get(&self.kept_key(key)).cloned());
-            }
-            return Ok(());
-        }
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let kept: Vec<String> = keys.iter().map(|key| self.kept_key(key)).collect();
-        let names: Vec<&str> = kept.iter().map(String::as_str).collect();
-        for ((key, kept), slice) in
-            keys.iter().zip(&kept).zip(self.engine.store().load(&self.session, &names)?)
-        {
-            known.versions.insert(kept.clone(), slice.version);
-            known.session.load(*key, slice.value);
-        }
-        Ok(())
-    }
-
-    /// The key under which a slice is kept: without what was found secret.
-    fn kept_key(&self, key: &str) -> String {
-        let mask = &self.searched.mask;
-        if mask.is_empty() { key.to_owned() } else { mask.key(key, self.engine.fingerprint_key()) }
-    }
-
-    fn fetch(&self, key: &FactKey, known: &Known) -> Fact {
-        let root = known.facts.root.as_deref().map(Path::new);
-        match key {
-            FactKey::Action => action::of(&self.event).map_or_else(Fact::Unavailable, Fact::Action),
-            FactKey::Secrets => match &known.rewritten {
-                Some(event) => self.found_in(event, secrets::scan_json, Fact::Secrets),
-                None => Fact::Secrets(self.searched.findings.clone()),
-            },
-            FactKey::Place(path) => self.engine.files().place(root, self.event.cwd.as_deref(), path),
-            FactKey::File(place) => self.engine.files().probe(root, place),
-            FactKey::PersonalData => {
-                let fact = self.found_in(known.shown(&self.event), of_event::personal_data, Fact::Findings);
-                self.of_chunk(fact, self.joined.as_ref().and_then(|joined| joined.personal.as_deref()))
-            }
-            FactKey::Injections => self.of_chunk(
-                self.found_in(known.shown(&self.event), of_event::injections, Fact::Findings),
-                None,
-            ),
-            FactKey::Script(key) => self.engine.files().scripts(root, &self.event, &Held::of_key(key)),
-            FactKey::Command(run) => {
-                let within = known.within_ms.get(key).copied().unwrap_or(u64::MAX);
-                let run = Run { timeout_ms: run.timeout_ms.min(within), ..run.clone() };
-                self.engine.files().command(root, &run, self.engine.fingerprint_key())
-            }
-            FactKey::Tree(patterns) => self.engine.files().tree(root, patterns),
-            FactKey::Count(patterns) => self.engine.files().count(root, patterns),
-            FactKey::Git => self.engine.files().git(root),
-            FactKey::Unsaved(place) => self.engine.files().unsaved(root, place),
-            FactKey::Hook(call) => self.hook(key, call, known),
-            FactKey::Deep(_) if self.engine.files().past().is_some() => Fact::Unavailable(GONE.to_owned()),
-            FactKey::Deep(call) => {
-                let (fact, belated) = self.matter(known).ask(call);
-                self.belated.lock().unwrap_or_else(PoisonError::into_inner).extend(belated);
-                fact
-            }
-            FactKey::Answer(name) => Fact::Unavailable(format!("no probe answers `{name}`")),
-        }
-    }
-
-    /// Findings less those in text that has passed, and those of the text as its stream tells them, where it does.
-    fn of_chunk(&self, fact: Fact, of_text: Option<&[Finding]>) -> Fact {
-        match (&self.joined, fact) {
-            (Some(joined), Fact::Findings(findings)) => {
-                let mut findings = joined.new_ones(findings);
-                if let Some(of_text) = of_text {
-                    findings.retain(|finding| finding.at != chunks::TEXT);
-                    findings.extend(of_text.iter().cloned());
-                }
-                Fact::Findings(findings)
-            }
-            (_, fact) => fact,
-        }
-    }
-
-    /// Fetches facts that cost much: once for this event, however often it is tried, and several at a time.
-    fn fetch_dear(&self, keys: Vec<FactKey>, known: &mut Known) {
-        let mut fetched = self.dear.lock().unwrap_or_else(PoisonError::into_inner);
-        // A script is asked again where its variables were changed meanwhile.
-        let is_lacking = |key: &&FactKey| matches!(key, FactKey::Hook(_)) || !fetched.contains_key(*key);
-        let lacking: Vec<&FactKey> = keys.iter().filter(is_lacking).collect();
-        for batch in lacking.chunks(AT_A_TIME) {
-            let facts = &*known;
-            let found: Vec<(FactKey, Fact)> = match batch {
-                [key] => vec![((*key).clone(), self.fetch(key, facts))],
-                _ => thread::scope(|scope| {
-                    let running: Vec<_> = batch
-                        .iter()
-                        .map(|key| ((*key).clone(), scope.spawn(|| self.fetch(key, facts))))
-                        .collect();
-                    let ended = running.into_iter().map(|(key, thread)| {
-                        let fact = thread.join();
-                        (key, fact.unwrap_or_else(|_| Fact::Unavailable("its probe failed".to_owned())))
-                    });
-                    ended.collect()
-                }),
-            };
-            fetched.extend(found);
-        }
-        for key in keys {
-            if let Some(fact) = fetched.get(&key) {
-                known.facts.insert(key, fact.clone());
-            }
-        }
-    }
-
-    /// The event, as those outside are asked about it.
-    fn matter<'k>(&'k self, known: &'k Known) -> Matter<'k> {
-        Matter {
-            engine: self.engine,
-            policy: self.policy,
-            event: self.searched.masked(&self.event),
-            session: &self.session,
-            root: known.facts.root.as_deref(),
-        }
-    }
-
-    /// What a script answers. It is asked once for this event, unless its variables were changed meanwhile.
-    fn hook(&self, key: &FactKey, call: &HookCall, known: &Known) -> Fact {
-        let module = format!("{}{MODULE}", state_prefix(&call.script, None));
-        let state = known.session.get(&module).flatten().cloned();
-        let hooked = || self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((before, fact)) = hooked().get(key)
-            && *before == state
-        {
-            return fact.clone();
-        }
-        let occasion = Occasion {
-            engine: self.engine,
-            policy: self.policy,
-            event: &self.event,
-            session: &self.session,
-            facts: &known.facts,
-            restored: self.restored.as_ref(),
-        };
-        let fact = occasion.run(call, state.clone());
-        hooked().insert(key.clone(), (state, fact.clone()));
-        fact
-    }
-
-    /// What commands and scripts do is told with their quotes, encodings and variables resolved, and that may hold
-    /// secrets which the event did not show.
-    fn hide_what_came_to_light(&self, record: &mut Record) -> Result<(), EngineError> {
-        let resolves = |fact: &Fact| match fact {
-            Fact::Action(action) => !action.dangers.is_empty(),
-            Fact::Script(_) => true,
-            _ => false,
-        };
-        if !record.facts.known.values().any(resolves) {
-            return Ok(());
-        }
-        let mut value = serde_json::to_value(&*record)?;
-        let mut found = secrets::scan_json(&value, self.engine.fingerprint_key());
-        found.retain(|finding| RESOLVED.iter().any(|place| finding.at.starts_with(place)));
-        if !found.is_empty() {
-            let mask = Mask::of(&value, &found);
-            secrets::mask(&mut value, &found);
-            *record = serde_json::from_value(mask.value(value))?;
-        }
-        Ok(())
-    }
-
-    fn found_in(
-        &self,
-        event: &Event,
-        detector: fn(&Value, &[u8]) -> Vec<Finding>,
-        fact: fn(Vec<Finding>) -> Fact,
-    ) -> Fact {
-        match serde_json::to_value(event) {
-            Ok(event) => fact(detector(&event, self.engine.fingerprint_key())),
-            Err(error) => Fact::Unavailable(error.to_string()),
-        }
-    }
-
-    /// The record of a decision, with everything that was found secret replaced by its tag.
-    fn record(&self, mut decision: Decision, known: Known) -> Result<Record, EngineError> {
-        let changes = std::mem::take(&mut decision.changes);
-        let requests = std::mem::take(&mut decision.requests);
-        // Where scripts replaced the result, everyone else looked at what they left.
-        let rewritten = match &known.rewritten {
-            Some(event) => Some(Searched::of(serde_json::to_value(event)?, self.engine.fingerprint_key())?),
-            None => None,
-        };
-        let searched = rewritten.as_ref().unwrap_or(&self.searched);
-        let mut facts = known.facts;
-        if let Some(Fact::Secrets(findings)) = facts.known.get_mut(&FactKey::Secrets) {
-            findings.clone_from(&searched.tags);
-        }
-        for fact in facts.known.values_mut() {
-            match (fact, &known.rewritten) {
-                (Fact::Findings(findings), _) => {
-                    secrets::follow(findings, &searched.findings, &searched.tags);
-                }
-                // The record shows what they left as everyone's findings have it.
-                (Fact::Hook(HookEnd { answer: HookAnswer::Replace { result, .. }, .. }), Some(event))
-                    if content(event) == Some(result) =>
-                {
-                    *result = content(searched.masked(event)).cloned().unwrap_or_default();
-                }
-                _ => {}
-            }
-        }
-        let masks: Vec<&Mask> = rewritten
-            .iter()
-            .map(|searched| &searched.mask)
-            .chain([&self.searched.mask])
-            .filter(|mask| !mask.is_empty())
-            .collect();
-        let hidden = |value: Value| masks.iter().fold(value, |value, mask| mask.value(value));
-        // Most decisions stop nothing, and need no name for it.
-        let id = if decision.effect >= Effect::Block { unique_id() } else { String::new() };
-        let denied = PolicyDenied::of(&self.event, &decision, &self.session, self.now, id);
-        let mut record = Record {
-            time: self.now,
-            session: self.session.clone(),
-            event: self.searched.masked(&self.event).clone(),
-            slices: known.session.slices,
-            facts,
-            decision,
-            denied,
-        };
-        if !masks.is_empty() {
-            record = serde_json::from_value(hidden(serde_json::to_value(&record)?))?;
-        }
-        self.hide_what_came_to_light(&mut record)?;
-        let kept = changes.0.into_iter().map(|(key, value)| (self.kept_key(&key), value.map(&hidden)));
-        record.decision.changes = Changes(kept.collect());
-        record.decision.requests = requests;
-        Ok(record)
-    }
 }
 
 /// How far an event came without anything being written.
@@ -690,65 +326,6 @@ pub(crate) struct Ready {
     content: Option<Option<String>>,
     /// A file that is gone, of which people are told now.
     gone: Option<PathBuf>,
-}
-
-/// Where a record tells of commands as they would run.
-const RESOLVED: &[&str] = &[
-    "/facts/known/action",
-    "/facts/known/script",
-    "/decision/reason",
-    "/decision/advice",
-    "/decision/metadata",
-    "/decision/verdicts",
-    "/decision/approval",
-    "/decision/user_message",
-    "/denied",
-];
-
-/// What is known so far.
-#[derive(Default)]
-struct Known {
-    session: Session,
-    versions: BTreeMap<String, u64>,
-    facts: Facts,
-    /// The event as guardrails see it, where scripts replaced its result.
-    rewritten: Option<Event>,
-    /// Milliseconds that there are for a fact.
-    within_ms: BTreeMap<FactKey, u64>,
-    /// A file of the policy that is gone, and of which nobody was told.
-    gone: Option<PathBuf>,
-}
-
-impl Known {
-    fn shown<'k>(&'k self, event: &'k Event) -> &'k Event {
-        self.rewritten.as_ref().unwrap_or(event)
-    }
-
-    /// Sets slices apart that were loaded although nobody has asked for them yet.
-    fn set_apart<'k>(&mut self, keys: impl Iterator<Item = &'k String>) {
-        for key in keys {
-            if let Some((key, slice)) = self.session.slices.remove_entry(key) {
-                self.session.foreseen.insert(key, slice);
-            }
-        }
-    }
-
-    /// Somebody has asked for slices that were set apart.
-    fn take_up(&mut self, keys: BTreeSet<String>) {
-        for key in keys {
-            if let Some(slice) = self.session.foreseen.remove(&key) {
-                self.session.load(key, slice);
-            }
-        }
-    }
-}
-
-/// The text of an event's result.
-fn content(event: &Event) -> Option<&String> {
-    match event.result.as_ref()?.content.as_ref()? {
-        Value::String(text) => Some(text),
-        _ => None,
-    }
 }
 
 fn depth(value: &Value) -> usize {

@@ -26,6 +26,9 @@ pub(super) fn each_digit_run(bytes: &[u8], mut visit: impl FnMut(usize, usize) -
             let goes_on = offset + length == u64::BITS;
             let end = if goes_on { run_end(bytes, end, |byte| byte.is_ascii_digit()) } else { end };
             resume = visit(start, end).max(start + 1);
+            if resume >= base + BLOCK {
+                break;
+            }
             starts &= from_bit(resume - base);
         }
         carry = mask >> 63;

@@ -52,6 +52,17 @@ impl<'a> Numbers<'a> {
     pub(super) fn visit(&mut self, start: usize, end: usize) -> usize {
         let (before, after) = (byte_before(self.bytes, start), byte(self.bytes, end));
         let follows = is_word(before) && follows_word(self.bytes, start);
+        // `12ms`, `64px`: no number of a person has small letters, and no address of a machine has these.
+        if !follows && matches!(after, b'g'..=b'z') && byte(self.bytes, end + 1).is_ascii_lowercase() {
+            return run_end(self.bytes, end, is_word);
+        }
+        // `v1`, `page22`: nor has any these before its digits, but for bank accounts, which start with two letters.
+        if follows
+            && matches!(before, b'g'..=b'z')
+            && (end - start < 2 || follows_word(self.bytes, start.saturating_sub(2)))
+        {
+            return word_end(self.bytes, end);
+        }
         // Every line of a log starts with a time.
         if !follows
             && (end - start == 2 && after == b':'
@@ -91,17 +102,6 @@ impl<'a> Numbers<'a> {
     fn number_or_word(&mut self, start: usize, end: usize, follows: bool) -> usize {
         let (before, after) = (byte_before(self.bytes, start), byte(self.bytes, end));
         let in_word = is_word(after) || follows;
-        // `12ms`, `64px`: no number of a person has small letters, and no address of a machine has these.
-        if !follows && matches!(after, b'g'..=b'z') && byte(self.bytes, end + 1).is_ascii_lowercase() {
-            return run_end(self.bytes, end, is_word);
-        }
-        // `v1`, `page22`: nor has any these before its digits, but for bank accounts, which start with two letters.
-        if follows
-            && matches!(before, b'g'..=b'z')
-            && (end - start < 2 || follows_word(self.bytes, start.saturating_sub(2)))
-        {
-            return word_end(self.bytes, end);
-        }
         // `0x1f`.
         if !follows && after == b'x' && self.bytes.get(start..end) == Some(b"0") {
             return word_end(self.bytes, end);

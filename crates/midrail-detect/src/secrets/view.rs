@@ -133,7 +133,12 @@ impl<'t> View<'t> {
     }
 
     /// The place behind the colour sequences that stand at a place.
+    #[inline]
     pub(super) fn past_ansi(&self, from: usize) -> usize {
+        if matches!(self.at(from), Some(b'\x1b' | b'\\')) { self.past_some_ansi(from) } else { from }
+    }
+
+    fn past_some_ansi(&self, from: usize) -> usize {
         const HEADS: &[&[u8]] = &[b"\x1b[", b"\\u001b[", b"\\u001B[", b"\\x1b[", b"\\e[", b"\\033["];
         let mut place = from;
         for _ in 0..6 {

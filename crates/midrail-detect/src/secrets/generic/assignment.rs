@@ -86,6 +86,10 @@ pub(crate) fn parse(view: &View<'_>, keyword: usize, keyword_end: usize) -> Opti
     // Short words are keywords together with their sign: `pw:`.
     let signed = usize::from(matches!(view.before(keyword_end), Some(b':' | b'=')));
     let name_end = view.run(keyword_end - signed, MAX_NAME, is_name);
+    // `self.tokens.next()`, as in most code: a call without a text as its only argument.
+    if view.at(name_end) == Some(b'(') && view.at(name_end + 1) == Some(b')') {
+        return None;
+    }
     link(view, name_start, name_end)
         .or_else(|| linked_in_words(view, name_start, name_end))
         .or_else(|| paired(view, name_start, name_end))
@@ -186,11 +190,11 @@ fn may_link(view: &View<'_>, name_end: usize) -> bool {
 
 fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
     let found = |start: usize, link: Link| value(view, name_start, name_end, start, link);
-    // What closes the name: quotes (escaped, perhaps), brackets.
-    let mut place = view.run(name_end, 6, |byte| {
-        matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']' | b')' | b'*' | b'}' | b'?')
-    });
-    let closed = view.slice(name_end, place).iter().any(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+    // What closes the name: quotes (escaped, perhaps), brackets. Most have none.
+    static CLOSING: ByteSet = ByteSet::only(b"\"'`\\])*}?");
+    let mut place = view.run(name_end, 6, |byte| CLOSING.has(byte));
+    let closed = place > name_end
+        && view.slice(name_end, place).iter().any(|byte| matches!(byte, b'"' | b'\'' | b'`'));
     if view.at(place) == Some(b'%') && view.starts_with(place, b"%22") {
         place += 3;
     }
@@ -227,9 +231,8 @@ fn link(view: &View<'_>, name_start: usize, name_end: usize) -> Option<Value> {
     {
         return found(place + 3, Link::Equals);
     }
-    let end = view.run(place, 4, |byte| {
-        matches!(byte, b':' | b'=' | b'?' | b'+' | b'.' | b'|' | b'!' | b'>' | b'-' | b'~')
-    });
+    static OPERATOR: ByteSet = ByteSet::only(b":=?+.|!>-~");
+    let end = view.run(place, 4, |byte| OPERATOR.has(byte));
     let text = view.slice(place, end);
     if text == b"|" {
         return in_table(view, name_start, name_end, end);

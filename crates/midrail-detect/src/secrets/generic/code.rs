@@ -1,11 +1,12 @@
 //! Whether a value is code rather than text.
 
 use super::values::Makeup;
+use crate::byte_set::ByteSet;
 
 /// Whether a value without quotes begins as a call or an index: `get_token(`, `args[0]`.
 pub(crate) fn is_call(value: &[u8]) -> bool {
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
-    matches!(value.iter().find(|byte| !is_name(**byte)), Some(b'(' | b'['))
+    static NAME: ByteSet = ByteSet::letters_and(b"_.$", false);
+    matches!(value.iter().find(|byte| !NAME.has(**byte)), Some(b'(' | b'['))
 }
 
 /// Whether a value is code rather than text: a call, an index, a member, a variable.
