@@ -72,6 +72,44 @@ fn variables_live_as_long_as_the_session_across_processes() {
     );
 }
 
+/// An engine that has seen a script pass evaluates the next event as if it did again, while it thinks.
+#[test]
+fn what_is_expected_of_a_script_decides_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "guardrails.js",
+        "let refused = 0;\n\
+         export default { input: (ctx) => {\n\
+           const { no, oops } = ctx.tool.args;\n\
+           if (oops) throw new Error('it broke');\n\
+           if (!no) return { allowed: true };\n\
+           refused += 1;\n\
+           return { allowed: false, message: `refused ${refused}` };\n\
+         } };\n",
+    );
+    let engine = engine(folder.path(), &["guardrails.js"]);
+    let decide = |args| {
+        let decision = engine.decide(Event::before_tool("a", args).in_session("s"));
+        (decision.effect, decision.reason)
+    };
+    for round in 1..=3 {
+        for _ in 0..3 {
+            assert_eq!(decide(json!({})), (Effect::Allow, String::new()));
+        }
+        assert_eq!(decide(json!({"no": true})), (Effect::Block, format!("refused {round}")));
+        assert_eq!(decide(json!({})).0, Effect::Allow);
+        let (effect, reason) = decide(json!({"oops": true}));
+        assert!(effect == Effect::Block && reason.contains("it broke"), "{effect:?}: {reason}");
+    }
+    for entry in engine.store().entries(&Filter::default()).unwrap() {
+        let record = entry.record().unwrap();
+        let (again, then) = (record.replay(&engine.policy()), record.decision);
+        assert_eq!((again.effect, again.reason), (then.effect, then.reason), "record {}", entry.seq);
+        assert_eq!(again.verdicts, then.verdicts, "record {}", entry.seq);
+    }
+}
+
 #[test]
 fn two_engines_that_count_at_once_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
