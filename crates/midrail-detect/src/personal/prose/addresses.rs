@@ -70,19 +70,26 @@ fn hit(start: usize, end: usize) -> Hit {
 /// `ZIP: 90210`.
 #[inline]
 pub(in super::super) fn post_code(bytes: &[u8], start: usize, end: usize) -> Option<Hit> {
-    // What lies between a number and its key, told by one byte for most numbers.
+    // What lies between a number and its key, told by two bytes for most numbers.
     let is_filler = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b':' | b'=');
-    if !(3..=10).contains(&(end - start)) || !is_filler(byte_before(bytes, start)) {
+    let (before, last) = (byte_before(bytes, start), byte_before(bytes, start.saturating_sub(1)));
+    let may_follow_key = is_filler(before) && (is_filler(last) || ends_code_word(last));
+    if !may_follow_key || !(3..=10).contains(&(end - start)) {
         return None;
     }
     keyed_code(bytes, start, end, is_filler)
+}
+
+/// Whether a word before a post code may end with such a byte.
+fn ends_code_word(byte: u8) -> bool {
+    matches!(byte | 0x20, b'e' | b'l' | b'p' | b'z')
 }
 
 fn keyed_code(bytes: &[u8], start: usize, end: usize, is_filler: impl Fn(u8) -> bool) -> Option<Hit> {
     // The last letters of the key, before anything dearer is done: most numbers are no post codes.
     let key = run_start(bytes, start, 6, is_filler);
     let ending = bytes.get(key.saturating_sub(3)..key).unwrap_or_default();
-    let may_end = ending.last().is_some_and(|last| matches!(last | 0x20, b'e' | b'l' | b'p' | b'z'));
+    let may_end = ending.last().is_some_and(|last| ends_code_word(*last));
     if !may_end || !CODE_ENDINGS.iter().any(|other| other.eq_ignore_ascii_case(ending)) {
         return None;
     }
@@ -523,6 +530,16 @@ mod tests {
         use super::*;
         for list in [&LAST, &LAST_WEAK, &FIRST, &AFTER_NUMBER, &BETWEEN, &BOXES, &UNITS] {
             assert!(list.words.is_sorted(), "{list:?}");
+        }
+    }
+
+    #[test]
+    fn no_word_before_a_post_code_is_passed_over() {
+        use super::*;
+        for word in CODE_WORDS {
+            let word = word.as_bytes();
+            assert!(CODE_ENDINGS.iter().any(|ending| word.ends_with(ending)), "{word:?}");
+            assert!(ends_code_word(*word.last().unwrap()), "{word:?}");
         }
     }
 
