@@ -21,6 +21,7 @@ use crate::guardrail::Spec;
 use crate::held::Held;
 use crate::path::{self, Place, Roots};
 use crate::policy::Policy;
+use crate::rewrite::can_be_rewritten;
 use crate::routing::Patience;
 use crate::session::{Session, key_part};
 
@@ -111,7 +112,25 @@ impl<'a> World<'a> {
         }
     }
 
+    /// A fact as it is expected to be. Not where a result may be replaced: what others need is asked for only when it is
+    /// known what they get to see.
+    fn expected(&self, key: &FactKey) -> Option<&'a Fact> {
+        if can_be_rewritten(self.event) { None } else { self.facts.expected.get(key) }
+    }
+
+    /// A fact that somebody has asked for, as it is known or expected.
+    fn asked(&self, key: &FactKey) -> Option<&'a Fact> {
+        let expected = || self.expected(key).filter(|_| self.needs.borrow().facts.contains(key));
+        self.facts.get(key).or_else(expected)
+    }
+
     pub(crate) fn fact(&self, key: FactKey) -> Result<&'a Fact, Missing> {
+        if let Some(expected) = self.expected(&key)
+            && self.facts.get(&key).is_none()
+        {
+            self.needs.borrow_mut().ask(key, self.within_ms.get());
+            return Ok(expected);
+        }
         match self.facts.get(&key) {
             Some(Fact::Unavailable(why)) => Err(Missing(match &key {
                 FactKey::Command(run) => match why.strip_prefix("it ") {
@@ -286,7 +305,7 @@ impl<'a> Context<'a> {
 
     /// How the hook of this guardrail's script ended, where this decision had it run. Asking does not make it run.
     pub fn hooked(&self) -> Option<&'a HookEnd> {
-        match self.world.facts.get(&FactKey::Hook(self.hook_call()))? {
+        match self.world.asked(&FactKey::Hook(self.hook_call()))? {
             Fact::Hook(end) => Some(end),
             _ => None,
         }

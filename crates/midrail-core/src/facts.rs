@@ -392,6 +392,11 @@ pub struct Facts {
     /// The facts themselves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known: BTreeMap<FactKey, Fact>,
+    /// Facts as they will probably be once they are fetched. Whoever reads one goes on as if it were known, and it is told as
+    /// lacking all the same ([`crate::Needs`]): the decision holds where it turns out to be so. Only for events without a
+    /// result that could be replaced.
+    #[serde(skip)]
+    pub expected: BTreeMap<FactKey, Fact>,
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -407,6 +412,11 @@ impl Facts {
     /// The fact of a name, if it was asked for.
     pub fn get(&self, key: &FactKey) -> Option<&Fact> {
         self.known.get(key)
+    }
+
+    /// Whether a fact is known, and is what it was expected to be.
+    pub fn is_as_expected(&self, key: &FactKey) -> bool {
+        self.expected.get(key).is_some_and(|expected| self.known.get(key) == Some(expected))
     }
 }
 

@@ -35,8 +35,8 @@ pub(crate) struct Occasion<'w> {
 }
 
 impl Occasion<'_> {
-    /// Runs a hook of a script that has these variables of its own. Something else can be done meanwhile.
-    pub(crate) fn run(&self, hook: &HookCall, state: Option<Value>, meanwhile: impl FnOnce()) -> Fact {
+    /// Runs a hook of a script that has these variables of its own.
+    pub(crate) fn run(&self, hook: &HookCall, state: Option<Value>) -> Fact {
         let settings = self.policy.get(&hook.script).and_then(|entry| entry.guardrail.outside());
         let Some(settings) = settings.and_then(|settings| settings.downcast::<Script>().ok()) else {
             return Fact::Unavailable(format!("`{}` is no script of this policy", hook.script));
@@ -61,7 +61,7 @@ impl Occasion<'_> {
             within: within.duration(),
             host: Arc::new(self.sight(&hook.script)),
         };
-        match self.engine.scripts().call(&source(&hook.script, &settings), self.session, call, meanwhile) {
+        match self.engine.scripts().call(&source(&hook.script, &settings), self.session, call) {
             Ok(end) => Fact::Hook(self.asking_well(end)),
             Err(error) => Fact::Unavailable(error.to_string()),
         }

@@ -201,15 +201,9 @@ impl Drop for Scripts {
 }
 
 impl Scripts {
-    /// Calls a hook of a script, in the realm of a session, does something else meanwhile, and waits for the answer.
-    pub(crate) fn call(
-        &self,
-        script: &Script,
-        session: &str,
-        call: Call,
-        meanwhile: impl FnOnce(),
-    ) -> Result<HookEnd, ScriptError> {
-        self.request(script, session, call, false, meanwhile)
+    /// Calls a hook of a script, in the realm of a session, and waits for the answer.
+    pub(crate) fn call(&self, script: &Script, session: &str, call: Call) -> Result<HookEnd, ScriptError> {
+        self.request(script, session, call, false)
     }
 
     /// What is wrong with a script: whether it loads, and whether it exports what it should. A dry run also calls each
@@ -236,7 +230,7 @@ impl Scripts {
                 within: Duration::from_secs(1),
                 host: Arc::new(Nowhere),
             };
-            scripts.request(&script, "check", call, only_load, || {}).err()
+            scripts.request(&script, "check", call, only_load).err()
         };
         if let Some(error) = call(Hook::Input, true) {
             return vec![error];
@@ -251,12 +245,10 @@ impl Scripts {
         session: &str,
         call: Call,
         only_load: bool,
-        meanwhile: impl FnOnce(),
     ) -> Result<HookEnd, ScriptError> {
         let failed = |why: &str| ScriptError::of(&modules::label(&script.path), why);
         let deadline = Instant::now() + call.within;
         let mut waiting = call;
-        let mut meanwhile = Some(meanwhile);
         // A realm may end before it comes to the call, which then is for the next one.
         loop {
             if self.stuck.load(Ordering::Relaxed) >= MAX_STUCK {
@@ -270,16 +262,11 @@ impl Scripts {
             waiting = match inbox.push(Message::Call(Box::new(request))) {
                 Err(Message::Call(request)) => request.call,
                 Err(Message::Ended { .. }) => return Err(failed(NO_TURN)),
-                Ok(()) => {
-                    if let Some(meanwhile) = meanwhile.take() {
-                        meanwhile();
-                    }
-                    match self.answer(&inbox, &answer, deadline) {
-                        Ok(Reply::End(end)) => return end,
-                        Ok(Reply::NotStarted(call)) => *call,
-                        Err(why) => return Err(failed(why)),
-                    }
-                }
+                Ok(()) => match self.answer(&inbox, &answer, deadline) {
+                    Ok(Reply::End(end)) => return end,
+                    Ok(Reply::NotStarted(call)) => *call,
+                    Err(why) => return Err(failed(why)),
+                },
             };
             if Instant::now() >= deadline {
                 return Err(failed(NO_TURN));

@@ -103,13 +103,6 @@ struct Bench {
     script: Script,
 }
 
-impl Scripts {
-    /// Calls a hook, with nothing else to do.
-    fn ask(&self, script: &Script, session: &str, call: Call) -> Result<HookEnd, ScriptError> {
-        self.call(script, session, call, || {})
-    }
-}
-
 impl Bench {
     fn new(source: &str) -> Self {
         Bench::in_world(World::default(), source)
@@ -162,17 +155,17 @@ impl Bench {
     }
 
     fn input(&self, args: Value) -> Result<HookEnd, ScriptError> {
-        self.scripts.ask(&self.script, "s", Call { args, ..self.call(Hook::Input) })
+        self.scripts.call(&self.script, "s", Call { args, ..self.call(Hook::Input) })
     }
 
     fn output(&self) -> Result<HookEnd, ScriptError> {
-        self.scripts.ask(&self.script, "s", self.call(Hook::Output))
+        self.scripts.call(&self.script, "s", self.call(Hook::Output))
     }
 
     /// Calls `input` with little time.
     fn brief(&self) -> Result<HookEnd, ScriptError> {
         let call = Call { within: Duration::from_millis(150), ..self.call(Hook::Input) };
-        self.scripts.ask(&self.script, "s", call)
+        self.scripts.call(&self.script, "s", call)
     }
 
     /// What `input` refuses with.

@@ -62,7 +62,7 @@ impl Walk<'_> {
             FactKey::Count(patterns) => self.engine.files().count(root, patterns),
             FactKey::Git => self.engine.files().git(root),
             FactKey::Unsaved(place) => self.engine.files().unsaved(root, place),
-            FactKey::Hook(call) => self.hook(key, call, known, || {}),
+            FactKey::Hook(call) => self.hook(key, call, known),
             FactKey::Deep(_) if self.engine.files().past().is_some() => Fact::Unavailable(GONE.to_owned()),
             FactKey::Deep(call) => {
                 let (fact, belated) = self.matter(known).ask(call);
@@ -89,7 +89,7 @@ impl Walk<'_> {
     }
 
     /// Fetches facts that cost much: once for this event, however often it is tried, and several at a time.
-    pub(super) fn fetch_dear(&self, keys: Vec<FactKey>, known: &mut Known) {
+    pub(super) fn fetch_dear(&self, keys: &[FactKey], known: &mut Known) {
         let mut fetched = self.dear.lock().unwrap_or_else(PoisonError::into_inner);
         // A script is asked again where its variables were changed meanwhile.
         let is_lacking = |key: &&FactKey| matches!(key, FactKey::Hook(_)) || !fetched.contains_key(*key);
@@ -113,8 +113,8 @@ impl Walk<'_> {
             fetched.extend(found);
         }
         for key in keys {
-            if let Some(fact) = fetched.get(&key) {
-                known.facts.insert(key, fact.clone());
+            if let Some(fact) = fetched.get(key) {
+                known.facts.insert(key.clone(), fact.clone());
             }
         }
     }
@@ -130,15 +130,8 @@ impl Walk<'_> {
         }
     }
 
-    /// What a script answers, and what is done while it thinks. It is asked once for this event, unless its variables
-    /// were changed since.
-    pub(super) fn hook(
-        &self,
-        key: &FactKey,
-        call: &HookCall,
-        known: &Known,
-        meanwhile: impl FnOnce(),
-    ) -> Fact {
+    /// What a script answers. It is asked once for this event, unless its variables were changed meanwhile.
+    fn hook(&self, key: &FactKey, call: &HookCall, known: &Known) -> Fact {
         let module = format!("{}{MODULE}", state_prefix(&call.script, None));
         let state = known.session.get(&module).flatten().cloned();
         let hooked = || self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,7 +148,7 @@ impl Walk<'_> {
             facts: &known.facts,
             restored: self.restored.as_ref(),
         };
-        let fact = occasion.run(call, state.clone(), meanwhile);
+        let fact = occasion.run(call, state.clone());
         hooked().insert(key.clone(), (state, fact.clone()));
         fact
     }

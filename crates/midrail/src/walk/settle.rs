@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use midrail_core::{
-    Decision, Evaluation, Event, Fact, FactKey, Facts, HookCall, HookEnd, Needs, Session, action_text,
+    Decision, Event, EventKind, Fact, FactKey, Facts, HookCall, HookEnd, Needs, Session, action_text,
     evaluate, standing_keys,
 };
 use midrail_detect::secrets;
@@ -90,12 +90,30 @@ impl Walk<'_> {
             known.facts.action_digest = Some(secrets::fingerprint(&text, self.engine.fingerprint_key()));
         }
         let stopwatch = Stopwatch::start();
-        let mut expected = None;
+        if let (EventKind::BeforeTool, [script], true) = (self.event.kind, &*ahead.scripts, ahead.passes) {
+            // The law is pure, and does not ask how facts are come by: what it says of the usual answer holds where that
+            // answer comes.
+            let call = HookCall { script: script.clone(), after: Vec::new() };
+            known.facts.expected.insert(FactKey::Hook(call), Fact::Hook(HookEnd::pass()));
+        }
         for _ in 0..MAX_ROUNDS {
-            let evaluation = expected.take().unwrap_or_else(|| self.evaluated(known, &stopwatch));
+            let evaluation = evaluate(self.policy, &known.session, &known.facts, &self.event, &stopwatch);
             known.rewritten = evaluation.rewritten;
             known.take_up(evaluation.foreseen);
-            if evaluation.needs.is_empty() {
+            let Needs { slices, mut facts, within_ms } = evaluation.needs;
+            known.within_ms.extend(within_ms);
+            self.load(known, slices.iter().map(String::as_str))?;
+            let dear = facts.extract_if(.., is_dear).collect::<Vec<_>>();
+            let lacks_nothing_else = slices.is_empty() && facts.is_empty();
+            // What costs much is fetched when nothing else is lacking: it may not be needed once that is known.
+            if lacks_nothing_else && !dear.is_empty() {
+                if self.is_hurried {
+                    return Err(EngineError::TakesTime);
+                }
+                self.fetch_dear(&dear, known);
+            }
+            if lacks_nothing_else && dear.iter().all(|key| known.facts.is_as_expected(key)) {
+                known.facts.expected.clear();
                 self.foresee(shape, known, &standing);
                 let mut decision = evaluation.decision;
                 if let (None, Some(root), None) = (&pinned, &root, self.engine.root()) {
@@ -109,46 +127,12 @@ impl Walk<'_> {
                 }
                 return Ok(decision);
             }
-            let Needs { slices, mut facts, within_ms } = evaluation.needs;
-            known.within_ms.extend(within_ms);
-            self.load(known, slices.iter().map(String::as_str))?;
-            let dear = facts.extract_if(.., is_dear).collect::<Vec<_>>();
-            // What costs much is fetched when nothing else is lacking: it may not be needed once that is known.
-            if slices.is_empty() && facts.is_empty() {
-                if self.is_hurried {
-                    return Err(EngineError::TakesTime);
-                }
-                match dear.as_slice() {
-                    [FactKey::Hook(call)] if ahead.passes => {
-                        expected = self.ask_and_go_on(call, known, &stopwatch);
-                    }
-                    _ => self.fetch_dear(dear, known),
-                }
-            }
             for key in facts {
                 let fact = self.fetch(&key, known);
                 known.facts.insert(key, fact);
             }
         }
         Err(EngineError::Endless)
-    }
-
-    fn evaluated(&self, known: &Known, stopwatch: &Stopwatch) -> Evaluation {
-        evaluate(self.policy, &known.session, &known.facts, &self.event, stopwatch)
-    }
-
-    /// Asks a script, and evaluates meanwhile as if it let the event pass, as most do. Where it does, that holds: the law
-    /// is pure, and does not ask how the facts were come by.
-    fn ask_and_go_on(&self, call: &HookCall, known: &mut Known, stopwatch: &Stopwatch) -> Option<Evaluation> {
-        let (key, pass) = (FactKey::Hook(call.clone()), Fact::Hook(HookEnd::pass()));
-        known.facts.insert(key.clone(), pass.clone());
-        let mut expected = None;
-        let fact = self.hook(&key, call, known, || expected = Some(self.evaluated(known, stopwatch)));
-        if fact == pass {
-            return expected;
-        }
-        known.facts.insert(key, fact);
-        None
     }
 
     /// Remembers what this event needed, for the next one like it.

@@ -72,7 +72,7 @@ fn variables_live_as_long_as_the_session_across_processes() {
     );
 }
 
-/// An engine that has seen a script pass evaluates the next event as if it did again, while it thinks.
+/// An engine that has seen a script pass evaluates the next event as if it did again, and then asks it.
 #[test]
 fn what_is_expected_of_a_script_decides_nothing() {
     let folder = tempfile::tempdir().unwrap();

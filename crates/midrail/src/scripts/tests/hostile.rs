@@ -112,7 +112,7 @@ fn a_huge_answer_is_an_error() {
 fn a_function_that_cannot_be_interrupted_is_left_behind() {
     let bench = Bench::new(&input("() => { Array.prototype.indexOf.call({ length: 5e7 }, 1); return {}; }"));
     let call = Call { within: Duration::ZERO, ..bench.call(Hook::Input) };
-    let error = bench.scripts.ask(&bench.script, "s", call).unwrap_err().to_string();
+    let error = bench.scripts.call(&bench.script, "s", call).unwrap_err().to_string();
     assert!(error.contains("stopped"), "{error}");
 }
 

@@ -70,12 +70,12 @@ fn sessions_share_nothing() {
     );
     let mut state = None;
     for (session, count) in [("a", "1"), ("b", "1")] {
-        let end = bench.scripts.ask(&bench.script, session, bench.call(Hook::Input)).unwrap();
+        let end = bench.scripts.call(&bench.script, session, bench.call(Hook::Input)).unwrap();
         assert_eq!(end.answer, HookAnswer::Refuse { message: count.into(), suggestion: None, request: None });
         state = end.state;
     }
     let call = Call { state, ..bench.call(Hook::Input) };
-    let end = bench.scripts.ask(&bench.script, "a", call).unwrap();
+    let end = bench.scripts.call(&bench.script, "a", call).unwrap();
     assert_eq!(end.answer, HookAnswer::Refuse { message: "2".into(), suggestion: None, request: None });
 }
 
@@ -84,7 +84,7 @@ fn realms_are_few() {
     let bench = Bench::new(&telling("globalThis.seen = (globalThis.seen ?? 0) + 1"));
     let count = |session: &str| match bench
         .scripts
-        .ask(&bench.script, session, bench.call(Hook::Input))
+        .call(&bench.script, session, bench.call(Hook::Input))
         .unwrap()
         .answer
     {
@@ -188,7 +188,7 @@ fn a_busy_call_is_not_stopped_for_another() {
             thread::yield_now();
         }
         let call = Call { within: Duration::ZERO, ..bench.call(Hook::Input) };
-        let error = bench.scripts.ask(&bench.script, "s", call).unwrap_err().to_string();
+        let error = bench.scripts.call(&bench.script, "s", call).unwrap_err().to_string();
         assert!(error.contains("stopped: "), "{error}");
         assert_eq!(busy.join().unwrap().unwrap().answer, HookAnswer::Pass);
     });

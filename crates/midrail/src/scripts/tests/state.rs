@@ -5,7 +5,7 @@ use super::*;
 /// Calls `input` in a new engine, as another process would, with the variables of the one before.
 fn anew(bench: &Bench, state: Option<Value>) -> (String, Option<Value>) {
     let call = Call { state, ..bench.call(Hook::Input) };
-    let end = Scripts::default().ask(&bench.script, "s", call).unwrap();
+    let end = Scripts::default().call(&bench.script, "s", call).unwrap();
     match end.answer {
         HookAnswer::Refuse { message, .. } => (message, end.state),
         other => panic!("{other:?}"),
@@ -54,7 +54,7 @@ fn the_same_goes_within_a_process() {
     let bench =
         Bench::new("let n = 0; export default { input: () => ({ allowed: false, message: `${++n}` }) };");
     let call = |state| {
-        let end = bench.scripts.ask(&bench.script, "s", Call { state, ..bench.call(Hook::Input) }).unwrap();
+        let end = bench.scripts.call(&bench.script, "s", Call { state, ..bench.call(Hook::Input) }).unwrap();
         let HookAnswer::Refuse { message, .. } = end.answer else { panic!() };
         (message, end.state)
     };
@@ -74,7 +74,7 @@ fn nothing_is_said_of_variables_that_do_not_change() {
     assert_eq!(bench.input(json!({})).unwrap().state, None);
     let state = Some(json!({"guardrails.js": {"n": 7, "m": {"$": "map", "v": []}}}));
     let call = Call { state, ..bench.call(Hook::Input) };
-    assert_eq!(bench.scripts.ask(&bench.script, "s", call).unwrap().state, None);
+    assert_eq!(bench.scripts.call(&bench.script, "s", call).unwrap().state, None);
 }
 
 #[test]
