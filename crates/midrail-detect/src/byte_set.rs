@@ -4,37 +4,42 @@
 #[derive(Debug)]
 pub(crate) struct ByteSet([bool; 256]);
 
+/// Which bytes a set has beside, or of, those that are named.
+#[derive(Clone, Copy)]
+enum Rule {
+    Named,
+    NamedAndLetters { beyond: bool },
+    ShownButNamed,
+}
+
 impl ByteSet {
     /// Letters and digits of ASCII, some others, and perhaps all bytes beyond ASCII.
     pub(crate) const fn letters_and(others: &[u8], beyond: bool) -> Self {
-        let mut table = [false; 256];
-        let (mut slots, mut byte): (&mut [bool], u8) = (&mut table, 0);
-        while let [slot, rest @ ..] = slots {
-            *slot = byte.is_ascii_alphanumeric() || beyond && !byte.is_ascii() || holds(others, byte);
-            byte = byte.wrapping_add(1);
-            slots = rest;
-        }
-        ByteSet(table)
+        ByteSet::of(Rule::NamedAndLetters { beyond }, others)
     }
 
     /// These bytes and no others.
     pub(crate) const fn only(bytes: &[u8]) -> Self {
-        let mut table = [false; 256];
-        let (mut slots, mut byte): (&mut [bool], u8) = (&mut table, 0);
-        while let [slot, rest @ ..] = slots {
-            *slot = holds(bytes, byte);
-            byte = byte.wrapping_add(1);
-            slots = rest;
-        }
-        ByteSet(table)
+        ByteSet::of(Rule::Named, bytes)
     }
 
     /// All bytes but for control characters, the space and some others.
     pub(crate) const fn shown_but(others: &[u8]) -> Self {
+        ByteSet::of(Rule::ShownButNamed, others)
+    }
+
+    const fn of(rule: Rule, named: &[u8]) -> Self {
         let mut table = [false; 256];
         let (mut slots, mut byte): (&mut [bool], u8) = (&mut table, 0);
         while let [slot, rest @ ..] = slots {
-            *slot = byte > b' ' && !holds(others, byte);
+            let is_named = holds(named, byte);
+            *slot = match rule {
+                Rule::Named => is_named,
+                Rule::NamedAndLetters { beyond } => {
+                    is_named || byte.is_ascii_alphanumeric() || beyond && !byte.is_ascii()
+                }
+                Rule::ShownButNamed => byte > b' ' && !is_named,
+            };
             byte = byte.wrapping_add(1);
             slots = rest;
         }

@@ -70,14 +70,18 @@ fn hit(start: usize, end: usize) -> Hit {
 /// `ZIP: 90210`.
 #[inline]
 pub(in super::super) fn post_code(bytes: &[u8], start: usize, end: usize) -> Option<Hit> {
-    // What lies between a number and its key, told by two bytes for most numbers.
-    let is_filler = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b':' | b'=');
+    // Told by two bytes for most numbers.
     let (before, last) = (byte_before(bytes, start), byte_before(bytes, start.saturating_sub(1)));
     let may_follow_key = is_filler(before) && (is_filler(last) || ends_code_word(last));
     if !may_follow_key || !(3..=10).contains(&(end - start)) {
         return None;
     }
-    keyed_code(bytes, start, end, is_filler)
+    keyed_code(bytes, start, end)
+}
+
+/// What may lie between a post code and its key.
+fn is_filler(byte: u8) -> bool {
+    matches!(byte, b' ' | b'"' | b'\'' | b':' | b'=')
 }
 
 /// Whether a word before a post code may end with such a byte.
@@ -85,7 +89,7 @@ fn ends_code_word(byte: u8) -> bool {
     matches!(byte | 0x20, b'e' | b'l' | b'p' | b'z')
 }
 
-fn keyed_code(bytes: &[u8], start: usize, end: usize, is_filler: impl Fn(u8) -> bool) -> Option<Hit> {
+fn keyed_code(bytes: &[u8], start: usize, end: usize) -> Option<Hit> {
     // The last letters of the key, before anything dearer is done: most numbers are no post codes.
     let key = run_start(bytes, start, 6, is_filler);
     let ending = bytes.get(key.saturating_sub(3)..key).unwrap_or_default();

@@ -312,20 +312,23 @@ fn in_table(view: &View<'_>, name_start: usize, name_end: usize, from: usize) ->
 const SETTERS: &[&str] =
     &["env ", "setenv ", "setx ", "configure set ", "config set ", "set -gx ", "set -x "];
 
+/// False where a text surely does not end in one of these, told by its last letters.
+fn may_be_setter(text: &[u8]) -> bool {
+    match text {
+        [.., first, last, b' '] => {
+            matches!([first | 0x20, last | 0x20], [b'n', b'v'] | [b't' | b'g' | b'-', b'x'] | [b'e', b't'])
+        }
+        _ => false,
+    }
+}
+
 /// A value that only a space parts from its name: an argument of a command.
 fn spaced(view: &View<'_>, name_start: usize, name_end: usize, operator: usize) -> Option<Value> {
     if operator == name_end {
         return None;
     }
     let before = view.slice(name_start.saturating_sub(16), name_start);
-    // The last letters of a setter, before the dearer comparison.
-    let may_set = match before {
-        [.., first, last, b' '] => {
-            matches!([first | 0x20, last | 0x20], [b'n', b'v'] | [b't' | b'g' | b'-', b'x'] | [b'e', b't'])
-        }
-        _ => false,
-    };
-    let is_set = may_set
+    let is_set = may_be_setter(before)
         && SETTERS.iter().any(|setter| {
             before.len().checked_sub(setter.len()).and_then(|start| before.get(start..)).is_some_and(|last| {
                 // `ENV` is a word of Dockerfiles in upper case only.
@@ -509,4 +512,18 @@ fn bare(link: Link) -> &'static ByteSet {
     static ARGUMENT: ByteSet = ByteSet::shown_but(b"\"'`\\<,;");
     static OTHER: ByteSet = ByteSet::shown_but(b"\"'`\\<,;&");
     if link == Link::Space { &ARGUMENT } else { &OTHER }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_setter_is_passed_over() {
+        for setter in SETTERS {
+            assert!(may_be_setter(setter.as_bytes()), "{setter}");
+            assert!(may_be_setter(setter.to_uppercase().as_bytes()), "{setter}");
+        }
+        assert!(!may_be_setter(b"the next ") && !may_be_setter(b"env") && !may_be_setter(b""));
+    }
 }
