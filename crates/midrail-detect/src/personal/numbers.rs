@@ -56,6 +56,15 @@ impl<'a> Numbers<'a> {
         if !follows && matches!(after, b'g'..=b'z') && byte(self.bytes, end + 1).is_ascii_lowercase() {
             return run_end(self.bytes, end, is_word);
         }
+        // `9fceb02d0ae5`: nor has any them in a word so long. An address of a machine has groups of four, and dashes or
+        // colons between them.
+        if !follows
+            && matches!(after, b'a'..=b'f')
+            && !matches!(before, b'-' | b':')
+            && let Some(end) = plain_word_end(self.bytes, start, end)
+        {
+            return end;
+        }
         // `v1`, `page22`: nor has any these before its digits, but for bank accounts, which start with two letters.
         if follows
             && matches!(before, b'g'..=b'z')
@@ -82,6 +91,16 @@ impl<'a> Numbers<'a> {
                     self.house(start, end);
                 }
                 return end;
+            }
+            if start >= self.table_end
+                && let Some(row_end) = short_row_end(self.bytes, start, end)
+            {
+                for (start, end) in groups(self.bytes, start, row_end) {
+                    if addresses::may_start(byte_before(self.bytes, start)) {
+                        self.house(start, end);
+                    }
+                }
+                return row_end;
             }
         }
         if after == b'.'
@@ -390,11 +409,7 @@ fn time_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
         (2, b':') => start,
         _ => return None,
     };
-    let &[ten, hour, b':', tens, minute, b':', seconds, second] = bytes.get(time..)?.first_chunk::<8>()?
-    else {
-        return None;
-    };
-    if ![ten, hour, tens, minute, seconds, second].iter().all(u8::is_ascii_digit) {
+    if !is_time_of_day(*bytes.get(time..)?.first_chunk()?) {
         return None;
     }
     // Six pairs are the address of a machine.
@@ -406,6 +421,50 @@ fn time_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let has_fraction = matches!(next, b'.' | b',') && byte(bytes, end + 1).is_ascii_digit();
     let end = if has_fraction { run_end(bytes, end + 1, |byte| byte.is_ascii_digit()) } else { end };
     Some(end + usize::from(byte(bytes, end) == b'Z'))
+}
+
+/// The end of a row of groups with single spaces between them, of so few digits that they are no number together, nor any
+/// of them: `2 200 12ms`. None where they may be.
+fn short_row_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
+    let (mut group, mut group_end) = (start, end);
+    loop {
+        if group_end - group >= SHORTEST_PART || group_end - start > SHORTEST_NUMBER {
+            return None;
+        }
+        match next_group(bytes, group_end) {
+            None => {
+                let goes_on = byte(bytes, group_end) == b':' || has_check_letter(bytes, group_end);
+                return (!goes_on).then_some(group_end);
+            }
+            Some(next) if next == group_end + 1 && byte(bytes, group_end) == b' ' => {
+                let next_end = run_end(bytes, next, |byte| byte.is_ascii_digit());
+                if is_extension(bytes, next_end) {
+                    return None;
+                }
+                // The word with letters is no part of the row.
+                if is_word(byte(bytes, next_end)) || has_check_letter(bytes, next_end) {
+                    return Some(group_end);
+                }
+                (group, group_end) = (next, next_end);
+            }
+            Some(_) => return None,
+        }
+    }
+}
+
+/// Whether eight bytes are as in `10:11:12`, told of all at once.
+fn is_time_of_day(bytes: [u8; 8]) -> bool {
+    // A digit is left with what it counts, and a colon with nothing.
+    let left = u64::from_le_bytes(bytes) ^ u64::from_le_bytes(*b"00:00:00");
+    // What is more than nine grows beyond half a byte.
+    let grown = left.wrapping_add(u64::from_le_bytes([6, 6, 0, 6, 6, 0, 6, 6]));
+    (left | grown) & u64::from_le_bytes([0xf0, 0xf0, 0xff, 0xf0, 0xf0, 0xff, 0xf0, 0xf0]) == 0
+}
+
+/// The end of a word that begins with digits, where it is too long for an address of a machine and nothing is tied to it.
+fn plain_word_end(bytes: &[u8], start: usize, digits_end: usize) -> Option<usize> {
+    let end = run_end(bytes, digits_end, is_word);
+    (end - start >= SHORTEST_WORD && !matches!(byte(bytes, end), b'-' | b'.' | b'/' | b'+')).then_some(end)
 }
 
 /// The end of a fraction of so few digits that it is no number of a person: `0.25 ms`, `3.5 percent`. None where it may
@@ -486,4 +545,92 @@ fn table_end(bytes: &[u8], start: usize) -> usize {
         end = run_end(bytes, next, |byte| byte.is_ascii_digit());
     }
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::candidates::each_digit_run;
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Of what random texts are made: numbers of people, what looks like them, and what stands around them.
+    const PIECES: &[&str] = &[
+        "1",
+        "12",
+        "200",
+        "1981",
+        "8841",
+        "123456",
+        "9fceb02d0ae598e9",
+        "12ms",
+        "3a",
+        "9f",
+        "0x1f",
+        " ",
+        " ",
+        " ",
+        " ",
+        "-",
+        "-",
+        ".",
+        ":",
+        "/",
+        "(",
+        ")",
+        "+",
+        ",",
+        "\n",
+        "_",
+        "x",
+        "x12",
+        "-Z",
+        "A",
+        "ab",
+        "Main Street",
+        "rue ",
+        "Musterweg ",
+        "May ",
+        "born ",
+        "ZIP: ",
+        "phone ",
+        "address: ",
+        "10:11:12",
+        "2024-05-01",
+        "\\n",
+        "=",
+        "\"",
+        "J",
+        "65 170839",
+        "AB 12 34 56 C",
+        "81.2.69.142",
+        "3c:22:fb:7a:01:9e",
+        "3c-22-fb-7a-01-9e",
+        "DE89",
+        "4539 1488 0343 6467",
+        "P.O. Box ",
+        "é",
+        "5th",
+        "f",
+    ];
+
+    fn hits(text: &str, look: impl Fn(&mut Numbers<'_>, usize, usize) -> usize) -> (Vec<Hit>, Vec<Hit>) {
+        let allowed = Allowed::default();
+        let mut numbers = Numbers::new(text, &allowed);
+        each_digit_run(text.as_bytes(), |start, end| look(&mut numbers, start, end));
+        (numbers.hits, numbers.addresses)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        #[test]
+        fn what_is_common_is_told_as_all_else(pieces in proptest::collection::vec(0..PIECES.len(), 0..14)) {
+            let text: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
+            let in_full = hits(&text, |numbers, start, end| {
+                let follows = follows_word(numbers.bytes, start);
+                numbers.number_or_word(start, end, follows)
+            });
+            prop_assert_eq!(hits(&text, |numbers, start, end| numbers.visit(start, end)), in_full, "{}", text);
+        }
+    }
 }
