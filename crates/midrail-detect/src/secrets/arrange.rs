@@ -8,7 +8,7 @@
 )]
 
 use super::generic::{self, letters};
-use super::triggers::{FIRST_BITS, Keyword, Lead, SLOTS, Triggers, head, slot};
+use super::triggers::{FIRST_BITS, Keyword, Lead, MIXES, SLOTS, Triggers, class, head, mix, slot};
 use super::{pem, rules};
 
 /// A keyword, whether it counts in any case, and what it leads to.
@@ -82,8 +82,8 @@ const LENGTH: usize = {
 pub(super) static TRIGGERS: Triggers<COUNT, LENGTH> = {
     let empty = Keyword { start: 0, length: 0, anchor: 0, any_case: false, head: (0, 0), lead: Lead::Name };
     let mut new = Triggers {
-        marks: [0; SLOTS],
-        anchors: [0; SLOTS],
+        marks: [0; MIXES],
+        anchors: [0; MIXES],
         slots: [(0, 0); SLOTS],
         keywords: [empty; COUNT],
         texts: [0; LENGTH],
@@ -172,10 +172,12 @@ const fn add_marks(new: &mut Triggers<COUNT, LENGTH>, text: &[u8], anchor: usize
 }
 
 /// Sets the mark of three bytes and the class of the fourth; of all classes, where it may be any.
-const fn mark(marks: &mut [u32; SLOTS], bytes: [u8; 3], next: Option<u8>) {
-    marks[slot(bytes)] |= match next {
-        None => u32::MAX,
-        Some(byte) => 1 << (byte & 31),
+const fn mark(marks: &mut [u8; MIXES], bytes: [u8; 3], next: Option<u8>) {
+    let [first, second, third] = bytes;
+    let mixed = mix(u16::from_le_bytes([first, second]), u16::from_le_bytes([third, 0]));
+    marks[mixed as usize] |= match next {
+        None => u8::MAX,
+        Some(byte) => class(byte),
     };
 }
 
