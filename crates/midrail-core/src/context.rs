@@ -115,7 +115,7 @@ impl<'a> World<'a> {
     /// A fact as it is expected to be. Not where a result may be replaced: what others need is asked for only when it is
     /// known what they get to see.
     fn expected(&self, key: &FactKey) -> Option<&'a Fact> {
-        if can_be_rewritten(self.event) { None } else { self.facts.expected.get(key) }
+        if can_be_rewritten(self.event) { None } else { self.facts.expected(key) }
     }
 
     /// A fact that somebody has asked for, as it is known or expected.

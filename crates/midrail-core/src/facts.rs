@@ -280,13 +280,13 @@ pub struct GitState {
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
     /// What the event does.
-    Action(Action),
+    Action(Box<Action>),
     /// Places of secrets in the event's texts.
     Secrets(Vec<Finding>),
     /// What a detector found in the event's texts.
     Findings(Vec<Finding>),
     /// What scripts and other files do that a command runs.
-    Script(Action),
+    Script(Box<Action>),
     /// The place that a path leads to: relative to the root where it lies inside, absolute where it does not.
     Place(String),
     /// The state of a file.
@@ -309,6 +309,13 @@ pub enum Fact {
     Answer(Value),
     /// It was asked for and could not be had, for this reason.
     Unavailable(String),
+}
+
+impl Fact {
+    /// What an event does, or why that is not known.
+    pub fn of_action(action: Result<Action, String>) -> Self {
+        action.map_or_else(Fact::Unavailable, |action| Fact::Action(Box::new(action)))
+    }
 }
 
 /// Files that are nowhere else: the repository does not hold them as they are.
@@ -396,7 +403,7 @@ pub struct Facts {
     /// lacking all the same ([`crate::Needs`]): the decision holds where it turns out to be so. Only for events without a
     /// result that could be replaced.
     #[serde(skip)]
-    pub expected: BTreeMap<FactKey, Fact>,
+    pub expected: Vec<(FactKey, Fact)>,
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -414,9 +421,14 @@ impl Facts {
         self.known.get(key)
     }
 
+    /// A fact as it was expected to be, if it was.
+    pub(crate) fn expected(&self, key: &FactKey) -> Option<&Fact> {
+        self.expected.iter().find(|(expected, _)| expected == key).map(|(_, fact)| fact)
+    }
+
     /// Whether a fact is known, and is what it was expected to be.
     pub fn is_as_expected(&self, key: &FactKey) -> bool {
-        self.expected.get(key).is_some_and(|expected| self.known.get(key) == Some(expected))
+        self.expected(key).is_some_and(|expected| self.known.get(key) == Some(expected))
     }
 }
 
@@ -481,7 +493,7 @@ mod tests {
             FactKey::Command(Run { command: "a:b c".into(), timeout_ms: 50 }),
             Fact::Command(CommandEnd { exit_code: Some(1), ..CommandEnd::default() }),
         );
-        facts.insert(FactKey::Action, Fact::Action(Action::default()));
+        facts.insert(FactKey::Action, Fact::Action(Box::default()));
         facts.insert(FactKey::Answer("tests".into()), Fact::Unavailable("timed out".into()));
         let text = serde_json::to_string(&facts).unwrap();
         assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), facts);

@@ -251,14 +251,18 @@ fn note_message(context: &Context<'_>, effect: Effect, changes: &mut Changes) ->
 
 fn message(context: &Context<'_>) -> Option<Value> {
     let event = context.event;
-    let short = |text: &str| text.chars().take(MAX_MESSAGE).collect::<String>();
+    let short = |text: &str| match text.len() <= MAX_MESSAGE {
+        true => text.to_owned(),
+        false => text.chars().take(MAX_MESSAGE).collect::<String>(),
+    };
     let tool = event.tool.as_ref();
     match event.kind {
         EventKind::BeforeModel => Some(json!({"role": "user", "content": short(event.text.as_deref()?)})),
         EventKind::AfterModel => Some(json!({"role": "assistant", "content": short(event.text.as_deref()?)})),
         EventKind::BeforeTool => {
             let tool = tool?;
-            let content = short(&format!("{} {}", tool.name, Value::Object(tool.args.clone())));
+            let args = serde_json::to_string(&tool.args).ok()?;
+            let content = short(&[&*tool.name, " ", &*args].concat());
             Some(json!({"role": "assistant", "content": content, "tool": tool.name}))
         }
         EventKind::AfterTool => {

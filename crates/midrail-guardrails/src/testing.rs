@@ -142,9 +142,7 @@ impl Run {
 
     fn fact(&self, key: &FactKey, event: &Event) -> Fact {
         match (key, &self.files) {
-            (FactKey::Action, _) => {
-                midrail_detect::action::of(event).map_or_else(Fact::Unavailable, Fact::Action)
-            }
+            (FactKey::Action, _) => Fact::of_action(midrail_detect::action::of(event)),
             (FactKey::Place(path), Some(files)) => {
                 let place =
                     midrail_core::path::place(path, event.cwd.as_deref(), Default::default(), None).key;
@@ -172,7 +170,7 @@ impl Run {
                         path: held.path,
                     })
                     .collect();
-                Fact::Script(midrail_detect::action::with_files(event, &known))
+                Fact::Script(Box::new(midrail_detect::action::with_files(event, &known)))
             }
             (FactKey::File(path), Some(files)) => Fact::File(match files.get(path) {
                 Some((_, content)) => FileState::File { checksum: content.clone() },

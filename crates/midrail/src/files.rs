@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, UNIX_EPOCH};
 
 use midrail_core::path::Roots;
-use midrail_core::{Action, CommandEnd, Danger, Event, Fact, FileState, GitState, Held, Run, Unsaved, hex};
+use midrail_core::{CommandEnd, Danger, Event, Fact, FileState, GitState, Held, Run, Unsaved, hex};
 use midrail_detect::{action, shell};
 use midrail_pack::case::Told;
 use sha2::{Digest, Sha256};
@@ -220,7 +220,7 @@ impl Files {
                 let known = lock(known);
                 scripts(event, files, |held| Ok(known.get(&held.place).map(|text| (text.clone(), false))))
             }
-            (Files::Past(_), _) => Fact::Script(Action::default()),
+            (Files::Past(_), _) => Fact::Script(Box::default()),
             (Files::Unavailable, _) => Fact::Unavailable("there is no file system".to_owned()),
             (Files::Disk, Some(root)) => scripts(event, files, |held| script(&root.join(&held.place))),
             (Files::Disk, None) => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
@@ -471,7 +471,7 @@ fn scripts(
         let reason = "the script is longer than is looked into".to_owned();
         action.dangers.push(Danger { rule: "opaque".to_owned(), reason, command, ..Danger::default() });
     }
-    Fact::Script(action)
+    Fact::Script(Box::new(action))
 }
 
 /// The text of a file, and whether there is more of it. A program in machine code is not looked into.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -37,20 +37,24 @@ pub(crate) struct Occasion<'w> {
 impl Occasion<'_> {
     /// Runs a hook of a script that has these variables of its own.
     pub(crate) fn run(&self, hook: &HookCall, state: Option<Value>) -> Fact {
+        self.begin(hook, state).map_or_else(|fact| *fact, |begun| self.end(begun))
+    }
+
+    /// Calls a hook of a script that has these variables of its own. What can be said without a call comes back at once.
+    pub(crate) fn begin(&self, hook: &HookCall, state: Option<Value>) -> Result<Begun, Box<Fact>> {
         let settings = self.policy.get(&hook.script).and_then(|entry| entry.guardrail.outside());
         let Some(settings) = settings.and_then(|settings| settings.downcast::<Script>().ok()) else {
-            return Fact::Unavailable(format!("`{}` is no script of this policy", hook.script));
+            let why = format!("`{}` is no script of this policy", hook.script);
+            return Err(Box::new(Fact::Unavailable(why)));
         };
         let (which, within, result) = match self.event.kind {
             EventKind::BeforeTool => (Hook::Input, settings.input_timeout, None),
             EventKind::AfterTool => {
                 (Hook::Output, settings.output_timeout, Some(self.result_after(&hook.after)))
             }
-            _ => {
-                return Fact::Hook(HookEnd::pass());
-            }
+            _ => return Err(Box::new(Fact::Hook(HookEnd::pass()))),
         };
-        let tool = self.event.tool.as_ref();
+        let (tool, leave) = (self.event.tool.as_ref(), Arc::default());
         let call = Call {
             hook: which,
             tool: tool.map(|tool| tool.name.clone()).unwrap_or_default(),
@@ -59,9 +63,17 @@ impl Occasion<'_> {
             working_directory: self.facts.root.clone().unwrap_or_default(),
             state,
             within: within.duration(),
-            host: Arc::new(self.sight(&hook.script)),
+            host: Arc::new(self.sight(&hook.script, &leave)),
         };
-        match self.engine.scripts().call(&source(&hook.script, &settings), self.session, call) {
+        let begun = self.engine.scripts().begin(source(&hook.script, &settings), self.session, call);
+        let begun = begun.map_err(|error| Box::new(Fact::Unavailable(error.to_string())))?;
+        Ok(Begun { call: begun, leave: Asked(leave) })
+    }
+
+    /// What a script answers that was called.
+    pub(crate) fn end(&self, begun: Begun) -> Fact {
+        begun.leave.grant();
+        match self.engine.scripts().end(begun.call, self.session) {
             Ok(end) => Fact::Hook(self.asking_well(end)),
             Err(error) => Fact::Unavailable(error.to_string()),
         }
@@ -107,10 +119,11 @@ impl Occasion<'_> {
         (content, is_error)
     }
 
-    fn sight(&self, script: &Arc<str>) -> Sight {
+    fn sight(&self, script: &Arc<str>, leave: &Arc<Leave>) -> Sight {
         let is_main = self.event.parent.as_deref().is_none_or(str::is_empty);
         Sight {
             script: script.clone(),
+            leave: Arc::clone(leave),
             output: self.engine.script_output(),
             prompt: self.event.prompt.clone(),
             deadline: self.event.deadline,
@@ -142,9 +155,57 @@ fn source(id: &Arc<str>, script: &Script) -> scripts::Script {
     }
 }
 
+/// A hook that was called. Where nobody waits for its end, nothing of it has reached the outside.
+pub(crate) struct Begun {
+    call: scripts::Begun,
+    leave: Asked,
+}
+
+/// Whether a hook is asked for after all. It may be called before that is known, and then prints nothing and runs no
+/// command until it is.
+#[derive(Default)]
+struct Leave {
+    is_granted: Mutex<Option<bool>>,
+    bell: Condvar,
+}
+
+impl Leave {
+    fn decide(&self, is_granted: bool) {
+        self.is_granted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(is_granted);
+        self.bell.notify_all();
+    }
+
+    /// Waits until it is known. Whoever decides it is in the middle of an event, and never waits for this.
+    fn is_granted(&self) -> bool {
+        let mut known = self.is_granted.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match *known {
+                Some(is_granted) => return is_granted,
+                None => known = self.bell.wait(known).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
+
+/// Whoever may grant the leave. Once they are gone without that, it is denied.
+struct Asked(Arc<Leave>);
+
+impl Asked {
+    fn grant(&self) {
+        self.0.decide(true);
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.0.decide(false);
+    }
+}
+
 /// What a script may see of the world.
 struct Sight {
     script: Arc<str>,
+    leave: Arc<Leave>,
     store: Arc<dyn Store>,
     files: Arc<Files>,
     root: Option<PathBuf>,
@@ -203,6 +264,9 @@ impl Host for Sight {
     }
 
     fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, String> {
+        if !self.leave.is_granted() {
+            return Err("not run: nobody needs the answer".to_owned());
+        }
         self.files.exec(self.root(), command, within, stop)
     }
 
@@ -254,6 +318,9 @@ impl Host for Sight {
     }
 
     fn log(&self, level: log::Level, text: &str) {
+        if !self.leave.is_granted() {
+            return;
+        }
         match &self.output {
             Some(hear) => hear(text),
             None => log::log!(target: "midrail::script", level, "{}: {text}", self.script),

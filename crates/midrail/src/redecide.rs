@@ -200,7 +200,7 @@ fn is_decided(record: &Record) -> bool {
 pub(crate) fn fact(key: &FactKey, record: &Record) -> Option<Fact> {
     let recorded = record.facts.get(key).cloned();
     recorded.or_else(|| match key {
-        FactKey::Action => Some(action::of(&record.event).map_or_else(Fact::Unavailable, Fact::Action)),
+        FactKey::Action => Some(Fact::of_action(action::of(&record.event))),
         // An event with secrets has a digest of its own, because its record does not show it as it was.
         FactKey::Secrets if record.facts.action_digest.is_none() => Some(Fact::Secrets(Vec::new())),
         // Without a file system a path is what it says.

@@ -42,8 +42,8 @@ const MAX_STUCK: usize = 4;
 /// How long after its time a call is waited for, so that the realm can say itself what was wrong.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long an answer or the next call is waited for without sleep. Longer is no gain: whoever waits so takes from those
-/// who share its core.
+/// How long an answer is waited for without sleep. Longer is no gain: whoever waits so takes from those who share its
+/// core.
 const AWAKE: Duration = Duration::from_micros(40);
 
 /// How long a call is waited for without sleep that was announced.
@@ -141,6 +141,21 @@ pub(crate) struct Script {
     pub(crate) stack: usize,
 }
 
+impl Script {
+    fn failed(&self, why: &str) -> ScriptError {
+        ScriptError::of(&modules::label(&self.path), why)
+    }
+}
+
+/// A call under way.
+pub(crate) struct Begun {
+    script: Script,
+    inbox: Arc<Inbox>,
+    answer: mpsc::Receiver<Reply>,
+    deadline: Instant,
+    only_load: bool,
+}
+
 /// All realms of an engine.
 #[derive(Default)]
 pub(crate) struct Scripts {
@@ -201,9 +216,26 @@ impl Drop for Scripts {
 }
 
 impl Scripts {
-    /// Calls a hook of a script, in the realm of a session, and waits for the answer.
-    pub(crate) fn call(&self, script: &Script, session: &str, call: Call) -> Result<HookEnd, ScriptError> {
-        self.request(script, session, call, false)
+    /// Calls a hook of a script, in the realm of a session. [`Scripts::end`] waits for the answer.
+    pub(crate) fn begin(&self, script: Script, session: &str, call: Call) -> Result<Begun, ScriptError> {
+        let deadline = Instant::now() + call.within;
+        self.request(script, session, call, deadline, false)
+    }
+
+    /// Waits for the answer to a call.
+    pub(crate) fn end(&self, begun: Begun, session: &str) -> Result<HookEnd, ScriptError> {
+        let mut begun = begun;
+        loop {
+            match self.answer(&begun) {
+                Ok(Reply::End(end)) => return end,
+                // A realm may end before it comes to the call, which then is for the next one.
+                Ok(Reply::NotStarted(call)) => {
+                    let Begun { script, deadline, only_load, .. } = begun;
+                    begun = self.request(script, session, *call, deadline, only_load)?;
+                }
+                Err(why) => return Err(begun.script.failed(why)),
+            }
+        }
     }
 
     /// What is wrong with a script: whether it loads, and whether it exports what it should. A dry run also calls each
@@ -230,7 +262,9 @@ impl Scripts {
                 within: Duration::from_secs(1),
                 host: Arc::new(Nowhere),
             };
-            scripts.request(&script, "check", call, only_load).err()
+            let deadline = Instant::now() + call.within;
+            let begun = scripts.request(script.clone(), "check", call, deadline, only_load);
+            begun.and_then(|begun| scripts.end(begun, "check")).err()
         };
         if let Some(error) = call(Hook::Input, true) {
             return vec![error];
@@ -241,56 +275,44 @@ impl Scripts {
 
     fn request(
         &self,
-        script: &Script,
+        script: Script,
         session: &str,
         call: Call,
+        deadline: Instant,
         only_load: bool,
-    ) -> Result<HookEnd, ScriptError> {
-        let failed = |why: &str| ScriptError::of(&modules::label(&script.path), why);
-        let deadline = Instant::now() + call.within;
+    ) -> Result<Begun, ScriptError> {
         let mut waiting = call;
-        // A realm may end before it comes to the call, which then is for the next one.
         loop {
             if self.stuck.load(Ordering::Relaxed) >= MAX_STUCK {
-                return Err(failed(
-                    "not called: too many scripts hang in functions that cannot be interrupted",
-                ));
+                return Err(script
+                    .failed("not called: too many scripts hang in functions that cannot be interrupted"));
             }
-            let inbox = self.realm(script, session)?;
+            let inbox = self.realm(&script, session)?;
             let (reply, answer) = mpsc::sync_channel(1);
             let request = Request { call: waiting, deadline, only_load, reply };
             waiting = match inbox.push(Message::Call(Box::new(request))) {
+                Ok(()) => return Ok(Begun { script, inbox, answer, deadline, only_load }),
                 Err(Message::Call(request)) => request.call,
-                Err(Message::Ended { .. }) => return Err(failed(NO_TURN)),
-                Ok(()) => match self.answer(&inbox, &answer, deadline) {
-                    Ok(Reply::End(end)) => return end,
-                    Ok(Reply::NotStarted(call)) => *call,
-                    Err(why) => return Err(failed(why)),
-                },
+                Err(Message::Ended { .. }) => return Err(script.failed(NO_TURN)),
             };
             if Instant::now() >= deadline {
-                return Err(failed(NO_TURN));
+                return Err(script.failed(NO_TURN));
             }
         }
     }
 
     /// Waits for an answer.
-    fn answer(
-        &self,
-        inbox: &Arc<Inbox>,
-        answer: &mpsc::Receiver<Reply>,
-        deadline: Instant,
-    ) -> Result<Reply, &'static str> {
+    fn answer(&self, begun: &Begun) -> Result<Reply, &'static str> {
         // Most hooks answer sooner than a thread that sleeps is woken.
-        if let Some(reply) = watch::watch(AWAKE, || answer.try_recv().ok()) {
+        if let Some(reply) = watch::watch(AWAKE, || begun.answer.try_recv().ok()) {
             return Ok(reply);
         }
-        let patience = deadline.saturating_duration_since(Instant::now()) + GRACE;
-        match answer.recv_timeout(patience) {
+        let patience = begun.deadline.saturating_duration_since(Instant::now()) + GRACE;
+        match begun.answer.recv_timeout(patience) {
             Ok(reply) => Ok(reply),
             Err(RecvTimeoutError::Disconnected) => Err("ended without an answer"),
             Err(RecvTimeoutError::Timeout) => {
-                if inbox.give_up(&self.stuck, GRACE) {
+                if begun.inbox.give_up(&self.stuck, GRACE) {
                     return Err("stopped: it took too long, in a function that cannot be interrupted");
                 }
                 Err(NO_TURN)
@@ -318,7 +340,7 @@ impl Scripts {
         let last_use = realms.uses;
         let owner = (Arc::clone(&script.id), session.to_owned());
         if let Some(realm) = realms.by_owner.get_mut(&owner) {
-            let fits = realm.path == script.path && realm.digest == script.digest && realm.inbox.is_fresh();
+            let fits = realm.path == script.path && realm.digest == script.digest && realm.inbox.is_open();
             if fits {
                 realm.last_use = last_use;
                 return Ok(Arc::clone(&realm.inbox));
@@ -350,7 +372,7 @@ impl Scripts {
 impl Realms {
     /// Drops realms that nobody is waiting for, until there is room for one more.
     fn make_room(&mut self) {
-        self.by_owner.retain(|_, realm| realm.inbox.is_fresh());
+        self.by_owner.retain(|_, realm| realm.inbox.is_open());
         while self.by_owner.len() >= MAX_REALMS {
             let idle = self.by_owner.iter().filter(|(_, realm)| !realm.inbox.is_busy());
             let Some(owner) = idle.min_by_key(|(_, realm)| realm.last_use).map(|(owner, _)| owner.clone())

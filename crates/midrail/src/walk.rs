@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use midrail_core::{
-    Aside, AuditRef, BEGAN, Decision, Effect, Event, EventKind, Fact, FactKey, Finding, Policy, Record,
-    Session, stream_of,
+    Aside, AuditRef, BEGAN, Decision, Effect, Event, EventKind, Fact, FactKey, Finding, HookCall, Policy,
+    Record, Session, stream_of,
 };
 use midrail_detect::secrets::{self, Mask};
 use midrail_store::{Commit, Store, StoreError};
@@ -22,6 +22,7 @@ use self::settle::Known;
 use crate::approvals;
 use crate::chunks::{Joined, held_key};
 use crate::engine::{Engine, EngineError, MAX_TRIES, unique_id};
+use crate::hooks::Begun;
 use crate::kept::{self, LastPolicy};
 use crate::notices;
 use crate::once::Once;
@@ -70,12 +71,17 @@ pub(crate) struct Walk<'e> {
     /// The chunk with what was held back before it, where the event is one.
     joined: Option<Joined>,
     /// What scripts answered, and the variables that they had before.
-    hooked: Mutex<BTreeMap<FactKey, (Option<Value>, Fact)>>,
+    hooked: Mutex<Vec<(HookCall, Option<Value>, Fact)>>,
+    /// The script that was called before its answer is asked for.
+    begun: Mutex<Option<Ahead>>,
     /// Answers of a made-up world that nobody waited for.
     belated: Mutex<Vec<Belated>>,
     /// Nothing is waited for: what takes time is left to another walk.
     is_hurried: bool,
 }
+
+/// A call of a script, the variables that it has, and where it is at.
+type Ahead = (HookCall, Option<Value>, Begun);
 
 /// A text looked through for secrets: where they are, and what replaces them.
 struct Searched {
@@ -170,7 +176,8 @@ impl<'e> Walk<'e> {
             // Nobody needs an answer for the run before it.
             engine.asking().cancel_run(&session);
         }
-        let (dear, hooked, belated) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (dear, hooked) = (Mutex::default(), Mutex::default());
+        let (begun, belated) = (Mutex::default(), Mutex::default());
         let is_hurried = false;
         Ok(Walk {
             engine,
@@ -184,6 +191,7 @@ impl<'e> Walk<'e> {
             dear,
             joined,
             hooked,
+            begun,
             belated,
             is_hurried,
         })
@@ -239,6 +247,8 @@ impl<'e> Walk<'e> {
                 known.facts.overlong = joined.overlong;
             }
             let decision = self.settle(&mut known)?;
+            // A script that was called in vain need not go on.
+            drop(self.begun().take());
             if salt.is_some() || !approvals::has_used_name(&**self.engine.store(), &decision)? {
                 break (decision, known);
             }

@@ -124,7 +124,7 @@ impl World {
 
     fn fact(&self, key: &FactKey, event: &Event) -> Fact {
         match key {
-            FactKey::Action => midrail_detect::action::of(event).map_or_else(Fact::Unavailable, Fact::Action),
+            FactKey::Action => Fact::of_action(midrail_detect::action::of(event)),
             FactKey::Place(path) => Fact::Place(
                 midrail_core::path::place(path, event.cwd.as_deref(), Default::default(), None).key,
             ),
@@ -153,7 +153,7 @@ impl World {
                         path: held.path,
                     })
                     .collect();
-                Fact::Script(midrail_detect::action::with_files(event, &known))
+                Fact::Script(Box::new(midrail_detect::action::with_files(event, &known)))
             }
             FactKey::File(path) => Fact::File(match self.files.get(path) {
                 Some(content) => FileState::File { checksum: content.clone() },

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 
 use midrail_core::HookEnd;
 
-use super::modules::Seen;
 use super::watch::watch;
-use super::{AWAKE, Call, Exec, ROUSED, ScriptError};
+use super::{Call, Exec, ROUSED, ScriptError};
 
 /// Something for a realm to do.
 pub(super) enum Message {
@@ -72,8 +71,6 @@ struct Queue {
     stuck: Option<Arc<AtomicUsize>>,
     /// Until when what runs now may run. `None`: nothing does.
     runs_until: Option<Instant>,
-    /// The files that the script was loaded from.
-    seen: Vec<Seen>,
 }
 
 impl Inbox {
@@ -91,7 +88,7 @@ impl Inbox {
         queue.calls += usize::from(is_call);
         queue.messages.push_back(message);
         self.left.fetch_add(1, Ordering::Release);
-        self.wake(&mut queue);
+        self.wake(queue);
         Ok(())
     }
 
@@ -99,23 +96,25 @@ impl Inbox {
     pub(super) fn rouse(&self) {
         let mut queue = self.lock();
         queue.is_roused = queue.is_asleep;
-        self.wake(&mut queue);
+        self.wake(queue);
     }
 
-    fn wake(&self, queue: &mut Queue) {
-        if std::mem::take(&mut queue.is_asleep) {
+    /// Wakes the realm where it sleeps. Whoever is woken takes the lock first, and so it is given back before.
+    fn wake(&self, mut queue: MutexGuard<'_, Queue>) {
+        let is_asleep = std::mem::take(&mut queue.is_asleep);
+        drop(queue);
+        if is_asleep {
             self.bell.notify_one();
         }
     }
 
     /// The next message, waiting for it until then.
     pub(super) fn pop(&self, until: Option<Instant>) -> Found {
-        self.stay_awake(AWAKE, until);
         let mut queue = self.lock();
         loop {
             if std::mem::take(&mut queue.is_roused) {
                 drop(queue);
-                self.stay_awake(ROUSED, until);
+                self.stay_awake(until);
                 queue = self.lock();
             }
             if let Some(message) = queue.messages.pop_front() {
@@ -139,14 +138,14 @@ impl Inbox {
         }
     }
 
-    /// Calls come in a row, and the next one often comes sooner than a thread that sleeps is woken.
-    fn stay_awake(&self, at_most: Duration, until: Option<Instant>) {
+    /// Waits without sleep for a call that was announced.
+    fn stay_awake(&self, until: Option<Instant>) {
         let before = self.left.load(Ordering::Acquire);
         if !self.lock().messages.is_empty() {
             return;
         }
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let at_most = left.map_or(at_most, |left| left.min(at_most));
+        let at_most = left.map_or(ROUSED, |left| left.min(ROUSED));
         watch(at_most, || (self.left.load(Ordering::Acquire) != before).then_some(()));
     }
 
@@ -156,15 +155,10 @@ impl Inbox {
         queue.calls = queue.calls.saturating_sub(1);
     }
 
-    /// The script was loaded from these files.
-    pub(super) fn loaded_from(&self, seen: Vec<Seen>) {
-        self.lock().seen = seen;
-    }
-
-    /// Whether the realm takes calls, and its files are as they were.
-    pub(super) fn is_fresh(&self) -> bool {
+    /// Whether the realm takes calls.
+    pub(super) fn is_open(&self) -> bool {
         let queue = self.lock();
-        !queue.has_ended && !queue.is_closed && queue.stuck.is_none() && queue.seen.iter().all(Seen::holds)
+        !queue.has_ended && !queue.is_closed && queue.stuck.is_none()
     }
 
     /// Whether calls are waiting or under way.
@@ -172,12 +166,21 @@ impl Inbox {
         self.lock().calls > 0
     }
 
+    /// The script's files have changed: this call and all that follow are for another realm.
+    pub(super) fn turn_away(&self, request: Request) {
+        let mut queue = self.lock();
+        queue.is_closed = true;
+        queue.calls = queue.calls.saturating_sub(1);
+        // Whoever asked may be gone.
+        let _ = request.reply.try_send(Reply::NotStarted(Box::new(request.call)));
+    }
+
     /// No more calls will come.
     pub(super) fn close(&self) {
         let mut queue = self.lock();
         queue.is_closed = true;
         self.left.fetch_add(1, Ordering::Release);
-        self.wake(&mut queue);
+        self.wake(queue);
     }
 
     /// Until when what runs now may run.

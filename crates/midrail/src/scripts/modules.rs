@@ -212,14 +212,25 @@ fn declare<'js>(
     if !variables.is_empty() {
         source.push_str(&keeping(&variables));
     }
-    let module = Module::declare(ctx.clone(), name, source)?;
     let prelude = ctx.userdata::<Object<'js>>().map(|prelude| (*prelude).clone());
+    if let Some(prelude) = &prelude {
+        let room = prelude.get::<_, Function<'js>>("room")?.call::<_, ()>((ROOM * (source.len() + 1),));
+        room.map_err(|_| {
+            let _ = ctx.catch();
+            let why = "there is not memory enough to compile it; `memory_mb` gives the script more";
+            Exception::throw_message(ctx, &format!("cannot load `{name}`: {why}"))
+        })?;
+    }
+    let module = Module::declare(ctx.clone(), name, source)?;
     if let (Some(prelude), false) = (prelude, variables.is_empty()) {
         let keeper: Function<'js> = prelude.get("keeper")?;
         module.meta()?.set(KEEP, keeper.call::<_, Function<'js>>((inside,))?)?;
     }
     Ok(module)
 }
+
+/// Memory that a byte of a module may take while it is compiled: three bytes make a function.
+const ROOM: usize = 300;
 
 /// The property of `import.meta` that takes the variables.
 const KEEP: &str = "midrailKeep";

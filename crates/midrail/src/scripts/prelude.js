@@ -11,6 +11,9 @@
   const { freeze } = Object;
   const { isArray } = Array;
   const { parse, stringify } = JSON;
+  const Bytes = ArrayBuffer;
+  const define = (name, value) =>
+    defineProperty(globalThis, name, { __proto__: null, value, writable: true, enumerable: false, configurable: true });
   const ObjectProto = Object.prototype;
   const MapProto = Map.prototype;
   const SetProto = Set.prototype;
@@ -22,6 +25,18 @@
 
   // Merging what an agent sent into an object is the usual way to spoil all objects. It ends here.
   deleteProperty(ObjectProto, "__proto__");
+
+  // Where memory runs out in the middle of a text, the compiler loses its footing. So it is made sure beforehand that
+  // there is enough for any text of such a length, and no text is compiled but that of files.
+  const room = (bytes) => { new Bytes(bytes); };
+  deleteProperty(globalThis, "eval");
+  const noCode = function Function() { throw new TypeError("a script cannot make code of text: write it in a file and import it"); };
+  noCode.prototype = Function.prototype;
+  define("Function", noCode);
+  const kinds = [function () {}, async function () {}, function* () {}, async function* () {}];
+  for (let i = 0; i < kinds.length; i++) {
+    defineProperty(getPrototypeOf(kinds[i]), "constructor", { __proto__: null, value: noCode });
+  }
 
   const put = (object, key, value) =>
     defineProperty(object, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
@@ -66,7 +81,10 @@
 
   const part = (name) => {
     let made;
-    return () => (made === undefined ? (made = native.part(name)(kit)) : made);
+    return () => {
+      if (made === undefined) { room(limits.part); made = native.part(name)(kit); }
+      return made;
+    };
   };
   const words = (kit.words = part("words"));
   const state = (kit.state = part("state"));
@@ -85,8 +103,6 @@
 
   // Globals.
 
-  const define = (name, value) =>
-    defineProperty(globalThis, name, { __proto__: null, value, writable: true, enumerable: false, configurable: true });
   const timer = (name, repeats) => function (callback, delay, ...args) {
     return timers().start(name, repeats, callback, delay, args);
   };
@@ -168,5 +184,5 @@
   const rejected = (promise, reason, isHandled) => words().rejected(promise, reason, isHandled);
   const report = () => words().report();
 
-  return { __proto__: null, keeper, shape, start, fire, ended, forget, begin, capture, restore, describe, rejected, report };
+  return { __proto__: null, room, keeper, shape, start, fire, ended, forget, begin, capture, restore, describe, rejected, report };
 };

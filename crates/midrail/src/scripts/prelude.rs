@@ -6,6 +6,9 @@ use rquickjs::{Ctx, Exception, Function, Result};
 
 const CORE: &str = include_str!("prelude.js");
 
+/// Memory that is enough to compile any of the files.
+pub(super) const ROOM: u32 = 256 << 10;
+
 /// The files, by the names that the core knows them by.
 const PARTS: &[(&str, &str)] = &[
     ("words", include_str!("prelude/words.js")),

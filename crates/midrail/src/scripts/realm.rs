@@ -12,10 +12,13 @@ use rquickjs::{Context, Function, Object, Runtime};
 use super::desk::Desk;
 use super::error::ScriptError;
 use super::inbox::{Found, Inbox, Message};
-use super::modules::{self, Files, Home};
+use super::modules::{self, Files, Home, Seen};
 use super::state::{Failed, State};
 use super::turns::{Limit, Rejections, Stopped, Turns};
 use super::{Exec, Script};
+
+/// The least memory of a realm: what it takes to start, before anything of the script runs.
+const LEAST_MEMORY: usize = 1 << 20;
 
 /// Serves the calls of a realm until there are no more, or until it has to be stopped.
 pub(super) fn run(script: &Script, inbox: &Arc<Inbox>) {
@@ -51,7 +54,7 @@ fn serve(
     desk.borrow_mut().folder.clone_from(&home.label);
     let limit = Rc::new(Limit::default());
     let runtime = Runtime::new().map_err(broken)?;
-    runtime.set_memory_limit(script.memory);
+    runtime.set_memory_limit(script.memory.max(LEAST_MEMORY));
     runtime.set_max_stack_size(script.stack);
     let (its_limit, its_inbox) = (Rc::clone(&limit), Arc::clone(inbox));
     let is_over = move || its_limit.is_over() || its_inbox.is_given_up();
@@ -68,11 +71,10 @@ fn serve(
         let mut turns =
             Turns { ctx: &ctx, desk, limit: &limit, rejections: &rejections, inbox, prelude: None };
         let loaded = turns.load(&files, first);
-        inbox.loaded_from(files.seen());
         let served = loaded.map(|(functions, state)| {
             let functions = Functions::of(&functions)?;
             // Where it had to be stopped, the calls know why.
-            let _ = Realm { turns, inbox, functions, state }.serve(first);
+            let _ = Realm { turns, inbox, functions, state, seen: files.seen() }.serve(first);
             Ok(())
         });
         // No value may outlive the context that it is from.
@@ -105,6 +107,8 @@ struct Realm<'a, 'js> {
     inbox: &'a Arc<Inbox>,
     functions: Functions<'js>,
     state: State<'js>,
+    /// The files that the script was loaded from.
+    seen: Vec<Seen>,
 }
 
 impl Realm<'_, '_> {
@@ -117,6 +121,9 @@ impl Realm<'_, '_> {
             self.finish()?;
             let until = self.turns.desk.borrow().next_event();
             match self.inbox.pop(until) {
+                Found::Message(Message::Call(request)) if !self.seen.iter().all(Seen::holds) => {
+                    self.inbox.turn_away(*request);
+                }
                 Found::Message(Message::Call(request)) => {
                     let id = self.turns.desk.borrow_mut().take_up(*request);
                     self.start(id)?;

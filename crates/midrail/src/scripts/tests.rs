@@ -24,6 +24,13 @@ use tempfile::TempDir;
 
 use super::{Call, Exec, Hook, Host, MEMORY, STACK, Script, ScriptError, Scripts};
 
+impl Scripts {
+    /// Calls a hook and waits for the answer.
+    fn call(&self, script: &Script, session: &str, call: Call) -> Result<HookEnd, ScriptError> {
+        self.begin(script.clone(), session, call).and_then(|begun| self.end(begun, session))
+    }
+}
+
 /// A made-up world.
 #[derive(Default)]
 struct World {

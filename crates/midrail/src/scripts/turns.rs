@@ -215,6 +215,7 @@ impl<'js> Turns<'_, 'js> {
         limits.set("state", MAX_STATE)?;
         limits.set("text", MAX_TEXT)?;
         limits.set("depth", MAX_DEPTH)?;
+        limits.set("part", prelude::ROOM)?;
         limits.set("noMemory", ScriptError::THREW_NULL)?;
         let functions: Object<'js> = prelude.call((natives::object(self.ctx, self.desk)?, limits))?;
         self.prelude = Some(functions.clone());

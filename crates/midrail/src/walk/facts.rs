@@ -1,17 +1,17 @@
 //! Fetches the facts that guardrails ask for, each from where it is to be had.
 
 use std::path::Path;
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 use std::thread;
 
-use midrail_core::{Event, Fact, FactKey, Finding, Held, HookCall, Run, state_prefix};
+use midrail_core::{Event, Fact, FactKey, Finding, Held, HookCall, Run, Session, state_prefix};
 use midrail_detect::secrets;
 use midrail_detect::{action, of_event};
 use midrail_guardrails::MODULE;
 use serde_json::Value;
 
-use super::Walk;
 use super::settle::Known;
+use super::{Ahead, Walk};
 use crate::chunks;
 use crate::hooks::Occasion;
 use crate::outside::Matter;
@@ -37,7 +37,7 @@ impl Walk<'_> {
     pub(super) fn fetch(&self, key: &FactKey, known: &Known) -> Fact {
         let root = known.facts.root.as_deref().map(Path::new);
         match key {
-            FactKey::Action => action::of(&self.event).map_or_else(Fact::Unavailable, Fact::Action),
+            FactKey::Action => Fact::of_action(action::of(&self.event)),
             FactKey::Secrets => match &known.rewritten {
                 Some(event) => self.found_in(event, secrets::scan_json, Fact::Secrets),
                 None => Fact::Secrets(self.searched.findings.clone()),
@@ -62,7 +62,7 @@ impl Walk<'_> {
             FactKey::Count(patterns) => self.engine.files().count(root, patterns),
             FactKey::Git => self.engine.files().git(root),
             FactKey::Unsaved(place) => self.engine.files().unsaved(root, place),
-            FactKey::Hook(call) => self.hook(key, call, known),
+            FactKey::Hook(call) => self.hook(call, known),
             FactKey::Deep(_) if self.engine.files().past().is_some() => Fact::Unavailable(GONE.to_owned()),
             FactKey::Deep(call) => {
                 let (fact, belated) = self.matter(known).ask(call);
@@ -90,9 +90,14 @@ impl Walk<'_> {
 
     /// Fetches facts that cost much: once for this event, however often it is tried, and several at a time.
     pub(super) fn fetch_dear(&self, keys: &[FactKey], known: &mut Known) {
+        // A script that was called ahead of its time does not wait for what may take long.
+        let is_asked =
+            |call: &HookCall| keys.iter().any(|key| matches!(key, FactKey::Hook(key) if key == call));
+        drop(self.begun().take_if(|(call, ..)| !is_asked(call)));
         let mut fetched = self.dear.lock().unwrap_or_else(PoisonError::into_inner);
-        // A script is asked again where its variables were changed meanwhile.
-        let is_lacking = |key: &&FactKey| matches!(key, FactKey::Hook(_)) || !fetched.contains_key(*key);
+        // What scripts answered is kept elsewhere: they are asked again where their variables were changed meanwhile.
+        let is_hook = |key: &FactKey| matches!(key, FactKey::Hook(_));
+        let is_lacking = |key: &&FactKey| is_hook(key) || !fetched.contains_key(*key);
         let lacking: Vec<&FactKey> = keys.iter().filter(is_lacking).collect();
         for batch in lacking.chunks(AT_A_TIME) {
             let facts = &*known;
@@ -110,7 +115,12 @@ impl Walk<'_> {
                     ended.collect()
                 }),
             };
-            fetched.extend(found);
+            for (key, fact) in found {
+                known.facts.insert(key.clone(), fact.clone());
+                if !is_hook(&key) {
+                    fetched.insert(key, fact);
+                }
+            }
         }
         for key in keys {
             if let Some(fact) = fetched.get(key) {
@@ -130,27 +140,58 @@ impl Walk<'_> {
         }
     }
 
-    /// What a script answers. It is asked once for this event, unless its variables were changed meanwhile.
-    fn hook(&self, key: &FactKey, call: &HookCall, known: &Known) -> Fact {
-        let module = format!("{}{MODULE}", state_prefix(&call.script, None));
-        let state = known.session.get(&module).flatten().cloned();
-        let hooked = || self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((before, fact)) = hooked().get(key)
-            && *before == state
-        {
-            return fact.clone();
+    /// Calls a script that will be asked for, while there is something else to do.
+    pub(super) fn begin_hook(&self, call: &HookCall, known: &Known) {
+        let Some(state) = variables_of(call, known) else { return };
+        if self.hooked(call, &state).is_some() {
+            return;
         }
-        let occasion = Occasion {
+        let begun = self.occasion(known).begin(call, state.clone()).ok();
+        *self.begun() = begun.map(|begun| (call.clone(), state, begun));
+    }
+
+    /// The script that was called before its answer is asked for.
+    pub(super) fn begun(&self) -> MutexGuard<'_, Option<Ahead>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a script answers. It is asked once for this event, unless its variables were changed meanwhile.
+    fn hook(&self, call: &HookCall, known: &Known) -> Fact {
+        // Called for this very evaluation, it had the variables that it has now.
+        let begun = self.begun().take_if(|(begun, ..)| begun == call);
+        let (state, fact) = match begun {
+            Some((_, state, begun)) => (state, self.occasion(known).end(begun)),
+            None => {
+                let state = variables_of(call, known).flatten();
+                if let Some(fact) = self.hooked(call, &state) {
+                    return fact;
+                }
+                let fact = self.occasion(known).run(call, state.clone());
+                (state, fact)
+            }
+        };
+        let mut hooked = self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        hooked.retain(|(hooked, ..)| hooked != call);
+        hooked.push((call.clone(), state, fact.clone()));
+        fact
+    }
+
+    /// What a script has answered that had these variables.
+    fn hooked(&self, call: &HookCall, state: &Option<Value>) -> Option<Fact> {
+        let hooked = self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |before: &&(HookCall, Option<Value>, Fact)| before.0 == *call && before.1 == *state;
+        hooked.iter().find(is_it).map(|(_, _, fact)| fact.clone())
+    }
+
+    fn occasion<'k>(&'k self, known: &'k Known) -> Occasion<'k> {
+        Occasion {
             engine: self.engine,
             policy: self.policy,
             event: &self.event,
             session: &self.session,
             facts: &known.facts,
             restored: self.restored.as_ref(),
-        };
-        let fact = occasion.run(call, state.clone());
-        hooked().insert(key.clone(), (state, fact.clone()));
-        fact
+        }
     }
 
     fn found_in(
@@ -164,4 +205,12 @@ impl Walk<'_> {
             Err(error) => Fact::Unavailable(error.to_string()),
         }
     }
+}
+
+/// The variables of a script, as its session has them, if that is known.
+fn variables_of(call: &HookCall, known: &Known) -> Option<Option<Value>> {
+    let key = format!("{}{MODULE}", state_prefix(&call.script, None));
+    let Session { slices, foreseen, .. } = &known.session;
+    let slice = slices.get(&key).or_else(|| foreseen.get(&key))?;
+    Some(slice.clone().filter(|value| !value.is_null()))
 }

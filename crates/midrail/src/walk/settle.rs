@@ -90,11 +90,14 @@ impl Walk<'_> {
             known.facts.action_digest = Some(secrets::fingerprint(&text, self.engine.fingerprint_key()));
         }
         let stopwatch = Stopwatch::start();
-        if let (EventKind::BeforeTool, [script], true) = (self.event.kind, &*ahead.scripts, ahead.passes) {
-            // The law is pure, and does not ask how facts are come by: what it says of the usual answer holds where that
-            // answer comes.
+        if let [script] = &*ahead.scripts {
             let call = HookCall { script: script.clone(), after: Vec::new() };
-            known.facts.expected.insert(FactKey::Hook(call), Fact::Hook(HookEnd::pass()));
+            self.begin_hook(&call, known);
+            if self.event.kind == EventKind::BeforeTool && ahead.passes {
+                // The law is pure, and does not ask how facts are come by: what it says of the usual answer holds where
+                // that answer comes.
+                known.facts.expected.push((FactKey::Hook(call), Fact::Hook(HookEnd::pass())));
+            }
         }
         for _ in 0..MAX_ROUNDS {
             let evaluation = evaluate(self.policy, &known.session, &known.facts, &self.event, &stopwatch);

@@ -110,6 +110,38 @@ fn what_is_expected_of_a_script_decides_nothing() {
     }
 }
 
+/// A script that was asked for the last events like this is called before it is known whether it will be for this one.
+#[test]
+fn a_script_that_is_called_in_vain_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "let calls = 0;\n\
+                  export default { input: async (ctx) => {\n\
+                    calls += 1;\n\
+                    console.log(`call ${calls} of ${ctx.tool.args.name}`);\n\
+                    await ctx.system.cmd.exec(`echo ${ctx.tool.args.name} >> ran.txt`);\n\
+                    return { allowed: false, message: `call ${calls}` };\n\
+                  } };\n";
+    write(folder.path(), "house.js", script);
+    let pack =
+        "pack: p\nguardrails:\n  - {id: house, script: house.js, when: \"tool.args.name != 'nobody'\"}\n";
+    write(folder.path(), "p.yaml", pack);
+    let loaded = Load { packs: vec![folder.path().join("p.yaml")], ..Load::default() }.load().unwrap();
+    let (said, heard) = std::sync::mpsc::channel();
+    let store = Arc::new(SqliteStore::open(folder.path().join("midrail.db")).unwrap());
+    let engine = Engine::builder(loaded.policy, &loaded.source).store(store).root(folder.path());
+    let engine = engine.on_script_output(move |line| said.send(line.to_owned()).unwrap()).build().unwrap();
+    let mut reasons = Vec::new();
+    for name in ["ann", "ben", "nobody", "nobody", "cleo", "nobody", "dora"] {
+        let decision = engine.decide(Event::before_tool("a", json!({"name": name})).in_session("s"));
+        assert_eq!(decision.effect == Effect::Allow, name == "nobody", "{name}: {}", decision.reason);
+        reasons.push(decision.reason);
+    }
+    assert_eq!(reasons, ["call 1", "call 2", "", "", "call 3", "", "call 4"]);
+    let lines: Vec<String> = heard.try_iter().collect();
+    assert_eq!(lines, ["call 1 of ann", "call 2 of ben", "call 3 of cleo", "call 4 of dora"]);
+    assert_eq!(fs::read_to_string(folder.path().join("ran.txt")).unwrap(), "ann\nben\ncleo\ndora\n");
+}
+
 #[test]
 fn two_engines_that_count_at_once_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();

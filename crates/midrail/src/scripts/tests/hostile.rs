@@ -235,10 +235,54 @@ fn errors_that_are_caught_do_not_count() {
     assert!(error.contains(":1:") && error.contains("top"), "{error}");
 }
 
+/// What is compiled at run time is compiled with memory to spare, or not at all.
+#[test]
+fn nothing_is_compiled_where_memory_runs_out() {
+    let blocks =
+        "try { if (1) { for (let i = 0; i < 1; i++) { let j = i; } } } catch (e) { { let k = e; } }\n";
+    let mut bench = Bench::new(
+        "const all = [];
+         const fill = (left) => { try { for (;;) all.push(new ArrayBuffer(left)); } catch {} };
+         export default { async input(ctx) {
+           for (let size = 1 << 20; size > ctx.tool.args.left; size >>= 1) fill(size);
+           try { await import('./more.js'); } catch { /* this time not */ }
+           ctx.std.argMatches(ctx.tool.args, 'path', /x/);
+           return { allowed: true };
+         } };",
+    )
+    .file("more.js", &blocks.repeat(200));
+    bench.script.memory = 4 << 20;
+    for left in [16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10] {
+        let end = bench.input(json!({"left": left})).map(|end| end.answer);
+        assert!(matches!(end, Ok(HookAnswer::Pass) | Err(_)), "{end:?}");
+    }
+}
+
+#[test]
+fn no_code_is_made_of_text() {
+    for code in [
+        "eval('1')",
+        "globalThis.eval('1')",
+        "new Function('1')",
+        "Function('1')",
+        "(() => 1).constructor('1')",
+        "(async () => 1).constructor('1')",
+        "(function* () {}).constructor('1')",
+        "(async function* () {}).constructor('1')",
+        "Reflect.construct(Function, ['1'])",
+    ] {
+        let script = format!("export default {{ input() {{ {code}; return {{ allowed: true }}; }} }};");
+        let end = Bench::new(&script).input(json!({}));
+        assert!(end.is_err(), "{code}: {end:?}");
+    }
+    let script = "export default { input() { return { allowed: (() => 1) instanceof Function && typeof Function === 'function' }; } };";
+    assert_eq!(Bench::new(script).input(json!({})).unwrap().answer, HookAnswer::Pass);
+}
+
 #[test]
 fn memory_may_run_out_anywhere() {
-    // Little enough that it runs out while a realm starts, loads, or answers.
-    for memory in (20..1500).step_by(23) {
+    // Little enough that it runs out while a realm loads, or answers.
+    for memory in (1000..3000).step_by(23) {
         let mut bench = Bench::new(
             "let all = []; for (let i = 0; i < 2000; i++) all.push({ i });
              export default { async input(ctx) { await ctx.system.cmd.exec('ls'); all = []; for (let i = 0; i < 2000; i++) all.push([i]); return { allowed: true }; } };",
