@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use midrail_core::{
@@ -67,7 +67,7 @@ impl Occasion<'_> {
         };
         let begun = self.engine.scripts().begin(source(&hook.script, &settings), self.session, call);
         let begun = begun.map_err(|error| Box::new(Fact::Unavailable(error.to_string())))?;
-        Ok(Begun { call: begun, leave: Asked(leave) })
+        Ok(Begun { call: begun, leave: Asked(leave), began: Instant::now() })
     }
 
     /// What a script answers that was called.
@@ -159,7 +159,18 @@ fn source(id: &Arc<str>, script: &Script) -> scripts::Script {
 pub(crate) struct Begun {
     call: scripts::Begun,
     leave: Asked,
+    began: Instant,
 }
+
+impl Begun {
+    /// Whether it was called only now. Else its time may be up before it could do anything.
+    pub(crate) fn is_recent(&self) -> bool {
+        self.began.elapsed() < AHEAD
+    }
+}
+
+/// How long a hook may be called before its answer is asked for.
+const AHEAD: Duration = Duration::from_millis(50);
 
 /// Whether a hook is asked for after all. It may be called before that is known, and then prints nothing and runs no
 /// command until it is.

@@ -159,6 +159,7 @@ impl Walk<'_> {
     fn hook(&self, call: &HookCall, known: &Known) -> Fact {
         // Called for this very evaluation, it had the variables that it has now.
         let begun = self.begun().take_if(|(begun, ..)| begun == call);
+        let begun = begun.filter(|(.., begun)| begun.is_recent());
         let (state, fact) = match begun {
             Some((_, state, begun)) => (state, self.occasion(known).end(begun)),
             None => {
