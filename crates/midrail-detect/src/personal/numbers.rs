@@ -551,9 +551,8 @@ fn table_end(bytes: &[u8], start: usize) -> usize {
 mod tests {
     use super::super::candidates::each_digit_run;
     use super::*;
-    use proptest::prelude::*;
 
-    /// Of what random texts are made: numbers of people, what looks like them, and what stands around them.
+    /// Of what texts are made: numbers of people, what looks like them, and what stands around them.
     const PIECES: &[&str] = &[
         "1",
         "12",
@@ -562,7 +561,7 @@ mod tests {
         "8841",
         "123456",
         "9fceb02d0ae598e9",
-        "12ms",
+        "12ms ",
         "3a",
         "9f",
         "0x1f",
@@ -570,15 +569,14 @@ mod tests {
         " ",
         " ",
         " ",
+        " ",
         "-",
         "-",
-        ".",
         ":",
         "/",
         "(",
         ")",
         "+",
-        ",",
         "\n",
         "_",
         "x",
@@ -589,8 +587,6 @@ mod tests {
         "Main Street",
         "rue ",
         "Musterweg ",
-        "May ",
-        "born ",
         "ZIP: ",
         "phone ",
         "address: ",
@@ -604,7 +600,6 @@ mod tests {
         "AB 12 34 56 C",
         "81.2.69.142",
         "3c:22:fb:7a:01:9e",
-        "3c-22-fb-7a-01-9e",
         "DE89",
         "4539 1488 0343 6467",
         "P.O. Box ",
@@ -620,17 +615,37 @@ mod tests {
         (numbers.hits, numbers.addresses)
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(512))]
-
-        #[test]
-        fn what_is_common_is_told_as_all_else(pieces in proptest::collection::vec(0..PIECES.len(), 0..14)) {
-            let text: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
+    /// What is common is passed by in a few steps. The rules say the same of it.
+    #[test]
+    fn what_is_common_is_told_as_all_else() {
+        let mut random = 1_u64;
+        let mut below = |limit: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(random >> 33).unwrap() % limit
+        };
+        let mut found = 0;
+        for _ in 0..20_000 {
+            let text: String = (0..below(14)).map(|_| PIECES[below(PIECES.len())]).collect();
             let in_full = hits(&text, |numbers, start, end| {
                 let follows = follows_word(numbers.bytes, start);
                 numbers.number_or_word(start, end, follows)
             });
-            prop_assert_eq!(hits(&text, |numbers, start, end| numbers.visit(start, end)), in_full, "{}", text);
+            found += in_full.0.len() + in_full.1.len();
+            assert_eq!(hits(&text, |numbers, start, end| numbers.visit(start, end)), in_full, "{text}");
         }
+        assert!(found > 1_000, "{found} numbers of people are too few to tell anything");
+    }
+
+    #[test]
+    fn times_of_day_are_told_at_once() {
+        assert!(["00:00:00", "10:11:12", "99:99:99"].iter().all(|text| is_time(text)));
+        for wrong in ["10-11:12", "10:11-12", "1a:11:12", "10:11:1/", ":0:11:12", "10:11:1:", "10:11:1\u{9}"]
+        {
+            assert!(!is_time(wrong), "{wrong}");
+        }
+    }
+
+    fn is_time(text: &str) -> bool {
+        is_time_of_day(text.as_bytes().try_into().unwrap())
     }
 }
