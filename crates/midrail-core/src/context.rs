@@ -169,11 +169,13 @@ impl<'a> Context<'a> {
     /// The key of a slice that belongs to this guardrail (and, where set, to the prompt).
     pub fn key(&self, name: &str) -> String {
         let prompt = self.event.prompt.as_deref().filter(|_| self.spec.per_prompt);
-        let prefix = state_prefix(&self.spec.id, prompt);
-        match &self.part {
-            Some(part) => format!("{prefix}{part}/{name}"),
-            None => format!("{prefix}{name}"),
+        let mut key = state_prefix(&self.spec.id, prompt);
+        if let Some(part) = &self.part {
+            key.push_str(part);
+            key.push('/');
         }
+        key.push_str(name);
+        key
     }
 
     /// A slice of this guardrail's own state.
@@ -551,8 +553,8 @@ pub(crate) fn actor(event: &Event, session: &str) -> String {
 pub fn state_prefix(guardrail: &str, prompt: Option<&str>) -> String {
     let id = key_part(guardrail);
     match prompt {
-        Some(prompt) => format!("{id}@{}/", key_part(prompt)),
-        None => format!("{id}/"),
+        Some(prompt) => [&*id, "@", &*key_part(prompt), "/"].concat(),
+        None => [&*id, "/"].concat(),
     }
 }
 

@@ -195,10 +195,10 @@ macro_rules! event_kinds {
         pub enum EventKind { $($(#[$doc])* $variant,)* }
 
         impl EventKind {
-    /// Whether events of this kind are made by the engine itself.
-    pub fn is_engines_own(self) -> bool {
-        matches!(self, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered)
-    }
+            /// Whether events of this kind are made by the engine itself.
+            pub fn is_engines_own(self) -> bool {
+                matches!(self, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered)
+            }
 
             /// All kinds, in the order of the documentation.
             pub const ALL: &'static [EventKind] = &[$(EventKind::$variant,)*];

@@ -62,8 +62,9 @@ pub trait Guardrail: Send + Sync {
         false
     }
 
-    /// Whether it can ask for a retry, so that a success gives its tries back.
-    fn may_retry(&self) -> bool {
+    /// Whether it can ask for a retry at such an event, so that a success gives its tries back.
+    fn may_retry(&self, at: EventKind) -> bool {
+        let _ = at;
         matches!(self.ceiling(), Effect::Retry | Effect::Halt)
     }
 

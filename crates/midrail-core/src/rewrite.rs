@@ -75,8 +75,7 @@ fn is_used_up(spec: &Spec, world: &World<'_>) -> bool {
     if spec.effect.is_some_and(|effect| effect != Effect::Retry) {
         return false;
     }
-    let tool = world.event.tool_name().unwrap_or_default();
-    match world.slice(&tries_key(spec, tool)) {
+    match world.slice(&tries_key(spec, world)) {
         Ok(tries) => tries.and_then(Value::as_u64).unwrap_or(0) >= u64::from(spec.max_attempts),
         Err(_) => false,
     }

@@ -71,10 +71,10 @@ pub(crate) struct Tally<'a> {
 }
 
 /// Whether a guardrail's objections, or what a pack makes of them, send the agent to try again.
-fn can_retry(entry: &Entry) -> bool {
+fn can_retry(entry: &Entry, at: EventKind) -> bool {
     match entry.spec.effect {
         Some(effect) => effect == Effect::Retry,
-        None => entry.guardrail.may_retry(),
+        None => entry.guardrail.may_retry(at),
     }
 }
 
@@ -271,7 +271,7 @@ impl<'a> Tally<'a> {
         let shadow = spec.mode == Mode::Shadow;
         let failed = error.is_some();
         // Most have nothing to object to and nothing to say, and nothing follows from that.
-        if !failed && !can_retry(entry) && verdict == Verdict::allow() {
+        if !failed && !can_retry(entry, self.world.event.kind) && verdict == Verdict::allow() {
             self.decision.verdicts.push(Said {
                 guardrail: spec.id.clone(),
                 effect: Some(Effect::Allow),
@@ -412,10 +412,10 @@ impl<'a> Tally<'a> {
     /// A retry is counted; when its tries are used up, `on_exhausted` follows.
     fn after_tries(&mut self, entry: &Entry, verdict: Verdict, error: &mut Option<String>) -> Verdict {
         let spec = &entry.spec;
-        if verdict.effect != Effect::Retry && !can_retry(entry) {
+        if verdict.effect != Effect::Retry && !can_retry(entry, self.world.event.kind) {
             return verdict;
         }
-        let key = tries_key(spec, &self.whose_tries());
+        let key = tries_key(spec, self.world);
         if verdict.effect != Effect::Retry {
             // A success gives the tries back. Not to have looked is no success.
             if verdict.effect.goes_on()
@@ -457,16 +457,6 @@ impl<'a> Tally<'a> {
             self.retries.push(Retry { message, attempt, max_attempts: spec.max_attempts });
         }
         verdict
-    }
-
-    /// What tries are counted for: a tool, or a stop. Each sub-agent that wants to stop has its own.
-    fn whose_tries(&self) -> String {
-        let event = self.world.event;
-        let tool = event.tool_name().unwrap_or_default();
-        match event.kind == EventKind::BeforeStop && event.is_sub_agent() {
-            true => format!("{tool}@{}", self.world.actor()),
-            false => tool.to_owned(),
-        }
     }
 
     /// The decision, once every guardrail has been heard.
@@ -592,9 +582,16 @@ fn state_key(spec: &Spec, what: &str, of: &str) -> String {
     format!("{shadow}{what}/{}/{of}", key_part(&spec.id))
 }
 
-/// The slice that counts the tries of a guardrail with a tool.
-pub(crate) fn tries_key(spec: &Spec, tool: &str) -> String {
-    state_key(spec, "retry", tool)
+/// The slice that counts the tries of a guardrail: those of a call and those of its result apart, so that a call which
+/// may go on gives nothing back to whoever sends back its results. Each sub-agent that wants to stop has its own.
+pub(crate) fn tries_key(spec: &Spec, world: &World<'_>) -> String {
+    let event = world.event;
+    let (kind, tool) = (event.kind.word(), event.tool_name().unwrap_or_default());
+    let whose = match event.kind == EventKind::BeforeStop && event.is_sub_agent() {
+        true => format!("{kind}/{tool}@{}", world.actor()),
+        false => format!("{kind}/{tool}"),
+    };
+    state_key(spec, "retry", &whose)
 }
 
 /// The strongest effect that a kind of event knows. Nothing can be stopped once a hand-off is done.

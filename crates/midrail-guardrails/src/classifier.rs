@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
+use midrail_core::{Context, Effect, EventKind, Fault, Guardrail, Verdict};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -59,7 +59,7 @@ impl Guardrail for Classifier {
         }
     }
 
-    fn may_retry(&self) -> bool {
+    fn may_retry(&self, _: EventKind) -> bool {
         false
     }
 

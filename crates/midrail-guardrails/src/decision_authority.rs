@@ -356,7 +356,7 @@ impl Guardrail for DecisionAuthority {
         &[EventKind::BeforeTool, EventKind::BeforeModel]
     }
 
-    fn may_retry(&self) -> bool {
+    fn may_retry(&self, _: EventKind) -> bool {
         false
     }
 }

@@ -73,7 +73,7 @@ impl Guardrail for InjectionPatterns {
         true
     }
 
-    fn may_retry(&self) -> bool {
+    fn may_retry(&self, _: EventKind) -> bool {
         false
     }
 }

@@ -136,7 +136,10 @@ pub use rule_set::RuleSet;
 pub use sandbox_boundary::{Outside, SandboxBoundary};
 pub use schema_conformance::SchemaConformance;
 pub use scope_boundary::ScopeBoundary;
-pub use script::{HISTORY, HISTORY_COUNT, MODULE, SNAPSHOT, Script, history_key, snapshot_key};
+pub use script::{
+    HISTORY, HISTORY_COUNT, MODULE, SNAPSHOT, Script, history_key, is_message, message_kept, message_of,
+    snapshot_key,
+};
 pub use seconds::Seconds;
 pub use secret_redaction::SecretRedaction;
 pub use self_protection::SelfProtection;

@@ -110,8 +110,8 @@ where
         self.inner.has_consequences()
     }
 
-    fn may_retry(&self) -> bool {
-        self.ceiling == Some(Effect::Retry) || self.inner.may_retry()
+    fn may_retry(&self, at: EventKind) -> bool {
+        self.ceiling == Some(Effect::Retry) || self.inner.may_retry(at)
     }
 
     fn rewrites(&self) -> bool {

@@ -2,16 +2,17 @@
 //! here is what their answers mean, and what is kept for them.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use midrail_core::{
-    Changes, Context, Effect, EventKind, Fault, Guardrail, HookAnswer, Missing, Rewrite, Verdict,
+    Changes, Context, Effect, Event, EventKind, Fault, Guardrail, HookAnswer, Missing, Rewrite, Verdict,
 };
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::read_before_write;
 use crate::seconds::Seconds;
@@ -150,9 +151,14 @@ pub const HISTORY: u64 = 64;
 /// The slice that says how many messages there have been.
 pub const HISTORY_COUNT: &str = "history/count";
 
+/// Whether a slice is that of a message.
+pub fn is_message(key: &str) -> bool {
+    key.strip_prefix("history/").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// The slice of a message, by its number. The oldest gives way to the newest.
 pub fn history_key(number: u64) -> String {
-    format!("history/{}", number % HISTORY)
+    "history/".to_owned() + &(number % HISTORY).to_string()
 }
 
 /// Characters that are kept of a message.
@@ -221,8 +227,8 @@ impl Guardrail for Script {
         Effect::Block
     }
 
-    fn may_retry(&self) -> bool {
-        true
+    fn may_retry(&self, at: EventKind) -> bool {
+        at == EventKind::AfterTool
     }
 
     fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
@@ -242,35 +248,30 @@ fn note_message(context: &Context<'_>, effect: Effect, changes: &mut Changes) ->
     if !is_main || !effect.goes_on() {
         return Ok(());
     }
-    let Some(message) = message(context) else { return Ok(()) };
+    let Some(message) = message_of(event) else { return Ok(()) };
     let count = context.slice(HISTORY_COUNT)?.and_then(Value::as_u64).unwrap_or(0);
     changes.set(history_key(count), message);
     changes.set(HISTORY_COUNT, count.saturating_add(1));
     Ok(())
 }
 
-fn message(context: &Context<'_>) -> Option<Value> {
-    let event = context.event;
-    let short = |text: &str| match text.len() <= MAX_MESSAGE {
-        true => text.to_owned(),
-        false => text.chars().take(MAX_MESSAGE).collect::<String>(),
-    };
+/// What an event adds to the conversation. It is kept as a text: one is written with every event, and few are read.
+pub fn message_of(event: &Event) -> Option<String> {
     let tool = event.tool.as_ref();
-    match event.kind {
-        EventKind::BeforeModel => Some(json!({"role": "user", "content": short(event.text.as_deref()?)})),
-        EventKind::AfterModel => Some(json!({"role": "assistant", "content": short(event.text.as_deref()?)})),
+    let (role, content, tool) = match event.kind {
+        EventKind::BeforeModel => ("user", Cow::from(event.text.as_deref()?), None),
+        EventKind::AfterModel => ("assistant", Cow::from(event.text.as_deref()?), None),
         EventKind::BeforeTool => {
             let tool = tool?;
             let args = serde_json::to_string(&tool.args).ok()?;
-            let content = short(&[&*tool.name, " ", &*args].concat());
-            Some(json!({"role": "assistant", "content": content, "tool": tool.name}))
+            ("assistant", Cow::from([&*tool.name, " ", &*args].concat()), Some(&*tool.name))
         }
         EventKind::AfterTool => {
             let content = match event.result.as_ref()?.content.as_ref()? {
-                Value::String(text) => short(text),
-                other => short(&other.to_string()),
+                Value::String(text) => Cow::from(text),
+                other => Cow::from(other.to_string()),
             };
-            Some(json!({"role": "tool", "content": content, "tool": tool?.name}))
+            ("tool", content, Some(&*tool?.name))
         }
         EventKind::SessionStart
         | EventKind::SessionEnd
@@ -282,6 +283,28 @@ fn message(context: &Context<'_>) -> Option<Value> {
         | EventKind::ApprovalDecided
         | EventKind::Observed
         | EventKind::Restored
-        | EventKind::Administered => None,
+        | EventKind::Administered => return None,
+    };
+    let content = match content.len() <= MAX_MESSAGE {
+        true => &*content,
+        false => content.char_indices().nth(MAX_MESSAGE).map_or(&*content, |(end, _)| &content[..end]),
+    };
+    serde_json::to_string(&Message { role, content, tool }).ok()
+}
+
+/// A message of the conversation, as scripts see it.
+#[derive(Serialize)]
+struct Message<'m> {
+    role: &'m str,
+    content: &'m str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<&'m str>,
+}
+
+/// A message of the conversation as it was kept, as scripts see it.
+pub fn message_kept(slice: Value) -> Option<Value> {
+    match slice {
+        Value::String(text) => serde_json::from_str(&text).ok(),
+        other => Some(other),
     }
 }

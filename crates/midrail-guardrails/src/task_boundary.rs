@@ -424,7 +424,7 @@ impl Guardrail for TaskBoundary {
         }
     }
 
-    fn may_retry(&self) -> bool {
+    fn may_retry(&self, _: EventKind) -> bool {
         false
     }
 

@@ -1,6 +1,6 @@
 //! tool-allowlist: a gateway's list of tools that may or may not be called. A call of another one ends the run.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
+use midrail_core::{Context, Effect, EventKind, Fault, Guardrail, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ impl Guardrail for ToolList {
         Ok(verdict)
     }
 
-    fn may_retry(&self) -> bool {
+    fn may_retry(&self, _: EventKind) -> bool {
         false
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use midrail_core::{Condition, Context, Effect, Fault, Guardrail, Missing, Tools, Verdict};
+use midrail_core::{Condition, Context, Effect, EventKind, Fault, Guardrail, Missing, Tools, Verdict};
 use midrail_guardrails::{Adjust, Middleware};
 
 use crate::expr::{Expected, Expression, Truth, Value};
@@ -79,7 +79,7 @@ impl Guardrail for CustomCheck {
         self.effect
     }
 
-    fn may_retry(&self) -> bool {
+    fn may_retry(&self, _: EventKind) -> bool {
         self.effect == Effect::Retry
     }
 

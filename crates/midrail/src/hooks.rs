@@ -12,7 +12,8 @@ use midrail_core::{
     hex,
 };
 use midrail_guardrails::{
-    HISTORY, HISTORY_COUNT, SNAPSHOT, Script, feedback_keys, feedback_told, history_key, snapshot_key,
+    HISTORY, HISTORY_COUNT, SNAPSHOT, Script, feedback_keys, feedback_told, history_key, message_kept,
+    snapshot_key,
 };
 use midrail_store::Store;
 use serde_json::Value;
@@ -176,24 +177,36 @@ const AHEAD: Duration = Duration::from_millis(50);
 /// command until it is.
 #[derive(Default)]
 struct Leave {
-    is_granted: Mutex<Option<bool>>,
+    answer: Mutex<Granted>,
     bell: Condvar,
 }
 
+#[derive(Default)]
+struct Granted {
+    is_granted: Option<bool>,
+    /// Most scripts never ask, and to ring for nobody takes longer than to decide.
+    is_awaited: bool,
+}
+
 impl Leave {
+    /// The first word counts.
     fn decide(&self, is_granted: bool) {
-        self.is_granted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(is_granted);
-        self.bell.notify_all();
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        answer.is_granted.get_or_insert(is_granted);
+        if answer.is_awaited {
+            self.bell.notify_all();
+        }
     }
 
     /// Waits until it is known. Whoever decides it is in the middle of an event, and never waits for this.
     fn is_granted(&self) -> bool {
-        let mut known = self.is_granted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            match *known {
-                Some(is_granted) => return is_granted,
-                None => known = self.bell.wait(known).unwrap_or_else(PoisonError::into_inner),
+            if let Some(is_granted) = answer.is_granted {
+                return is_granted;
             }
+            answer.is_awaited = true;
+            answer = self.bell.wait(answer).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -312,7 +325,7 @@ impl Host for Sight {
         let count = count.as_ref().and_then(Value::as_u64).unwrap_or(0);
         let keys: Vec<String> = (count.saturating_sub(HISTORY)..count).map(history_key).collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-        Ok(self.slices(&keys)?.into_iter().flatten().collect())
+        Ok(self.slices(&keys)?.into_iter().flatten().filter_map(message_kept).collect())
     }
 
     fn feedback(&self) -> Result<Value, String> {

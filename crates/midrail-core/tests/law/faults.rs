@@ -203,13 +203,13 @@ fn tries_that_cannot_be_loaded_take_on_missing() {
         (OnFault::Allow, Effect::Retry),
     ] {
         let retries = Plan { on_missing, ..says("a", Effect::Retry) };
-        let decision = run_without("retry/a/Write", &[retries]).feed(&write("a.rs"));
+        let decision = run_without("retry/a/before_tool/Write", &[retries]).feed(&write("a.rs"));
         assert_eq!(decision.effect, expected);
         if on_missing == OnFault::Allow {
             assert_eq!((decision.reason.as_str(), &decision.verdicts[0].error), ("a says retry", &None));
             assert_eq!(decision.retry.unwrap().attempt, 1);
         } else {
-            could_not_be_checked(&decision, "the session's `retry/a/Write` was not loaded");
+            could_not_be_checked(&decision, "the session's `retry/a/before_tool/Write` was not loaded");
             assert_eq!(decision.retry, None);
         }
     }
@@ -218,7 +218,7 @@ fn tries_that_cannot_be_loaded_take_on_missing() {
 #[test]
 fn a_retry_whose_tries_cannot_be_loaded_still_says_what_to_do() {
     let retries = Plan { on_missing: OnFault::Allow, ..says("a", Effect::Retry) };
-    let decision = run_without("retry/a/Write", &[retries]).feed(&write("a.rs"));
+    let decision = run_without("retry/a/before_tool/Write", &[retries]).feed(&write("a.rs"));
     let retry = decision.retry.unwrap();
     assert_eq!((retry.message.as_str(), retry.attempt), ("a says retry", 1));
 }
@@ -240,7 +240,10 @@ fn on_missing_never_weakens_what_a_guardrail_said_itself() {
     let done =
         Does::Reads { key: "var/x".to_owned(), present: Verdict::new(Effect::Retry, ""), absent: block };
     let lenient = Plan { on_missing: OnFault::Allow, ..plan("a", done) };
-    assert_eq!(run_without("retry/a/Write", &[lenient]).feed(&write("a.rs")).effect, Effect::Block);
+    assert_eq!(
+        run_without("retry/a/before_tool/Write", &[lenient]).feed(&write("a.rs")).effect,
+        Effect::Block
+    );
 }
 
 #[test]
@@ -248,12 +251,12 @@ fn a_verdict_that_needs_no_tries_does_not_fail_for_want_of_them() {
     for effect in [Effect::Allow, Effect::Warn, Effect::Redact] {
         let (present, absent) = (Verdict::new(Effect::Retry, "again"), Verdict::new(effect, "fine"));
         let done = Does::Reads { key: "var/x".to_owned(), present, absent };
-        let mut run = run_without("retry/a/Write", &[plan("a", done)]);
-        run.backing.slices.insert("retry/a/Write".to_owned(), json!(2));
+        let mut run = run_without("retry/a/before_tool/Write", &[plan("a", done)]);
+        run.backing.slices.insert("retry/a/before_tool/Write".to_owned(), json!(2));
         let decision = run.feed(&write("a.rs"));
         assert_eq!((decision.effect, &decision.verdicts[0].error), (effect, &None));
         assert_eq!(
-            run.backing.slices["retry/a/Write"],
+            run.backing.slices["retry/a/before_tool/Write"],
             json!(2),
             "tries that are not seen are not given back"
         );

@@ -360,10 +360,11 @@ fn backings() -> BoxedStrategy<Backing> {
         1 => Just(json!("no number")),
         1 => Just(Value::Null),
     ];
-    let of = words(&["", "t-1", "t-2", "Read", "Write"]);
-    let what = words(&["warn", "retry", "warn", "retry", "shadow/warn", "shadow/retry"]);
-    let key = (what, select(&IDS[..]), of)
-        .prop_map(|(what, id, of)| format!("{what}/{}/{of}", key_part(id)))
+    let warned = (Just("warn"), words(&["", "t-1", "t-2"]).boxed());
+    let tried = (select(EventKind::ALL), words(&["", "Read", "Write"]));
+    let tried = (Just("retry"), tried.prop_map(|(kind, tool)| format!("{kind}/{tool}")).boxed());
+    let key = (words(&["", "", "shadow/"]), prop_oneof![warned, tried], select(&IDS[..]))
+        .prop_map(|(shadow, (what, of), id)| format!("{shadow}{what}/{}/{of}", key_part(id)))
         .boxed();
     let lost = prop_oneof![3 => Just(Vec::new()), 1 => vec(key.clone(), 1..12)];
     let counters = vec((key, count), 0..40);

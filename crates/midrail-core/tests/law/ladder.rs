@@ -253,7 +253,7 @@ fn of_two_with_as_few_tries_left_the_first_is_told() {
     let plans = [2, 3]
         .map(|max_attempts| Plan { max_attempts, ..says(&format!("of-{max_attempts}"), Effect::Retry) });
     let mut run = Run::new(&plans);
-    run.backing.slices.insert("retry/of-3/Write".to_owned(), json!(1));
+    run.backing.slices.insert("retry/of-3/before_tool/Write".to_owned(), json!(1));
     let retry = run.feed(&write("a.rs")).retry.unwrap();
     assert_eq!((retry.attempt, retry.max_attempts), (1, 2));
 }
@@ -340,12 +340,31 @@ fn the_effect_of_a_spec_says_whether_there_are_tries() {
     assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, 1);
     run.backing.slices.insert(key, json!(true));
     run.feed(&write("a.rs"));
-    assert!(!run.backing.slices.contains_key("retry/a/Write"));
+    assert!(!run.backing.slices.contains_key("retry/a/before_tool/Write"));
 
     let mut run = Run::new(&[Plan { effect: Some(Effect::Warn), ..says("a", Effect::Retry) }]);
-    run.backing.slices.insert("retry/a/Write".to_owned(), json!(1));
+    run.backing.slices.insert("retry/a/before_tool/Write".to_owned(), json!(1));
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
-    assert_eq!(run.backing.slices["retry/a/Write"], json!(1));
+    assert_eq!(run.backing.slices["retry/a/before_tool/Write"], json!(1));
+}
+
+#[test]
+fn a_call_that_may_go_on_gives_no_tries_back_to_its_results() {
+    let result = || Event { kind: EventKind::AfterTool, ..write("a.rs") };
+    let on = vec![EventKind::BeforeTool, EventKind::AfterTool];
+    let (present, absent) = (Verdict::allow(), Verdict::new(Effect::Retry, "add tests"));
+    let key = "var/is_call".to_owned();
+    let does = Does::Reads { key: key.clone(), present, absent };
+    let mut run = Run::new(&[Plan { on, max_attempts: 3, ..plan("a", does) }]);
+    for attempt in 1..=3 {
+        run.backing.slices.insert(key.clone(), json!(true));
+        assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
+        run.backing.slices.remove(&key);
+        assert_eq!(run.feed(&result()).retry.unwrap().attempt, attempt);
+    }
+    run.backing.slices.insert(key, json!(true));
+    assert_eq!(run.feed(&result()).effect, Effect::Allow, "a result that is as it should be gives them back");
+    assert!(!run.backing.slices.keys().any(|key| key.starts_with("retry/")), "{:?}", run.backing.slices);
 }
 
 /// Says nothing of retries, and leaves it to the law what it may ask for.
@@ -365,7 +384,7 @@ impl Guardrail for Quiet {
 fn a_guardrail_that_does_not_say_may_retry_where_that_is_its_most_or_all_is() {
     for effect in Effect::LADDER {
         let expected = matches!(effect, Effect::Retry | Effect::Halt);
-        assert_eq!(Quiet(effect).may_retry(), expected, "{effect}");
+        assert_eq!(Quiet(effect).may_retry(EventKind::BeforeTool), expected, "{effect}");
     }
 }
 

@@ -306,7 +306,7 @@ impl Guardrail for Scripted {
         self.plan.has_consequences || self.plan.does.strikes()
     }
 
-    fn may_retry(&self) -> bool {
+    fn may_retry(&self, _: EventKind) -> bool {
         self.plan.does.may_retry()
     }
 

@@ -32,7 +32,7 @@ fn settled(plans: &[Plan], backing: &Backing, event: &Event) -> Settled {
 /// Everything that any of these guardrails, or the law for it, could read at this event.
 fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
     let task = event.task_id();
-    let tool = event.tool_name().unwrap_or_default();
+    let (kind, tool) = (event.kind, event.tool_name().unwrap_or_default());
     let agent = event.agent.as_ref().and_then(|agent| agent.id.clone());
     let who = agent.unwrap_or_else(|| "session:s-1".to_owned());
     let mut keys = midrail_core::standing_keys(event, "s-1");
@@ -54,8 +54,8 @@ fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
     for Plan { id: whole_id, does, when, learns, .. } in &case.plans {
         let id = key_part(whole_id);
         for shadow in ["", "shadow/"] {
-            keys.extend([format!("{shadow}warn/{id}/{task}"), format!("{shadow}retry/{id}/{tool}")]);
-            keys.push(format!("{shadow}retry/{id}/{tool}@{who}"));
+            keys.extend([format!("{shadow}warn/{id}/{task}"), format!("{shadow}retry/{id}/{kind}/{tool}")]);
+            keys.push(format!("{shadow}retry/{id}/{kind}/{tool}@{who}"));
         }
         for found in findings() {
             keys.push(format!("approval/{id}/{}", backing.names(whole_id, event, found).0));

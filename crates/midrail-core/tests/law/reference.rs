@@ -970,7 +970,7 @@ fn considered_for(
         Some(agent) => format!("{tool}@{agent}"),
         None => format!("{tool}@session:{}", backing.session),
     };
-    let key = format!("{shadow}retry/{id}/{whose}");
+    let key = format!("{shadow}retry/{id}/{}/{whose}", event.kind);
     if !is_fault && voice.verdict.effect == Effect::Retry {
         if let Some(so_far) = kept(plan, &mut voice, backing, &key) {
             count_a_try(plan, &mut voice, key, so_far.as_u64().unwrap_or(0), event);

@@ -56,14 +56,14 @@ fn without_a_limit_warnings_stay_warnings() {
 
 #[test]
 fn a_count_at_its_end_is_still_a_count() {
-    for (effect, key) in [(Effect::Warn, "warn/a/"), (Effect::Retry, "retry/a/Write")] {
+    for (effect, key) in [(Effect::Warn, "warn/a/"), (Effect::Retry, "retry/a/before_tool/Write")] {
         let mut run = Run::new(&[says("a", effect)]);
         run.backing.slices.insert(key.to_owned(), json!(u64::MAX));
         assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate, "{effect}");
     }
     // Tries without an end have none.
     let mut run = Run::new(&[Plan { max_attempts: u32::MAX, ..says("a", Effect::Retry) }]);
-    run.backing.slices.insert("retry/a/Write".to_owned(), json!(u64::MAX));
+    run.backing.slices.insert("retry/a/before_tool/Write".to_owned(), json!(u64::MAX));
     assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, u32::MAX);
 }
 
@@ -129,9 +129,9 @@ fn tries_of_shadow_mode_are_counted_whatever_is_decided() {
             let decision = run.feed(&write("a.rs"));
             assert_eq!(decision.effect, decided);
             assert!(decision.retry.is_none_or(|retry| retry.message == "b says retry"));
-            assert_eq!(run.backing.slices["shadow/retry/a/Write"], json!(tries));
+            assert_eq!(run.backing.slices["shadow/retry/a/before_tool/Write"], json!(tries));
         }
-        assert!(!run.backing.slices.contains_key("retry/a/Write"));
+        assert!(!run.backing.slices.contains_key("retry/a/before_tool/Write"));
     }
 }
 
@@ -144,7 +144,7 @@ fn an_objection_of_shadow_mode_is_no_success() {
     run.feed(&write("a.rs"));
     run.backing.slices.insert(key, json!(true));
     assert_eq!(run.feed(&write("a.rs")).would, Some(Effect::Block));
-    assert_eq!(run.backing.slices.get("shadow/retry/a/Write"), Some(&json!(1)));
+    assert_eq!(run.backing.slices.get("shadow/retry/a/before_tool/Write"), Some(&json!(1)));
 }
 
 #[test]

@@ -175,7 +175,7 @@ impl Mask {
                 continue;
             };
             if is_telling(secret) {
-                pairs.insert(secret.to_owned(), tag(finding));
+                pairs.extend(spellings(secret).map(|spelling| (spelling, tag(finding))));
             } else {
                 places.push((finding.clone(), secret.to_owned()));
             }
@@ -244,6 +244,19 @@ impl Mask {
         });
         out
     }
+}
+
+/// How often a text may be written as JSON inside of another: arguments in a message, and the message in a list.
+const MAX_NESTED: usize = 3;
+
+/// A secret as it stands in a text, and in texts that are written as JSON in one.
+fn spellings(secret: &str) -> impl Iterator<Item = String> {
+    let quoted = |text: &String| {
+        let quoted = Value::from(text.as_str()).to_string();
+        let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
+        (inner != text).then(|| inner.to_owned())
+    };
+    std::iter::successors(Some(secret.to_owned()), quoted).take(MAX_NESTED + 1)
 }
 
 /// Whether a secret is long and varied enough that it means the same wherever it stands.

@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use midrail_core::{Condition, Context, DeepEnd, Effect, Fault, Guardrail, Missing, Patience, Verdict};
+use midrail_core::{
+    Condition, Context, DeepEnd, Effect, EventKind, Fault, Guardrail, Missing, Patience, Verdict,
+};
 use serde_json::Value;
 
 use super::settings::{DeepKind, DeepSettings, WINDOWS, WINDOWS_OF};
@@ -165,7 +167,7 @@ impl Guardrail for Deep {
         Effect::Block
     }
 
-    fn may_retry(&self) -> bool {
+    fn may_retry(&self, _: EventKind) -> bool {
         false
     }
 }

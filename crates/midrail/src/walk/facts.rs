@@ -116,10 +116,10 @@ impl Walk<'_> {
                 }),
             };
             for (key, fact) in found {
-                known.facts.insert(key.clone(), fact.clone());
                 if !is_hook(&key) {
-                    fetched.insert(key, fact);
+                    fetched.insert(key.clone(), fact.clone());
                 }
+                known.facts.insert(key, fact);
             }
         }
         for key in keys {
@@ -142,7 +142,7 @@ impl Walk<'_> {
 
     /// Calls a script that will be asked for, while there is something else to do.
     pub(super) fn begin_hook(&self, call: &HookCall, known: &Known) {
-        let Some(state) = variables_of(call, known) else { return };
+        let Some(state) = self.variables_of(call, known) else { return };
         if self.hooked(call, &state).is_some() {
             return;
         }
@@ -163,7 +163,7 @@ impl Walk<'_> {
         let (state, fact) = match begun {
             Some((_, state, begun)) => (state, self.occasion(known).end(begun)),
             None => {
-                let state = variables_of(call, known).flatten();
+                let state = self.variables_of(call, known).flatten();
                 if let Some(fact) = self.hooked(call, &state) {
                     return fact;
                 }
@@ -182,6 +182,16 @@ impl Walk<'_> {
         let hooked = self.hooked.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |before: &&(HookCall, Option<Value>, Fact)| before.0 == *call && before.1 == *state;
         hooked.iter().find(is_it).map(|(_, _, fact)| fact.clone())
+    }
+
+    /// The variables of a script, as its session or its prompt has them, if that is known.
+    fn variables_of(&self, call: &HookCall, known: &Known) -> Option<Option<Value>> {
+        let is_per_prompt = self.policy.get(&call.script)?.spec.per_prompt;
+        let prompt = self.event.prompt.as_deref().filter(|_| is_per_prompt);
+        let key = state_prefix(&call.script, prompt) + MODULE;
+        let Session { slices, foreseen, .. } = &known.session;
+        let slice = slices.get(&key).or_else(|| foreseen.get(&key))?;
+        Some(slice.clone().filter(|value| !value.is_null()))
     }
 
     fn occasion<'k>(&'k self, known: &'k Known) -> Occasion<'k> {
@@ -206,12 +216,4 @@ impl Walk<'_> {
             Err(error) => Fact::Unavailable(error.to_string()),
         }
     }
-}
-
-/// The variables of a script, as its session has them, if that is known.
-fn variables_of(call: &HookCall, known: &Known) -> Option<Option<Value>> {
-    let key = format!("{}{MODULE}", state_prefix(&call.script, None));
-    let Session { slices, foreseen, .. } = &known.session;
-    let slice = slices.get(&key).or_else(|| foreseen.get(&key))?;
-    Some(slice.clone().filter(|value| !value.is_null()))
 }

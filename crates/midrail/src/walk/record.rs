@@ -4,6 +4,7 @@ use midrail_core::{
     Changes, Decision, Effect, Event, Fact, FactKey, HookAnswer, HookEnd, PolicyDenied, Record,
 };
 use midrail_detect::secrets::{self, Mask};
+use midrail_guardrails::{is_message, message_of};
 use serde_json::Value;
 
 use super::settle::Known;
@@ -97,8 +98,17 @@ impl Walk<'_> {
             record = serde_json::from_value(hidden(serde_json::to_value(&record)?))?;
         }
         self.hide_what_came_to_light(&mut record)?;
-        let kept = changes.0.into_iter().map(|(key, value)| (self.kept_key(&key), value.map(&hidden)));
-        record.decision.changes = Changes(kept.collect());
+        let shown = searched.masked(known.rewritten.as_ref().unwrap_or(&self.event));
+        let hide = |key: &str, value| match !masks.is_empty() && is_message(key) {
+            // A secret that is too short to be looked for is replaced only where it was found.
+            true => message_of(shown).map(Value::from).map(&hidden),
+            false => hidden(value).into(),
+        };
+        let kept = |(key, value): (String, Option<Value>)| {
+            let value = value.and_then(|value| hide(&key, value));
+            (self.kept_key(&key), value)
+        };
+        record.decision.changes = Changes(changes.0.into_iter().map(kept).collect());
         record.decision.requests = requests;
         Ok(record)
     }

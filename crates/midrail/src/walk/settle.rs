@@ -16,7 +16,7 @@ use super::{ROOT, Walk};
 use crate::clock::Stopwatch;
 use crate::engine::{EngineError, MAX_ROUNDS};
 use crate::files::Root;
-use crate::foresight::Shape;
+use crate::foresight::{Foreseen, Shape};
 use crate::kept::POLICY;
 
 /// What is known so far.
@@ -36,15 +36,6 @@ pub(super) struct Known {
 impl Known {
     pub(super) fn shown<'k>(&'k self, event: &'k Event) -> &'k Event {
         self.rewritten.as_ref().unwrap_or(event)
-    }
-
-    /// Sets slices apart that were loaded although nobody has asked for them yet.
-    fn set_apart<'k>(&mut self, keys: impl Iterator<Item = &'k String>) {
-        for key in keys {
-            if let Some((key, slice)) = self.session.slices.remove_entry(key) {
-                self.session.foreseen.insert(key, slice);
-            }
-        }
     }
 
     /// Somebody has asked for slices that were set apart.
@@ -67,10 +58,10 @@ impl Walk<'_> {
             return Err(EngineError::TakesTime);
         }
         self.engine.scripts().rouse(&ahead.scripts, &self.session);
-        let foreseen = || ahead.slices.iter().filter(|key| !standing.contains(key));
-        let own = [ROOT].into_iter().chain(self.last_policy.as_ref().map(|_| POLICY));
-        self.load(known, standing.iter().chain(foreseen()).map(String::as_str).chain(own))?;
-        known.set_apart(foreseen());
+        let asked = standing.iter().map(String::as_str).chain([ROOT]);
+        let asked = asked.chain(self.last_policy.as_ref().map(|_| POLICY)).collect::<Vec<_>>();
+        let foreseen = ahead.slices.iter().filter(|key| !standing.contains(key)).map(String::as_str);
+        self.load(known, &asked, foreseen)?;
         let pinned = known.session.slices.remove(ROOT).flatten();
         let before = known.session.slices.remove(POLICY).flatten();
         let root = self.root(pinned.as_ref());
@@ -78,6 +69,7 @@ impl Walk<'_> {
         if let Some(past) = self.engine.files().past() {
             past.learn(known.facts.root.as_deref(), &self.event);
         }
+        self.call_ahead(&ahead, known);
         known.facts.is_last = self.engine.is_last();
         known.facts.own_places = self.engine.own_places(known.facts.root.as_deref());
         known.facts.root_aliases = root.as_ref().map(|root| root.aliases.clone()).unwrap_or_default();
@@ -90,22 +82,13 @@ impl Walk<'_> {
             known.facts.action_digest = Some(secrets::fingerprint(&text, self.engine.fingerprint_key()));
         }
         let stopwatch = Stopwatch::start();
-        if let [script] = &*ahead.scripts {
-            let call = HookCall { script: script.clone(), after: Vec::new() };
-            self.begin_hook(&call, known);
-            if self.event.kind == EventKind::BeforeTool && ahead.passes {
-                // The law is pure, and does not ask how facts are come by: what it says of the usual answer holds where
-                // that answer comes.
-                known.facts.expected.push((FactKey::Hook(call), Fact::Hook(HookEnd::pass())));
-            }
-        }
         for _ in 0..MAX_ROUNDS {
             let evaluation = evaluate(self.policy, &known.session, &known.facts, &self.event, &stopwatch);
             known.rewritten = evaluation.rewritten;
             known.take_up(evaluation.foreseen);
             let Needs { slices, mut facts, within_ms } = evaluation.needs;
             known.within_ms.extend(within_ms);
-            self.load(known, slices.iter().map(String::as_str))?;
+            self.load(known, &slices.iter().map(String::as_str).collect::<Vec<_>>(), [].into_iter())?;
             let dear = facts.extract_if(.., is_dear).collect::<Vec<_>>();
             let lacks_nothing_else = slices.is_empty() && facts.is_empty();
             // What costs much is fetched when nothing else is lacking: it may not be needed once that is known.
@@ -136,6 +119,18 @@ impl Walk<'_> {
             }
         }
         Err(EngineError::Endless)
+    }
+
+    /// Calls the script that the last event like this one called, so that it answers while the event is evaluated.
+    fn call_ahead(&self, ahead: &Foreseen, known: &mut Known) {
+        let [script] = &*ahead.scripts else { return };
+        let call = HookCall { script: script.clone(), after: Vec::new() };
+        self.begin_hook(&call, known);
+        if self.event.kind == EventKind::BeforeTool && ahead.passes {
+            // The law is pure, and does not ask how facts are come by: what it says of the usual answer holds where
+            // that answer comes.
+            known.facts.expected.push((FactKey::Hook(call), Fact::Hook(HookEnd::pass())));
+        }
     }
 
     /// Remembers what this event needed, for the next one like it.
@@ -175,24 +170,34 @@ impl Walk<'_> {
         Some(root)
     }
 
-    fn load<'k>(&self, known: &mut Known, keys: impl IntoIterator<Item = &'k str>) -> Result<(), StoreError> {
-        let keys: Vec<&str> = keys.into_iter().collect();
-        if let Some(slices) = &self.restored {
-            for key in keys {
-                known.session.load(key, slices.get(&self.kept_key(key)).cloned());
-            }
+    /// Loads slices: those that are asked for, and apart from them those that may well be.
+    fn load<'k>(
+        &self,
+        known: &mut Known,
+        asked: &[&'k str],
+        foreseen: impl Iterator<Item = &'k str>,
+    ) -> Result<(), StoreError> {
+        let Known { session, versions, .. } = known;
+        let mut put = |at: usize, key: &str, value: Option<Value>| {
+            let slices = if at < asked.len() { &mut session.slices } else { &mut session.foreseen };
+            slices.insert(key.to_owned(), value);
+        };
+        let keys: Vec<&str> = asked.iter().copied().chain(foreseen).collect();
+        if keys.is_empty() {
             return Ok(());
         }
-        if keys.is_empty() {
+        if let Some(slices) = &self.restored {
+            for (at, key) in keys.into_iter().enumerate() {
+                put(at, key, slices.get(&self.kept_key(key)).cloned());
+            }
             return Ok(());
         }
         let kept: Vec<String> = keys.iter().map(|key| self.kept_key(key)).collect();
         let names: Vec<&str> = kept.iter().map(String::as_str).collect();
-        for ((key, kept), slice) in
-            keys.iter().zip(&kept).zip(self.engine.store().load(&self.session, &names)?)
-        {
-            known.versions.insert(kept.clone(), slice.version);
-            known.session.load(*key, slice.value);
+        let slices = self.engine.store().load(&self.session, &names)?;
+        for (at, ((key, kept), slice)) in keys.into_iter().zip(kept).zip(slices).enumerate() {
+            versions.insert(kept, slice.version);
+            put(at, key, slice.value);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use midrail::authoring::run_script;
 use midrail::redecide::{Reproduced, Reproduction};
-use midrail::store::{Filter, Urgency};
+use midrail::store::{AuditLog, Filter, Slices, Urgency};
 use midrail::{Effect, Engine, Event, HookAnswer, Load, Person, SqliteStore, ToolResult};
 use serde_json::json;
 
@@ -140,6 +140,43 @@ fn a_script_that_is_called_in_vain_leaves_nothing_behind() {
     let lines: Vec<String> = heard.try_iter().collect();
     assert_eq!(lines, ["call 1 of ann", "call 2 of ben", "call 3 of cleo", "call 4 of dora"]);
     assert_eq!(fs::read_to_string(folder.path().join("ran.txt")).unwrap(), "ann\nben\ncleo\ndora\n");
+}
+
+/// What scripts and their history make of arguments is written as JSON, once or several times over.
+#[test]
+fn no_secret_is_kept_however_a_script_writes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "guardrails.js",
+        "let last = '';\n\
+         const told = [];\n\
+         export default {\n\
+           input: (ctx) => {\n\
+             told.push(ctx.history.messages.length);\n\
+             last = JSON.stringify([JSON.stringify(ctx.tool.args)]);\n\
+             return { allowed: false, message: JSON.stringify(ctx.tool.args), suggestion: last };\n\
+           },\n\
+           output: (ctx) => { last = JSON.stringify(ctx.result); return { override: false }; },\n\
+         };\n",
+    );
+    let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7bq3Zt0kX9dG1yq5Vw2xkP8cR4mJ6hN0sT3vB7aLzQeYuFiD\n\
+               wXoC1gHpMrKbSjEnVtAyUxZcOdIfRlGmPqWkJhBvNsTaLeDuCiYgXoFzQrMw8Kp2\n-----END RSA PRIVATE KEY-----\n";
+    let args = json!({"path": "k.pem", "content": key, "url": "postgres://ada:q7w!z@db.example.com/x"});
+    let result = ToolResult { ok: Some(true), content: Some(args.clone()), ..ToolResult::default() };
+    for event in [Event::before_tool("Write", args.clone()), Event::after_tool("Write", args, result)] {
+        engine(folder.path(), &["guardrails.js"]).decide(event.in_session("s"));
+    }
+    let store = SqliteStore::open(folder.path().join("midrail.db")).unwrap();
+    let kept = store.load_prefix("s", "").unwrap();
+    let entries = store.entries(&Filter::default()).unwrap();
+    let texts = kept.values().map(ToString::to_string).chain(entries.into_iter().map(|entry| entry.body));
+    for text in texts {
+        assert!(!text.contains("MIIEpAIB") && !text.contains("wXoC1gHp"), "{text}");
+    }
+    // The call was refused and is no part of the conversation. A short secret is hidden only where it was found.
+    let history = kept["history/0"].to_string();
+    assert!(history.contains("redacted:private-key") && !history.contains("q7w!z"), "{history}");
 }
 
 #[test]
