@@ -33,7 +33,10 @@ use crate::output::Output;
 fn main() -> ExitCode {
     exit::announce_panics();
     // INVARIANT: an internal error ends with the code of a block, so that it is never taken for an allow.
-    panic::catch_unwind(run).unwrap_or(Exit::Stopped).into()
+    let exit = panic::catch_unwind(run).unwrap_or(Exit::Stopped);
+    // No command of a script outlives the call that it was run for.
+    midrail::stop_commands();
+    exit.into()
 }
 
 fn run() -> Exit {

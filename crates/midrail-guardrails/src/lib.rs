@@ -137,8 +137,8 @@ pub use sandbox_boundary::{Outside, SandboxBoundary};
 pub use schema_conformance::SchemaConformance;
 pub use scope_boundary::ScopeBoundary;
 pub use script::{
-    HISTORY, HISTORY_COUNT, MODULE, SNAPSHOT, Script, history_key, is_message, message_kept, message_of,
-    snapshot_key,
+    HISTORY, HISTORY_COUNT, HISTORY_USER, MODULE, SNAPSHOT, Script, history_key, is_message, message_kept,
+    message_of, snapshot_key,
 };
 pub use seconds::Seconds;
 pub use secret_redaction::SecretRedaction;

@@ -151,9 +151,12 @@ pub const HISTORY: u64 = 64;
 /// The slice that says how many messages there have been.
 pub const HISTORY_COUNT: &str = "history/count";
 
+/// The slice of what the user said last, which may be longer ago than all other messages that are kept.
+pub const HISTORY_USER: &str = "history/user";
+
 /// Whether a slice is that of a message.
 pub fn is_message(key: &str) -> bool {
-    key.strip_prefix("history/").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    key.starts_with("history/") && key != HISTORY_COUNT
 }
 
 /// The slice of a message, by its number. The oldest gives way to the newest.
@@ -245,11 +248,20 @@ impl Guardrail for Script {
 fn note_message(context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Missing> {
     let event = context.event;
     let is_main = event.parent.as_deref().is_none_or(str::is_empty);
-    if !is_main || !effect.goes_on() {
+    // A call that is refused was made all the same, and a result that is sent back is seen.
+    let is_said = match event.kind {
+        EventKind::BeforeTool => true,
+        EventKind::AfterTool => effect.goes_on() || effect == Effect::Retry,
+        _ => effect.goes_on(),
+    };
+    if !is_main || !is_said {
         return Ok(());
     }
     let Some(message) = message_of(event) else { return Ok(()) };
     let count = context.slice(HISTORY_COUNT)?.and_then(Value::as_u64).unwrap_or(0);
+    if event.kind == EventKind::BeforeModel {
+        changes.set(HISTORY_USER, message.as_str());
+    }
     changes.set(history_key(count), message);
     changes.set(HISTORY_COUNT, count.saturating_add(1));
     Ok(())

@@ -1,5 +1,7 @@
 //! Runs the hooks of scripts for an event, and shows them of the world what they may see.
 
+mod discretion;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -8,17 +10,18 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use midrail_core::{
-    Event, EventKind, Fact, FactKey, Facts, FileState, HookAnswer, HookCall, HookEnd, HookRequest, Policy,
-    hex,
+    Event, EventKind, Fact, FactKey, Facts, FileState, HookAnswer, HookCall, HookEnd, Policy, hex,
 };
+use midrail_detect::secrets::Mask;
 use midrail_guardrails::{
-    HISTORY, HISTORY_COUNT, SNAPSHOT, Script, feedback_keys, feedback_told, history_key, message_kept,
-    snapshot_key,
+    HISTORY, HISTORY_COUNT, HISTORY_USER, SNAPSHOT, Script, feedback_keys, feedback_told, history_key,
+    message_kept, snapshot_key,
 };
 use midrail_store::Store;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use self::discretion::Discretion;
 use crate::approvals::{sentence, substantive};
 use crate::engine::{Engine, ScriptOutput};
 use crate::files::Files;
@@ -31,22 +34,24 @@ pub(crate) struct Occasion<'w> {
     pub(crate) event: &'w Event,
     pub(crate) session: &'w str,
     pub(crate) facts: &'w Facts,
+    /// What was found secret in the event.
+    pub(crate) mask: &'w Mask,
     /// The slices of a session that is being put back.
     pub(crate) restored: Option<&'w BTreeMap<String, Value>>,
 }
 
 impl Occasion<'_> {
-    /// Runs a hook of a script that has these variables of its own.
-    pub(crate) fn run(&self, hook: &HookCall, state: Option<Value>) -> Fact {
-        self.begin(hook, state).map_or_else(|fact| *fact, |begun| self.end(begun))
+    /// Runs a hook of a script whose variables are kept so.
+    pub(crate) fn run(&self, hook: &HookCall, kept: Option<Value>) -> Fact {
+        self.begin(hook, kept).map_or_else(|fact| *fact, |begun| self.end(begun))
     }
 
-    /// Calls a hook of a script that has these variables of its own. What can be said without a call comes back at once.
-    pub(crate) fn begin(&self, hook: &HookCall, state: Option<Value>) -> Result<Begun, Box<Fact>> {
+    /// Calls a hook of a script whose variables are kept so. What can be said without a call comes back at once.
+    pub(crate) fn begin(&self, hook: &HookCall, kept: Option<Value>) -> Result<Begun, Box<Fact>> {
+        let failed = |why: String| Box::new(Fact::Unavailable(why));
         let settings = self.policy.get(&hook.script).and_then(|entry| entry.guardrail.outside());
         let Some(settings) = settings.and_then(|settings| settings.downcast::<Script>().ok()) else {
-            let why = format!("`{}` is no script of this policy", hook.script);
-            return Err(Box::new(Fact::Unavailable(why)));
+            return Err(failed(format!("`{}` is no script of this policy", hook.script)));
         };
         let (which, within, result) = match self.event.kind {
             EventKind::BeforeTool => (Hook::Input, settings.input_timeout, None),
@@ -55,6 +60,8 @@ impl Occasion<'_> {
             }
             _ => return Err(Box::new(Fact::Hook(HookEnd::pass()))),
         };
+        let opened = kept.map(|kept| self.discretion().opened(&hook.script, kept)).transpose();
+        let (state, is_sealed) = opened.map_err(failed)?.unzip();
         let (tool, leave) = (self.event.tool.as_ref(), Arc::default());
         let call = Call {
             hook: which,
@@ -67,33 +74,26 @@ impl Occasion<'_> {
             host: Arc::new(self.sight(&hook.script, &leave)),
         };
         let begun = self.engine.scripts().begin(source(&hook.script, &settings), self.session, call);
-        let begun = begun.map_err(|error| Box::new(Fact::Unavailable(error.to_string())))?;
-        Ok(Begun { call: begun, leave: Asked(leave), began: Instant::now() })
+        let call = begun.map_err(|error| failed(error.to_string()))?;
+        let (leave, began, is_sealed) = (Asked(leave), Instant::now(), is_sealed.unwrap_or(false));
+        Ok(Begun { script: hook.script.clone(), is_sealed, call, leave, began })
     }
 
     /// What a script answers that was called.
     pub(crate) fn end(&self, begun: Begun) -> Fact {
         begun.leave.grant();
-        match self.engine.scripts().end(begun.call, self.session) {
-            Ok(end) => Fact::Hook(self.asking_well(end)),
-            Err(error) => Fact::Unavailable(error.to_string()),
+        let end = match self.engine.scripts().end(begun.call, self.session) {
+            Ok(end) => self.discretion().of(&begun.script, end, begun.is_sealed),
+            Err(error) => Err(self.discretion().told(&error.to_string())),
+        };
+        match end {
+            Ok(end) => Fact::Hook(asking_well(end)),
+            Err(why) => Fact::Unavailable(why),
         }
     }
 
-    /// An answer whose request, where there is one, tells a person something and no secret. A request that says nothing is
-    /// not made, and the refusal stands: what it says may well come from the agent.
-    fn asking_well(&self, mut end: HookEnd) -> HookEnd {
-        let HookAnswer::Refuse { suggestion, request, .. } = &mut end.answer else { return end };
-        let Some(asked) = request.take() else { return end };
-        match substantive(&asked.reason).and_then(|()| self.engine.masked_text(&asked.reason)) {
-            Ok(reason) => *request = Some(HookRequest { reason, ..asked }),
-            Err(why) => {
-                let instead =
-                    suggestion.take().map(|text| format!("{} ", sentence(&text))).unwrap_or_default();
-                *suggestion = Some(format!("{instead}Nobody was asked to let it pass: {why}."));
-            }
-        }
-        end
+    fn discretion(&self) -> Discretion<'_> {
+        Discretion { engine: self.engine, mask: self.mask }
     }
 
     /// The result as those before left it, and whether it is an error.
@@ -140,6 +140,21 @@ impl Occasion<'_> {
     }
 }
 
+/// An answer whose request, where there is one, tells a person something. One that says nothing is not made, and the refusal
+/// stands: what it says may well come from the agent.
+fn asking_well(mut end: HookEnd) -> HookEnd {
+    let HookAnswer::Refuse { suggestion, request, .. } = &mut end.answer else { return end };
+    let Some(asked) = request.take() else { return end };
+    match substantive(&asked.reason) {
+        Ok(()) => *request = Some(asked),
+        Err(why) => {
+            let instead = suggestion.take().map(|text| format!("{} ", sentence(&text))).unwrap_or_default();
+            *suggestion = Some(format!("{instead}Nobody was asked to let it pass: {why}."));
+        }
+    }
+    end
+}
+
 fn source(id: &Arc<str>, script: &Script) -> scripts::Script {
     let digest = match (&script.digest, &script.code) {
         (Some(digest), _) => digest.clone(),
@@ -158,6 +173,9 @@ fn source(id: &Arc<str>, script: &Script) -> scripts::Script {
 
 /// A hook that was called. Where nobody waits for its end, nothing of it has reached the outside.
 pub(crate) struct Begun {
+    script: Arc<str>,
+    /// Its variables are sealed where they are kept.
+    is_sealed: bool,
     call: scripts::Begun,
     leave: Asked,
     began: Instant,
@@ -247,9 +265,10 @@ impl Sight {
         self.root.as_deref()
     }
 
-    /// The place of a file inside the working directory, wherever links lead.
-    fn inside(&self, path: &str) -> Result<String, String> {
-        match self.files.place(self.root(), self.cwd.as_deref(), path) {
+    /// The place of a file inside the working directory, wherever links lead. A script's own paths are those of that folder;
+    /// an agent's are those of the one that it is in.
+    fn inside(&self, path: &str, is_agents: bool) -> Result<String, String> {
+        match self.files.place(self.root(), self.cwd.as_deref().filter(|_| is_agents), path) {
             Fact::Place(place)
                 if place.starts_with(['/', '~']) || place == ".." || place.starts_with("../") =>
             {
@@ -272,12 +291,12 @@ impl Sight {
 
 impl Host for Sight {
     fn read_file(&self, path: &str) -> Result<String, String> {
-        let place = self.inside(path)?;
+        let place = self.inside(path, false)?;
         self.files.read(self.root(), &place).map_err(|error| format!("`{path}` could not be read: {error}"))
     }
 
-    fn checksum(&self, path: &str) -> Result<Option<String>, String> {
-        let place = self.inside(path)?;
+    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, String> {
+        let place = self.inside(path, is_agents)?;
         match self.files.probe(self.root(), &place) {
             Fact::File(FileState::File { checksum }) => Ok(Some(bare(&checksum))),
             Fact::File(FileState::Absent) => Ok(None),
@@ -295,10 +314,16 @@ impl Host for Sight {
     }
 
     fn place(&self, path: &str) -> String {
-        match self.files.place(self.root(), self.cwd.as_deref(), path) {
+        let place = |cwd| match self.files.place(self.root(), cwd, path) {
             Fact::Place(place) => place,
             _ => path.to_owned(),
-        }
+        };
+        let (near, far) = (place(self.cwd.as_deref()), place(None));
+        // A name that stands for nothing where the agent is may be one that the snapshot gave.
+        let is_nothing = near != far
+            && matches!(self.files.probe(self.root(), &near), Fact::File(FileState::Absent))
+            && !matches!(self.read_before(&near), Ok(Some(_)));
+        if is_nothing { far } else { near }
     }
 
     fn read_before(&self, place: &str) -> Result<Option<String>, String> {
@@ -323,9 +348,15 @@ impl Host for Sight {
         }
         let count = self.slices(&[HISTORY_COUNT])?.into_iter().next().flatten();
         let count = count.as_ref().and_then(Value::as_u64).unwrap_or(0);
-        let keys: Vec<String> = (count.saturating_sub(HISTORY)..count).map(history_key).collect();
-        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-        Ok(self.slices(&keys)?.into_iter().flatten().filter_map(message_kept).collect())
+        let last: Vec<String> = (count.saturating_sub(HISTORY)..count).map(history_key).collect();
+        let keys: Vec<&str> = [HISTORY_USER].into_iter().chain(last.iter().map(String::as_str)).collect();
+        let mut messages = self.slices(&keys)?.into_iter().map(|slice| slice.and_then(message_kept));
+        let user = messages.next().flatten();
+        let mut messages: Vec<Value> = messages.flatten().collect();
+        if !messages.iter().any(|message| message["role"] == "user") {
+            messages.splice(0..0, user);
+        }
+        Ok(messages)
     }
 
     fn feedback(&self) -> Result<Value, String> {

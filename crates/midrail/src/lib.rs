@@ -97,6 +97,7 @@ pub use people::Person;
 pub use permit::{CallError, Permit};
 pub use reload::{Refused, Reload, Reloader, Reloads};
 pub use said_once::SaidOnce;
+pub use scripts::stop_commands;
 pub use session::SessionHandle;
 pub use standing::{Halted, Lock, Quarantined, TaskState, TaskStatus, pauses_at};
 pub use stream::{Stream, StreamOptions, StreamStep};

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,13 @@ pub(crate) use types::declarations;
 
 /// Realms that are kept. Beyond, the one that was not used for longest is dropped.
 const MAX_REALMS: usize = 64;
+
+/// Realms of one script in one session. Calls at the same time have one each, as they would in processes of their own: in
+/// the same one each would see and keep what the others did to its variables.
+const MAX_AT_ONCE: usize = 8;
+
+/// How long a realm that is about to be free is waited for before another is made.
+const SOON: Duration = Duration::from_millis(1);
 
 /// Threads that did not stop when they were told to, and still run. Beyond, no script is called.
 const MAX_STUCK: usize = 4;
@@ -89,8 +96,8 @@ pub(crate) struct Exec {
 pub(crate) trait Host: Send + Sync {
     /// The text of a file.
     fn read_file(&self, path: &str) -> Result<String, String>;
-    /// The checksum of a file. `None`: there is none.
-    fn checksum(&self, path: &str) -> Result<Option<String>, String>;
+    /// The checksum of a file, by a path as the script or as the agent has it. `None`: there is none.
+    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, String>;
     /// Runs a command and waits for it, no longer than this and no longer than until `stop` is set. It is called on a
     /// thread of its own.
     fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, String>;
@@ -117,8 +124,8 @@ pub(crate) struct Call {
     /// The tool's result, and whether it counts as an error.
     pub(crate) result: Option<(String, bool)>,
     pub(crate) working_directory: String,
-    /// The script's variables as the session keeps them. `None`: as the script begins.
-    pub(crate) state: Option<Value>,
+    /// The script's variables as the session keeps them, as JSON. `None`: as the script begins.
+    pub(crate) state: Option<String>,
     /// How long it may take, from now.
     pub(crate) within: Duration,
     pub(crate) host: Arc<dyn Host>,
@@ -166,10 +173,13 @@ pub(crate) struct Scripts {
 
 #[derive(Default)]
 struct Realms {
-    by_owner: BTreeMap<(Arc<str>, String), Realm>,
+    by_owner: BTreeMap<Owner, Realm>,
     /// Counts uses, to tell which realm was not used for longest.
     uses: u64,
 }
+
+/// A script, a session, and which of its realms.
+type Owner = (Arc<str>, String, usize);
 
 /// A realm, seen from outside. Dropping it lets it end once its calls have.
 struct Realm {
@@ -185,33 +195,50 @@ impl Drop for Realm {
     }
 }
 
-/// Commands of scripts that are under way in this process.
-static COMMANDS: AtomicUsize = AtomicUsize::new(0);
+/// Commands of scripts that are under way in this process, and how to stop them.
+static COMMANDS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
+
+fn commands() -> MutexGuard<'static, Vec<Arc<AtomicBool>>> {
+    COMMANDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A command under way.
-struct Running;
+struct Running(Arc<AtomicBool>);
 
 impl Running {
-    fn new() -> Self {
-        COMMANDS.fetch_add(1, Ordering::SeqCst);
-        Running
+    fn new(stop: &Arc<AtomicBool>) -> Self {
+        commands().push(Arc::clone(stop));
+        Running(Arc::clone(stop))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        COMMANDS.fetch_sub(1, Ordering::SeqCst);
+        commands().retain(|stop| !Arc::ptr_eq(stop, &self.0));
     }
+}
+
+/// Waits for commands that were told to stop, so that the process does not end before they have.
+fn await_commands() {
+    let deadline = Instant::now() + GRACE;
+    while commands().iter().any(|stop| stop.load(Ordering::Relaxed)) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Stops all commands that scripts have started in this process, because it ends.
+pub fn stop_commands() {
+    for stop in commands().iter() {
+        stop.store(true, Ordering::Relaxed);
+    }
+    await_commands();
 }
 
 impl Drop for Scripts {
     /// Commands that were told to stop are stopped before the process can end.
     fn drop(&mut self) {
         self.realms.lock().unwrap_or_else(PoisonError::into_inner).by_owner.clear();
-        let deadline = Instant::now() + GRACE;
-        while COMMANDS.load(Ordering::SeqCst) > 0 && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(5));
-        }
+        await_commands();
     }
 }
 
@@ -287,7 +314,13 @@ impl Scripts {
                 return Err(script
                     .failed("not called: too many scripts hang in functions that cannot be interrupted"));
             }
-            let inbox = self.realm(&script, session)?;
+            let Some(inbox) = self.free_realm(&script, session)? else {
+                if Instant::now() >= deadline {
+                    return Err(script.failed(NO_TURN));
+                }
+                thread::sleep(SOON);
+                continue;
+            };
             let (reply, answer) = mpsc::sync_channel(1);
             let request = Request { call: waiting, deadline, only_load, reply };
             waiting = match inbox.push(Message::Call(Box::new(request))) {
@@ -327,28 +360,47 @@ impl Scripts {
         }
         let realms = self.realms.lock().unwrap_or_else(PoisonError::into_inner);
         for script in scripts {
-            if let Some(realm) = realms.by_owner.get(&(Arc::clone(script), session.to_owned())) {
+            if let Some(realm) = realms.by_owner.get(&(Arc::clone(script), session.to_owned(), 0)) {
                 realm.inbox.rouse();
             }
         }
     }
 
-    /// The realm of a script in a session, new where there is none that fits.
-    fn realm(&self, script: &Script, session: &str) -> Result<Arc<Inbox>, ScriptError> {
+    /// A realm of a script in a session that has nothing to do, new where there is none. `None`: all that it may have are
+    /// busy.
+    fn free_realm(&self, script: &Script, session: &str) -> Result<Option<Arc<Inbox>>, ScriptError> {
+        for at in 0..MAX_AT_ONCE {
+            let mut found = self.realm(script, session, at)?;
+            if at == 0 && found.is_none() {
+                // Most calls are over sooner than another realm is made.
+                thread::sleep(SOON);
+                found = self.realm(script, session, at)?;
+            }
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// One of the realms of a script in a session, reserved for a call, unless it is busy. It is made where there is none
+    /// that fits.
+    fn realm(&self, script: &Script, session: &str, at: usize) -> Result<Option<Arc<Inbox>>, ScriptError> {
         let mut realms = self.realms.lock().unwrap_or_else(PoisonError::into_inner);
         realms.uses += 1;
         let last_use = realms.uses;
-        let owner = (Arc::clone(&script.id), session.to_owned());
+        let owner = (Arc::clone(&script.id), session.to_owned(), at);
         if let Some(realm) = realms.by_owner.get_mut(&owner) {
             let fits = realm.path == script.path && realm.digest == script.digest && realm.inbox.is_open();
             if fits {
                 realm.last_use = last_use;
-                return Ok(Arc::clone(&realm.inbox));
+                return Ok(realm.inbox.reserve().then(|| Arc::clone(&realm.inbox)));
             }
         }
         realms.by_owner.remove(&owner);
         realms.make_room();
         let inbox = Arc::new(Inbox::default());
+        inbox.reserve();
         let (theirs, its_script) = (Arc::clone(&inbox), script.clone());
         thread::Builder::new()
             .name("midrail-script".to_owned())
@@ -365,7 +417,7 @@ impl Scripts {
             last_use,
         };
         realms.by_owner.insert(owner, realm);
-        Ok(inbox)
+        Ok(Some(inbox))
     }
 }
 
@@ -391,7 +443,7 @@ impl Host for Nowhere {
     fn read_file(&self, path: &str) -> Result<String, String> {
         Err(format!("there is no file `{path}` in a dry run"))
     }
-    fn checksum(&self, _: &str) -> Result<Option<String>, String> {
+    fn checksum(&self, _: &str, _: bool) -> Result<Option<String>, String> {
         Ok(None)
     }
     fn exec(&self, _: &str, _: Duration, _: &AtomicBool) -> Result<Exec, String> {

@@ -7,7 +7,6 @@ use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use midrail_core::{HookAnswer, HookEnd};
-use serde_json::Value;
 
 use super::inbox::{Inbox, Reply, Request};
 use super::{Call, Hook, ScriptError};
@@ -83,7 +82,7 @@ impl Drop for UnderWay {
 }
 
 /// What is needed to call a hook: hook, tool, folder, result, variables, and whether loading was all.
-pub(super) type Opening = (Hook, String, String, Option<(String, bool)>, Option<Value>, bool);
+pub(super) type Opening = (Hook, String, String, Option<(String, bool)>, Option<String>, bool);
 
 impl Desk {
     pub(super) fn new(inbox: &Arc<Inbox>, main: &str) -> Self {
@@ -125,7 +124,7 @@ impl Desk {
     }
 
     /// Puts the variables back that a call came with.
-    pub(super) fn keep_state(&mut self, id: u64, state: Option<Value>) {
+    pub(super) fn keep_state(&mut self, id: u64, state: Option<String>) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.call.state = state;
         }
@@ -155,7 +154,7 @@ impl Desk {
     }
 
     /// A call that is answered, with what it answered and the variables that it came with.
-    pub(super) fn answered(&mut self) -> Option<(u64, Result<HookAnswer, ScriptError>, Option<Value>)> {
+    pub(super) fn answered(&mut self) -> Option<(u64, Result<HookAnswer, ScriptError>, Option<String>)> {
         let (id, call) = self.calls.iter_mut().find(|(_, call)| call.answer.is_some())?;
         let answer = call.answer.take()?;
         Some((*id, answer, call.call.state.take()))

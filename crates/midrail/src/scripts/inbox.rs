@@ -57,7 +57,7 @@ pub(super) struct Inbox {
 #[derive(Default)]
 struct Queue {
     messages: VecDeque<Message>,
-    /// Calls that are waiting or under way.
+    /// Calls that are about to come, waiting or under way.
     calls: usize,
     /// No more calls will come.
     is_closed: bool,
@@ -83,13 +83,22 @@ impl Inbox {
         let mut queue = self.lock();
         let is_call = matches!(message, Message::Call(_));
         if queue.has_ended || (is_call && queue.is_closed) {
+            queue.calls = queue.calls.saturating_sub(usize::from(is_call));
+            self.wake(queue);
             return Err(message);
         }
-        queue.calls += usize::from(is_call);
         queue.messages.push_back(message);
         self.left.fetch_add(1, Ordering::Release);
         self.wake(queue);
         Ok(())
+    }
+
+    /// Takes the realm for a call, which is to be left then. `false`: it is busy.
+    pub(super) fn reserve(&self) -> bool {
+        let mut queue = self.lock();
+        let is_free = queue.calls == 0;
+        queue.calls += usize::from(is_free);
+        is_free
     }
 
     /// A call is about to come: to be woken takes longer than most hooks do.

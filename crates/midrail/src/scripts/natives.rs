@@ -137,8 +137,8 @@ fn files<'js>(add: &Add<'_, 'js>, desk: &Shared) -> Result<()> {
         or_throw(&ctx, host(&ctx, &its, id)?.read_file(&path))
     })?;
     let its = Rc::clone(desk);
-    add.function("checksum", move |ctx: Ctx<'js>, id: u64, path: String| {
-        or_throw(&ctx, host(&ctx, &its, id)?.checksum(&path))
+    add.function("checksum", move |ctx: Ctx<'js>, id: u64, path: String, is_agents: bool| {
+        or_throw(&ctx, host(&ctx, &its, id)?.checksum(&path, is_agents))
     })?;
     let its = Rc::clone(desk);
     add.function("readBefore", move |ctx: Ctx<'js>, id: u64, path: String| {
@@ -211,9 +211,9 @@ fn exec(ctx: &Ctx<'_>, desk: &Shared, id: u64, command: String) -> Result<u64> {
     }
     let within = call.deadline.saturating_duration_since(Instant::now());
     let stop = Arc::new(AtomicBool::new(false));
-    let its_stop = Arc::clone(&stop);
+    let (its_stop, running) = (Arc::clone(&stop), Running::new(&stop));
     let started = thread::Builder::new().name("midrail-script-exec".to_owned()).spawn(move || {
-        let _running = Running::new();
+        let _running = running;
         let end = catch_unwind(AssertUnwindSafe(|| host.exec(&command, within, &its_stop)));
         let end = end.unwrap_or_else(|_| Err("the command could not be run".to_owned()));
         // The realm may have ended meanwhile.

@@ -8,12 +8,13 @@ use std::time::Instant;
 
 use midrail_core::{HookAnswer, HookEnd};
 use rquickjs::{Context, Function, Object, Runtime};
+use serde_json::Value;
 
 use super::desk::Desk;
 use super::error::ScriptError;
 use super::inbox::{Found, Inbox, Message};
 use super::modules::{self, Files, Home, Seen};
-use super::state::{Failed, State};
+use super::state::State;
 use super::turns::{Limit, Rejections, Stopped, Turns};
 use super::{Exec, Script};
 
@@ -146,7 +147,7 @@ impl Realm<'_, '_> {
             return Ok(());
         }
         self.turns.begin(Some(id));
-        let prepared = self.state.prepare(state.as_ref()).map_err(|failed| self.failed(failed));
+        let prepared = self.state.prepare(state.as_deref()).map_err(|error| self.turns.caught(error));
         self.turns.desk.borrow_mut().keep_state(id, state);
         self.turns.end()?;
         if let Err(error) = prepared {
@@ -185,7 +186,7 @@ impl Realm<'_, '_> {
                 Err(error) => Err(error),
                 Ok(answer) => {
                     self.turns.begin(Some(id));
-                    let taken = self.state.taken(had.as_ref()).map_err(|failed| self.failed(failed));
+                    let taken = self.state.taken(had.as_deref()).map_err(|error| self.turns.caught(error));
                     self.turns.end()?;
                     taken.map(|state| (answer, state))
                 }
@@ -198,19 +199,12 @@ impl Realm<'_, '_> {
             if end.is_err() {
                 self.state.doubt();
             }
-            call.reply(end.map(|(answer, state)| HookEnd { answer, state, snapshot: call.snapshot.clone() }));
+            call.reply(end.map(|(answer, state)| {
+                let state = state.map(Value::from);
+                HookEnd { answer, state, snapshot: call.snapshot.clone() }
+            }));
             if is_spent {
                 return Err(Stopped);
-            }
-        }
-    }
-
-    fn failed(&self, failed: Failed) -> ScriptError {
-        match failed {
-            Failed::Thrown(error) => self.turns.caught(error),
-            Failed::Json(error) => {
-                let main = self.turns.desk.borrow().main.clone();
-                ScriptError::of(&main, format!("its variables cannot be kept: {error}"))
             }
         }
     }

@@ -1,14 +1,14 @@
-//! The variables of a realm, against those that the session keeps.
+//! The variables of a realm, against those that the session keeps. They are kept as text: JSON of ours has its keys in order,
+//! and that of a script in the order that it gave them.
 
 use rquickjs::{Function, Object, Result};
-use serde_json::Value;
 
 /// What a realm's variables are known to be.
 enum Known {
     /// As the script begins.
     Initial,
-    /// As this value says.
-    Kept(Value),
+    /// As this text says.
+    Kept(String),
     /// A call failed, and may have changed anything.
     Unsure,
 }
@@ -25,26 +25,6 @@ pub(super) struct State<'js> {
     known: Known,
 }
 
-/// Why variables could not be taken.
-pub(super) enum Failed {
-    /// JavaScript threw it.
-    Thrown(rquickjs::Error),
-    /// They came out as no JSON.
-    Json(serde_json::Error),
-}
-
-impl From<rquickjs::Error> for Failed {
-    fn from(error: rquickjs::Error) -> Self {
-        Failed::Thrown(error)
-    }
-}
-
-impl From<serde_json::Error> for Failed {
-    fn from(error: serde_json::Error) -> Self {
-        Failed::Json(error)
-    }
-}
-
 impl<'js> State<'js> {
     /// The variables of a script that was just loaded.
     pub(super) fn new(prelude: &Object<'js>) -> Result<Self> {
@@ -58,7 +38,7 @@ impl<'js> State<'js> {
     }
 
     /// Makes the variables what the session says they are.
-    pub(super) fn prepare(&mut self, wanted: Option<&Value>) -> std::result::Result<(), Failed> {
+    pub(super) fn prepare(&mut self, wanted: Option<&str>) -> Result<()> {
         let is_so = match (&self.known, wanted) {
             (Known::Initial, None) => true,
             (Known::Kept(known), Some(wanted)) => known == wanted,
@@ -68,30 +48,25 @@ impl<'js> State<'js> {
             return Ok(());
         }
         self.known = Known::Unsure;
-        let text = wanted.map(serde_json::to_string).transpose()?;
-        self.restore.call::<_, ()>((text.as_deref().unwrap_or(INITIAL),))?;
+        self.restore.call::<_, ()>((wanted.unwrap_or(INITIAL),))?;
         self.text = self.capture.call(())?;
-        self.known = match wanted {
-            Some(wanted) => Known::Kept(wanted.clone()),
-            None => Known::Initial,
-        };
+        self.known = wanted.map_or(Known::Initial, |wanted| Known::Kept(wanted.to_owned()));
         Ok(())
     }
 
     /// The variables now, where they are not what the session had.
-    pub(super) fn taken(&mut self, had: Option<&Value>) -> std::result::Result<Option<Value>, Failed> {
+    pub(super) fn taken(&mut self, had: Option<&str>) -> Result<Option<String>> {
         let text: String = self.capture.call(())?;
         if text != self.text || matches!(self.known, Known::Unsure) {
-            self.known = if text == INITIAL && had.is_none() {
-                Known::Initial
-            } else {
-                Known::Kept(serde_json::from_str(&text)?)
+            self.known = match text == INITIAL && had.is_none() {
+                true => Known::Initial,
+                false => Known::Kept(text.clone()),
             };
             self.text = text;
         }
         Ok(match (&self.known, had) {
-            (Known::Kept(now), had) if Some(now) != had => Some(now.clone()),
-            (Known::Initial, Some(_)) => Some(serde_json::from_str(&self.text)?),
+            (Known::Kept(now), had) if Some(now.as_str()) != had => Some(now.clone()),
+            (Known::Initial, Some(_)) => Some(self.text.clone()),
             (Known::Kept(_) | Known::Initial | Known::Unsure, _) => None,
         })
     }

@@ -65,7 +65,7 @@ impl Host for World {
     fn read_file(&self, path: &str) -> Result<String, String> {
         self.files.lock().unwrap().get(path).cloned().ok_or_else(|| format!("no file `{path}`"))
     }
-    fn checksum(&self, path: &str) -> Result<Option<String>, String> {
+    fn checksum(&self, path: &str, _: bool) -> Result<Option<String>, String> {
         Ok(self.files.lock().unwrap().get(&self.place(path)).map(|text| sha(text)))
     }
     fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, String> {
@@ -100,6 +100,11 @@ impl Host for World {
     fn log(&self, level: log::Level, text: &str) {
         self.lines.lock().unwrap().push(format!("{level}: {text}"));
     }
+}
+
+/// Variables as they are kept.
+fn text_of(state: Option<Value>) -> Option<String> {
+    state.map(|state| state.as_str().map_or_else(|| state.to_string(), str::to_owned))
 }
 
 /// A script in a folder, with its realms.

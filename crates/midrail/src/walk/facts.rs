@@ -201,6 +201,7 @@ impl Walk<'_> {
             event: &self.event,
             session: &self.session,
             facts: &known.facts,
+            mask: &self.searched.mask,
             restored: self.restored.as_ref(),
         }
     }

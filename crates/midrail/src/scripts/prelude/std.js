@@ -25,7 +25,7 @@
 
   const helpers = (id, sight) => {
     const isStale = (path) => {
-      const now = native.checksum(id, path) ?? null;
+      const now = native.checksum(id, path, true) ?? null;
       return now !== (native.readBefore(id, path) ?? null);
     };
     async function isFileStale(path) { return isStale(text(path, "std.isFileStale needs a path")); }

@@ -50,7 +50,7 @@
       return { message: "it threw something that cannot be shown", stack: "" };
     }
   };
-  const told = (text) => wellFormed(text.length > 4000 ? slice(text, 0, 4000) + "…" : text);
+  const told = (text) => wellFormed(text.length > 100000 ? slice(text, 0, 100000) + "…" : text);
   const fail = (id, thrown) => {
     const { message, stack } = describe(thrown);
     native.fail(id, told(message), told(stack));

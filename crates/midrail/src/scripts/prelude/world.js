@@ -73,7 +73,7 @@
     const fs = freeze({
       async readFile(path) { return native.readFile(id, text(path, "system.fs.readFile needs a path")); },
       async getChecksum(path) {
-        return native.checksum(id, text(path, "system.fs.getChecksum needs a path")) ?? null;
+        return native.checksum(id, text(path, "system.fs.getChecksum needs a path"), false) ?? null;
       },
     });
     const system = freeze({ fs, cmd: freeze({ exec }) });

@@ -1,56 +1,67 @@
 //! Realms: what they share, what they keep apart, and how they end.
 
 use super::*;
+use crate::scripts::MAX_AT_ONCE;
+
+/// A script whose `output` waits for a command, and tells that it does.
+const WAITING: &str = "output: async (ctx) => { calls++; console.log('waits'); const end = await ctx.system.cmd.exec('wait'); \
+     return { override: true, result: end.stdout + calls }; }";
+
+fn until_it_waits(bench: &Bench) {
+    while !bench.world.lines().iter().any(|line| line.contains("waits")) {
+        thread::yield_now();
+    }
+}
 
 #[test]
-fn a_slow_command_does_not_hold_up_another_call() {
-    let bench = Bench::new(
-        "let calls = 0;
-         export default {
-           output: async (ctx) => { calls++; const end = await ctx.system.cmd.exec('wait'); return { override: true, result: end.stdout + calls }; },
-           input: (ctx) => ({ allowed: false, message: 'call ' + ++calls }),
-         };",
-    );
+fn calls_at_the_same_time_know_nothing_of_each_other() {
+    let bench = Bench::new(&format!(
+        "let calls = 0; export default {{ {WAITING}, input: () => ({{ allowed: false, message: 'call ' + ++calls }}) }};"
+    ));
     thread::scope(|scope| {
         let slow = scope.spawn(|| bench.output());
-        // The state of the first call is seen by the second one: they run in the same realm.
-        let message = loop {
-            let message = bench.refusal(json!({}));
-            if message != "call 1" {
-                break message;
-            }
-            thread::yield_now();
-        };
-        assert_ne!(message, "call 1");
+        until_it_waits(&bench);
+        assert_eq!(bench.refusal(json!({})), "call 1");
+        assert_eq!(bench.refusal(json!({})), "call 1");
         bench.world.gate.store(true, Ordering::Relaxed);
         let HookAnswer::Replace { result, .. } = slow.join().unwrap().unwrap().answer else { panic!() };
-        assert!(result.starts_with("ran wait"), "{result}");
+        assert!(result.starts_with("ran wait") && result.ends_with('1'), "{result}");
     });
 }
 
 #[test]
-fn an_interrupt_fails_all_calls_of_the_realm() {
-    let bench = Bench::new(
-        "export default {
-           output: async (ctx) => { await ctx.system.cmd.exec('wait'); return { override: false }; },
-           input: (ctx) => { console.log('in'); for (;;) {} },
-         };",
-    );
+fn a_call_that_has_to_be_stopped_leaves_the_others_alone() {
+    let bench = Bench::new(&format!(
+        "let calls = 0; export default {{ {WAITING}, input: () => {{ for (;;) {{}} }} }};"
+    ));
     thread::scope(|scope| {
         let slow = scope.spawn(|| bench.output());
-        while !slow.is_finished() {
-            let error = bench.brief().unwrap_err().to_string();
-            assert!(error.contains("stopped: `input` took longer"), "{error}");
-        }
-        let error = slow.join().unwrap().unwrap_err().to_string();
-        assert!(error.contains("stopped, because another call"), "{error}");
+        until_it_waits(&bench);
+        let error = bench.brief().unwrap_err().to_string();
+        assert!(error.contains("stopped: `input` took longer"), "{error}");
+        bench.world.gate.store(true, Ordering::Relaxed);
+        assert!(matches!(slow.join().unwrap().unwrap().answer, HookAnswer::Replace { .. }));
     });
-    // Its command was told to stop, and the next realm works.
-    while !bench.world.stopped.load(Ordering::Relaxed) {
-        thread::yield_now();
-    }
-    bench.world.gate.store(true, Ordering::Relaxed);
-    assert_eq!(bench.output().unwrap().answer, HookAnswer::Pass);
+}
+
+#[test]
+fn more_calls_than_realms_wait_for_their_turn() {
+    let bench = Bench::new(&format!(
+        "let calls = 0; export default {{ {WAITING}, input: () => ({{ allowed: true }}) }};"
+    ));
+    thread::scope(|scope| {
+        let slow: Vec<_> = (0..MAX_AT_ONCE).map(|_| scope.spawn(|| bench.output())).collect();
+        while bench.world.lines().iter().filter(|line| line.contains("waits")).count() < MAX_AT_ONCE {
+            thread::yield_now();
+        }
+        let error = bench.brief().unwrap_err().to_string();
+        assert!(error.contains("before it had its turn"), "{error}");
+        bench.world.gate.store(true, Ordering::Relaxed);
+        for slow in slow {
+            assert!(slow.join().unwrap().is_ok());
+        }
+    });
+    assert_eq!(bench.brief().unwrap().answer, HookAnswer::Pass);
 }
 
 #[test]
@@ -74,7 +85,7 @@ fn sessions_share_nothing() {
         assert_eq!(end.answer, HookAnswer::Refuse { message: count.into(), suggestion: None, request: None });
         state = end.state;
     }
-    let call = Call { state, ..bench.call(Hook::Input) };
+    let call = Call { state: text_of(state), ..bench.call(Hook::Input) };
     let end = bench.scripts.call(&bench.script, "a", call).unwrap();
     assert_eq!(end.answer, HookAnswer::Refuse { message: "2".into(), suggestion: None, request: None });
 }

@@ -90,7 +90,7 @@ fn retries_are_counted_across_processes() {
     let mut state = None;
     let mut answers = Vec::new();
     for _ in 0..7 {
-        let call = Call { state: state.clone(), ..bench.call(Hook::Output) };
+        let call = Call { state: text_of(state.clone()), ..bench.call(Hook::Output) };
         let end = Scripts::default().call(&bench.script, "s", call).unwrap();
         answers.push(end.answer != HookAnswer::Pass);
         state = end.state.or(state);

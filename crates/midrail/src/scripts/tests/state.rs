@@ -4,7 +4,7 @@ use super::*;
 
 /// Calls `input` in a new engine, as another process would, with the variables of the one before.
 fn anew(bench: &Bench, state: Option<Value>) -> (String, Option<Value>) {
-    let call = Call { state, ..bench.call(Hook::Input) };
+    let call = Call { state: text_of(state), ..bench.call(Hook::Input) };
     let end = Scripts::default().call(&bench.script, "s", call).unwrap();
     match end.answer {
         HookAnswer::Refuse { message, .. } => (message, end.state),
@@ -54,7 +54,8 @@ fn the_same_goes_within_a_process() {
     let bench =
         Bench::new("let n = 0; export default { input: () => ({ allowed: false, message: `${++n}` }) };");
     let call = |state| {
-        let end = bench.scripts.call(&bench.script, "s", Call { state, ..bench.call(Hook::Input) }).unwrap();
+        let call = Call { state: text_of(state), ..bench.call(Hook::Input) };
+        let end = bench.scripts.call(&bench.script, "s", call).unwrap();
         let HookAnswer::Refuse { message, .. } = end.answer else { panic!() };
         (message, end.state)
     };
@@ -73,7 +74,7 @@ fn nothing_is_said_of_variables_that_do_not_change() {
         Bench::new("let n = 0; const m = new Map(); export default { input: () => ({ allowed: true }) };");
     assert_eq!(bench.input(json!({})).unwrap().state, None);
     let state = Some(json!({"guardrails.js": {"n": 7, "m": {"$": "map", "v": []}}}));
-    let call = Call { state, ..bench.call(Hook::Input) };
+    let call = Call { state: text_of(state), ..bench.call(Hook::Input) };
     assert_eq!(bench.scripts.call(&bench.script, "s", call).unwrap().state, None);
 }
 
@@ -87,11 +88,18 @@ fn what_a_failed_call_changed_is_undone() {
 }
 
 #[test]
+fn objects_keep_the_order_of_their_keys() {
+    let source = "const seen = { z: 1 }; export default { input: () => {
+        const said = Object.keys(seen).join(); seen.a = 1; seen.k = 1; return { allowed: false, message: said }; } };";
+    assert_eq!(told(source, 2), ["z", "z,a,k"]);
+}
+
+#[test]
 fn imported_files_keep_theirs() {
     let bench = Bench::new("import { next } from './count.js'; export default { input: () => ({ allowed: false, message: `${next()}` }) };")
         .file("count.js", "let n = 0;\nexport const next = () => ++n;");
     let (first, state) = anew(&bench, None);
-    assert_eq!((first.as_str(), &state), ("1", &Some(json!({"count.js": {"n": 1}}))));
+    assert_eq!((first.as_str(), &state), ("1", &Some(json!(r#"{"count.js":{"n":1}}"#))));
     assert_eq!(anew(&bench, state).0, "2");
 }
 
@@ -142,7 +150,7 @@ fn constants_can_be_edited() {
     };
     let mut bench = Bench::new(&source("['a']"));
     let (first, state) = anew(&bench, None);
-    assert_eq!((first.as_str(), &state), ("a1", &Some(json!({"guardrails.js": {"n": 1}}))));
+    assert_eq!((first.as_str(), &state), ("a1", &Some(json!(r#"{"guardrails.js":{"n":1}}"#))));
     bench.rewrite(&source("['a', 'b']"));
     assert_eq!(anew(&bench, state.clone()).0, "a,b2");
     // Frozen and very large ones are constants too.
