@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 use midrail_core::{
     Aside, AuditRef, BEGAN, Decision, Effect, Event, EventKind, Fact, FactKey, Finding, HookCall, Policy,
-    Record, Session, stream_of,
+    RESERVED_IDS, Record, Session, standing_keys, stream_of,
 };
 use midrail_detect::secrets::{self, Mask};
 use midrail_store::{Commit, Store, StoreError};
@@ -94,12 +94,14 @@ struct Searched {
 }
 
 impl Searched {
-    fn of(value: Value, key: &[u8]) -> Result<Self, EngineError> {
-        Searched::of_chunk(value, None, key)
+    fn of(value: Value, of: Of<'_>) -> Result<Self, EngineError> {
+        Searched::of_chunk(value, None, of)
     }
 
     /// The same, where the secrets of the text are known from its stream.
-    fn of_chunk(mut value: Value, joined: Option<&Joined>, key: &[u8]) -> Result<Self, EngineError> {
+    fn of_chunk(mut value: Value, joined: Option<&Joined>, of: Of<'_>) -> Result<Self, EngineError> {
+        let Of { engine, policy } = of;
+        let key = engine.fingerprint_key();
         let findings = match joined {
             Some(joined) => {
                 let text = value.as_object_mut().and_then(|event| event.remove("text"));
@@ -117,14 +119,36 @@ impl Searched {
             return Ok(Searched { masked: None, findings, tags: Vec::new(), mask });
         }
         let tags = secrets::mask(&mut value, &findings);
-        let masked = Some(serde_json::from_value(mask.value(value))?);
-        Ok(Searched { masked, findings, tags, mask })
+        let named: Event = serde_json::from_value(value.clone())?;
+        let standing = standing_keys(&named, named.session.as_deref().unwrap_or_default());
+        let names = names_of(&named).into_iter().chain(standing.iter().map(String::as_str));
+        let ids = policy.entries().iter().map(|entry| &*entry.spec.id).chain(RESERVED_IDS.iter().copied());
+        let mask = mask.sparing(&names.chain(ids).filter(|name| !name.is_empty()).collect::<Vec<_>>());
+        // Which session it is does not follow from what else is in the event.
+        let masked = Event { session: named.session, ..serde_json::from_value(mask.value(value))? };
+        Ok(Searched { masked: Some(masked), findings, tags, mask })
     }
 
     /// The event that was searched, as it is recorded.
     fn masked<'s>(&'s self, event: &'s Event) -> &'s Event {
         self.masked.as_ref().unwrap_or(event)
     }
+}
+
+/// Who searches: an engine, and the policy that it decides with.
+#[derive(Clone, Copy)]
+struct Of<'e> {
+    engine: &'e Engine,
+    policy: &'e Policy,
+}
+
+/// What an event calls those who take part in it.
+fn names_of(event: &Event) -> Vec<&str> {
+    let agent = event.agent.as_ref().and_then(|agent| agent.id.as_deref());
+    let task = event.task.as_ref().and_then(|task| task.id.as_deref());
+    let (prompt, parent) = (event.prompt.as_deref(), event.parent.as_deref());
+    let names = [event.session.as_deref(), agent, task, prompt, parent, event.tool_name(), event.call_id()];
+    names.into_iter().flatten().collect()
 }
 
 /// A chunk with what its stream has held back. `around` is the rest of its event.
@@ -164,13 +188,13 @@ impl<'e> Walk<'e> {
             if let Some(around) = value.as_object_mut() {
                 around.remove("text");
             }
-            let around = Searched::of(value, engine.fingerprint_key())?;
+            let around = Searched::of(value, Of { engine, policy })?;
             let chunk = join(engine, policy, &event, &around, &name)?;
             event.text = Some(chunk.text.clone());
             value = serde_json::to_value(&event)?;
             joined = Some(chunk);
         }
-        let searched = Searched::of_chunk(value, joined.as_ref(), engine.fingerprint_key())?;
+        let searched = Searched::of_chunk(value, joined.as_ref(), Of { engine, policy })?;
         let session = searched.masked(&event).session.clone().unwrap_or_default();
         if event.is_new_run() {
             // Nobody needs an answer for the run before it.

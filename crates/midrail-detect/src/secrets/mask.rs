@@ -157,17 +157,26 @@ const MIN_VARIETY: usize = 5;
 /// Texts with what was found in them replaced by its tag: for everything that is made of an event and kept or shown.
 #[derive(Debug, Clone, Default)]
 pub struct Mask {
-    /// Secrets that are replaced wherever they stand, with their tags.
-    pairs: Vec<(String, String)>,
+    /// Secrets that are replaced wherever they stand.
+    telling: Vec<Telling>,
     search: Option<AhoCorasick>,
     /// Findings whose text is too common for that.
     places: Vec<(Finding, String)>,
 }
 
+/// A secret that is replaced wherever it stands.
+#[derive(Debug, Clone)]
+struct Telling {
+    secret: String,
+    tag: String,
+    /// Also in names: keys of slices, members of objects.
+    in_names: bool,
+}
+
 impl Mask {
     /// A mask of what was found in a value.
     pub fn of(value: &Value, findings: &[Finding]) -> Self {
-        let mut pairs: BTreeMap<String, String> = BTreeMap::new();
+        let mut telling: BTreeMap<String, Telling> = BTreeMap::new();
         let mut places = Vec::new();
         for finding in findings {
             let text = texts::text_at(value, &finding.at);
@@ -175,35 +184,57 @@ impl Mask {
                 continue;
             };
             if is_telling(secret) {
-                pairs.extend(spellings(secret).map(|spelling| (spelling, tag(finding))));
+                let in_names = !(has_any_shape(&finding.kind) && is_word(secret));
+                telling.extend(
+                    spellings(secret)
+                        .map(|secret| (secret.clone(), Telling { secret, tag: tag(finding), in_names })),
+                );
             } else {
                 places.push((finding.clone(), secret.to_owned()));
             }
         }
-        let pairs: Vec<(String, String)> = pairs.into_iter().collect();
+        let telling: Vec<Telling> = telling.into_values().collect();
         // The longest wins, so that no part of one is left over.
-        let search = (!pairs.is_empty())
+        let search = (!telling.is_empty())
             .then(|| {
-                let secrets = pairs.iter().map(|(secret, _)| secret);
+                let secrets = telling.iter().map(|telling| &telling.secret);
                 AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(secrets).ok()
             })
             .flatten();
-        Mask { pairs, search, places }
+        Mask { telling, search, places }
+    }
+
+    /// The same mask, which leaves these names as they are. Whoever writes an event chooses what is found in it, and must not
+    /// choose what others look for under a name.
+    pub fn sparing(mut self, names: &[&str]) -> Self {
+        for telling in &mut self.telling {
+            let is_part = |name: &&str| name.contains(&*telling.secret);
+            let holds = |name: &&str| telling.secret.split('/').any(|part| part == *name);
+            telling.in_names &= !names.iter().any(|name| is_part(name) || holds(name));
+        }
+        self
     }
 
     /// Whether there is nothing to hide.
     pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty() && self.places.is_empty()
+        self.telling.is_empty() && self.places.is_empty()
     }
 
     /// A text with every secret replaced by its tag.
     pub fn text(&self, text: &str) -> String {
-        self.replaced(text, |(_, tag)| tag.clone())
+        self.replaced(text, |telling| Some(telling.tag.clone()))
+    }
+
+    /// A name with every secret replaced by its tag.
+    fn name(&self, name: &str) -> String {
+        self.replaced(name, |telling| telling.in_names.then(|| telling.tag.clone()))
     }
 
     /// A key with every secret replaced by its whole fingerprint, so that no two secrets share one.
     pub fn key(&self, key: &str, fingerprint_key: &[u8]) -> String {
-        self.replaced(key, |(secret, _)| format!("#{}", fingerprint(secret, fingerprint_key)))
+        self.replaced(key, |telling| {
+            telling.in_names.then(|| format!("#{}", fingerprint(&telling.secret, fingerprint_key)))
+        })
     }
 
     /// A value with every secret replaced by its tag, in keys too.
@@ -226,24 +257,36 @@ impl Mask {
                 Value::Array(items.into_iter().map(|item| self.everywhere(item)).collect())
             }
             Value::Object(map) => Value::Object(
-                map.into_iter().map(|(key, value)| (self.text(&key), self.everywhere(value))).collect(),
+                map.into_iter().map(|(key, value)| (self.name(&key), self.everywhere(value))).collect(),
             ),
             other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
         }
     }
 
-    fn replaced(&self, text: &str, by: impl Fn(&(String, String)) -> String) -> String {
+    fn replaced(&self, text: &str, by: impl Fn(&Telling) -> Option<String>) -> String {
         let Some(search) = &self.search else { return text.to_owned() };
         let mut out = String::with_capacity(text.len());
         search.replace_all_with(text, &mut out, |found, secret, out| {
-            match self.pairs.get(found.pattern().as_usize()) {
-                Some(pair) => out.push_str(&by(pair)),
+            match self.telling.get(found.pattern().as_usize()).and_then(&by) {
+                Some(instead) => out.push_str(&instead),
                 None => out.push_str(secret),
             }
             true
         });
         out
     }
+}
+
+/// Whether secrets of a kind are known by what stands around them alone, and may be any text.
+fn has_any_shape(kind: &str) -> bool {
+    kind.ends_with("password")
+        || kind.starts_with("generic-")
+        || matches!(kind, "bearer-token" | "basic-authorization")
+}
+
+/// Whether a secret might be a word: one without any digit.
+fn is_word(secret: &str) -> bool {
+    !secret.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// How often a text may be written as JSON inside of another: arguments in a message, and the message in a list.

@@ -8,8 +8,9 @@ use midrail_guardrails::{is_message, message_of};
 use serde_json::Value;
 
 use super::settle::Known;
-use super::{Searched, Walk};
+use super::{Of, ROOT, Searched, Walk};
 use crate::engine::{EngineError, unique_id};
+use crate::kept::POLICY;
 
 /// Where a record tells of commands as they would run.
 const RESOLVED: &[&str] = &[
@@ -53,7 +54,10 @@ impl Walk<'_> {
         let requests = std::mem::take(&mut decision.requests);
         // Where scripts replaced the result, everyone else looked at what they left.
         let rewritten = match &known.rewritten {
-            Some(event) => Some(Searched::of(serde_json::to_value(event)?, self.engine.fingerprint_key())?),
+            Some(event) => {
+                let of = Of { engine: self.engine, policy: self.policy };
+                Some(Searched::of(serde_json::to_value(event)?, of)?)
+            }
             None => None,
         };
         let searched = rewritten.as_ref().unwrap_or(&self.searched);
@@ -99,10 +103,12 @@ impl Walk<'_> {
         }
         self.hide_what_came_to_light(&mut record)?;
         let shown = searched.masked(known.rewritten.as_ref().unwrap_or(&self.event));
-        let hide = |key: &str, value| match !masks.is_empty() && is_message(key) {
+        let hide = |key: &str, value| match key {
+            // What the engine knows of a session does not come from its events.
+            ROOT | POLICY => Some(value),
             // A secret that is too short to be looked for is replaced only where it was found.
-            true => message_of(shown).map(Value::from).map(&hidden),
-            false => hidden(value).into(),
+            _ if !masks.is_empty() && is_message(key) => message_of(shown).map(Value::from).map(&hidden),
+            _ => Some(hidden(value)),
         };
         let kept = |(key, value): (String, Option<Value>)| {
             let value = value.and_then(|value| hide(&key, value));

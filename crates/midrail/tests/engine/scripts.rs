@@ -179,6 +179,161 @@ fn no_secret_is_kept_however_a_script_writes_it() {
     assert!(history.contains("redacted:private-key") && !history.contains("q7w!z"), "{history}");
 }
 
+/// What an agent sends is found secret or not as it likes, and changes nothing of what a script knows.
+#[test]
+fn variables_stay_as_they_are_whatever_is_secret() {
+    let source = "let first = null; const tokens = new Map(); let big = 1n;\n\
+         export default { input: (ctx) => {\n\
+           const { token } = ctx.tool.args;\n\
+           first ??= token; big += 1n;\n\
+           tokens.set(token, (tokens.get(token) ?? 0) + 1);\n\
+           return { allowed: false, message: `${first === token} ${tokens.size} ${tokens.get(token)} ${big}` };\n\
+         } };\n";
+    for token in ["ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "guardrails.js", "bigint", "tokens", "module"] {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "guardrails.js", source);
+        let args = json!({"token": token, "url": format!("https://bob:{token}@db.example.com/x")});
+        let plain = json!({"token": "none"});
+        let said: Vec<String> = [&args, &args, &plain, &args]
+            .map(|args| {
+                let event = Event::before_tool("Bash", args.clone()).in_session("s");
+                engine(folder.path(), &["guardrails.js"]).decide(event).reason
+            })
+            .into();
+        assert_eq!(said, ["true 1 1 2", "true 1 2 3", "false 2 1 4", "true 2 3 5"], "{token}");
+        let store = SqliteStore::open(folder.path().join("midrail.db")).unwrap();
+        let kept = store.load_prefix("s", "project-script/").unwrap();
+        let kept = kept["project-script/module"].as_str().unwrap();
+        assert!(
+            !kept.contains("ghp_") && kept.starts_with("sealed:") == (token != "tokens"),
+            "{token}: {kept}"
+        );
+    }
+}
+
+/// What a script looked up itself is told without its secrets, as is what the event holds.
+#[test]
+fn secrets_that_a_script_brings_up_are_hidden() {
+    let token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+    let long = format!("{}{token}", "x ".repeat(1_990));
+    for body in [
+        "return { allowed: false, message: `found ${text}`, suggestion: `leave ${text} alone` };",
+        "throw new Error(text);",
+        "kept = text; return { allowed: true };",
+        "ctx.memory.snapshot.set('a.txt', text); return { allowed: true };",
+        "return { allowed: false, message: 'no', request: { reason: `The build needs ${text} to go on` } };",
+    ] {
+        for content in [&format!("GITHUB_TOKEN={token}"), &long] {
+            let folder = tempfile::tempdir().unwrap();
+            write(folder.path(), "notes.txt", content);
+            let source = "let kept = ''; export default { input: async (ctx) => {\n\
+                 const text = await ctx.system.fs.readFile('notes.txt');\n"
+                .to_owned();
+            write(folder.path(), "guardrails.js", &(source + body + "} };\n"));
+            let decision = engine(folder.path(), &["guardrails.js"]).decide(call("build"));
+            let store = SqliteStore::open(folder.path().join("midrail.db")).unwrap();
+            let kept = store.load_prefix("s", "").unwrap();
+            let entries = store.entries(&Filter::default()).unwrap();
+            let texts =
+                kept.values().map(ToString::to_string).chain(entries.into_iter().map(|entry| entry.body));
+            for text in texts.chain([format!("{decision:?}")]) {
+                assert!(!text.contains("ghp_a1B2"), "{body}: {text}");
+            }
+        }
+    }
+}
+
+/// An agent that goes to another folder does not choose what a script reads by its own paths.
+#[test]
+fn a_scripts_own_paths_are_those_of_the_project() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in
+        [("policy.json", "frozen"), ("d/policy.json", "free"), ("a.txt", "v1"), ("d/c.txt", "v1")]
+    {
+        write(folder.path(), name, text);
+    }
+    write(
+        folder.path(),
+        "guardrails.js",
+        "export default { input: async (ctx) => {\n\
+           const { snapshot } = ctx.memory;\n\
+           const all = [...snapshot].map(([key, sum]) => `${key} ${snapshot.get(key) === sum}`);\n\
+           const stale = await ctx.std.isFileStale('c.txt');\n\
+           return { allowed: false, message: [await ctx.system.fs.readFile('policy.json'), ...all, stale].join() };\n\
+         } };\n",
+    );
+    let cwd = |below: &str| Some(folder.path().join(below).to_string_lossy().into_owned());
+    let engine = engine(folder.path(), &["guardrails.js"]);
+    for (path, below) in [("a.txt", ""), ("c.txt", "d")] {
+        let read = Event::after_tool("Read", json!({"path": path}), ToolResult::ok("v1"));
+        engine.decide(Event { cwd: cwd(below), ..read.in_session("s") });
+    }
+    let told = |below| engine.decide(Event { cwd: cwd(below), ..call("WebFetch") }).reason;
+    assert_eq!(told("d"), "frozen,a.txt true,d/c.txt true,false");
+    assert_eq!(told(""), "frozen,a.txt true,d/c.txt true,false");
+}
+
+#[test]
+fn calls_at_the_same_time_count_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "guardrails.js",
+        "let n = 0; const seen = new Set();\n\
+         export default { input: async (ctx) => {\n\
+           n += 1; seen.add(ctx.tool.args.i);\n\
+           await new Promise((resolve) => setTimeout(resolve, 5));\n\
+           return ctx.tool.name === 'tell' ? { allowed: false, message: `${n} ${seen.size}` } : { allowed: true };\n\
+         } };\n",
+    );
+    let engine = engine(folder.path(), &["guardrails.js"]);
+    std::thread::scope(|scope| {
+        for i in 0..4 {
+            let engine = &engine;
+            scope.spawn(move || {
+                for j in 0..3 {
+                    let event = Event::before_tool("count", json!({"i": format!("{i}-{j}")})).in_session("s");
+                    assert_eq!(engine.decide(event).effect, Effect::Allow);
+                }
+            });
+        }
+    });
+    assert_eq!(engine.decide(call("tell")).reason, "13 13");
+}
+
+#[test]
+fn the_history_tells_what_was_said() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "guardrails.js",
+        "export default {\n\
+           input: (ctx) => {\n\
+             const { messages, lastUserMessage } = ctx.history;\n\
+             if (ctx.tool.name === 'tell') {\n\
+               return { allowed: false, message: lastUserMessage + ' | ' + messages.slice(-3).map((m) => m.role + ': ' + m.content).join(' | ') };\n\
+             }\n\
+             return ctx.tool.name === 'bad' ? { allowed: false, message: 'no' } : { allowed: true };\n\
+           },\n\
+           output: (ctx) => ctx.tool.name === 'patch' ? { override: true, isError: true, result: 'Tests failed' } : { override: false },\n\
+         };\n",
+    );
+    let engine = engine(folder.path(), &["guardrails.js"]);
+    let said = |kind| Event { text: Some("never deploy".to_owned()), ..Event::new(kind).in_session("s") };
+    engine.decide(said(midrail::EventKind::BeforeModel));
+    for _ in 0..40 {
+        engine.decide(call("Read"));
+        engine.decide(Event::after_tool("Read", json!({}), ToolResult::ok("text")).in_session("s"));
+    }
+    engine.decide(call("bad"));
+    engine.decide(call("patch"));
+    engine.decide(Event::after_tool("patch", json!({}), ToolResult::ok("done")).in_session("s"));
+    assert_eq!(
+        engine.decide(call("tell")).reason,
+        "never deploy | assistant: bad {} | assistant: patch {} | tool: Tests failed"
+    );
+}
+
 #[test]
 fn two_engines_that_count_at_once_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -169,6 +169,35 @@ fn middleware_listeners_and_registration_work_at_run_time() {
     assert_eq!(engine.session("s").check("deploy", json!({})).effect, Effect::Allow);
 }
 
+/// Whoever writes an event chooses what is found secret in it. A name that it chooses so is looked for all the same.
+#[test]
+fn no_secret_takes_a_name_from_what_is_kept() {
+    let pack = "pack: t\nguardrails:\n  - {id: stop-1, tools: stop, effect: halt}\n  - {id: ask2nd, tools: nag, effect: warn, warn_limit: 2}\n";
+    let words = ["halted", "shared/pause", "session-4711", "stop-1", "ask2nd", "warn/ask2nd", "strikes"];
+    let url = |word: &str| json!({"url": format!("https://bob:{word}@db.example.com/x"), "password": word});
+    for word in words {
+        let engine = engine(pack);
+        let session = engine.session("session-4711");
+        assert_eq!(session.check("nag", json!({})).effect, Effect::Warn, "{word}");
+        let second = session.check("nag", url(word));
+        assert_eq!(second.effect, Effect::Escalate, "{word}: {second:?}");
+        // Neither the event that halts a run nor one that comes later gets past it.
+        assert_eq!(session.check("stop", url(word)).effect, Effect::Halt, "{word}");
+        for args in [json!({}), url(word)] {
+            assert_eq!(session.check("read", args).effect, Effect::Halt, "{word}");
+        }
+        for entry in engine.store().entries(&Default::default()).unwrap() {
+            let record = entry.record().unwrap();
+            assert_eq!(
+                record.replay(&engine.policy()).effect,
+                record.decision.effect,
+                "{word}: {}",
+                entry.body
+            );
+        }
+    }
+}
+
 #[test]
 fn a_record_holds_no_secret_and_replays_to_the_same_decision() {
     let folder = tempfile::tempdir().unwrap();
