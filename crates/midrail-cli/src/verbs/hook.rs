@@ -14,6 +14,7 @@ use midrail_doors::hook::{self, Hook};
 use midrail_doors::host::{Answer, Door};
 use midrail_doors::hosts;
 use midrail_doors::wire::MAX_EVENT;
+use midrail_doors::words;
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -91,7 +92,7 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<De
             Some(at_most) => engine.try_decide_and_wait(event, at_most)?,
             None => engine.try_decide(event)?,
         };
-        let mut decision = engine.with_how_to_ask(decision);
+        let mut decision = words::for_agents(engine.with_how_to_ask(decision), &engine.policy());
         if begins {
             decision.feedback.splice(0..0, limits(&engine));
         }
