@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -292,6 +294,28 @@ fn a_result_that_no_script_sent_back_is_not_shown() {
     let told = shown(&world);
     assert!(told.starts_with("[result withheld] Once more.\n"), "{told}");
     assert!(!told.contains("key"), "{told}");
+}
+
+#[test]
+fn a_script_that_takes_longer_than_the_agent_waits_fails_as_it_is_set() {
+    for on_error in ["block", "allow"] {
+        let world = World::with_pack(&format!("pack: p\nscripts: {{on_error: {on_error}}}\n"));
+        let late = world.path("late");
+        let script = "export default { output: async (c) => { await c.system.cmd.exec('sleep 4; touch late'); return {override: false}; } };";
+        world.write(".midrail/guardrails.js", script);
+        let done = payload(
+            "PostToolUse",
+            json!({"cwd": world.project(), "tool_name": "Edit", "tool_input": {"file_path": "a"}, "tool_response": "ok"}),
+        );
+        let began = Instant::now();
+        let ended = world.feed(&["hook", "claude-code", "--timeout", "3"], done.to_string()).code(0);
+        assert_eq!(ended.out.contains("took longer than"), on_error == "block", "{}", ended.out);
+        let records = world.run(&["log", "--json"]).code(0).json_lines();
+        assert_eq!(records[0]["effect"], on_error, "{records:?}");
+        // What it started ends with it.
+        thread::sleep(Duration::from_millis(4_500).saturating_sub(began.elapsed()));
+        assert!(!fs::exists(&late).unwrap(), "on_error: {on_error}");
+    }
 }
 
 #[test]
