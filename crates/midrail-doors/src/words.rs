@@ -1,6 +1,6 @@
 //! Decisions in words, for agents and for the people beside them.
 
-use midrail::{Decision, Effect};
+use midrail::{Decision, Effect, Policy, Said};
 
 /// What is said where nobody gave a reason. An empty refusal is no refusal to some hosts.
 pub(crate) const NO_REASON: &str = "Midrail did not decide this, so it does not happen.";
@@ -11,7 +11,10 @@ pub fn refusal(decision: &Decision) -> String {
     let mut lines = Vec::new();
     match (&decision.retry, decision.effect) {
         (Some(retry), Effect::Retry) => {
-            lines.push(retry.message.clone());
+            lines.extend(sent_back(decision).map(str::to_owned));
+            if lines.first().is_none_or(|text| !text.contains(&retry.message)) {
+                lines.push(retry.message.clone());
+            }
             lines.push(format!("(`{by}`, try {} of {})", retry.attempt, retry.max_attempts));
         }
         (_, effect) => {
@@ -35,6 +38,23 @@ pub fn refusal(decision: &Decision) -> String {
     if text.trim().is_empty() { NO_REASON.to_owned() } else { text }
 }
 
+/// The text that the agent is to see as an error, in place of a result that is sent back.
+fn sent_back(decision: &Decision) -> Option<&str> {
+    decision.content.as_deref().filter(|_| decision.effect == Effect::Retry)
+}
+
+/// A decision as agents may hear it. A result that is sent back is shown only where those that do so put a text of their own
+/// in its place: who else sends one back may do so because of what is in it.
+pub fn for_agents(mut decision: Decision, policy: &Policy) -> Decision {
+    let is_sender = |said: &&Said| said.effect == Some(Effect::Retry) && !said.shadow;
+    let rewrites = |said: &Said| policy.get(&said.guardrail).is_some_and(|entry| entry.guardrail.rewrites());
+    let mut senders = decision.verdicts.iter().filter(is_sender).peekable();
+    if decision.effect == Effect::Retry && (senders.peek().is_none() || !senders.all(rewrites)) {
+        decision.content = None;
+    }
+    decision
+}
+
 /// What the agent is told beside an answer that lets pass.
 pub fn notes(decision: &Decision) -> Option<String> {
     let lines: Vec<String> = decision.feedback.iter().cloned().chain(decision.warning()).collect();
@@ -46,9 +66,14 @@ pub(crate) fn is_over(decision: &Decision) -> bool {
     decision.meant == Some(Effect::Halt)
 }
 
-/// What is told beside an answer that stops nothing: notes, and that the run is over where this moment cannot end it.
+/// What is told beside an answer that stops nothing: notes, that the run is over where this moment cannot end it, and what
+/// the agent is to take for an error where it has the result already.
 pub(crate) fn beside(decision: &Decision) -> Option<String> {
-    if is_over(decision) { Some(refusal(decision)) } else { notes(decision) }
+    match (is_over(decision), sent_back(decision)) {
+        (true, _) => Some(refusal(decision)),
+        (false, Some(_)) => Some(withheld(decision)),
+        (false, None) => notes(decision),
+    }
 }
 
 /// What people are told when a run ends.
@@ -65,18 +90,50 @@ pub fn farewell(decision: &Decision) -> String {
 
 /// What is in place of a result that does not pass.
 pub fn withheld(decision: &Decision) -> String {
-    format!("[result withheld] {}", refusal(decision))
+    let head = if sent_back(decision).is_some() { "[error]" } else { "[result withheld]" };
+    format!("{head} {}", refusal(decision))
 }
 
-/// A result with parts replaced, for hosts that take a changed result only as the reason for withholding it.
+/// A result that was replaced, or parts of it: for hosts that take it only as the reason for withholding what it was, or have
+/// no place for it.
 pub fn passed_on(decision: &Decision, content: &str) -> String {
     let by = decision.by.as_deref().unwrap_or("midrail");
-    let mut text = format!(
-        "Midrail replaced parts of this result (`{by}`). This is the result without them:\n{content}"
-    );
+    let mut text =
+        format!("Midrail replaced this result, or parts of it (`{by}`). This is the result now:\n{content}");
     if let Some(notes) = notes(decision) {
         text.push_str("\n\n");
         text.push_str(&notes);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use midrail::Retry;
+
+    fn sent(content: Option<&str>, message: &str) -> Decision {
+        Decision {
+            effect: Effect::Retry,
+            by: Some("g".into()),
+            content: content.map(str::to_owned),
+            retry: Some(Retry { message: message.to_owned(), attempt: 1, max_attempts: 3 }),
+            ..Decision::default()
+        }
+    }
+
+    #[test]
+    fn what_stands_in_place_of_a_result_is_seen_as_an_error() {
+        for (content, message, told) in [
+            (Some("2 failed"), "it is an error", "[error] 2 failed\nit is an error\n(`g`, try 1 of 3)"),
+            (Some("2 failed"), "2 failed", "[error] 2 failed\n(`g`, try 1 of 3)"),
+            (None, "no table", "[result withheld] no table\n(`g`, try 1 of 3)"),
+        ] {
+            assert_eq!(withheld(&sent(content, message)), told);
+        }
+        assert!(beside(&sent(Some("2 failed"), "m")).unwrap().starts_with("[error] 2 failed"));
+        assert_eq!(beside(&sent(None, "m")), None);
+        let passed = Decision { effect: Effect::Redact, ..sent(Some("x"), "m") };
+        assert!(withheld(&passed).starts_with("[result withheld]"));
+    }
 }

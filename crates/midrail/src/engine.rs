@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use midrail_core::{
@@ -41,6 +42,8 @@ pub struct Engine {
     pub(crate) foresight: Foresight,
     scripts: Scripts,
     script_output: Option<Arc<ScriptOutput>>,
+    /// When scripts are to have answered, whatever time their settings give them.
+    scripts_by: OnceLock<Instant>,
     is_last: bool,
     kept_for: Option<PathBuf>,
     asking: Asking,
@@ -277,6 +280,7 @@ impl EngineBuilder {
             files: self.files,
             scripts: Scripts::default(),
             script_output: self.script_output,
+            scripts_by: OnceLock::new(),
             is_last: self.is_last,
             kept_for: self.kept_for,
             asking,
@@ -376,6 +380,18 @@ impl Engine {
     /// The scripts of the policy, as they run in this process.
     pub(crate) fn scripts(&self) -> &Scripts {
         &self.scripts
+    }
+
+    /// Stops scripts at this moment, whatever time their settings give them: for a process that is waited for only so long.
+    /// A script that is stopped fails as its settings say, and that is on record. The first word counts.
+    pub fn stop_scripts_at(&self, moment: Instant) {
+        self.scripts_by.get_or_init(|| moment);
+    }
+
+    /// How long a script may take now that would have so much time.
+    pub(crate) fn time_for_script(&self, within: Duration) -> Duration {
+        let left = self.scripts_by.get().map(|moment| moment.saturating_duration_since(Instant::now()));
+        left.map_or(within, |left| within.min(left))
     }
 
     /// Who hears what scripts print, where it is not the log.
@@ -524,8 +540,13 @@ impl Engine {
         self.in_force().rules.watches.clone()
     }
 
-    /// Waits for the notices that are being delivered. An engine that is dropped does so itself.
+    /// Waits for the notices that are being delivered, and before the end of a process for the commands of scripts that were
+    /// stopped. An engine that is dropped does so itself.
     pub fn finish(&self) {
+        if self.is_last {
+            // Whatever scripts go, they wait for the commands of this process.
+            drop(Scripts::default());
+        }
         let threads = std::mem::take(&mut *self.background.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             // A delivery that panicked has said so, and its notice is still there.

@@ -70,7 +70,7 @@ impl Occasion<'_> {
             result,
             working_directory: self.facts.root.clone().unwrap_or_default(),
             state,
-            within: within.duration(),
+            within: self.engine.time_for_script(within.duration()),
             host: Arc::new(self.sight(&hook.script, &leave)),
         };
         let begun = self.engine.scripts().begin(source(&hook.script, &settings), self.session, call);

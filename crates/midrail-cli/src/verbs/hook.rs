@@ -14,6 +14,7 @@ use midrail_doors::hook::{self, Hook};
 use midrail_doors::host::{Answer, Door};
 use midrail_doors::hosts;
 use midrail_doors::wire::MAX_EVENT;
+use midrail_doors::words;
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -52,7 +53,8 @@ pub(crate) fn run(args: &Args, _: &mut Output) -> Result<Exit, Failure> {
     let patience = args
         .timeout
         .map_or(door.patience_at(args.event.as_deref()), |seconds| Duration::from_secs(seconds.into()));
-    let deadline = Deadline::start(door, args.event.clone(), patience.mul_f64(0.9));
+    let reserve = (patience / 10).min(RESERVE);
+    let deadline = Deadline::start(door, args.event.clone(), patience.saturating_sub(reserve));
     // INVARIANT: whatever goes wrong, the host gets an answer that it takes for a no.
     let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(args, door, &deadline)))
         .unwrap_or_else(|_| hook::refusal(door, args.event.as_deref(), "an internal error"));
@@ -83,6 +85,7 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<De
     let mut events = events.into_iter();
     let Some(mut first) = events.next() else { return Ok(Vec::new()) };
     let engine = one_event::load(&mut first, &args.packs, &args.store, false)?.engine(None)?;
+    engine.stop_scripts_at(deadline.before_the_end());
     let mut decisions = Vec::new();
     for mut event in std::iter::once(first).chain(events) {
         let begins = hook::is_beginning(&event);
@@ -91,7 +94,7 @@ fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<De
             Some(at_most) => engine.try_decide_and_wait(event, at_most)?,
             None => engine.try_decide(event)?,
         };
-        let mut decision = engine.with_how_to_ask(decision);
+        let mut decision = words::for_agents(engine.with_how_to_ask(decision), &engine.policy());
         if begins {
             decision.feedback.splice(0..0, limits(&engine));
         }
@@ -124,8 +127,11 @@ fn wait(
     })
 }
 
-/// What is left to do once a person has answered, or has not.
+/// What is left to do once a person or a script has answered, or has not.
 const MARGIN: Duration = Duration::from_secs(2);
+
+/// The most that is kept of the agent's patience for a machine that is busy.
+const RESERVE: Duration = Duration::from_secs(30);
 
 /// Agents know their limits before they hit them.
 fn limits(engine: &Engine) -> Vec<String> {
@@ -177,6 +183,12 @@ impl Deadline {
 
     fn left(&self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
+    }
+
+    /// When whoever is still asked has to have answered, so that it is decided and recorded in time.
+    fn before_the_end(&self) -> Instant {
+        let left = self.left();
+        Instant::now() + left.saturating_sub(MARGIN.min(left / 5))
     }
 
     /// Takes the right to answer. Where time was up first, that answer is on its way and ends the process.

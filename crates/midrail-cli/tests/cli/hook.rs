@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -251,6 +253,69 @@ fn a_result_that_could_not_be_looked_at_does_not_reach_the_model() {
     let output = &answer["hookSpecificOutput"]["updatedToolOutput"];
     assert!(output["stdout"].as_str().unwrap().starts_with("[result withheld]"), "{answer}");
     assert!(!ended.out.contains("the-key"));
+}
+
+/// What Claude Code answers its agent in place of a command's output.
+fn shown(world: &World) -> String {
+    let done = payload(
+        "PostToolUse",
+        json!({"cwd": world.project(), "tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "t",
+               "tool_response": {"stdout": "key AKIAZQ3DRSTUVWXY2345", "stderr": "", "interrupted": false}}),
+    );
+    let ended = world.feed(&["hook", "claude-code"], done.to_string()).code(0);
+    let answer: Value = serde_json::from_str(&ended.out).unwrap();
+    answer["hookSpecificOutput"]["updatedToolOutput"]["stdout"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_scripts_put_in_place_of_a_result_is_what_the_agent_sees() {
+    let scripts = |first: &str, second: &str| {
+        let world = World::with_pack(
+            "pack: p\nguardrails:\n  - {id: one, script: one.js}\n  - {id: two, script: two.js}\n",
+        );
+        for (name, answer) in [("one", first), ("two", second)] {
+            let script = format!("export default {{ output: (c) => ({answer}) }};");
+            world.write(&format!(".midrail/{name}.js"), script);
+        }
+        shown(&world)
+    };
+    assert_eq!(scripts("{override: true, result: 'fine'}", "{override: false}"), "fine");
+    let error = "{override: true, isError: true, result: '2 failed'}";
+    assert!(scripts(error, "{override: false}").starts_with("[error] 2 failed\n(`one`"));
+    let louder = "{override: true, result: c.result.content.toUpperCase()}";
+    assert!(scripts(error, louder).starts_with("[error] 2 FAILED\n"));
+}
+
+#[test]
+fn a_result_that_no_script_sent_back_is_not_shown() {
+    let world = World::with_pack(
+        "pack: p\nguardrails:\n  - secret_redaction\n  - {id: r, on: after_tool, effect: retry, corrective_message: Once more.}\n",
+    );
+    let told = shown(&world);
+    assert!(told.starts_with("[result withheld] Once more.\n"), "{told}");
+    assert!(!told.contains("key"), "{told}");
+}
+
+#[test]
+fn a_script_that_takes_longer_than_the_agent_waits_fails_as_it_is_set() {
+    for on_error in ["block", "allow"] {
+        let world = World::with_pack(&format!("pack: p\nscripts: {{on_error: {on_error}}}\n"));
+        let late = world.path("late");
+        let script = "export default { output: async (c) => { await c.system.cmd.exec('sleep 4; touch late'); return {override: false}; } };";
+        world.write(".midrail/guardrails.js", script);
+        let done = payload(
+            "PostToolUse",
+            json!({"cwd": world.project(), "tool_name": "Edit", "tool_input": {"file_path": "a"}, "tool_response": "ok"}),
+        );
+        let began = Instant::now();
+        let ended = world.feed(&["hook", "claude-code", "--timeout", "3"], done.to_string()).code(0);
+        assert_eq!(ended.out.contains("took longer than"), on_error == "block", "{}", ended.out);
+        let records = world.run(&["log", "--json"]).code(0).json_lines();
+        assert_eq!(records[0]["effect"], on_error, "{records:?}");
+        // What it started ends with it.
+        thread::sleep(Duration::from_millis(4_500).saturating_sub(began.elapsed()));
+        assert!(!fs::exists(&late).unwrap(), "on_error: {on_error}");
+    }
 }
 
 #[test]

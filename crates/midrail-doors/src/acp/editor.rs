@@ -180,7 +180,11 @@ impl Proxy {
             }
         }
         if let Some(asked) = &message.id {
-            out.send(Side::Agent, &message::refusal(asked, &words::withheld(&decision), Some(&decision)));
+            let why = match &decision.content {
+                Some(new) if decision.effect.goes_on() => words::passed_on(&decision, new),
+                _ => words::withheld(&decision),
+            };
+            out.send(Side::Agent, &message::refusal(asked, &why, Some(&decision)));
         }
         match decision.effect {
             Effect::Halt => self.stop_turn(id, &words::farewell(&decision), &decision, out),

@@ -304,6 +304,32 @@ fn writes_by_the_editor_are_refused_with_an_error_and_reads_are_redacted() {
 }
 
 #[test]
+fn a_text_in_place_of_a_result_that_has_none_is_told_as_an_error() {
+    let replaced: Judge = |event| match event.kind {
+        EventKind::AfterTool => {
+            Decision { content: Some("2 failed".to_owned()), ..stop(Effect::Redact, "why") }
+        }
+        _ => allow(event),
+    };
+    let sent_back: Judge = |event| match event.kind {
+        EventKind::AfterTool => {
+            let retry = Retry { message: "an error".to_owned(), attempt: 1, max_attempts: 3 };
+            let content = Some("2 failed".to_owned());
+            Decision { content, retry: Some(retry), ..stop(Effect::Retry, "why") }
+        }
+        _ => allow(event),
+    };
+    for (judge, head) in [(replaced, "Midrail replaced this result"), (sent_back, "[error] 2 failed")] {
+        let mut talk = Talk::begun(judge);
+        talk.agent(json!({"id": 9, "method": "fs/write_text_file", "params": {"sessionId": "s", "path": "/p/a", "content": "x"}}));
+        let out = talk.editor(json!({"id": 9, "result": null}));
+        let answer = &parsed(&out.to_agent)[0];
+        let told = answer["error"]["message"].as_str().unwrap();
+        assert!(told.starts_with(head) && told.contains("2 failed"), "{answer}");
+    }
+}
+
+#[test]
 fn an_edit_of_a_redacted_file_keeps_what_was_redacted() {
     let judge: Judge = |event| match event.kind {
         EventKind::AfterTool if event.tool_name() == Some("fs/read_text_file") => {

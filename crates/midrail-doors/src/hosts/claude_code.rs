@@ -94,14 +94,14 @@ impl Door for ClaudeCode {
             }
             _ => {}
         }
-        if moment.name == "PostToolUse"
-            && let Some(output) = replaced(payload.get("tool_response"), decision)
-        {
-            own.insert("updatedToolOutput".to_owned(), output);
-        }
+        let Replaced { output, beside } = match moment.name {
+            "PostToolUse" => replaced(payload.get("tool_response"), decision),
+            _ => Replaced::default(),
+        };
+        own.extend(output.map(|output| ("updatedToolOutput".to_owned(), output)));
         if moment.can.notes
             && (decision.effect.goes_on() || !moment.can.block)
-            && let Some(notes) = words::beside(decision)
+            && let Some(notes) = beside.or_else(|| words::beside(decision))
         {
             // Its user sees this, and what the agent is told only the agent.
             if words::is_over(decision) && moment.kind == EventKind::SessionStart {
@@ -139,20 +139,38 @@ pub(super) fn tool(payload: &Payload) -> Result<ToolCall, String> {
     Ok(ToolCall { call_id, ..ToolCall::new(name, Value::Object(payload.object("tool_input"))) })
 }
 
-/// What the model gets in place of a result, in the result's own shape: another shape would be passed over, and the
-/// result with it.
-fn replaced(result: Option<&Value>, decision: &Decision) -> Option<Value> {
-    let result = result?;
+/// What the model gets in place of a result.
+#[derive(Default)]
+struct Replaced {
+    /// In the result's own shape: another shape would be passed over, and the result with it.
+    output: Option<Value>,
+    /// The new text, where that shape has no place that the model sees.
+    beside: Option<String>,
+}
+
+/// What is in a result whose new text is told beside it.
+const ELSEWHERE: &str = "[result replaced] the new one is told beside this";
+
+fn replaced(result: Option<&Value>, decision: &Decision) -> Replaced {
     if !decision.effect.goes_on() {
-        return Some(shape::emptied(result, &words::withheld(decision)));
+        let text = words::withheld(decision);
+        let output = result
+            .map(|result| shape::telling(result, &text).unwrap_or_else(|| shape::emptied(result, &text)));
+        return Replaced { output, beside: None };
     }
-    let content = decision.content.as_ref()?;
-    Some(match result {
-        Value::String(_) => json!(content),
-        _ => serde_json::from_str(content).unwrap_or_else(|_| {
-            shape::emptied(result, "[result withheld] it could not be put together again")
-        }),
-    })
+    let Some(content) = &decision.content else { return Replaced::default() };
+    // With parts replaced it is what it was; else it is somebody's own text.
+    let whole = |result: &Value| {
+        serde_json::from_str(content).ok().filter(|new| !result.is_string() && shape::is_like(new, result))
+    };
+    let output = result.and_then(|result| whole(result).or_else(|| shape::telling(result, content)));
+    match output {
+        Some(output) => Replaced { output: Some(output), beside: None },
+        None => Replaced {
+            output: result.map(|result| shape::emptied(result, ELSEWHERE)),
+            beside: Some(words::passed_on(decision, content)),
+        },
+    }
 }
 
 #[cfg(test)]
@@ -228,6 +246,42 @@ mod tests {
         let redact = Decision { effect: Effect::Redact, content: Some(content), ..Decision::default() };
         let answer: Value = serde_json::from_str(&hook.answer(vec![redact]).stdout).unwrap();
         assert_eq!(answer["hookSpecificOutput"]["updatedToolOutput"]["stdout"], "*");
+    }
+
+    #[test]
+    fn a_text_in_place_of_a_result_reaches_the_agent() {
+        let own = |response: Value, content: &str| {
+            let hook = hook(json!({
+                "hook_event_name": "PostToolUse", "tool_name": "x", "tool_input": {}, "tool_response": response
+            }));
+            let replaced = Decision {
+                effect: Effect::Redact,
+                by: Some("g".into()),
+                content: Some(content.to_owned()),
+                ..Decision::default()
+            };
+            let answer: Value = serde_json::from_str(&hook.answer(vec![replaced]).stdout).unwrap();
+            answer["hookSpecificOutput"].clone()
+        };
+        let bash = json!({"stdout": "old", "stderr": "e", "interrupted": false});
+        // Also one that happens to be JSON, and of no shape that the host would take.
+        for text in ["NEW", "7", "null", r#"{"stdout":"NEW"}"#] {
+            let own = own(bash.clone(), text);
+            assert_eq!(own["updatedToolOutput"], json!({"stdout": text, "stderr": "", "interrupted": false}));
+            assert!(own.get("additionalContext").is_none());
+        }
+        let read = json!({"type": "text", "file": {"filePath": "/a", "content": "old", "numLines": 1}});
+        assert_eq!(own(read, "NEW")["updatedToolOutput"]["file"]["content"], "NEW");
+        assert_eq!(
+            own(json!([{"type": "text", "text": "old"}]), "NEW")["updatedToolOutput"][0]["text"],
+            "NEW"
+        );
+        // Of an edit the model is told that there was one.
+        let edit = json!({"filePath": "/a", "oldString": "old", "newString": "b", "structuredPatch": []});
+        let own = own(edit, "NEW");
+        assert!(own["additionalContext"].as_str().unwrap().ends_with("\nNEW"), "{own}");
+        assert_eq!(own["updatedToolOutput"]["filePath"], ELSEWHERE);
+        assert_eq!(own["updatedToolOutput"]["oldString"], "");
     }
 
     #[test]

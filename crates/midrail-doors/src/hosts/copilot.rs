@@ -97,14 +97,17 @@ impl Door for Copilot {
                     let asks = decision.effect == Effect::Escalate && decision.approval.is_none();
                     permission(moment, if asks { "ask" } else { "deny" }, &words::refusal(decision))
                 }
-                EventKind::AfterTool => modified(payload, &words::withheld(decision), None),
+                EventKind::AfterTool if decision.effect == Effect::Retry => {
+                    modified(Some("failure"), &words::withheld(decision), None)
+                }
+                EventKind::AfterTool => modified(kind(payload), &words::withheld(decision), None),
                 _ => block(&words::refusal(decision)),
             };
         }
         let notes = words::beside(decision).filter(|_| moment.can.notes);
         match (moment.kind, &decision.content, notes) {
             (EventKind::AfterTool, Some(content), notes) if moment.can.redact => {
-                modified(payload, content, notes)
+                modified(kind(payload), content, notes)
             }
             (_, _, Some(notes)) => context(moment, &notes),
             (_, _, None) => self.pass(),
@@ -116,9 +119,7 @@ impl Door for Copilot {
         match moment.filter(|moment| moment.can.block) {
             Some(moment) => match moment.kind {
                 EventKind::BeforeTool => permission(moment, "deny", why),
-                EventKind::AfterTool => {
-                    modified(&Payload::default(), &format!("[result withheld] {why}"), None)
-                }
+                EventKind::AfterTool => modified(None, &format!("[result withheld] {why}"), None),
                 _ => block(why),
             },
             None => Answer::refusal(why),
@@ -154,12 +155,16 @@ fn context(moment: &Moment, notes: &str) -> Answer {
 }
 
 /// Another result in place of the one that the model would get.
-fn modified(payload: &Payload, text: &str, notes: Option<String>) -> Answer {
-    let kind = told(payload).and_then(|result| either(result, "resultType", "result_type")?.as_str());
+fn modified(kind: Option<&str>, text: &str, notes: Option<String>) -> Answer {
     let result = json!({"resultType": kind.unwrap_or("success"), "textResultForLlm": text});
     let mut answer = Map::from_iter([("modifiedResult".to_owned(), result)]);
     answer.extend(notes.map(|notes| ("additionalContext".to_owned(), json!(notes))));
     Answer::json(&Value::Object(answer))
+}
+
+/// Whether the tool did what it was to do, in the host's word.
+fn kind(payload: &Payload) -> Option<&str> {
+    told(payload).and_then(|result| either(result, "resultType", "result_type")?.as_str())
 }
 
 /// What every payload tells.
@@ -246,8 +251,7 @@ fn result(payload: &Payload) -> ToolResult {
     let last = content.as_str().and_then(|text| text.lines().next_back()).unwrap_or_default();
     let code = last.split_once("exit code").and_then(|(_, rest)| number_after(rest, ""));
     let code = code.filter(|_| last.starts_with("<shellId:"));
-    let kind = either(&result, "resultType", "result_type").and_then(Value::as_str);
-    match kind {
+    match kind(payload) {
         None | Some("success") => ended(ToolResult::ok(content), code),
         Some(_) => ended(ToolResult::failed(content), code),
     }

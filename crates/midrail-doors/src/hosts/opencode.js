@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 
 const PROGRAM = "@PROGRAM@";
 const NO_ANSWER = "Midrail did not answer, so this does not happen. Run: midrail doctor";
-const SECONDS = { "tool.execute.before": 330 };
+const SECONDS = { "tool.execute.before": 330, "tool.execute.after": 660 };
 
 // One object, or a thrown refusal.
 function ask(event, payload) {

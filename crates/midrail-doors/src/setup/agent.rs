@@ -200,9 +200,9 @@ pub(super) const fn before(event: &'static str) -> Hooked {
     Hooked { event, moment: Moment::Before, seconds: 330 }
 }
 
-/// A result.
+/// A result. A script may take ten minutes over it, to run tests.
 pub(super) const fn after(event: &'static str) -> Hooked {
-    Hooked { event, moment: Moment::After, seconds: 60 }
+    Hooked { event, moment: Moment::After, seconds: 660 }
 }
 
 /// The end. Tests may be run.

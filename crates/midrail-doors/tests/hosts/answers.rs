@@ -191,7 +191,7 @@ fn answers_have_only_what_the_host_knows() {
         let hook = Hook::read(door, Some(moment_name(&name)), payload.to_string().as_bytes()).unwrap();
         let moment = moment(door, moment_name(&name));
         let can = moment.map(|moment| moment.can).unwrap_or_default();
-        for (kind, decision) in decisions(can) {
+        for (kind, decision) in decisions(moment) {
             let answer = hook.answer(vec![decision.clone()]);
             let what = format!("{} {name} {kind}", door.name());
             check(door, moment, &answer, &what);
@@ -205,6 +205,25 @@ fn answers_have_only_what_the_host_knows() {
             );
         }
         check(door, moment, &hook.refuse("the store is locked"), &format!("{} {name} failure", door.name()));
+    }
+}
+
+#[test]
+fn what_stands_in_place_of_a_result_reaches_the_agent() {
+    for (door, name, payload) in all() {
+        let moment = moment(door, moment_name(&name)).filter(|moment| moment.kind == EventKind::AfterTool);
+        let Some(moment) = moment else { continue };
+        let hook = Hook::read(door, Some(moment_name(&name)), payload.to_string().as_bytes()).unwrap();
+        for (kind, decision) in decisions(Some(moment)) {
+            let text = match kind {
+                "redact" if moment.can.redact => "the text with ***",
+                "sent back" if moment.can.block || moment.can.notes => "2 tests failed",
+                _ => continue,
+            };
+            let answer = hook.answer(vec![decision]);
+            let is_told = answer.stdout.contains(text) || answer.stderr.contains(text);
+            assert!(is_told, "{} {name} {kind}: {answer:?}", door.name());
+        }
     }
 }
 

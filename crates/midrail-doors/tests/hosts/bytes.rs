@@ -31,8 +31,8 @@ fn walk(door: usize, moment: Option<&str>, bytes: &[u8]) {
     let door = hosts::ALL[door % hosts::ALL.len()];
     let Ok(hook) = Hook::read(door, moment, bytes) else { return };
     drop(hook.events());
-    for can in door.moments().iter().map(|moment| moment.can) {
-        for (_, decision) in decisions(can) {
+    for moment in door.moments() {
+        for (_, decision) in decisions(Some(moment)) {
             hook.answer(vec![decision]);
         }
     }

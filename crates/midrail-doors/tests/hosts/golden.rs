@@ -30,8 +30,7 @@ fn golden_events_and_answers() {
             for event in hook.events().unwrap() {
                 writeln!(text, "event: {}", serde_json::to_string(&event).unwrap()).unwrap();
             }
-            let can = moment(*door, moment_name(&name)).map(|moment| moment.can).unwrap_or_default();
-            for (kind, decision) in decisions(can) {
+            for (kind, decision) in decisions(moment(*door, moment_name(&name))) {
                 writeln!(text, "{kind}: {}", shown(&hook.answer(vec![decision]))).unwrap();
             }
             writeln!(text, "failure: {}\n", shown(&hook.refuse("the store is locked"))).unwrap();

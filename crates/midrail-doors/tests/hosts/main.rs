@@ -15,8 +15,8 @@ mod matrix;
 
 use std::path::PathBuf;
 
-use midrail::{ApprovalKind, ApprovalRequest, Decision, Effect, Retry};
-use midrail_doors::host::{Can, Door, Moment};
+use midrail::{ApprovalKind, ApprovalRequest, Decision, Effect, EventKind, Retry};
+use midrail_doors::host::{Door, Moment};
 use midrail_doors::hosts;
 use serde_json::{Map, Value};
 
@@ -40,8 +40,9 @@ fn moment(door: &dyn Door, name: &str) -> Option<&'static Moment> {
     door.moments().iter().find(|moment| moment.name == name)
 }
 
-/// One decision of each kind, as the law makes it for a host that can do so much.
-fn decisions(can: Can) -> Vec<(&'static str, Decision)> {
+/// One decision of each kind, as the law makes it for what a host can do at a moment.
+fn decisions(moment: Option<&Moment>) -> Vec<(&'static str, Decision)> {
+    let can = moment.map(|moment| moment.can).unwrap_or_default();
     let base = |effect| Decision {
         effect,
         by: Some("a-guardrail".into()),
@@ -71,12 +72,17 @@ fn decisions(can: Can) -> Vec<(&'static str, Decision)> {
         ("warn", base(Effect::Warn)),
         ("feedback", Decision { feedback: vec!["A note.".to_owned()], ..Decision::default() }),
         ("redact", redact),
-        ("retry", Decision { retry: Some(retry), ..base(Effect::Retry) }),
+        ("retry", Decision { retry: Some(retry.clone()), ..base(Effect::Retry) }),
         ("held", Decision { approval: Some(approval), ..base(Effect::Escalate) }),
         ("block", base(Effect::Block)),
         ("halt", halt),
         ("silent block", Decision { effect: Effect::Block, ..Decision::default() }),
     ];
+    if moment.is_some_and(|moment| moment.kind == EventKind::AfterTool) {
+        // A script's own text that the agent is to take for an error.
+        let content = Some("2 tests failed".to_owned());
+        all.push(("sent back", Decision { content, retry: Some(retry), ..base(Effect::Retry) }));
+    }
     if can.ask {
         all.push(("ask", base(Effect::Escalate)));
     }

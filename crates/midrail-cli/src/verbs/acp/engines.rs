@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use midrail::{Decision, Effect, Engine, Event, Load, Reloader, SqliteStore, places, summary};
 use midrail_doors::hook;
+use midrail_doors::words;
 
 use super::refusal;
 use crate::clock;
@@ -112,7 +113,7 @@ impl Engines {
             // Nobody was asked, and the person before the editor is not the one to ask.
             decision.effect = Effect::Block;
         }
-        let mut decision = engine.with_how_to_ask(decision);
+        let mut decision = words::for_agents(engine.with_how_to_ask(decision), &engine.policy());
         if begins {
             let sentences = summary::sentences(&engine.policy());
             if !sentences.is_empty() {
