@@ -95,6 +95,30 @@ fn stale_files() {
     assert!(error.contains("checkStaleContext needs the text of a diff, not undefined"), "{error}");
 }
 
+/// One file that cannot be looked at must not hide what is wrong with the others.
+#[test]
+fn a_file_that_cannot_be_looked_at_is_stale() {
+    let bench = Bench::new(&telling(
+        "[await ctx.std.checkStaleContext(ctx.tool.args.diff), await ctx.std.isFileStale('../n'),
+          await ctx.std.isFileStale('same'), await ctx.system.fs.getChecksum('../n').catch((e) => e.message)].join(' ')",
+    ));
+    bench.world.write("unread", "1");
+    bench.world.write("same", "1");
+    bench.world.note_read("same");
+    let diff = "--- a/same\n+++ b/same\n--- /dev/null\n+++ b/../n\n--- a/unread\n+++ b/unread\n";
+    assert_eq!(
+        bench.refusal(json!({"diff": diff})),
+        "../n,unread true false `../n` lies outside of the working directory"
+    );
+    // That a call is over is not said of a file.
+    let bench = Bench::new(&input(
+        "async (ctx) => { if (globalThis.kept) await kept.std.isFileStale('a'); globalThis.kept = ctx; return { allowed: true }; }",
+    ));
+    assert_eq!(bench.input(json!({})).unwrap().answer, HookAnswer::Pass);
+    let error = bench.input(json!({})).unwrap_err().to_string();
+    assert!(error.contains("belongs to a call that has ended"), "{error}");
+}
+
 #[test]
 fn arguments_are_matched() {
     let source = "const global = /\\.env$/g;
