@@ -28,6 +28,33 @@ fn the_history_is_there() {
     assert_eq!(Bench::new(&telling("ctx.history.lastUserMessage")).refusal(json!({})), "null");
 }
 
+/// Some hosts hand over results of tools in the user's name.
+#[test]
+fn results_are_not_what_the_user_wrote() {
+    let first = json!({"role": "user", "content": "first"});
+    let result = json!({"type": "tool_result", "tool_use_id": "x", "content": "RESULT"});
+    let text = json!({"type": "text", "text": "words"});
+    for (last, expected) in [
+        (json!([result]), "first"),
+        (json!([result, result]), "first"),
+        (json!([result, text]), "words"),
+        (json!([text, result]), "words"),
+        (json!([result, "words"]), "words"),
+        (json!([{"type": "image"}]), ""),
+        (json!([]), ""),
+        (json!("words"), "words"),
+    ] {
+        let said = json!({"role": "user", "content": last});
+        let history = vec![first.clone(), json!({"role": "assistant", "content": "ok"}), said.clone(), said];
+        let source = telling("'[' + ctx.history.lastUserMessage + ']'");
+        let bench = Bench::in_world(World { history, ..World::default() }, &source);
+        assert_eq!(bench.refusal(json!({})), format!("[{expected}]"), "{last}");
+    }
+    let history = vec![json!({"role": "user", "content": [result]})];
+    let source = telling("ctx.history.lastUserMessage");
+    assert_eq!(Bench::in_world(World { history, ..World::default() }, &source).refusal(json!({})), "null");
+}
+
 #[test]
 fn files_and_commands() {
     let bench = Bench::new(&telling(
