@@ -279,7 +279,7 @@ fn errors_say_where() {
         ("export default {\n  input( { }\n};", ":3:1: SyntaxError: "),
         (
             "\n\nimport x from 'fs';\nexport default {};",
-            "cannot import `fs`: a script may import files beside it",
+            ":3:15: TypeError: cannot import `fs`: a script may import files beside it",
         ),
         ("export default { input() { throw 'text' } };", "it threw: text"),
         ("export default { input() { throw null } };", "it threw null, or"),
@@ -299,6 +299,37 @@ fn errors_say_where() {
     }
     let missing = Scripts::check(std::path::Path::new("/nowhere/.midrail/guardrails.js"), false);
     assert!(missing[0].to_string().starts_with(".midrail/guardrails.js: cannot be read"), "{missing:?}");
+}
+
+#[test]
+fn imports_that_fail_say_where() {
+    const FINE: &str = "export default { input: () => ({ allowed: true }) };";
+    for (source, said) in [
+        ("import './gone.js';", "guardrails.js:1:8: TypeError: cannot load `.midrail/gone.js`: No such file"),
+        (
+            "// './x.ts'\nimport {\n  x,\n} from './x.ts';",
+            "guardrails.js:4:8: TypeError: cannot import `./x.ts`",
+        ),
+        ("const s = './x';\n  export * from \"./x\";", "guardrails.js:2:17: TypeError: cannot import `./x`"),
+        (
+            "/* ü */ import '../../outside.js';",
+            "guardrails.js:1:16: TypeError: cannot import `../../outside.js`",
+        ),
+        ("const x = await import(`fs`);", "guardrails.js:1:24: TypeError: cannot import `fs`"),
+        ("import './lib/far.js';", ".midrail/lib/far.js:2:8: TypeError: cannot load `.midrail/lib/gone.js`"),
+        ("import './lib/near.js';\nimport './gone.js';", "guardrails.js:2:8: TypeError: cannot load"),
+        ("await import('./' + 'gone.js');", "guardrails.js: TypeError: cannot load `.midrail/gone.js`"),
+    ] {
+        let bench = Bench::new(&format!("{source}\n{FINE}"))
+            .file("lib/far.js", "\nimport './gone.js';")
+            .file("lib/near.js", "export const x = 1;");
+        let error = bench.input(json!({})).expect_err(source).to_string();
+        assert!(error.contains(said), "{source}: {error}");
+        assert_eq!(Scripts::check(&bench.script.path, false)[0].to_string(), error);
+    }
+    let bench = Bench::new(&input("async () => {\n  await import('./gone.js');\n}"));
+    let error = bench.input(json!({})).unwrap_err().to_string();
+    assert!(error.contains("guardrails.js:2:16: TypeError: cannot load `.midrail/gone.js`"), "{error}");
 }
 
 #[test]
