@@ -553,7 +553,7 @@ pub const CATALOGUE: &[Page] = &[
         name: "guardrails.js",
         aliases: &[],
         category: Category::Compliance,
-        priority: 90,
+        priority: 94,
         on: &[EventKind::BeforeTool, EventKind::AfterTool],
         always_on: false,
         settings: Settings::none::<Unconfigured>(),

@@ -540,13 +540,8 @@ impl Engine {
         self.in_force().rules.watches.clone()
     }
 
-    /// Waits for the notices that are being delivered, and before the end of a process for the commands of scripts that were
-    /// stopped. An engine that is dropped does so itself.
+    /// Waits for the notices that are being delivered. An engine that is dropped does so itself.
     pub fn finish(&self) {
-        if self.is_last {
-            // Whatever scripts go, they wait for the commands of this process.
-            drop(Scripts::default());
-        }
         let threads = std::mem::take(&mut *self.background.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             // A delivery that panicked has said so, and its notice is still there.

@@ -26,13 +26,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
-    let (reports, lints, documents) = match args.packs.here().documents() {
+    let load = args.packs.here();
+    let (reports, lints, documents) = match load.documents() {
         Ok(loaded) => {
             let broken = loaded.script_problems(false);
             let mut lints = lint(&loaded.documents);
             if broken.is_empty() {
-                lints.extend(loaded.script_problems(true).into_iter().flat_map(dry_runs));
+                let failed = loaded.script_problems(true).into_iter();
+                lints.extend(failed.flat_map(|report| warnings(&report, "dry-run", DRY_RUN)));
             }
+            let unread = load.unread_scripts(&loaded).into_iter();
+            lints.extend(unread.flat_map(|report| warnings(&report, "unread-script", "")));
             (broken, lints, loaded.documents)
         }
         Err(LoadError::Problems(reports)) => (reports, Vec::new(), Vec::new()),
@@ -56,16 +60,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::good_if(errors == 0 && (warnings == 0 || !args.strict)))
 }
 
-/// What went wrong when the hooks of a script were called once with nothing. It may be meant so.
-fn dry_runs(report: Report) -> Vec<Lint> {
+/// What is said where the hooks of a script fail that are called once with nothing. It may be meant so.
+const DRY_RUN: &str = "a hook fails where it is called with nothing: ";
+
+/// What was found in a script, as warnings.
+fn warnings(report: &Report, code: &'static str, before: &str) -> Vec<Lint> {
     let problems = report.plain().into_iter().zip(report.problems.clone());
     let lints = problems.map(|(plain, problem)| Lint {
-        code: "dry-run",
+        code,
         severity: Severity::Warning,
         path: plain.file,
         line: plain.line,
         column: plain.column,
-        message: format!("a hook fails where it is called with nothing: {}", plain.message),
+        message: format!("{before}{}", plain.message),
         help: plain.help,
         problem: Problem { severity: Severity::Warning, ..problem },
     });
@@ -86,12 +93,9 @@ fn by_file(lints: &[Lint], documents: &[(Layer, Document)]) -> Vec<Report> {
         let message = format!("{} [{}]", lint.message, lint.code);
         files.entry(&lint.path).or_default().push(Problem { message, ..lint.problem.clone() });
     }
-    let source = |path: &str| {
-        if path.ends_with(".js") || path.ends_with(".mjs") {
-            return std::fs::read_to_string(path).unwrap_or_default();
-        }
-        let document = documents.iter().find(|(_, document)| document.path == path);
-        document.map(|(_, document)| document.source.clone()).unwrap_or_default()
+    let source = |path: &str| match documents.iter().find(|(_, document)| document.path == path) {
+        Some((_, document)) if !document.source.is_empty() => document.source.clone(),
+        _ => std::fs::read_to_string(path).unwrap_or_default(),
     };
     files.into_iter().map(|(path, problems)| Report::new(path, source(path), problems)).collect()
 }

@@ -35,3 +35,28 @@ fn prerequisites_that_can_never_be_met_are_found() {
     assert!(!result["findings"].as_array().unwrap().is_empty());
     assert!(result["findings"][0]["help"].is_string(), "{result}");
 }
+
+#[test]
+fn scripts_that_are_not_read_are_told() {
+    const PASSES: &str = "export default { input: () => ({ allowed: true }) };";
+    for (name, help) in [
+        ("guardrails.ts", "compile it to `guardrails.js`"),
+        ("guardrails.mjs", "call it `guardrails.js`"),
+        ("guardrails.cjs", "write it as a module"),
+    ] {
+        let world = World::with_pack("pack: p\n");
+        let file = format!(".midrail/{name}");
+        world.write(&file, PASSES);
+        world.run(&["lint"]).code(0).says(&file).says("is not in force").says(help).says("1 warning\n");
+        world.run(&["lint", "--strict"]).code(1);
+        world.run(&["lint", "--pack", ".midrail"]).code(0).says("[unread-script]");
+        // The source of what is in force, perhaps.
+        world.write(".midrail/guardrails.js", PASSES);
+        assert_eq!(world.run(&["lint"]).code(0).out, "✓ nothing to object to\n");
+    }
+    let named = "pack: p\nguardrails:\n  - {id: mine, script: guardrails.mjs}\n";
+    let world = World::with_pack(named);
+    world.write(".midrail/guardrails.mjs", PASSES);
+    world.write(".midrail/guardrails.d.ts", "export {};");
+    assert_eq!(world.run(&["lint"]).code(0).out, "✓ nothing to object to\n");
+}

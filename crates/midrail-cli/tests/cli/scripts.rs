@@ -32,6 +32,32 @@ fn the_project_and_the_user_are_both_heard() {
 }
 
 #[test]
+fn scripts_of_packs_run_last_unless_they_have_a_priority() {
+    let adds = |name: &str| {
+        format!(
+            "export default {{ output: (ctx) => ({{ override: true, result: ctx.result.content + ' {name}' }}) }};"
+        )
+    };
+    let world = World::new();
+    world.write(".midrail/guardrails.js", adds("project"));
+    world.write("../config/midrail/guardrails.js", adds("user"));
+    world.write(".midrail/a.js", adds("a"));
+    world.write(".midrail/b.js", adds("b"));
+    for (a, b, order) in [
+        ("", "", "r project user a b"),
+        ("priority: 95, ", "", "r project user b a"),
+        ("", "priority: 10, ", "r b project user a"),
+        ("priority: 80, ", "priority: 70, ", "r b a project user"),
+    ] {
+        let pack =
+            format!("pack: p\nguardrails:\n  - {{id: a, {a}script: a.js}}\n  - {{id: b, {b}script: b.js}}\n");
+        world.write(".midrail/pack.yaml", pack);
+        let shown = world.feed(&["check", "--json"], after("t", json!({}), "r").to_string()).code(0).json();
+        assert_eq!(shown["content"], order);
+    }
+}
+
+#[test]
 fn scripts_of_a_neighbour_are_read_where_a_pack_allows_it() {
     let world = World::with_pack("pack: p\n");
     world.write(".deft/guardrails.js", refuses("deft"));

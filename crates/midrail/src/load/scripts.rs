@@ -9,12 +9,20 @@ use midrail_pack::raw::{Guard, Pack, Scripts};
 use midrail_pack::{Document, Layer, Problem, Report};
 use serde_json::Value;
 
-use super::{LoadError, Loaded, PackFile, digest};
+use super::{Load, LoadError, Loaded, PackFile, digest};
 use crate::places;
 use crate::scripts::{ScriptError, Scripts as Realms};
 
 /// The file of hooks beside the packs of a layer.
 pub(super) const SCRIPT: &str = "guardrails.js";
+
+/// Files that look like the hooks of a layer and are not read, with what to do about each.
+const UNREAD: &[(&str, &str)] = &[
+    ("guardrails.ts", "compile it to `guardrails.js`: TypeScript is not read"),
+    ("guardrails.mts", "compile it to `guardrails.js`: TypeScript is not read"),
+    ("guardrails.mjs", "call it `guardrails.js`, or name it in a pack with `script: guardrails.mjs`"),
+    ("guardrails.cjs", "write it as a module, with `export default`, and call it `guardrails.js`"),
+];
 
 /// Files that a script may consist of.
 const MAX_FILES: usize = 64;
@@ -174,15 +182,40 @@ pub(super) fn named(pack: &mut Pack) -> Vec<(String, &mut Script)> {
     found
 }
 
+impl Load {
+    /// Files beside the packs that look like hooks and are not in force: neither is there a `guardrails.js` that may be
+    /// made of them, nor does a pack name them.
+    pub fn unread_scripts(&self, loaded: &Loaded) -> Vec<Report> {
+        let layers = || places::layers(self.folder.as_deref()).into_iter().map(|(_, folder)| folder);
+        let folders: Vec<PathBuf> =
+            if self.packs.is_empty() { layers().collect() } else { self.packs.clone() };
+        let named: BTreeSet<PathBuf> =
+            loaded.script_files().iter().filter_map(|file| file.canonicalize().ok()).collect();
+        let has_none = folders.iter().filter(|folder| folder.join(SCRIPT).symlink_metadata().is_err());
+        let unread = has_none.flat_map(|folder| UNREAD.iter().map(|(name, help)| (folder.join(name), help)));
+        unread
+            .filter(|(path, _)| path.canonicalize().is_ok_and(|path| !named.contains(&path)))
+            .map(|(path, help)| {
+                let message = format!("this file is not in force: beside packs, `{SCRIPT}` alone is read");
+                let problem = Problem::new(message, 0..0).with_help((*help).to_owned());
+                Report::new(path.display().to_string(), "", vec![problem])
+            })
+            .collect()
+    }
+}
+
 impl Loaded {
+    /// The files of the policy's scripts.
+    fn script_files(&self) -> BTreeSet<PathBuf> {
+        let mut source = self.source.clone();
+        let scripts = source.0.iter_mut().flat_map(|pack| pack.pack.scripts_mut());
+        scripts.filter_map(|script| script.file.take().map(PathBuf::from)).collect()
+    }
+
     /// What is wrong with the scripts of the policy: those that do not load, or do not export what they should. A dry run
     /// also calls each hook once, with a call of nothing in a world without files.
     pub fn script_problems(&self, dry_run: bool) -> Vec<Report> {
-        let mut source = self.source.clone();
-        let scripts = source.0.iter_mut().flat_map(|pack| pack.pack.scripts_mut());
-        let files: BTreeSet<PathBuf> =
-            scripts.filter_map(|script| script.file.take().map(PathBuf::from)).collect();
-        files
+        self.script_files()
             .iter()
             .flat_map(|file| Realms::check(file, dry_run).into_iter().map(|error| report(file, &error)))
             .collect()

@@ -93,6 +93,8 @@ impl Home {
 pub(super) struct Files {
     home: Home,
     seen: Rc<RefCell<Vec<Seen>>>,
+    /// The import that is at hand: the module that it stands in, and the name as it stands there.
+    at_hand: Rc<RefCell<(String, String)>>,
 }
 
 const POSSIBLE: &str =
@@ -106,7 +108,8 @@ impl Resolver for Files {
         name: &str,
         _: Option<ImportAttributes<'js>>,
     ) -> Result<String> {
-        let refuse = |why: &str| Err(Exception::throw_type(ctx, &format!("cannot import `{name}`: {why}")));
+        *self.at_hand.borrow_mut() = (base.to_owned(), name.to_owned());
+        let refuse = |why: &str| Err(self.refuse(ctx, &format!("cannot import `{name}`: {why}")));
         if !name.starts_with("./") && !name.starts_with("../") {
             return refuse(POSSIBLE);
         }
@@ -144,7 +147,7 @@ impl Loader for Files {
         let inside = self.home.inside(name);
         let source = match self.read(inside) {
             Ok(source) => source,
-            Err(why) => return Err(Exception::throw_type(ctx, &format!("cannot load `{name}`: {why}"))),
+            Err(why) => return Err(self.refuse(ctx, &format!("cannot load `{name}`: {why}"))),
         };
         declare(ctx, name, inside, source)
     }
@@ -152,7 +155,28 @@ impl Loader for Files {
 
 impl Files {
     pub(super) fn new(home: Home) -> Self {
-        Files { home, seen: Rc::default() }
+        Files { home, seen: Rc::default(), at_hand: Rc::default() }
+    }
+
+    /// Throws an error, at the place of the import that is at hand.
+    fn refuse(&self, ctx: &Ctx<'_>, message: &str) -> rquickjs::Error {
+        let error = Exception::throw_type(ctx, message);
+        let (module, name) = &*self.at_hand.borrow();
+        let Some((line, column)) = self.text(module).and_then(|text| scan::place_of(&text, name)) else {
+            return error;
+        };
+        // Nothing of the script runs while its imports are looked for, so that no stack tells where.
+        let thrown = ctx.catch();
+        if let Some(thrown) = thrown.as_object() {
+            let _ = thrown.set("stack", format!("    at import ({module}:{line}:{column})"));
+        }
+        ctx.throw(thrown)
+    }
+
+    /// The text of a module that was loaded before.
+    fn text(&self, module: &str) -> Option<String> {
+        let inside = self.home.inside(module);
+        self.home.text.clone().or_else(|| fs::read_to_string(self.home.folder.join(inside)).ok())
     }
 
     /// The files that were loaded.

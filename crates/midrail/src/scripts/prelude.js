@@ -153,12 +153,12 @@
     }
     take(value, "input");
     take(value, "output");
-    if (hooks.input === undefined && hooks.output === undefined) throw words().noHooks(value);
     const names = ownKeys(value);
     for (let i = 0; i < names.length; i++) {
       const name = names[i];
       if (name !== "input" && name !== "output" && typeof value[name] === "function") throw words().noHook(name);
     }
+    if (hooks.input === undefined && hooks.output === undefined) throw words().noHooks(value);
     exported = value;
   };
 

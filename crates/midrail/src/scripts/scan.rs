@@ -3,8 +3,12 @@
 //! A name too many does no harm (it is looked up later, and passed over where there is no such variable). What it must
 //! get right is where strings, templates, comments and regular expressions end.
 
+mod imports;
+
 use std::iter::Peekable;
 use std::str::CharIndices;
+
+pub(super) use imports::place_of;
 
 /// A variable of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,6 +245,8 @@ enum Kind {
 struct Token<'s> {
     kind: Kind,
     text: &'s str,
+    /// Where it begins.
+    start: usize,
     /// Whether a line ended before it.
     follows_line: bool,
 }
@@ -338,7 +344,7 @@ impl<'s> Tokens<'s> {
                     self.chars.next();
                     // `a++ / b` divides, `++ /x/` does not occur.
                     let text = self.text(start);
-                    return Some(Token { kind: Kind::Operator, text, follows_line });
+                    return Some(Token { kind: Kind::Operator, text, start, follows_line });
                 }
                 _ if is_word(first) => {
                     self.word();
@@ -354,7 +360,7 @@ impl<'s> Tokens<'s> {
             };
             let text = self.text(start);
             self.after(kind, text);
-            return Some(Token { kind, text, follows_line });
+            return Some(Token { kind, text, start, follows_line });
         }
     }
 

@@ -54,7 +54,7 @@ pub(crate) const MEMBERS: &[Member] = &[
     member(
         "std.checkStaleContext",
         "(diff: string) => Promise<string[]>",
-        "The files of a diff that changed since they were read, or were never read.",
+        "The files of a diff that changed since they were read, were never read, or cannot be looked at.",
     ),
     member(
         "std.parseUnifiedDiff",
@@ -75,7 +75,7 @@ pub(crate) const MEMBERS: &[Member] = &[
     member(
         "std.isFileStale",
         "(path: string) => Promise<boolean>",
-        "Whether a file changed since it was read, or is there and was never read.",
+        "Whether a file changed since it was read, is there and was never read, or cannot be looked at.",
     ),
 ];
 

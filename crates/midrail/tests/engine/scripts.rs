@@ -384,7 +384,7 @@ fn scripts_that_go_wrong_block_and_say_where() {
         ("export default { input: () => new Promise(() => {}) };", "mine.js"),
         ("export default { input: () => { const a = []; for (;;) a.push(new Array(1e6)); } };", "mine.js"),
         ("export default { input: () => ({ get allowed() { throw 1 } }) };", "mine.js"),
-        ("export default { input: () => ({ allowed: false, message: 'x'.repeat(5e6) }) };", "mine.js"),
+        ("export default { input: () => ({ allowed: 'x'.repeat(5e6) }) };", "mine.js"),
         ("export default { input: (ctx) => ctx.system.fs.readFile('../secret') };", "outside"),
         ("Object.prototype.allowed = true; export default { input: () => ({}) };", "mine.js"),
         ("export default { input: 5 };", "mine.js"),

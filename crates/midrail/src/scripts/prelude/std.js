@@ -24,9 +24,10 @@
   function parseUnifiedDiff(diff) { return native.targets(text(diff, "std.parseUnifiedDiff needs the text of a diff")); }
 
   const helpers = (id, sight) => {
+    // A file that cannot be looked at counts as stale, so that one of them does not hide the others.
     const isStale = (path) => {
-      const now = native.checksum(id, path, true) ?? null;
-      return now !== (native.readBefore(id, path) ?? null);
+      const then = native.readBefore(id, path) ?? null;
+      try { return (native.checksum(id, path, true) ?? null) !== then; } catch { return true; }
     };
     async function isFileStale(path) { return isStale(text(path, "std.isFileStale needs a path")); }
     async function checkStaleContext(diff) {

@@ -1,7 +1,7 @@
 // What is said of values, errors and answers, and what is printed. Compiled when something is first said.
 0, function (kit) {
   "use strict";
-  const { native, limits, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, isArray, stringify } = kit;
+  const { native, limits, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, isArray } = kit;
   const { hasOwn, wellFormed, slice, test, ownValue, lacks, isObject, mapSet, mapDelete, mapClear, mapEach } = kit;
   const { M, T, Str, ErrorProto } = kit;
   const isError = (value) => {
@@ -9,26 +9,32 @@
     return false;
   };
 
-  // A value in a few words, without calling anything of the script's.
+  // The words that answers and exports are made of. Any other key may be something that was found in a file.
+  const KEYS = [
+    "input", "output", "allowed", "message", "suggestion", "request", "reason", "urgency", "override", "result", "isError",
+  ];
+  // What a value is, without calling anything of the script's. Nothing of a text is quoted: half of a secret is known by
+  // nobody as one.
   const show = (value) => {
-    if (typeof value === "string") {
-      return stringify(wellFormed(value.length > 60 ? slice(value, 0, 60) + "…" : value));
+    switch (typeof value) {
+      case "string": return value === "" ? "an empty text" : "a text of " + value.length + (value.length === 1 ? " character" : " characters");
+      case "number": case "bigint": case "symbol": case "function": return "a " + typeof value;
+      case "object": if (value !== null) break;
+      default: return Str(value);
     }
-    if (typeof value === "symbol") return "a symbol";
-    if (typeof value === "function") return "a function";
-    if (!isObject(value)) return Str(value);
     if (native.isProxy(value)) return "a Proxy";
     if (isArray(value)) return "an array";
     let text = "";
-    const keys = ownKeys(value);
-    for (let i = 0; i < keys.length && i < 5; i++) {
-      if (typeof keys[i] === "symbol") continue;
-      const found = getOwnPropertyDescriptor(value, keys[i]);
-      const inner = found === undefined ? undefined : hasOwn(found, "value") ? found.value : null;
-      const said = found !== undefined && !hasOwn(found, "value") ? "a getter" : isObject(inner) ? "…" : show(inner);
-      text += (text === "" ? " " : ", ") + keys[i] + ": " + said;
+    let others = ownKeys(value).length;
+    for (let i = 0; i < KEYS.length; i++) {
+      const found = getOwnPropertyDescriptor(value, KEYS[i]);
+      if (found === undefined) continue;
+      others--;
+      const said = !hasOwn(found, "value") ? "a getter" : isObject(found.value) ? "…" : show(found.value);
+      text += (text === "" ? " " : ", ") + KEYS[i] + ": " + said;
     }
-    return keys.length > 5 ? "{" + text + ", … }" : text === "" ? "{}" : "{" + text + " }";
+    if (others > 0) text += text === "" ? " …" : ", …";
+    return text === "" ? "{}" : "{" + text + " }";
   };
 
   // What was thrown, as message and stack. Reading it may run the script's code.
@@ -45,11 +51,12 @@
       }
       // Where memory runs out there may not even be an error.
       if (thrown === null) return { message: limits.noMemory, stack: "" };
-      return { message: "it threw " + show(thrown), stack: "" };
+      return { message: typeof thrown === "string" ? "it threw: " + thrown : "it threw " + show(thrown), stack: "" };
     } catch {
       return { message: "it threw something that cannot be shown", stack: "" };
     }
   };
+  // Whoever tells it looks for secrets first, and cuts it then.
   const told = (text) => wellFormed(text.length > 100000 ? slice(text, 0, 100000) + "…" : text);
   const fail = (id, thrown) => {
     const { message, stack } = describe(thrown);
@@ -76,7 +83,8 @@
 
   const printed = (value) => {
     if (typeof value === "string") return value;
-    if (!isObject(value) || typeof value === "function") return show(value);
+    if (typeof value === "symbol" || typeof value === "function") return show(value);
+    if (!isObject(value)) return Str(value);
     if (!native.isProxy(value) && isError(value)) return describe(value).message;
     try {
       return kit.state().written(value, 8192);
@@ -108,24 +116,42 @@
       'request: { reason: "why a person should let it pass", urgency: "normal", "urgent" or "emergency" } }',
     output: 'it may return { override: false } or { override: true, result: "new text", isError: true or false }',
   };
-  const bounded = (value, what) => {
-    if (value.length > limits.text) {
-      throw new T("`" + what + "` is longer than " + limits.text + " characters; answer with less text");
-    }
-    return wellFormed(value);
-  };
-  // What a person is asked, as reason and urgency. Only one that is refused can be asked for.
-  const asked = (value, wrong) => {
+  const isLong = (text) => text.length > limits.text;
+  const isSaid = (text) => typeof text === "string" && test(/\S/, text);
+  // What a person is asked, as reason and urgency, or what is wrong with it. Only one that is refused can be asked for.
+  const asked = (value) => {
     const request = ownValue(value, "request");
-    if (lacks(value, "request")) return { __proto__: null, reason: undefined, urgency: undefined };
-    if (!isObject(request) || native.isProxy(request)) throw wrong(", with a request that is no object");
+    const not = (fault) => ({ __proto__: null, reason: undefined, urgency: undefined, fault });
+    if (lacks(value, "request")) return not("");
+    if (!isObject(request) || native.isProxy(request)) return not(", with a request that is no object");
     const reason = ownValue(request, "reason");
     const urgency = lacks(request, "urgency") ? "normal" : ownValue(request, "urgency");
-    if (typeof reason !== "string" || !test(/\S/, reason)) throw wrong(", with a request without a reason");
+    if (!isSaid(reason)) return not(", with a request without a reason");
+    if (isLong(reason)) return not(", with a request whose reason is longer than " + limits.text + " characters");
     if (urgency !== "normal" && urgency !== "urgent" && urgency !== "emergency") {
-      throw wrong(", with a request of the urgency " + show(urgency));
+      return not(", with a request of an urgency that there is not");
     }
-    return { __proto__: null, reason: bounded(reason, "request.reason"), urgency };
+    return { __proto__: null, reason: wellFormed(reason), urgency, fault: "" };
+  };
+  // A refusal stands, whatever is wrong with its words: what cannot be used of them is left out, and the message says so.
+  const refuse = (id, value) => {
+    let message = ownValue(value, "message");
+    let suggestion = ownValue(value, "suggestion") ?? undefined;
+    const { reason, urgency, fault } = asked(value);
+    let faults = "";
+    if (!isSaid(message)) faults = " without a message,";
+    else if (isLong(message)) faults = " with a message longer than " + limits.text + " characters,";
+    const isTold = faults === "";
+    if (suggestion !== undefined && (typeof suggestion !== "string" || isLong(suggestion))) {
+      faults += " with a suggestion that is " + (typeof suggestion === "string" ? "too long" : "no text") + ",";
+      suggestion = undefined;
+    }
+    if (fault !== "") faults += slice(fault, 1) + ",";
+    if (faults !== "") {
+      const said = "refused" + slice(faults, 0, -1) + ": " + POSSIBLE.input;
+      message = isTold ? message + " (" + said + ")" : said;
+    }
+    native.refuse(id, wellFormed(message), suggestion === undefined ? undefined : wellFormed(suggestion), reason, urgency);
   };
   const judge = (id, hook, value) => {
     const wrong = (why) => new T("`" + hook + "` returned " + show(value) + why + "; " + POSSIBLE[hook]);
@@ -133,21 +159,16 @@
     if (hook === "input") {
       if (ownValue(value, "allowed") === true) throw wrong(", which lets the call pass and asks for it at once");
       if (ownValue(value, "allowed") !== false) throw wrong("");
-      const message = ownValue(value, "message");
-      const suggestion = ownValue(value, "suggestion") ?? undefined;
-      if (typeof message !== "string" || !test(/\S/, message)) throw wrong(", without a message");
-      if (suggestion !== undefined && typeof suggestion !== "string") throw wrong(", with a suggestion that is no string");
-      const { reason, urgency } = asked(value, wrong);
-      const instead = suggestion === undefined ? undefined : bounded(suggestion, "suggestion");
-      return native.refuse(id, bounded(message, "message"), instead, reason, urgency);
+      return refuse(id, value);
     }
     if (!lacks(value, "request")) throw wrong(", with a request, and only `input` asks a person");
     if (ownValue(value, "override") !== true) throw wrong("");
     const result = ownValue(value, "result");
     const isError = ownValue(value, "isError") ?? false;
     if (typeof result !== "string") throw wrong(", without a result that is a string");
+    if (isLong(result)) throw wrong(", with a result longer than " + limits.text + " characters; answer with less text");
     if (typeof isError !== "boolean") throw wrong(", with an isError that is neither true nor false");
-    return native.replace(id, bounded(result, "result"), isError);
+    return native.replace(id, wellFormed(result), isError);
   };
 
   return { __proto__: null, show, describe, fail, uncaught, rejected, report, print, noHooks, noFunction, noHook, judge };

@@ -49,6 +49,17 @@
     return all;
   };
 
+  // Whether the user wrote a message. Hosts also hand over results of tools in the user's name.
+  const isOfUser = (message) => {
+    if (!isObject(message) || ownValue(message, "role") !== "user") return false;
+    const content = ownValue(message, "content");
+    if (!isArray(content) || content.length === 0) return true;
+    for (let i = 0; i < content.length; i++) {
+      if (!isObject(content[i]) || ownValue(content[i], "type") !== "tool_result") return true;
+    }
+    return false;
+  };
+
   const running = new M();
   const sight = (id) => {
     let messages, snapshot, feedback;
@@ -62,7 +73,7 @@
       get lastUserMessage() {
         const messages = all();
         for (let i = messages.length - 1; i >= 0; i--) {
-          if (isObject(messages[i]) && ownValue(messages[i], "role") === "user") return said(messages[i]);
+          if (isOfUser(messages[i])) return said(messages[i]);
         }
         return null;
       },

@@ -13,6 +13,14 @@ fn answer(hook: Hook, returned: &str) -> Result<HookAnswer, String> {
     end.map(|end| end.answer).map_err(|error| error.to_string())
 }
 
+/// What a refusal says.
+fn refused(returned: &str) -> String {
+    match answer(Hook::Input, returned) {
+        Ok(HookAnswer::Refuse { message, .. }) => message,
+        other => panic!("{returned}: {other:?}"),
+    }
+}
+
 #[test]
 fn the_answers_of_input() {
     assert_eq!(answer(Hook::Input, "{ allowed: true }"), Ok(HookAnswer::Pass));
@@ -49,6 +57,7 @@ fn a_refusal_can_ask_a_person() {
         let returned = format!("{{ allowed: false, message: 'no', request: {request} }}");
         assert_eq!(answer(Hook::Input, &returned), expected, "{returned}");
     }
+    // A request that is none asks nobody, and the refusal stands.
     for (request, why) in [
         ("true", "with a request that is no object"),
         ("'The outage'", "with a request that is no object"),
@@ -57,17 +66,22 @@ fn a_refusal_can_ask_a_person() {
         ("{ reason: ' ' }", "with a request without a reason"),
         ("{ reason: 7 }", "with a request without a reason"),
         ("{ get reason() { return 'x' } }", "with a request without a reason"),
-        ("{ reason: 'The outage', urgency: 'high' }", "with a request of the urgency \"high\""),
-        ("{ reason: 'The outage', urgency: 1 }", "with a request of the urgency 1"),
+        ("{ reason: 'The outage', urgency: 'high' }", "with a request of an urgency that there is not"),
+        ("{ reason: 'The outage', urgency: 1 }", "with a request of an urgency that there is not"),
         ("{ get reason() { throw new Error('x') } }", "with a request without a reason"),
         (
             "{ reason: 'The outage', get urgency() { throw new Error('x') } }",
-            "with a request of the urgency undefined",
+            "with a request of an urgency that there is not",
         ),
     ] {
         let returned = format!("{{ allowed: false, message: 'no', request: {request} }}");
-        let error = answer(Hook::Input, &returned).expect_err(&returned);
-        assert!(error.contains(why) && error.contains("request: {"), "{returned}: {error}");
+        let Ok(HookAnswer::Refuse { message, suggestion: None, request: None }) =
+            answer(Hook::Input, &returned)
+        else {
+            panic!("{returned}");
+        };
+        let begin = format!("no (refused {why}: it may return");
+        assert!(message.starts_with(&begin) && message.contains("request: {"), "{returned}: {message}");
     }
     for returned in [
         "{ allowed: true, request: { reason: 'The outage' } }",
@@ -77,8 +91,8 @@ fn a_refusal_can_ask_a_person() {
         assert!(error.contains("lets the call pass and asks for it at once"), "{error}");
     }
     let getter = "{ allowed: false, message: 'no', get request() { throw new Error('x') } }";
-    let error = answer(Hook::Input, getter).unwrap_err();
-    assert!(error.contains("with a request that is no object"), "{error}");
+    let said = refused(getter);
+    assert!(said.contains("with a request that is no object"), "{said}");
     for returned in [
         "{ override: false, request: { reason: 'The outage' } }",
         "{ override: false, get request() { throw new Error('x') } }",
@@ -109,11 +123,8 @@ fn anything_else_is_an_error() {
         "{}",
         "{ allowed: 1 }",
         "{ allowed: 'true' }",
-        "{ allowed: false }",
-        "{ allowed: false, message: '' }",
-        "{ allowed: false, message: '  ' }",
-        "{ allowed: false, message: 3 }",
-        "{ allowed: false, message: 'x', suggestion: 3 }",
+        "{ get allowed() { return false } }",
+        "new Proxy({ allowed: false, message: 'x' }, {})",
         "{ get allowed() { return true } }",
         "{ get allowed() { throw new Error('x') } }",
         "new Proxy({ allowed: true }, {})",
@@ -140,7 +151,84 @@ fn anything_else_is_an_error() {
     }
     let error = answer(Hook::Input, "{ allowed: 'yes' }").unwrap_err();
     assert!(error.starts_with(".midrail/guardrails.js"), "{error}");
-    assert!(error.contains("returned { allowed: \"yes\" };"), "{error}");
+    assert!(error.contains("returned { allowed: a text of 3 characters };"), "{error}");
+}
+
+/// Where scripts that fail let calls pass, a refusal without a reason must not.
+#[test]
+fn a_refusal_stands_whatever_is_wrong_with_its_words() {
+    for (rest, said) in [
+        ("", "refused without a message: it may return { allowed: true } or"),
+        (", message: ''", "refused without a message: "),
+        (", message: '  '", "refused without a message: "),
+        (", message: 3", "refused without a message: "),
+        (", message: { text: 'x' }", "refused without a message: "),
+        (", get message() { throw new Error('x') }", "refused without a message: "),
+        (", message: 'x', suggestion: 3", "x (refused with a suggestion that is no text: it may"),
+        (
+            ", message: 'x', suggestion: 'y'.repeat(2e6)",
+            "x (refused with a suggestion that is too long: it may",
+        ),
+        (
+            ", suggestion: [], request: 1",
+            "refused without a message, with a suggestion that is no text, with a request that is no object: it may",
+        ),
+    ] {
+        let returned = format!("{{ allowed: false{rest} }}");
+        let message = refused(&returned);
+        assert!(message.starts_with(said), "{returned}: {message}");
+    }
+}
+
+/// What is left of a secret in a quotation is recognised by nobody.
+#[test]
+fn nothing_of_an_answer_is_quoted() {
+    for (returned, said) in [
+        ("'hunter2'.repeat(20)", "a text of 140 characters"),
+        ("''", "an empty text"),
+        ("'x'", "a text of 1 character;"),
+        ("4111111111111111", "a number"),
+        ("4111111111111111n", "a bigint"),
+        ("false", "false"),
+        ("undefined", "undefined"),
+        ("['hunter2']", "an array"),
+        ("new Map([['hunter2', 1]])", "{}"),
+        ("{ hunter2: 1 }", "{ … }"),
+        ("{ [Symbol('hunter2')]: 1 }", "{ … }"),
+        (
+            "{ allowed: 'hunter2', message: { hunter2: 1 } }",
+            "{ allowed: a text of 7 characters, message: … }",
+        ),
+        ("{ hunter2: 1, allow: false, message: 'hunter2' }", "{ message: a text of 7 characters, … }"),
+        ("{ allowed: null, request: { reason: 'hunter2' } }", "{ allowed: null, request: … }"),
+    ] {
+        let error = answer(Hook::Input, returned).expect_err(returned);
+        assert!(error.contains(&format!("`input` returned {said}")), "{returned}: {error}");
+        assert!(!error.contains("hunter"), "{returned}: {error}");
+    }
+    for (call, said) in [
+        ("ctx.std.computeChecksum({ hunter2: 1 })", "std.computeChecksum needs a string, not { … }"),
+        ("ctx.memory.snapshot.get(['hunter2'])", "memory.snapshot.get needs a path, not an array"),
+        ("setTimeout('hunter2')", "setTimeout needs a function, not a text of 7 characters"),
+        ("queueMicrotask('hunter2')", "queueMicrotask needs a function, not a text of 7 characters"),
+    ] {
+        let error = Bench::new(&input(&format!("(ctx) => {call}"))).input(json!({})).unwrap_err().to_string();
+        assert!(error.contains(said) && !error.contains("hunter"), "{call}: {error}");
+    }
+}
+
+#[test]
+fn what_is_thrown_is_told_without_half_words() {
+    let error = |thrown: &str| {
+        let source = input(&format!("() => {{ throw {thrown}; }}"));
+        Bench::new(&source).input(json!({})).unwrap_err().message
+    };
+    assert_eq!(error("'a'.repeat(200)"), format!("it threw: {}", "a".repeat(200)));
+    assert_eq!(
+        error("'a '.repeat(1990) + 'hunter2'.repeat(20)"),
+        format!("it threw: {}…", "a ".repeat(1990).trim_end())
+    );
+    assert_eq!(error("new Error('hunter2'.repeat(1000))"), "Error:…");
 }
 
 #[test]
@@ -163,12 +251,13 @@ fn hooks_may_be_plain_functions_and_methods() {
 fn a_default_export_of_another_shape_is_an_error() {
     for (source, said) in [
         ("export const input = 1;", "the default export is missing"),
-        ("export default 3;", "the default export is 3"),
+        ("export default 3;", "the default export is a number"),
         ("export default () => {};", "the default export is a function"),
         ("export default null;", "the default export is null"),
         ("export default {};", "the default export is {}"),
-        ("export default { inputs() {} };", "the default export is { inputs: … }"),
-        ("export default { input: 3 };", "`input` of the default export is 3"),
+        ("export default { inputs() {} };", "the default export has a function `inputs`, and"),
+        ("export default { inputs: 1 };", "the default export is { … }"),
+        ("export default { input: 3 };", "`input` of the default export is a number"),
         ("export default new Proxy({}, {});", "a Proxy"),
     ] {
         let bench = Bench::new(source);
@@ -190,9 +279,9 @@ fn errors_say_where() {
         ("export default {\n  input( { }\n};", ":3:1: SyntaxError: "),
         (
             "\n\nimport x from 'fs';\nexport default {};",
-            "cannot import `fs`: a script may import files beside it",
+            ":3:15: TypeError: cannot import `fs`: a script may import files beside it",
         ),
-        ("export default { input() { throw 'text' } };", "it threw \"text\""),
+        ("export default { input() { throw 'text' } };", "it threw: text"),
         ("export default { input() { throw null } };", "it threw null, or"),
         ("export default { input() { throw new Proxy({}, { get() { throw 1 } }) } };", "it threw a Proxy"),
         (
@@ -210,6 +299,37 @@ fn errors_say_where() {
     }
     let missing = Scripts::check(std::path::Path::new("/nowhere/.midrail/guardrails.js"), false);
     assert!(missing[0].to_string().starts_with(".midrail/guardrails.js: cannot be read"), "{missing:?}");
+}
+
+#[test]
+fn imports_that_fail_say_where() {
+    const FINE: &str = "export default { input: () => ({ allowed: true }) };";
+    for (source, said) in [
+        ("import './gone.js';", "guardrails.js:1:8: TypeError: cannot load `.midrail/gone.js`: No such file"),
+        (
+            "// './x.ts'\nimport {\n  x,\n} from './x.ts';",
+            "guardrails.js:4:8: TypeError: cannot import `./x.ts`",
+        ),
+        ("const s = './x';\n  export * from \"./x\";", "guardrails.js:2:17: TypeError: cannot import `./x`"),
+        (
+            "/* ü */ import '../../outside.js';",
+            "guardrails.js:1:16: TypeError: cannot import `../../outside.js`",
+        ),
+        ("const x = await import(`fs`);", "guardrails.js:1:24: TypeError: cannot import `fs`"),
+        ("import './lib/far.js';", ".midrail/lib/far.js:2:8: TypeError: cannot load `.midrail/lib/gone.js`"),
+        ("import './lib/near.js';\nimport './gone.js';", "guardrails.js:2:8: TypeError: cannot load"),
+        ("await import('./' + 'gone.js');", "guardrails.js: TypeError: cannot load `.midrail/gone.js`"),
+    ] {
+        let bench = Bench::new(&format!("{source}\n{FINE}"))
+            .file("lib/far.js", "\nimport './gone.js';")
+            .file("lib/near.js", "export const x = 1;");
+        let error = bench.input(json!({})).expect_err(source).to_string();
+        assert!(error.contains(said), "{source}: {error}");
+        assert_eq!(Scripts::check(&bench.script.path, false)[0].to_string(), error);
+    }
+    let bench = Bench::new(&input("async () => {\n  await import('./gone.js');\n}"));
+    let error = bench.input(json!({})).unwrap_err().to_string();
+    assert!(error.contains("guardrails.js:2:16: TypeError: cannot load `.midrail/gone.js`"), "{error}");
 }
 
 #[test]

@@ -28,6 +28,33 @@ fn the_history_is_there() {
     assert_eq!(Bench::new(&telling("ctx.history.lastUserMessage")).refusal(json!({})), "null");
 }
 
+/// Some hosts hand over results of tools in the user's name.
+#[test]
+fn results_are_not_what_the_user_wrote() {
+    let first = json!({"role": "user", "content": "first"});
+    let result = json!({"type": "tool_result", "tool_use_id": "x", "content": "RESULT"});
+    let text = json!({"type": "text", "text": "words"});
+    for (last, expected) in [
+        (json!([result]), "first"),
+        (json!([result, result]), "first"),
+        (json!([result, text]), "words"),
+        (json!([text, result]), "words"),
+        (json!([result, "words"]), "words"),
+        (json!([{"type": "image"}]), ""),
+        (json!([]), ""),
+        (json!("words"), "words"),
+    ] {
+        let said = json!({"role": "user", "content": last});
+        let history = vec![first.clone(), json!({"role": "assistant", "content": "ok"}), said.clone(), said];
+        let source = telling("'[' + ctx.history.lastUserMessage + ']'");
+        let bench = Bench::in_world(World { history, ..World::default() }, &source);
+        assert_eq!(bench.refusal(json!({})), format!("[{expected}]"), "{last}");
+    }
+    let history = vec![json!({"role": "user", "content": [result]})];
+    let source = telling("ctx.history.lastUserMessage");
+    assert_eq!(Bench::in_world(World { history, ..World::default() }, &source).refusal(json!({})), "null");
+}
+
 #[test]
 fn files_and_commands() {
     let bench = Bench::new(&telling(
@@ -93,6 +120,30 @@ fn stale_files() {
     );
     let error = bench.input(json!({})).unwrap_err().to_string();
     assert!(error.contains("checkStaleContext needs the text of a diff, not undefined"), "{error}");
+}
+
+/// One file that cannot be looked at must not hide what is wrong with the others.
+#[test]
+fn a_file_that_cannot_be_looked_at_is_stale() {
+    let bench = Bench::new(&telling(
+        "[await ctx.std.checkStaleContext(ctx.tool.args.diff), await ctx.std.isFileStale('../n'),
+          await ctx.std.isFileStale('same'), await ctx.system.fs.getChecksum('../n').catch((e) => e.message)].join(' ')",
+    ));
+    bench.world.write("unread", "1");
+    bench.world.write("same", "1");
+    bench.world.note_read("same");
+    let diff = "--- a/same\n+++ b/same\n--- /dev/null\n+++ b/../n\n--- a/unread\n+++ b/unread\n";
+    assert_eq!(
+        bench.refusal(json!({"diff": diff})),
+        "../n,unread true false `../n` lies outside of the working directory"
+    );
+    // That a call is over is not said of a file.
+    let bench = Bench::new(&input(
+        "async (ctx) => { if (globalThis.kept) await kept.std.isFileStale('a'); globalThis.kept = ctx; return { allowed: true }; }",
+    ));
+    assert_eq!(bench.input(json!({})).unwrap().answer, HookAnswer::Pass);
+    let error = bench.input(json!({})).unwrap_err().to_string();
+    assert!(error.contains("belongs to a call that has ended"), "{error}");
 }
 
 #[test]

@@ -101,11 +101,12 @@ fn the_stack_is_bounded() {
 }
 
 #[test]
-fn a_huge_answer_is_an_error() {
-    let error = error(&input("() => ({ allowed: false, message: 'x'.repeat(2e6) })"));
-    assert!(error.contains("`message` is longer than 1048576 characters"), "{error}");
+fn a_huge_answer_is_an_error_and_a_huge_refusal_none() {
+    let bench = Bench::new(&input("() => ({ allowed: false, message: 'x'.repeat(2e6) })"));
+    let said = bench.refusal(json!({}));
+    assert!(said.starts_with("refused with a message longer than 1048576 characters: it may"), "{said}");
     let bench = Bench::new("export default { output: () => ({ override: true, result: 'x'.repeat(2e6) }) };");
-    assert!(bench.output().unwrap_err().to_string().contains("`result` is longer"));
+    assert!(bench.output().unwrap_err().to_string().contains("with a result longer than"));
 }
 
 #[test]

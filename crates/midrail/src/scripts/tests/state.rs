@@ -49,6 +49,23 @@ fn variables_outlive_the_process() {
     );
 }
 
+/// What the guide says of values that are computed when a module is loaded.
+#[test]
+fn what_loading_computes_is_kept_where_a_hook_sets_it() {
+    let source = "
+        const loaded = Math.random(); let started;
+        export default { input() {
+          started ??= Math.random();
+          return { allowed: false, message: loaded + ' ' + started };
+        } };";
+    let told: Vec<(String, String)> = told(source, 2)
+        .iter()
+        .map(|said| said.split_once(' ').map(|(loaded, started)| (loaded.into(), started.into())).unwrap())
+        .collect();
+    assert_ne!(told[0].0, told[1].0);
+    assert_eq!(told[0].1, told[1].1);
+}
+
 #[test]
 fn the_same_goes_within_a_process() {
     let bench =
