@@ -79,7 +79,7 @@ export interface InputContext {
   /** The root of the project, as an absolute path. */
   readonly workingDirectory: string;
   readonly std: {
-    /** The files of a diff that changed since they were read, or were never read. */
+    /** The files of a diff that changed since they were read, were never read, or cannot be looked at. */
     readonly checkStaleContext: (diff: string) => Promise<string[]>;
     /** The files that a diff touches: unified, git's and apply_patch. */
     readonly parseUnifiedDiff: (diff: string) => string[];
@@ -89,7 +89,7 @@ export interface InputContext {
     readonly computeChecksum: (content: string) => string;
     /** Whether an argument matches. Of a list, any item may. */
     readonly argMatches: (args: Record<string, any> | null | undefined, key: string, regex: RegExp | string) => boolean;
-    /** Whether a file changed since it was read, or is there and was never read. */
+    /** Whether a file changed since it was read, is there and was never read, or cannot be looked at. */
     readonly isFileStale: (path: string) => Promise<boolean>;
   };
 }

@@ -43,9 +43,17 @@ impl Walk<'_> {
         if !found.is_empty() {
             let mask = Mask::of(&value, &found);
             secrets::mask(&mut value, &found);
-            *record = serde_json::from_value(mask.value(value))?;
+            *record = self.read_back(mask.value(value))?;
         }
         Ok(())
+    }
+
+    /// A record that was masked. Whose it is does not follow from what is secret in it.
+    fn read_back(&self, masked: Value) -> Result<Record, EngineError> {
+        let mut record: Record = serde_json::from_value(masked)?;
+        record.session.clone_from(&self.session);
+        record.event.session = Some(self.session.clone());
+        Ok(record)
     }
 
     /// The record of a decision, with everything that was found secret replaced by its tag.
@@ -99,7 +107,7 @@ impl Walk<'_> {
             denied,
         };
         if !masks.is_empty() {
-            record = serde_json::from_value(hidden(serde_json::to_value(&record)?))?;
+            record = self.read_back(hidden(serde_json::to_value(&record)?))?;
         }
         self.hide_what_came_to_light(&mut record)?;
         let shown = searched.masked(known.rewritten.as_ref().unwrap_or(&self.event));

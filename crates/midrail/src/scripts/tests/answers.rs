@@ -218,20 +218,6 @@ fn nothing_of_an_answer_is_quoted() {
 }
 
 #[test]
-fn what_is_thrown_is_told_without_half_words() {
-    let error = |thrown: &str| {
-        let source = input(&format!("() => {{ throw {thrown}; }}"));
-        Bench::new(&source).input(json!({})).unwrap_err().message
-    };
-    assert_eq!(error("'a'.repeat(200)"), format!("it threw: {}", "a".repeat(200)));
-    assert_eq!(
-        error("'a '.repeat(1990) + 'hunter2'.repeat(20)"),
-        format!("it threw: {}…", "a ".repeat(1990).trim_end())
-    );
-    assert_eq!(error("new Error('hunter2'.repeat(1000))"), "Error:…");
-}
-
-#[test]
 fn a_hook_that_is_not_there_passes() {
     let bench = Bench::new("export default { output: () => ({ override: false }) };");
     assert_eq!(bench.input(json!({})).unwrap().answer, HookAnswer::Pass);
