@@ -130,6 +130,7 @@ mod tests {
         );
         assert_eq!(emptied(&json!(null), "gone"), json!("gone"));
     }
+
     #[test]
     fn a_text_stands_where_the_model_reads() {
         let told = |value: Value| telling(&value, "new");
