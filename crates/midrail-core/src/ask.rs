@@ -35,7 +35,7 @@ pub(crate) fn ask(entry: &Entry, world: &World<'_>) -> Option<Answer> {
     }) {
         Ok(None) => None,
         Ok(Some(verdict)) => Some(Answer { verdict: dressed(entry, context.risk(), verdict), error: None }),
-        Err(fault) => Some(faulted(entry, &fault)),
+        Err(fault) => Some(faulted(entry, context.risk(), fault)),
     }
 }
 
@@ -69,18 +69,23 @@ pub(crate) fn late(entry: &Entry, world: &World<'_>, late: &Value) -> Answer {
             }
             Answer { verdict, error: None }
         }
-        Err(fault) => faulted(entry, &fault),
+        Err(fault) => faulted(entry, context.risk(), fault),
     }
 }
 
 /// What a guardrail's fault leads to.
-fn faulted(entry: &Entry, fault: &Fault) -> Answer {
+fn faulted(entry: &Entry, risk: Option<Risk>, fault: Fault) -> Answer {
     let id = &entry.spec.id;
-    let (on_fault, reason) = match fault {
-        Fault::Missing(missing) => (entry.spec.on_missing, format!("`{id}` could not be checked: {missing}")),
-        Fault::Failed(why) => (entry.spec.on_error, format!("`{id}` failed: {why}")),
+    let error = Some(fault.to_string());
+    let (on_fault, reason, said) = match fault {
+        Fault::Missing(missing) => {
+            (entry.spec.on_missing, format!("`{id}` could not be checked: {missing}"), None)
+        }
+        Fault::Failed(why) => (entry.spec.on_error, format!("`{id}` failed: {why}"), None),
+        Fault::FailedAfter(said, why) => (entry.spec.on_error, format!("`{id}` failed: {why}"), Some(*said)),
     };
-    Answer { verdict: Verdict::new(on_fault.effect(), reason), error: Some(fault.to_string()) }
+    let said = said.map(|said| dressed(entry, risk, said)).filter(|said| said.effect >= on_fault.effect());
+    Answer { verdict: said.unwrap_or_else(|| Verdict::new(on_fault.effect(), reason)), error }
 }
 
 /// Lets a guardrail learn from a decided event. A failure is recorded, and changes nothing.

@@ -179,17 +179,20 @@ pub struct HookEnd {
     /// Files that the script counts as read from now on, with the checksum of what was read, or as not read. By place.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub snapshot: BTreeMap<String, Option<String>>,
+    /// What went wrong after it had answered, which takes back no objection of its.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 impl HookEnd {
     /// The end of one that has nothing to object to, and leaves nothing behind.
     pub fn pass() -> Self {
-        HookEnd { answer: HookAnswer::Pass, state: None, snapshot: BTreeMap::new() }
+        HookEnd { answer: HookAnswer::Pass, state: None, snapshot: BTreeMap::new(), failure: None }
     }
 
     /// Whether it is such an end.
     pub fn is_pass(&self) -> bool {
-        self.answer == HookAnswer::Pass && self.state.is_none() && self.snapshot.is_empty()
+        *self == HookEnd::pass()
     }
 }
 
@@ -486,7 +489,7 @@ mod tests {
         facts.insert(deep, Fact::Deep(DeepEnd::Late));
         let answer = HookAnswer::Replace { result: "x".into(), is_error: true };
         for after in [vec![], vec!["a".into(), "b".into()]] {
-            let end = HookEnd { answer: answer.clone(), state: None, snapshot: BTreeMap::new() };
+            let end = HookEnd { answer: answer.clone(), ..HookEnd::pass() };
             facts.insert(FactKey::Hook(HookCall { script: "c".into(), after }), Fact::Hook(end));
         }
         facts.insert(

@@ -101,8 +101,8 @@ pub trait Guardrail: Send + Sync {
     }
 }
 
-/// Why a guardrail has no verdict.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// Why a guardrail has no verdict, or not only one.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Fault {
     /// It lacks something that it needs to know.
     #[error(transparent)]
@@ -110,6 +110,9 @@ pub enum Fault {
     /// It failed.
     #[error("{0}")]
     Failed(String),
+    /// It failed after it had said this. The stronger of the two counts.
+    #[error("{1}")]
+    FailedAfter(Box<Verdict>, String),
 }
 
 /// A set of tools.

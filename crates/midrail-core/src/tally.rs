@@ -284,7 +284,8 @@ impl<'a> Tally<'a> {
         let mut error = error;
         let mut verdict = self.in_lockdown(spec, verdict, &mut error);
         verdict = self.after_warnings(spec, verdict, &mut error);
-        if !failed {
+        // A failure is neither a try nor a success.
+        if !failed || verdict.effect == Effect::Retry {
             verdict = self.after_tries(entry, verdict, &mut error);
         }
         // Nobody lifts a guardrail that has not had its say yet: it is asked again once what it lacks is there.

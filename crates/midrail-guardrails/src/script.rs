@@ -171,7 +171,8 @@ impl Guardrail for Script {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         // The engine hands it to the script.
         context.state(MODULE)?;
-        Ok(match &context.hook()?.answer {
+        let end = context.hook()?;
+        let verdict = match &end.answer {
             HookAnswer::Pass => Verdict::allow(),
             HookAnswer::Refuse { message, suggestion, request } => {
                 // A script can ask a person, and never answers for one.
@@ -184,7 +185,11 @@ impl Guardrail for Script {
                 ..Verdict::new(Effect::Retry, "a script calls the result an error")
             },
             HookAnswer::Replace { .. } => Verdict::new(Effect::Redact, "the result was replaced"),
-        })
+        };
+        match &end.failure {
+            None => Ok(verdict),
+            Some(why) => Err(Fault::FailedAfter(Box::new(verdict), why.clone())),
+        }
     }
 
     fn rewrites(&self) -> bool {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use midrail::HookAnswer;
 use midrail::authoring;
+use midrail::{HookAnswer, HookEnd};
 use midrail_doors::wire;
 use serde_json::json;
 
@@ -93,6 +93,9 @@ fn rehearse(run: authoring::Rehearsed, output: &mut Output) -> Result<Exit, Fail
                 }
             }
         },
+    }
+    if let Ok(HookEnd { failure: Some(why), .. }) = &run.end {
+        output.line(format!("fails    {}", short(why, 2_000)))?;
     }
     output.line(format!("leads to {}", run.decision.effect))?;
     Ok(exit)

@@ -61,6 +61,25 @@ fn a_failing_guardrail_answers_what_on_error_says() {
 }
 
 #[test]
+fn what_was_said_before_a_failure_stands_where_it_is_stronger() {
+    for (on_error, said, expected) in [
+        (OnFault::Allow, Effect::Allow, Effect::Allow),
+        (OnFault::Allow, Effect::Block, Effect::Block),
+        (OnFault::Allow, Effect::Retry, Effect::Retry),
+        (OnFault::Escalate, Effect::Warn, Effect::Escalate),
+        (OnFault::Block, Effect::Escalate, Effect::Block),
+        (OnFault::Block, Effect::Block, Effect::Block),
+    ] {
+        let does = Does::FailsAfter(Verdict::new(said, "not today"), "disk on fire".to_owned());
+        let decision = once(&[Plan { on_error, ..plan("a", does) }], &write("a.rs"));
+        assert_eq!(decision.effect, expected);
+        assert_eq!(decision.verdicts[0].error.as_deref(), Some("disk on fire"));
+        let is_its_own = said != Effect::Allow && said == expected;
+        assert_eq!(decision.reason.contains("not today"), is_its_own, "{}", decision.reason);
+    }
+}
+
+#[test]
 fn a_failure_is_never_above_block_and_not_dressed_up() {
     let dressed = Plan {
         effect: Some(Effect::Halt),

@@ -234,6 +234,8 @@ fn deeds() -> BoxedStrategy<Does> {
     prop_oneof![
         8 => verdicts().prop_map(Does::Says),
         1 => words(&["disk on fire"]).prop_map(Does::Fails),
+        1 => (verdicts(), words(&["the disk is full now"]))
+            .prop_map(|(said, why)| Does::FailsAfter(said, why)),
         1 => words(&["oh no"]).prop_map(Does::Panics),
         2 => (words(SHARED), verdicts(), verdicts())
             .prop_map(|(key, present, absent)| Does::Reads { key, present, absent }),

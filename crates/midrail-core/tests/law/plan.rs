@@ -52,6 +52,7 @@ pub(crate) struct Plan {
 pub(crate) enum Does {
     Says(Verdict),
     Fails(String),
+    FailsAfter(Verdict, String),
     Panics(String),
     /// Reads a slice by its whole key.
     Reads {
@@ -155,7 +156,7 @@ impl Does {
     fn strikes(&self) -> bool {
         let leads_on = |verdict: &Verdict| !verdict.effects.is_empty();
         match self {
-            Does::Says(verdict) => leads_on(verdict),
+            Does::Says(verdict) | Does::FailsAfter(verdict, _) => leads_on(verdict),
             Does::Fails(_) | Does::Panics(_) => false,
             Does::Reads { present: one, absent: other, .. }
             | Does::Recalls { present: one, absent: other, .. }
@@ -167,7 +168,7 @@ impl Does {
     fn unanswered(&self) -> Effect {
         let of = |verdict: &Verdict| if verdict.unanswered { verdict.effect } else { Effect::Allow };
         match self {
-            Does::Says(verdict) => of(verdict),
+            Does::Says(verdict) | Does::FailsAfter(verdict, _) => of(verdict),
             Does::Fails(_) | Does::Panics(_) => Effect::Allow,
             Does::Reads { present: one, absent: other, .. }
             | Does::Recalls { present: one, absent: other, .. }
@@ -178,7 +179,7 @@ impl Does {
     /// Every effect that it can say.
     fn effects(&self) -> Vec<Effect> {
         match self {
-            Does::Says(verdict) => vec![verdict.effect],
+            Does::Says(verdict) | Does::FailsAfter(verdict, _) => vec![verdict.effect],
             Does::Fails(_) | Does::Panics(_) => Vec::new(),
             Does::Reads { present: one, absent: other, .. }
             | Does::Recalls { present: one, absent: other, .. }
@@ -256,6 +257,7 @@ impl Guardrail for Scripted {
         match &self.plan.does {
             Does::Says(verdict) => Ok(verdict.clone()),
             Does::Fails(why) => Err(Fault::Failed(why.clone())),
+            Does::FailsAfter(said, why) => Err(Fault::FailedAfter(Box::new(said.clone()), why.clone())),
             Does::Panics(why) => panic!("{SCRIPTED} {why}"),
             Does::Reads { key, present, absent } => Ok(pick(context.slice(key)?, present, absent)),
             Does::Recalls { name, present, absent } => Ok(pick(context.state(name)?, present, absent)),

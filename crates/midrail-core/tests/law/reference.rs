@@ -849,6 +849,15 @@ fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
     let said = match &plan.does {
         Does::Says(verdict) => verdict,
         Does::Fails(why) => return failed(why),
+        Does::FailsAfter(said, why) => {
+            let said = dressed(plan, said.clone(), event);
+            let is_stronger = said.effect >= step(plan.on_error);
+            return if is_stronger {
+                Some(Heard { verdict: said, fault: Some(why.clone()) })
+            } else {
+                failed(why)
+            };
+        }
         Does::Panics(why) => return failed(&format!("it panicked: {SCRIPTED} {why}")),
         Does::Reads { key, present, absent } => match slice(backing, key) {
             Ok(Some(_)) => present,
@@ -971,7 +980,7 @@ fn considered_for(
         None => format!("{tool}@session:{}", backing.session),
     };
     let key = format!("{shadow}retry/{id}/{}/{whose}", event.kind);
-    if !is_fault && voice.verdict.effect == Effect::Retry {
+    if voice.verdict.effect == Effect::Retry {
         if let Some(so_far) = kept(plan, &mut voice, backing, &key) {
             count_a_try(plan, &mut voice, key, so_far.as_u64().unwrap_or(0), event);
         }

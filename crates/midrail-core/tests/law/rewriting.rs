@@ -1,7 +1,5 @@
 //! Examples of guardrails that put another text in place of a result, before anyone else looks at it.
 
-use std::collections::BTreeMap;
-
 use midrail_core::{
     Context, Decision, Effect, Entry, Event, Fact, FactKey, Fault, Guardrail, HookAnswer, HookCall, HookEnd,
     Mode, OnFault, Policy, Redaction, Rewrite, Spec, ToolResult, Verdict,
@@ -75,7 +73,7 @@ fn run(scripts: Vec<Entry>, answers: &[(&str, &[&str], HookAnswer)]) -> Run {
     let mut backing = Backing::new();
     for (script, after, answer) in answers {
         let after = after.iter().map(|id| (*id).into()).collect();
-        let end = HookEnd { answer: answer.clone(), state: None, snapshot: BTreeMap::new() };
+        let end = HookEnd { answer: answer.clone(), ..HookEnd::pass() };
         backing.facts.insert(FactKey::Hook(HookCall { script: (*script).into(), after }), Fact::Hook(end));
     }
     Run { policy: Policy::new(entries, Vec::new(), b"test"), backing }

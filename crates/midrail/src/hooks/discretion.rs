@@ -51,8 +51,13 @@ impl Discretion<'_> {
         if let Some(state) = &end.state
             && (is_sealed || !self.mask.is_empty() || self.holds_secrets(state))
         {
-            end.state = Some(self.sealed(script, state)?);
+            match self.sealed(script, state) {
+                Ok(sealed) => end.state = Some(sealed),
+                Err(why) if end.answer == HookAnswer::Pass => return Err(why),
+                Err(why) => end = HookEnd { answer: end.answer, failure: Some(why), ..HookEnd::pass() },
+            }
         }
+        end.failure = end.failure.map(|why| self.told(&why));
         Ok(end)
     }
 

@@ -32,7 +32,9 @@ pub(super) struct UnderWay {
     pub(super) deadline: Instant,
     pub(super) only_load: bool,
     reply: SyncSender<Reply>,
-    pub(super) answer: Option<Result<HookAnswer, ScriptError>>,
+    pub(super) answer: Option<HookAnswer>,
+    /// What went wrong, also after it answered.
+    pub(super) failure: Option<ScriptError>,
     /// What it said of files that were read.
     pub(super) snapshot: BTreeMap<String, Option<String>>,
     /// Its commands that still run, and how to stop them.
@@ -58,6 +60,7 @@ impl UnderWay {
             only_load: request.only_load,
             reply: request.reply,
             answer: None,
+            failure: None,
             snapshot: BTreeMap::new(),
             runs: BTreeMap::new(),
             lines: 0,
@@ -69,6 +72,19 @@ impl UnderWay {
     /// Tells whoever asked. They may be gone.
     pub(super) fn reply(&self, end: Result<HookEnd, ScriptError>) {
         let _ = self.reply.try_send(Reply::End(end));
+    }
+
+    /// Tells them that it failed, and what it objected to before.
+    pub(super) fn reply_failed(&mut self, error: ScriptError) {
+        let objection = self.answer.take().filter(|answer| *answer != HookAnswer::Pass);
+        self.reply(match objection {
+            Some(answer) => Ok(HookEnd { answer, failure: Some(error.to_string()), ..HookEnd::pass() }),
+            None => Err(error),
+        });
+    }
+
+    fn is_settled(&self) -> bool {
+        self.answer.is_some() || self.failure.is_some()
     }
 }
 
@@ -144,28 +160,25 @@ impl Desk {
 
     /// Ends all calls. Those that do not know why they failed are told this.
     pub(super) fn put_down_all(&mut self, stopped: &ScriptError) {
-        for call in std::mem::take(&mut self.calls).into_values() {
+        for mut call in std::mem::take(&mut self.calls).into_values() {
             self.inbox.done();
-            match &call.answer {
-                Some(Err(error)) => call.reply(Err(error.clone())),
-                Some(Ok(_)) | None => call.reply(Err(stopped.clone())),
-            }
+            let failure = call.failure.take();
+            call.reply_failed(failure.unwrap_or_else(|| stopped.clone()));
         }
     }
 
-    /// A call that is answered, with what it answered and the variables that it came with.
-    pub(super) fn answered(&mut self) -> Option<(u64, Result<HookAnswer, ScriptError>, Option<String>)> {
-        let (id, call) = self.calls.iter_mut().find(|(_, call)| call.answer.is_some())?;
-        let answer = call.answer.take()?;
-        Some((*id, answer, call.call.state.take()))
+    /// A call that has answered or failed, whether it failed, and the variables that it came with.
+    pub(super) fn settled(&mut self) -> Option<(u64, bool, Option<String>)> {
+        let (id, call) = self.calls.iter_mut().find(|(_, call)| call.is_settled())?;
+        Some((*id, call.failure.is_some(), call.call.state.take()))
     }
 
     /// Records how a call ended. The first word counts.
-    pub(super) fn settle(&mut self, id: u64, answer: Result<HookAnswer, ScriptError>) {
-        if let Some(call) = self.calls.get_mut(&id)
-            && call.answer.is_none()
-        {
-            call.answer = Some(answer);
+    pub(super) fn settle(&mut self, id: u64, end: Result<HookAnswer, ScriptError>) {
+        let Some(call) = self.calls.get_mut(&id).filter(|call| !call.is_settled()) else { return };
+        match end {
+            Ok(answer) => call.answer = Some(answer),
+            Err(error) => call.failure = Some(error),
         }
     }
 
@@ -174,16 +187,14 @@ impl Desk {
         let turn = self.turn.filter(|id| self.calls.contains_key(id));
         let failing = self.calls.iter_mut().filter(|(id, _)| turn.is_none_or(|turn| turn == **id));
         for (_, call) in failing {
-            // An allow may be there already. It does not stand when the script fails afterwards.
-            if !matches!(call.answer, Some(Err(_))) {
-                call.answer = Some(Err(error.clone()));
-            }
+            // An allow may be there already, and does not stand when the script fails afterwards.
+            call.failure.get_or_insert_with(|| error.clone());
         }
     }
 
     /// What went wrong already, if anything did.
     pub(super) fn failure(&self) -> Option<ScriptError> {
-        self.calls.values().find_map(|call| call.answer.clone()?.err())
+        self.calls.values().find_map(|call| call.failure.clone())
     }
 
     /// Fails the calls whose time is up while they wait.
@@ -199,7 +210,7 @@ impl Desk {
 
     /// When there is something to do without any message. `None`: never.
     pub(super) fn next_event(&self) -> Option<Instant> {
-        if self.calls.values().any(|call| call.answer.is_some()) || self.is_dead() {
+        if self.calls.values().any(UnderWay::is_settled) || self.is_dead() {
             return Some(Instant::now());
         }
         let deadline = self.calls.values().map(|call| call.deadline).min()?;
@@ -238,7 +249,7 @@ impl Desk {
     fn is_dead(&self) -> bool {
         !self.calls.is_empty()
             && self.timers.is_empty()
-            && self.calls.values().all(|call| call.answer.is_none() && call.runs.is_empty())
+            && self.calls.values().all(|call| !call.is_settled() && call.runs.is_empty())
     }
 
     /// Nothing happened. Calls that nothing can settle any more fail.
@@ -248,7 +259,7 @@ impl Desk {
                 let hook = call.call.hook.name();
                 let error =
                     format!("the promise of `{hook}` never settles: nothing is left that it could wait for");
-                call.answer = Some(Err(ScriptError::of(&self.main, error)));
+                call.failure = Some(ScriptError::of(&self.main, error));
             }
         }
     }

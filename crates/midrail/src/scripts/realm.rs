@@ -181,28 +181,33 @@ impl Realm<'_, '_> {
     /// Replies to all calls that are answered.
     fn finish(&mut self) -> Result<(), Stopped> {
         loop {
-            let Some((id, answer, had)) = self.turns.desk.borrow_mut().answered() else { return Ok(()) };
-            let end = match answer {
-                Err(error) => Err(error),
-                Ok(answer) => {
-                    self.turns.begin(Some(id));
-                    let taken = self.state.taken(had.as_deref()).map_err(|error| self.turns.caught(error));
-                    self.turns.end()?;
-                    taken.map(|state| (answer, state))
-                }
-            };
-            let Some((call, timers, runs)) = self.turns.desk.borrow_mut().put_down(id) else { continue };
+            let settled = self.turns.desk.borrow_mut().settled();
+            let Some((id, has_failed, had)) = settled else { return Ok(()) };
+            let mut taken = Ok(None);
+            if !has_failed {
+                self.turns.begin(Some(id));
+                taken = self.state.taken(had.as_deref()).map_err(|error| self.turns.caught(error));
+                self.turns.end()?;
+            }
+            let Some((mut call, timers, runs)) = self.turns.desk.borrow_mut().put_down(id) else { continue };
             if !(timers.is_empty() && runs.is_empty()) {
                 self.turns.turn(None, || self.functions.forget.call((timers, runs)))?;
             }
-            let is_spent = end.as_ref().is_err_and(ScriptError::is_out_of_memory);
-            if end.is_err() {
-                self.state.doubt();
-            }
-            call.reply(end.map(|(answer, state)| {
-                let state = state.map(Value::from);
-                HookEnd { answer, state, snapshot: call.snapshot.clone() }
-            }));
+            let error = match (call.failure.take().map_or(taken, Err), call.answer.take()) {
+                (Ok(state), Some(answer)) => {
+                    let (state, snapshot) = (state.map(Value::from), std::mem::take(&mut call.snapshot));
+                    call.reply(Ok(HookEnd { answer, state, snapshot, failure: None }));
+                    continue;
+                }
+                (Ok(_), None) => ScriptError::of(&self.turns.desk.borrow().main, "ended without an answer"),
+                (Err(error), answer) => {
+                    call.answer = answer;
+                    error
+                }
+            };
+            self.state.doubt();
+            let is_spent = error.is_out_of_memory();
+            call.reply_failed(error);
             if is_spent {
                 return Err(Stopped);
             }

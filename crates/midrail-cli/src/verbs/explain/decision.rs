@@ -1,7 +1,7 @@
 //! A recorded decision explained: the event, every guardrail of the chain, and what they knew.
 
 use midrail::pack::diagnostic::visible;
-use midrail::{Decision, DeepEnd, Fact, FileState, HookAnswer, Record};
+use midrail::{Decision, DeepEnd, Fact, FileState, HookAnswer, HookEnd, Record};
 use serde_json::{Value, json};
 
 use crate::decision::{self, field};
@@ -123,18 +123,24 @@ fn in_words(fact: &Fact) -> String {
             let branch = git.branch.as_deref().unwrap_or("no branch");
             format!("{branch} at {}", git.head.as_deref().map_or("no commit".into(), |head| short(head, 12)))
         }
-        Fact::Hook(end) => match &end.answer {
-            HookAnswer::Pass => "passes".to_owned(),
-            HookAnswer::Refuse { message, request: Some(_), .. } => format!("asks a person: {message}"),
-            HookAnswer::Refuse { message, .. } => format!("refuses: {message}"),
-            HookAnswer::Replace { result, is_error: true } => format!("sends back: {}", short(result, 200)),
-            HookAnswer::Replace { result, .. } => format!("shows instead: {}", short(result, 200)),
-        },
+        Fact::Hook(end) => hook_text(end),
         Fact::Deep(DeepEnd::Answered(answer)) => format!("answered {answer}"),
         Fact::Deep(DeepEnd::Late) => "nobody answered in time".to_owned(),
         Fact::Answer(value) => value.to_string(),
         Fact::Unavailable(why) => format!("not known: {why}"),
     }
+}
+
+fn hook_text(end: &HookEnd) -> String {
+    let answer = match &end.answer {
+        HookAnswer::Pass => "passes".to_owned(),
+        HookAnswer::Refuse { message, request: Some(_), .. } => format!("asks a person: {message}"),
+        HookAnswer::Refuse { message, .. } => format!("refuses: {message}"),
+        HookAnswer::Replace { result, is_error: true } => format!("sends back: {}", short(result, 200)),
+        HookAnswer::Replace { result, .. } => format!("shows instead: {}", short(result, 200)),
+    };
+    let failure = end.failure.as_ref().map(|why| format!(" (and then failed: {})", short(why, 200)));
+    answer + &failure.unwrap_or_default()
 }
 
 fn section(title: &str, output: &mut Output) -> Result<(), Failure> {

@@ -55,9 +55,9 @@ fn a_large_event_goes_to_a_command_that_reads_it_and_to_one_that_does_not() {
 #[test]
 fn what_goes_wrong_is_told() {
     for (command, more, part) in [
-        ("sleep 100", json!({"timeout": "200ms"}), "did not end within"),
+        ("sleep 100", json!({"timeout": "1500ms"}), "did not end within"),
         ("kill -9 $$", json!({}), "ended by a signal"),
-        ("yes", json!({"timeout": "300ms"}), "did not end within"),
+        ("yes", json!({"timeout": "1500ms"}), "did not end within"),
         ("head -c 5000 /dev/zero", json!({"max_answer_bytes": 100}), "more than 100 bytes"),
     ] {
         let error = run(command, more).unwrap_err();

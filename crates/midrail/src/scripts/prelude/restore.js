@@ -67,13 +67,17 @@
     }
   };
 
+  // What a call that failed left behind may be more than can be kept.
+  const isInitial = (variable) => {
+    try { return encoded(variable) === variable.initial; } catch { return false; }
+  };
   const restore = (text) => {
     const state = parse(text);
     for (let i = 0; i < kept.length; i++) {
       const { module, name, get, set, initial } = kept[i];
       const variables = ownValue(state, module);
       const isChanged = isObject(variables) && hasOwn(variables, name);
-      if (!isChanged && (initial === undefined || encoded(kept[i]) === initial)) continue;
+      if (!isChanged && (initial === undefined || isInitial(kept[i]))) continue;
       const saved = decode(isChanged ? ownValue(variables, name) : parse(initial));
       if (set !== undefined) {
         // A name that turns out to be no variable cannot be set, and was not kept either.

@@ -212,9 +212,13 @@ fn timers_ring_in_order() {
            setTimeout(() => said.push('early'), 1);
            clearTimeout(setTimeout(() => said.push('never'), 1));
            let count = 0;
-           const each = setInterval(() => { if (++count === 3) clearInterval(each); }, 1);
+           const counted = new Promise((go) => {
+             const each = setInterval(() => { if (++count === 3) go(clearInterval(each)); }, 1);
+           });
            queueMicrotask(() => said.push('first'));
            await new Promise((go) => setTimeout(go, 40));
+           await counted;
+           await new Promise((go) => setTimeout(go, 5));
            return { allowed: false, message: said.concat(count).join() };
          }",
     ));

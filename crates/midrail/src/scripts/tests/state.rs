@@ -145,6 +145,8 @@ fn too_much_is_an_error() {
     assert!(bench.input(json!({"n": 200_000})).unwrap().state.is_some());
     let error = bench.input(json!({"n": 300_000})).unwrap_err().to_string();
     assert!(error.contains("more than 256 KB"), "{error}");
+    // The next call finds what the session keeps.
+    assert!(bench.input(json!({"n": 100_000})).unwrap().state.is_some());
     // Few objects can spell out to very much.
     let source = "let all = []; export default { input() { for (let i = 0; i < 30; i++) all = [all, all]; return { allowed: true }; } };";
     let error = Bench::new(source).input(json!({})).unwrap_err().to_string();
