@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use midrail_core::{HookAnswer, HookRequest};
 use midrail_detect::patch;
+use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::{IntoJsFunc, Opt};
+use rquickjs::promise::PromiseState;
 use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
 use sha2::{Digest, Sha256};
 
@@ -48,6 +50,7 @@ pub(super) fn object<'js>(ctx: &Ctx<'js>, desk: &Shared) -> Result<Object<'js>> 
     processes(&add, desk)?;
     add.function("part", |ctx: Ctx<'js>, name: String| prelude::part(&ctx, &name))?;
     add.function("isProxy", |value: Value<'js>| value.is_proxy())?;
+    add.function("there", there)?;
     add.function("targets", |ctx: Ctx<'js>, diff: String| {
         let files = patch::targets(&diff);
         // A text that names no file is none that anybody could look at: to say that nothing is stale would be a guess.
@@ -63,6 +66,18 @@ pub(super) fn object<'js>(ctx: &Ctx<'js>, desk: &Shared) -> Result<Object<'js>> 
     let its = Rc::clone(desk);
     add.function("log", move |level: u32, text: String| log(&its, level, &text))?;
     Ok(native)
+}
+
+/// What a hook returned, where nothing is left to wait for: an object that nobody can wait for, or what a promise already
+/// settled to. `None`: it is to be awaited.
+fn there<'js>(value: Value<'js>) -> Option<Value<'js>> {
+    let value = match value.as_promise().map(|promise| (promise.state(), promise)) {
+        None => value,
+        Some((PromiseState::Resolved, promise)) => promise.result().and_then(Result::ok)?,
+        Some(_) => return None,
+    };
+    let object = value.as_object().filter(|_| !value.is_proxy())?;
+    (!object.contains_key(PredefinedAtom::Then).unwrap_or(true)).then(|| value.clone())
 }
 
 struct Add<'a, 'js> {

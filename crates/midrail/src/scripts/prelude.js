@@ -77,6 +77,7 @@
     setClear: uncurry(SetProto.clear), setEach: uncurry(SetProto.forEach),
     dateGet: uncurry(DateProto.getTime), dateSet: uncurry(DateProto.setTime),
     push: (list, value) => put(list, list.length, value),
+    call: undefined,
   };
 
   const part = (name) => {
@@ -116,25 +117,35 @@
 
   // The context of a call.
 
-  const context = (id, tool, workingDirectory, content, isError) => {
-    let args, around, helpers;
-    let hasArgs = false;
-    const sight = () => (around === undefined ? (around = world().sight(id)) : around);
+  // What a hook sees beside its call. A realm has one call at a time, `kit.call`, so that all calls share this: to make it
+  // for each would take longer than most hooks do. What it is made of is compiled when a hook first looks.
+  const all = (names, how) => {
+    const made = {};
+    for (let i = 0; i < names.length; i++) defineProperty(made, names[i], how(names[i]));
+    return freeze(made);
+  };
+  const values = (names, get) => all(names, (name) => ({ __proto__: null, enumerable: true, get: () => get(name) }));
+  const functions = (names, from) =>
+    all(names, (name) => ({ __proto__: null, enumerable: true, value: (a, b, c) => from()[name](a, b, c) }));
+  const history = values(["messages", "lastUserMessage"], (name) => world()[name]());
+  const feedback = values(
+    ["calls", "callsSince", "last", "lastProvider", "recentCalls", "deadline", "session", "prompt"],
+    (name) => world().feedback()[name]);
+  const memory = values(["snapshot"], () => world().snapshot);
+  const system = freeze({ fs: functions(["readFile", "getChecksum"], world), cmd: functions(["exec"], world) });
+  const helpers = functions(
+    ["checkStaleContext", "parseUnifiedDiff", "isGitClean", "computeChecksum", "argMatches", "isFileStale"], std);
+
+  const context = (id, name, workingDirectory, content, isError) => {
+    let args;
+    kit.call = id;
     return freeze({
       tool: freeze({
-        name: tool,
-        get args() {
-          if (!hasArgs) { args = parse(native.args(id)); hasArgs = true; }
-          return args;
-        },
+        name,
+        get args() { return args === undefined ? (args = parse(native.args(id))) : args; },
       }),
       result: content === undefined ? undefined : freeze({ content, isError }),
-      get history() { return sight().history; },
-      get feedback() { return sight().feedback; },
-      get memory() { return sight().memory; },
-      get system() { return sight().system; },
-      workingDirectory,
-      get std() { return helpers === undefined ? (helpers = std().helpers(id, sight)) : helpers; },
+      history, feedback, memory, system, workingDirectory, std: helpers,
     });
   };
 
@@ -162,16 +173,28 @@
     exported = value;
   };
 
-  const start = async (id, hook, tool, workingDirectory, content, isError) => {
+  const failed = (id, thrown) => {
+    try { words().fail(id, thrown); } catch { native.failed(id); }
+  };
+  const answered = (id, hook, value) => {
+    const isPass = isObject(value) && !native.isProxy(value) &&
+      ownValue(value, hook === "input" ? "allowed" : "override") === (hook === "input") && lacks(value, "request");
+    if (isPass) native.pass(id);
+    else words().judge(id, hook, value);
+  };
+  const later = async (id, hook, value) => {
+    try { answered(id, hook, await value); } catch (thrown) { failed(id, thrown); }
+  };
+  // To await what is there already takes longer than most hooks do.
+  const start = (id, hook, tool, workingDirectory, content, isError) => {
     if (hooks[hook] === undefined) return native.pass(id);
     try {
-      const value = await apply(hooks[hook], exported, [context(id, tool, workingDirectory, content, isError)]);
-      const isPass = isObject(value) && !native.isProxy(value) &&
-        ownValue(value, hook === "input" ? "allowed" : "override") === (hook === "input") && lacks(value, "request");
-      if (isPass) native.pass(id);
-      else words().judge(id, hook, value);
+      const value = apply(hooks[hook], exported, [context(id, tool, workingDirectory, content, isError)]);
+      const there = native.there(value);
+      if (there === undefined) later(id, hook, value);
+      else answered(id, hook, there);
     } catch (thrown) {
-      try { words().fail(id, thrown); } catch { native.failed(id); }
+      failed(id, thrown);
     }
   };
   const fire = (id) => timers().fire(id);

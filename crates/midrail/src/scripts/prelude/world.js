@@ -5,35 +5,33 @@
   const { mapGet, mapSet, mapDelete, P, M, E, iterator } = kit;
 
   class Snapshot extends M {
-    #id;
-    constructor(id) { super(); this.#id = id; }
-    get(path) { return native.readBefore(this.#id, text(path, "memory.snapshot.get needs a path")) ?? undefined; }
-    has(path) { return typeof path === "string" && native.readBefore(this.#id, wellFormed(path)) != null; }
+    get(path) { return native.readBefore(kit.call, text(path, "memory.snapshot.get needs a path")) ?? undefined; }
+    has(path) { return typeof path === "string" && native.readBefore(kit.call, wellFormed(path)) != null; }
     set(path, checksum) {
-      // Map's own constructor may call it, before there is anything to write to.
-      native.setRead(this.#id, text(path, "memory.snapshot.set needs a path"), text(checksum, "memory.snapshot.set needs a checksum"));
+      native.setRead(kit.call, text(path, "memory.snapshot.set needs a path"), text(checksum, "memory.snapshot.set needs a checksum"));
       return this;
     }
     delete(path) {
       const was = this.has(path);
-      if (was) native.setRead(this.#id, wellFormed(path), undefined);
+      if (was) native.setRead(kit.call, wellFormed(path), undefined);
       return was;
     }
     clear() {
-      const all = native.allRead(this.#id);
-      for (let i = 0; i < all.length; i += 2) native.setRead(this.#id, all[i], undefined);
+      const all = native.allRead(kit.call);
+      for (let i = 0; i < all.length; i += 2) native.setRead(kit.call, all[i], undefined);
     }
-    get size() { return native.allRead(this.#id).length / 2; }
+    get size() { return native.allRead(kit.call).length / 2; }
     forEach(callback, self) {
-      const all = native.allRead(this.#id);
+      const all = native.allRead(kit.call);
       for (let i = 0; i < all.length; i += 2) apply(callback, self, [all[i + 1], all[i], this]);
     }
-    *keys() { const all = native.allRead(this.#id); for (let i = 0; i < all.length; i += 2) yield all[i]; }
-    *values() { const all = native.allRead(this.#id); for (let i = 0; i < all.length; i += 2) yield all[i + 1]; }
-    *entries() { const all = native.allRead(this.#id); for (let i = 0; i < all.length; i += 2) yield [all[i], all[i + 1]]; }
+    *keys() { const all = native.allRead(kit.call); for (let i = 0; i < all.length; i += 2) yield all[i]; }
+    *values() { const all = native.allRead(kit.call); for (let i = 0; i < all.length; i += 2) yield all[i + 1]; }
+    *entries() { const all = native.allRead(kit.call); for (let i = 0; i < all.length; i += 2) yield [all[i], all[i + 1]]; }
     [iterator]() { return this.entries(); }
   }
   freeze(Snapshot.prototype);
+  const snapshot = freeze(new Snapshot());
 
   // The text of a message of the history, whose content may be given in parts.
   const said = (message) => {
@@ -60,40 +58,33 @@
     return false;
   };
 
-  const running = new M();
-  const sight = (id) => {
-    let messages, snapshot, feedback;
-    const all = () => (messages === undefined ? (messages = parse(native.history(id))) : messages);
-    const exec = (command) => new P((resolve, reject) => {
-      const run = native.exec(id, text(command, "system.cmd.exec needs a command"));
-      mapSet(running, run, { __proto__: null, resolve, reject });
-    });
-    const history = freeze({
-      get messages() { return all(); },
-      get lastUserMessage() {
-        const messages = all();
-        for (let i = messages.length - 1; i >= 0; i--) {
-          if (isOfUser(messages[i])) return said(messages[i]);
-        }
-        return null;
-      },
-    });
-    const memory = freeze({
-      get snapshot() { return snapshot === undefined ? (snapshot = new Snapshot(id)) : snapshot; },
-    });
-    const fs = freeze({
-      async readFile(path) { return native.readFile(id, text(path, "system.fs.readFile needs a path")); },
-      async getChecksum(path) {
-        return native.checksum(id, text(path, "system.fs.getChecksum needs a path"), false) ?? null;
-      },
-    });
-    const system = freeze({ fs, cmd: freeze({ exec }) });
-    return {
-      __proto__: null, history, memory, system,
-      get feedback() { return feedback === undefined ? (feedback = freeze(parse(native.feedback(id)))) : feedback; },
-    };
+  // What was looked up for the call under way.
+  let seenBy, seen;
+  const lookedUp = (name) => {
+    if (seenBy !== kit.call) {
+      seenBy = kit.call;
+      seen = { __proto__: null };
+    }
+    return seen[name] === undefined ? (seen[name] = parse(native[name](kit.call))) : seen[name];
+  };
+  const messages = () => lookedUp("history");
+  const feedback = () => lookedUp("feedback");
+  const lastUserMessage = () => {
+    const all = messages();
+    for (let i = all.length - 1; i >= 0; i--) {
+      if (isOfUser(all[i])) return said(all[i]);
+    }
+    return null;
   };
 
+  const readFile = async (path) => native.readFile(kit.call, text(path, "system.fs.readFile needs a path"));
+  const getChecksum = async (path) =>
+    native.checksum(kit.call, text(path, "system.fs.getChecksum needs a path"), false) ?? null;
+  const running = new M();
+  const exec = (command) => new P((resolve, reject) => {
+    const run = native.exec(kit.call, text(command, "system.cmd.exec needs a command"));
+    mapSet(running, run, { __proto__: null, resolve, reject });
+  });
   const ended = (id, code, stdout, stderr, problem) => {
     const run = mapGet(running, id);
     if (run === undefined) return;
@@ -103,5 +94,7 @@
   };
   const forget = (runs) => { for (let i = 0; i < runs.length; i++) mapDelete(running, runs[i]); };
 
-  return { __proto__: null, sight, ended, forget };
+  return {
+    __proto__: null, messages, lastUserMessage, feedback, snapshot, readFile, getChecksum, exec, ended, forget,
+  };
 };

@@ -42,6 +42,43 @@ fn the_answers_of_input() {
 }
 
 #[test]
+fn what_can_be_waited_for_is_waited_for() {
+    for returned in [
+        "() => no",
+        "async () => no",
+        "async () => { await null; return no; }",
+        "() => new Promise((go) => setTimeout(() => go(no), 1))",
+        "() => Promise.resolve(Promise.resolve(no))",
+        "() => Promise.reject(1).catch(() => no)",
+        "() => ({ allowed: true, then(go) { go(no); } })",
+        "async () => ({ allowed: true, then(go) { setTimeout(() => go(no), 1); } })",
+        "() => Object.create({ then(go) { go(no); } }, { allowed: { value: true } })",
+        "() => ({ allowed: true, get then() { return (go) => go(no); } })",
+        "() => new (class extends Promise {})((go) => go(no))",
+        "() => { const there = Promise.resolve(no); there.allowed = true; return there; }",
+    ] {
+        let source = format!(
+            "const no = {{ allowed: false, message: 'no' }};\nexport default {{ input: {returned} }};"
+        );
+        assert_eq!(Bench::new(&source).refusal(json!({})), "no", "{returned}");
+    }
+    for (returned, part) in [
+        ("() => Promise.reject(new Error('oh'))", "Error: oh"),
+        ("() => ({ allowed: true, then(_, stop) { stop(new Error('oh')); } })", "Error: oh"),
+        ("() => ({ allowed: true, get then() { throw new Error('oh'); } })", "Error: oh"),
+        ("() => ({ allowed: true, then() {} })", "never settles"),
+        ("() => Promise.resolve(new Proxy({ allowed: true }, {}))", "returned a Proxy"),
+        ("() => new Proxy({ allowed: true }, {})", "returned a Proxy"),
+        ("() => Promise.resolve(1)", "returned a number"),
+        ("() => {}", "returned undefined"),
+        ("async () => {}", "returned undefined"),
+    ] {
+        let error = Bench::new(&input(returned)).input(json!({})).unwrap_err().to_string();
+        assert!(error.contains(part), "{returned}: {error}");
+    }
+}
+
+#[test]
 fn a_refusal_can_ask_a_person() {
     let asks = |reason: &str, urgency: &str| {
         let request = Some(HookRequest { reason: reason.into(), urgency: urgency.into() });

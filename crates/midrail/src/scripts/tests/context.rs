@@ -137,13 +137,6 @@ fn a_file_that_cannot_be_looked_at_is_stale() {
         bench.refusal(json!({"diff": diff})),
         "../n,unread true false `../n` lies outside of the working directory"
     );
-    // That a call is over is not said of a file.
-    let bench = Bench::new(&input(
-        "async (ctx) => { if (globalThis.kept) await kept.std.isFileStale('a'); globalThis.kept = ctx; return { allowed: true }; }",
-    ));
-    assert_eq!(bench.input(json!({})).unwrap().answer, HookAnswer::Pass);
-    let error = bench.input(json!({})).unwrap_err().to_string();
-    assert!(error.contains("belongs to a call that has ended"), "{error}");
 }
 
 #[test]
@@ -175,17 +168,79 @@ fn git_is_clean_where_nothing_is_printed() {
 }
 
 #[test]
-fn a_kept_context_is_of_no_use_later() {
+fn a_kept_context_has_its_own_call_and_sees_the_world_of_the_next() {
     let bench = Bench::new(
-        "export default { async input(ctx) {
-           if (globalThis.kept) { await kept.system.fs.readFile('a'); }
-           globalThis.kept = ctx; return { allowed: true };
+        "let log = '';
+         export default { async input(ctx) {
+           if (globalThis.kept === undefined) { globalThis.kept = ctx; return { allowed: true }; }
+           if (ctx.tool.args.look) return { allowed: kept.tool.args.path !== '' };
+           kept.memory.snapshot.set('b', '1');
+           const seen = [await kept.system.fs.readFile('a'), ctx.memory.snapshot.get('b'), kept.system === ctx.system];
+           return { allowed: false, message: seen.join() };
          } };",
     );
-    bench.world.write("a", "1");
+    bench.world.write("a", "text");
     assert_eq!(bench.input(json!({})).unwrap().answer, HookAnswer::Pass);
-    let error = bench.input(json!({})).unwrap_err().to_string();
+    let error = bench.input(json!({"look": true})).unwrap_err().to_string();
     assert!(error.contains("belongs to a call that has ended"), "{error}");
+    assert_eq!(bench.refusal(json!({})), "text,1,true");
+}
+
+#[test]
+fn between_calls_there_is_no_world() {
+    let bench = Bench::new(
+        "let told = '';
+         export default { input(ctx) {
+           const { exec } = ctx.system.cmd;
+           const { isFileStale } = ctx.std;
+           globalThis.look ??= async () => {
+             const looks = [exec('true'), isFileStale('a')].map((look) => look.then(String, (error) => error.message));
+             told = (await Promise.all(looks)).join();
+           };
+           return { allowed: told === '', message: told };
+         } };
+         const each = setInterval(() => { if (globalThis.look) { clearInterval(each); look(); } }, 1);",
+    );
+    let mut state = None;
+    let told = (0..2_000).find_map(|_| {
+        let call = Call { state: state.clone(), ..bench.call(Hook::Input) };
+        let end = bench.scripts.call(&bench.script, "s", call).unwrap();
+        std::thread::sleep(Duration::from_millis(2));
+        state = end.state.as_ref().and_then(Value::as_str).map(str::to_owned).or(state.take());
+        match end.answer {
+            HookAnswer::Refuse { message, .. } => Some(message),
+            _ => None,
+        }
+    });
+    let told = told.unwrap_or_default();
+    assert_eq!(told.matches("belongs to a call that has ended").count(), 2, "{told}");
+}
+
+#[test]
+fn what_is_made_of_a_context_sees_the_same() {
+    let bench = Bench::new(
+        "let count = 0;
+         const read = async ({ tool: { name }, system: { fs }, std, ...rest }) =>
+           [name, await fs.readFile('a'), std.computeChecksum('').length, Object.keys(rest).sort().join(' ')].join();
+         export default { async input(ctx) {
+           count += 1;
+           const made = [ctx, Object.create(ctx), new Proxy(ctx, {}), new Proxy({}, { get: (_, name) => ctx[name] })];
+           const seen = await Promise.all(made.map(read));
+           const isOne = ctx.std === ctx.std && ctx.memory === ctx.memory && ctx.tool.args === ctx.tool.args;
+           return { allowed: false, message: [count, isOne, ...seen].join(' | ') };
+         } };",
+    );
+    bench.world.write("a", "text");
+    let state = bench.input(json!({})).unwrap().state;
+    let state = state.as_ref().and_then(Value::as_str).map(str::to_owned);
+    let second =
+        bench.scripts.call(&bench.script, "s", Call { state, ..bench.call(Hook::Input) }).unwrap().answer;
+    let HookAnswer::Refuse { message, .. } = second else { panic!("{second:?}") };
+    assert_eq!(
+        message,
+        "2 | true | patch,text,64,feedback history memory result workingDirectory | patch,text,64, | \
+         patch,text,64,feedback history memory result workingDirectory | patch,text,64,"
+    );
 }
 
 #[test]
