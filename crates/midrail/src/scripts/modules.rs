@@ -93,8 +93,16 @@ impl Home {
 pub(super) struct Files {
     home: Home,
     seen: Rc<RefCell<Vec<Seen>>>,
-    /// The import that is at hand: the module that it stands in, and the name as it stands there.
-    at_hand: Rc<RefCell<(String, String)>>,
+    /// What was imported so far. The last one may still be looked for.
+    imports: Rc<RefCell<Vec<Import>>>,
+}
+
+struct Import {
+    /// The module that it stands in, and the name as it stands there.
+    module: String,
+    name: String,
+    /// The module that it names.
+    from: String,
 }
 
 const POSSIBLE: &str =
@@ -108,7 +116,8 @@ impl Resolver for Files {
         name: &str,
         _: Option<ImportAttributes<'js>>,
     ) -> Result<String> {
-        *self.at_hand.borrow_mut() = (base.to_owned(), name.to_owned());
+        let import = Import { module: base.to_owned(), name: name.to_owned(), from: String::new() };
+        self.imports.borrow_mut().push(import);
         let refuse = |why: &str| Err(self.refuse(ctx, &format!("cannot import `{name}`: {why}")));
         if !name.starts_with("./") && !name.starts_with("../") {
             return refuse(POSSIBLE);
@@ -133,7 +142,11 @@ impl Resolver for Files {
                 "only files that end in `.js` or `.mjs` can be imported, and the ending is to be written out",
             );
         }
-        Ok(format!("{}/{inside}", self.home.label))
+        let from = format!("{}/{inside}", self.home.label);
+        if let Some(import) = self.imports.borrow_mut().last_mut() {
+            import.from.clone_from(&from);
+        }
+        Ok(from)
     }
 }
 
@@ -155,22 +168,43 @@ impl Loader for Files {
 
 impl Files {
     pub(super) fn new(home: Home) -> Self {
-        Files { home, seen: Rc::default(), at_hand: Rc::default() }
+        Files { home, seen: Rc::default(), imports: Rc::default() }
     }
 
     /// Throws an error, at the place of the import that is at hand.
     fn refuse(&self, ctx: &Ctx<'_>, message: &str) -> rquickjs::Error {
         let error = Exception::throw_type(ctx, message);
-        let (module, name) = &*self.at_hand.borrow();
-        let Some((line, column)) = self.text(module).and_then(|text| scan::place_of(&text, name)) else {
-            return error;
-        };
+        let imports = self.imports.borrow();
+        let place = imports.last().and_then(|import| self.place_of(import, None));
+        let Some((module, line, column)) = place else { return error };
         // Nothing of the script runs while its imports are looked for, so that no stack tells where.
         let thrown = ctx.catch();
         if let Some(thrown) = thrown.as_object() {
             let _ = thrown.set("stack", format!("    at import ({module}:{line}:{column})"));
         }
         ctx.throw(thrown)
+    }
+
+    /// The error of a script that imports what a file does not export, with its place. The engine names the two, and not
+    /// who imports.
+    pub(super) fn placed(&self, mut error: ScriptError) -> ScriptError {
+        let named = error.message.strip_prefix("SyntaxError: Could not find export '");
+        let named = named.and_then(|rest| rest.strip_suffix('\'')?.split_once("' in module '"));
+        if let (Some((name, from)), None) = (named, error.at) {
+            let imports = self.imports.borrow();
+            let places = imports.iter().filter(|import| import.from == from);
+            let place = places.filter_map(|import| self.place_of(import, Some(name))).next();
+            if let Some((module, line, column)) = place {
+                (error.file, error.at) = (module, Some((line, column)));
+            }
+        }
+        error
+    }
+
+    /// Where an import stands, or where it says a name.
+    fn place_of(&self, import: &Import, name: Option<&str>) -> Option<(String, u32, u32)> {
+        let (line, column) = scan::place_of(&self.text(&import.module)?, &import.name, name)?;
+        Some((import.module.clone(), line, column))
     }
 
     /// The text of a module that was loaded before.

@@ -198,7 +198,7 @@ impl<'js> Turns<'_, 'js> {
     ) -> Result<(Object<'js>, State<'js>), ScriptError> {
         self.begin(Some(first));
         let loaded = self.try_load(files).map_err(|error| match error {
-            NotLoaded::Thrown(error) => self.caught(error),
+            NotLoaded::Thrown(error) => files.placed(self.caught(error)),
             NotLoaded::Said(error) => ScriptError::of(&self.desk.borrow().main, error),
             NotLoaded::Failed(error) => error,
         });

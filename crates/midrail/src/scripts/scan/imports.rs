@@ -2,19 +2,40 @@
 
 use super::{Kind, Tokens};
 
-/// Line and column, from 1 on, of the text by which a module imports another. `None`: the name is put together when it
-/// runs, or written with escapes.
-pub(in super::super) fn place_of(source: &str, name: &str) -> Option<(u32, u32)> {
+/// Line and column, from 1 on, of the text by which a module imports another, or of a name that it takes from there. `None`:
+/// there is none, or the text is put together when it runs, or written with escapes.
+pub(in super::super) fn place_of(source: &str, from: &str, name: Option<&str>) -> Option<(u32, u32)> {
     let mut tokens = Tokens::new(source);
-    let (mut before, mut last) = ("", "");
+    // The words since the last `import` or `export`, which a `from` may belong to.
+    let mut words: Vec<(&str, usize)> = Vec::new();
     while let Some(token) = tokens.next() {
-        let is_import = matches!((before, last), (_, "from" | "import") | ("import", "("));
-        if is_import && token.kind == Kind::Operand && is_quoted(token.text, name) {
-            return place(source, token.start);
+        let last = words.last().map_or("", |(text, _)| *text);
+        let is_import = match words.as_slice() {
+            [.., ("import", _), ("(", _)] => true,
+            _ => matches!(last, "from" | "import"),
+        };
+        if is_import && token.kind == Kind::Operand && is_quoted(token.text, from) {
+            let Some(name) = name else { return place(source, token.start) };
+            if let Some(at) = place_of_name(&words, name) {
+                return place(source, at);
+            }
         }
-        (before, last) = (last, token.text);
+        if matches!(token.text, "import" | "export") {
+            words.clear();
+        }
+        words.push((token.text, token.start));
     }
     None
+}
+
+/// Where the words of an import say a name: `{ name }`, `{ name as other }`, and for `default` also `import other`.
+fn place_of_name(words: &[(&str, usize)], name: &str) -> Option<usize> {
+    let said = |at: usize| words.get(at).map_or("", |(text, _)| *text);
+    let is_taken =
+        |at: &usize| said(*at) == name && at.checked_sub(1).is_none_or(|before| said(before) != "as");
+    let in_braces = (0..words.len()).find(is_taken);
+    let bare = (name == "default" && said(0) == "import" && !matches!(said(1), "{" | "*" | "")).then_some(1);
+    words.get(in_braces.or(bare)?).map(|(_, start)| *start)
 }
 
 fn is_quoted(text: &str, name: &str) -> bool {

@@ -141,6 +141,36 @@ fn errors_of_imported_files_say_where() {
     assert!(error.contains("cannot load `.midrail/lib/check.js`"), "{error}");
 }
 
+#[test]
+fn names_that_are_not_exported_say_where() {
+    let rest = "\nexport default { input: () => ({ allowed: true }) };";
+    for (imports, rules, place) in [
+        ("import { word,\n  nope as yes } from './rules.js';", "export const word = 1;", "guardrails.js:2:3"),
+        (
+            "import { word } from './rules.js';\nimport rules from './rules.js';",
+            "export const word = 1;",
+            "guardrails.js:2:8",
+        ),
+        ("import rules, { word } from './rules.js';", "export default 1;", "guardrails.js:1:17"),
+        ("import { default as rules } from './rules.js';", "", "guardrails.js:1:10"),
+        ("export { nope } from './rules.js';", "", "guardrails.js:1:10"),
+        ("import { word as nope } from './rules.js';", "export const nope = 1;", "guardrails.js:1:10"),
+        (
+            "import * as rules from './rules.js';",
+            "import { a as b } from './more.js';\nexport { c } from './more.js';",
+            "rules.js:2:10",
+        ),
+    ] {
+        let bench = Bench::new(&(imports.to_owned() + rest));
+        let error = bench.file("rules.js", rules).file("more.js", "export const a = 1;").input(json!({}));
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!(".midrail/{place}: ")) && error.contains("find export"),
+            "{imports}: {error}"
+        );
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn imports_stay_in_the_folder() {
