@@ -1,41 +1,40 @@
-//! The JavaScript that stands before every script: its core, and the files of it that are compiled when they are first
-//! asked for. To compile all of it would take longer than all else that a process does for one event.
+//! The JavaScript that stands before every script: its core, and the parts of it that are loaded when they are first asked
+//! for. All of it was compiled when the program was built (`build.rs`).
 
-use rquickjs::context::EvalOptions;
-use rquickjs::{Ctx, Exception, Function, Result};
+use rquickjs::loader::Loader;
+use rquickjs::loader::bundle::Bundle;
+use rquickjs::{Ctx, Function, Result};
 
-const CORE: &str = include_str!("prelude.js");
-
-/// Memory that is enough to compile any of the files.
+/// Memory that is enough to load any of them.
 pub(super) const ROOM: u32 = 256 << 10;
 
+/// A file of the prelude, compiled.
+macro_rules! compiled {
+    ($name:literal) => {
+        ($name, include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bytes")).as_slice())
+    };
+}
+
 /// The files, by the names that the core knows them by.
-const PARTS: &[(&str, &str)] = &[
-    ("words", include_str!("prelude/words.js")),
-    ("state", include_str!("prelude/state.js")),
-    ("restore", include_str!("prelude/restore.js")),
-    ("timers", include_str!("prelude/timers.js")),
-    ("world", include_str!("prelude/world.js")),
-    ("std", include_str!("prelude/std.js")),
+const PARTS: &[(&str, &[u8])] = &[
+    compiled!("core"),
+    compiled!("words"),
+    compiled!("state"),
+    compiled!("restore"),
+    compiled!("timers"),
+    compiled!("world"),
+    compiled!("std"),
 ];
 
 /// The function of the core.
 pub(super) fn core<'js>(ctx: &Ctx<'js>) -> Result<Function<'js>> {
-    compiled(ctx, CORE)
+    part(ctx, "core")
 }
 
 /// The function of one of the files.
 pub(super) fn part<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Function<'js>> {
-    match PARTS.iter().find(|(known, _)| *known == name) {
-        Some((_, text)) => compiled(ctx, text),
-        None => Err(Exception::throw_message(ctx, &format!("there is no part `{name}`"))),
-    }
-}
-
-fn compiled<'js>(ctx: &Ctx<'js>, text: &str) -> Result<Function<'js>> {
-    let mut options = EvalOptions::default();
-    options.filename = Some("midrail:prelude".to_owned());
-    ctx.eval_with_options(text, options)
+    let (module, _) = Bundle(PARTS).load(ctx, name, None)?.eval()?;
+    module.namespace()?.get("default")
 }
 
 #[cfg(test)]
@@ -44,19 +43,32 @@ mod tests {
 
     use super::*;
 
+    const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/scripts/prelude");
+
+    fn source(name: &str) -> String {
+        std::fs::read_to_string(format!("{SOURCES}/{name}.js")).unwrap()
+    }
+
+    /// The names of all parts but the core.
+    fn others() -> impl Iterator<Item = &'static str> {
+        PARTS.iter().map(|(name, _)| *name).filter(|name| *name != "core")
+    }
+
     #[test]
-    fn every_part_is_asked_for_and_compiles() {
+    fn every_part_is_asked_for_and_loads() {
         let runtime = Runtime::new().unwrap();
         Context::full(&runtime).unwrap().with(|ctx| {
-            for (name, _) in PARTS {
-                assert!(CORE.contains(&format!("part(\"{name}\")")), "{name}");
+            let core = source("core");
+            for name in others() {
+                assert!(core.contains(&format!("part(\"{name}\")")), "{name}");
                 part(&ctx, name).unwrap();
             }
-            assert_eq!(CORE.matches("part(\"").count(), PARTS.len());
+            assert_eq!(core.matches("part(\"").count(), others().count());
+            assert_eq!(std::fs::read_dir(SOURCES).unwrap().count(), PARTS.len());
         });
     }
 
-    /// Parts are compiled when the script has run, and may have replaced what is global.
+    /// Parts are loaded when the script has run, and may have replaced what is global.
     #[test]
     fn parts_use_nothing_global() {
         const GLOBALS: &[&str] = &[
@@ -79,7 +91,8 @@ mod tests {
             "Function",
         ];
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$';
-        for (name, text) in PARTS {
+        for name in others() {
+            let text = source(name);
             // Comments and messages may speak of them.
             let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
             for line in code {

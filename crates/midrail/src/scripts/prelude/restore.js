@@ -1,5 +1,5 @@
-// Gives variables the values that they had. Compiled where a session has kept some.
-0, function (kit) {
+// Gives variables the values that they had. Loaded where a session has kept some.
+export default function (kit) {
   "use strict";
   const { deleteProperty, getPrototypeOf, ownKeys, set: assign, isArray, parse, hasOwn, put, push } = kit;
   const { ownValue, isObject, mapSet, mapClear, mapEach, setAdd, setClear, setEach, dateGet, dateSet } = kit;
@@ -89,4 +89,4 @@
   };
 
   return { __proto__: null, restore };
-};
+}

@@ -1,5 +1,5 @@
-// Writes down the variables of modules. Compiled where a script has some, or prints an object.
-0, function (kit) {
+// Writes down the variables of modules. Loaded where a script has some, or prints an object.
+export default function (kit) {
   "use strict";
   const { native, limits, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, isArray, stringify, isInteger } = kit;
   const { hasOwn, wellFormed, push, isObject, mapEach, mapSize, setAdd, setDelete, setHas, setEach, dateGet } = kit;
@@ -159,4 +159,4 @@
   };
 
   return { __proto__: null, kept, keeper, encoded, written, begin, capture };
-};
+}

@@ -1,5 +1,5 @@
-// The helpers of `ctx.std`. Compiled when one is first used.
-0, function (kit) {
+// The helpers of `ctx.std`. Loaded when one is first used.
+export default function (kit) {
   "use strict";
   const { native, isArray, ownValue, isObject, push, test, text, R, Str } = kit;
 
@@ -42,4 +42,4 @@
   }
 
   return { __proto__: null, checkStaleContext, parseUnifiedDiff, isGitClean, computeChecksum, argMatches, isFileStale };
-};
+}

@@ -1,5 +1,5 @@
-// Timers. Compiled when the first one is set.
-0, function (kit) {
+// Timers. Loaded when the first one is set.
+export default function (kit) {
   "use strict";
   const { native, apply, then, settled, mapGet, mapSet, mapDelete, M, T, words } = kit;
   const callbacks = new M();
@@ -24,4 +24,4 @@
   };
   const forget = (ids) => { for (let i = 0; i < ids.length; i++) mapDelete(callbacks, ids[i]); };
   return { __proto__: null, start, clear, fire, soon, forget };
-};
+}

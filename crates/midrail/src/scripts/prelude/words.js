@@ -1,5 +1,5 @@
-// What is said of values, errors and answers, and what is printed. Compiled when something is first said.
-0, function (kit) {
+// What is said of values, errors and answers, and what is printed. Loaded when something is first said.
+export default function (kit) {
   "use strict";
   const { native, limits, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, isArray } = kit;
   const { hasOwn, wellFormed, slice, test, ownValue, lacks, isObject, mapSet, mapDelete, mapClear, mapEach } = kit;
@@ -172,4 +172,4 @@
   };
 
   return { __proto__: null, show, describe, fail, uncaught, rejected, report, print, noHooks, noFunction, noHook, judge };
-};
+}

@@ -1,5 +1,5 @@
-// What a call sees beside its tool: history, feedback, memory, files and commands. Compiled when it first looks.
-0, function (kit) {
+// What a call sees beside its tool: history, feedback, memory, files and commands. Loaded when it first looks.
+export default function (kit) {
   "use strict";
   const { native, apply, freeze, isArray, parse, wellFormed, ownValue, isObject, text } = kit;
   const { mapGet, mapSet, mapDelete, P, M, E, iterator } = kit;
@@ -97,4 +97,4 @@
   return {
     __proto__: null, messages, lastUserMessage, feedback, snapshot, readFile, getChecksum, exec, ended, forget,
   };
-};
+}

@@ -1,11 +1,10 @@
 // What a script finds when it starts: timers, console and the `ctx` of each call. It runs before the script and keeps
 // its own hold on all that it uses, so that a script which replaces built-in functions changes nothing here.
 //
-// Most processes call one hook once, and to compile this takes longer than to run it. So what is not needed for that
-// stands in `prelude/`: each file there is a function of `kit`, compiled when it is first asked for. Such a file may
-// use what is in `kit` and nothing global, because the script has run by then. There is no parenthesis around the
-// function: the parser would read all of it twice.
-0, function (native, limits) {
+// Most processes call one hook once. So what is not needed for that stands in files of its own: each is a function of
+// `kit`, loaded when it is first asked for. Such a file may use what is in `kit` and nothing global, because the script has
+// run by then.
+export default function (native, limits) {
   "use strict";
   const { apply, defineProperty, deleteProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, set } = Reflect;
   const { freeze } = Object;
@@ -118,7 +117,7 @@
   // The context of a call.
 
   // What a hook sees beside its call. A realm has one call at a time, `kit.call`, so that all calls share this: to make it
-  // for each would take longer than most hooks do. What it is made of is compiled when a hook first looks.
+  // for each would take longer than most hooks do. What it is made of is loaded when a hook first looks.
   const all = (names, how) => {
     const made = {};
     for (let i = 0; i < names.length; i++) defineProperty(made, names[i], how(names[i]));
@@ -208,4 +207,4 @@
   const report = () => words().report();
 
   return { __proto__: null, room, keeper, shape, start, fire, ended, forget, begin, capture, restore, describe, rejected, report };
-};
+}
