@@ -14,6 +14,7 @@ mod decision;
 mod definition;
 mod effect;
 mod event;
+mod exact;
 mod facts;
 pub mod glob;
 mod guardrail;
@@ -33,9 +34,7 @@ mod tally;
 mod verdict;
 
 pub use action::{Action, ActionType, Copied, Danger, RepositoryCall};
-pub use approval::{
-    Authorities, EMERGENCY_OVERRIDE, Emergency, action_text, approval_key, digest_of_action, grants_itself,
-};
+pub use approval::{Authorities, EMERGENCY_OVERRIDE, Emergency, approval_key, grants_itself};
 pub use budget::{Autonomy, BEGAN, Budget, Measure, Resource};
 pub use consequences::{
     ABOUT, EMIT_ALERT, FLAG_TRAJECTORY, FLAGGED, HELD, INCREMENT_STRIKE, LATE, STRIKES, StrikeRule,
@@ -50,6 +49,7 @@ pub use event::{
     Agent, CallUsage, ErrorInfo, Event, EventKind, FileScope, Handoff, Risk, Scope, Task, ToolCall,
     ToolResult, UnknownKind, Usage,
 };
+pub use exact::{action_text, digest_of_action};
 pub use facts::{
     CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer, HookCall,
     HookEnd, HookRequest, Needs, Run, UnknownFact, Unsaved,

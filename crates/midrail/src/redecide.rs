@@ -161,6 +161,10 @@ impl WhatIf {
             overlong: record.facts.overlong,
             ..Facts::default()
         };
+        // Of a call it is always known what it does.
+        if record.event.tool.is_some() {
+            facts.known.extend(fact(&FactKey::Action, record).map(|action| (FactKey::Action, action)));
+        }
         let mut unknown = Vec::new();
         let mut evaluation = evaluate(&self.policy, &session, &facts, &record.event, &Unmetered);
         for _ in 0..MAX_ROUNDS {

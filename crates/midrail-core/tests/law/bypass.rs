@@ -18,7 +18,7 @@ fn liftable() -> Plan {
 
 /// What an engine keeps of a request to lift `a` for this action.
 fn hold(run: &mut Run, event: &Event, request: Value) {
-    let key = approval_key("a", &digest_of_action(event, &run.backing.session));
+    let key = approval_key("a", &digest_of_action(&Facts::default(), event, &run.backing.session));
     let mut held = json!({
         "id": "b-1", "kind": "bypass", "state": "approved", "by": "ada", "role": "architect",
         "urgency": "normal", "expires": minute(15).to_string(),
