@@ -111,6 +111,16 @@ impl Caller {
         self.who.may(right)
     }
 
+    /// Whether somebody who shows the same later is still whoever came, and may still enter the project.
+    pub(crate) fn is_still(&self, who: &Who) -> bool {
+        match (&self.who, who) {
+            (Who::Anyone, Who::Anyone) => true,
+            (Who::Program(_), Who::Program(key)) => key.is_for_project(self.project.name()),
+            (Who::Person(_), Who::Person(signed_in)) => signed_in.may_enter(self.project.name()),
+            _ => false,
+        }
+    }
+
     /// The person who is calling, for what only people may do.
     pub(crate) fn person(&self) -> Result<&Person, Problem> {
         match &self.who {
@@ -130,6 +140,14 @@ impl Caller {
             Who::Program(key) => Some(key),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+impl Caller {
+    /// Somebody on this machine.
+    pub(crate) fn anyone(project: Arc<Project>) -> Self {
+        Caller { who: Who::Anyone, project }
     }
 }
 
