@@ -14,8 +14,7 @@ use midrail_store::{Approval, Store, StoreError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Rounds of giving what a decision asks for.
-const MAX_ROUNDS: usize = 8;
+use crate::engine::MAX_ROUNDS;
 
 /// A part of a decision that came out otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
