@@ -16,6 +16,7 @@ mod effect;
 mod event;
 mod exact;
 mod facts;
+mod family;
 pub mod glob;
 mod guardrail;
 mod held;
@@ -54,6 +55,7 @@ pub use facts::{
     CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer, HookCall,
     HookEnd, HookRequest, Needs, Run, UnknownFact, Unsaved,
 };
+pub use family::{STARTED, above};
 pub use guardrail::{Bypass, Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
 pub use held::Held;
 pub use host::{Host, Lack, owed_key};
