@@ -42,6 +42,21 @@ pub(crate) enum Right {
     Administer,
 }
 
+impl Right {
+    /// Who has it, in words.
+    fn words(self) -> &'static str {
+        match self {
+            Right::Open | Right::Known => "nothing",
+            Right::Decide => "a key with the right `decide`",
+            Right::Ask => "a key with the right `ask`, or a person with a role that answers requests",
+            Right::Read => "a key with the right `read`, or a person",
+            Right::ReadAll => "a key with the right `read` for all agents, or a person",
+            Right::Answer => "a person with a role that answers requests",
+            Right::Administer => "a person with the role `admin`",
+        }
+    }
+}
+
 /// The role of people who may look, and answer nothing.
 pub const VIEWER: &str = "viewer";
 
