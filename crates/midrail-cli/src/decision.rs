@@ -44,6 +44,10 @@ pub(crate) fn subject(event: &Event) -> String {
             let (state, by) = (state.unwrap_or("decided"), part("decided_by").unwrap_or("someone"));
             format!("{} by {}", short(state, 20), short(by, 40))
         }
+        EventKind::Restored => {
+            let by = event.extra.get("by").and_then(Value::as_str);
+            by.map(|by| format!("by {}", short(by, 40))).unwrap_or_default()
+        }
         EventKind::Administered => {
             let what = event.extra.get("what").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
             let of = |name: &str| event.extra.get(name);

@@ -11,6 +11,7 @@ use crate::context::{Context, World};
 use crate::decision::{ApprovalKind, ApprovalRequest, Mode};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
+use crate::exact::action_digest;
 use crate::facts::{Facts, Needs};
 use crate::guardrail::{Bypass, Condition, Spec};
 use crate::policy::{Policy, hex};
@@ -313,11 +314,6 @@ pub(crate) fn was_asked(world: &World<'_>, guardrail: &str) -> bool {
     matches!(held, Ok(Some(held)) if Held::of(held).state != "denied")
 }
 
-fn action_digest(world: &World<'_>) -> String {
-    let given = world.facts.action_digest.clone();
-    given.unwrap_or_else(|| digest_of_action(world.event, &world.session.id))
-}
-
 /// What an answer about a verdict is bound to, where that is not the event alone: who lets an agent stop although
 /// something is missing lets it stop with that, whatever it says, and with nothing else that is missing.
 pub(crate) fn bound_to_finding(world: &World<'_>, verdict: &Verdict) -> Option<String> {
@@ -332,36 +328,6 @@ pub(crate) fn bound_to_finding(world: &World<'_>, verdict: &Verdict) -> Option<S
         false => json!(["stop", world.session.id, world.event.task_id(), found.what]),
     };
     Some(hex(&Sha256::digest(text.to_string().as_bytes())))
-}
-
-/// A digest of the exact action, which approvals are bound to.
-pub fn digest_of_action(event: &Event, session: &str) -> String {
-    hex(&Sha256::digest(action_text(event, session).as_bytes()))
-}
-
-/// The exact action as a text: what is done, where, in which session and task. Changed arguments are another action;
-/// the host's name for the call is no part of it, so that the same call can be tried again.
-pub fn action_text(event: &Event, session: &str) -> String {
-    let tool = event.tool.as_ref().map(|tool| json!({"name": tool.name, "args": tool.args}));
-    // Null and nothing are the same on the wire, and so they are here.
-    let handoff = event.handoff.as_ref().map(|handoff| {
-        let context = handoff.context.as_ref().filter(|context| !context.is_null());
-        let receiver = handoff.receiver.as_ref().filter(|receiver| !receiver.is_null());
-        json!([handoff.to, context, handoff.artifacts, handoff.rationale, receiver, handoff.extra])
-    });
-    let result = event.result.as_ref().map(|result| {
-        json!([
-            result.ok,
-            result.content.as_ref().filter(|content| !content.is_null()),
-            result.exit_code,
-            result.extra
-        ])
-    });
-    json!({
-        "kind": event.kind, "tool": tool, "text": event.text, "handoff": handoff, "result": result,
-        "output": event.output, "error": event.error, "cwd": event.cwd, "session": session, "task": event.task_id(),
-    })
-    .to_string()
 }
 
 fn approval_id(world: &World<'_>, guardrail: &str, action: &str) -> String {

@@ -14,7 +14,9 @@ mod decision;
 mod definition;
 mod effect;
 mod event;
+mod exact;
 mod facts;
+mod family;
 pub mod glob;
 mod guardrail;
 mod held;
@@ -33,9 +35,7 @@ mod tally;
 mod verdict;
 
 pub use action::{Action, ActionType, Copied, Danger, RepositoryCall};
-pub use approval::{
-    Authorities, EMERGENCY_OVERRIDE, Emergency, action_text, approval_key, digest_of_action, grants_itself,
-};
+pub use approval::{Authorities, EMERGENCY_OVERRIDE, Emergency, approval_key, grants_itself};
 pub use budget::{Autonomy, BEGAN, Budget, Measure, Resource};
 pub use consequences::{
     ABOUT, EMIT_ALERT, FLAG_TRAJECTORY, FLAGGED, HELD, INCREMENT_STRIKE, LATE, STRIKES, StrikeRule,
@@ -50,10 +50,12 @@ pub use event::{
     Agent, CallUsage, ErrorInfo, Event, EventKind, FileScope, Handoff, Risk, Scope, Task, ToolCall,
     ToolResult, UnknownKind, Usage,
 };
+pub use exact::{action_text, digest_of_action};
 pub use facts::{
     CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer, HookCall,
     HookEnd, HookRequest, Needs, Run, UnknownFact, Unsaved,
 };
+pub use family::{STARTED, above};
 pub use guardrail::{Bypass, Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
 pub use held::Held;
 pub use host::{Host, Lack, owed_key};

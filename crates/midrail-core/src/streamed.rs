@@ -5,11 +5,11 @@
 
 use serde_json::{Value, json};
 
-use crate::approval::digest_of_action;
 use crate::context::{Missing, World};
 use crate::decision::Decision;
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
+use crate::exact::action_digest;
 use crate::redact;
 use crate::verdict::{Redaction, Verdict};
 
@@ -44,7 +44,7 @@ pub(crate) fn stopped(world: &World<'_>) -> Option<Verdict> {
 
 /// Whether this is the very chunk that a person was asked about: it is asked about again, and passes once approved.
 fn is_asked_again(world: &World<'_>, over: &Value) -> bool {
-    over.get("action").and_then(Value::as_str) == Some(&action_of(world))
+    over.get("action").and_then(Value::as_str) == Some(&action_digest(world))
 }
 
 /// Remembers that a stream was stopped, until its last chunk has come.
@@ -61,7 +61,7 @@ pub(crate) fn note(world: &World<'_>, decision: &mut Decision) {
     } else if over.is_none_or(|over| is_asked_again(world, over)) {
         let mut stopped = json!({"by": decision.by, "reason": decision.reason});
         if let (Effect::Escalate, Some(stopped)) = (decision.effect, stopped.as_object_mut()) {
-            stopped.insert("action".to_owned(), action_of(world).into());
+            stopped.insert("action".to_owned(), action_digest(world).into());
         }
         decision.changes.set(over_key(stream), stopped);
     }
@@ -69,11 +69,6 @@ pub(crate) fn note(world: &World<'_>, decision: &mut Decision) {
 
 fn over<'a>(world: &World<'a>) -> Option<Result<Option<&'a Value>, Missing>> {
     Some(world.slice(&over_key(stream_of(world.event)?)))
-}
-
-fn action_of(world: &World<'_>) -> String {
-    let given = world.facts.action_digest.clone();
-    given.unwrap_or_else(|| digest_of_action(world.event, &world.session.id))
 }
 
 /// What of a chunk passes on. It is always told: a host cannot know how much was held back.

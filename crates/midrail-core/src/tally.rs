@@ -13,6 +13,7 @@ use crate::context::{Missing, World, actor, denied_key};
 use crate::decision::{ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
+use crate::family::{self, STARTED, above, is_noted, parent_of};
 use crate::guardrail::{Category, OnFault, Spec};
 use crate::host;
 use crate::pause::PAUSE;
@@ -172,7 +173,9 @@ impl<'a> Tally<'a> {
         let other = "Hand over to another agent, or wait until a person lifts the quarantine.";
         let (event, session) = (self.world.event, &self.world.session.id);
         let actor = Some((actor(event, session), stop));
-        let above = answers_to(event, session).map(|who| (who, rests));
+        // Older records do not tell who is further up.
+        let started = parent_of(event).and_then(|_| self.world.slice(STARTED).ok().flatten());
+        let above = answers_to(event, session, started).into_iter().map(|who| (who, rests));
         let receiver = receiver(event).map(|to| (to.to_owned(), other));
         let found = actor.into_iter().chain(above).chain(receiver).find_map(|(who, advice)| {
             match self.world.slice(&quarantine_key(&who)) {
@@ -516,6 +519,7 @@ impl<'a> Tally<'a> {
             decision.autonomy = (mode != Autonomy::Standard).then_some(mode);
         }
         host::count_forced(self.world, self.effect, &mut decision.changes);
+        family::note(self.world, &mut decision.changes);
         if !is_asked_there {
             note_denial(self.world, self.effect, &mut decision.changes);
         }
@@ -633,12 +637,16 @@ fn receiver(event: &Event) -> Option<&str> {
     handoff.to.as_deref().or_else(id).map(str::trim).filter(|to| !to.is_empty())
 }
 
-/// Whom the acting agent belongs to: the agent or session that started it, and the session that it works in.
-fn answers_to(event: &Event, session: &str) -> impl Iterator<Item = String> {
-    let parent = event.parent.as_deref().map(str::trim).filter(|parent| !parent.is_empty());
-    let named = parent.map(str::to_owned);
-    let started_in = parent.filter(|parent| *parent != session).map(|parent| format!("session:{parent}"));
-    named.into_iter().chain(started_in).chain(Some(format!("session:{session}")))
+/// Whom the acting agent belongs to: the agents or sessions that started it, and the session that it works in.
+fn answers_to(event: &Event, session: &str, started: Option<&Value>) -> Vec<String> {
+    let above = parent_of(event).map(|parent| above(started, parent)).unwrap_or_default();
+    let mut all: Vec<String> = Vec::new();
+    for who in above {
+        let started_in = (who != session).then(|| format!("session:{who}"));
+        all.extend(Some(who).into_iter().chain(started_in));
+    }
+    all.push(format!("session:{session}"));
+    all
 }
 
 /// Whether a warning about it can stop something: an agent can always end, and tell of errors.
@@ -658,7 +666,9 @@ pub fn standing_keys(event: &Event, session: &str) -> Vec<String> {
     keys.extend(host::keys(event, &actor(event, session)));
     if is_action(event.kind) {
         let actor = actor(event, session);
-        keys.extend(answers_to(event, session).filter(|who| *who != actor).map(|who| quarantine_key(&who)));
+        let above = answers_to(event, session, None).into_iter().filter(|who| *who != actor);
+        keys.extend(above.map(|who| quarantine_key(&who)));
+        keys.extend(is_noted(event).then(|| STARTED.to_owned()));
         keys.push(quarantine_key(&actor));
         keys.extend(receiver(event).map(quarantine_key));
         keys.extend(Some(event.task_id()).filter(|task| !task.is_empty()).map(task_key));

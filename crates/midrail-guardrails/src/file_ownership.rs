@@ -200,11 +200,13 @@ impl FileOwnership {
             if !lock.map_or(takes, |lock| lock.is_own(context)) {
                 continue;
             }
-            changes.set(lock_key(&wanted.path), Lock::taken(context, lock, self.expires)?);
-            list.add(&wanted.path, &context.actor(), Some(self.expires.after(now)), now);
-            if held.len() < MAX_HELD || held.contains_key(&wanted.path) {
-                held.insert(wanted.path.clone(), context.actor().into());
+            let taken = Lock::taken(context, lock, self.expires)?;
+            let (holder, session) = (Lock::new(&taken).text("actor"), Lock::new(&taken).text("session"));
+            list.add(&wanted.path, holder, Some(self.expires.after(now)), now);
+            if session == context.session() && (held.len() < MAX_HELD || held.contains_key(&wanted.path)) {
+                held.insert(wanted.path.clone(), holder.into());
             }
+            changes.set(lock_key(&wanted.path), taken);
         }
         if held != before {
             changes.set(context.key(HELD), held);

@@ -1,7 +1,7 @@
 //! Locks on files, as the slices of all sessions hold them: who has one, since when, until when.
 
 use jiff::Timestamp;
-use midrail_core::{Context, Missing, lock_key};
+use midrail_core::{Context, Missing, STARTED, above, lock_key};
 use serde_json::{Value, json};
 
 use crate::seconds::{Seconds, to_the_second};
@@ -20,17 +20,24 @@ impl<'a> Lock<'a> {
         Ok((!is_over).then_some(lock))
     }
 
-    /// One for the agent of this event, renewed where it has it already.
+    /// One for the agent of this event, renewed where it has it already. Where another of its family has it, it stays
+    /// with that one: who works for somebody takes nothing from them.
     pub(crate) fn taken(
         context: &Context<'_>,
         held: Option<Lock<'_>>,
         lasts: Seconds,
     ) -> Result<Value, Missing> {
         let now = context.now()?;
+        let until = lasts.after(now).to_string();
+        if let Some(Lock(Value::Object(held))) = held.filter(|held| held.text("actor") != context.actor()) {
+            let mut renewed = held.clone();
+            renewed.insert("until".to_owned(), until.into());
+            return Ok(renewed.into());
+        }
         let since = held.map_or_else(|| now.to_string(), |held| held.text("since").to_owned());
         let mut lock = json!({
             "actor": context.actor(), "session": context.session(), "task": context.event.task_id(),
-            "since": since, "until": lasts.after(now).to_string(),
+            "since": since, "until": until,
         });
         if let (Some(lock), Some(parent)) = (lock.as_object_mut(), &context.event.parent) {
             lock.insert("parent".to_owned(), json!(parent));
@@ -55,9 +62,26 @@ impl<'a> Lock<'a> {
             return self.text("actor") == context.actor();
         }
         if its_session == session {
-            return self.text("actor") == context.actor() || parent.is_some() || !its_parent.is_empty();
+            return self.is_of_family(context);
         }
         parent == Some(its_session) || (!its_parent.is_empty() && its_parent == session)
+    }
+
+    /// Whether somebody of the family of this event's agent holds it: those whom the same agent is at the head of. Who was
+    /// started by the session itself belongs to all who work in it.
+    fn is_of_family(&self, context: &Context<'_>) -> bool {
+        let session = context.session();
+        let (parent, its_parent) = (context.event.parent.as_deref().unwrap_or_default(), self.text("parent"));
+        if self.text("actor") == context.actor() {
+            return true;
+        }
+        if parent.is_empty() && its_parent.is_empty() {
+            return false;
+        }
+        let own = head(context, context.actor(), parent);
+        let its = head(context, self.text("actor").to_owned(), its_parent);
+        let is_session = |name: &str| name.strip_prefix("session:").unwrap_or(name) == session;
+        own == its || is_session(&own) || is_session(&its)
     }
 
     /// Who holds it, and for which time.
@@ -73,6 +97,15 @@ impl<'a> Lock<'a> {
         let since = to_the_second(self.text("since"));
         format!("`{}`{of_task} since {since}, {until}", self.text("actor"))
     }
+}
+
+/// The agent at the head of another's family, as far as the session has heard who started whom.
+fn head(context: &Context<'_>, actor: String, parent: &str) -> String {
+    if parent.trim().is_empty() {
+        return actor;
+    }
+    let started = context.slice(STARTED).ok().flatten();
+    above(started, parent.trim()).pop().unwrap_or(actor)
 }
 
 /// The absolute path of a file of this event, with its links followed. Without a root, the path as it is told.

@@ -121,7 +121,7 @@ impl Run {
         };
         let mut session = Session::new(name);
         let mut facts = Facts::default();
-        for _ in 0..8 {
+        for _ in 0..16 {
             let evaluation = evaluate(&self.policy, &session, &facts, event, &Unmetered);
             if evaluation.needs.is_empty() {
                 let changes = evaluation.decision.changes.0.clone();

@@ -42,6 +42,21 @@ pub(crate) enum Right {
     Administer,
 }
 
+impl Right {
+    /// Who has it, in words.
+    fn words(self) -> &'static str {
+        match self {
+            Right::Open | Right::Known => "nothing",
+            Right::Decide => "a key with the right `decide`",
+            Right::Ask => "a key with the right `ask`, or a person with a role that answers requests",
+            Right::Read => "a key with the right `read`, or a person",
+            Right::ReadAll => "a key with the right `read` for all agents, or a person",
+            Right::Answer => "a person with a role that answers requests",
+            Right::Administer => "a person with the role `admin`",
+        }
+    }
+}
+
 /// The role of people who may look, and answer nothing.
 pub const VIEWER: &str = "viewer";
 
@@ -111,6 +126,16 @@ impl Caller {
         self.who.may(right)
     }
 
+    /// Whether somebody who shows the same later is still whoever came, and may still enter the project.
+    pub(crate) fn is_still(&self, who: &Who) -> bool {
+        match (&self.who, who) {
+            (Who::Anyone, Who::Anyone) => true,
+            (Who::Program(_), Who::Program(key)) => key.is_for_project(self.project.name()),
+            (Who::Person(_), Who::Person(signed_in)) => signed_in.may_enter(self.project.name()),
+            _ => false,
+        }
+    }
+
     /// The person who is calling, for what only people may do.
     pub(crate) fn person(&self) -> Result<&Person, Problem> {
         match &self.who {
@@ -130,6 +155,14 @@ impl Caller {
             Who::Program(key) => Some(key),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+impl Caller {
+    /// Somebody on this machine.
+    pub(crate) fn anyone(project: Arc<Project>) -> Self {
+        Caller { who: Who::Anyone, project }
     }
 }
 

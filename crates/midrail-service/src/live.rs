@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::problem::{Outcome, Problem};
 
-pub(crate) use feed::{Happening, Wanted, stream};
+pub(crate) use feed::{Happening, Reader, Wanted, stream};
 
 /// How long one look at the store waits for something new. Alerts are no records, and are looked for as often.
 const LOOK: Duration = Duration::from_secs(1);

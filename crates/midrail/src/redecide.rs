@@ -14,8 +14,7 @@ use midrail_store::{Approval, Store, StoreError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Rounds of giving what a decision asks for.
-const MAX_ROUNDS: usize = 8;
+use crate::engine::MAX_ROUNDS;
 
 /// A part of a decision that came out otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -161,6 +160,10 @@ impl WhatIf {
             overlong: record.facts.overlong,
             ..Facts::default()
         };
+        // Of a call it is always known what it does.
+        if record.event.tool.is_some() {
+            facts.known.extend(fact(&FactKey::Action, record).map(|action| (FactKey::Action, action)));
+        }
         let mut unknown = Vec::new();
         let mut evaluation = evaluate(&self.policy, &session, &facts, &record.event, &Unmetered);
         for _ in 0..MAX_ROUNDS {

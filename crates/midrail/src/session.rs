@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::{
-    Agent, Decision, Event, EventKind, HALTED, LATE, Snapshot, Task, ToolResult, Usage, state_prefix,
-    variable_key,
+    Agent, Decision, Event, EventKind, HALTED, LATE, STARTED, Snapshot, Task, ToolResult, Usage,
+    state_prefix, variable_key,
 };
 use midrail_detect::secrets::{self, Mask};
 use midrail_store::Commit;
@@ -205,6 +205,15 @@ impl SessionHandle {
     /// What people and the law decided is not undone: approvals stay used, a halted run stays halted and a held one held, budgets stay
     /// spent, and the session keeps its folder. Nor is what belongs to all sessions.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<Decision, EngineError> {
+        self.put_back(snapshot, None)
+    }
+
+    /// The same for somebody, whom the record names.
+    pub fn restore_for(&self, snapshot: &Snapshot, by: &str) -> Result<Decision, EngineError> {
+        self.put_back(snapshot, Some(by))
+    }
+
+    fn put_back(&self, snapshot: &Snapshot, by: Option<&str>) -> Result<Decision, EngineError> {
         if snapshot.session != self.id {
             return Err(EngineError::OtherSession {
                 taken: snapshot.session.clone(),
@@ -213,13 +222,14 @@ impl SessionHandle {
         }
         let stays = |key: &str| {
             let is_of = |kind: &&str| key.starts_with(*kind);
-            [HALTED, LATE, ROOT, POLICY].contains(&key)
+            [HALTED, LATE, ROOT, POLICY, STARTED].contains(&key)
                 || ["approval/", "denied/", "late/", "spent/", "stream/"].iter().any(is_of)
         };
         let now = self.engine.store().load_prefix(&self.id, "")?;
         let kept = now.into_iter().filter(|(key, _)| stays(key));
         let old = snapshot.slices.clone().into_iter().filter(|(key, _)| !stays(key));
-        let event = self.filled(Event::new(EventKind::Restored));
+        let mut event = self.filled(Event::new(EventKind::Restored));
+        event.extra.extend(by.map(|by| ("by".to_owned(), by.into())));
         self.engine.decide_with(event, Some(old.chain(kept).collect()), None)
     }
 

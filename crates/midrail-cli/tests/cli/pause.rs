@@ -62,7 +62,7 @@ fn a_pause_is_ended_before_its_time_and_everywhere_means_everywhere() {
     let world = world_of(PACK);
     pause(&world, "human_operator", &["1h", "--everywhere", "--reason", "all of it", "--json"]).code(0);
     world.check(&deploy(&world)).code(0);
-    world.run(&["pause", "--end"]).code(1).complains("is not paused");
+    world.run(&["pause", "--end"]).code(1).complains("every project is, which `--everywhere` ends");
     world.run(&["pause", "--end", "--everywhere"]).code(0).says("every project is enforced again");
     world.check(&deploy(&world)).code(2);
     assert_eq!(world.run(&["pause", "--json"]).code(0).json(), json!({"pauses": []}));

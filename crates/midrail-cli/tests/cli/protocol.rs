@@ -123,6 +123,7 @@ fn normal_unanswered_times_out_and_that_is_no_denial() {
     world.run(&["approvals", "wait", &id]).code(4).says("– timed out");
     world.run(&["approvals", "list", "--state", "timed-out"]).code(0).says(&id);
     world.run(&["audit", "list", "--session", "s-1"]).code(0).says("timed out");
+    world.run(&["log"]).code(0).says(&format!("nobody answered {id}"));
     with_key(&world, "human_operator", &["approve", &id]).code(1).complains("is timed out");
     world.check(&deploy()).code(2).says("timed out with no answer");
     assert_eq!(acts(&world, "approval_timed_out").len(), 1);

@@ -18,7 +18,7 @@ fn liftable() -> Plan {
 
 /// What an engine keeps of a request to lift `a` for this action.
 fn hold(run: &mut Run, event: &Event, request: Value) {
-    let key = approval_key("a", &digest_of_action(event, &run.backing.session));
+    let key = approval_key("a", &digest_of_action(&Facts::default(), event, &run.backing.session));
     let mut held = json!({
         "id": "b-1", "kind": "bypass", "state": "approved", "by": "ada", "role": "architect",
         "urgency": "normal", "expires": minute(15).to_string(),
@@ -259,6 +259,28 @@ fn whoever_works_for_a_quarantined_agent_or_in_its_session_rests_too() {
         for event in works {
             assert_eq!(run.feed(&event).effect, Effect::Allow, "{who}: {event:?}");
         }
+    }
+}
+
+#[test]
+fn whoever_works_for_those_who_work_for_a_quarantined_agent_rests_too() {
+    let by = |id: &str, parent: Option<&str>| Event {
+        agent: Some(Agent { id: Some(id.to_owned()), ..Agent::default() }),
+        parent: parent.map(str::to_owned),
+        ..write("a.rs")
+    };
+    let mut run = Run::new(&[]);
+    for event in [by("c1", Some("bad")), by("c2", Some("c1")), by("d1", Some("good"))] {
+        assert_eq!(run.feed(&event).effect, Effect::Allow);
+    }
+    run.backing.slices.insert(quarantine_key("bad"), json!({"reason": "it failed"}));
+    for event in [by("c1", Some("bad")), by("c2", Some("c1")), by("c3", Some("c2"))] {
+        let decision = run.feed(&event);
+        assert_eq!((decision.effect, &*decision.reason), (Effect::Block, "`bad` is quarantined: it failed"));
+    }
+    // Of others, and of those of whom the session has not heard, nothing is known.
+    for event in [by("d2", Some("d1")), by("c1", None), by("e", Some("unheard"))] {
+        assert_eq!(run.feed(&event).effect, Effect::Allow, "{event:?}");
     }
 }
 

@@ -242,6 +242,7 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
         outcome.recovery = outcome.recovery.max(voice.verdict.recovery);
     }
     outcome.changes.extend(sent_back(backing, event, effect));
+    outcome.changes.extend(sub_agents(backing, event).map(|seen| ("sub_agents".to_owned(), Some(seen))));
     tell(backing, event, &mut outcome);
 
     if event.kind == EventKind::OnError
@@ -470,17 +471,39 @@ fn quarantined(backing: &Backing, event: &Event) -> Option<Voice> {
     let rests = "Whoever works for it, or in it, rests too. Stop here and report. A person lifts the quarantine once the \
                  cause is found.";
     let acts = is_quarantined(backing, event, actor(backing, event), stop);
-    let started =
-        event.parent.as_deref().map(str::trim).filter(|parent| !parent.is_empty()).and_then(|parent| {
-            is_quarantined(backing, event, parent.to_owned(), rests)
-                .or_else(|| is_quarantined(backing, event, format!("session:{parent}"), rests))
-        });
+    let started = above(backing, event).into_iter().find_map(|parent| {
+        is_quarantined(backing, event, parent.clone(), rests)
+            .or_else(|| is_quarantined(backing, event, format!("session:{parent}"), rests))
+    });
     let around = is_quarantined(backing, event, format!("session:{}", backing.session), rests);
     acts.or(started).or(around).or_else(|| {
         let to = event.handoff.as_ref().filter(|_| event.kind == EventKind::BeforeHandoff)?.to.clone()?;
         let other = "Hand over to another agent, or wait until a person lifts the quarantine.";
         is_quarantined(backing, event, to, other)
     })
+}
+
+/// Who started the agent, and who started that one, as far as the session has seen.
+fn above(backing: &Backing, event: &Event) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut next = event.parent.as_deref().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
+    while let Some(parent) = next.filter(|parent| !all.contains(parent)) {
+        let seen = slice(backing, "sub_agents").ok().flatten();
+        next = seen.and_then(|seen| seen[&parent].as_str().map(str::to_owned));
+        all.push(parent);
+    }
+    all
+}
+
+/// What the session keeps in mind of who started the agent of an event.
+fn sub_agents(backing: &Backing, event: &Event) -> Option<Value> {
+    let parent = event.parent.as_deref().map(str::trim).filter(|parent| !parent.is_empty())?;
+    let name =
+        event.agent.as_ref()?.id.as_deref().map(str::trim).filter(|it| !it.is_empty() && *it != parent)?;
+    let mut seen = slice(backing, "sub_agents").ok()?.cloned().unwrap_or_else(|| json!({}));
+    let is_new = is_action(event) && seen[name] != parent;
+    seen[name] = parent.into();
+    is_new.then_some(seen)
 }
 
 fn is_quarantined(backing: &Backing, event: &Event, who: String, advice: &str) -> Option<Voice> {

@@ -99,7 +99,7 @@ impl World {
     pub(crate) fn decide(&mut self, event: &Event) -> Decision {
         let mut session = Session::new("s");
         let mut facts = Facts::default();
-        for _ in 0..8 {
+        for _ in 0..16 {
             let evaluation = evaluate(&self.policy, &session, &facts, event, &Unmetered);
             if evaluation.needs.is_empty() {
                 for (key, value) in evaluation.decision.changes.0.clone() {

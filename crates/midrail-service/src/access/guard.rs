@@ -81,7 +81,8 @@ async fn admit(app: &App, right: Right, request: &Parts) -> Outcome<Caller> {
             .help("send `Authorization: Bearer KEY`; `midrail key add NAME` makes a key"));
     };
     if !who.may(right) {
-        let refused = Problem::forbidden(format!("{} may not do this", who.name()));
+        let refused =
+            Problem::forbidden(format!("{} may not do this: it takes {}", who.name(), right.words()));
         return Err(match right == Right::ReadAll && who.may(Right::Read) {
             true => refused.help("this shows what belongs to all agents, and the key is for some of them"),
             false => refused,

@@ -303,8 +303,12 @@ fn seen(caller: &Caller, id: &str) -> Outcome<Approval> {
     let found = caller.project().approval(id)?;
     match caller.sight().approval(&found) {
         true => Ok(found),
-        false => Err(Problem::not_found(format!("there is no approval `{}`", short(id)))),
+        false => Err(no_such(id)),
     }
+}
+
+fn no_such(id: &str) -> Problem {
+    Problem::not_found(format!("there is no approval `{}`", short(id)))
 }
 
 /// Puts on record what time has made of requests. A store that cannot be written is shown as it is.
@@ -499,7 +503,8 @@ async fn wait_for(
         let shown = blocking(move || {
             let project = of.project();
             let found = project.approval(&id)?;
-            speaks_for(&of, found.requested_by.as_deref())?;
+            // Whoever may not hear of it does not learn that it is there.
+            speaks_for(&of, found.requested_by.as_deref()).map_err(|_| no_such(&id))?;
             let settled = project.engine().settle_request(&id)?;
             Ok(Shown::at(settled, project.engine().now()))
         })

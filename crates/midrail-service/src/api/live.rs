@@ -13,7 +13,7 @@ use crate::access::{Caller, Right};
 use crate::api::input::Query;
 use crate::api::{Api, Content, Lasts, Operation, Place};
 use crate::app::App;
-use crate::live::{self, Wanted};
+use crate::live::{self, Reader, Wanted};
 use crate::problem::{Outcome, Problem};
 
 /// The header with which a reader comes again.
@@ -83,5 +83,5 @@ async fn listen(
         key: caller.key().cloned(),
     };
     let show = Arc::new(|happening: &live::Happening| serde_json::to_string(happening).ok());
-    live::stream(app, caller.project().clone(), wanted, last.or(heard.after), show).await
+    live::stream(Reader { app, caller, headers }, wanted, last.or(heard.after), show).await
 }

@@ -198,13 +198,13 @@ async fn put_back(
     Named(id): Named<String>,
     Body(snapshot): Body<Snapshot>,
 ) -> Outcome<Json<Decision>> {
-    caller.person()?;
+    let by = caller.person()?.name().to_owned();
     if snapshot.slices.keys().any(|key| key.starts_with("shared/")) {
         return Err(Problem::invalid("a snapshot holds no slice that belongs to all sessions"));
     }
     blocking(move || {
         known(&caller, &id)?;
-        Ok(Json(caller.project().engine().session(id).restore(&snapshot)?))
+        Ok(Json(caller.project().engine().session(id).restore_for(&snapshot, &by)?))
     })
     .await
 }

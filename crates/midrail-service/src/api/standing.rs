@@ -6,9 +6,9 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
-use midrail::{Lock, Pause, Quarantined, TaskState, TaskStatus};
+use midrail::{Halted, Lock, Pause, Quarantined, TaskState, TaskStatus};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::{Caller, Right};
 use crate::api::input::{Body, Page, within};
@@ -73,6 +73,31 @@ struct Named {
     reason: String,
 }
 
+/// Who may go on, and why.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "QuarantineLift")]
+struct Lift {
+    /// The agent, or `session:ID` where it has no name.
+    #[serde(default)]
+    actor: Option<String>,
+    /// The session whose run was halted, in place of an agent.
+    #[serde(default)]
+    run: Option<String>,
+    /// Why.
+    reason: String,
+}
+
+/// Who does nothing more until a person says so.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Quarantine")]
+struct Resting {
+    /// Agents that are kept from further work.
+    items: Vec<Quarantined>,
+    /// Runs that were halted, or that a denied question holds.
+    halted: Vec<Halted>,
+}
+
 /// How far a task has come.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -102,18 +127,27 @@ pub(super) fn routes(api: Api) -> Api {
             .takes::<Break>()
             .answers(204, "The file is free", None)
             .fails(&[409, 504]);
-    let quarantined =
-        of("get", "/v1/quarantine", "list_quarantined", "Lists the agents that are kept from further work")
-            .gives::<Page<Quarantined>>("Agents")
-            .fails(&[504]);
+    let quarantined = of(
+        "get",
+        "/v1/quarantine",
+        "list_quarantined",
+        "Lists the agents that are kept from further work, and the runs that were halted",
+    )
+    .gives::<Resting>("Agents and runs")
+    .fails(&[504]);
     let quarantine = of("post", "/v1/quarantine", "quarantine", "Keeps an agent from further work")
         .takes::<Named>()
         .answers(204, "The agent is stopped from now on", None)
         .fails(&[409, 504]);
-    let lift = of("post", "/v1/quarantine/lift", "lift_quarantine", "Lets an agent work again")
-        .takes::<Named>()
-        .answers(204, "The agent may work again", None)
-        .fails(&[409, 504]);
+    let lift = of(
+        "post",
+        "/v1/quarantine/lift",
+        "lift_quarantine",
+        "Lets an agent work again, or a halted run go on",
+    )
+    .takes::<Lift>()
+    .answers(204, "The agent may work again, or the run goes on", None)
+    .fails(&[409, 504]);
     let tasks = of("get", "/v1/tasks", "list_tasks", "Lists the tasks whose status somebody set")
         .gives::<Page<TaskState>>("Tasks")
         .fails(&[504]);
@@ -197,11 +231,14 @@ async fn break_lock(caller: Caller, Body(lock): Body<Break>) -> Outcome<StatusCo
     .await
 }
 
-async fn list_quarantined(caller: Caller) -> Outcome<Json<Page<Quarantined>>> {
+async fn list_quarantined(caller: Caller) -> Outcome<Json<Resting>> {
     blocking(move || {
-        let mut agents = caller.project().engine().quarantined()?;
-        agents.retain(|agent| caller.sight().agent(Some(&agent.actor)));
-        Ok(all(agents))
+        let engine = caller.project().engine();
+        let mut items = engine.quarantined()?;
+        items.retain(|agent| caller.sight().agent(Some(&agent.actor)));
+        // A run belongs to all agents that work in it.
+        let halted = if caller.sight().is_whole() { engine.halted()? } else { Vec::new() };
+        Ok(Json(Resting { items, halted }))
     })
     .await
 }
@@ -216,11 +253,20 @@ async fn keep_from_work(caller: Caller, Body(named): Body<Named>) -> Outcome<Sta
     .await
 }
 
-async fn let_work(caller: Caller, Body(named): Body<Named>) -> Outcome<StatusCode> {
+async fn let_work(caller: Caller, Body(lift): Body<Lift>) -> Outcome<StatusCode> {
     let person = caller.person()?.clone();
-    checked(&named)?;
+    let Lift { actor, run, reason } = lift;
+    within("reason", &reason, MOST)?;
+    for (name, value) in [("actor", &actor), ("run", &run)] {
+        value.as_ref().map_or(Ok(()), |value| within(name, value, MOST))?;
+    }
     blocking(move || {
-        caller.project().engine().lift_quarantine(&named.actor, &person, &named.reason)?;
+        let engine = caller.project().engine();
+        match (actor, run) {
+            (Some(actor), None) => engine.lift_quarantine(&actor, &person, &reason)?,
+            (None, Some(run)) => engine.lift_halt(&run, &person, &reason)?,
+            _ => return Err(Problem::invalid("name an `actor` or a `run`")),
+        }
         Ok(StatusCode::NO_CONTENT)
     })
     .await

@@ -16,7 +16,7 @@ use super::telling;
 use crate::access::Caller;
 use crate::api::input::Query;
 use crate::app::App;
-use crate::live::{self, Happening, Wanted};
+use crate::live::{self, Happening, Reader, Wanted};
 use crate::problem::Outcome;
 use crate::project::Project;
 use crate::work::blocking;
@@ -121,10 +121,9 @@ pub(crate) async fn stream(
         key: caller.key().cloned(),
     };
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok()?.trim().parse().ok());
-    let (project, rows) = (caller.project().clone(), heard.rows);
-    let of = project.clone();
+    let (of, rows) = (caller.project().clone(), heard.rows);
     let show = Arc::new(move |happening: &Happening| shown(&of, happening, rows));
-    live::stream(app, project, wanted, last.or(heard.after), show).await
+    live::stream(Reader { app, caller, headers }, wanted, last.or(heard.after), show).await
 }
 
 /// A happening as the script of the console takes it.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
+use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
@@ -15,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::access::Sight;
+use crate::access::{Caller, Right, Sight};
 use crate::app::App;
 use crate::lines::Line;
 use crate::live::Listener;
@@ -32,6 +33,12 @@ const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 10_
 
 /// How long a stream lasts. Readers come again by themselves, and it is asked again who they are.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
+
+/// How often it is asked whether a reader may still listen: before anything is told, but no more than once in so long.
+const ASKED: Duration = Duration::from_secs(1);
+
+/// How long a reader to whom nothing is told is believed.
+const BELIEVED: Duration = Duration::from_secs(3);
 
 /// Records that are read at a time.
 const PAGE: usize = 200;
@@ -220,14 +227,30 @@ fn key(alert: &Alert) -> (Timestamp, String, String) {
     (alert.fired_at, alert.name.clone(), alert.key.clone())
 }
 
-/// A stream of what happens, shown in some way, until the reader goes, is too slow, or the service ends.
+/// Whoever reads a stream, and what they showed when they came.
+pub(crate) struct Reader {
+    pub(crate) app: App,
+    pub(crate) caller: Caller,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Reader {
+    /// Whether they would still be let in.
+    async fn may_listen(&self) -> Outcome<bool> {
+        let who = self.app.doorkeeper.who(&self.app, &self.headers, Right::Read).await?;
+        Ok(who.is_some_and(|who| who.may(Right::Read) && self.caller.is_still(&who)))
+    }
+}
+
+/// A stream of what happens, shown in some way, until the reader goes, is too slow or not known any more, or the service
+/// ends.
 pub(crate) async fn stream(
-    app: App,
-    project: Arc<Project>,
+    reader: Reader,
     wanted: Wanted,
     after: Option<u64>,
     show: Arc<Showing>,
 ) -> Outcome<Response> {
+    let project = reader.caller.project().clone();
     // First the ear, then the beginning: nothing comes to pass in between.
     let listener = project.live().listen(project.store())?;
     let feed = blocking(move || Feed::begin(project, wanted, after)).await?;
@@ -236,7 +259,7 @@ pub(crate) async fn stream(
     let last = filling.clone().reserve_owned().await;
     let last = last.map_err(|_| Problem::internal("the stream was closed before it began"))?;
     tokio::spawn(async move {
-        if let Some(why) = fill(&app, feed, listener, &filling, &show).await {
+        if let Some(why) = fill(&reader, feed, listener, &filling, &show).await {
             last.send(Ok(Bytes::from(why)));
         }
     });
@@ -246,17 +269,26 @@ pub(crate) async fn stream(
 
 /// Fills a stream. What comes back is its last word, where there is one.
 async fn fill(
-    app: &App,
+    reader: &Reader,
     mut feed: Feed,
     mut listener: Listener,
     filling: &Filling,
     show: &Arc<Showing>,
 ) -> Option<String> {
+    let app = &reader.app;
     let end = Instant::now() + LONGEST;
+    let mut asked = Instant::now();
     let mut beat = Instant::now() + HEARTBEAT;
     let mut text = "retry: 1000\n\n".to_owned();
     loop {
         listener.catch_up();
+        if asked.elapsed() >= ASKED {
+            match reader.may_listen().await {
+                Ok(true) => asked = Instant::now(),
+                Ok(false) => return Some(farewell("ended", "the key or the log-in is not good any more")),
+                Err(problem) => return Some(farewell("failed", &problem.detail)),
+            }
+        }
         let more;
         let at = feed.cursor;
         let read = {
@@ -298,6 +330,7 @@ async fn fill(
         }
         tokio::select! {
             () = listener.news() => {}
+            () = sleep_until(asked + BELIEVED) => {}
             () = sleep_until(beat) => text = ": still here\n\n".to_owned(),
             () = sleep_until(end) => return Some(farewell("ended", "come again")),
             () = filling.closed() => return None,
@@ -360,7 +393,12 @@ mod tests {
             project.engine().decide(event);
         }
         let show = || Arc::new(|it: &Happening| serde_json::to_string(it).ok());
-        let open = |after| stream(app.clone(), project.clone(), Wanted::default(), Some(after), show());
+        let reader = || Reader {
+            app: app.clone(),
+            caller: Caller::anyone(project.clone()),
+            headers: HeaderMap::new(),
+        };
+        let open = |after| stream(reader(), Wanted::default(), Some(after), show());
         let ids = |text: &str| -> Vec<u64> {
             text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect()
         };

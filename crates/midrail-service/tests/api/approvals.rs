@@ -34,6 +34,10 @@ fn an_escalation_is_waited_for_answered_and_used_once() {
     let to_program = service.get(&format!("/v1/approvals/{id}"), &program).good();
     assert_eq!(to_program["can"]["answer"], false);
 
+    // A key for other agents does not learn that it is there.
+    let narrow = world.key(&["default"], Some(&["other"]), &ALL);
+    service.get(&format!("/v1/approvals/{id}"), &narrow).problem(404);
+    service.get(&format!("/v1/approvals/{id}/wait?timeout_s=0"), &narrow).problem(404);
     // A look that waits for nobody, and one that waits for the answer.
     let now = service.get(&format!("/v1/approvals/{id}/wait?timeout_s=0"), &program).good();
     assert_eq!(now["status"], "pending");
@@ -101,7 +105,7 @@ fn an_agent_asks_to_lift_what_stopped_it_and_the_right_role_answers() {
     assert!(cannot["can"]["why_not"].as_str().unwrap().contains("architect"), "{cannot}");
     service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": true}), &rita).problem(403);
     service.post(&format!("/v1/approvals/{id}/decide"), json!({"approve": true}), &program).problem(403);
-    service.get(&format!("/v1/approvals/{id}/wait?timeout_s=0"), &stranger).problem(403);
+    service.get(&format!("/v1/approvals/{id}/wait?timeout_s=0"), &stranger).problem(404);
     service.get(&format!("/v1/approvals/{id}/wait?timeout_s=121"), &program).problem(400);
     let denied = json!({"approve": false, "note": "not on a Friday"});
     service.post(&format!("/v1/approvals/{id}/decide"), denied, &arne).good();

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
+use midrail::Person;
 use serde_json::Value;
 
 use crate::world::{ALL, Auth, PACK, Service, World, call, event};
@@ -152,6 +153,32 @@ fn streams_and_those_who_wait_end_when_the_service_does() {
     if let Ok(status) = waiting.join() {
         assert_eq!(status, 200);
     }
+}
+
+#[test]
+fn a_stream_ends_when_whoever_reads_it_is_not_known_any_more() {
+    let world = World::new(PACK);
+    let key = world.key(&["default"], None, &ALL);
+    let other = world.key(&["default"], None, &ALL);
+    let engine = world.engine("default");
+    let ids: Vec<String> = engine.api_keys().unwrap().into_iter().map(|key| key.id).collect();
+    let (bob, cy) =
+        (world.person("default", "bob", &["reviewer"]), world.person("default", "cy", &["reviewer"]));
+    let service = world.serve();
+    let (bob, cy) = (service.login("default", "bob", &bob), service.login("default", "cy", &cy));
+    let mut readers = [&key, &bob, &cy].map(|auth| Reader::open(&service, "", auth));
+    let mut stays = Reader::open(&service, "", &other);
+
+    let root = Person::vouched_for("root", ["human_operator", midrail::ADMIN]);
+    engine.revoke_api_key(&ids[0], Some(&root)).unwrap();
+    service.post("/v1/logout", Value::Null, &bob);
+    engine.revoke_approver("cy", Some(&root)).unwrap();
+    for reader in &mut readers {
+        let told: Vec<Told> = reader.by_ref().collect();
+        assert_eq!(told.last().unwrap().name, "ended", "{told:?}");
+    }
+    service.post("/v1/decide", call("s", "look"), &other).good();
+    assert!(stays.any(|told| told.name == "decision"));
 }
 
 #[test]

@@ -46,9 +46,14 @@ fn a_session_of_any_name_is_shown_kept_put_back_and_ended() {
 
     let snapshot = service.post(&format!("{place}/snapshot"), json!({}), &program).good();
     assert_eq!(snapshot["session"], ODD);
-    service.post(&format!("{place}/restore"), snapshot.clone(), &program).problem(403);
+    let refused = service.post(&format!("{place}/restore"), snapshot.clone(), &program).problem(403);
+    let why = "may not do this: it takes a person with the role `admin`";
+    assert!(refused["detail"].as_str().unwrap().ends_with(why), "{refused}");
     let restored = service.post(&format!("{place}/restore"), snapshot.clone(), &admin).good();
     assert_eq!(restored["effect"], "allow");
+    let records = service.get(&format!("{place}/records?full=true"), &program).good();
+    let put_back = records["items"].as_array().unwrap().iter().find(|it| it["kind"] == "restored");
+    assert_eq!(put_back.unwrap()["record"]["event"]["by"], "ada", "{records}");
     service.post("/v1/sessions/other/restore", snapshot.clone(), &admin).problem(422);
     let mut shared = snapshot;
     shared["slices"]["shared/pause"] = json!([]);

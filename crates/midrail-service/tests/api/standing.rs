@@ -76,3 +76,30 @@ fn people_quarantine_agents_and_set_tasks() {
     );
     assert_eq!(service.get("/v1/pauses", &program).good()["items"], json!([]));
 }
+
+#[test]
+fn halted_runs_are_listed_and_let_go_on() {
+    let world =
+        World::new("pack: t\nguardrails:\n  - {id: end, tools: burn, effect: halt, reason: It burns}\n");
+    let program = world.key(&["default"], None, &ALL);
+    let narrow = world.key(&["default"], Some(&["other"]), &ALL);
+    let key = world.person("default", "hugo", &["human_operator"]);
+    let service = world.serve();
+    let hugo = service.login("default", "hugo", &key);
+    assert_eq!(service.get("/v1/quarantine", &program).good(), json!({"items": [], "halted": []}));
+    let halted = service.post("/v1/decide", crate::world::call("s-1", "burn"), &program).good();
+    assert_eq!(halted["effect"], "halt");
+    service.post("/v1/decide", crate::world::call("s-2", "look"), &program).good();
+
+    let listed = service.get("/v1/quarantine", &program).good();
+    assert_eq!(listed["halted"], json!([{"session": "s-1", "by": "end", "reason": "It burns"}]));
+    assert_eq!(service.get("/v1/quarantine", &narrow).good()["halted"], json!([]));
+    let lift = |run: &str| json!({"run": run, "reason": "The fire is out"});
+    service.post("/v1/quarantine/lift", lift("s-1"), &program).problem(403);
+    service.post("/v1/quarantine/lift", lift("s-2"), &hugo).problem(409);
+    service.post("/v1/quarantine/lift", json!({"reason": "The fire is out"}), &hugo).problem(422);
+    service.post("/v1/quarantine/lift", lift("s-1"), &hugo).good();
+    assert_eq!(service.get("/v1/quarantine", &program).good()["halted"], json!([]));
+    let goes_on = service.post("/v1/decide", crate::world::call("s-1", "look"), &program).good();
+    assert_eq!(goes_on["effect"], "allow");
+}

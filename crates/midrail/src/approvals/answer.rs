@@ -1,7 +1,7 @@
 //! A person answers, or files the review that is owed after an emergency.
 
 use jiff::SignedDuration;
-use midrail_core::{EventKind, approval_key};
+use midrail_core::{EventKind, STARTED, above, approval_key};
 use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, NewNotice, Review, StoreError};
 use serde_json::json;
 
@@ -187,8 +187,11 @@ impl Engine {
             return Ok(Some(format!("`{}`", by.name())));
         }
         let record = record_of_approval(&**self.store(), approval)?.and_then(|entry| entry.record().ok());
-        let parent = record.and_then(|record| record.event.parent);
-        Ok(parent.filter(|parent| is_theirs(parent)).map(|_| format!("a sub-agent of `{}`", by.name())))
+        let Some(parent) = record.and_then(|record| record.event.parent) else { return Ok(None) };
+        let started = self.store().load(&approval.session, &[STARTED])?.into_iter().next();
+        let started = started.and_then(|slice| slice.value);
+        let is_below = above(started.as_ref(), parent.trim()).iter().any(|name| is_theirs(name));
+        Ok(is_below.then(|| format!("a sub-agent of `{}`", by.name())))
     }
 
     /// A request, by its name.

@@ -244,8 +244,8 @@ struct Times {
 /// What a guardrail stopped in a record, as approvals are bound to it: the exact action, or what it found.
 pub(super) fn action_of(record: &Record, guardrail: &str) -> String {
     let said = record.decision.verdicts.iter().find(|said| *said.guardrail == *guardrail && !said.skipped);
-    let kept = said.and_then(|said| said.action.clone()).or_else(|| record.facts.action_digest.clone());
-    kept.unwrap_or_else(|| digest_of_action(&record.event, &record.session))
+    let found = said.and_then(|said| said.action.clone());
+    found.unwrap_or_else(|| digest_of_action(&record.facts, &record.event, &record.session))
 }
 
 /// The role that a request to lift a guardrail goes to, or why there is none. The less is left of the budgets, the

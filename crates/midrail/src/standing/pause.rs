@@ -82,7 +82,13 @@ impl Engine {
         let project = project.map(real);
         let (mut pauses, version) = self.all_pauses(self.now())?;
         let Some(at) = pauses.iter().position(|pause| pause.project == project) else {
-            return Err(refused(format!("{} is not paused", whole(project.as_deref()))));
+            let whole = whole(project.as_deref());
+            return Err(refused(match pauses.iter().any(|pause| pause.project.is_none()) {
+                true => {
+                    format!("{whole} is not paused by itself: every project is, which `--everywhere` ends")
+                }
+                false => format!("{whole} is not paused"),
+            }));
         };
         let ended = pauses.remove(at);
         let message = format!("{by} ended the pause of {}", whole(project.as_deref()));

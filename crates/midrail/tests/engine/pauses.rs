@@ -71,7 +71,10 @@ fn a_pause_is_ended_by_anyone_and_both_are_on_record() {
     let (here, engine) = (desk.path("."), desk.engine(PACK));
     engine.pause(None, minutes(60), &olga(), "token ghp_012345678901234567890123456789abcdef12").unwrap();
     engine.pause(Some(&here), minutes(5), &olga(), "here as well").unwrap();
-    refused(engine.end_pause(Some(Path::new("/elsewhere")), "ann"), "is not paused");
+    refused(
+        engine.end_pause(Some(Path::new("/elsewhere")), "ann"),
+        "every project is, which `--everywhere` ends",
+    );
     engine.end_pause(None, "ann").unwrap();
     assert_eq!(engine.decide(deploy(&here)).effect, Effect::Allow, "the other one holds");
     engine.end_pause(Some(&here), "ann").unwrap();

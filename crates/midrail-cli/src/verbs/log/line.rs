@@ -228,6 +228,7 @@ fn label(moment: &Moment) -> String {
         ("before_stop", None) => "stop".to_owned(),
         ("before_handoff" | "after_handoff", None) => "hand-off".to_owned(),
         ("on_error", None) => "error".to_owned(),
+        ("approval_decided", None) if has_timed_out(moment) => "timed out".to_owned(),
         ("approval_decided", None) => "answered".to_owned(),
         ("administered", None) => "people".to_owned(),
         (kind, None) => kind.to_owned(),
@@ -246,11 +247,22 @@ fn what(moment: &Moment) -> String {
         "session_start" => first("/event/cwd").unwrap_or_default(),
         "approval_decided" => {
             let part = |name: &str| moment.text(&format!("/event/approval/{name}")).unwrap_or_default();
-            format!("{} {} by {} {}", part("id"), part("state"), part("decided_by"), part("note"))
+            match has_timed_out(moment) {
+                true => format!("nobody answered {}", part("id")),
+                false => {
+                    format!("{} {} by {} {}", part("id"), part("state"), part("decided_by"), part("note"))
+                }
+            }
         }
+        "restored" => first("/event/by").map(|by| format!("by {by}")).unwrap_or_default(),
         "administered" => administered(moment),
         _ => first("/event/text").or_else(|| first("/event/output")).unwrap_or_default(),
     }
+}
+
+/// Whether it is the end of a request that nobody answered.
+fn has_timed_out(moment: &Moment) -> bool {
+    moment.text("/event/what") == Some("approval_timed_out")
 }
 
 /// What a call is about.
