@@ -35,6 +35,18 @@ pub fn above(started: Option<&Value>, parent: &str) -> Vec<String> {
     all
 }
 
+/// Whom the acting agent belongs to: the agents or sessions that started it, and the session that it works in.
+pub(crate) fn answers_to(event: &Event, session: &str, started: Option<&Value>) -> Vec<String> {
+    let above = parent_of(event).map(|parent| above(started, parent)).unwrap_or_default();
+    let mut all: Vec<String> = Vec::new();
+    for who in above {
+        let started_in = (who != session).then(|| format!("session:{who}"));
+        all.extend(Some(who).into_iter().chain(started_in));
+    }
+    all.push(format!("session:{session}"));
+    all
+}
+
 /// Whether an event is kept in mind for who started its agent.
 pub(crate) fn is_noted(event: &Event) -> bool {
     matches!(event.kind, EventKind::BeforeTool | EventKind::BeforeHandoff) && parent_of(event).is_some()

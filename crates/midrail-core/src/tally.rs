@@ -13,7 +13,7 @@ use crate::context::{Missing, World, actor, denied_key};
 use crate::decision::{ApprovalRequest, Aside, Decision, Mode, Retry, Said};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
-use crate::family::{self, STARTED, above, is_noted, parent_of};
+use crate::family::{self, STARTED, answers_to, is_noted, parent_of};
 use crate::guardrail::{Category, OnFault, Spec};
 use crate::host;
 use crate::pause::PAUSE;
@@ -635,18 +635,6 @@ fn receiver(event: &Event) -> Option<&str> {
     let handoff = event.handoff.as_ref().filter(|_| event.kind == EventKind::BeforeHandoff)?;
     let id = || handoff.receiver.as_ref()?.get("id")?.as_str();
     handoff.to.as_deref().or_else(id).map(str::trim).filter(|to| !to.is_empty())
-}
-
-/// Whom the acting agent belongs to: the agents or sessions that started it, and the session that it works in.
-fn answers_to(event: &Event, session: &str, started: Option<&Value>) -> Vec<String> {
-    let above = parent_of(event).map(|parent| above(started, parent)).unwrap_or_default();
-    let mut all: Vec<String> = Vec::new();
-    for who in above {
-        let started_in = (who != session).then(|| format!("session:{who}"));
-        all.extend(Some(who).into_iter().chain(started_in));
-    }
-    all.push(format!("session:{session}"));
-    all
 }
 
 /// Whether a warning about it can stop something: an agent can always end, and tell of errors.
