@@ -16,10 +16,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use midrail::pack::Document;
+use midrail::pack::PackDocument;
 use midrail::{
-    Effect, Engine, Event, Facts, Files, Layer, Load, Loaded, MemoryStore, Policy, PolicySource, Session,
-    SqliteStore, Store, ToolResult, decide,
+    Effect, Engine, Event, Facts, Files, Layer, Load, LoadedPolicy, MemoryStore, Policy, PolicySource,
+    Session, SqliteStore, Store, ToolResult, decide,
 };
 use serde_json::json;
 
@@ -48,12 +48,12 @@ fn typical_event() -> Event {
     event
 }
 
-fn default_pack() -> Loaded {
+fn default_pack() -> LoadedPolicy {
     Load { packs: vec!["midrail:default".into()], ..Load::default() }.documents().unwrap()
 }
 
 fn world() -> Arc<Files> {
-    Arc::new(Files::world(BTreeMap::from([("src/main.rs".to_owned(), "fn main() {}".to_owned())])))
+    Arc::new(Files::simulated(BTreeMap::from([("src/main.rs".to_owned(), "fn main() {}".to_owned())])))
 }
 
 fn engine(policy: Policy, source: &PolicySource, store: Arc<dyn Store>) -> Arc<Engine> {
@@ -65,7 +65,7 @@ fn engine(policy: Policy, source: &PolicySource, store: Arc<dyn Store>) -> Arc<E
 
 fn one_decision(folder: &Path) {
     println!("one decision, default pack, an edit of a file that was read");
-    let Loaded { policy, source, .. } = default_pack();
+    let LoadedPolicy { policy, source, .. } = default_pack();
     let (session, facts) = what_it_needs(&policy);
     let event = typical_event();
     report(
@@ -113,9 +113,9 @@ fn large_policy() {
                 "  - {{id: g{number}, tools: \"{tool}\", check: \"action.target_files none match ['secret/{number}/**']\"}}\n"
             );
         }
-        let documents = Document::read("large.yaml", &text, None).unwrap();
+        let documents = PackDocument::read("large.yaml", &text, None).unwrap();
         let layered: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();
-        midrail::pack::policy(&layered).unwrap()
+        midrail::pack::compile_policy(&layered).unwrap()
     };
     let mut medians = Vec::new();
     for count in [10, 1_000] {
@@ -140,7 +140,7 @@ fn large_policy() {
 fn long_session(folder: &Path) {
     println!("one session on disk, durable: calls around its 100th and its 100,000th, taken in turn");
     let session = |name: &str| {
-        let Loaded { policy, source, .. } = default_pack();
+        let LoadedPolicy { policy, source, .. } = default_pack();
         engine(policy, &source, Arc::new(SqliteStore::open(folder.join(name)).unwrap()))
     };
     let long = session("long.db");

@@ -33,7 +33,7 @@ fn main() {
         }
         for threads in [1, 8, 64] {
             let path = folder.path().join(format!("{kind}-{threads}.db"));
-            let engine = engine(Arc::new(SqliteStore::open_for_many(path, 4).unwrap()));
+            let engine = engine(Arc::new(SqliteStore::open_with_readers(path, 4).unwrap()));
             report(&format!("{kind}, in SQLite"), threads, &engine, folder.path(), kind);
         }
     }
@@ -62,7 +62,7 @@ fn event(kind: &str, session: &str, folder: &Path) -> Event {
 
 fn profile(folder: &Path, kind: &str, rounds: u32) {
     let engine = match std::env::args().any(|arg| arg == "sqlite") {
-        true => engine(Arc::new(SqliteStore::open_for_many(folder.join("store.db"), 4).unwrap())),
+        true => engine(Arc::new(SqliteStore::open_with_readers(folder.join("store.db"), 4).unwrap())),
         false => engine(Arc::new(MemoryStore::new().unwrap())),
     };
     let started = Instant::now();

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use common::{blocked, record, verify};
 use midrail_core::{Effect, Record};
-use midrail_store::{AuditLog, Commit, Filter, Policies, Slices, SqliteStore, Store};
+use midrail_store::{AuditFilter, AuditLog, Commit, Policies, Slices, SqliteStore, Store};
 
 fn main() {
     #[cfg(feature = "postgres")]
@@ -103,23 +103,23 @@ fn cost_stays_flat_as_the_log_grows() {
     let started = Instant::now();
     let found = verify(&store);
     let rate = f64::from(u32::try_from(found.records).unwrap()) / started.elapsed().as_secs_f64();
-    println!("verify: {rate:.0} records/s, sound: {}", found.is_sound());
-    let page = Filter { limit: Some(50), newest_first: true, ..Filter::default() };
+    println!("verify: {rate:.0} records/s, sound: {}", found.is_intact());
+    let page = AuditFilter { limit: Some(50), newest_first: true, ..AuditFilter::default() };
     let text = |text: &str| Some(text.to_owned());
     times("page of 50", 20, |_| drop(store.entries(&page).unwrap()));
-    let filter = Filter { session: text("s7"), ..page.clone() };
+    let filter = AuditFilter { session: text("s7"), ..page.clone() };
     times("page of a session", 20, |_| drop(store.entries(&filter).unwrap()));
-    let filter = Filter { guardrail: text("safety-001"), ..page.clone() };
+    let filter = AuditFilter { guardrail: text("safety-001"), ..page.clone() };
     times("page of a guardrail", 20, |_| drop(store.entries(&filter).unwrap()));
-    let filter = Filter { guardrail: text("none"), ..page.clone() };
+    let filter = AuditFilter { guardrail: text("none"), ..page.clone() };
     times("page of a guardrail that never spoke", 20, |_| drop(store.entries(&filter).unwrap()));
-    let filter = Filter { effect: Some(Effect::Block), ..page.clone() };
+    let filter = AuditFilter { effect: Some(Effect::Block), ..page.clone() };
     times("page of an effect", 20, |_| drop(store.entries(&filter).unwrap()));
-    let filter = Filter { until: Some(common::at(1000)), ..page.clone() };
+    let filter = AuditFilter { until: Some(common::at(1000)), ..page.clone() };
     times("page of the first 1000 seconds", 20, |_| drop(store.entries(&filter).unwrap()));
-    let filter = Filter { since: Some(common::at(1000)), ..page.clone() };
+    let filter = AuditFilter { since: Some(common::at(1000)), ..page.clone() };
     times("page since the first 1000 seconds", 20, |_| drop(store.entries(&filter).unwrap()));
-    let filter = Filter { tool: text("none"), ..page };
+    let filter = AuditFilter { tool: text("none"), ..page };
     times("page of a tool that was never called", 5, |_| drop(store.entries(&filter).unwrap()));
     times("sessions", 5, |_| drop(store.sessions().unwrap()));
 }
@@ -128,7 +128,7 @@ fn cost_stays_flat_as_the_log_grows() {
 fn many_threads() {
     type Open = fn(&Path) -> SqliteStore;
     let one: Open = |path| SqliteStore::open(path).unwrap();
-    let many: Open = |path| SqliteStore::open_for_many(path, 4).unwrap();
+    let many: Open = |path| SqliteStore::open_with_readers(path, 4).unwrap();
     let with = |name, open| [1, 8, 64, 256].map(|count| (name, open, count));
     for (name, open, count) in [with("one connection", one), with("4 readers", many)].into_iter().flatten() {
         let folder = tempfile::tempdir().unwrap();
@@ -156,6 +156,6 @@ fn many_threads() {
         println!("{:<44} {rate:>8.0}/s", format!("load 5, commit, {name}, {count} threads"));
         let log = std::fs::metadata(folder.path().join("store.db-wal")).map_or(0, |file| file.len());
         println!("{:<44} {:>8} kB", "  write-ahead log", log >> 10);
-        assert!(verify(&store).is_sound());
+        assert!(verify(&store).is_intact());
     }
 }

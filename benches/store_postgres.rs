@@ -36,7 +36,7 @@ pub(crate) fn run() {
     });
     let started = Instant::now();
     let found = verify(&store.project("together"));
-    println!("verify: {} records, sound: {}, in {:.1?}", found.records, found.is_sound(), started.elapsed());
+    println!("verify: {} records, sound: {}, in {:.1?}", found.records, found.is_intact(), started.elapsed());
 }
 
 fn decide(store: &PostgresStore, thread: usize, round: i64) {

@@ -59,7 +59,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let kept = std::fs::read_to_string(folder.join("notes.txt"))?;
     std::fs::remove_dir_all(&folder)?;
     assert!(answers.first().is_some_and(|answer| answer.contains("must be read before writing")));
-    assert!(answers.last().is_some_and(|answer| answer.contains("holds credentials")));
+    assert!(answers.last().is_some_and(|answer| answer.contains("contains credentials")));
     assert_eq!(kept, "read, then written");
     Ok(())
 }

@@ -5,9 +5,10 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use midrail::pack::Document;
+use midrail::pack::PackDocument;
 use midrail::{
-    Context, Effect, Engine, Entry, Layer, Missing, NewFiles, Policy, PolicySource, ReadBeforeWrite, Spec,
+    Context, Effect, Engine, Layer, Missing, NewFiles, Policy, PolicyEntry, PolicySource, ReadBeforeWrite,
+    Spec,
 };
 use serde_json::json;
 
@@ -26,15 +27,16 @@ fn from_rust() -> Result<Arc<Engine>, Box<dyn Error>> {
     let spec = Spec { when: Some(Arc::new(is_strict)), ..Spec::new("strict") };
     let guardrail =
         Arc::new(ReadBeforeWrite { new_files: NewFiles::RequireRead, ..ReadBeforeWrite::default() });
-    let policy = Policy::new(vec![Entry { spec, guardrail }], Vec::new(), b"");
+    let policy = Policy::new(vec![PolicyEntry { spec, guardrail }], Vec::new(), b"");
     Ok(Arc::new(Engine::builder(policy, &PolicySource::default()).root(std::env::temp_dir()).build()?))
 }
 
 /// The same from a pack.
 fn from_pack() -> Result<Arc<Engine>, Box<dyn Error>> {
-    let documents = Document::read("strict.yaml", PACK, None)?;
+    let documents = PackDocument::read("strict.yaml", PACK, None)?;
     let layered: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();
-    let (policy, source) = midrail::pack::policy(&layered).map_err(|reports| format!("{reports:?}"))?;
+    let (policy, source) =
+        midrail::pack::compile_policy(&layered).map_err(|reports| format!("{reports:?}"))?;
     Ok(Arc::new(Engine::builder(policy, &source).root(std::env::temp_dir()).build()?))
 }
 

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use midrail::{
-    Changes, Context, Effect, Engine, Entry, EventKind, Fault, Guardrail, Policy, PolicySource, Spec,
+    Changes, Context, Effect, Engine, EventKind, Fault, Guardrail, Policy, PolicyEntry, PolicySource, Spec,
     ToolResult, Tools, Verdict,
 };
 use serde_json::json;
@@ -43,7 +43,7 @@ impl Guardrail for ReviewBeforeMerge {
         let is_review = context.event.tool_name() == Some(self.review_tool);
         if is_review
             && context.event.is_success()
-            && effect.goes_on()
+            && effect.allows()
             && let Some(id) = pull_request(context)
         {
             changes.set(context.key(&format!("approved/{id}")), true);
@@ -51,7 +51,7 @@ impl Guardrail for ReviewBeforeMerge {
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::AfterTool]
     }
 
@@ -59,7 +59,7 @@ impl Guardrail for ReviewBeforeMerge {
         Tools::only([self.review_tool, self.merge_tool])
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 }
@@ -70,7 +70,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let engine = Arc::new(Engine::builder(policy, &PolicySource::default()).build()?);
     engine.on_denied(|denied| println!("denied: {}: {}", denied.policy_name, denied.reason));
     let guardrail = Arc::new(ReviewBeforeMerge { review_tool: "approve_pr", merge_tool: "merge_pr" });
-    engine.register(Entry { spec: Spec::new("review_before_merge"), guardrail });
+    engine.register(PolicyEntry { spec: Spec::new("review_before_merge"), guardrail });
 
     let session = engine.session("run-1");
     assert_eq!(session.check("merge_pr", json!({"pr_id": "7"})).effect, Effect::Block);

@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use midrail_detect::injection;
+use midrail_scan::injection;
 
 fuzz_target!(|text: &str| {
     for hit in injection::scan(text) {
         assert!(text.get(hit.start..hit.end).is_some(), "{hit:?}");
-        injection::intent_of(hit.kind);
+        injection::intent_for_kind(hit.kind);
     }
 });

@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use midrail_pack::{Document, Layer};
+use midrail_pack::{PackDocument, Layer};
 
 fuzz_target!(|text: &str| {
-    match Document::read("pack.yaml", text, Some("prod")) {
+    match PackDocument::read("pack.yaml", text, Some("prod")) {
         Ok(documents) => {
             let layered: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();
             if let Err(reports) = midrail_pack::policy(&layered) {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use midrail_detect::personal;
+use midrail_scan::personal;
 
 fuzz_target!(|text: &str| {
     let mut done = 0;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use midrail_detect::secrets;
+use midrail_scan::secrets;
 
 fuzz_target!(|text: &str| {
     let mut value = serde_json::json!({"text": text});

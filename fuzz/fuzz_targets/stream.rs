@@ -2,12 +2,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use midrail_detect::secrets;
-use midrail_detect::secrets::stream::{Secrets, Stream};
+use midrail_scan::secrets;
+use midrail_scan::secrets::stream::{SecretDetector, Stream};
 
 fuzz_target!(|input: (&str, u8)| {
     let (text, size) = input;
-    let mut stream = Stream::new(Secrets::default());
+    let mut stream = Stream::new(SecretDetector::default());
     let (mut whole, mut hits) = (String::new(), Vec::new());
     let characters: Vec<char> = text.chars().collect();
     for part in characters.chunks(usize::from(size).max(1)) {

@@ -245,7 +245,7 @@ describe("console", { skip }, () => {
     const page = await browser.page(world);
     await page.login("/audit");
     await page.getByRole("button", { name: "Verify the log" }).click();
-    await page.getByText("The log fits together.").waitFor();
+    await page.getByText("The audit log is intact.").waitFor();
     await page.goto(`${world.url}/audit/999999`);
     await page.getByText("There is no such thing").waitFor();
     await page.goto(`${world.url}/audit?since=rubbish`);

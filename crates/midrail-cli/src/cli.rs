@@ -3,19 +3,20 @@
 use std::env;
 use std::ffi::OsStr;
 
-use clap::{ArgAction, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::commands;
+use crate::error::CliError;
 use crate::exit::{self, Exit};
-use crate::failure::Failure;
+use crate::global::Global;
 use crate::output::Output;
-use crate::verbs;
 
-/// Guardrails for AI agents: every event of an agent in, one decision out.
+/// Guardrails for AI agents
 #[derive(Debug, Parser)]
-#[command(name = "midrail", version, after_help = exit::OF_ALL, disable_help_subcommand = true)]
+#[command(name = "midrail", version, after_help = exit::ALL, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) verb: Verb,
+    pub(crate) command: Command,
     #[command(flatten)]
     pub(crate) global: Global,
 }
@@ -30,12 +31,12 @@ impl Cli {
         match alone().next().as_deref().and_then(OsStr::to_str) {
             Some("hook") => {
                 if let Ok(Hook { args, global }) = Hook::try_parse_from(alone()) {
-                    return Ok(Cli { verb: Verb::Hook(args), global });
+                    return Ok(Cli { command: Command::Hook(args), global });
                 }
             }
             Some("check") => {
                 if let Ok(Check { args, global }) = Check::try_parse_from(alone()) {
-                    return Ok(Cli { verb: Verb::Check(args), global });
+                    return Ok(Cli { command: Command::Check(args), global });
                 }
             }
             _ => {}
@@ -45,7 +46,7 @@ impl Cli {
     }
 }
 
-/// The colour of help and of errors of the command line, which are told before it is read.
+/// The colour of help and usage errors, which are printed before the options are parsed.
 fn help_colour() -> ColorChoice {
     let args: Vec<String> = env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let follows = args.windows(2).filter_map(|pair| match pair {
@@ -65,7 +66,7 @@ fn help_colour() -> ColorChoice {
 #[command(disable_help_flag = true)]
 struct Check {
     #[command(flatten)]
-    args: verbs::check::Args,
+    args: commands::check::Args,
     #[command(flatten)]
     global: Global,
 }
@@ -75,107 +76,85 @@ struct Check {
 #[command(disable_help_flag = true)]
 struct Hook {
     #[command(flatten)]
-    args: verbs::hook::Args,
+    args: commands::hook::Args,
     #[command(flatten)]
     global: Global,
 }
 
-/// What holds for every verb.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Global {
-    /// Print JSON for programs; errors too, as {"error":{...}}
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// When to use colour [auto: on a terminal, unless NO_COLOR is set]
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
-    pub(crate) color: When,
-    /// Show more; twice: log every check (also MIDRAIL_LOG=debug|info|warn)
-    #[arg(short, long, global = true, action = ArgAction::Count)]
-    pub(crate) verbose: u8,
-}
-
-/// When to use colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
-    Auto,
-    Always,
-    Never,
-}
-
 #[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
-    Init(verbs::init::Args),
-    Doctor(verbs::doctor::Args),
-    Uninstall(verbs::uninstall::Args),
-    Check(verbs::check::Args),
-    Hook(verbs::hook::Args),
-    Acp(verbs::acp::Args),
-    Serve(verbs::serve::Args),
-    Replay(verbs::replay::Args),
-    Import(verbs::import::Args),
-    Test(verbs::test::Args),
-    Explain(verbs::explain::Args),
-    Lint(verbs::lint::Args),
-    Policy(verbs::policy::Args),
-    Detect(verbs::detect::Args),
-    Redact(verbs::redact::Args),
-    Bench(verbs::bench::Args),
-    Log(verbs::log::Args),
-    Audit(verbs::audit::Args),
-    Stats(verbs::stats::Args),
-    Notices(verbs::notices::Args),
-    Quarantine(verbs::quarantine::Args),
-    Locks(verbs::locks::Args),
-    Tasks(verbs::tasks::Args),
-    Approvals(verbs::approvals::Args),
-    Approver(verbs::approver::Args),
-    Key(verbs::key::Args),
-    Pause(verbs::pause::Args),
-    Script(verbs::script::Args),
-    Shadow(verbs::shadow::Args),
-    Schema(verbs::schema::Args),
-    Completions(verbs::completions::Args),
-    Man(verbs::man::Args),
-    Demo(verbs::demo::Args),
+pub(crate) enum Command {
+    Init(commands::init::Args),
+    Doctor(commands::doctor::Args),
+    Uninstall(commands::uninstall::Args),
+    Check(commands::check::Args),
+    Hook(commands::hook::Args),
+    Acp(commands::acp::Args),
+    Serve(commands::serve::Args),
+    Replay(commands::replay::Args),
+    Import(commands::import::Args),
+    Test(commands::test::Args),
+    Explain(commands::explain::Args),
+    Lint(commands::lint::Args),
+    Policy(commands::policy::Args),
+    Detect(commands::detect::Args),
+    Redact(commands::redact::Args),
+    Bench(commands::bench::Args),
+    Log(commands::log::Args),
+    Audit(commands::audit::Args),
+    Stats(commands::stats::Args),
+    Notices(commands::notices::Args),
+    Quarantine(commands::quarantine::Args),
+    Locks(commands::locks::Args),
+    Tasks(commands::tasks::Args),
+    Approvals(commands::approvals::Args),
+    Approver(commands::approver::Args),
+    Key(commands::key::Args),
+    Pause(commands::pause::Args),
+    Script(commands::script::Args),
+    Shadow(commands::shadow::Args),
+    Schema(commands::schema::Args),
+    Completions(commands::completions::Args),
+    Man(commands::man::Args),
+    Demo(commands::demo::Args),
 }
 
-impl Verb {
+impl Command {
     /// Does what was asked for.
-    pub(crate) fn run(self, output: &mut Output) -> Result<Exit, Failure> {
+    pub(crate) fn run(self, output: &mut Output) -> Result<Exit, CliError> {
         let exit = match self {
-            Verb::Init(args) => verbs::init::run(&args, output),
-            Verb::Doctor(args) => verbs::doctor::run(&args, output),
-            Verb::Uninstall(args) => verbs::uninstall::run(&args, output),
-            Verb::Check(args) => verbs::check::run(args, output),
-            Verb::Hook(args) => verbs::hook::run(&args, output),
-            Verb::Acp(args) => verbs::acp::run(&args, output),
-            Verb::Serve(args) => verbs::serve::run(&args, output),
-            Verb::Replay(args) => verbs::replay::run(&args, output),
-            Verb::Import(args) => verbs::import::run(&args, output),
-            Verb::Test(args) => verbs::test::run(&args, output),
-            Verb::Explain(args) => verbs::explain::run(&args, output),
-            Verb::Lint(args) => verbs::lint::run(&args, output),
-            Verb::Policy(args) => verbs::policy::run(&args, output),
-            Verb::Detect(args) => verbs::detect::run(&args, output),
-            Verb::Redact(args) => verbs::redact::run(&args, output),
-            Verb::Bench(args) => verbs::bench::run(&args, output),
-            Verb::Audit(args) => verbs::audit::run(&args, output),
-            Verb::Log(args) => verbs::log::run(&args, output),
-            Verb::Stats(args) => verbs::stats::run(&args, output),
-            Verb::Notices(args) => verbs::notices::run(&args, output),
-            Verb::Quarantine(args) => verbs::quarantine::run(&args, output),
-            Verb::Locks(args) => verbs::locks::run(&args, output),
-            Verb::Tasks(args) => verbs::tasks::run(&args, output),
-            Verb::Approvals(args) => verbs::approvals::run(&args, output),
-            Verb::Approver(args) => verbs::approver::run(&args, output),
-            Verb::Key(args) => verbs::key::run(&args, output),
-            Verb::Pause(args) => verbs::pause::run(&args, output),
-            Verb::Script(args) => verbs::script::run(&args, output),
-            Verb::Shadow(args) => verbs::shadow::run(&args, output),
-            Verb::Schema(args) => verbs::schema::run(&args, output),
-            Verb::Completions(args) => verbs::completions::run(&args, output),
-            Verb::Man(args) => verbs::man::run(&args, output),
-            Verb::Demo(args) => verbs::demo::run(&args, output),
+            Command::Init(args) => commands::init::run(&args, output),
+            Command::Doctor(args) => commands::doctor::run(&args, output),
+            Command::Uninstall(args) => commands::uninstall::run(&args, output),
+            Command::Check(args) => commands::check::run(args, output),
+            Command::Hook(args) => commands::hook::run(&args, output),
+            Command::Acp(args) => commands::acp::run(&args, output),
+            Command::Serve(args) => commands::serve::run(&args, output),
+            Command::Replay(args) => commands::replay::run(&args, output),
+            Command::Import(args) => commands::import::run(&args, output),
+            Command::Test(args) => commands::test::run(&args, output),
+            Command::Explain(args) => commands::explain::run(&args, output),
+            Command::Lint(args) => commands::lint::run(&args, output),
+            Command::Policy(args) => commands::policy::run(&args, output),
+            Command::Detect(args) => commands::detect::run(&args, output),
+            Command::Redact(args) => commands::redact::run(&args, output),
+            Command::Bench(args) => commands::bench::run(&args, output),
+            Command::Audit(args) => commands::audit::run(&args, output),
+            Command::Log(args) => commands::log::run(&args, output),
+            Command::Stats(args) => commands::stats::run(&args, output),
+            Command::Notices(args) => commands::notices::run(&args, output),
+            Command::Quarantine(args) => commands::quarantine::run(&args, output),
+            Command::Locks(args) => commands::locks::run(&args, output),
+            Command::Tasks(args) => commands::tasks::run(&args, output),
+            Command::Approvals(args) => commands::approvals::run(&args, output),
+            Command::Approver(args) => commands::approver::run(&args, output),
+            Command::Key(args) => commands::key::run(&args, output),
+            Command::Pause(args) => commands::pause::run(&args, output),
+            Command::Script(args) => commands::script::run(&args, output),
+            Command::Shadow(args) => commands::shadow::run(&args, output),
+            Command::Schema(args) => commands::schema::run(&args, output),
+            Command::Completions(args) => commands::completions::run(&args, output),
+            Command::Man(args) => commands::man::run(&args, output),
+            Command::Demo(args) => commands::demo::run(&args, output),
         }?;
         output.flush()?;
         Ok(exit)

@@ -30,7 +30,7 @@ mod moved {
     /// Names the file that holds the time.
     pub(super) const VARIABLE: &str = "MIDRAIL_TEST_CLOCK";
 
-    /// A clock that stands at the time in a file, also while the process runs.
+    /// A clock that reads its time from a file.
     pub(super) struct Moved(pub(super) PathBuf);
 
     impl Clock for Moved {

@@ -1,13 +1,14 @@
 //! Decisions on the screen: one as a block, many as a timeline. Whatever comes from agents is made safe to print.
 
 use jiff::Timestamp;
-use midrail::cases::in_short;
+use midrail::cases::summarize_event;
 use midrail::{ApprovalKind, Autonomy, Decision, Effect, Event, EventKind, Mode};
 use serde_json::Value;
 
-use crate::output::{Output, Paint, Style, effect_style, short, wrap};
+use crate::output::{Output, short, wrap};
+use crate::paint::{Paint, Style, effect_style};
 use crate::table::{Table, cell, styled};
-use crate::when;
+use crate::time;
 
 /// Lines of a text that passes on, unless more is asked for.
 const MAX_CONTENT_LINES: usize = 6;
@@ -17,8 +18,8 @@ pub(crate) fn subject(event: &Event) -> String {
     let quoted = |text: &str| format!("“{}”", short(text, 60));
     let text = match event.kind {
         _ if event.tool.is_some() => {
-            let whole = in_short(event);
-            let about = whole.strip_prefix(event.kind.word()).unwrap_or(&whole);
+            let whole = summarize_event(event);
+            let about = whole.strip_prefix(event.kind.as_str()).unwrap_or(&whole);
             short(about.trim_start(), 80).into_owned()
         }
         _ if event.extra.contains_key("set") => {
@@ -37,7 +38,7 @@ pub(crate) fn subject(event: &Event) -> String {
         EventKind::ApprovalDecided => {
             let part = |name: &str| event.extra.get("approval")?.get(name)?.as_str();
             if event.extra.get("what").and_then(Value::as_str) == Some("approval_timed_out") {
-                return format!("timed out: nobody answered {}", short(part("id").unwrap_or_default(), 40));
+                return format!("timed out: no answer to {}", short(part("id").unwrap_or_default(), 40));
             }
             let is_back = event.extra.get("what").and_then(Value::as_str) == Some("approval_taken_back");
             let state = if is_back { Some("taken back") } else { part("state") };
@@ -118,7 +119,8 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
             ApprovalKind::Escalation => "escalation",
             ApprovalKind::Bypass => "bypass",
         };
-        let until = approval.expires.map(|time| format!(" until {}", when::full(time))).unwrap_or_default();
+        let until =
+            approval.expires.map(|time| format!(" until {}", time::date_time(time))).unwrap_or_default();
         add("approval", format!("{} ({kind}): waits for `{}`{until}", approval.id, approval.approver));
     }
     if let Some(content) = &decision.content {
@@ -135,7 +137,7 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
                 .unwrap_or_default(),
         );
     }
-    add("risk", decision.risk.map(|risk| risk.word().to_owned()).unwrap_or_default());
+    add("risk", decision.risk.map(|risk| risk.as_str().to_owned()).unwrap_or_default());
     if let Some(autonomy) = decision.autonomy {
         add("autonomy", in_words(autonomy));
     }
@@ -144,7 +146,7 @@ fn fields(decision: &Decision, whole: bool) -> Vec<(String, String)> {
     }
     add("user", decision.user_message.clone().unwrap_or_default());
     if let Some(pause) = &decision.paused {
-        add("paused", format!("until {}, by {}: {}", when::full(pause.until), pause.by, pause.reason));
+        add("paused", format!("until {}, by {}: {}", time::date_time(pause.until), pause.by, pause.reason));
     }
     if let Some(would) = decision.would {
         add("shadow", format!("would be {would} if it were enforced"));
@@ -165,7 +167,7 @@ fn in_words(autonomy: Autonomy) -> String {
         Autonomy::Lockdown => ": little is left of a budget, and warnings are blocks",
         Autonomy::Halt => ": a budget is used up",
     };
-    format!("{}{meaning}", autonomy.word())
+    format!("{}{meaning}", autonomy.as_str())
 }
 
 fn cut(content: &str, whole: bool) -> String {
@@ -182,7 +184,7 @@ pub(crate) fn verdicts(decision: &Decision) -> Table {
     let mut table = Table::new(&["guardrail", "effect", "took", "reason"]);
     for said in &decision.verdicts {
         let mut effect = match said.effect {
-            Some(effect) => styled(effect.word(), effect_style(effect)),
+            Some(effect) => styled(effect.as_str(), effect_style(effect)),
             None => styled("skipped", Style::Dim),
         };
         if said.shadow {
@@ -196,7 +198,7 @@ pub(crate) fn verdicts(decision: &Decision) -> Table {
         table.row(vec![
             cell(short(&said.guardrail, 40)),
             effect,
-            cell(said.duration_us.0.map(when::micros).unwrap_or_default()),
+            cell(said.duration_us.0.map(time::micros).unwrap_or_default()),
             cell(short(reason.trim_end_matches("; "), 200)),
         ]);
     }
@@ -218,7 +220,7 @@ impl Timeline {
     }
 
     /// A timeline of one short session, whose name and day need not be told.
-    pub(crate) fn of_one_session() -> Self {
+    pub(crate) fn single_session() -> Self {
         Timeline { has_headings: false, ..Timeline::new() }
     }
 
@@ -236,7 +238,7 @@ impl Timeline {
         let mut lines = self.headings(time, event, paint);
         lines.push(format!(
             "{}  {}  {} {}",
-            paint.style(Style::Dim, when::clock(time)),
+            paint.style(Style::Dim, time::time_of_day(time)),
             paint.effect_column(decision.effect),
             paint.style(Style::Dim, format!("{:<11}", event.kind)),
             paint.style(Style::Strong, subject(event)),
@@ -298,7 +300,7 @@ impl Timeline {
             return Vec::new();
         }
         let mut parts = Vec::new();
-        let day = when::day(time);
+        let day = time::day(time);
         if self.day.as_ref() != Some(&day) {
             parts.push(day.clone());
             self.day = Some(day);

@@ -9,17 +9,17 @@ use midrail::Effect;
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// 0: done, and nothing to object to.
+    /// 0: success, no issues found.
     Good,
     /// 1: an error, or something was found.
     Failed,
-    /// 2: the action must not go on.
+    /// 2: the action is blocked.
     Stopped,
-    /// 3: a person said no.
+    /// 3: a person denied the request.
     Denied,
-    /// 4: nobody answered, or nobody acted, in time.
+    /// 4: the request timed out, or the approval expired.
     TimedOut,
-    /// 5: nobody has answered yet.
+    /// 5: the request is still pending.
     Pending,
     /// As the agent ended that was started.
     Agent(u8),
@@ -27,8 +27,8 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// The exit code of a decision.
-    pub(crate) fn of(effect: Effect) -> Self {
-        if effect.goes_on() { Exit::Good } else { Exit::Stopped }
+    pub(crate) fn from_effect(effect: Effect) -> Self {
+        if effect.allows() { Exit::Good } else { Exit::Stopped }
     }
 
     /// 0, or 1 where something was found.
@@ -52,107 +52,106 @@ impl From<Exit> for ExitCode {
 }
 
 /// Exit codes of the whole program, for its help.
-pub(crate) const OF_ALL: &str = "\
+pub(crate) const ALL: &str = "\
 Exit codes:
   0  done; check: allow, warn or redact
   1  an error; doctor, test, lint, detect, audit verify, audit replay:
-     something was found
-  2  check: block, halt, escalate or retry; hook: this must not happen;
-     every verb: an internal error
+     issues were found
+  2  check: block, halt, escalate or retry; hook: the action is blocked;
+     every subcommand: an internal error
   3  approvals wait: denied
   4  approvals wait: timed out
   5  approvals wait: still pending";
 
 /// Exit codes of `check`.
-pub(crate) const OF_CHECK: &str = "\
+pub(crate) const CHECK: &str = "\
 Exit codes:
-  0  allow, warn, redact: the action may go on
-  1  an error: no decision could be made, and the action must not go on
-  2  block, halt, escalate, retry: the action must not go on; so it is where
+  0  allow, warn, redact: the action may continue
+  1  an error: no decision was made, and the action must not continue
+  2  block, halt, escalate, retry: the action must not continue; also if
      the store failed (no record, no allow), and after an internal error;
-     with --stream: where any event was stopped";
+     with --stream: if any event was blocked";
 
 /// Exit codes of `hook`.
-pub(crate) const OF_HOOK: &str = "\
+pub(crate) const HOOK: &str = "\
 Exit codes:
-  0  the answer is on standard output, in the words of the host; nothing
-     there: no objection
-  2  this must not happen, and standard error says why: also after an
-     internal error, a payload that cannot be read, and when time is up";
+  0  the answer is on standard output, in the format of the host; empty:
+     no issues found
+  2  the action is blocked, and standard error has the reason: also after
+     an internal error, an invalid payload, and a timeout";
 
 /// Exit codes of `acp`.
-pub(crate) const OF_ACP: &str = "\
+pub(crate) const ACP: &str = "\
 Exit codes:
-  that of the agent; 1 where it had to be ended, or could not be started;
-  2  an internal error: the agent was ended";
+  that of the agent; 1 if it was killed or could not be started;
+  2  an internal error: the agent was killed";
 
 /// Exit codes of the verbs of `approvals` and `approver`.
-pub(crate) const OF_APPROVALS: &str = "\
+pub(crate) const APPROVALS: &str = "\
 Exit codes:
   0  done
-  1  an error: refused, not there, or a key that does not fit; nothing has
-     changed";
+  1  an error: not allowed, not found, or a wrong key; nothing was changed";
 
 /// Exit codes of `approvals wait`.
-pub(crate) const OF_WAIT: &str = "\
+pub(crate) const WAIT: &str = "\
 Exit codes:
-  0  approved (also: used, or an emergency that grants itself)
+  0  approved (also: used, or an emergency override)
   1  an error
-  3  denied: a person said no
-  4  timed out: nobody answered in time, or the approval was not used in time
-  5  still pending when --timeout was over";
+  3  denied by a person
+  4  timed out: no answer in time, or the approval was not used in time
+  5  still pending after --timeout";
 
 /// Exit codes of `replay`.
-pub(crate) const OF_REPLAY: &str = "\
+pub(crate) const REPLAY: &str = "\
 Exit codes:
-  0  every event could be decided, whatever was decided
+  0  every event was decided, with any effect
   1  an error, or a line that could not be decided";
 
 /// Exit codes of `test`.
-pub(crate) const OF_TEST: &str = "\
+pub(crate) const TEST: &str = "\
 Exit codes:
   0  every case passed
   1  a case failed, there was none, a file could not be read, or an error";
 
 /// Exit codes of `lint`.
-pub(crate) const OF_LINT: &str = "\
+pub(crate) const LINT: &str = "\
 Exit codes:
-  0  nothing was found, or warnings only
-  1  errors were found; with --strict: warnings, too";
+  0  no issues, or only warnings
+  1  errors; with --strict: also warnings";
 
 /// Exit codes of `detect`.
-pub(crate) const OF_DETECT: &str = "\
+pub(crate) const DETECT: &str = "\
 Exit codes:
-  0  nothing was found; JSON lines: all of them were looked at
-  1  something was found in the one text, or an error";
+  0  no findings; JSON lines: all texts were scanned
+  1  findings in the text, or an error";
 
 /// Exit codes of `audit verify`.
-pub(crate) const OF_VERIFY: &str = "\
+pub(crate) const VERIFY: &str = "\
 Exit codes:
-  0  the log fits together
-  1  a record does not fit, or an error";
+  0  the audit log is intact
+  1  a record does not match, or an error";
 
 /// Exit codes of `audit replay`.
-pub(crate) const OF_AUDIT_REPLAY: &str = "\
+pub(crate) const AUDIT_REPLAY: &str = "\
 Exit codes:
-  0  every decision came out as it is recorded
-  1  a decision came out otherwise, could not be made again, or an error";
+  0  every decision was reproduced
+  1  a decision differs or could not be replayed, or an error";
 
 /// Exit codes of `init` and `uninstall`.
-pub(crate) const OF_INIT: &str = "\
+pub(crate) const INIT: &str = "\
 Exit codes:
   0  done, or nothing to do, or shown with --dry-run
-  1  an error, a file that was left as it is, or nobody was there to ask:
-     then nothing was written";
+  1  an error, a file that was not changed, or no terminal to ask: then
+     nothing was written";
 
 /// Exit codes of `doctor`.
-pub(crate) const OF_DOCTOR: &str = "\
+pub(crate) const DOCTOR: &str = "\
 Exit codes:
-  0  nothing would pass that ought to be stopped
-  1  something would (see ✗), or nothing works";
+  0  every call that must be blocked is blocked
+  1  some are not (see ✗), or a check failed";
 
-/// Tells of an internal error in one line, in place of a backtrace.
-pub(crate) fn announce_panics() {
+/// Reports a panic in one line instead of a backtrace.
+pub(crate) fn report_panics() {
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
         let what = info.payload_as_str().unwrap_or("no message");

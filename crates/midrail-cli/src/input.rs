@@ -8,31 +8,31 @@ use std::sync::Arc;
 
 use midrail::pack::diagnostic::visible;
 use midrail::store::MemoryStore;
-use midrail::{Load, PostgresOptions, PostgresStore, SqliteStore, Store, places};
+use midrail::{Load, PostgresOptions, PostgresStore, SqliteStore, Store, paths};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 /// Which packs decide.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Packs {
-    /// A pack file, a folder of them, or a shipped pack such as `default`. Can be given several times. Named packs
-    /// replace the layers of the folder; the always-on built-ins stay
+pub(crate) struct PackArgs {
+    /// A pack file, a directory of packs, or a shipped pack such as `default`. Can be given several times. These
+    /// packs replace the layers of the directory; always-on guardrails stay in force
     #[arg(long = "pack", value_name = "FILE")]
     pub(crate) packs: Vec<PathBuf>,
-    /// The environment whose overlay of the packs is applied
+    /// The environment whose overlay is applied
     #[arg(long, value_name = "NAME")]
     pub(crate) env: Option<String>,
 }
 
-impl Packs {
+impl PackArgs {
     /// The packs that are named, or the layers of a folder.
-    pub(crate) fn of_folder(&self, folder: Option<PathBuf>) -> Load {
+    pub(crate) fn in_folder(&self, folder: Option<PathBuf>) -> Load {
         Load { packs: self.packs.clone(), env: self.env.clone(), folder, cache: None }
     }
 
     /// The packs that are named, or the layers of this folder.
     pub(crate) fn here(&self) -> Load {
-        self.of_folder(env::current_dir().ok())
+        self.in_folder(env::current_dir().ok())
     }
 
     /// Whether any are named.
@@ -41,26 +41,26 @@ impl Packs {
     }
 }
 
-/// Midrail's own files, which an agent leaves alone: this store with what lies beside it, and the packs of all layers.
+/// Midrail's own files, which agents may not change: the store and the packs of all layers.
 pub(crate) fn own_places(store: &Path) -> Vec<PathBuf> {
     let beside = ["", "-wal", "-shm", "-journal", ".key"].iter().map(|ending| {
         let mut name = store.as_os_str().to_owned();
         name.push(ending);
         PathBuf::from(name)
     });
-    let layers = places::layers(None).into_iter().map(|(_, place)| place);
-    let usual = places::default_store().and_then(|path| path.parent().map(Path::to_owned));
+    let layers = paths::layers(None).into_iter().map(|(_, place)| place);
+    let usual = paths::default_store().and_then(|path| path.parent().map(Path::to_owned));
     beside.chain(layers).chain(usual).collect()
 }
 
 /// Where sessions and the audit log are kept.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct StoreFile {
-    /// The store: a SQLite file, postgres://…, or env:NAME for what a variable says [default: midrail/midrail.db in the
-    /// user's state folder]
+pub(crate) struct StoreArgs {
+    /// The store: a SQLite file, postgres://…, or env:NAME to read it from a variable [default: midrail/midrail.db
+    /// in the user's state directory]
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Option<PathBuf>,
-    /// The project of the store, where a service keeps several [default: default]
+    /// The project, if the store has several [default: default]
     #[arg(id = "in", long = "in", value_name = "PROJECT")]
     pub(crate) project: Option<String>,
 }
@@ -71,16 +71,16 @@ pub(crate) enum StorePlace {
     Postgres(String),
 }
 
-impl StoreFile {
+impl StoreArgs {
     /// Where it is: as it is named, or the default file.
-    pub(crate) fn place(&self) -> Result<StorePlace, Failure> {
+    pub(crate) fn place(&self) -> Result<StorePlace, CliError> {
         let Some(named) = &self.store else {
             return Ok(StorePlace::File(self.in_project(&default_file()?)?));
         };
         let text = named.to_string_lossy();
         let text = match text.strip_prefix("env:") {
             Some(name) => env::var(name).map_err(|_| {
-                Failure::new(format!("the variable `{name}` that `--store` names is not set"))
+                CliError::new(format!("the variable `{name}` that `--store` names is not set"))
                     .help("set it to a SQLite file or to postgres://…")
             })?,
             None => text.into_owned(),
@@ -89,7 +89,7 @@ impl StoreFile {
             return Ok(StorePlace::Postgres(text));
         }
         if let Some((scheme, _)) = text.split_once("://") {
-            return Err(Failure::new(format!("there is no store of the kind `{}`", visible(scheme)))
+            return Err(CliError::new(format!("there is no store of the kind `{}`", visible(scheme)))
                 .help("name a SQLite file by its path, or a database as postgres://…"));
         }
         Ok(StorePlace::File(self.in_project(if text == named.to_string_lossy() {
@@ -100,16 +100,16 @@ impl StoreFile {
     }
 
     /// The file that is named, or the default one.
-    pub(crate) fn path(&self) -> Result<PathBuf, Failure> {
+    pub(crate) fn path(&self) -> Result<PathBuf, CliError> {
         match self.place()? {
             StorePlace::File(path) => Ok(path),
-            StorePlace::Postgres(_) => Err(Failure::new("this verb keeps its sessions in a SQLite file")
-                .help("let programs ask `midrail serve --store postgres://…` instead")),
+            StorePlace::Postgres(_) => Err(CliError::new("this subcommand needs a SQLite store")
+                .help("use `midrail serve --store postgres://…` instead")),
         }
     }
 
     /// What it is called in messages. An address may hold a password, which is not shown.
-    pub(crate) fn told(&self) -> Result<PathBuf, Failure> {
+    pub(crate) fn display_path(&self) -> Result<PathBuf, CliError> {
         match self.place()? {
             StorePlace::File(path) => Ok(path),
             StorePlace::Postgres(url) => {
@@ -121,7 +121,7 @@ impl StoreFile {
     }
 
     /// The store, which is made if there is none.
-    pub(crate) fn to_change(&self) -> Result<Arc<dyn Store>, Failure> {
+    pub(crate) fn open_or_create(&self) -> Result<Arc<dyn Store>, CliError> {
         match self.place()? {
             StorePlace::File(path) => Ok(Arc::new(SqliteStore::open(path)?)),
             StorePlace::Postgres(url) => self.postgres(&url),
@@ -129,17 +129,17 @@ impl StoreFile {
     }
 
     /// The store, which has to be there.
-    pub(crate) fn existing(&self) -> Result<Arc<dyn Store>, Failure> {
+    pub(crate) fn open_existing(&self) -> Result<Arc<dyn Store>, CliError> {
         match self.place()? {
             // It tells what is missing in the words of the store.
             StorePlace::File(path) if !path.exists() => self.read_only(),
-            _ => self.to_change(),
+            _ => self.open_or_create(),
         }
     }
 
     /// The store, to list what is in it. Before the first decision there is none, and nothing in it; but one that is
     /// named has to be there.
-    pub(crate) fn to_list(&self) -> Result<Arc<dyn Store>, Failure> {
+    pub(crate) fn open_for_list(&self) -> Result<Arc<dyn Store>, CliError> {
         if self.store.is_none() && !self.path()?.exists() {
             return Ok(Arc::new(MemoryStore::new()?));
         }
@@ -147,35 +147,34 @@ impl StoreFile {
     }
 
     /// The store, of which nothing is to be changed.
-    pub(crate) fn read_only(&self) -> Result<Arc<dyn Store>, Failure> {
+    pub(crate) fn read_only(&self) -> Result<Arc<dyn Store>, CliError> {
         match self.place()? {
             StorePlace::File(path) => Ok(Arc::new(SqliteStore::open_read_only(path)?)),
             StorePlace::Postgres(url) => self.postgres(&url),
         }
     }
 
-    fn postgres(&self, url: &str) -> Result<Arc<dyn Store>, Failure> {
+    fn postgres(&self, url: &str) -> Result<Arc<dyn Store>, CliError> {
         let store = PostgresStore::connect(&PostgresOptions::new(url))?;
         let project = self.project.as_deref().unwrap_or(midrail_service::HOME);
         midrail_service::project_file(Path::new(""), project)
-            .map_err(|error| Failure::new(error.to_string()))?;
+            .map_err(|error| CliError::new(error.to_string()))?;
         Ok(Arc::new(store.project(project)))
     }
 
-    fn in_project(&self, home: &Path) -> Result<PathBuf, Failure> {
+    fn in_project(&self, home: &Path) -> Result<PathBuf, CliError> {
         match &self.project {
             None => Ok(home.to_owned()),
             Some(name) => {
-                midrail_service::project_file(home, name).map_err(|error| Failure::new(error.to_string()))
+                midrail_service::project_file(home, name).map_err(|error| CliError::new(error.to_string()))
             }
         }
     }
 }
 
-fn default_file() -> Result<PathBuf, Failure> {
-    places::default_store().ok_or_else(|| {
-        Failure::new("there is no place for the store: `HOME` is not set")
-            .help("name one with `--store FILE`")
+fn default_file() -> Result<PathBuf, CliError> {
+    paths::default_store().ok_or_else(|| {
+        CliError::new("the default store has no path: `HOME` is not set").help("name one with `--store FILE`")
     })
 }
 
@@ -185,12 +184,12 @@ pub(crate) fn quoted(path: &Path) -> String {
 }
 
 /// A file to read, or standard input for `-` and for nothing.
-pub(crate) fn open(path: Option<&Path>) -> Result<Box<dyn Read>, Failure> {
+pub(crate) fn open(path: Option<&Path>) -> Result<Box<dyn Read>, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         return Ok(Box::new(io::stdin().lock()));
     };
     let cannot =
-        |why: &dyn std::fmt::Display| Failure::new(format!("could not read {}: {why}", quoted(path)));
+        |why: &dyn std::fmt::Display| CliError::new(format!("could not read {}: {why}", quoted(path)));
     let file = File::open(path).map_err(|error| cannot(&error))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(cannot(&"it is a folder"));

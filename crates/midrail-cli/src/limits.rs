@@ -1,24 +1,24 @@
 //! Limits of a run on the command line.
 
 use midrail::Limits;
-use midrail::pack::{Seconds, When};
+use midrail::pack::{Seconds, TimeOrDuration};
 
 /// Limits of the run. The tightest of these and of those in packs and events holds.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct LimitArgs {
-    /// When the run has to be finished: a time, or a duration from the first event of its session such as `2h`
+    /// The deadline of the run: a time, or a duration from the first event of the session such as `2h`
     #[arg(long, value_name = "TIME")]
-    deadline: Option<When>,
-    /// Tokens that the task may use
+    deadline: Option<TimeOrDuration>,
+    /// The token budget of the task
     #[arg(long, value_name = "NUMBER")]
     token_budget: Option<u64>,
-    /// How long the task may take, such as `90m`
+    /// The time budget of the task, such as `90m`
     #[arg(long, value_name = "DURATION")]
     time_budget: Option<Seconds>,
-    /// Calls to the outside that the task may make
+    /// The budget of external API calls of the task
     #[arg(long, value_name = "NUMBER")]
     api_call_budget: Option<u64>,
-    /// Money that the task may cost
+    /// The cost budget of the task
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
     cost_budget: Option<f64>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct LimitArgs {
 impl LimitArgs {
     pub(crate) fn limits(&self) -> Limits {
         Limits {
-            deadline: self.deadline.map(|When(deadline)| deadline),
+            deadline: self.deadline.map(|TimeOrDuration(deadline)| deadline),
             token_budget: self.token_budget,
             time_budget_s: self.time_budget.map(|Seconds(seconds)| seconds),
             api_call_budget: self.api_call_budget,

@@ -109,7 +109,7 @@ impl<'v> VisitValue<'v> for Plain {
     }
 }
 
-/// Starts the log of a process that serves: what goes wrong is told unless `MIDRAIL_LOG` says otherwise.
+/// Starts the log of a service, at level `info` unless `MIDRAIL_LOG` is set.
 pub(crate) fn start_for_service(is_json: bool) {
     IS_JSON.store(is_json, Ordering::Relaxed);
     if std::env::var_os("MIDRAIL_LOG").is_none() && log::max_level() == LevelFilter::Off {
@@ -118,7 +118,7 @@ pub(crate) fn start_for_service(is_json: bool) {
     }
 }
 
-/// Starts the log. `MIDRAIL_LOG` says how much is told; else `-vv` tells every check.
+/// Starts the log at the level of `MIDRAIL_LOG`, or `debug` with `-vv`.
 pub(crate) fn start(verbose: u8) {
     let word = std::env::var("MIDRAIL_LOG").unwrap_or_default();
     let word = word.trim();

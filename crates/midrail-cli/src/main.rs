@@ -1,21 +1,23 @@
 //! The program `midrail`: reads the command line and hands it to a verb. What verbs do lives in the libraries.
 
+mod admin_args;
+mod approver_key;
 mod cli;
 mod clock;
+mod commands;
 mod decision;
-mod desk;
+mod error;
+mod event_engine;
 mod exit;
-mod failure;
+mod global;
 mod input;
-mod key;
 mod limits;
 mod logger;
 mod markdown;
-mod one_event;
 mod output;
+mod paint;
 mod table;
-mod verbs;
-mod when;
+mod time;
 mod yaml;
 
 use std::env;
@@ -26,27 +28,27 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 
 use crate::cli::Cli;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::failure::Failure;
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    exit::announce_panics();
+    exit::report_panics();
     // INVARIANT: an internal error ends with the code of a block, so that it is never taken for an allow.
     let exit = panic::catch_unwind(run).unwrap_or(Exit::Stopped);
     // No command of a script outlives the call that it was run for.
-    midrail::stop_commands();
+    midrail::stop_script_commands();
     exit.into()
 }
 
 fn run() -> Exit {
     let cli = match Cli::read() {
         Ok(cli) => cli,
-        Err(error) => return misread(&error),
+        Err(error) => return usage_error(&error),
     };
     logger::start(cli.global.verbose);
     let mut output = Output::new(&cli.global);
-    match cli.verb.run(&mut output) {
+    match cli.command.run(&mut output) {
         Ok(exit) => exit,
         Err(failure) => {
             output.failure(&failure);
@@ -56,7 +58,7 @@ fn run() -> Exit {
 }
 
 /// A command line that asks for help, or cannot be read.
-fn misread(error: &clap::Error) -> Exit {
+fn usage_error(error: &clap::Error) -> Exit {
     // Nothing is left to tell anyone if the terminal is gone.
     let _ = error.print();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
@@ -65,8 +67,7 @@ fn misread(error: &clap::Error) -> Exit {
     if env::args_os().any(|argument| argument == "--json") {
         let text = error.to_string();
         let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        let failure =
-            Failure::new(what).help("`midrail --help` and `midrail VERB --help` tell what there is");
+        let failure = CliError::new(what).help("see `midrail --help` and `midrail COMMAND --help`");
         let _ = writeln!(io::stdout(), "{}", failure.to_json());
     }
     // A hook that cannot be read stops what it was to judge: every host takes 2 for that, and not all of them 1.

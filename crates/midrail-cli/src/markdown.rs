@@ -1,6 +1,7 @@
 //! Markdown on a terminal: headings stand out, code is set apart. Pages are our own, so their text is safe.
 
-use crate::output::{Paint, Style, wrap};
+use crate::output::wrap;
+use crate::paint::{Paint, Style};
 
 /// A page as lines for a terminal of a width.
 pub(crate) fn lines(page: &str, width: usize, paint: Paint) -> Vec<String> {

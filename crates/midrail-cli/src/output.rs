@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
-use midrail::Effect;
 use midrail::pack::diagnostic::{is_hidden, visible};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::{Global, When};
-use crate::failure::Failure;
+use crate::error::CliError;
+use crate::global::{Global, When};
+use crate::paint::{Paint, Style};
 
 /// The widest that text is set, however wide the terminal is.
 const WIDEST: usize = 110;
@@ -40,8 +40,8 @@ impl Output {
         Output {
             json: global.json,
             verbose: global.verbose,
-            paint: Paint(is_coloured(global.color, is_terminal)),
-            error_paint: Paint(is_coloured(global.color, io::stderr().is_terminal())),
+            paint: Paint::new(is_coloured(global.color, is_terminal)),
+            error_paint: Paint::new(is_coloured(global.color, io::stderr().is_terminal())),
             width,
             is_terminal,
             out: BufWriter::new(stdout),
@@ -74,23 +74,23 @@ impl Output {
     }
 
     /// Prints a line. Its text has been made safe.
-    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), CliError> {
         Ok(writeln!(self.out, "{text}")?)
     }
 
     /// Prints text that ends by itself.
-    pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), CliError> {
         Ok(self.out.write_all(text.as_bytes())?)
     }
 
     /// Prints a value as one line of JSON.
-    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string(value).map_err(|error| Failure::of(&error))?;
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), CliError> {
+        let text = serde_json::to_string(value).map_err(|error| CliError::from_error(&error))?;
         self.json_text(&text)
     }
 
     /// Prints JSON that is written already. What could drive a terminal is escaped.
-    pub(crate) fn json_text(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn json_text(&mut self, text: &str) -> Result<(), CliError> {
         self.line(escaped(text))
     }
 
@@ -100,19 +100,19 @@ impl Output {
     }
 
     /// Sends what was printed on its way.
-    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+    pub(crate) fn flush(&mut self) -> Result<(), CliError> {
         Ok(self.out.flush()?)
     }
 
-    /// A remark beside the output.
+    /// Prints a note on standard error.
     pub(crate) fn note(&mut self, text: &str) {
         let _ = self.out.flush();
         let word = self.error_paint.style(Style::Note, "note:");
         let _ = writeln!(io::stderr(), "{word} {}", visible(text));
     }
 
-    /// Tells of an error: to people always, and to programs where they read this.
-    pub(crate) fn failure(&mut self, failure: &Failure) {
+    /// Prints an error on standard error, and also as JSON with `--json`.
+    pub(crate) fn failure(&mut self, failure: &CliError) {
         // Nothing is left to tell anyone if both are gone.
         if !failure.is_quiet() {
             if self.json {
@@ -123,8 +123,8 @@ impl Output {
         }
     }
 
-    /// Tells people of an error beside the output, which goes on.
-    pub(crate) fn remark(&mut self, failure: &Failure) {
+    /// Prints an error on standard error and continues.
+    pub(crate) fn remark(&mut self, failure: &CliError) {
         let _ = self.out.flush();
         let _ = io::stderr().write_all(failure.render(self.error_paint).as_bytes());
     }
@@ -169,7 +169,7 @@ impl Progress {
 }
 
 impl Progress {
-    /// Shows how much is done, where nobody knows how much there is.
+    /// Shows how much is done, if the total is unknown.
     pub(crate) fn count(&mut self, done: usize) {
         if self.is_shown && done.is_multiple_of(500) {
             self.last = 1;
@@ -183,94 +183,6 @@ impl Drop for Progress {
         if self.is_shown && self.last > 0 {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
-    }
-}
-
-/// Puts colours on text, or does not.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Paint(bool);
-
-/// What a piece of text is, from which its colour follows.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Style {
-    /// A heading, or what a line is about.
-    Strong,
-    /// What can be passed over.
-    Dim,
-    /// All is well.
-    Good,
-    /// Something to look at.
-    Caution,
-    /// Something was stopped, or is wrong.
-    Bad,
-    /// The run is over.
-    Over,
-    /// Something was changed.
-    Changed,
-    /// A remark.
-    Note,
-}
-
-impl Paint {
-    /// No colours.
-    #[cfg(test)]
-    pub(crate) const PLAIN: Paint = Paint(false);
-
-    /// Whether there are colours.
-    pub(crate) fn is_on(self) -> bool {
-        self.0
-    }
-
-    /// Text in a style. It is padded by the caller, before.
-    pub(crate) fn style(self, style: Style, text: impl Display) -> String {
-        if !self.0 {
-            return text.to_string();
-        }
-        let code = match style {
-            Style::Strong => "1",
-            Style::Dim => "2",
-            Style::Good => "32",
-            Style::Caution => "33",
-            Style::Bad => "1;31",
-            Style::Over => "1;37;41",
-            Style::Changed => "35",
-            Style::Note => "36",
-        };
-        format!("\x1b[{code}m{text}\x1b[0m")
-    }
-
-    /// The mark and the word of an effect.
-    pub(crate) fn effect(self, effect: Effect) -> String {
-        self.style(effect_style(effect), format!("{} {effect}", mark(effect)))
-    }
-
-    /// The same, in a column.
-    pub(crate) fn effect_column(self, effect: Effect) -> String {
-        self.style(effect_style(effect), format!("{} {effect:<8}", mark(effect)))
-    }
-}
-
-/// The style of an effect.
-pub(crate) fn effect_style(effect: Effect) -> Style {
-    match effect {
-        Effect::Allow => Style::Good,
-        Effect::Warn => Style::Caution,
-        Effect::Redact => Style::Changed,
-        Effect::Retry | Effect::Escalate => Style::Caution,
-        Effect::Block => Style::Bad,
-        Effect::Halt => Style::Over,
-    }
-}
-
-fn mark(effect: Effect) -> char {
-    match effect {
-        Effect::Allow => '✓',
-        Effect::Warn => '!',
-        Effect::Redact => '~',
-        Effect::Retry => '↻',
-        Effect::Escalate => '?',
-        Effect::Block => '✗',
-        Effect::Halt => '■',
     }
 }
 

@@ -1,9 +1,12 @@
 //! Tables: columns as wide as what is in them, the last one as it is.
 
+use midrail::admin::{Cell, Column, Resource};
 use serde::Serialize;
 
-use crate::failure::Failure;
-use crate::output::{Output, Paint, Style};
+use crate::error::CliError;
+use crate::output::{Output, short};
+use crate::paint::{Paint, Style};
+use crate::time;
 
 /// Rows of cells. A cell is measured by its plain text, and printed in its style.
 pub(crate) struct Table {
@@ -69,15 +72,15 @@ fn line(
     out
 }
 
-/// Prints rows as a table, or one JSON value a line for programs. `nothing` is said where there are none.
+/// Prints rows as a table, or one JSON value a line for programs. `nothing` is printed if there are none.
 pub(crate) fn print<T>(
     rows: &[T],
     heads: &[&'static str],
     nothing: &str,
     cells: impl Fn(&T) -> Vec<(String, Option<Style>)>,
-    json: impl Fn(&T, &mut Output) -> Result<(), Failure>,
+    json: impl Fn(&T, &mut Output) -> Result<(), CliError>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     if output.is_json() {
         return rows.iter().try_for_each(|row| json(row, output));
     }
@@ -89,8 +92,22 @@ pub(crate) fn print<T>(
     table.lines(output.paint(), 0, output.width()).iter().try_for_each(|line| output.line(line))
 }
 
-/// A value for programs, as it is.
-pub(crate) fn as_it_is<T: Serialize>(row: &T, output: &mut Output) -> Result<(), Failure> {
+/// Prints the records of an administrative resource, with the columns that its description names.
+pub(crate) fn list<R: Resource>(records: &[R], output: &mut Output) -> Result<(), CliError> {
+    let heads: Vec<&'static str> = R::COLUMNS.iter().map(|column| column.head).collect();
+    let cells = |record: &R| {
+        let text = |column: &Column<R>| match (column.cell)(record) {
+            Cell::Text(text) if !record.is_revoked() => cell(short(&text, column.width)),
+            Cell::Text(text) | Cell::Dim(text) => styled(short(&text, column.width), Style::Dim),
+            Cell::Time(time) => styled(time::date_time(time), Style::Dim),
+        };
+        R::COLUMNS.iter().map(text).collect()
+    };
+    print(records, &heads, R::EMPTY, cells, print_json, output)
+}
+
+/// Prints a value as JSON.
+pub(crate) fn print_json<T: Serialize>(row: &T, output: &mut Output) -> Result<(), CliError> {
     output.json(row)
 }
 

@@ -26,7 +26,7 @@ pub enum ActionType {
 
 impl ActionType {
     /// The word in expressions.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             ActionType::FileRead => "file_read",
             ActionType::FileWrite => "file_write",
@@ -91,7 +91,7 @@ pub struct Action {
     pub seen: Vec<String>,
     /// Files that get what stands in others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub copies: Vec<Copied>,
+    pub copies: Vec<FileCopy>,
     /// What it might destroy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dangers: Vec<Danger>,
@@ -105,7 +105,7 @@ pub struct Action {
 
 /// A file that gets what stands in another one, under another name or in another form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Copied {
+pub struct FileCopy {
     /// What is copied, moved or unpacked.
     pub from: String,
     /// The file that it becomes. One that ends with `/` is a folder, with all that is in it.

@@ -11,10 +11,11 @@ use crate::context::{Context, World};
 use crate::decision::{ApprovalKind, ApprovalRequest, Mode};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
-use crate::exact::action_digest;
+use crate::exact::current_action_digest;
 use crate::facts::{Facts, Needs};
 use crate::guardrail::{Bypass, Condition, Spec};
-use crate::policy::{Policy, hex};
+use crate::hex;
+use crate::policy::Policy;
 use crate::session::{Session, key_part};
 use crate::tally::{Tally, strongest_on};
 use crate::verdict::{Notice, Verdict};
@@ -61,7 +62,7 @@ impl Authorities {
     }
 
     /// The role that is addressed, and those that follow it.
-    pub fn from(&self, addressed: &str) -> Vec<String> {
+    pub fn escalation_path(&self, addressed: &str) -> Vec<String> {
         let at = self.order.iter().position(|role| role == addressed);
         let after = at.map_or(self.humans.as_slice(), |at| self.order.get(at + 1..).unwrap_or_default());
         let mut chain = vec![addressed.to_owned()];
@@ -76,7 +77,7 @@ pub struct Emergency {
     /// The actions that it is for.
     pub only_for: Arc<dyn Condition>,
     /// The same in words, for people.
-    pub described: String,
+    pub description: String,
     /// Seconds in which somebody may answer.
     pub wait_s: u32,
     /// Seconds until a person must have looked at what was done.
@@ -87,7 +88,7 @@ pub struct Emergency {
 pub const EMERGENCY_OVERRIDE: &str = "emergency_override";
 
 /// What the session holds of a request.
-struct Held<'a> {
+struct StoredApproval<'a> {
     id: &'a str,
     kind: ApprovalKind,
     state: &'a str,
@@ -102,10 +103,10 @@ struct Held<'a> {
     override_at: Option<Timestamp>,
 }
 
-impl<'a> Held<'a> {
+impl<'a> StoredApproval<'a> {
     fn of(slice: &'a Value) -> Self {
         let text = |name: &str| slice.get(name).and_then(Value::as_str).unwrap_or_default();
-        Held {
+        StoredApproval {
             id: text("id"),
             kind: if text("kind") == "bypass" { ApprovalKind::Bypass } else { ApprovalKind::Escalation },
             state: text("state"),
@@ -123,7 +124,7 @@ impl<'a> Held<'a> {
         matches!((now, self.expires), (Some(now), Some(expires)) if now >= expires)
     }
 
-    fn word(&self) -> &'static str {
+    fn as_str(&self) -> &'static str {
         match self.kind {
             ApprovalKind::Escalation => "approval",
             ApprovalKind::Bypass => "bypass",
@@ -153,14 +154,14 @@ impl Tally<'_> {
         let action = match (&self.about, verdict.effect, bound) {
             (Some(about), Effect::Escalate, _) => about.action.clone(),
             (_, _, Some(bound)) => bound.to_owned(),
-            _ => action_digest(self.world),
+            _ => current_action_digest(self.world),
         };
         let key = approval_key(&spec.id, &action);
         let slice = match self.kept(spec, &verdict, &key, error) {
             Ok(slice) => slice,
             Err(verdict) => return *verdict,
         };
-        let Some(held) = slice.map(Held::of) else {
+        let Some(held) = slice.map(StoredApproval::of) else {
             if verdict.effect == Effect::Escalate {
                 self.ask_a_person(spec, action, key);
             }
@@ -188,7 +189,7 @@ impl Tally<'_> {
             },
             "denied" => {
                 let how = match (held.is_taken_back, held.kind) {
-                    (true, _) => format!("{} taken back", held.word()),
+                    (true, _) => format!("{} taken back", held.as_str()),
                     (false, ApprovalKind::Bypass) => "bypass denied".to_owned(),
                     (false, ApprovalKind::Escalation) => "denied".to_owned(),
                 };
@@ -203,7 +204,7 @@ impl Tally<'_> {
                 // The next try asks anew.
                 self.decision.changes.remove(key);
                 let how = if held.state == "approved" { "before it was used" } else { "with no answer" };
-                let reason = format!("the {} {} timed out {how}: {}", held.word(), held.id, verdict.reason);
+                let reason = format!("the {} {} timed out {how}: {}", held.as_str(), held.id, verdict.reason);
                 Verdict { effect: Effect::Block, reason, ..verdict }
             }
             _ if verdict.effect == Effect::Escalate => {
@@ -232,7 +233,7 @@ impl Tally<'_> {
 
     /// Whether an approval lifts a guardrail now, or why not. The less is left of the budgets, the more authority it
     /// takes.
-    fn may_lift(&self, spec: &Spec, verdict: &Verdict, held: &Held<'_>) -> Result<(), String> {
+    fn may_lift(&self, spec: &Spec, verdict: &Verdict, held: &StoredApproval<'_>) -> Result<(), String> {
         if held.kind == ApprovalKind::Escalation {
             return Ok(());
         }
@@ -260,7 +261,7 @@ impl Tally<'_> {
     }
 
     /// Whether an emergency that nobody answered lifts the guardrail by itself.
-    fn overrides(&self, spec: &Spec, held: &Held<'_>) -> bool {
+    fn overrides(&self, spec: &Spec, held: &StoredApproval<'_>) -> bool {
         let is_due = matches!((self.world.event.time, held.override_at), (Some(now), Some(at)) if now >= at);
         held.is_emergency
             && is_due
@@ -270,7 +271,7 @@ impl Tally<'_> {
             && is_for(self.world, spec)
     }
 
-    fn overridden(&mut self, held: &Held<'_>, verdict: Verdict) -> Verdict {
+    fn overridden(&mut self, held: &StoredApproval<'_>, verdict: Verdict) -> Verdict {
         let authorities = self.world.policy.authorities();
         let reason = format!("emergency override ({}), as nobody answered: {}", held.id, verdict.reason);
         let message = format!("{} acted by {reason}", self.world.actor());
@@ -285,7 +286,7 @@ impl Tally<'_> {
 
 /// Whether an emergency about what a guardrail stops in an event is one of those that may grant themselves, and what is
 /// lacking to tell. What is not known is none.
-pub fn grants_itself(
+pub fn allows_emergency_override(
     policy: &Policy,
     session: &Session,
     facts: &Facts,
@@ -310,30 +311,30 @@ pub fn approval_key(guardrail: &str, action: &str) -> String {
 
 /// Whether a person was asked in the name of `guardrail` about just this action, and has not said no.
 pub(crate) fn was_asked(world: &World<'_>, guardrail: &str) -> bool {
-    let held = world.slice(&approval_key(guardrail, &action_digest(world)));
-    matches!(held, Ok(Some(held)) if Held::of(held).state != "denied")
+    let held = world.slice(&approval_key(guardrail, &current_action_digest(world)));
+    matches!(held, Ok(Some(held)) if StoredApproval::of(held).state != "denied")
 }
 
 /// What an answer about a verdict is bound to, where that is not the event alone: who lets an agent stop although
 /// something is missing lets it stop with that, whatever it says, and with nothing else that is missing.
 pub(crate) fn bound_to_finding(world: &World<'_>, verdict: &Verdict) -> Option<String> {
-    let found = verdict.found.as_ref().filter(|_| world.event.kind == EventKind::BeforeStop)?;
+    let found = verdict.stop_finding.as_ref().filter(|_| world.event.kind == EventKind::BeforeStop)?;
     if !matches!(verdict.effect, Effect::Escalate | Effect::Block) {
         return None;
     }
     // Where the event holds a secret its digest alone is the same when the record is replayed.
     let is_of_event = found.in_output || world.facts.action_digest.is_some();
     let text = match is_of_event {
-        true => json!(["stop", action_digest(world), found.what]),
+        true => json!(["stop", current_action_digest(world), found.what]),
         false => json!(["stop", world.session.id, world.event.task_id(), found.what]),
     };
-    Some(hex(&Sha256::digest(text.to_string().as_bytes())))
+    Some(hex::encode(&Sha256::digest(text.to_string().as_bytes())))
 }
 
 fn approval_id(world: &World<'_>, guardrail: &str, action: &str) -> String {
     let time = world.event.time.map(|time| time.to_string()).unwrap_or_default();
     let salt = world.facts.request_salt.as_deref().unwrap_or_default();
-    let whole = hex(&Sha256::digest(format!("{guardrail}\n{action}\n{time}{salt}").as_bytes()));
+    let whole = hex::encode(&Sha256::digest(format!("{guardrail}\n{action}\n{time}{salt}").as_bytes()));
     whole.get(..16).unwrap_or_default().to_owned()
 }
 

@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::Value;
 
 use crate::context::{Context, World};
-use crate::decision::{Decision, Said};
+use crate::decision::{Decision, VerdictRecord};
 use crate::definition::fits;
 use crate::effect::Effect;
 use crate::event::Risk;
 use crate::guardrail::{Fault, Spec};
-use crate::policy::Entry;
+use crate::policy::PolicyEntry;
 use crate::rewrite::Rewrite;
 use crate::session::Changes;
 use crate::verdict::Verdict;
@@ -22,7 +22,7 @@ pub(crate) struct Answer {
 }
 
 /// Asks for a verdict. `None`: it has nothing to do with this event.
-pub(crate) fn ask(entry: &Entry, world: &World<'_>) -> Option<Answer> {
+pub(crate) fn ask(entry: &PolicyEntry, world: &World<'_>) -> Option<Answer> {
     let context = Context::new(world, &entry.spec);
     world.asks_too_early.set(false);
     world.within_ms.set(entry.spec.within_ms);
@@ -40,7 +40,7 @@ pub(crate) fn ask(entry: &Entry, world: &World<'_>) -> Option<Answer> {
 }
 
 /// What a guardrail puts in place of the result, where it is asked about the event and has something to put there.
-pub(crate) fn rewrite(entry: &Entry, context: &Context<'_>) -> Option<Rewrite> {
+pub(crate) fn rewrite(entry: &PolicyEntry, context: &Context<'_>) -> Option<Rewrite> {
     let answer = guarded(|| {
         if concerns(entry, context) && holds(entry, context) {
             entry.guardrail.rewrite(context)
@@ -52,11 +52,11 @@ pub(crate) fn rewrite(entry: &Entry, context: &Context<'_>) -> Option<Rewrite> {
 }
 
 /// What a guardrail says of an answer that came too late for the event that it was asked about.
-pub(crate) fn late(entry: &Entry, world: &World<'_>, late: &Value) -> Answer {
+pub(crate) fn late(entry: &PolicyEntry, world: &World<'_>, late: &Value) -> Answer {
     let context = Context::new(world, &entry.spec);
     world.asks_too_early.set(false);
     let heard = guarded(|| match (late.get("answer"), late.get("error")) {
-        (Some(answer), _) => entry.guardrail.late(&context, answer),
+        (Some(answer), _) => entry.guardrail.check_late_answer(&context, answer),
         (None, error) => {
             Err(Fault::Failed(error.and_then(Value::as_str).unwrap_or("no answer came").to_owned()))
         }
@@ -74,7 +74,7 @@ pub(crate) fn late(entry: &Entry, world: &World<'_>, late: &Value) -> Answer {
 }
 
 /// What a guardrail's fault leads to.
-fn faulted(entry: &Entry, risk: Option<Risk>, fault: Fault) -> Answer {
+fn faulted(entry: &PolicyEntry, risk: Option<Risk>, fault: Fault) -> Answer {
     let id = &entry.spec.id;
     let error = Some(fault.to_string());
     let (on_fault, reason, said) = match fault {
@@ -89,7 +89,7 @@ fn faulted(entry: &Entry, risk: Option<Risk>, fault: Fault) -> Answer {
 }
 
 /// Lets a guardrail learn from a decided event. A failure is recorded, and changes nothing.
-pub(crate) fn observe(entry: &Entry, world: &World<'_>, decision: &mut Decision) {
+pub(crate) fn observe(entry: &PolicyEntry, world: &World<'_>, decision: &mut Decision) {
     let context = Context::new(world, &entry.spec);
     let mut changes = Changes::default();
     world.within_ms.set(None);
@@ -99,21 +99,21 @@ pub(crate) fn observe(entry: &Entry, world: &World<'_>, decision: &mut Decision)
     });
     match outcome {
         Ok(()) => decision.changes.0.extend(changes.0),
-        Err(fault) => decision.verdicts.push(Said {
+        Err(fault) => decision.verdicts.push(VerdictRecord {
             guardrail: entry.spec.id.clone(),
             error: Some(format!("could not learn from this event: {fault}")),
-            ..Said::default()
+            ..VerdictRecord::default()
         }),
     }
 }
 
 /// Whether a guardrail is asked about this agent and task. What a host does not name might be any.
-fn concerns(entry: &Entry, context: &Context<'_>) -> bool {
+fn concerns(entry: &PolicyEntry, context: &Context<'_>) -> bool {
     let spec = &entry.spec;
     let event = context.event;
     fits(&spec.agents, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))
         && fits(&spec.tasks, event.task.as_ref().and_then(|task| task.id.as_deref()))
-        && spec.bound.as_ref().is_none_or(|definition| definition.concerns(event))
+        && spec.bound.as_ref().is_none_or(|definition| definition.applies_to(event))
         && is_asked_at(spec, context.risk())
 }
 
@@ -127,15 +127,15 @@ fn is_asked_at(spec: &Spec, risk: Option<Risk>) -> bool {
 
 /// Whether its condition holds. What is not known counts as true. A guardrail learns from everyone while it holds,
 /// whoever it is asked about.
-fn holds(entry: &Entry, context: &Context<'_>) -> bool {
+fn holds(entry: &PolicyEntry, context: &Context<'_>) -> bool {
     entry.spec.when.as_ref().is_none_or(|when| when.holds(context).unwrap_or(true))
 }
 
 /// The verdict with what the spec replaces in it.
-fn dressed(entry: &Entry, risk: Option<Risk>, mut verdict: Verdict) -> Verdict {
+fn dressed(entry: &PolicyEntry, risk: Option<Risk>, mut verdict: Verdict) -> Verdict {
     let spec = &entry.spec;
     // One that only takes notes stops nothing, whether it is answered or not.
-    let is_unanswered = verdict.unanswered && spec.effect != Some(Effect::Allow);
+    let is_unanswered = verdict.timed_out && spec.effect != Some(Effect::Allow);
     if verdict.effect == Effect::Allow || is_unanswered {
         return verdict;
     }

@@ -13,8 +13,8 @@ use crate::context::{Missing, World};
 use crate::definition::Deadline;
 use crate::event::{EventKind, Risk, Task};
 use crate::facts::{Fact, FactKey};
-use crate::policy::hex;
-use crate::session::{Changes, SHARED};
+use crate::hex;
+use crate::session::{Changes, SHARED_PREFIX};
 
 /// Something that a task may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct Budget {
     /// What may be used.
     pub limit: f64,
     /// Who measured it.
-    pub measure: Measure,
+    pub measure: UsageSource,
 }
 
 impl Budget {
@@ -69,7 +69,7 @@ impl Budget {
 
 /// Who measured what was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
+pub enum UsageSource {
     /// The host tells it with the event.
     Host,
     /// Midrail's own sum of what was told and seen so far.
@@ -109,7 +109,7 @@ impl Autonomy {
     }
 
     /// The word in decisions.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Autonomy::Standard => "standard",
             Autonomy::Strict => "strict",
@@ -121,12 +121,12 @@ impl Autonomy {
 
 impl fmt::Display for Autonomy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
 /// The slice that says when the run began, where it has a deadline.
-pub const BEGAN: &str = "began";
+pub const RUN_START: &str = "began";
 
 /// How many of the last calls of a task are known by name, so that a result that is told twice is counted once.
 const MAX_COUNTED: usize = 32;
@@ -158,12 +158,12 @@ impl World<'_> {
     /// The time from the beginning of the run to its deadline.
     fn time_until_deadline(&self) -> Result<Option<Budget>, Missing> {
         let Some(deadline) = self.deadline()? else { return Ok(None) };
-        let began = self.began()?;
+        let began = self.run_start()?;
         let now = self.now()?;
         let estimated = self.event.usage.as_ref().and_then(|usage| usage.estimated_s).unwrap_or(0.0);
         let used = now.duration_since(began).as_secs_f64();
         let limit = deadline.duration_since(began).as_secs_f64().max(0.0);
-        Ok(Some(Budget { used, estimated, limit, measure: Measure::Midrail }))
+        Ok(Some(Budget { used, estimated, limit, measure: UsageSource::Midrail }))
     }
 
     /// When the run has to be finished: the earliest that the event and the definitions say.
@@ -172,7 +172,7 @@ impl World<'_> {
         for deadline in self.definitions().filter_map(|definition| definition.deadline) {
             let time = match deadline {
                 Deadline::At(time) => time,
-                Deadline::After(_) => deadline.from(self.began()?),
+                Deadline::After(_) => deadline.resolve(self.run_start()?),
             };
             earliest = Some(earliest.map_or(time, |other| other.min(time)));
         }
@@ -180,8 +180,8 @@ impl World<'_> {
     }
 
     /// When the run began: with the first event of the session that knew of a deadline, which may be this one.
-    pub(crate) fn began(&self) -> Result<Timestamp, Missing> {
-        let kept = self.slice(BEGAN)?.and_then(Value::as_str).and_then(|text| text.parse().ok());
+    pub(crate) fn run_start(&self) -> Result<Timestamp, Missing> {
+        let kept = self.slice(RUN_START)?.and_then(Value::as_str).and_then(|text| text.parse().ok());
         let now = self.now()?;
         Ok(kept.map_or(now, |began: Timestamp| began.min(now)))
     }
@@ -197,9 +197,9 @@ impl World<'_> {
         if has_deadline
             && !is_made
             && let Some(time) = self.event.time
-            && self.slice(BEGAN)?.is_none()
+            && self.slice(RUN_START)?.is_none()
         {
-            changes.set(BEGAN, time.to_string());
+            changes.set(RUN_START, time.to_string());
         }
         Ok(())
     }
@@ -226,7 +226,7 @@ impl World<'_> {
             Resource::Cost => usage.cost,
         });
         let (used, measure) = match told {
-            Some(used) => (used.max(0.0), Measure::Host),
+            Some(used) => (used.max(0.0), UsageSource::Host),
             None => self.spent(of)?,
         };
         // Nothing is given back by telling less than nothing.
@@ -234,23 +234,23 @@ impl World<'_> {
     }
 
     /// Midrail's own sum.
-    fn spent(&self, of: Resource) -> Result<(f64, Measure), Missing> {
+    fn spent(&self, of: Resource) -> Result<(f64, UsageSource), Missing> {
         let slice = self.slice(&spent_key(self.event.task_id()))?;
         let entry = |name: &str| slice.and_then(|slice| slice.get(name));
         let sum = |name: &str| match entry(name).and_then(Value::as_f64) {
-            Some(sum) => (sum, Measure::Midrail),
-            None => (0.0, Measure::Unmeasured),
+            Some(sum) => (sum, UsageSource::Midrail),
+            None => (0.0, UsageSource::Unmeasured),
         };
         Ok(match of {
             Resource::Tokens => sum("tokens"),
             Resource::Cost => sum("cost"),
-            Resource::Calls => (sum("calls").0, Measure::Midrail),
+            Resource::Calls => (sum("calls").0, UsageSource::Midrail),
             Resource::Time => {
                 let since: Option<Timestamp> =
                     entry("since").and_then(Value::as_str).and_then(|text| text.parse().ok());
                 let now = self.now()?;
                 let used = since.map_or(0.0, |since| now.duration_since(since).as_secs_f64().max(0.0));
-                (used, Measure::Midrail)
+                (used, UsageSource::Midrail)
             }
         })
     }
@@ -265,7 +265,7 @@ impl World<'_> {
         Ok(Autonomy::of(least))
     }
 
-    pub(crate) fn tightening(&self) -> Result<f64, Missing> {
+    pub(crate) fn threshold_factor(&self) -> Result<f64, Missing> {
         let is_tight = self.risk() == Some(Risk::Critical) || self.autonomy()? >= Autonomy::Strict;
         Ok(if is_tight { TIGHTENED } else { 1.0 })
     }
@@ -341,7 +341,7 @@ impl World<'_> {
             of == Resource::Calls
                 && event.kind == EventKind::AfterTool
                 && self.tasks().any(|task| of.limit(task).is_some())
-                && self.reaches_outside().unwrap_or(false)
+                && self.contacts_other_host().unwrap_or(false)
         };
         told.map(|amount| amount.max(0.0)).or_else(|| is_counted().then_some(1.0))
     }
@@ -350,15 +350,15 @@ impl World<'_> {
     pub(crate) fn budget_after(&self, of: Resource) -> Result<Option<Budget>, Missing> {
         let is_end = matches!(self.event.kind, EventKind::AfterTool | EventKind::AfterModel);
         let Some(budget) = self.budget(of)? else { return Ok(None) };
-        let added = self.adds(of).filter(|_| is_end && budget.measure != Measure::Host);
+        let added = self.adds(of).filter(|_| is_end && budget.measure != UsageSource::Host);
         Ok(Some(match added {
-            Some(amount) => Budget { used: budget.used + amount, measure: Measure::Midrail, ..budget },
+            Some(amount) => Budget { used: budget.used + amount, measure: UsageSource::Midrail, ..budget },
             None => budget,
         }))
     }
 
     /// Whether the event's tool speaks to another machine.
-    pub(crate) fn reaches_outside(&self) -> Result<bool, Missing> {
+    pub(crate) fn contacts_other_host(&self) -> Result<bool, Missing> {
         match self.fact(FactKey::Action)? {
             Fact::Action(action) if action.hosts.is_empty() => Ok(action.kind == ActionType::Network),
             Fact::Action(action) => Ok(action.hosts.iter().any(|host| !is_loopback(host))),
@@ -378,12 +378,12 @@ fn is_loopback(host: &str) -> bool {
 
 /// The slice that holds what Midrail saw a task use. A task that has a name is the same one in every session.
 fn spent_key(task: &str) -> String {
-    if task.is_empty() { "spent/".to_owned() } else { format!("{SHARED}spent/{task}") }
+    if task.is_empty() { "spent/".to_owned() } else { format!("{SHARED_PREFIX}spent/{task}") }
 }
 
 /// A call in the sum of its task, which may be worked on in several sessions.
 fn call_mark(session: &str, id: &str) -> String {
-    let whole = hex(&Sha256::digest(format!("{session}\n{id}").as_bytes()));
+    let whole = hex::encode(&Sha256::digest(format!("{session}\n{id}").as_bytes()));
     whole.get(..16).unwrap_or_default().to_owned()
 }
 

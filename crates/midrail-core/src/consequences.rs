@@ -11,7 +11,8 @@ use crate::context::World;
 use crate::decision::{Decision, Mode};
 use crate::effect::Effect;
 use crate::guardrail::Spec;
-use crate::policy::{Entry, hex};
+use crate::hex;
+use crate::policy::PolicyEntry;
 use crate::tally::{HALTED, Tally, can_be_held};
 use crate::verdict::{Notice, Verdict};
 
@@ -19,13 +20,13 @@ use crate::verdict::{Notice, Verdict};
 pub const STRIKES: &str = "strikes";
 
 /// The slice that says why a session was flagged for people to look at.
-pub const FLAGGED: &str = "flagged";
+pub const FLAG: &str = "flagged";
 
 /// The slice that says what holds the run until a person has answered.
-pub const HELD: &str = "late/held";
+pub const HOLDS: &str = "late/held";
 
 /// The slice that holds answers that came too late for the event that they were asked about.
-pub const LATE: &str = "late";
+pub const LATE_ANSWERS: &str = "late";
 
 /// The consequence that counts a strike.
 pub const INCREMENT_STRIKE: &str = "increment_strike";
@@ -40,7 +41,7 @@ pub struct StrikeRule {
     /// The number, counted over the session.
     pub count: u64,
     /// The guardrail whose strikes count. `None`: those of all.
-    pub of: Option<String>,
+    pub guardrail: Option<String>,
     /// What follows.
     pub effect: Effect,
     /// What the user is told, where the run ends.
@@ -54,7 +55,7 @@ pub struct StrikeRule {
 impl StrikeRule {
     /// The strikes that count for it.
     fn number_in(&self, counts: &Map<String, Value>) -> u64 {
-        match &self.of {
+        match &self.guardrail {
             Some(id) => number(counts, id),
             None => counts.values().filter_map(Value::as_u64).fold(0, u64::saturating_add),
         }
@@ -104,7 +105,7 @@ impl Strikes {
             self.asked_for.push(Strike { by: id.clone(), is_known: was_asked });
         }
         if asks(FLAG_TRAJECTORY) {
-            decision.changes.set(FLAGGED, json!({"by": id, "reason": verdict.reason}));
+            decision.changes.set(FLAG, json!({"by": id, "reason": verdict.reason}));
         }
         if asks(EMIT_ALERT) {
             let message = format!("`{id}`: {}", verdict.reason);
@@ -139,12 +140,12 @@ impl Strikes {
             }
         };
         let can_be_asked = |rule: &StrikeRule| {
-            let is_of_rule = |strike: &Strike| rule.of.as_deref().is_none_or(|of| *of == *strike.by);
+            let is_of_rule = |strike: &Strike| rule.guardrail.as_deref().is_none_or(|of| *of == *strike.by);
             rule.effect == Effect::Escalate
                 && rule.number_in(&before) >= rule.count
                 && self.asked_for.iter().any(is_of_rule)
         };
-        let is_asked = world.policy.strikes().iter().any(can_be_asked) && was_asked(world, STRIKES);
+        let is_asked = world.policy.strike_rules().iter().any(can_be_asked) && was_asked(world, STRIKES);
         // What is stopped waits for nobody, and who else was asked about it need not have been heard.
         let is_known = is_asked || (self.is_action_known && meant < Effect::Block);
         for strike in &mut self.asked_for {
@@ -170,17 +171,17 @@ impl Strikes {
         counts: &Map<String, Value>,
         is_asked: bool,
     ) -> Option<(Spec, Verdict)> {
-        let reached = world.policy.strikes().iter().filter_map(|rule| {
+        let reached = world.policy.strike_rules().iter().filter_map(|rule| {
             let count = rule.number_in(counts);
             let stands = is_asked && rule.effect == Effect::Escalate;
             let has_strike = self.asked_for.iter().any(|strike| {
-                rule.of.as_deref().is_none_or(|of| *of == *strike.by) && (stands || !strike.is_known)
+                rule.guardrail.as_deref().is_none_or(|of| *of == *strike.by) && (stands || !strike.is_known)
             });
             // Each strike from that number on has the same consequence, and only a strike has one.
             if count < rule.count || !has_strike {
                 return None;
             }
-            let of = rule.of.as_ref().map(|id| format!(" of `{id}`")).unwrap_or_default();
+            let of = rule.guardrail.as_ref().map(|id| format!(" of `{id}`")).unwrap_or_default();
             let mut verdict = Verdict::new(
                 rule.effect,
                 format!("this is strike {count}{of} in this session, and {} are the limit", rule.count),
@@ -199,16 +200,16 @@ fn number(counts: &Map<String, Value>, id: &str) -> u64 {
 
 /// What a person is asked about where an answer came too late for its event: the answer, in its session. The same answer
 /// once more is the same question.
-pub fn late_action(session: &str, answer: &Value) -> String {
+pub fn late_answer_digest(session: &str, answer: &Value) -> String {
     let mut answer = answer.clone();
     if let Some(members) = answer.as_object_mut() {
-        members.remove(ABOUT);
+        members.remove(ABOUT_EVENT);
     }
-    hex(&Sha256::digest(json!({"late": answer, "session": session}).to_string().as_bytes()))
+    hex::encode(&Sha256::digest(json!({"late": answer, "session": session}).to_string().as_bytes()))
 }
 
 /// The member of an answer that came late that tells, for people, which event it is about.
-pub const ABOUT: &str = "about";
+pub const ABOUT_EVENT: &str = "about";
 
 /// What a person is asked about where that is not the event at hand.
 #[derive(Clone)]
@@ -261,7 +262,7 @@ impl Hold {
             action: text("action").unwrap_or_default(),
             reason: text("reason").unwrap_or_default(),
             advice: text("advice"),
-            about: row.get(ABOUT).cloned(),
+            about: row.get(ABOUT_EVENT).cloned(),
             fate: Fate::Stays,
         }
     }
@@ -271,7 +272,7 @@ impl Hold {
         if let Some(members) = row.as_object_mut() {
             let advice = self.advice.clone().map(Value::from);
             members.extend(advice.map(|advice| ("advice".to_owned(), advice)));
-            members.extend(self.about.clone().map(|about| (ABOUT.to_owned(), about)));
+            members.extend(self.about.clone().map(|about| (ABOUT_EVENT.to_owned(), about)));
         }
         row
     }
@@ -279,7 +280,7 @@ impl Hold {
 
 impl Tally<'_> {
     fn hears_late(&self) -> bool {
-        self.world.policy.asks_outside() && !self.world.event.kind.is_engines_own()
+        self.world.policy.asks_outside() && !self.world.event.kind.is_internal()
     }
 
     /// What held the run before holds it still, until a person has answered. A run that begins anew is held by nothing.
@@ -287,7 +288,7 @@ impl Tally<'_> {
         if !self.hears_late() || self.world.event.is_new_run() {
             return;
         }
-        let rows = match self.world.slice(HELD) {
+        let rows = match self.world.slice(HOLDS) {
             Ok(Some(Value::Array(rows))) => rows,
             Ok(_) => return,
             Err(missing) => return self.raise_law(Verdict::block(missing.to_string())),
@@ -296,7 +297,7 @@ impl Tally<'_> {
             let mut hold = Hold::of(row);
             // On behalf of one that is gone nobody is asked, and nothing is forgotten: it may come back.
             let entry = self.world.policy.get(&hold.guardrail);
-            let entry = entry.filter(|entry| entry.guardrail.may_be_late());
+            let entry = entry.filter(|entry| entry.guardrail.has_late_answers());
             if let Some(spec) = entry.map(|entry| &entry.spec).filter(|spec| spec.mode == Mode::Enforce)
                 && !self.may_go_on_waiting(&hold)
             {
@@ -338,13 +339,13 @@ impl Tally<'_> {
 /// it is shown.
 pub(crate) fn keep_holds(world: &World<'_>, holds: &[Hold], decision: &mut Decision, is_asked_there: bool) {
     let is_new_run = world.event.is_new_run();
-    if !(world.policy.asks_outside() || is_new_run) || world.event.kind.is_engines_own() {
+    if !(world.policy.asks_outside() || is_new_run) || world.event.kind.is_internal() {
         return;
     }
-    let Ok(before) = world.slice(HELD) else { return };
+    let Ok(before) = world.slice(HOLDS) else { return };
     let is_kept = |hold: &&Hold| match hold.fate {
         Fate::Stays => true,
-        Fate::Lifted => !decision.effect.goes_on(),
+        Fate::Lifted => !decision.effect.allows(),
         Fate::Asked => {
             let is_shown = decision.by.as_deref() == Some(&*hold.guardrail) && decision.reason == hold.reason;
             !(is_asked_there && is_shown)
@@ -354,28 +355,30 @@ pub(crate) fn keep_holds(world: &World<'_>, holds: &[Hold], decision: &mut Decis
     match before {
         None if rows.is_empty() => {}
         Some(Value::Array(before)) if *before == rows => {}
-        _ if rows.is_empty() => decision.changes.remove(HELD),
-        _ => decision.changes.set(HELD, rows),
+        _ if rows.is_empty() => decision.changes.remove(HOLDS),
+        _ => decision.changes.set(HOLDS, rows),
     }
 }
 
 /// What guardrails make of answers that came too late for the event that they were asked about.
-pub(crate) fn late<'p>(world: &World<'p>, decision: &mut Decision) -> Vec<(&'p Entry, Answer, About)> {
-    if !world.policy.asks_outside() || world.event.kind.is_engines_own() {
+pub(crate) fn late<'p>(world: &World<'p>, decision: &mut Decision) -> Vec<(&'p PolicyEntry, Answer, About)> {
+    if !world.policy.asks_outside() || world.event.kind.is_internal() {
         return Vec::new();
     }
-    let Ok(Some(Value::Array(answers))) = world.slice(LATE) else { return Vec::new() };
-    decision.changes.remove(LATE);
+    let Ok(Some(Value::Array(answers))) = world.slice(LATE_ANSWERS) else { return Vec::new() };
+    decision.changes.remove(LATE_ANSWERS);
     // They are about a run that is over.
     if world.event.is_new_run() {
         return Vec::new();
     }
     let heard = answers.iter().filter_map(|answer| {
         let id = answer.get("guardrail")?.as_str()?;
-        let entry = world.policy.get(id).filter(|entry| entry.guardrail.may_be_late())?;
+        let entry = world.policy.get(id).filter(|entry| entry.guardrail.has_late_answers())?;
         world.in_shadow.set(entry.spec.mode == Mode::Shadow);
-        let about =
-            About { action: late_action(&world.session.id, answer), event: answer.get(ABOUT).cloned() };
+        let about = About {
+            action: late_answer_digest(&world.session.id, answer),
+            event: answer.get(ABOUT_EVENT).cloned(),
+        };
         Some((entry, ask::late(entry, world, answer), about))
     });
     heard.collect()

@@ -14,15 +14,15 @@ use crate::definition::Definition;
 use crate::effect::Effect;
 use crate::event::{Event, Risk, Task};
 use crate::facts::{
-    CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookCall, HookEnd,
-    Needs, Run, Unsaved,
+    CommandOutcome, DeepCall, DeepOutcome, Fact, FactKey, Facts, FileState, Finding, GitState, HookCall,
+    HookOutcome, Needs, PackCommand, UnsavedFiles,
 };
 use crate::guardrail::Spec;
-use crate::held::Held;
+use crate::held::ScriptSource;
 use crate::path::{self, Place, Roots};
 use crate::policy::Policy;
 use crate::rewrite::can_be_rewritten;
-use crate::routing::Patience;
+use crate::routing::WaitRule;
 use crate::session::{Session, key_part};
 
 /// Something that a guardrail needs to know and that is not known.
@@ -37,8 +37,8 @@ pub(crate) struct World<'a> {
     pub(crate) facts: &'a Facts,
     pub(crate) event: &'a Event,
     pub(crate) needs: RefCell<Needs>,
-    /// Slices that were read and that somebody had foreseen.
-    pub(crate) foreseen: RefCell<BTreeSet<String>>,
+    /// Slices that were read and that somebody had prefetched.
+    pub(crate) prefetched: RefCell<BTreeSet<String>>,
     /// A guardrail that is enforced, or the law itself, lacks something.
     pub(crate) lacks: Cell<bool>,
     /// What is lacking now is lacking in shadow mode only.
@@ -59,7 +59,7 @@ impl<'a> World<'a> {
             facts,
             event,
             needs: RefCell::default(),
-            foreseen: RefCell::default(),
+            prefetched: RefCell::default(),
             lacks: Cell::new(false),
             in_shadow: Cell::new(false),
             asks_too_early: Cell::new(false),
@@ -75,7 +75,7 @@ impl<'a> World<'a> {
 
     pub(crate) fn definitions(&self) -> impl Iterator<Item = &'a Definition> {
         let event = self.event;
-        self.policy.definitions().iter().filter(move |definition| definition.concerns(event))
+        self.policy.definitions().iter().filter(move |definition| definition.applies_to(event))
     }
 
     pub(crate) fn tasks(&self) -> impl Iterator<Item = &'a Task> {
@@ -95,8 +95,8 @@ impl<'a> World<'a> {
         if let Some(slice) = self.session.get(key) {
             return Ok(slice);
         }
-        if let Some(slice) = self.session.foreseen(key) {
-            self.foreseen.borrow_mut().insert(key.to_owned());
+        if let Some(slice) = self.session.prefetched(key) {
+            self.prefetched.borrow_mut().insert(key.to_owned());
             return Ok(slice);
         }
         self.note_lack();
@@ -195,7 +195,7 @@ impl<'a> Context<'a> {
 
     /// Whether something that was asked for just now has yet to be fetched. What is missing then need not stay so: the
     /// guardrail is asked again.
-    pub fn awaits(&self) -> bool {
+    pub fn has_pending_needs(&self) -> bool {
         self.world.asks_too_early.get()
     }
 
@@ -233,8 +233,8 @@ impl<'a> Context<'a> {
     }
 
     /// What the event does beyond its own text by what stands in files that it runs or obeys.
-    pub fn script(&self, files: &[Held]) -> Result<&'a Action, Missing> {
-        let key = FactKey::Script(Held::key(files));
+    pub fn script(&self, files: &[ScriptSource]) -> Result<&'a Action, Missing> {
+        let key = FactKey::Script(ScriptSource::encode(files));
         match self.world.fact(key.clone())? {
             Fact::Script(action) => Ok(action),
             _ => Err(Missing(format!("`{key}` is not what a script does"))),
@@ -250,7 +250,7 @@ impl<'a> Context<'a> {
     }
 
     /// What would be lost with all that is at and below a place.
-    pub fn unsaved(&self, place: &str) -> Result<&'a Unsaved, Missing> {
+    pub fn unsaved_files(&self, place: &str) -> Result<&'a UnsavedFiles, Missing> {
         match self.world.fact(FactKey::Unsaved(place.to_owned()))? {
             Fact::Unsaved(lost) => Ok(lost),
             _ => Err(Missing(format!("what would be lost with `{place}` is not known"))),
@@ -258,7 +258,7 @@ impl<'a> Context<'a> {
     }
 
     /// How a command of the pack ends.
-    pub fn command(&self, run: &Run) -> Result<&'a CommandEnd, Missing> {
+    pub fn command(&self, run: &PackCommand) -> Result<&'a CommandOutcome, Missing> {
         match self.world.fact(FactKey::Command(run.clone()))? {
             Fact::Command(end) => Ok(end),
             _ => Err(Missing(format!("`{}` did not tell how it ended", run.command))),
@@ -266,7 +266,7 @@ impl<'a> Context<'a> {
     }
 
     /// How a command of the pack ended, where this decision had it run. Asking does not make it run.
-    pub fn ended(&self, run: &Run) -> Option<&'a CommandEnd> {
+    pub fn command_if_run(&self, run: &PackCommand) -> Option<&'a CommandOutcome> {
         match self.world.facts.get(&FactKey::Command(run.clone()))? {
             Fact::Command(end) => Some(end),
             _ => None,
@@ -274,7 +274,7 @@ impl<'a> Context<'a> {
     }
 
     /// A digest of the state of all files below the root that fit any of these patterns.
-    pub fn tree(&self, patterns: &[String]) -> Result<&'a str, Missing> {
+    pub fn tree_digest(&self, patterns: &[String]) -> Result<&'a str, Missing> {
         match self.world.fact(FactKey::Tree(patterns.to_vec()))? {
             Fact::Tree(digest) => Ok(digest),
             _ => Err(Missing("the state of the files is not known".to_owned())),
@@ -282,7 +282,7 @@ impl<'a> Context<'a> {
     }
 
     /// How many files below the root fit any of these patterns.
-    pub fn count(&self, patterns: &[String]) -> Result<u64, Missing> {
+    pub fn count_files(&self, patterns: &[String]) -> Result<u64, Missing> {
         match self.world.fact(FactKey::Count(patterns.to_vec()))? {
             Fact::Count(count) => Ok(*count),
             _ => Err(Missing("the number of the files is not known".to_owned())),
@@ -298,7 +298,7 @@ impl<'a> Context<'a> {
     }
 
     /// How the hook of this guardrail's script ends.
-    pub fn hook(&self) -> Result<&'a HookEnd, Missing> {
+    pub fn hook(&self) -> Result<&'a HookOutcome, Missing> {
         match self.world.outcome(FactKey::Hook(self.hook_call()))? {
             Fact::Hook(end) => Ok(end),
             _ => Err(Missing("the script did not tell how it ended".to_owned())),
@@ -306,7 +306,7 @@ impl<'a> Context<'a> {
     }
 
     /// How the hook of this guardrail's script ended, where this decision had it run. Asking does not make it run.
-    pub fn hooked(&self) -> Option<&'a HookEnd> {
+    pub fn hook_if_run(&self) -> Option<&'a HookOutcome> {
         match self.world.asked(&FactKey::Hook(self.hook_call()))? {
             Fact::Hook(end) => Some(end),
             _ => None,
@@ -329,13 +329,13 @@ impl<'a> Context<'a> {
     }
 
     /// How long this event waits for those outside, and what follows where they do not answer in time.
-    pub fn patience(&self) -> Patience {
-        self.world.policy.routing().patience(self.event)
+    pub fn wait_rule(&self) -> WaitRule {
+        self.world.policy.routing().wait_rule(self.event)
     }
 
     /// Whether nobody will be there to hear an answer that comes after this event.
-    pub fn is_last(&self) -> bool {
-        self.world.facts.is_last
+    pub fn is_one_shot(&self) -> bool {
+        self.world.facts.is_one_shot
     }
 
     /// The highest risk of the tools that the event speaks of, where it speaks of any.
@@ -344,7 +344,7 @@ impl<'a> Context<'a> {
     }
 
     /// What somebody outside says about the event, on behalf of this guardrail.
-    pub fn deep(&self, wait_ms: u64) -> Result<&'a DeepEnd, Missing> {
+    pub fn deep(&self, wait_ms: u64) -> Result<&'a DeepOutcome, Missing> {
         let call = DeepCall { guardrail: self.spec.id.clone(), wait_ms };
         match self.world.outcome(FactKey::Deep(call))? {
             Fact::Deep(end) => Ok(end),
@@ -353,7 +353,7 @@ impl<'a> Context<'a> {
     }
 
     /// A probe's answer, by the probe's own name for it.
-    pub fn answer(&self, name: &str) -> Result<&'a Value, Missing> {
+    pub fn probe_answer(&self, name: &str) -> Result<&'a Value, Missing> {
         match self.world.fact(FactKey::Answer(name.to_owned()))? {
             Fact::Answer(value) => Ok(value),
             _ => Err(Missing(format!("`answer:{name}` is not an answer"))),
@@ -361,8 +361,8 @@ impl<'a> Context<'a> {
     }
 
     /// Where the engine keeps its own files, beyond the usual places.
-    pub fn own_places(&self) -> &'a [String] {
-        &self.world.facts.own_places
+    pub fn engine_paths(&self) -> &'a [String] {
+        &self.world.facts.engine_paths
     }
 
     /// The folder that the session works in, where it is known.
@@ -374,7 +374,7 @@ impl<'a> Context<'a> {
     pub fn place(&self, path: &str, mount: Option<&str>) -> Place {
         let facts = self.world.facts;
         let roots = Roots { root: facts.root.as_deref(), aliases: &facts.root_aliases };
-        path::place(path, self.event.cwd.as_deref(), roots, mount)
+        path::resolve(path, self.event.cwd.as_deref(), roots, mount)
     }
 
     /// Where a path of this event really leads: symbolic links are followed where a file system is at hand.
@@ -395,7 +395,7 @@ impl<'a> Context<'a> {
 
     /// Every name that a file of this event goes by: where its links lead, and what its path says. A rule on files has
     /// to hold for all of them.
-    pub fn names_of(&self, path: &str) -> Result<Vec<String>, Missing> {
+    pub fn path_aliases(&self, path: &str) -> Result<Vec<String>, Missing> {
         let real = self.real_place(path, None)?.key;
         let spelt = self.place(path, None).key;
         // To a host that tells no folder the root may be `/`; the probe has settled what it means.
@@ -411,7 +411,7 @@ impl<'a> Context<'a> {
 
     /// Whether this is the result of a call that went well, was let pass, and had not been denied before.
     pub fn succeeded(&self, effect: Effect) -> Result<bool, Missing> {
-        if !(self.event.is_success() && effect.goes_on()) {
+        if !(self.event.is_success() && effect.allows()) {
             return Ok(false);
         }
         match self.event.call_id() {
@@ -436,7 +436,7 @@ impl<'a> Context<'a> {
     }
 
     /// The same context for what is to be said of an answer.
-    pub fn with_answer<'b>(&'b self, answer: &'b Value) -> Context<'b> {
+    pub fn with_external_answer<'b>(&'b self, answer: &'b Value) -> Context<'b> {
         Context {
             event: self.event,
             spec: self.spec,
@@ -447,7 +447,7 @@ impl<'a> Context<'a> {
     }
 
     /// The answer that something is to be said of.
-    pub fn given_answer(&self) -> Option<&'a Value> {
+    pub fn external_answer(&self) -> Option<&'a Value> {
         self.answer
     }
 
@@ -482,13 +482,13 @@ impl<'a> Context<'a> {
     }
 
     /// When the run began, where it has a deadline.
-    pub fn began(&self) -> Result<Timestamp, Missing> {
-        self.world.began()
+    pub fn run_start(&self) -> Result<Timestamp, Missing> {
+        self.world.run_start()
     }
 
     /// Whether the event's tool speaks to another machine.
-    pub fn reaches_outside(&self) -> Result<bool, Missing> {
-        self.world.reaches_outside()
+    pub fn contacts_other_host(&self) -> Result<bool, Missing> {
+        self.world.contacts_other_host()
     }
 
     /// How far the agent may go on its own, by what remains of the budgets.
@@ -497,8 +497,8 @@ impl<'a> Context<'a> {
     }
 
     /// What thresholds that warn and escalate are multiplied with.
-    pub fn tightening(&self) -> Result<f64, Missing> {
-        self.world.tightening()
+    pub fn threshold_factor(&self) -> Result<f64, Missing> {
+        self.world.threshold_factor()
     }
 
     /// The time of the event.
@@ -513,7 +513,7 @@ impl<'a> Context<'a> {
 
     /// The definitions of the policy that name an agent, by its id, its role or their own name. A hand-off goes to an
     /// agent that its event does not speak for.
-    pub fn definitions_of(&self, agent: &str) -> impl Iterator<Item = &'a Definition> {
+    pub fn definitions_for_agent(&self, agent: &str) -> impl Iterator<Item = &'a Definition> {
         let is_named = move |definition: &&Definition| {
             let role = definition.agent.role.as_deref();
             let is_of_agent = role.is_some() || !definition.agents.is_empty();

@@ -8,7 +8,7 @@ use crate::context::World;
 use crate::decision::{Decision, Mode};
 use crate::event::Event;
 use crate::facts::{Facts, Needs};
-use crate::pause::{PAUSE, Paused};
+use crate::pause::{PAUSES, Paused};
 use crate::policy::Policy;
 use crate::rewrite::{Rewritten, can_be_rewritten, rewritten};
 use crate::session::Session;
@@ -16,7 +16,7 @@ use crate::tally::Tally;
 
 /// Decides one event. What is not known takes each guardrail's `on_missing`.
 pub fn decide(policy: &Policy, session: &Session, facts: &Facts, event: &Event) -> Decision {
-    evaluate(policy, session, facts, event, &Unmetered).decision
+    evaluate(policy, session, facts, event, &NoMeter).decision
 }
 
 /// A decision, and what it still lacks. It is final once nothing is lacking.
@@ -25,8 +25,8 @@ pub struct Evaluation {
     pub decision: Decision,
     /// Slices and facts that guardrails asked for and did not get.
     pub needs: Needs,
-    /// Those that it read of the session's `foreseen`. They belong to what is known from here on.
-    pub foreseen: std::collections::BTreeSet<String>,
+    /// Those that it read of the session's `prefetched`. They belong to what is known from here on.
+    pub prefetched: std::collections::BTreeSet<String>,
     /// The event as guardrails saw it, where its result was replaced before they looked at it.
     pub rewritten: Option<Event>,
 }
@@ -45,7 +45,7 @@ pub fn evaluate(
     let meanwhile = paused.policy(policy);
     let mut evaluation = heard(meanwhile.as_ref().unwrap_or(policy), session, facts, event, meter);
     if paused.is_lacking {
-        evaluation.needs.slices.insert(PAUSE.to_owned());
+        evaluation.needs.slices.insert(PAUSES.to_owned());
     }
     evaluation.decision.paused = paused.by;
     evaluation
@@ -57,7 +57,7 @@ fn heard(policy: &Policy, session: &Session, facts: &Facts, event: &Event, meter
     let links = || chain.iter().filter_map(|(at, part)| Some((policy.entries().get(*at)?, part)));
     let asked = || links().filter(|(_, part)| part.asked).map(|(entry, _)| entry);
 
-    let Rewritten { event: rewritten, by, needs, mut foreseen } = if can_be_rewritten(event) {
+    let Rewritten { event: rewritten, by, needs, mut prefetched } = if can_be_rewritten(event) {
         rewritten(asked(), World::new(policy, session, facts, event))
     } else {
         Rewritten::default()
@@ -87,10 +87,10 @@ fn heard(policy: &Policy, session: &Session, facts: &Facts, event: &Event, meter
     for (entry, _) in links().filter(|(_, part)| part.watches) {
         observe(entry, &world, &mut decision);
     }
-    foreseen.append(world.foreseen.get_mut());
+    prefetched.append(world.prefetched.get_mut());
     // What is looked up for a text that is about to be replaced is looked up in vain.
     let needs = if needs.is_empty() { world.needs.into_inner() } else { needs };
-    Evaluation { decision, needs, foreseen, rewritten }
+    Evaluation { decision, needs, prefetched, rewritten }
 }
 
 /// Measures durations for the record. No verdict reads it.
@@ -100,9 +100,9 @@ pub trait Meter {
 }
 
 /// Measures nothing.
-pub struct Unmetered;
+pub struct NoMeter;
 
-impl Meter for Unmetered {
+impl Meter for NoMeter {
     fn micros(&self) -> Option<u64> {
         None
     }

@@ -22,7 +22,8 @@ pub struct Decision {
     pub effect: Effect,
     /// What the deciding guardrail asked for, where the host can only do something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub meant: Option<Effect>,
+    #[serde(rename = "meant")]
+    pub requested: Option<Effect>,
     /// The guardrail that decided: the first of the chain at that step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Arc<str>>,
@@ -34,7 +35,7 @@ pub struct Decision {
     pub advice: Option<String>,
     /// What each guardrail of the chain said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub verdicts: Vec<Said>,
+    pub verdicts: Vec<VerdictRecord>,
     /// Notes to the agent that come with this answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub feedback: Vec<String>,
@@ -84,8 +85,8 @@ pub struct Decision {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<Notice>,
     /// Where this decision stands in the audit log.
-    #[serde(default, skip_serializing_if = "Aside::is_empty")]
-    pub audit: Aside<AuditRef>,
+    #[serde(default, skip_serializing_if = "Suppressed::is_empty")]
+    pub audit: Suppressed<AuditRef>,
     /// What changes in the session. Not on the wire.
     #[serde(skip)]
     pub changes: Changes,
@@ -108,7 +109,7 @@ impl Decision {
 
 /// What one guardrail of the chain said.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Said {
+pub struct VerdictRecord {
     /// The guardrail's id.
     pub guardrail: Arc<str>,
     /// The effect that it asked for. Absent where it was skipped.
@@ -131,8 +132,8 @@ pub struct Said {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
     /// How long it took, in microseconds.
-    #[serde(default, skip_serializing_if = "Aside::is_empty")]
-    pub duration_us: Aside<u64>,
+    #[serde(default, skip_serializing_if = "Suppressed::is_empty")]
+    pub duration_us: Suppressed<u64>,
 }
 
 /// Whether verdicts have consequences.
@@ -200,29 +201,29 @@ pub struct AuditRef {
 /// A value that stands beside a decision and is no part of it: left out of its equality and hash.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Aside<T>(pub Option<T>);
+pub struct Suppressed<T>(pub Option<T>);
 
-impl<T> Aside<T> {
+impl<T> Suppressed<T> {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 }
 
-impl<T> Default for Aside<T> {
+impl<T> Default for Suppressed<T> {
     fn default() -> Self {
-        Aside(None)
+        Suppressed(None)
     }
 }
 
-impl<T> PartialEq for Aside<T> {
+impl<T> PartialEq for Suppressed<T> {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl<T> Eq for Aside<T> {}
+impl<T> Eq for Suppressed<T> {}
 
-impl<T> Hash for Aside<T> {
+impl<T> Hash for Suppressed<T> {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }

@@ -33,7 +33,7 @@ pub enum Deadline {
 
 impl Deadline {
     /// The time of it, for a run that began then.
-    pub fn from(self, began: Timestamp) -> Timestamp {
+    pub fn resolve(self, began: Timestamp) -> Timestamp {
         match self {
             Deadline::At(time) => time,
             Deadline::After(seconds) => {
@@ -47,7 +47,7 @@ impl Deadline {
 
 impl Definition {
     /// Whether an event falls under it. An agent or task that the host does not name might be any, so it does.
-    pub fn concerns(&self, event: &Event) -> bool {
+    pub fn applies_to(&self, event: &Event) -> bool {
         let agent = event.agent.as_ref();
         let role_fits = match (&self.agent.role, agent.and_then(|agent| agent.role.as_ref())) {
             (Some(want), Some(have)) => want == have,

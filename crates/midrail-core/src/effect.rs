@@ -42,7 +42,7 @@ impl Effect {
     ];
 
     /// The word for this step, as it stands in packs and on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Effect::Allow => "allow",
             Effect::Warn => "warn",
@@ -55,14 +55,14 @@ impl Effect {
     }
 
     /// Whether the action goes on, possibly with its text changed.
-    pub fn goes_on(self) -> bool {
+    pub fn allows(self) -> bool {
         self <= Effect::Redact
     }
 }
 
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+        f.pad(self.as_str())
     }
 }
 
@@ -74,7 +74,7 @@ pub struct UnknownEffect(pub String);
 impl FromStr for Effect {
     type Err = UnknownEffect;
 
-    /// Takes the ladder's words and those of every dialect (`deny`, `STOP`, `PAUSE`, `pass`, `log`).
+    /// Takes the ladder's words and those of every dialect (`deny`, `STOP`, `PAUSES`, `pass`, `log`).
     fn from_str(word: &str) -> Result<Self, Self::Err> {
         match word.to_ascii_lowercase().as_str() {
             "allow" | "pass" | "log" => Ok(Effect::Allow),
@@ -97,7 +97,7 @@ mod tests {
     fn ladder_is_ascending_and_every_word_reads_back() {
         assert!(Effect::LADDER.is_sorted());
         for effect in Effect::LADDER {
-            assert_eq!(effect.word().parse(), Ok(effect));
+            assert_eq!(effect.as_str().parse(), Ok(effect));
         }
     }
 

@@ -196,7 +196,7 @@ macro_rules! event_kinds {
 
         impl EventKind {
             /// Whether events of this kind are made by the engine itself.
-            pub fn is_engines_own(self) -> bool {
+            pub fn is_internal(self) -> bool {
                 matches!(self, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered)
             }
 
@@ -204,7 +204,7 @@ macro_rules! event_kinds {
             pub const ALL: &'static [EventKind] = &[$(EventKind::$variant,)*];
 
             /// The word on the wire.
-            pub fn word(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $(EventKind::$variant => $word,)* }
             }
         }
@@ -261,7 +261,7 @@ pub struct UnknownKind(pub String);
 
 impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+        f.pad(self.as_str())
     }
 }
 
@@ -346,7 +346,7 @@ pub enum Risk {
 
 impl Risk {
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Risk::Low => "low",
             Risk::Medium => "medium",
@@ -532,8 +532,8 @@ mod tests {
     #[test]
     fn every_kind_and_alias_reads() {
         for kind in EventKind::ALL {
-            assert_eq!(kind.word().parse(), Ok(*kind));
-            assert_eq!(serde_json::to_value(kind).unwrap(), json!(kind.word()));
+            assert_eq!(kind.as_str().parse(), Ok(*kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), json!(kind.as_str()));
         }
         assert_eq!("PreToolUse".parse(), Ok(EventKind::BeforeTool));
         assert_eq!("llm_stream_chunk".parse(), Ok(EventKind::ModelChunk));

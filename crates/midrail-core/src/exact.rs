@@ -10,20 +10,20 @@ use crate::action::Action;
 use crate::context::World;
 use crate::event::{Event, EventKind};
 use crate::facts::{Fact, FactKey, Facts, FileState};
-use crate::held::Held;
+use crate::held::ScriptSource;
+use crate::hex;
 use crate::path::Place;
-use crate::policy::hex;
 
 /// How many files of one action count, through scripts that run scripts.
 const MAX_FILES: usize = 16;
 
 /// A digest of the exact action, as it was when these facts were known.
-pub fn digest_of_action(facts: &Facts, event: &Event, session: &str) -> String {
+pub fn action_digest(facts: &Facts, event: &Event, session: &str) -> String {
     digest(facts, event, session, &|key| facts.get(&key))
 }
 
 /// The same for the event at hand. What is not known of its files is asked for.
-pub(crate) fn action_digest(world: &World<'_>) -> String {
+pub(crate) fn current_action_digest(world: &World<'_>) -> String {
     let look = |key: FactKey| {
         let known = world.facts.get(&key);
         if known.is_none() {
@@ -40,7 +40,8 @@ type Look<'l, 'a> = &'l dyn Fn(FactKey) -> Option<&'a Fact>;
 
 fn digest<'a>(facts: &'a Facts, event: &Event, session: &str, look: Look<'_, 'a>) -> String {
     let given = facts.action_digest.clone();
-    let of_event = given.unwrap_or_else(|| hex(&Sha256::digest(action_text(event, session).as_bytes())));
+    let of_event =
+        given.unwrap_or_else(|| hex::encode(&Sha256::digest(action_text(event, session).as_bytes())));
     // What a call has done already does not change with the files that it ran.
     if event.kind != EventKind::BeforeTool {
         return of_event;
@@ -49,7 +50,7 @@ fn digest<'a>(facts: &'a Facts, event: &Event, session: &str, look: Look<'_, 'a>
     match contents(action, look) {
         // Names follow from the action and from what the files hold, and may be told otherwise in a record.
         Some(contents) if contents.iter().any(Option::is_some) => {
-            hex(&Sha256::digest(json!(["files", of_event, contents]).to_string().as_bytes()))
+            hex::encode(&Sha256::digest(json!(["files", of_event, contents]).to_string().as_bytes()))
         }
         // Where there are none the event tells everything.
         _ => of_event,
@@ -59,7 +60,7 @@ fn digest<'a>(facts: &'a Facts, event: &Event, session: &str, look: Look<'_, 'a>
 /// What the files hold that an action runs or obeys, and those that they run in turn: a checksum each, or nothing where
 /// there is no such file. `None`: that was not looked up yet.
 fn contents<'a>(action: &'a Action, look: Look<'_, 'a>) -> Option<Vec<Option<&'a str>>> {
-    let mut files: Vec<Held> = Vec::new();
+    let mut files: Vec<ScriptSource> = Vec::new();
     let mut contents = Vec::new();
     let mut places = BTreeSet::new();
     let mut does = action;
@@ -75,7 +76,7 @@ fn contents<'a>(action: &'a Action, look: Look<'_, 'a>) -> Option<Vec<Option<&'a
             let Some(place) = place? else { continue };
             let place = Place { key: place.to_owned(), inside: false };
             if files.len() < MAX_FILES && places.insert(place.key.clone()) {
-                files.extend(Held::new(path, &place, is_run, false));
+                files.extend(ScriptSource::new(path, &place, is_run, false));
             }
         }
         let new = files.get(known..).unwrap_or_default();
@@ -83,7 +84,7 @@ fn contents<'a>(action: &'a Action, look: Look<'_, 'a>) -> Option<Vec<Option<&'a
             return Some(contents);
         }
         let states: Vec<_> = new.iter().map(|file| look(FactKey::File(file.place.clone()))).collect();
-        let further = look(FactKey::Script(Held::key(&files)));
+        let further = look(FactKey::Script(ScriptSource::encode(&files)));
         for state in states {
             contents.push(match state? {
                 Fact::File(FileState::File { checksum }) => Some(checksum.as_str()),

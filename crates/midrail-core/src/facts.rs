@@ -22,14 +22,14 @@ pub enum FactKey {
     PersonalData,
     /// Attempts in the event's texts to take over a model.
     Injections,
-    /// What the event does beyond its own text by what stands in files that it runs or obeys ([`crate::Held`]).
+    /// What the event does beyond its own text by what stands in files that it runs or obeys ([`crate::ScriptSource`]).
     Script(String),
     /// Where a path leads once symbolic links are followed, by the path as the caller spelt it.
     Place(String),
     /// The state of a file, by its place relative to the root (see [`crate::path`]).
     File(String),
     /// How a command ends that a pack names.
-    Command(Run),
+    Command(PackCommand),
     /// The state of the files below the root that fit any of these glob patterns, as one digest.
     Tree(Vec<String>),
     /// How many files below the root fit any of these glob patterns.
@@ -87,7 +87,7 @@ impl FromStr for FactKey {
             Some(("command", run)) => run
                 .split_once(':')
                 .and_then(|(timeout, command)| {
-                    Some(Run { command: command.to_owned(), timeout_ms: timeout.parse().ok()? })
+                    Some(PackCommand { command: command.to_owned(), timeout_ms: timeout.parse().ok()? })
                 })
                 .map(FactKey::Command)
                 .ok_or_else(|| UnknownFact(text.to_owned())),
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for FactKey {
 
 /// A command of a pack, as the shell of the machine runs it in the session's folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Run {
+pub struct PackCommand {
     /// The command line.
     pub command: String,
     /// Milliseconds after which it is stopped, with all that it started.
@@ -144,7 +144,7 @@ pub struct Run {
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CommandEnd {
+pub struct CommandOutcome {
     /// Its exit code. `None`: a signal ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -170,7 +170,7 @@ pub struct HookCall {
 
 /// How a hook ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HookEnd {
+pub struct HookOutcome {
     /// What it answered.
     pub answer: HookAnswer,
     /// The script's own variables afterwards, where they changed.
@@ -184,15 +184,15 @@ pub struct HookEnd {
     pub failure: Option<String>,
 }
 
-impl HookEnd {
+impl HookOutcome {
     /// The end of one that has nothing to object to, and leaves nothing behind.
     pub fn pass() -> Self {
-        HookEnd { answer: HookAnswer::Pass, state: None, snapshot: BTreeMap::new(), failure: None }
+        HookOutcome { answer: HookAnswer::Pass, state: None, snapshot: BTreeMap::new(), failure: None }
     }
 
     /// Whether it is such an end.
     pub fn is_pass(&self) -> bool {
-        *self == HookEnd::pass()
+        *self == HookOutcome::pass()
     }
 }
 
@@ -244,7 +244,7 @@ pub struct DeepCall {
 /// What became of a question to somebody outside.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DeepEnd {
+pub enum DeepOutcome {
     /// It was answered in time.
     Answered(Value),
     /// Nobody answered in time. The answer counts for a later event.
@@ -295,19 +295,19 @@ pub enum Fact {
     /// The state of a file.
     File(FileState),
     /// How a command ended. One that did not end in time is unavailable.
-    Command(CommandEnd),
+    Command(CommandOutcome),
     /// The digest of a set of files.
     Tree(String),
     /// How many files there are.
     Count(u64),
     /// What would be lost.
-    Unsaved(Unsaved),
+    Unsaved(UnsavedFiles),
     /// What the repository is at. `None`: the root is in no repository.
     Git(Option<GitState>),
     /// How the hook of a script ended.
-    Hook(HookEnd),
+    Hook(HookOutcome),
     /// What somebody outside said.
-    Deep(DeepEnd),
+    Deep(DeepOutcome),
     /// A probe's answer.
     Answer(Value),
     /// It was asked for and could not be had, for this reason.
@@ -316,14 +316,14 @@ pub enum Fact {
 
 impl Fact {
     /// What an event does, or why that is not known.
-    pub fn of_action(action: Result<Action, String>) -> Self {
+    pub fn from_action(action: Result<Action, String>) -> Self {
         action.map_or_else(Fact::Unavailable, |action| Fact::Action(Box::new(action)))
     }
 }
 
 /// Files that are nowhere else: the repository does not hold them as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Unsaved {
+pub struct UnsavedFiles {
     /// Their places, relative to the root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
@@ -386,19 +386,22 @@ pub struct Facts {
     pub action_digest: Option<String>,
     /// Where the engine keeps its own files, beyond the usual places: absolute, or relative to the root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub own_places: Vec<String>,
+    #[serde(rename = "own_places")]
+    pub engine_paths: Vec<String>,
     /// What tells a request to people from an earlier one for the same action at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_salt: Option<String>,
     /// How many bytes of a chunk's text have passed on already. They are there to be read with what follows.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub passed: usize,
+    #[serde(rename = "passed")]
+    pub sent_bytes: usize,
     /// More of a stream would have to be held back than can be.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overlong: bool,
     /// The process ends with this event: nobody is there to hear answers that come later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_last: bool,
+    #[serde(rename = "is_last")]
+    pub is_one_shot: bool,
     /// The facts themselves.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known: BTreeMap<FactKey, Fact>,
@@ -483,18 +486,18 @@ mod tests {
         facts.insert(FactKey::Tree(vec!["src/**".into()]), Fact::Tree("ab".into()));
         facts.insert(FactKey::Count(vec!["out/*.md".into()]), Fact::Count(2));
         facts.insert(FactKey::Git, Fact::Git(None));
-        let lost = Unsaved { files: vec!["b:c".into()], more: true };
+        let lost = UnsavedFiles { files: vec!["b:c".into()], more: true };
         facts.insert(FactKey::Unsaved("b:c".into()), Fact::Unsaved(lost));
         let deep = FactKey::Deep(DeepCall { guardrail: "a:b".into(), wait_ms: 7 });
-        facts.insert(deep, Fact::Deep(DeepEnd::Late));
+        facts.insert(deep, Fact::Deep(DeepOutcome::Late));
         let answer = HookAnswer::Replace { result: "x".into(), is_error: true };
         for after in [vec![], vec!["a".into(), "b".into()]] {
-            let end = HookEnd { answer: answer.clone(), ..HookEnd::pass() };
+            let end = HookOutcome { answer: answer.clone(), ..HookOutcome::pass() };
             facts.insert(FactKey::Hook(HookCall { script: "c".into(), after }), Fact::Hook(end));
         }
         facts.insert(
-            FactKey::Command(Run { command: "a:b c".into(), timeout_ms: 50 }),
-            Fact::Command(CommandEnd { exit_code: Some(1), ..CommandEnd::default() }),
+            FactKey::Command(PackCommand { command: "a:b c".into(), timeout_ms: 50 }),
+            Fact::Command(CommandOutcome { exit_code: Some(1), ..CommandOutcome::default() }),
         );
         facts.insert(FactKey::Action, Fact::Action(Box::default()));
         facts.insert(FactKey::Answer("tests".into()), Fact::Unavailable("timed out".into()));

@@ -7,7 +7,7 @@ use crate::event::{Event, EventKind};
 use crate::session::Changes;
 
 /// The slice of a session that says who started each of its sub-agents.
-pub const STARTED: &str = "sub_agents";
+pub const SUB_AGENT_PARENTS: &str = "sub_agents";
 
 /// How many sub-agents of one session are kept in mind.
 const MOST: usize = 1_000;
@@ -21,8 +21,8 @@ pub(crate) fn parent_of(event: &Event) -> Option<&str> {
 }
 
 /// All above an agent, the nearest first: who started it, who started that one, as far as the session's slice
-/// ([`STARTED`]) tells.
-pub fn above(started: Option<&Value>, parent: &str) -> Vec<String> {
+/// ([`SUB_AGENT_PARENTS`]) tells.
+pub fn ancestors(started: Option<&Value>, parent: &str) -> Vec<String> {
     let mut all = vec![parent.to_owned()];
     let mut last = parent;
     while let Some(next) = started.and_then(|started| started.get(last)).and_then(Value::as_str) {
@@ -37,7 +37,7 @@ pub fn above(started: Option<&Value>, parent: &str) -> Vec<String> {
 
 /// Whom the acting agent belongs to: the agents or sessions that started it, and the session that it works in.
 pub(crate) fn answers_to(event: &Event, session: &str, started: Option<&Value>) -> Vec<String> {
-    let above = parent_of(event).map(|parent| above(started, parent)).unwrap_or_default();
+    let above = parent_of(event).map(|parent| ancestors(started, parent)).unwrap_or_default();
     let mut all: Vec<String> = Vec::new();
     for who in above {
         let started_in = (who != session).then(|| format!("session:{who}"));
@@ -59,14 +59,14 @@ pub(crate) fn note(world: &World<'_>, changes: &mut Changes) {
     let name = name.filter(|name| !name.is_empty() && Some(*name) != parent_of(event));
     let (true, Some(name), Some(parent)) = (is_noted(event), name, parent_of(event)) else { return };
     // What is not known is asked for, and the event decided again.
-    let Ok(known) = world.slice(STARTED) else { return };
+    let Ok(known) = world.slice(SUB_AGENT_PARENTS) else { return };
     if known.and_then(|known| known.get(name)).and_then(Value::as_str) == Some(parent) {
         return;
     }
     let mut started: Map<String, Value> = known.and_then(Value::as_object).cloned().unwrap_or_default();
     if started.len() < MOST || started.contains_key(name) {
         started.insert(name.to_owned(), parent.into());
-        changes.set(STARTED, started);
+        changes.set(SUB_AGENT_PARENTS, started);
     }
 }
 
@@ -87,11 +87,11 @@ mod tests {
             ("self", vec!["self"]),
             ("unknown", vec!["unknown"]),
         ] {
-            assert_eq!(above(Some(&started), parent), all);
+            assert_eq!(ancestors(Some(&started), parent), all);
         }
-        assert_eq!(above(None, "c2"), ["c2"]);
+        assert_eq!(ancestors(None, "c2"), ["c2"]);
         let long: Map<String, Value> =
             (0..100).map(|n| (n.to_string(), (n + 1).to_string().into())).collect();
-        assert_eq!(above(Some(&long.into()), "0").len(), HIGHEST);
+        assert_eq!(ancestors(Some(&long.into()), "0").len(), HIGHEST);
     }
 }

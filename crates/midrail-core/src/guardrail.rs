@@ -23,7 +23,7 @@ pub trait Guardrail: Send + Sync {
     /// Says what it thinks of an event.
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault>;
 
-    /// Learns from an event, once it is decided. Called for the kinds of [`Guardrail::watches`], whether or not
+    /// Learns from an event, once it is decided. Called for the kinds of [`Guardrail::observes`], whether or not
     /// the guardrail was asked for a verdict; `effect` is the decision's.
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let _ = (context, effect, changes);
@@ -31,7 +31,7 @@ pub trait Guardrail: Send + Sync {
     }
 
     /// The kinds of event that [`Guardrail::observe`] is called for.
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[]
     }
 
@@ -41,20 +41,20 @@ pub trait Guardrail: Send + Sync {
     }
 
     /// The strongest effect that it can ask for. After a block, those that could not raise it are skipped.
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Halt
     }
 
     /// The strongest effect that it can ask for whatever a pack says of its objections. `then` is what follows where those
     /// who are asked about the event do not answer in time.
-    fn unanswered(&self, then: Effect) -> Effect {
-        let _ = then;
+    fn timeout_effect(&self, on_timeout: Effect) -> Effect {
+        let _ = on_timeout;
         Effect::Allow
     }
 
     /// What its objection asks for, where a pack says nothing else: shown to people. It may ask for more for other reasons.
-    fn objection(&self) -> Effect {
-        self.ceiling()
+    fn default_effect(&self) -> Effect {
+        self.max_effect()
     }
 
     /// Whether its verdict has consequences beyond the effect (strikes, flags, alerts), so that it is never skipped.
@@ -63,13 +63,13 @@ pub trait Guardrail: Send + Sync {
     }
 
     /// Whether it can ask for a retry at such an event, so that a success gives its tries back.
-    fn may_retry(&self, at: EventKind) -> bool {
+    fn can_retry(&self, at: EventKind) -> bool {
         let _ = at;
-        matches!(self.ceiling(), Effect::Retry | Effect::Halt)
+        matches!(self.max_effect(), Effect::Retry | Effect::Halt)
     }
 
     /// Whether it may put another text in place of a tool's result, before anyone else looks at it.
-    fn rewrites(&self) -> bool {
+    fn can_rewrite(&self) -> bool {
         false
     }
 
@@ -80,17 +80,17 @@ pub trait Guardrail: Send + Sync {
     }
 
     /// What the engine has to know to ask somebody outside on its behalf: a script, a classifier, a judge.
-    fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+    fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         None
     }
 
     /// Whether answers on its behalf can come after the event that they are about.
-    fn may_be_late(&self) -> bool {
+    fn has_late_answers(&self) -> bool {
         false
     }
 
     /// Says what it thinks of an answer that came too late for the event that it was asked about.
-    fn late(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+    fn check_late_answer(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
         let _ = (context, answer);
         Ok(Verdict::allow())
     }
@@ -161,7 +161,7 @@ pub enum Category {
 
 impl Category {
     /// The word in packs.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Category::Safety => "safety",
             Category::Compliance => "compliance",

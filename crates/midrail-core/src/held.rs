@@ -4,7 +4,7 @@ use crate::path::Place;
 
 /// A file whose content a command obeys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct ScriptSource {
     /// As the command spells it, seen from the folder that it starts in.
     pub path: String,
     /// Its place relative to the root.
@@ -15,23 +15,23 @@ pub struct Held {
     pub is_fetched: bool,
 }
 
-impl Held {
+impl ScriptSource {
     /// A file that is at a place. `None` where its name would be taken for several.
     pub fn new(path: &str, place: &Place, is_run: bool, is_fetched: bool) -> Option<Self> {
         let is_plain = |text: &str| !text.contains(['\t', '\n']);
-        let held = Held { path: path.to_owned(), place: place.key.clone(), is_run, is_fetched };
+        let held = ScriptSource { path: path.to_owned(), place: place.key.clone(), is_run, is_fetched };
         (is_plain(path) && is_plain(&place.key)).then_some(held)
     }
 
     /// Some files as the name of a fact: a line each.
-    pub fn key(files: &[Held]) -> String {
-        let lines: Vec<String> = files.iter().map(Held::line).collect();
+    pub fn encode(files: &[ScriptSource]) -> String {
+        let lines: Vec<String> = files.iter().map(ScriptSource::line).collect();
         lines.join("\n")
     }
 
     /// The files that the name of a fact speaks of.
-    pub fn of_key(key: &str) -> Vec<Held> {
-        key.lines().map(Held::of_line).collect()
+    pub fn decode(key: &str) -> Vec<ScriptSource> {
+        key.lines().map(ScriptSource::of_line).collect()
     }
 
     fn line(&self) -> String {
@@ -44,12 +44,17 @@ impl Held {
         }
     }
 
-    fn of_line(line: &str) -> Held {
+    fn of_line(line: &str) -> ScriptSource {
         let mut fields = line.split('\t');
         let path = fields.next().unwrap_or_default().to_owned();
         let place = fields.next().map_or_else(|| path.clone(), str::to_owned);
         let marks = fields.next().unwrap_or_default();
-        Held { path, place, is_run: !marks.starts_with("read"), is_fetched: marks.ends_with("fetched") }
+        ScriptSource {
+            path,
+            place,
+            is_run: !marks.starts_with("read"),
+            is_fetched: marks.ends_with("fetched"),
+        }
     }
 }
 
@@ -59,17 +64,17 @@ mod tests {
 
     #[test]
     fn the_name_of_a_fact_tells_all_of_its_files() {
-        let files: Vec<Held> = [("a.sh", "a.sh", true, false), ("b", "src/b", true, false)]
+        let files: Vec<ScriptSource> = [("a.sh", "a.sh", true, false), ("b", "src/b", true, false)]
             .into_iter()
             .chain([("c", "c", true, true), ("d", "d", false, false), ("e", "/e", false, true)])
-            .map(|(path, place, is_run, is_fetched)| Held {
+            .map(|(path, place, is_run, is_fetched)| ScriptSource {
                 path: path.to_owned(),
                 place: place.to_owned(),
                 is_run,
                 is_fetched,
             })
             .collect();
-        assert_eq!(Held::of_key(&Held::key(&files)), files);
-        assert_eq!(Held::key(&files[..1]), "a.sh");
+        assert_eq!(ScriptSource::decode(&ScriptSource::encode(&files)), files);
+        assert_eq!(ScriptSource::encode(&files[..1]), "a.sh");
     }
 }

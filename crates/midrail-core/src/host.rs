@@ -19,10 +19,12 @@ pub struct Host {
     pub name: String,
     /// What it cannot do with the answer. Absent: it can do everything.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lacks: Vec<Lack>,
+    #[serde(rename = "lacks")]
+    pub limits: Vec<HostLimit>,
     /// It asks its own user where a person has to decide.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub asks: bool,
+    #[serde(rename = "asks")]
+    pub asks_user: bool,
     /// What the host calls this moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
@@ -34,7 +36,7 @@ pub struct Host {
 /// Something that a host cannot do with an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Lack {
+pub enum HostLimit {
     /// Tell the agent something beside an answer that lets pass. It is told with the next answer that can.
     Notes,
     /// Pass on a changed text. Nothing passes on.
@@ -58,8 +60,8 @@ const MAX_FORCED: u64 = 25;
 pub(crate) fn expressed(world: &World<'_>, effect: Effect) -> Effect {
     let event = world.event;
     let effect = match effect {
-        Effect::Redact if lacks(event, Lack::Redact) => Effect::Block,
-        Effect::Halt if lacks(event, Lack::Halt) => Effect::Block,
+        Effect::Redact if lacks(event, HostLimit::Redact) => Effect::Block,
+        Effect::Halt if lacks(event, HostLimit::Halt) => Effect::Block,
         _ => effect,
     };
     match effect < Effect::Halt && forced(world) >= MAX_FORCED {
@@ -103,22 +105,22 @@ fn forced_key(actor: &str) -> String {
 
 /// The slices that are read for the host of an event.
 pub(crate) fn keys(event: &Event, actor: &str) -> Vec<String> {
-    let owed = event.host.is_some().then(|| owed_key(actor));
+    let owed = event.host.is_some().then(|| pending_notes_key(actor));
     let forced = is_counted(event).then(|| forced_key(actor));
     owed.into_iter().chain(forced).collect()
 }
 
-pub(crate) fn lacks(event: &Event, what: Lack) -> bool {
-    event.host.as_ref().is_some_and(|host| host.lacks.contains(&what))
+pub(crate) fn lacks(event: &Event, what: HostLimit) -> bool {
+    event.host.as_ref().is_some_and(|host| host.limits.contains(&what))
 }
 
 /// Whether the host asks its own user where a person has to decide.
 pub(crate) fn asks(event: &Event) -> bool {
-    event.host.as_ref().is_some_and(|host| host.asks)
+    event.host.as_ref().is_some_and(|host| host.asks_user)
 }
 
 /// The slice of notes that an agent has not been told yet.
-pub fn owed_key(actor: &str) -> String {
+pub fn pending_notes_key(actor: &str) -> String {
     format!("owed/{}", key_part(actor))
 }
 
@@ -127,14 +129,14 @@ pub(crate) fn settle_notes(world: &World<'_>, decision: &mut Decision) {
     if world.event.host.is_none() {
         return;
     }
-    let key = owed_key(&world.actor());
+    let key = pending_notes_key(&world.actor());
     let owed = match world.slice(&key) {
         Ok(Some(Value::Array(notes))) => notes.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         Ok(_) => Vec::new(),
         // It is asked for, and the event decided again. Where it cannot be had, nothing is lost by leaving it.
         Err(_) => return,
     };
-    let can_tell = !decision.effect.goes_on() || !lacks(world.event, Lack::Notes);
+    let can_tell = !decision.effect.allows() || !lacks(world.event, HostLimit::Notes);
     if can_tell {
         if !owed.is_empty() {
             decision.changes.remove(key);

@@ -6,6 +6,7 @@
 mod action;
 mod approval;
 mod ask;
+pub mod base64;
 mod budget;
 mod consequences;
 mod context;
@@ -20,6 +21,8 @@ mod family;
 pub mod glob;
 mod guardrail;
 mod held;
+pub mod hex;
+mod hit;
 mod host;
 pub mod path;
 mod pause;
@@ -34,41 +37,44 @@ mod streamed;
 mod tally;
 mod verdict;
 
-pub use action::{Action, ActionType, Copied, Danger, RepositoryCall};
-pub use approval::{Authorities, EMERGENCY_OVERRIDE, Emergency, approval_key, grants_itself};
-pub use budget::{Autonomy, BEGAN, Budget, Measure, Resource};
+pub use action::{Action, ActionType, Danger, FileCopy, RepositoryCall};
+pub use approval::{Authorities, EMERGENCY_OVERRIDE, Emergency, allows_emergency_override, approval_key};
+pub use budget::{Autonomy, Budget, RUN_START, Resource, UsageSource};
 pub use consequences::{
-    ABOUT, EMIT_ALERT, FLAG_TRAJECTORY, FLAGGED, HELD, INCREMENT_STRIKE, LATE, STRIKES, StrikeRule,
-    late_action,
+    ABOUT_EVENT, EMIT_ALERT, FLAG, FLAG_TRAJECTORY, HOLDS, INCREMENT_STRIKE, LATE_ANSWERS, STRIKES,
+    StrikeRule, late_answer_digest,
 };
 pub use context::{Context, Missing, denied_key, state_prefix, variable_key};
-pub use decide::{Evaluation, Meter, Unmetered, decide, evaluate};
-pub use decision::{ApprovalKind, ApprovalRequest, Aside, AuditRef, Decision, Mode, Retry, Said};
+pub use decide::{Evaluation, Meter, NoMeter, decide, evaluate};
+pub use decision::{
+    ApprovalKind, ApprovalRequest, AuditRef, Decision, Mode, Retry, Suppressed, VerdictRecord,
+};
 pub use definition::{Deadline, Definition};
 pub use effect::{Effect, UnknownEffect};
 pub use event::{
     Agent, CallUsage, ErrorInfo, Event, EventKind, FileScope, Handoff, Risk, Scope, Task, ToolCall,
     ToolResult, UnknownKind, Usage,
 };
-pub use exact::{action_text, digest_of_action};
+pub use exact::{action_digest, action_text};
 pub use facts::{
-    CommandEnd, DeepCall, DeepEnd, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer, HookCall,
-    HookEnd, HookRequest, Needs, Run, UnknownFact, Unsaved,
+    CommandOutcome, DeepCall, DeepOutcome, Fact, FactKey, Facts, FileState, Finding, GitState, HookAnswer,
+    HookCall, HookOutcome, HookRequest, Needs, PackCommand, UnknownFact, UnsavedFiles,
 };
-pub use family::{STARTED, above};
+pub use family::{SUB_AGENT_PARENTS, ancestors};
 pub use guardrail::{Bypass, Category, Condition, Fault, Guardrail, OnFault, Spec, Tools};
-pub use held::Held;
-pub use host::{Host, Lack, owed_key};
-pub use pause::{PAUSE, Pause};
-pub use policy::{Entry, Policy, hex};
+pub use held::ScriptSource;
+pub use hit::Hit;
+pub use host::{Host, HostLimit, pending_notes_key};
+pub use pause::{PAUSES, Pause};
+pub use policy::{Policy, PolicyEntry};
 pub use record::{PolicyDenied, Record};
 pub use rewrite::Rewrite;
-pub use routing::{Patience, Routing, Tier};
+pub use routing::{Routing, Tier, WaitRule};
 pub use session::{
-    Changes, FETCHED, RESERVED_IDS, SHARED, Session, Snapshot, lock_key, quarantine_key, task_key,
-    written_key,
+    Changes, FETCHED_FILES, RESERVED_IDS, SHARED_PREFIX, Session, Snapshot, lock_key, quarantine_key,
+    task_key, written_key,
 };
 pub use severity::{Confidence, Severity};
-pub use streamed::{over_key, stream_of};
-pub use tally::{HALTED, standing_keys};
-pub use verdict::{Found, Notice, Recovery, Redaction, Verdict};
+pub use streamed::{chunk_stream, stopped_stream_key};
+pub use tally::{HALTED, builtin_slice_keys};
+pub use verdict::{Notice, Recovery, Redaction, StopFinding, Verdict};

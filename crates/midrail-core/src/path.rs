@@ -24,7 +24,7 @@ pub struct Roots<'a> {
 /// - `mount` is a prefix under which the agent sees the root (`/workspace`).
 /// - An absolute path under the root is the same as its relative spelling; any other absolute path lies outside.
 /// - Without a root, the `cwd` is the root; without both, the world has no outside, and `/a` and `a` are one file.
-pub fn place(path: &str, cwd: Option<&str>, roots: Roots<'_>, mount: Option<&str>) -> Place {
+pub fn resolve(path: &str, cwd: Option<&str>, roots: Roots<'_>, mount: Option<&str>) -> Place {
     let path = path.strip_prefix("file://").unwrap_or(path);
     if path == "~" || path.starts_with("~/") {
         return Place { key: path.to_owned(), inside: false };
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn key(path: &str, cwd: Option<&str>, root: Option<&str>) -> (String, bool) {
-        let place = place(path, cwd, Roots { root, aliases: &[] }, None);
+        let place = resolve(path, cwd, Roots { root, aliases: &[] }, None);
         (place.key, place.inside)
     }
 
@@ -146,9 +146,9 @@ mod tests {
     fn every_spelling_of_the_root_is_the_root() {
         let aliases = ["/link".to_owned()];
         let roots = Roots { root: Some("/real"), aliases: &aliases };
-        assert_eq!(place("/link/a", Some("/link"), roots, None).key, "a");
-        assert_eq!(place("/real/a", Some("/link/sub"), roots, None).key, "a");
-        assert_eq!(place("a", Some("/link/sub"), roots, None).key, "sub/a");
+        assert_eq!(resolve("/link/a", Some("/link"), roots, None).key, "a");
+        assert_eq!(resolve("/real/a", Some("/link/sub"), roots, None).key, "a");
+        assert_eq!(resolve("a", Some("/link/sub"), roots, None).key, "sub/a");
     }
 
     #[test]
@@ -170,9 +170,9 @@ mod tests {
     fn a_mount_prefix_is_the_root() {
         let roots = Roots { root: Some("/repo"), aliases: &[] };
         for path in ["/workspace/a/../b.txt", "/workspace/../workspace/b.txt"] {
-            let place = place(path, Some("/repo"), roots, Some("/workspace"));
+            let place = resolve(path, Some("/repo"), roots, Some("/workspace"));
             assert_eq!(place, Place { key: "b.txt".into(), inside: true });
         }
-        assert!(!place("/workspacex/f", Some("/repo"), roots, Some("/workspace")).inside);
+        assert!(!resolve("/workspacex/f", Some("/repo"), roots, Some("/workspace")).inside);
     }
 }

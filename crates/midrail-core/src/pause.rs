@@ -12,7 +12,7 @@ use crate::policy::Policy;
 use crate::session::Session;
 
 /// The slice that holds the pauses of all projects, as a list. It belongs to all sessions.
-pub const PAUSE: &str = "shared/pause";
+pub const PAUSES: &str = "shared/pause";
 
 /// Who paused what, why, and until when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub struct Pause {
 
 impl Pause {
     /// The longest that a pause lasts. The law takes a longer one for none.
-    pub const LONGEST: SignedDuration = SignedDuration::from_hours(1);
+    pub const MAX_DURATION: SignedDuration = SignedDuration::from_hours(1);
 
     /// The pauses in a slice. What cannot be read is none.
     pub fn all(slice: Option<&Value>) -> Vec<Pause> {
@@ -43,12 +43,12 @@ impl Pause {
     }
 
     /// Whether it holds at a time.
-    pub fn holds_at(&self, now: Timestamp) -> bool {
-        self.since <= now && now < self.until && self.until.duration_since(self.since) <= Pause::LONGEST
+    pub fn is_active_at(&self, now: Timestamp) -> bool {
+        self.since <= now && now < self.until && self.until.duration_since(self.since) <= Pause::MAX_DURATION
     }
 
     /// Whether it is for a folder: that of its project, or one below it.
-    pub fn is_for(&self, root: Option<&str>) -> bool {
+    pub fn covers(&self, root: Option<&str>) -> bool {
         let Some(project) = self.project.as_deref().map(|project| project.trim_end_matches('/')) else {
             return true;
         };
@@ -67,9 +67,9 @@ pub(crate) struct Paused {
 
 impl Paused {
     pub(crate) fn of(session: &Session, facts: &Facts, event: &Event) -> Self {
-        let Some(slice) = session.get(PAUSE) else { return Paused { by: None, is_lacking: true } };
+        let Some(slice) = session.get(PAUSES) else { return Paused { by: None, is_lacking: true } };
         let falls = |pause: &Pause| {
-            event.time.is_some_and(|now| pause.holds_at(now)) && pause.is_for(facts.root.as_deref())
+            event.time.is_some_and(|now| pause.is_active_at(now)) && pause.covers(facts.root.as_deref())
         };
         Paused { by: Pause::all(slice).into_iter().find(falls), is_lacking: false }
     }

@@ -12,24 +12,25 @@ use crate::definition::Definition;
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
 use crate::guardrail::{Guardrail, Spec};
+use crate::hex;
 use crate::routing::Routing;
 
 /// A guardrail in its place in a policy.
 #[derive(Clone)]
-pub struct Entry {
+pub struct PolicyEntry {
     /// Everything around the check.
     pub spec: Spec,
     /// The check.
     pub guardrail: Arc<dyn Guardrail>,
 }
 
-impl Entry {
+impl PolicyEntry {
     /// Whether it can still raise a decision that stands at `effect`. `then` follows where nobody answers it in time.
-    pub(crate) fn could_raise(&self, effect: Effect, then: Effect) -> bool {
+    pub(crate) fn could_raise(&self, effect: Effect, on_timeout: Effect) -> bool {
         let spec = &self.spec;
-        let own = spec.effect.unwrap_or_else(|| self.guardrail.ceiling());
+        let own = spec.effect.unwrap_or_else(|| self.guardrail.max_effect());
         let faults = spec.on_error.effect().max(spec.on_missing.effect());
-        own.max(faults).max(self.guardrail.unanswered(then)) > effect
+        own.max(faults).max(self.guardrail.timeout_effect(on_timeout)) > effect
             || self.guardrail.has_consequences()
             || !spec.effects.is_empty()
     }
@@ -42,7 +43,7 @@ impl Entry {
         let governs = tool.is_none_or(|tool| self.guardrail.tools().contains(tool));
         let asked = governs && self.is_asked(kind) && tool.is_none_or(|tool| self.spec.tools.contains(tool));
         let asked = asked || routing.requires(&self.spec.id, kind, tool);
-        let watches = governs && self.guardrail.watches().contains(&kind);
+        let watches = governs && self.guardrail.observes().contains(&kind);
         (asked || watches).then_some(Part { asked, watches })
     }
 }
@@ -61,7 +62,7 @@ pub(crate) type Link = (usize, Part);
 
 /// The guardrails in force, in the order of the chain.
 pub struct Policy {
-    entries: Vec<Entry>,
+    entries: Vec<PolicyEntry>,
     definitions: Vec<Definition>,
     authorities: Authorities,
     routing: Routing,
@@ -84,21 +85,25 @@ impl Policy {
     /// A policy of these guardrails. `source` is whatever they were made of: it becomes part of the revision.
     ///
     /// Of two guardrails with one id the first is kept.
-    pub fn new(entries: Vec<Entry>, definitions: Vec<Definition>, source: &[u8]) -> Self {
+    pub fn new(entries: Vec<PolicyEntry>, definitions: Vec<Definition>, source: &[u8]) -> Self {
         Policy::made(entries, definitions, |entries| revision(entries, source))
     }
 
     /// The same policy made again, where its revision is known from the first time. Whoever says so vouches for it.
-    pub fn of_revision(entries: Vec<Entry>, definitions: Vec<Definition>, revision: Arc<str>) -> Self {
+    pub fn with_revision(
+        entries: Vec<PolicyEntry>,
+        definitions: Vec<Definition>,
+        revision: Arc<str>,
+    ) -> Self {
         Policy::made(entries, definitions, |_| revision)
     }
 
     fn made(
-        entries: Vec<Entry>,
+        entries: Vec<PolicyEntry>,
         definitions: Vec<Definition>,
-        revision: impl FnOnce(&[Entry]) -> Arc<str>,
+        revision: impl FnOnce(&[PolicyEntry]) -> Arc<str>,
     ) -> Self {
-        let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+        let mut kept: Vec<PolicyEntry> = Vec::with_capacity(entries.len());
         let mut seen = std::collections::BTreeSet::new();
         for entry in entries {
             if seen.insert(entry.spec.id.clone()) {
@@ -114,7 +119,7 @@ impl Policy {
         };
         let revision = revision(&kept);
         Policy {
-            asks_outside: kept.iter().any(|entry| entry.guardrail.may_be_late()),
+            asks_outside: kept.iter().any(|entry| entry.guardrail.has_late_answers()),
             routing: Routing::default(),
             strikes: Vec::new(),
             entries: kept,
@@ -127,13 +132,13 @@ impl Policy {
     }
 
     /// The same policy, with others to decide.
-    pub fn under(mut self, authorities: Authorities) -> Policy {
+    pub fn with_authorities(mut self, authorities: Authorities) -> Policy {
         self.authorities = authorities;
         self
     }
 
     /// The same policy, with what is said of the risks of tools.
-    pub fn routed(mut self, routing: Routing) -> Policy {
+    pub fn with_routing(mut self, routing: Routing) -> Policy {
         self.routing = routing;
         self.chains = RwLock::default();
         self
@@ -145,13 +150,13 @@ impl Policy {
     }
 
     /// The same policy, with what strikes lead to.
-    pub fn striking(mut self, strikes: Vec<StrikeRule>) -> Policy {
+    pub fn with_strike_rules(mut self, strikes: Vec<StrikeRule>) -> Policy {
         self.strikes = strikes;
         self
     }
 
     /// What strikes lead to.
-    pub fn strikes(&self) -> &[StrikeRule] {
+    pub fn strike_rules(&self) -> &[StrikeRule] {
         &self.strikes
     }
 
@@ -161,11 +166,11 @@ impl Policy {
     }
 
     /// The same rules around other guardrails.
-    fn around(&self, entries: Vec<Entry>) -> Policy {
+    fn around(&self, entries: Vec<PolicyEntry>) -> Policy {
         Policy::new(entries, self.definitions.clone(), self.revision.as_bytes())
-            .under(self.authorities.clone())
-            .routed(self.routing.clone())
-            .striking(self.strikes.clone())
+            .with_authorities(self.authorities.clone())
+            .with_routing(self.routing.clone())
+            .with_strike_rules(self.strikes.clone())
     }
 
     /// Who decides what guardrails put to people.
@@ -174,7 +179,7 @@ impl Policy {
     }
 
     /// The same policy, in a mode that its packs are in as a whole. Always-on built-ins are enforced all the same.
-    pub fn in_mode(mut self, mode: Mode) -> Policy {
+    pub fn with_mode(mut self, mode: Mode) -> Policy {
         self.mode = mode;
         self
     }
@@ -199,12 +204,12 @@ impl Policy {
     }
 
     /// The guardrails, in the order of the chain.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[PolicyEntry] {
         &self.entries
     }
 
     /// The guardrail of an id.
-    pub fn get(&self, id: &str) -> Option<&Entry> {
+    pub fn get(&self, id: &str) -> Option<&PolicyEntry> {
         self.entries.iter().find(|entry| &*entry.spec.id == id)
     }
 
@@ -224,7 +229,7 @@ impl Policy {
     }
 
     /// The guardrails that have to do with calls of a tool.
-    pub fn policies_for(&self, tool: &str) -> Vec<&Entry> {
+    pub fn entries_for_tool(&self, tool: &str) -> Vec<&PolicyEntry> {
         self.entries
             .iter()
             .filter(|entry| {
@@ -235,8 +240,8 @@ impl Policy {
     }
 
     /// The same policy with one more guardrail, or with the one of the same id replaced.
-    pub fn with(&self, entry: Entry) -> Policy {
-        let mut entries: Vec<Entry> =
+    pub fn with_entry(&self, entry: PolicyEntry) -> Policy {
+        let mut entries: Vec<PolicyEntry> =
             self.entries.iter().filter(|other| other.spec.id != entry.spec.id).cloned().collect();
         entries.push(entry);
         self.around(entries)
@@ -278,10 +283,10 @@ impl Policy {
     }
 }
 
-fn revision(entries: &[Entry], source: &[u8]) -> Arc<str> {
+fn revision(entries: &[PolicyEntry], source: &[u8]) -> Arc<str> {
     let mut hash = Sha256::new();
     hash.update(source);
-    for Entry { spec, .. } in entries {
+    for PolicyEntry { spec, .. } in entries {
         // Debug texts quote and delimit, so that no two settings look alike.
         hash.update(format!(
             "\n{:?}",
@@ -308,16 +313,5 @@ fn revision(entries: &[Entry], source: &[u8]) -> Arc<str> {
             )
         ));
     }
-    format!("sha256:{}", hex(&hash.finalize())).into()
-}
-
-/// Bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    let digit = |four: u8| char::from(if four < 10 { b'0' + four } else { b'a' + four - 10 });
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        out.push(digit(byte >> 4));
-        out.push(digit(byte & 15));
-    }
-    out
+    format!("sha256:{}", hex::encode(&hash.finalize())).into()
 }

@@ -67,7 +67,7 @@ pub struct PolicyDenied {
 
 impl PolicyDenied {
     /// The denial in a decision, if a tool call was stopped.
-    pub fn of(
+    pub fn from_decision(
         event: &Event,
         decision: &Decision,
         session: &str,

@@ -13,7 +13,7 @@ use crate::effect::Effect;
 use crate::event::{Event, EventKind, ToolResult};
 use crate::facts::Needs;
 use crate::guardrail::Spec;
-use crate::policy::Entry;
+use crate::policy::PolicyEntry;
 use crate::tally::tries_key;
 
 /// Another result.
@@ -34,14 +34,14 @@ pub(crate) struct Rewritten {
     pub(crate) by: Vec<(Arc<str>, bool)>,
     /// What is lacking. Nothing else is worth fetching before: it would be looked up for another text.
     pub(crate) needs: Needs,
-    /// Slices that were read and that somebody had foreseen.
-    pub(crate) foreseen: BTreeSet<String>,
+    /// Slices that were read and that somebody had prefetched.
+    pub(crate) prefetched: BTreeSet<String>,
 }
 
 /// Hears those that rewrite.
-pub(crate) fn rewritten<'p>(entries: impl Iterator<Item = &'p Entry>, world: World<'_>) -> Rewritten {
+pub(crate) fn rewritten<'p>(entries: impl Iterator<Item = &'p PolicyEntry>, world: World<'_>) -> Rewritten {
     let mut event: Option<Event> = None;
-    for entry in entries.filter(|entry| entry.guardrail.rewrites()) {
+    for entry in entries.filter(|entry| entry.guardrail.can_rewrite()) {
         let context = Context::new(&world, &entry.spec);
         // One that fails replaces nothing. It is asked for its verdict as well, and answers for it there.
         let rewrite = match entry.spec.mode {
@@ -66,7 +66,7 @@ pub(crate) fn rewritten<'p>(entries: impl Iterator<Item = &'p Entry>, world: Wor
         event,
         by: world.rewritten_by.into_inner(),
         needs: world.needs.into_inner(),
-        foreseen: world.foreseen.into_inner(),
+        prefetched: world.prefetched.into_inner(),
     }
 }
 

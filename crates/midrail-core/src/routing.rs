@@ -27,14 +27,14 @@ pub struct Tier {
     /// Milliseconds that are waited for an answer. 0: the event goes on, and the answer counts for the next one.
     pub wait_ms: u64,
     /// What follows where no answer came in that time.
-    pub then: Effect,
+    pub on_timeout: Effect,
     /// Guardrails that are asked about such calls, whatever else they are asked about.
     pub require: Vec<String>,
 }
 
 impl Default for Routing {
     fn default() -> Self {
-        let tier = |wait_ms, then| Tier { wait_ms, then, require: Vec::new() };
+        let tier = |wait_ms, on_timeout| Tier { wait_ms, on_timeout, require: Vec::new() };
         Routing {
             tools: Vec::new(),
             low: tier(0, Effect::Allow),
@@ -48,11 +48,11 @@ impl Default for Routing {
 
 /// How long somebody is waited for, and what follows where they do not answer in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct WaitRule {
     /// Milliseconds. 0: nobody waits.
     pub wait_ms: u64,
     /// The step of the ladder.
-    pub then: Effect,
+    pub on_timeout: Effect,
 }
 
 impl Routing {
@@ -100,15 +100,15 @@ impl Routing {
     }
 
     /// How long an event waits for guardrails that take their time.
-    pub fn patience(&self, event: &Event) -> Patience {
-        let of = |tier: &Tier| Patience { wait_ms: tier.wait_ms, then: tier.then };
+    pub fn wait_rule(&self, event: &Event) -> WaitRule {
+        let of = |tier: &Tier| WaitRule { wait_ms: tier.wait_ms, on_timeout: tier.on_timeout };
         match event.kind {
             EventKind::BeforeTool | EventKind::AfterTool => {
                 of(self.tier(self.highest(event).unwrap_or(Risk::Medium)))
             }
             EventKind::BeforeModel | EventKind::ModelChunk | EventKind::AfterModel => {
                 let is_grave = self.highest(event).is_some_and(|risk| risk >= Risk::High);
-                Patience { wait_ms: if is_grave { self.model_wait_ms } else { 0 }, then: Effect::Allow }
+                WaitRule { wait_ms: if is_grave { self.model_wait_ms } else { 0 }, on_timeout: Effect::Allow }
             }
             EventKind::SessionStart
             | EventKind::SessionEnd
@@ -152,16 +152,16 @@ mod tests {
         assert_eq!(routing.risk_of("db.drop"), Risk::Critical);
         assert_eq!(routing.risk_of("db.write"), Risk::High);
         assert_eq!(routing.risk_of("other"), Risk::Medium);
-        assert_eq!(routing.patience(&call("db.read")), Patience { wait_ms: 0, then: Effect::Allow });
-        assert_eq!(routing.patience(&call("db.drop")), Patience { wait_ms: 200, then: Effect::Halt });
+        assert_eq!(routing.wait_rule(&call("db.read")), WaitRule { wait_ms: 0, on_timeout: Effect::Allow });
+        assert_eq!(routing.wait_rule(&call("db.drop")), WaitRule { wait_ms: 200, on_timeout: Effect::Halt });
     }
 
     #[test]
     fn texts_wait_where_a_grave_tool_is_at_hand() {
         let routing = Routing { tools: vec![vec![("x".into(), Risk::High)]], ..Routing::default() };
         let mut event = Event::new(EventKind::BeforeModel);
-        assert_eq!(routing.patience(&event).wait_ms, 0);
+        assert_eq!(routing.wait_rule(&event).wait_ms, 0);
         event.available_tools = Some(vec!["y".into(), "x".into()]);
-        assert_eq!(routing.patience(&event).wait_ms, 100);
+        assert_eq!(routing.wait_rule(&event).wait_ms, 100);
     }
 }

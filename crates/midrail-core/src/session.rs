@@ -14,9 +14,9 @@ pub struct Session {
     /// What was loaded. `None`: looked for, and there is none.
     pub slices: BTreeMap<String, Option<Value>>,
     /// What was loaded because it may well be asked for. Only what is read of it counts as loaded, and is told
-    /// ([`crate::Evaluation::foreseen`]).
+    /// ([`crate::Evaluation::prefetched`]).
     #[serde(skip)]
-    pub foreseen: BTreeMap<String, Option<Value>>,
+    pub prefetched: BTreeMap<String, Option<Value>>,
 }
 
 impl Session {
@@ -32,8 +32,8 @@ impl Session {
     }
 
     /// A slice that was loaded before anybody asked for it.
-    pub(crate) fn foreseen(&self, key: &str) -> Option<Option<&Value>> {
-        self.foreseen.get(key).map(present)
+    pub(crate) fn prefetched(&self, key: &str) -> Option<Option<&Value>> {
+        self.prefetched.get(key).map(present)
     }
 
     /// Puts a slice in place as loaded.
@@ -83,21 +83,21 @@ pub const RESERVED_IDS: &[&str] = &[
 
 /// What the keys of slices begin with that belong to all sessions of a store: locks, quarantined agents, reviews. They
 /// are read and written like a session's own, under the same transaction, and are no part of its snapshot.
-pub const SHARED: &str = "shared/";
+pub const SHARED_PREFIX: &str = "shared/";
 
 /// The slice that says who has locked a file, by its absolute path.
 pub fn lock_key(path: &str) -> String {
-    format!("{SHARED}lock/{path}")
+    format!("{SHARED_PREFIX}lock/{path}")
 }
 
 /// The slice that says that an agent is quarantined, by the name that [`crate::Context::actor`] gives it.
 pub fn quarantine_key(actor: &str) -> String {
-    format!("{SHARED}quarantine/{actor}")
+    format!("{SHARED_PREFIX}quarantine/{actor}")
 }
 
 /// The slice that says how far a task has come.
 pub fn task_key(task: &str) -> String {
-    format!("{SHARED}task/{task}")
+    format!("{SHARED_PREFIX}task/{task}")
 }
 
 /// The slice that says that the agent wrote the file at a place.
@@ -106,7 +106,7 @@ pub fn written_key(place: &str) -> String {
 }
 
 /// The slice that lists the places of files that came from the network, and that nobody has looked at since.
-pub const FETCHED: &str = "written";
+pub const FETCHED_FILES: &str = "written";
 
 /// A guardrail's id as a part of a key: without the separators of keys, and apart from the law's own.
 pub(crate) fn key_part(id: &str) -> Cow<'_, str> {

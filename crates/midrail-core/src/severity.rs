@@ -37,7 +37,7 @@ pub enum Confidence {
 
 impl Severity {
     /// The word in outputs and settings.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Severity::Low => "low",
             Severity::Medium => "medium",
@@ -49,7 +49,7 @@ impl Severity {
 
 impl Confidence {
     /// The word in outputs and settings.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Confidence::Low => "low",
             Confidence::Medium => "medium",

@@ -9,17 +9,17 @@ use crate::context::{Missing, World};
 use crate::decision::Decision;
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
-use crate::exact::action_digest;
+use crate::exact::current_action_digest;
 use crate::redact;
 use crate::verdict::{Redaction, Verdict};
 
 /// The stream that an event is a chunk of, where its host tells.
-pub fn stream_of(event: &Event) -> Option<&str> {
+pub fn chunk_stream(event: &Event) -> Option<&str> {
     event.stream.as_deref().filter(|_| event.kind == EventKind::ModelChunk)
 }
 
 /// The slice that says that a stream was stopped, and by whom.
-pub fn over_key(stream: &str) -> String {
+pub fn stopped_stream_key(stream: &str) -> String {
     format!("stream/over/{stream}")
 }
 
@@ -44,37 +44,37 @@ pub(crate) fn stopped(world: &World<'_>) -> Option<Verdict> {
 
 /// Whether this is the very chunk that a person was asked about: it is asked about again, and passes once approved.
 fn is_asked_again(world: &World<'_>, over: &Value) -> bool {
-    over.get("action").and_then(Value::as_str) == Some(&action_digest(world))
+    over.get("action").and_then(Value::as_str) == Some(&current_action_digest(world))
 }
 
 /// Remembers that a stream was stopped, until its last chunk has come.
 pub(crate) fn note(world: &World<'_>, decision: &mut Decision) {
-    let Some(stream) = stream_of(world.event) else { return };
+    let Some(stream) = chunk_stream(world.event) else { return };
     let Some(Ok(over)) = over(world) else { return };
-    let goes_on = decision.effect.goes_on();
+    let goes_on = decision.effect.allows();
     // Whoever waits for a person sends the last chunk again.
     let is_done = world.event.last == Some(true) && decision.effect != Effect::Escalate;
     if is_done || goes_on {
         if over.is_some() {
-            decision.changes.remove(over_key(stream));
+            decision.changes.remove(stopped_stream_key(stream));
         }
     } else if over.is_none_or(|over| is_asked_again(world, over)) {
         let mut stopped = json!({"by": decision.by, "reason": decision.reason});
         if let (Effect::Escalate, Some(stopped)) = (decision.effect, stopped.as_object_mut()) {
-            stopped.insert("action".to_owned(), action_digest(world).into());
+            stopped.insert("action".to_owned(), current_action_digest(world).into());
         }
-        decision.changes.set(over_key(stream), stopped);
+        decision.changes.set(stopped_stream_key(stream), stopped);
     }
 }
 
 fn over<'a>(world: &World<'a>) -> Option<Result<Option<&'a Value>, Missing>> {
-    Some(world.slice(&over_key(stream_of(world.event)?)))
+    Some(world.slice(&stopped_stream_key(chunk_stream(world.event)?)))
 }
 
 /// What of a chunk passes on. It is always told: a host cannot know how much was held back.
 pub(crate) fn passing(world: &World<'_>, replacement: Option<String>, redactions: &[Redaction]) -> String {
     let text = world.event.text.as_deref().unwrap_or_default();
-    let passed = world.facts.passed;
+    let passed = world.facts.sent_bytes;
     // Where the two do not fit together, nothing passes.
     let Some((before, piece)) = text.split_at_checked(passed) else { return String::new() };
     match replacement {

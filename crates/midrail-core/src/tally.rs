@@ -10,17 +10,17 @@ use crate::ask::Answer;
 use crate::budget::Autonomy;
 use crate::consequences::{self, About, Hold, Strikes};
 use crate::context::{Missing, World, actor, denied_key};
-use crate::decision::{ApprovalRequest, Aside, Decision, Mode, Retry, Said};
+use crate::decision::{ApprovalRequest, Decision, Mode, Retry, Suppressed, VerdictRecord};
 use crate::effect::Effect;
 use crate::event::{Event, EventKind};
-use crate::family::{self, STARTED, answers_to, is_noted, parent_of};
+use crate::family::{self, SUB_AGENT_PARENTS, answers_to, is_noted, parent_of};
 use crate::guardrail::{Category, OnFault, Spec};
 use crate::host;
-use crate::pause::PAUSE;
-use crate::policy::Entry;
+use crate::pause::PAUSES;
+use crate::policy::PolicyEntry;
 use crate::redact;
 use crate::session::{Changes, key_part, quarantine_key, task_key};
-use crate::streamed::{self, over_key, stream_of};
+use crate::streamed::{self, chunk_stream, stopped_stream_key};
 use crate::verdict::{Notice, Recovery, Redaction, Verdict};
 
 /// The slice that says that a run was halted.
@@ -72,10 +72,10 @@ pub(crate) struct Tally<'a> {
 }
 
 /// Whether a guardrail's objections, or what a pack makes of them, send the agent to try again.
-fn can_retry(entry: &Entry, at: EventKind) -> bool {
+fn can_retry(entry: &PolicyEntry, at: EventKind) -> bool {
     match entry.spec.effect {
         Some(effect) => effect == Effect::Retry,
-        None => entry.guardrail.may_retry(at),
+        None => entry.guardrail.can_retry(at),
     }
 }
 
@@ -174,7 +174,7 @@ impl<'a> Tally<'a> {
         let (event, session) = (self.world.event, &self.world.session.id);
         let actor = Some((actor(event, session), stop));
         // Older records do not tell who is further up.
-        let started = parent_of(event).and_then(|_| self.world.slice(STARTED).ok().flatten());
+        let started = parent_of(event).and_then(|_| self.world.slice(SUB_AGENT_PARENTS).ok().flatten());
         let above = answers_to(event, session, started).into_iter().map(|who| (who, rests));
         let receiver = receiver(event).map(|to| (to.to_owned(), other));
         let found = actor.into_iter().chain(above).chain(receiver).find_map(|(who, advice)| {
@@ -230,12 +230,12 @@ impl<'a> Tally<'a> {
     pub(crate) fn say(&mut self, spec: &Spec, verdict: Verdict, error: Option<String>) {
         let verdict = self.as_the_kind_knows(verdict);
         let (effect, reason) = (Some(verdict.effect), verdict.reason.clone());
-        self.decision.verdicts.push(Said {
+        self.decision.verdicts.push(VerdictRecord {
             guardrail: spec.id.clone(),
             effect,
             reason,
             error,
-            ..Said::default()
+            ..VerdictRecord::default()
         });
         self.raise(Deciding { by: spec.id.clone(), verdict, is_law: false });
     }
@@ -252,35 +252,41 @@ impl<'a> Tally<'a> {
 
     /// Whether asking a guardrail could not change the outcome. As long as something is lacking nothing is settled:
     /// everyone is asked, so that all needs become known at once.
-    pub(crate) fn is_settled_for(&self, entry: &Entry) -> bool {
+    pub(crate) fn is_settled_for(&self, entry: &PolicyEntry) -> bool {
         self.meant >= Effect::Block
             && self.world.event.kind != EventKind::OnError
             && !self.world.lacks.get()
-            && !entry.could_raise(self.meant, self.world.policy.routing().patience(self.world.event).then)
+            && !entry
+                .could_raise(self.meant, self.world.policy.routing().wait_rule(self.world.event).on_timeout)
     }
 
-    pub(crate) fn skip(&mut self, entry: &Entry) {
-        self.decision.verdicts.push(Said {
+    pub(crate) fn skip(&mut self, entry: &PolicyEntry) {
+        self.decision.verdicts.push(VerdictRecord {
             guardrail: entry.spec.id.clone(),
             skipped: true,
             shadow: entry.spec.mode == Mode::Shadow,
-            ..Said::default()
+            ..VerdictRecord::default()
         });
     }
 
     /// Takes a verdict in, with what the law makes of it.
-    pub(crate) fn count(&mut self, entry: &Entry, Answer { verdict, error }: Answer, took: Option<u64>) {
+    pub(crate) fn count(
+        &mut self,
+        entry: &PolicyEntry,
+        Answer { verdict, error }: Answer,
+        took: Option<u64>,
+    ) {
         let spec = &entry.spec;
         let shadow = spec.mode == Mode::Shadow;
         let failed = error.is_some();
         // Most have nothing to object to and nothing to say, and nothing follows from that.
         if !failed && !can_retry(entry, self.world.event.kind) && verdict == Verdict::allow() {
-            self.decision.verdicts.push(Said {
+            self.decision.verdicts.push(VerdictRecord {
                 guardrail: spec.id.clone(),
                 effect: Some(Effect::Allow),
                 shadow,
-                duration_us: Aside(took),
-                ..Said::default()
+                duration_us: Suppressed(took),
+                ..VerdictRecord::default()
             });
             return;
         }
@@ -306,7 +312,7 @@ impl<'a> Tally<'a> {
         }
         verdict = self.as_the_kind_knows(verdict);
 
-        self.decision.verdicts.push(Said {
+        self.decision.verdicts.push(VerdictRecord {
             guardrail: spec.id.clone(),
             effect: Some(verdict.effect),
             reason: verdict.reason.clone(),
@@ -314,7 +320,7 @@ impl<'a> Tally<'a> {
             shadow,
             error,
             action: bound,
-            duration_us: Aside(took),
+            duration_us: Suppressed(took),
         });
         self.would = self.would.max(host::expressed(self.world, verdict.effect));
         if shadow {
@@ -332,7 +338,7 @@ impl<'a> Tally<'a> {
             self.decision.content = Some(replacement);
         }
         match verdict.feedback.take() {
-            Some(note) if verdict.effect.goes_on() => self.notes.push((self.decision.feedback.len(), note)),
+            Some(note) if verdict.effect.allows() => self.notes.push((self.decision.feedback.len(), note)),
             note => self.decision.feedback.extend(note),
         }
         for effect in &verdict.effects {
@@ -414,7 +420,7 @@ impl<'a> Tally<'a> {
     }
 
     /// A retry is counted; when its tries are used up, `on_exhausted` follows.
-    fn after_tries(&mut self, entry: &Entry, verdict: Verdict, error: &mut Option<String>) -> Verdict {
+    fn after_tries(&mut self, entry: &PolicyEntry, verdict: Verdict, error: &mut Option<String>) -> Verdict {
         let spec = &entry.spec;
         if verdict.effect != Effect::Retry && !can_retry(entry, self.world.event.kind) {
             return verdict;
@@ -422,8 +428,8 @@ impl<'a> Tally<'a> {
         let key = tries_key(spec, self.world);
         if verdict.effect != Effect::Retry {
             // A success gives the tries back. Not to have looked is no success.
-            if verdict.effect.goes_on()
-                && !verdict.passed_over
+            if verdict.effect.allows()
+                && !verdict.not_checked
                 && matches!(self.world.slice(&key), Ok(Some(_)))
             {
                 self.if_it_goes_on.remove(key);
@@ -482,19 +488,19 @@ impl<'a> Tally<'a> {
             decision.would = Some(self.would);
         }
         for changes in [
-            self.effect.goes_on().then_some(self.if_it_goes_on),
+            self.effect.allows().then_some(self.if_it_goes_on),
             (self.effect == Effect::Retry).then_some(self.if_retry),
             (self.effect == Effect::Escalate && !is_asked_there).then_some(self.if_escalate),
         ] {
             decision.changes.0.extend(changes.unwrap_or_default().0);
         }
-        if self.effect.goes_on() && !self.overrides.is_empty() {
+        if self.effect.allows() && !self.overrides.is_empty() {
             decision.effects.push(EMERGENCY_OVERRIDE.to_owned());
             decision.metadata.insert("severity".to_owned(), "critical".into());
             decision.notices.extend(self.overrides);
         }
         if self.effect != Effect::Escalate || is_asked_there {
-            decision.requests = if self.effect.goes_on() { self.queued } else { Vec::new() };
+            decision.requests = if self.effect.allows() { self.queued } else { Vec::new() };
         }
         // Of two answers that came late and say the same, each asks the same question.
         let mut asked = BTreeSet::new();
@@ -503,7 +509,7 @@ impl<'a> Tally<'a> {
             decision.retry = joined(self.retries);
         }
         // They come with a result that passes on, and not in its place: who speaks counts on having been heard.
-        if self.effect.goes_on() || self.world.event.kind != EventKind::AfterTool {
+        if self.effect.allows() || self.world.event.kind != EventKind::AfterTool {
             for (already, (before, note)) in self.notes.into_iter().enumerate() {
                 decision.feedback.insert(before.saturating_add(already).min(decision.feedback.len()), note);
             }
@@ -535,7 +541,7 @@ impl<'a> Tally<'a> {
             host::settle_notes(self.world, &mut decision);
             return decision;
         };
-        decision.meant = (verdict.effect != self.effect).then_some(verdict.effect);
+        decision.requested = (verdict.effect != self.effect).then_some(verdict.effect);
         decision.approval = decision.requests.iter().find(|request| request.guardrail == by).cloned();
         decision.by = Some(by);
         decision.reason = verdict.reason;
@@ -591,7 +597,7 @@ fn state_key(spec: &Spec, what: &str, of: &str) -> String {
 /// may go on gives nothing back to whoever sends back its results. Each sub-agent that wants to stop has its own.
 pub(crate) fn tries_key(spec: &Spec, world: &World<'_>) -> String {
     let event = world.event;
-    let (kind, tool) = (event.kind.word(), event.tool_name().unwrap_or_default());
+    let (kind, tool) = (event.kind.as_str(), event.tool_name().unwrap_or_default());
     let whose = match event.kind == EventKind::BeforeStop && event.is_sub_agent() {
         true => format!("{kind}/{tool}@{}", world.actor()),
         false => format!("{kind}/{tool}"),
@@ -647,16 +653,16 @@ fn can_be_locked_down(kind: EventKind) -> bool {
 }
 
 /// The slices that the law reads for an event, whatever the policy.
-pub fn standing_keys(event: &Event, session: &str) -> Vec<String> {
-    let mut keys = vec![HALTED.to_owned(), PAUSE.to_owned()];
+pub fn builtin_slice_keys(event: &Event, session: &str) -> Vec<String> {
+    let mut keys = vec![HALTED.to_owned(), PAUSES.to_owned()];
     keys.extend(event.call_id().map(denied_key));
-    keys.extend(stream_of(event).map(over_key));
+    keys.extend(chunk_stream(event).map(stopped_stream_key));
     keys.extend(host::keys(event, &actor(event, session)));
     if is_action(event.kind) {
         let actor = actor(event, session);
         let above = answers_to(event, session, None).into_iter().filter(|who| *who != actor);
         keys.extend(above.map(|who| quarantine_key(&who)));
-        keys.extend(is_noted(event).then(|| STARTED.to_owned()));
+        keys.extend(is_noted(event).then(|| SUB_AGENT_PARENTS.to_owned()));
         keys.push(quarantine_key(&actor));
         keys.extend(receiver(event).map(quarantine_key));
         keys.extend(Some(event.task_id()).filter(|task| !task.is_empty()).map(task_key));
@@ -683,7 +689,7 @@ fn note_denial(world: &World<'_>, effect: Effect, changes: &mut Changes) {
         return;
     };
     let key = denied_key(id);
-    if !effect.goes_on() {
+    if !effect.allows() {
         changes.set(key, true);
     } else if matches!(world.slice(&key), Ok(Some(_))) {
         changes.remove(key);
@@ -710,8 +716,8 @@ fn passing_text(
     redactions: &[Redaction],
     effect: Effect,
 ) -> Option<String> {
-    if stream_of(world.event).is_some() {
-        return effect.goes_on().then(|| streamed::passing(world, replacement, redactions));
+    if chunk_stream(world.event).is_some() {
+        return effect.allows().then(|| streamed::passing(world, replacement, redactions));
     }
     let is_rewritten = world.rewritten_by.borrow().iter().any(|(_, stands)| *stands);
     let is_changed = is_rewritten || replacement.is_some() || !redactions.is_empty();

@@ -34,12 +34,12 @@ pub struct Verdict {
     /// What others are told: the orchestrator, people.
     pub notices: Vec<Notice>,
     /// It did not look, so this is no success: tries that were used up stay used up.
-    pub passed_over: bool,
+    pub not_checked: bool,
     /// It is no objection, but what follows where nobody answered in time: what a pack says of objections does not change it.
-    pub unanswered: bool,
+    pub timed_out: bool,
     /// What exactly was found, so that a person who lets an agent stop all the same lets it stop with this and with
     /// nothing else. `None`: whatever follows from the event.
-    pub found: Option<Found>,
+    pub stop_finding: Option<StopFinding>,
 }
 
 impl Verdict {
@@ -54,8 +54,8 @@ impl Verdict {
     }
 
     /// It is not looked at, and the record says why.
-    pub fn pass_over(reason: impl Into<String>) -> Self {
-        Verdict { passed_over: true, ..Verdict::new(Effect::Allow, reason) }
+    pub fn not_checked(reason: impl Into<String>) -> Self {
+        Verdict { not_checked: true, ..Verdict::new(Effect::Allow, reason) }
     }
 
     /// This action may not happen.
@@ -75,8 +75,8 @@ impl Verdict {
     }
 
     /// Adds what exactly was found.
-    pub fn finding(mut self, found: Found) -> Self {
-        self.found = Some(found);
+    pub fn with_stop_finding(mut self, finding: StopFinding) -> Self {
+        self.stop_finding = Some(finding);
         self
     }
 
@@ -90,22 +90,22 @@ impl Verdict {
 /// What a guardrail found when an agent wanted to stop: the same text for the same thing, however often it looks. Nothing
 /// of the event's own texts stands in it, because those are not kept as they came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct StopFinding {
     /// What was found.
     pub what: String,
     /// Whether it was found in what the agent ends with, so that another output is another finding.
     pub in_output: bool,
 }
 
-impl Found {
+impl StopFinding {
     /// Something in the state of the work.
     pub fn new(what: impl Into<String>) -> Self {
-        Found { what: what.into(), in_output: false }
+        StopFinding { what: what.into(), in_output: false }
     }
 
     /// Something in what the agent ends with.
     pub fn in_output(what: impl Into<String>) -> Self {
-        Found { what: what.into(), in_output: true }
+        StopFinding { what: what.into(), in_output: true }
     }
 }
 
@@ -145,7 +145,7 @@ pub enum Recovery {
 
 impl Recovery {
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Recovery::Retry => "retry",
             Recovery::Rollback => "rollback",

@@ -1,16 +1,21 @@
-//! budget-003: a task makes only so many calls to the outside.
+//! api-call-limit (budget-003): limits the external calls of a task.
 
-use midrail_core::{Budget, Context, Effect, Fault, Guardrail, Resource, Verdict};
+use midrail_core::{Budget, Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Steps, Thresholds, Words};
+use crate::builtin::Builtin;
 
-/// The settings of budget-003.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<ApiCallLimit>("budget-003", Category::Budget, 30, &[EventKind::BeforeTool])
+        .min_risk(Risk::High);
+
+/// The settings of api-call-limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ApiCallLimit {
-    /// When something happens: a block at 100 percent where nothing is said.
+pub(crate) struct ApiCallLimit {
+    /// The thresholds. Default: block at 100 percent.
     pub thresholds: Thresholds,
 }
 
@@ -20,21 +25,22 @@ impl Guardrail for ApiCallLimit {
             return Ok(Verdict::allow());
         }
         let Some(budget) = context.budget(Resource::Calls)? else { return Ok(Verdict::allow()) };
-        if !context.reaches_outside()? {
+        if !context.contacts_other_host()? {
             return Ok(Verdict::allow());
         }
-        // This call is one more.
+        // This call counts as one.
         let budget = Budget { estimated: budget.estimated.max(1.0), ..budget };
         let steps = Steps { warn: None, escalate: None, block: Some(1.0) };
-        let words = Words { what: "call", unit: " calls to the outside" };
-        let verdict = self.thresholds.verdict(&budget, context.tightening()?, steps, words);
+        let words = Words { what: "external call", unit: " external calls" };
+        let verdict = self.thresholds.verdict(&budget, context.threshold_factor()?, steps, words);
         Ok(match verdict.effect {
             Effect::Allow => verdict,
-            _ => verdict.advise("Work with what you have already fetched, or ask for a larger budget."),
+            _ => verdict
+                .advise("Continue with the data that you have already fetched, or request a larger budget."),
         })
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 }

@@ -12,5 +12,5 @@ pub(crate) fn is_asked(context: &Context<'_>) -> bool {
         && event.tool_name().is_none_or(|tool| tool.is_empty() || spec.tools.contains(tool))
         && fits(&spec.agents, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))
         && fits(&spec.tasks, event.task.as_ref().and_then(|task| task.id.as_deref()))
-        && spec.bound.as_ref().is_none_or(|definition| definition.concerns(event))
+        && spec.bound.as_ref().is_none_or(|definition| definition.applies_to(event))
 }

@@ -1,63 +1,63 @@
-//! What a level of autonomy says of commands and hosts: the lists, and whether a call keeps to them.
+//! Lists of commands and hosts for an autonomy level, and the check of a call against them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{Action, ActionType, Effect, Verdict, glob};
-use midrail_detect::shell::invocation::Arg;
+use midrail_shell::command::invocation::Arg;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::commands::{Started, operands_from};
 use crate::settings::Pattern;
 
-/// The commands that an agent may run: `deny` first, then `ask`, then `allow`.
+/// The commands that an agent may run. `deny` is checked first, then `ask`, then `allow`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Commands {
-    /// Those that it may run. Absent: all; empty: none.
+pub(crate) struct CommandLists {
+    /// Allowed commands. Absent: all; empty: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<CommandRule>>,
-    /// Those that it may not run.
+    /// Denied commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<CommandRule>,
-    /// Those that a person is asked about.
+    /// Commands that need approval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ask: Vec<CommandRule>,
 }
 
-/// A program, by its name or a glob pattern; or programs with a glob pattern for their arguments as one text:
-/// `ruff: "check *"`. A pattern that ends in ` *` fits no further arguments as well.
+/// A program, by name or glob pattern, or programs with a glob pattern for their arguments as one text:
+/// `ruff: "check *"`. A pattern that ends in ` *` also matches a call without further arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum CommandRule {
-    /// Whatever its arguments.
+pub(crate) enum CommandRule {
+    /// With any arguments.
     Program(Pattern),
     /// With these arguments.
     Args(BTreeMap<Pattern, Pattern>),
 }
 
-/// Whether a rule speaks of a program that is started.
+/// Whether a rule matches a program that is started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     No,
-    /// Its name or its arguments are not known well enough.
+    /// The program or its arguments are not fully known.
     Maybe,
     Yes,
 }
 
 impl CommandRule {
-    /// Whether it speaks of a program. A list that forbids is not evaded by options before the verb.
+    /// Whether it matches a program. In a list that forbids, options before the subcommand are ignored.
     fn fit(&self, started: &Started, forbids: bool) -> Fit {
         if started.program.is_empty() {
             return Fit::Maybe;
         }
         let rules = match self {
             CommandRule::Program(pattern) => {
-                return if pattern.fits_name(&started.program) { Fit::Yes } else { Fit::No };
+                return if pattern.matches_name(&started.program) { Fit::Yes } else { Fit::No };
             }
             CommandRule::Args(rules) => rules,
         };
-        let fitting = rules.iter().filter(|(program, _)| program.fits_name(&started.program));
+        let fitting = rules.iter().filter(|(program, _)| program.matches_name(&started.program));
         fitting.map(|(_, args)| fit_args(&args.0, started, forbids)).max().unwrap_or(Fit::No)
     }
 
@@ -83,11 +83,11 @@ fn fit_args(pattern: &str, started: &Started, forbids: bool) -> Fit {
     }
     let operands: Vec<&Arg> = operands_from(args).collect();
     let words: Vec<&str> = operands.iter().map(|arg| arg.text.as_str()).collect();
-    // `set -e` is none of what `set` alone does, which is to show everything: it has no verb, only options.
+    // `set` alone prints all variables; `set -e` does not. It has options and no subcommand.
     if started.program != "set" && fits_text(pattern, &words.join(" ")) {
         return Fit::Yes;
     }
-    // What the program is told to do is in a variable, or comes from elsewhere.
+    // The subcommand is in a variable, or comes from elsewhere.
     let is_vague = match operands.first() {
         Some(first) => !first.is_known(),
         None => started.has_more_args,
@@ -100,18 +100,18 @@ fn fits_text(pattern: &str, text: &str) -> bool {
         || pattern.strip_suffix(" *").is_some_and(|alone| glob::name_matches(alone, text))
 }
 
-impl Commands {
+impl CommandLists {
     pub(crate) fn is_limited(&self) -> bool {
         self.allow.is_some() || !self.deny.is_empty() || !self.ask.is_empty()
     }
 
-    /// The strongest objection to any of the programs.
+    /// The strongest objection to any of the programs, the first one if several are equal.
     pub(crate) fn objection(&self, programs: &[Started]) -> Option<Verdict> {
         if !self.is_limited() {
             return None;
         }
         let objections = programs.iter().filter_map(|program| self.objection_to(program));
-        // The first of the strongest.
+
         objections.fold(None, |found: Option<Verdict>, verdict| match found {
             Some(found) if found.effect >= verdict.effect => Some(found),
             _ => Some(verdict),
@@ -126,74 +126,72 @@ impl Commands {
         let name = name(started);
         if denied == Fit::Yes {
             return Some(
-                Verdict::block(format!("{name} is denied at this level of autonomy."))
-                    .advise("Reach the goal another way, or hand this step to someone who may run it.")
+                Verdict::block(format!("{name} is denied at this autonomy level."))
+                    .advise("Use another approach, or hand this step to an agent that may run the command.")
                     .with("program", started.program.as_str()),
             );
         }
         let asks = |why: &str| {
             Verdict::new(Effect::Escalate, format!("{name} {why}."))
-                .advise("Wait for the answer, or go on with something else.")
+                .advise("Wait for the approval, or continue with other work.")
                 .with("program", started.program.as_str())
         };
         if asked == Fit::Yes && denied == Fit::No {
-            return Some(asks("is for a person to decide at this level of autonomy"));
+            return Some(asks("needs approval at this autonomy level"));
         }
         if allowed == Fit::No || (allowed == Fit::Maybe && started.program.is_empty()) {
             let list: Vec<String> = self.allow.iter().flatten().map(CommandRule::text).collect();
             let advice = match list.as_slice() {
-                [] => "No command may be run.".to_owned(),
-                list => format!("Use one of: {}.", list.join(", ")),
+                [] => "This autonomy level allows no commands.".to_owned(),
+                list => format!("Use an allowed command: {}.", list.join(", ")),
             };
             return Some(
-                Verdict::block(format!("{name} is not among the commands of this level of autonomy."))
+                Verdict::block(format!("{name} is not allowed at this autonomy level."))
                     .advise(advice)
                     .with("program", started.program.as_str()),
             );
         }
         let is_certain = asked == Fit::No && denied == Fit::No && allowed == Fit::Yes;
-        (!is_certain).then(|| {
-            asks("may be more than this level of autonomy leaves to the agent: what it does is not all known")
-        })
+        (!is_certain).then(|| asks("may exceed this autonomy level, because its effect is not fully known"))
     }
 }
 
 fn name(started: &Started) -> String {
     let place = if started.is_substituted { " (in a subshell)" } else { "" };
     match started.program.as_str() {
-        "" => format!("A command whose program is not known{place}"),
+        "" => format!("A command with an unknown program{place}"),
         program => format!("Command '{program}'{place}"),
     }
 }
 
-/// The hosts that an agent may talk to: `deny` first, then `allow`.
+/// The hosts that an agent may contact. `deny` is checked first, then `allow`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Network {
-    /// Whether it may talk to any.
+pub(crate) struct NetworkLists {
+    /// Whether any host may be contacted.
     pub enabled: bool,
-    /// Those that it may talk to: exactly these, or `*.example.com` for all below one. Absent: all; empty: none.
+    /// Allowed hosts: exact names, or `*.example.com` for subdomains. Absent: all; empty: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<Pattern>>,
-    /// Those that it may not talk to, and all below them.
+    /// Denied hosts, including all subdomains.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<Pattern>,
 }
 
-impl Default for Network {
+impl Default for NetworkLists {
     fn default() -> Self {
-        Network { enabled: true, allow: None, deny: Vec::new() }
+        NetworkLists { enabled: true, allow: None, deny: Vec::new() }
     }
 }
 
-/// Programs that talk to the host that they are given.
-const TALKERS: &[&str] = &[
+/// Programs that contact the host in their arguments.
+const HOST_CLIENTS: &[&str] = &[
     "curl", "wget", "http", "https", "xh", "aria2c", "ssh", "scp", "sftp", "ftp", "telnet", "nc", "ncat",
     "netcat", "socat", "ping", "dig", "nslookup", "mosh", "lynx",
 ];
 
-/// Programs that talk to a host of their own settings, by their verbs.
-const FETCHERS: &[(&str, &[&str])] = &[
+/// Programs that contact a configured host, by subcommand.
+const REMOTE_SUBCOMMANDS: &[(&str, &[&str])] = &[
     ("git", &["push", "pull", "fetch", "clone", "ls-remote", "submodule"]),
     ("gh", &["pr", "issue", "repo", "release", "api", "run", "workflow", "gist"]),
     ("pip", &["install", "download"]),
@@ -213,19 +211,19 @@ const FETCHERS: &[(&str, &[&str])] = &[
     ("aws", &["s3", "ec2", "lambda", "sts"]),
 ];
 
-/// Whether an action talks to a host, as far as its call tells.
-pub(crate) fn talks(action: &Action) -> bool {
+/// Whether an action contacts a host, as far as the call shows.
+pub(crate) fn contacts_host(action: &Action) -> bool {
     action.kind == ActionType::Network
         || !action.hosts.is_empty()
         || action.programs.iter().any(|program| matches!(program.as_str(), "curl" | "wget"))
 }
 
-impl Network {
+impl NetworkLists {
     pub(crate) fn is_limited(&self) -> bool {
         !self.enabled || self.allow.is_some() || !self.deny.is_empty()
     }
 
-    /// An objection to what a call talks to.
+    /// An objection to the hosts of a call.
     pub(crate) fn objection(
         &self,
         kind: ActionType,
@@ -233,21 +231,24 @@ impl Network {
         programs: &[Started],
     ) -> Option<Verdict> {
         let fetches = |started: &&Started| {
-            let verbs =
-                FETCHERS.iter().find(|(program, _)| *program == started.program).map(|(_, verbs)| *verbs);
-            verbs.is_some_and(|verbs| {
-                started.verb().is_none_or(|verb| verbs.contains(&verb))
+            let subcommands = REMOTE_SUBCOMMANDS
+                .iter()
+                .find(|(program, _)| *program == started.program)
+                .map(|(_, list)| *list);
+            subcommands.is_some_and(|subcommands| {
+                started.subcommand().is_none_or(|subcommand| subcommands.contains(&subcommand))
                     && started.args.as_ref().is_none_or(|args| !args.is_empty())
             })
         };
-        let is_talker = |started: &&Started| TALKERS.contains(&started.program.as_str());
+        let is_client = |started: &&Started| HOST_CLIENTS.contains(&started.program.as_str());
         if !self.enabled {
-            let talks = kind == ActionType::Network
+            let contacts = kind == ActionType::Network
                 || !hosts.is_empty()
-                || programs.iter().any(|started| is_talker(&started) || fetches(&started));
-            return talks.then(|| {
-                Verdict::block("Talking to the network is disabled at this level of autonomy.")
-                    .advise("Work with what is at hand, or hand this step to someone who may.")
+                || programs.iter().any(|started| is_client(&started) || fetches(&started));
+            return contacts.then(|| {
+                Verdict::block("Network access is disabled at this autonomy level.").advise(
+                    "Continue with local data, or hand this step to an agent that has network access.",
+                )
             });
         }
         for host in hosts {
@@ -256,10 +257,9 @@ impl Network {
             let is_allowed =
                 self.allow.as_deref().is_none_or(|list| list.iter().any(|it| is_allowed(&it.0, &host)));
             if is_denied || !is_allowed {
-                let why = if is_denied { "is denied" } else { "is not among the hosts" };
-                let what = if is_denied { "at" } else { "of" };
+                let why = if is_denied { "is denied" } else { "is not allowed" };
                 return Some(
-                    Verdict::block(format!("Host '{host}' {why} {what} this level of autonomy."))
+                    Verdict::block(format!("Host '{host}' {why} at this autonomy level."))
                         .advise(self.advice())
                         .with("host", host),
                 );
@@ -268,36 +268,33 @@ impl Network {
         if self.allow.is_none() && self.deny.is_empty() {
             return None;
         }
-        let vague_talker = programs.iter().find(|started| is_talker(started) && started.is_vague());
+        let unknown_target = programs.iter().find(|started| is_client(started) && started.is_vague());
         let fetcher = programs.iter().find(fetches).filter(|_| self.allow.is_some() && hosts.is_empty());
         let unnamed = kind == ActionType::Network && hosts.is_empty() && self.allow.is_some();
-        let who = match (vague_talker.or(fetcher), unnamed) {
+        let caller = match (unknown_target.or(fetcher), unnamed) {
             (Some(started), _) => format!("'{}'", started.program),
             (None, true) => "this call".to_owned(),
             (None, false) => return None,
         };
         Some(
-            Verdict::new(
-                Effect::Escalate,
-                format!("Which host {who} would talk to is not told by the call."),
-            )
-            .advise("Name the host in the call, or wait for a person's answer."),
+            Verdict::new(Effect::Escalate, format!("The host that {caller} would contact is unknown."))
+                .advise("Name the host in the call, or wait for the approval."),
         )
     }
 
     fn advice(&self) -> String {
         match self.allow.as_deref() {
-            Some([]) => "No host may be talked to.".to_owned(),
+            Some([]) => "This autonomy level allows no hosts.".to_owned(),
             Some(list) => {
                 let names: Vec<&str> = list.iter().map(|it| it.0.as_str()).collect();
-                format!("Use one of: {}.", names.join(", "))
+                format!("Use an allowed host: {}.", names.join(", "))
             }
-            None => "Work with another source, or hand this step to someone who may.".to_owned(),
+            None => "Use another source, or hand this step to an agent that may contact the host.".to_owned(),
         }
     }
 }
 
-/// A host without case, brackets and the dot at its end.
+/// A host in lowercase, without brackets and trailing dot.
 fn normal(host: &str) -> String {
     host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
 }

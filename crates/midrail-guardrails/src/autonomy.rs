@@ -1,10 +1,20 @@
-//! autonomy: with its budget used up, an agent does nothing more on its own.
+//! autonomy: blocks every action of an agent whose budget is used up.
 
-use midrail_core::{Autonomy, Context, Effect, Fault, Guardrail, Resource, Verdict};
+use midrail_core::{Autonomy, Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Verdict};
 
-/// Always on, and without settings: the budgets are the settings.
+use crate::builtin::Builtin;
+
+pub(crate) const BUILTIN: Builtin = Builtin::without_settings::<AutonomyHalt>(
+    "autonomy",
+    Category::Budget,
+    6,
+    &[EventKind::BeforeTool, EventKind::BeforeHandoff],
+)
+.always_on();
+
+/// Has no settings: the budgets of the task apply.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AutonomyHalt;
+pub(crate) struct AutonomyHalt;
 
 impl Guardrail for AutonomyHalt {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
@@ -15,19 +25,18 @@ impl Guardrail for AutonomyHalt {
         for (of, name) in [
             (Resource::Tokens, "tokens"),
             (Resource::Time, "time"),
-            (Resource::Calls, "calls to the outside"),
+            (Resource::Calls, "external calls"),
             (Resource::Cost, "money"),
         ] {
             if context.budget(of)?.is_some_and(|budget| budget.remaining() <= 0.0) {
                 used_up.push(name);
             }
         }
-        Ok(Verdict::block(format!("The task's budget is used up: {}.", used_up.join(", "))).advise(
-            "Stop and report what is done and what is left. A person can give the task a larger budget.",
-        ))
+        Ok(Verdict::block(format!("The task's budget is used up: {}.", used_up.join(", ")))
+            .advise("Stop and report what is done and what is left. A person can extend the budget."))
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 }
@@ -49,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_cent_is_the_end() {
+    fn used_up_budget_blocks() {
         let mut run = Run::on(Arc::new(AutonomyHalt), vec![EventKind::BeforeTool]);
         assert_eq!(run.decide(&event(4.99)).effect, Effect::Allow);
         let decision = run.decide(&event(5.0));

@@ -1,68 +1,70 @@
-//! compliance-003: work goes to the branches that the workflow has for it, and protected branches are left alone.
+//! branch-policy (compliance-003): protects branches and checks branch names.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::builtin::Builtin;
 use crate::git::{Branch, Deed, What, calls, deeds};
-use crate::settings::Pattern;
+use crate::settings::{Pattern, any_matches, list, patterns};
 
-/// The settings of compliance-003.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<BranchPolicy>("compliance-003", Category::Compliance, 20, &[EventKind::BeforeTool])
+        .min_risk(Risk::Medium);
+
+/// The settings of branch-policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct BranchPolicy {
-    /// Branches that are not changed directly.
+pub(crate) struct BranchPolicy {
+    /// Branches that cannot be changed directly.
     pub protected: Vec<Pattern>,
-    /// What may be done to them all the same.
+    /// Changes of protected branches that are allowed nevertheless.
     pub allow: Vec<BranchChange>,
-    /// What new branches are called. Empty: anything.
+    /// Patterns for the names of new branches. Empty: any name.
     pub branches: Vec<Pattern>,
-    /// The branch of a task, with `{task.id}` in it. Commits and pushes of the task go there.
+    /// The branch of a task, with `{task.id}` in it. Commits and pushes of the task must go there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_task: Option<Pattern>,
-    /// What happens to commits in another repository or work tree, whose branch is not known.
-    pub elsewhere: Elsewhere,
+    /// The effect of commits in another repository or work tree, whose branch is unknown.
+    pub elsewhere: OtherRepositoryEffect,
 }
 
-/// Something that happens to a branch.
+/// A change of a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum BranchChange {
-    /// A commit on it.
+pub(crate) enum BranchChange {
+    /// A commit.
     Commit,
-    /// Another branch is merged into it on this machine.
+    /// A local merge of another branch into it.
     Merge,
-    /// It is pushed.
+    /// A push to it.
     Push,
-    /// It is deleted.
+    /// Its deletion.
     Delete,
-    /// It gets another name.
+    /// A rename.
     Rename,
-    /// It is made to point elsewhere.
+    /// A move to another commit.
     Reset,
 }
 
-/// What happens to commits whose branch is not known.
+/// The effect of commits whose branch is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Elsewhere {
-    /// They pass.
+pub(crate) enum OtherRepositoryEffect {
     Allow,
-    /// A person is asked.
     #[default]
     Escalate,
-    /// They are stopped.
     Block,
 }
 
 impl Default for BranchPolicy {
     fn default() -> Self {
         BranchPolicy {
-            protected: ["main", "master", "release/*"].map(|name| Pattern(name.to_owned())).into(),
+            protected: patterns(&["main", "master", "release/*"]),
             allow: Vec::new(),
             branches: Vec::new(),
             per_task: None,
-            elsewhere: Elsewhere::Escalate,
+            elsewhere: OtherRepositoryEffect::Escalate,
         }
     }
 }
@@ -76,36 +78,36 @@ impl BranchPolicy {
             What::Delete => (BranchChange::Delete, "deletes"),
             What::Rename => (BranchChange::Rename, "renames"),
             What::Reset => (BranchChange::Reset, "moves"),
-            What::Create => return self.misnamed(deed),
-            What::Unknown => return self.untold(deed),
+            What::Create => return self.wrong_name(deed),
+            What::Unknown => return self.unknown_branch(deed),
         };
         let call = &deed.call;
         let is_allowed = self.allow.contains(&change);
         match &deed.branch {
-            Branch::Named(name) if is_protected(&self.protected, name) => (!is_allowed).then(|| {
+            Branch::Named(name) if any_matches(&self.protected, name) => (!is_allowed).then(|| {
                 Verdict::block(format!("`{call}` {done} `{name}`, which is a protected branch."))
                     .advise(self.instead(context))
                     .with("branch", name.as_str())
             }),
-            Branch::Named(name) => self.of_another_task(context, deed, change, Some(name)),
-            Branch::Detached => self.of_another_task(context, deed, change, None),
+            Branch::Named(name) => self.wrong_task_branch(context, deed, change, Some(name)),
+            Branch::Detached => self.wrong_task_branch(context, deed, change, None),
             Branch::Every if self.protected.is_empty() || is_allowed => None,
             Branch::Every => Some(
-                Verdict::block(format!("`{call}` pushes every branch, protected ones with the rest."))
-                    .advise("Push the one branch that you work on, by its name."),
+                Verdict::block(format!("`{call}` pushes all branches, including protected ones."))
+                    .advise("Push only your own branch, by name."),
             ),
             Branch::Unknown if is_allowed => None,
-            Branch::Unknown => self.untold(deed),
+            Branch::Unknown => self.unknown_branch(deed),
             Branch::Elsewhere(folder) => {
                 let effect = match self.elsewhere {
-                    Elsewhere::Allow => return None,
-                    Elsewhere::Escalate => Effect::Escalate,
-                    Elsewhere::Block => Effect::Block,
+                    OtherRepositoryEffect::Allow => return None,
+                    OtherRepositoryEffect::Escalate => Effect::Escalate,
+                    OtherRepositoryEffect::Block => Effect::Block,
                 };
                 let of = match self.protected.is_empty() && self.per_task.is_none() {
                     true => return None,
                     false => {
-                        format!("`{call}` runs in {}, and the branch there is not known.", quoted(folder))
+                        format!("`{call}` runs in {}, where the branch is unknown.", quoted(folder))
                     }
                 };
                 Some(
@@ -117,36 +119,32 @@ impl BranchPolicy {
         }
     }
 
-    fn untold(&self, deed: &Deed) -> Option<Verdict> {
+    fn unknown_branch(&self, deed: &Deed) -> Option<Verdict> {
         (!self.protected.is_empty()).then(|| {
-            Verdict::new(
-                Effect::Escalate,
-                format!("Which branch `{}` is about, its words do not tell.", deed.call),
-            )
-            .advise("Write the branch's name out.")
+            Verdict::new(Effect::Escalate, format!("The branch that `{}` changes is unknown.", deed.call))
+                .advise("Name the branch in the command.")
         })
     }
 
-    /// A new branch has to be called what such branches are called.
-    fn misnamed(&self, deed: &Deed) -> Option<Verdict> {
+    /// Objects to a new branch whose name matches no pattern.
+    fn wrong_name(&self, deed: &Deed) -> Option<Verdict> {
         let Branch::Named(name) = &deed.branch else { return None };
-        let fits = |list: &[Pattern]| list.iter().any(|pattern| pattern.fits_name(name));
-        if self.branches.is_empty() || fits(&self.branches) || fits(&self.protected) {
+        if self.branches.is_empty() || any_matches(&self.branches, name) || any_matches(&self.protected, name)
+        {
             return None;
         }
-        let list: Vec<&str> = self.branches.iter().map(|pattern| pattern.0.as_str()).collect();
         Some(
             Verdict::block(format!(
-                "`{}` makes the branch `{name}`, which is not called as branches are here.",
+                "`{}` creates the branch `{name}`, which matches none of the naming patterns.",
                 deed.call
             ))
-            .advise(format!("Choose a name that fits one of: {}.", list.join(", ")))
+            .advise(format!("Choose a name that matches one of: {}.", list(&self.branches)))
             .with("branch", name.as_str()),
         )
     }
 
-    /// What a task commits and pushes goes to the branch of that task.
-    fn of_another_task(
+    /// Objects to commits and pushes to another branch than that of the task.
+    fn wrong_task_branch(
         &self,
         context: &Context<'_>,
         deed: &Deed,
@@ -158,15 +156,15 @@ impl BranchPolicy {
         if branch.is_some_and(|branch| midrail_core::glob::name_matches(&own, branch)) {
             return None;
         }
-        let on = branch.map_or("no branch at all".to_owned(), |branch| format!("`{branch}`"));
+        let on = branch.map_or("a detached HEAD".to_owned(), |branch| format!("`{branch}`"));
         Some(
-            Verdict::block(format!("`{}` is work on {on}, and this task has the branch `{own}`.", deed.call))
-                .advise(format!("Switch to the branch of your task, `{own}`, first."))
+            Verdict::block(format!("`{}` changes {on}, but the branch of this task is `{own}`.", deed.call))
+                .advise(format!("Switch to `{own}` first."))
                 .with("branch", branch.unwrap_or_default()),
         )
     }
 
-    /// The pattern of the task's branch. What a task is called is no pattern.
+    /// The pattern of the task's branch. Wildcards in the task's id are escaped.
     fn branch_of_task(&self, context: &Context<'_>) -> Option<String> {
         let template = &self.per_task.as_ref()?.0;
         let task = Some(context.event.task_id()).filter(|id| !id.is_empty())?;
@@ -184,16 +182,26 @@ impl BranchPolicy {
     fn instead(&self, context: &Context<'_>) -> String {
         let example = self.branch_of_task(context).or_else(|| self.branches.first().map(|it| it.0.clone()));
         match example {
-            Some(example) => format!(
-                "Work on a branch of your own such as `{example}`, push that, and ask for it to be merged."
-            ),
-            None => "Work on a branch of your own, push that, and ask for it to be merged.".to_owned(),
+            Some(example) => {
+                format!("Work on your own branch, such as `{example}`, push it, and request a merge.")
+            }
+            None => "Work on your own branch, push it, and request a merge.".to_owned(),
         }
     }
 }
 
-pub(crate) fn is_protected(patterns: &[Pattern], branch: &str) -> bool {
-    patterns.iter().any(|pattern| pattern.fits_name(branch))
+/// The kind of change that a denial was about, if it was a change of a protected branch.
+pub(crate) fn protected_change(reason: &str) -> Option<&'static str> {
+    let changes = [
+        ("` commits to `", "commit"),
+        ("` merges into `", "merge"),
+        ("` pushes to `", "push"),
+        ("` deletes `", "delete"),
+        ("` renames `", "rename"),
+        ("` moves `", "reset"),
+    ];
+    let change = changes.iter().find(|(words, _)| reason.contains(words));
+    change.filter(|_| reason.contains("a protected branch")).map(|(_, change)| *change)
 }
 
 fn quoted(folder: &str) -> String {
@@ -207,7 +215,7 @@ impl Guardrail for BranchPolicy {
         }
         let calls = calls(context)?;
         let deeds = deeds(context, &calls);
-        // What is known to be wrong stands, whatever is unknown of the rest.
+        // A known objection counts even if other parts are unknown.
         let strongest = deeds
             .list
             .iter()
@@ -221,13 +229,14 @@ impl Guardrail for BranchPolicy {
         }
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
         let list: Vec<&str> = self.protected.iter().map(|pattern| pattern.0.as_str()).collect();
-        (!list.is_empty()).then(|| format!("Change no protected branch directly ({}).", list.join(", ")))
+        (!list.is_empty())
+            .then(|| format!("Do not change protected branches directly ({}).", list.join(", ")))
     }
 }
 
@@ -249,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_branches_are_not_pushed_to() {
+    fn pushes_to_protected_branches_are_blocked() {
         for command in [
             "git push origin main",
             "git push origin HEAD:main",
@@ -278,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn other_branches_tags_and_reviews_are_pushed_freely() {
+    fn pushes_of_other_branches_and_tags_are_allowed() {
         for command in [
             "git push",
             "git push -u origin feature/x",
@@ -305,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_checked_out_counts() {
+    fn commits_count_for_the_checked_out_branch() {
         for command in [
             "git commit -m x",
             "git commit --amend --no-edit",
@@ -349,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_branches_are_not_deleted_renamed_or_moved() {
+    fn deleting_renaming_or_moving_a_protected_branch_is_blocked() {
         for command in [
             "git branch -D main",
             "git branch -d feature/y main",
@@ -376,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_done_can_be_set() {
+    fn allowed_changes_are_configurable() {
         let settings = json!({"protected": ["trunk"], "allow": ["merge", "push"]});
         assert_eq!(
             on("trunk", settings.clone(), "git merge feature/x && git push origin trunk"),
@@ -387,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn new_branches_are_called_as_they_should() {
+    fn new_branches_must_match_the_naming_patterns() {
         let settings = json!({"branches": ["feature/*", "fix/*"]});
         for command in [
             "git checkout -b mine",
@@ -412,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_has_its_branch() {
+    fn work_must_go_to_the_branch_of_the_task() {
         let run = |branch: &str, task: &str, command: &str| {
             let policy = policy(json!({"per_task": "feature/{task.id}*"}));
             let task = Task { id: Some(task.into()), ..Task::default() };
@@ -428,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_line_does_not_tell_is_asked_about() {
+    fn unknown_branches_escalate() {
         for command in [
             "git push origin $1",
             "git push $ARGS",
@@ -441,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn other_repositories_are_not_known() {
+    fn other_repositories_follow_the_elsewhere_setting() {
         let commit = "cd ../other && git commit -m x";
         assert_eq!(on("feature/x", json!({}), commit), Effect::Escalate);
         assert_eq!(on("feature/x", json!({"elsewhere": "allow"}), commit), Effect::Allow);
@@ -463,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_to_say_here_are_here() {
+    fn spellings_of_the_current_folder_are_recognised() {
         for command in [
             "cd /repo && git commit -m x",
             "cd \"$(git rev-parse --show-toplevel)\" && git commit -m x",
@@ -482,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_is_judged_when_it_is_made() {
+    fn alias_is_checked_when_it_is_defined() {
         for command in [
             "git config alias.p 'push origin main'",
             "git config --global alias.ship 'push -f origin HEAD:main'",
@@ -496,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_the_repository_are_judged_by_what_they_stand_for() {
+    fn repository_aliases_are_resolved() {
         let effect = |branch: &str, command: &str| {
             let mut run = Run::of(policy(json!({}))).with_git(branch, "c0ffee1");
             let aliases = [
@@ -523,13 +532,13 @@ mod tests {
         for command in ["git land", "git twice"] {
             assert_eq!(effect("feature/x", command), Effect::Escalate, "{command}");
         }
-        for command in ["git st", "git log1", "git unheard-of", "git status", "git p origin feature/y"] {
+        for command in ["git st", "git log1", "git unknown-command", "git status", "git p origin feature/y"] {
             assert_eq!(effect("feature/x", command), Effect::Allow, "{command}");
         }
     }
 
     #[test]
-    fn a_push_of_all_matching_branches_takes_protected_ones_along() {
+    fn push_of_all_matching_branches_includes_protected_ones() {
         let effect = |default: &str, command: &str| {
             let mut run = Run::of(policy(json!({}))).with_git("feature/x", "c0ffee1");
             run.git.as_mut().unwrap().push_default = Some(default.to_owned());
@@ -542,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_repository_there_is_nothing_to_protect() {
+    fn nothing_is_protected_without_a_repository() {
         let mut run = Run::of(policy(json!({})));
         assert_eq!(
             run.before("Bash", json!({"command": "git init && git commit -m x"})).effect,
@@ -552,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_of_git_servers_count() {
+    fn tools_of_git_servers_are_checked() {
         let mut run = Run::of(policy(json!({}))).with_git("main", "c0ffee1");
         for (tool, args) in [
             ("mcp__git__git_commit", json!({"repo_path": ".", "message": "x"})),
@@ -566,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_of_the_agents_own_count() {
+    fn scripts_that_the_agent_wrote_are_checked() {
         let mut run = Run::of(policy(json!({}))).with_git("feature/x", "c0ffee1");
         run = run.with_file("ship.sh", "#!/bin/sh\ngit push origin main\n");
         let args = json!({"command": "sh ship.sh"});

@@ -1,29 +1,29 @@
-//! What the budgets have in common: the share that is used, and the steps that it leads to.
+//! Thresholds that the budget guardrails share.
 
 use std::fmt;
 
-use midrail_core::{Budget, Context, Effect, Measure, Missing, Resource, Verdict};
+use midrail_core::{Budget, Context, Effect, Missing, Resource, UsageSource, Verdict};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Shares of a budget at which something happens. Used plus estimated is what counts. What is absent is as the
-/// guardrail has it.
+/// Shares of a budget, used plus estimated, at which a guardrail acts. An absent threshold has the default of the
+/// guardrail.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Thresholds {
-    /// The agent is told.
+    /// Warn the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warn: Option<Share>,
-    /// A person is asked.
+    /// Require approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate: Option<Share>,
-    /// Nothing more happens.
+    /// Block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<Share>,
 }
 
-/// A share of a budget: more than nothing, and at most all of it. `0.8` and `"80%"` are the same.
+/// A share of a budget, greater than 0 and at most 1. `0.8` and `"80%"` are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Share(pub f64);
@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for Share {
                 match share > 0.0 && share <= 1.0 {
                     true => Ok(Share(share)),
                     false => Err(E::custom(format!(
-                        "a share is more than 0 and at most 1 or \"100%\", and `{share}` is not"
+                        "a share must be greater than 0 and at most 1 or \"100%\", and `{share}` is not"
                     ))),
                 }
             }
@@ -60,7 +60,7 @@ impl<'de> Deserialize<'de> for Share {
                     text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
                 match percent {
                     Some(percent) => self.visit_f64(percent / 100.0),
-                    None => Err(E::custom(format!("`{text}` is no share such as 0.8 or \"80%\""))),
+                    None => Err(E::custom(format!("`{text}` is not a share such as 0.8 or \"80%\""))),
                 }
             }
         }
@@ -75,7 +75,7 @@ impl JsonSchema for Share {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A share of a budget: more than nothing, and at most all of it. `0.8` and `\"80%\"` are the same.",
+            "description": "A share of a budget, greater than 0 and at most 1. `0.8` and `\"80%\"` are the same.",
             "anyOf": [
                 {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
                 {"type": "string", "pattern": "^\\s*[0-9]+(\\.[0-9]+)?\\s*%\\s*$"},
@@ -84,7 +84,7 @@ impl JsonSchema for Share {
     }
 }
 
-/// Where a guardrail has its steps if a pack does not say.
+/// The default thresholds of a guardrail.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps {
     pub(crate) warn: Option<f64>,
@@ -92,18 +92,18 @@ pub(crate) struct Steps {
     pub(crate) block: Option<f64>,
 }
 
-/// What is measured, in words.
+/// The words for a resource in messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Words {
-    /// `token`, as in "the token budget".
+    /// The adjective: `token`, as in "the token budget".
     pub(crate) what: &'static str,
-    /// ` tokens`, behind a number.
+    /// The unit after a number: ` tokens`.
     pub(crate) unit: &'static str,
 }
 
 impl Thresholds {
     fn steps(&self, own: Steps) -> Steps {
-        let or = |said: Option<Share>, own: Option<f64>| said.map(|share| share.0).or(own);
+        let or = |set: Option<Share>, default: Option<f64>| set.map(|share| share.0).or(default);
         Steps {
             warn: or(self.warn, own.warn),
             escalate: or(self.escalate, own.escalate),
@@ -111,7 +111,7 @@ impl Thresholds {
         }
     }
 
-    /// A verdict on what is used of a budget, with the steps that the task's risk and autonomy leave.
+    /// The verdict on the use of a resource, with thresholds tightened by the task's risk and autonomy.
     pub(crate) fn judge(
         &self,
         context: &Context<'_>,
@@ -120,19 +120,19 @@ impl Thresholds {
         words: Words,
     ) -> Result<Verdict, Missing> {
         match context.budget(of)? {
-            Some(budget) => Ok(self.verdict(&budget, context.tightening()?, own, words)),
+            Some(budget) => Ok(self.verdict(&budget, context.threshold_factor()?, own, words)),
             None => Ok(Verdict::allow()),
         }
     }
 
-    /// A verdict on one budget. Tightening leaves the step that blocks where it is.
+    /// The verdict on one budget. Tightening does not change the threshold for blocks.
     pub(crate) fn verdict(&self, budget: &Budget, tightening: f64, own: Steps, words: Words) -> Verdict {
         let steps = self.steps(own);
         let total = budget.used + budget.estimated;
-        // A budget of nothing is used up by anything, and by nothing.
+        // A budget of zero is always used up.
         let share = if budget.limit > 0.0 { total / budget.limit } else { f64::INFINITY };
         let is_beyond = |step: f64| share > step || (share >= step && budget.estimated <= 0.0);
-        // 80% of 80% is 64%, whatever floats make of it.
+        // Rounding errors must not lift 64% above 80% of 80%.
         let reaches = |step: Option<f64>| step.is_some_and(|step| share + ROUNDING >= step * tightening);
         let effect = if steps.block.is_some_and(is_beyond) {
             Effect::Block
@@ -145,13 +145,13 @@ impl Thresholds {
         };
         let Words { what, unit } = words;
         let of = format!("{} of {}{unit}", number(total), number(budget.limit));
-        // A share of nothing, or of next to nothing, says nothing.
+        // A huge percentage is meaningless.
         let used = match share * 100.0 {
             percent if percent < 1_000.0 => format!("{percent:.0}% used: {of}"),
             _ => format!("used up: {of}"),
         };
         let verdict = Verdict::new(effect, format!("The {what} budget is {used}."))
-            .advise("Finish what is most important now, or ask for a larger budget.")
+            .advise("Finish the most important work now, or request a larger budget.")
             .with("used", budget.used)
             .with("estimated", budget.estimated)
             .with("budget", budget.limit);
@@ -159,19 +159,19 @@ impl Thresholds {
     }
 }
 
-/// What products of shares are off by.
+/// The rounding error of a product of shares.
 const ROUNDING: f64 = 1e-9;
 
-/// Adds who measured.
-fn measured(verdict: Verdict, measure: Measure) -> Verdict {
+/// Adds the source of the measurement.
+fn measured(verdict: Verdict, measure: UsageSource) -> Verdict {
     match measure {
-        Measure::Host => verdict,
-        Measure::Midrail => verdict.with("measured_by", "midrail"),
-        Measure::Unmeasured => verdict.with("unmeasured", true),
+        UsageSource::Host => verdict,
+        UsageSource::Midrail => verdict.with("measured_by", "midrail"),
+        UsageSource::Unmeasured => verdict.with("unmeasured", true),
     }
 }
 
-/// A number without a tail of zeros.
+/// A number with at most two decimals and no trailing zeros.
 pub(crate) fn number(value: f64) -> String {
     if value.fract() == 0.0 {
         return format!("{value:.0}");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_share_is_refused() {
+    fn invalid_shares_are_rejected() {
         for wrong in [
             json!(0),
             json!(80),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_no_tail() {
+    fn numbers_have_no_trailing_zeros() {
         assert_eq!([number(5.0), number(0.5), number(1.25)], ["5", "0.5", "1.25"]);
     }
 }

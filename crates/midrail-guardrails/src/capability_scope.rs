@@ -1,36 +1,43 @@
-//! scope-003: an agent does only what it is declared to be capable of.
+//! capability-scope (scope-003): blocks actions that need a capability which the agent does not declare.
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, ActionType, Context, Effect, Fault, Guardrail, Missing, Verdict, glob};
+use midrail_core::{
+    Action, ActionType, Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, Verdict, glob,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::builtin::Builtin;
 use crate::settings::Pattern;
 use crate::touched::scripts;
 
-/// The settings of scope-003.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<CapabilityScope>("scope-003", Category::Scope, 40, &[EventKind::BeforeTool])
+        .min_risk(Risk::High);
+
+/// The settings of capability-scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct CapabilityScope {
-    /// Which actions need which capability. Every row that fits an action has to be met.
-    pub needs: Vec<Need>,
+pub(crate) struct CapabilityScope {
+    /// Rules that map actions to capabilities. Every rule that matches an action must be met.
+    pub needs: Vec<CapabilityRule>,
 }
 
-/// A row: what of an action is named has to fit, and the agent then needs one of the capabilities.
+/// A rule: if everything it names matches the action, the agent needs one of the capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Need {
+pub(crate) struct CapabilityRule {
     /// Tools: names or glob patterns. Absent: every tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<Pattern>>,
-    /// What is done. A command that writes files or talks to a host does that as well. Absent: anything.
+    /// The kind of action. A command that writes files or contacts a host counts as that as well. Absent: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<ActionType>,
-    /// Programs that a command starts: names or glob patterns. Absent: any or none.
+    /// Programs that a command starts: names or glob patterns. Absent: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<Pattern>>,
-    /// The capability, or several of which one is enough.
+    /// The capability, or a list of which one is enough.
     #[serde(deserialize_with = "one_or_many")]
     #[schemars(with = "OneOrMany")]
     pub capability: Vec<String>,
@@ -49,12 +56,12 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
         OneOrMany::Many(list) => list,
     };
     match list.is_empty() || list.iter().any(|name| name.trim().is_empty()) {
-        true => Err(serde::de::Error::custom("a row names at least one capability")),
+        true => Err(serde::de::Error::custom("a rule names at least one capability")),
         false => Ok(list),
     }
 }
 
-/// What actions need where a pack does not say: an action, programs, and the capabilities of which one is enough.
+/// The default rules: an action, programs, and the capabilities of which one is enough.
 const NEEDS: &[(Option<ActionType>, &[&str], &[&str])] = &[
     (
         Some(ActionType::FileWrite),
@@ -103,7 +110,7 @@ const NEEDS: &[(Option<ActionType>, &[&str], &[&str])] = &[
 impl Default for CapabilityScope {
     fn default() -> Self {
         let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let row = |(action, programs, capability): &(Option<ActionType>, &[&str], &[&str])| Need {
+        let row = |(action, programs, capability): &(Option<ActionType>, &[&str], &[&str])| CapabilityRule {
             tools: None,
             action: *action,
             programs: Some(names(programs).into_iter().map(Pattern).collect())
@@ -114,18 +121,18 @@ impl Default for CapabilityScope {
     }
 }
 
-/// What a call does, with the scripts of the agent's own that it runs.
-struct Does<'a> {
+/// The effects of a call, including scripts that the agent wrote.
+struct CallEffects<'a> {
     tool: &'a str,
     kinds: BTreeSet<ActionType>,
     programs: BTreeSet<&'a str>,
 }
 
-impl<'a> Does<'a> {
-    fn of(context: &Context<'a>) -> Result<Self, Missing> {
+impl<'a> CallEffects<'a> {
+    fn from_context(context: &Context<'a>) -> Result<Self, Missing> {
         let action = context.action()?;
         let tool = context.tool()?;
-        let mut does = Does { tool, kinds: BTreeSet::from([action.kind]), programs: BTreeSet::new() };
+        let mut does = CallEffects { tool, kinds: BTreeSet::from([action.kind]), programs: BTreeSet::new() };
         does.add(action)?;
         for (_, script) in scripts(context, action)? {
             does.add(script)?;
@@ -135,13 +142,13 @@ impl<'a> Does<'a> {
 
     fn add(&mut self, action: &'a Action) -> Result<(), Missing> {
         if action.is_partial {
-            return Err(Missing("the command line is more than is looked into".to_owned()));
+            return Err(Missing("the command line is too long to analyse".to_owned()));
         }
         self.programs.extend(action.programs.iter().map(String::as_str));
         if !action.programs.is_empty() {
             self.kinds.insert(ActionType::Command);
         }
-        if action.writes.iter().any(|file| !crate::places::is_nobodys(file)) {
+        if action.writes.iter().any(|file| !crate::places::is_device(file)) {
             self.kinds.insert(ActionType::FileWrite);
         }
         if !action.hosts.is_empty() {
@@ -150,16 +157,16 @@ impl<'a> Does<'a> {
         Ok(())
     }
 
-    fn fits(&self, need: &Need) -> bool {
-        let any = |list: &[Pattern], name: &str| list.iter().any(|pattern| pattern.fits_name(name));
+    fn fits(&self, need: &CapabilityRule) -> bool {
+        let any = |list: &[Pattern], name: &str| list.iter().any(|pattern| pattern.matches_name(name));
         need.tools.as_deref().is_none_or(|list| any(list, self.tool))
             && need.action.is_none_or(|kind| self.kinds.contains(&kind))
             && need.programs.as_deref().is_none_or(|list| self.programs.iter().any(|name| any(list, name)))
     }
 }
 
-/// Whether a capability that is declared, as a name or a glob pattern, is one that is needed. Case does not count.
-fn is(declared: &str, needed: &str) -> bool {
+/// Whether a declared capability, a name or glob pattern, matches a needed one. Case is ignored.
+fn provides(declared: &str, needed: &str) -> bool {
     let (declared, needed) = (declared.trim().to_lowercase(), needed.trim().to_lowercase());
     declared == needed || glob::name_matches(&declared, &needed)
 }
@@ -172,41 +179,41 @@ impl Guardrail for CapabilityScope {
         if declared.is_empty() || context.event.tool.is_none() {
             return Ok(Verdict::allow());
         }
-        let does = Does::of(context)?;
+        let does = CallEffects::from_context(context)?;
         for need in self.needs.iter().filter(|need| does.fits(need)) {
             let is_met = |list: &&[String]| {
-                list.iter().any(|declared| need.capability.iter().any(|needed| is(declared, needed)))
+                list.iter().any(|declared| need.capability.iter().any(|needed| provides(declared, needed)))
             };
             let Some(lacking) = declared.iter().find(|list| !is_met(list)) else { continue };
             let has = match lacking {
-                [] => "it is declared to have none".to_owned(),
-                list => format!("it has {}", list.join(", ")),
+                [] => "declares none".to_owned(),
+                list => format!("declares {}", list.join(", ")),
             };
             let what = match need.action.filter(|_| need.programs.is_none()) {
                 Some(ActionType::FileWrite) => "changes files",
                 Some(ActionType::FileRead) => "reads files",
                 Some(ActionType::Command) => "runs a command",
-                Some(ActionType::Network) => "talks to the network",
-                Some(ActionType::Other) | None => "does something",
+                Some(ActionType::Network) => "contacts a host",
+                Some(ActionType::Other) | None => "performs an action",
             };
             let needed = need.capability.join(" or ");
             return Ok(Verdict::block(format!(
-                "'{}' {what} that this agent is not declared to be capable of: it needs {needed}, and {has}.",
+                "'{}' {what}, which needs the capability {needed}; this agent {has}.",
                 does.tool
             ))
-            .advise("Hand this step to an agent that has the capability.")
+            .advise("Hand this step to an agent with that capability.")
             .with("tool", does.tool)
             .with("needs", serde_json::json!(need.capability)));
         }
         Ok(Verdict::allow())
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
-        Some("Do only what you are declared to be capable of.".to_owned())
+        Some("Use only the capabilities that you declare.".to_owned())
     }
 }
 
@@ -240,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_is_no_limit_and_empty_is_nothing_that_needs_one() {
+    fn absent_list_sets_no_limit_and_empty_list_allows_no_capability() {
         let write = || json!({"file_path": "a"});
         assert_eq!(effect_with(CapabilityScope::default(), None, "Write", write()), Effect::Allow);
         assert_eq!(effect(&[], "Write", write()), Effect::Block);
@@ -249,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_knows_everyday_work() {
+    fn default_rules_cover_everyday_work() {
         assert_eq!(effect(&["code"], "Write", json!({"file_path": "a"})), Effect::Allow);
         assert_eq!(effect(&["Code"], "Bash", bash("cargo test > out.txt")), Effect::Allow);
         assert_eq!(effect(&["review"], "Bash", bash("ls")), Effect::Block);
@@ -261,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_does_more_needs_more() {
+    fn command_needs_the_capabilities_of_its_effects() {
         assert_eq!(effect(&["shell"], "Bash", bash("ls 2>/dev/null")), Effect::Allow);
         assert_eq!(effect(&["shell"], "Bash", bash("echo x > a")), Effect::Block);
         assert_eq!(effect(&["shell"], "Bash", bash("bash -c 'touch a'")), Effect::Block);
@@ -270,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_of_the_agents_own_count() {
+    fn scripts_that_the_agent_wrote_are_checked() {
         let event = Event {
             agent: Some(Agent { capabilities: Some(vec!["code".into()]), ..Agent::default() }),
             ..Event::before_tool("Bash", bash("./run.sh"))
@@ -286,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_the_packs() {
+    fn rules_are_configurable() {
         let guardrail = || -> CapabilityScope {
             serde_json::from_value(json!({"needs": [
                 {"tools": ["deploy*"], "capability": "release"},

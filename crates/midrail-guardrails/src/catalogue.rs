@@ -1,591 +1,31 @@
-//! The built-in guardrails by name: a plain table. One line here, a `.rs` and a `.md` file make a guardrail.
+//! The catalogue of built-in guardrails. `build.rs` lists them: one for every page in this folder.
 
-use midrail_core::{Category, EventKind};
+use crate::builtin::{Builtin, PackKey};
 
-use crate::settings::Settings;
-use crate::{
-    ApiCallLimit, AutonomyHalt, BranchPolicy, CapabilityScope, CircuitBreaker, Classifier, CommandCheck,
-    Completion, CostCeiling, CriticalRisk, DecisionAuthority, DestructiveCommand, DocumentationRequired,
-    ErrorRecovery, FileOwnership, FileScopeGuard, HandoffBudget, HandoffCapability, HandoffDone,
-    HandoffLocks, HandoffPayload, InjectionPatterns, LintClean, NonEmptyOutput, OutputSecretScan, RateLimit,
-    ReadBeforeWrite, Rehearsal, ResultLimit, ReviewBeforeMerge, RuleSet, SandboxBoundary, SchemaConformance,
-    ScopeBoundary, SecretRedaction, SelfProtection, SensitiveFile, TaskBoundary, TestPass, TimeBudget,
-    TimeBudgetCheck, TokenBudget, TokenBudgetCheck, ToolAllowlist, ToolList, Unconfigured,
-};
+/// All built-in guardrails, ordered by their readable names.
+pub const CATALOGUE: &[Builtin] = &include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 
-/// A built-in guardrail: what it is called, where it stands, and its page.
-#[derive(Debug, Clone, Copy)]
-pub struct Page {
-    /// Its id in packs, decisions and logs.
-    pub id: &'static str,
-    /// Its name in words.
-    pub name: &'static str,
-    /// Other names that packs know it by.
-    pub aliases: &'static [&'static str],
-    /// Its category.
-    pub category: Category,
-    /// Its place in the chain, unless a pack says otherwise.
-    pub priority: u32,
-    /// The kinds of event that it is asked about, unless a pack says otherwise.
-    pub on: &'static [EventKind],
-    /// In force in every policy.
-    pub always_on: bool,
-    /// How it is made from what a pack gives it under `with:`.
-    pub settings: Settings,
-    /// Its page: reference, `midrail explain` and test at once.
-    pub page: &'static str,
+/// Finds a built-in guardrail by its id, its readable name or an alias. `-` and `_` are interchangeable.
+pub fn builtin(name: &str) -> Option<&'static Builtin> {
+    let hyphenated = name.replace('_', "-");
+    CATALOGUE.iter().find(|builtin| builtin.names().any(|other| other == name)).or_else(|| {
+        CATALOGUE.iter().find(|builtin| builtin.names().any(|other| other.replace('_', "-") == hyphenated))
+    })
 }
 
-const BEFORE_TOOL: &[EventKind] = &[EventKind::BeforeTool];
-const BEFORE_HANDOFF: &[EventKind] = &[EventKind::BeforeHandoff];
-const BEFORE_ACTION: &[EventKind] = &[EventKind::BeforeTool, EventKind::BeforeHandoff];
+/// The built-in guardrail that a pack configures under this key.
+pub fn configured_by(key: PackKey) -> Option<&'static Builtin> {
+    CATALOGUE.iter().find(|builtin| builtin.pack_key == key)
+}
 
-/// All built-in guardrails.
-pub const CATALOGUE: &[Page] = &[
-    Page {
-        id: "self-protection",
-        name: "self_protection",
-        aliases: &[],
-        category: Category::Safety,
-        priority: 5,
-        on: BEFORE_TOOL,
-        always_on: true,
-        settings: Settings::none::<SelfProtection>(),
-        page: include_str!("self_protection.md"),
-    },
-    Page {
-        id: "safety-001",
-        name: "destructive_command_block",
-        aliases: &["destructive_command"],
-        category: Category::Safety,
-        priority: 10,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<DestructiveCommand>(),
-        page: include_str!("destructive_command.md"),
-    },
-    Page {
-        id: "safety-002",
-        name: "sensitive_file_protection",
-        aliases: &["sensitive_file"],
-        category: Category::Safety,
-        priority: 10,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<SensitiveFile>(),
-        page: include_str!("sensitive_file.md"),
-    },
-    Page {
-        id: "safety-003",
-        name: "output_secret_scan",
-        aliases: &[],
-        category: Category::Safety,
-        priority: 10,
-        on: &[EventKind::AfterTool, EventKind::AfterModel],
-        always_on: false,
-        settings: Settings::of::<OutputSecretScan>(),
-        page: include_str!("output_secret_scan.md"),
-    },
-    Page {
-        id: "safety-004",
-        name: "sandbox_boundary",
-        aliases: &[],
-        category: Category::Safety,
-        priority: 10,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<SandboxBoundary>(),
-        page: include_str!("sandbox_boundary.md"),
-    },
-    Page {
-        id: "builtin-001",
-        name: "token_budget",
-        aliases: &["builtin_token_budget"],
-        category: Category::Budget,
-        priority: 1,
-        on: BEFORE_TOOL,
-        always_on: true,
-        settings: Settings::of::<TokenBudget>(),
-        page: include_str!("token_budget.md"),
-    },
-    Page {
-        id: "builtin-002",
-        name: "time_budget",
-        aliases: &["builtin_time_budget"],
-        category: Category::Budget,
-        priority: 2,
-        on: BEFORE_TOOL,
-        always_on: true,
-        settings: Settings::of::<TimeBudget>(),
-        page: include_str!("time_budget.md"),
-    },
-    Page {
-        id: "builtin-003",
-        name: "scope_boundary",
-        aliases: &["builtin_scope_boundary"],
-        category: Category::Scope,
-        priority: 3,
-        on: BEFORE_TOOL,
-        always_on: true,
-        settings: Settings::none::<ScopeBoundary>(),
-        page: include_str!("scope_boundary.md"),
-    },
-    Page {
-        id: "builtin-004",
-        name: "tool_allowlist",
-        aliases: &["builtin_tool_allowlist"],
-        category: Category::Scope,
-        priority: 4,
-        on: BEFORE_TOOL,
-        always_on: true,
-        settings: Settings::none::<ToolAllowlist>(),
-        page: include_str!("tool_allowlist.md"),
-    },
-    Page {
-        id: "compliance-001",
-        name: "file_ownership_check",
-        aliases: &["file_ownership"],
-        category: Category::Compliance,
-        priority: 20,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<FileOwnership>(),
-        page: include_str!("file_ownership.md"),
-    },
-    Page {
-        id: "compliance-002",
-        name: "review_before_merge",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 20,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<ReviewBeforeMerge>(),
-        page: include_str!("review_before_merge.md"),
-    },
-    Page {
-        id: "compliance-003",
-        name: "branch_policy",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 20,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<BranchPolicy>(),
-        page: include_str!("branch_policy.md"),
-    },
-    Page {
-        id: "handoff-001",
-        name: "handoff_payload",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 20,
-        on: BEFORE_HANDOFF,
-        always_on: false,
-        settings: Settings::of::<HandoffPayload>(),
-        page: include_str!("handoff_payload.md"),
-    },
-    Page {
-        id: "handoff-002",
-        name: "handoff_capability",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 20,
-        on: BEFORE_HANDOFF,
-        always_on: false,
-        settings: Settings::of::<HandoffCapability>(),
-        page: include_str!("handoff_capability.md"),
-    },
-    Page {
-        id: "handoff-003",
-        name: "handoff_budget",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 20,
-        on: BEFORE_HANDOFF,
-        always_on: false,
-        settings: Settings::of::<HandoffBudget>(),
-        page: include_str!("handoff_budget.md"),
-    },
-    Page {
-        id: "handoff-004",
-        name: "handoff_locks",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 20,
-        on: BEFORE_HANDOFF,
-        always_on: false,
-        settings: Settings::none::<HandoffLocks>(),
-        page: include_str!("handoff_locks.md"),
-    },
-    Page {
-        id: "handoff-005",
-        name: "handoff_done",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 20,
-        on: &[EventKind::AfterHandoff],
-        always_on: false,
-        settings: Settings::of::<HandoffDone>(),
-        page: include_str!("handoff_done.md"),
-    },
-    Page {
-        id: "error-recovery",
-        name: "error_recovery",
-        aliases: &[],
-        category: Category::Safety,
-        priority: 10,
-        on: &[EventKind::OnError],
-        always_on: false,
-        settings: Settings::of::<ErrorRecovery>(),
-        page: include_str!("error_recovery.md"),
-    },
-    Page {
-        id: "circuit-breaker",
-        name: "circuit_breaker",
-        aliases: &[],
-        category: Category::Safety,
-        priority: 10,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<CircuitBreaker>(),
-        page: include_str!("circuit_breaker.md"),
-    },
-    Page {
-        id: "autonomy",
-        name: "autonomy",
-        aliases: &[],
-        category: Category::Budget,
-        priority: 6,
-        on: BEFORE_ACTION,
-        always_on: true,
-        settings: Settings::none::<AutonomyHalt>(),
-        page: include_str!("autonomy.md"),
-    },
-    Page {
-        id: "critical-risk",
-        name: "critical_risk",
-        aliases: &[],
-        category: Category::Safety,
-        priority: 7,
-        on: BEFORE_ACTION,
-        always_on: true,
-        settings: Settings::none::<CriticalRisk>(),
-        page: include_str!("critical_risk.md"),
-    },
-    Page {
-        id: "read_before_write",
-        name: "read_before_write",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 60,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<ReadBeforeWrite>(),
-        page: include_str!("read_before_write.md"),
-    },
-    Page {
-        id: "require_before",
-        name: "require_before",
-        aliases: &["sequential_dependency", "keyed_dependency"],
-        category: Category::Compliance,
-        priority: 61,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::none::<RuleSet>(),
-        page: include_str!("require_before.md"),
-    },
-    Page {
-        id: "secret-redaction",
-        name: "secret_redaction",
-        aliases: &["secret_redaction"],
-        category: Category::Safety,
-        priority: 20,
-        on: &[EventKind::AfterTool, EventKind::ModelChunk, EventKind::AfterModel],
-        always_on: false,
-        settings: Settings::of::<SecretRedaction>(),
-        page: include_str!("secret_redaction.md"),
-    },
-    Page {
-        id: "injection-patterns",
-        name: "injection_patterns",
-        aliases: &["injection_patterns"],
-        category: Category::Safety,
-        priority: 10,
-        on: &[EventKind::BeforeModel],
-        always_on: false,
-        settings: Settings::of::<InjectionPatterns>(),
-        page: include_str!("injection_patterns.md"),
-    },
-    Page {
-        id: "tool-allowlist",
-        name: "tool_list",
-        aliases: &[],
-        category: Category::Safety,
-        priority: 10,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<ToolList>(),
-        page: include_str!("tool_list.md"),
-    },
-    Page {
-        id: "quality-001",
-        name: "non_empty_output",
-        aliases: &[],
-        category: Category::Quality,
-        priority: 50,
-        on: &[EventKind::AfterTool],
-        always_on: false,
-        settings: Settings::of::<NonEmptyOutput>(),
-        page: include_str!("non_empty_output.md"),
-    },
-    Page {
-        id: "quality-002",
-        name: "schema_conformance",
-        aliases: &[],
-        category: Category::Quality,
-        priority: 50,
-        on: &[EventKind::BeforeTool, EventKind::AfterTool, EventKind::BeforeHandoff, EventKind::BeforeStop],
-        always_on: false,
-        settings: Settings::of::<SchemaConformance>(),
-        page: include_str!("schema_conformance.md"),
-    },
-    Page {
-        id: "compliance-004",
-        name: "documentation_required",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 20,
-        on: &[EventKind::BeforeTool, EventKind::BeforeHandoff, EventKind::BeforeStop],
-        always_on: false,
-        settings: Settings::of::<DocumentationRequired>(),
-        page: include_str!("documentation_required.md"),
-    },
-    Page {
-        id: "budget-001",
-        name: "token_budget_check",
-        aliases: &[],
-        category: Category::Budget,
-        priority: 30,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<TokenBudgetCheck>(),
-        page: include_str!("token_budget_check.md"),
-    },
-    Page {
-        id: "budget-002",
-        name: "time_budget_check",
-        aliases: &[],
-        category: Category::Budget,
-        priority: 30,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<TimeBudgetCheck>(),
-        page: include_str!("time_budget_check.md"),
-    },
-    Page {
-        id: "budget-003",
-        name: "api_call_limit",
-        aliases: &[],
-        category: Category::Budget,
-        priority: 30,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<ApiCallLimit>(),
-        page: include_str!("api_call_limit.md"),
-    },
-    Page {
-        id: "budget-004",
-        name: "cost_ceiling",
-        aliases: &[],
-        category: Category::Budget,
-        priority: 30,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<CostCeiling>(),
-        page: include_str!("cost_ceiling.md"),
-    },
-    Page {
-        id: "scope-001",
-        name: "task_boundary",
-        aliases: &[],
-        category: Category::Scope,
-        priority: 40,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<TaskBoundary>(),
-        page: include_str!("task_boundary.md"),
-    },
-    Page {
-        id: "scope-002",
-        name: "file_scope",
-        aliases: &[],
-        category: Category::Scope,
-        priority: 40,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<FileScopeGuard>(),
-        page: include_str!("file_scope.md"),
-    },
-    Page {
-        id: "scope-003",
-        name: "capability_scope",
-        aliases: &[],
-        category: Category::Scope,
-        priority: 40,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<CapabilityScope>(),
-        page: include_str!("capability_scope.md"),
-    },
-    Page {
-        id: "scope-004",
-        name: "decision_authority",
-        aliases: &[],
-        category: Category::Scope,
-        priority: 40,
-        on: &[EventKind::BeforeTool, EventKind::BeforeModel],
-        always_on: false,
-        settings: Settings::of::<DecisionAuthority>(),
-        page: include_str!("decision_authority.md"),
-    },
-    Page {
-        id: "rate-limit",
-        name: "rate_limit",
-        aliases: &[],
-        category: Category::Budget,
-        priority: 30,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<RateLimit>(),
-        page: include_str!("rate_limit.md"),
-    },
-    Page {
-        id: "scope-classifier",
-        name: "scope_classifier",
-        aliases: &["scope_classifier"],
-        category: Category::Scope,
-        priority: 90,
-        on: &[EventKind::BeforeModel, EventKind::BeforeTool],
-        always_on: false,
-        settings: Settings::of::<Classifier>(),
-        page: include_str!("scope_classifier.md"),
-    },
-    Page {
-        id: "quality-003",
-        name: "test_pass_required",
-        aliases: &["test_pass"],
-        category: Category::Quality,
-        priority: 50,
-        on: &[EventKind::BeforeHandoff, EventKind::BeforeStop],
-        always_on: false,
-        settings: Settings::of::<TestPass>(),
-        page: include_str!("test_pass.md"),
-    },
-    Page {
-        id: "quality-004",
-        name: "lint_clean",
-        aliases: &[],
-        category: Category::Quality,
-        priority: 50,
-        on: &[EventKind::BeforeHandoff, EventKind::BeforeStop],
-        always_on: false,
-        settings: Settings::of::<LintClean>(),
-        page: include_str!("lint_clean.md"),
-    },
-    Page {
-        id: "command",
-        name: "command",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 95,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<CommandCheck>(),
-        page: include_str!("command.md"),
-    },
-    Page {
-        id: "rehearsal",
-        name: "rehearsal",
-        aliases: &[],
-        category: Category::Quality,
-        priority: 99,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::of::<Rehearsal>(),
-        page: include_str!("rehearsal.md"),
-    },
-    Page {
-        id: "jailbreak-classifier",
-        name: "jailbreak_classifier",
-        aliases: &[],
-        category: Category::Safety,
-        priority: 90,
-        on: &[EventKind::BeforeModel],
-        always_on: false,
-        settings: Settings::of::<Classifier>(),
-        page: include_str!("jailbreak_classifier.md"),
-    },
-    Page {
-        id: "result-limit",
-        name: "observation_clamp",
-        aliases: &["observation-clamp"],
-        category: Category::Quality,
-        priority: 60,
-        on: &[EventKind::AfterTool],
-        always_on: false,
-        settings: Settings::of::<ResultLimit>(),
-        page: include_str!("result_limit.md"),
-    },
-    Page {
-        id: "deep-guardrail",
-        name: "deep",
-        aliases: &[],
-        category: Category::Scope,
-        priority: 95,
-        on: BEFORE_TOOL,
-        always_on: false,
-        settings: Settings::none::<Unconfigured>(),
-        page: include_str!("deep.md"),
-    },
-    Page {
-        id: "javascript",
-        name: "guardrails.js",
-        aliases: &[],
-        category: Category::Compliance,
-        priority: 94,
-        on: &[EventKind::BeforeTool, EventKind::AfterTool],
-        always_on: false,
-        settings: Settings::none::<Unconfigured>(),
-        page: include_str!("script.md"),
-    },
-    Page {
-        id: "feedback",
-        name: "feedback_provider",
-        aliases: &[],
-        category: Category::Quality,
-        priority: 99,
-        on: &[EventKind::AfterTool],
-        always_on: false,
-        settings: Settings::none::<Unconfigured>(),
-        page: include_str!("feedback.md"),
-    },
-    Page {
-        id: "completion",
-        name: "task_completion",
-        aliases: &["completion_checker"],
-        category: Category::Quality,
-        priority: 90,
-        on: &[EventKind::BeforeStop, EventKind::SessionEnd],
-        always_on: false,
-        settings: Settings::of::<Completion>(),
-        page: include_str!("completion.md"),
-    },
-];
-
-/// The page of an id, name or alias.
-pub fn page(id: &str) -> Option<&'static Page> {
-    CATALOGUE.iter().find(|page| page.id == id || page.name == id || page.aliases.contains(&id))
+/// The label of a guardrail in text for people: `destructive-command (safety-001)`. Ids that are readable by themselves,
+/// and ids of other guardrails, stay alone.
+pub fn label(id: &str) -> String {
+    let base = id.split('@').next().unwrap_or(id);
+    match CATALOGUE.iter().find(|builtin| builtin.id == base && builtin.name != base) {
+        Some(builtin) => format!("{} ({id})", builtin.name),
+        None => id.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -593,20 +33,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_page_has_its_sections() {
-        for page in CATALOGUE {
-            for section in ["# ", "## Settings", "## Passes", "## Stops", "## Limits"] {
-                assert!(page.page.contains(section), "{} lacks {section}", page.id);
+    fn every_page_has_its_title_and_sections() {
+        for builtin in CATALOGUE {
+            let title = format!("# {}\n", label(builtin.id));
+            assert!(builtin.page.starts_with(&title), "{}.md starts with `{}`", builtin.name, title.trim());
+            for section in ["## Settings", "## Triggers on", "## Allows", "## Limits"] {
+                assert!(builtin.page.contains(section), "{}.md lacks `{section}`", builtin.name);
             }
+            assert!(builtin.summary().ends_with('.'), "the summary of {}.md is a sentence", builtin.name);
         }
     }
 
     #[test]
-    fn ids_are_unique_and_built_ins_stay_below_100() {
-        let mut ids: Vec<&str> = CATALOGUE.iter().map(|page| page.id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len(), CATALOGUE.len());
-        assert!(CATALOGUE.iter().all(|page| (1..100).contains(&page.priority)));
+    fn names_are_unique_and_priorities_stay_below_100() {
+        let mut names: Vec<&str> = CATALOGUE.iter().flat_map(Builtin::names).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(CATALOGUE.iter().all(|builtin| (1..100).contains(&builtin.priority)));
+    }
+
+    #[test]
+    fn ids_readable_names_and_seed_names_find_the_same_guardrail() {
+        for name in ["safety-001", "destructive-command", "destructive_command", "destructive_command_block"]
+        {
+            assert_eq!(builtin(name).map(|builtin| builtin.id), Some("safety-001"), "{name}");
+        }
+        for name in ["read_before_write", "read-before-write"] {
+            assert_eq!(builtin(name).map(|builtin| builtin.id), Some("read_before_write"), "{name}");
+        }
+        assert_eq!(builtin("tool-allowlist").map(|builtin| builtin.id), Some("tool-allowlist"));
+        assert_eq!(builtin("tool_allowlist").map(|builtin| builtin.id), Some("builtin-004"));
+        assert!(builtin("safety-999").is_none());
+    }
+
+    #[test]
+    fn labels_show_the_readable_name_with_a_seed_id() {
+        assert_eq!(label("safety-001"), "destructive-command (safety-001)");
+        assert_eq!(label("safety-001@strict"), "destructive-command (safety-001@strict)");
+        assert_eq!(label("rate-limit"), "rate-limit");
+        assert_eq!(label("read_before_write"), "read_before_write");
+        assert_eq!(label("my-own"), "my-own");
     }
 }

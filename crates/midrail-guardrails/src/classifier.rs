@@ -1,5 +1,4 @@
-//! Classifiers that packs name by what they are for. Where nobody is configured to be asked there is no answer, so
-//! `on_error` speaks.
+//! A guardrail that calls a configured classifier. Without one it fails, so that `on_error` applies.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,10 +9,10 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::deep::{Deep, DeepSettings};
+use crate::deep::{DeepGuardrail, DeepSettings};
 
-/// A classifier, where one is configured.
-pub struct Classifier(Option<Deep>);
+/// A classifier, if one is configured.
+pub(crate) struct Classifier(Option<DeepGuardrail>);
 
 impl<'de> Deserialize<'de> for Classifier {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -22,7 +21,7 @@ impl<'de> Deserialize<'de> for Classifier {
             return Ok(Classifier(None));
         }
         let settings = DeepSettings::deserialize(value).map_err(D::Error::custom)?;
-        Ok(Classifier(Some(Deep::new(settings, None))))
+        Ok(Classifier(Some(DeepGuardrail::new(settings, None))))
     }
 }
 
@@ -40,34 +39,34 @@ impl Guardrail for Classifier {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         match &self.0 {
             Some(deep) => deep.check(context),
-            None => Err(Fault::Failed("no classifier is configured for it".to_owned())),
+            None => Err(Fault::Failed("no classifier is configured".to_owned())),
         }
     }
 
-    fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.0.as_ref()?.outside()
+    fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.0.as_ref()?.external_request()
     }
 
-    fn may_be_late(&self) -> bool {
+    fn has_late_answers(&self) -> bool {
         self.0.is_some()
     }
 
-    fn late(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+    fn check_late_answer(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
         match &self.0 {
-            Some(deep) => deep.late(context, answer),
+            Some(deep) => deep.check_late_answer(context, answer),
             None => Ok(Verdict::allow()),
         }
     }
 
-    fn may_retry(&self, _: EventKind) -> bool {
+    fn can_retry(&self, _: EventKind) -> bool {
         false
     }
 
-    fn unanswered(&self, then: Effect) -> Effect {
+    fn timeout_effect(&self, then: Effect) -> Effect {
         if self.0.is_some() { then } else { Effect::Allow }
     }
 
-    fn objection(&self) -> Effect {
+    fn default_effect(&self) -> Effect {
         Effect::Block
     }
 }

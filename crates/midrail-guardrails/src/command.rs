@@ -1,22 +1,26 @@
-//! command: a command of the pack's own decides. Exit code 0 lets pass, any other objects.
+//! command: runs a command of the pack and blocks unless it exits with 0.
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Verdict};
+use midrail_core::{Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ran::{CommandLine, Required, Timeout};
+use crate::builtin::Builtin;
+use crate::ran::{CommandLine, RequiredCommand, Timeout};
 use crate::settings::Pattern;
+
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<CommandCheck>("command", Category::Compliance, 95, &[EventKind::BeforeTool]);
 
 /// The settings of command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CommandCheck {
-    /// The command.
+pub(crate) struct CommandCheck {
+    /// The command line.
     pub run: CommandLine,
-    /// How long it may take.
+    /// The time limit.
     #[serde(default = "thirty_seconds")]
     pub timeout: Timeout,
-    /// Files that matter to it. It runs when one of them changed since it last ran; empty: every time.
+    /// Relevant files. The command runs if one of them changed since the last run; empty: every time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Pattern>,
 }
@@ -26,15 +30,15 @@ fn thirty_seconds() -> Timeout {
 }
 
 impl CommandCheck {
-    fn required(&self) -> Required<'_> {
-        Required {
+    fn required(&self) -> RequiredCommand<'_> {
+        RequiredCommand {
             run: &self.run,
             timeout: self.timeout,
             files: &self.files,
             tries_again: false,
             effect: Effect::Block,
-            wrong: "A check of this project objects",
-            advice: format!("See to it that `{}` ends well, then try again.", self.run.0),
+            wrong: "A check of this project failed",
+            advice: format!("Make `{}` succeed, then try again.", self.run.0),
         }
     }
 }
@@ -48,16 +52,16 @@ impl Guardrail for CommandCheck {
         self.required().observe(context, changes)
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         if self.files.is_empty() { &[] } else { EventKind::ALL }
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
-        Some(format!("A check of this project has to end well: `{}`.", self.run.0))
+        Some(format!("This check must succeed: `{}`.", self.run.0))
     }
 }
 
@@ -72,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exit_code_decides_every_time() {
+    fn exit_code_decides_every_time() {
         let mut run = run_of(json!({"run": "./ok"}));
         run.ends("./ok", 0, "ignored");
         let decision = run.before("t", json!({}));
@@ -84,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn with_files_it_runs_when_they_changed() {
+    fn runs_only_when_files_changed() {
         let mut run = run_of(json!({"run": "./ok", "files": ["src/**"]}));
         run.ends("./ok", 0, "");
         assert_eq!(run.before("t", json!({})).effect, Effect::Allow);
@@ -95,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_out_of_time_fails_closed() {
+    fn timeout_fails_closed() {
         assert_eq!(
             run_of(json!({"run": "sleep 9", "timeout": "50ms"})).before("t", json!({})).effect,
             Effect::Block

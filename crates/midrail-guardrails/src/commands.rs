@@ -1,23 +1,23 @@
-//! The programs that a call starts, at any depth of its command line, with their arguments as far as they are known.
+//! The programs that a call starts, at any depth of its command line, with their known arguments.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use midrail_core::{Action, Context};
-use midrail_detect::shell;
-use midrail_detect::shell::invocation::{Arg, Invocation};
+use midrail_shell::command;
+use midrail_shell::command::invocation::{Arg, Invocation};
 use serde_json::Value;
 
 /// One program that a call starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Started {
-    /// Its name without its folder. Empty where it is not known.
+    /// Its name without its folder. Empty: unknown.
     pub(crate) program: String,
-    /// Its arguments. `None`: they are not known.
+    /// Its arguments. `None`: unknown.
     pub(crate) args: Option<Vec<Arg>>,
-    /// Others follow that the line does not tell.
+    /// Whether further, unknown arguments follow.
     pub(crate) has_more_args: bool,
-    /// It runs within `$(…)` or backticks.
+    /// Whether it runs within `$(…)` or backticks.
     pub(crate) is_substituted: bool,
 }
 
@@ -28,22 +28,22 @@ impl Started {
         Some(words.join(" "))
     }
 
-    /// The word that says what a program such as `git` does: the first that is no option, nor the value of one.
-    pub(crate) fn verb(&self) -> Option<&str> {
+    /// The subcommand of a program such as `git`: the first word that is neither an option nor the value of one.
+    pub(crate) fn subcommand(&self) -> Option<&str> {
         operands_from(self.args.as_deref()?).next().map(|arg| arg.text.as_str())
     }
 
-    /// Whether any of its arguments is not known.
+    /// Whether any of its arguments is unknown.
     pub(crate) fn is_vague(&self) -> bool {
         self.has_more_args || self.args.as_deref().is_none_or(|args| args.iter().any(|arg| !arg.is_known()))
     }
 }
 
-/// Options of git and its like that stand before the verb and take a value.
+/// Options of git and similar programs that precede the subcommand and take a value.
 const VALUED: &[&str] =
     &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "-R", "--repo"];
 
-/// The words from the first on that is no option, nor the value of one.
+/// The words from the subcommand on.
 pub(crate) fn operands_from(args: &[Arg]) -> impl Iterator<Item = &Arg> {
     let mut is_value = false;
     args.iter().skip_while(move |arg| {
@@ -53,33 +53,35 @@ pub(crate) fn operands_from(args: &[Arg]) -> impl Iterator<Item = &Arg> {
     })
 }
 
-/// The programs that the event's call starts. A program of a script or of code is told without its arguments.
+/// The programs that the event's call starts. Programs in scripts or inline code have unknown arguments.
 pub(crate) fn started(context: &Context<'_>, action: &Action) -> Vec<Started> {
     let line = line(context);
     let line = line.as_deref();
-    let invocations = line.map(shell::invocations).unwrap_or_default();
+    let invocations = line.map(command::invocations).unwrap_or_default();
     let known: BTreeSet<&str> = action.programs.iter().map(String::as_str).collect();
     let mut all: Vec<Started> = Vec::new();
-    let mut told = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     for invocation in invocations {
         if !invocation.program.is_empty() && !known.contains(invocation.program.as_str()) {
             continue;
         }
-        told.insert(invocation.program.clone());
+        listed.insert(invocation.program.clone());
         let is_substituted = line.is_some_and(|line| is_substituted(line, &invocation));
         let Invocation { program, args, has_more_args, .. } = invocation;
         all.push(Started { program, args: Some(args), has_more_args, is_substituted });
     }
-    all.extend(known.iter().filter(|program| !told.contains(**program)).map(|program| unseen(program)));
+    all.extend(
+        known.iter().filter(|program| !listed.contains(**program)).map(|program| with_unknown_args(program)),
+    );
     all
 }
 
-/// A program of which no more than its name is known.
-pub(crate) fn unseen(program: &str) -> Started {
+/// A program with unknown arguments.
+pub(crate) fn with_unknown_args(program: &str) -> Started {
     Started { program: program.to_owned(), args: None, has_more_args: false, is_substituted: false }
 }
 
-/// The one command line of a call. One that is given as a list of words is quoted, so that each stays one word.
+/// The command line of a call. A list of words is quoted, so that each stays one word.
 fn line<'a>(context: &Context<'a>) -> Option<Cow<'a, str>> {
     let args = &context.event.tool.as_ref()?.args;
     ["command", "cmd"].iter().find_map(|name| match args.get(*name)? {
@@ -93,12 +95,12 @@ fn line<'a>(context: &Context<'a>) -> Option<Cow<'a, str>> {
     })
 }
 
-/// Whether a part of a line stands within `$(…)` or backticks. For words only: the parser has told what runs.
+/// Whether an invocation is within `$(…)` or backticks. Only for messages.
 fn is_substituted(line: &str, invocation: &Invocation) -> bool {
     let Some(before) = line.get(..invocation.start) else { return false };
     let opened = before.matches("$(").count() + before.matches("<(").count();
     let within = opened > before.matches(')').count() || before.matches('`').count() % 2 == 1;
-    // What stands in backticks is told with the place of the whole line.
+    // An invocation in backticks has the position of the whole line.
     let whole = line.get(invocation.start..invocation.end).unwrap_or_default();
     let quoted = whole.split('`').skip(1).step_by(2).any(|part| part.contains(&invocation.program));
     within || (quoted && !whole.trim_start().starts_with(&invocation.program))
@@ -108,23 +110,23 @@ fn is_substituted(line: &str, invocation: &Invocation) -> bool {
 mod tests {
     use super::*;
 
-    fn verb(line: &str) -> Option<String> {
-        let Invocation { program, args, has_more_args, .. } = shell::invocations(line).pop()?;
+    fn subcommand(line: &str) -> Option<String> {
+        let Invocation { program, args, has_more_args, .. } = command::invocations(line).pop()?;
         let started = Started { program, args: Some(args), has_more_args, is_substituted: false };
-        started.verb().map(str::to_owned)
+        started.subcommand().map(str::to_owned)
     }
 
     #[test]
-    fn options_do_not_hide_the_verb() {
-        assert_eq!(verb("git commit -m push").as_deref(), Some("commit"));
-        assert_eq!(verb("git -C sub -c a.b=c --no-pager push").as_deref(), Some("push"));
-        assert_eq!(verb("git --version"), None);
+    fn options_before_the_subcommand_are_skipped() {
+        assert_eq!(subcommand("git commit -m push").as_deref(), Some("commit"));
+        assert_eq!(subcommand("git -C sub -c a.b=c --no-pager push").as_deref(), Some("push"));
+        assert_eq!(subcommand("git --version"), None);
     }
 
     #[test]
-    fn substitutions_are_told() {
+    fn substitutions_are_detected() {
         let is = |line: &str, program: &str| {
-            let all = shell::invocations(line);
+            let all = command::invocations(line);
             let found = all.iter().find(|it| it.program == program).unwrap();
             is_substituted(line, found)
         };

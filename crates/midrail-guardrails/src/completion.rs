@@ -1,6 +1,6 @@
-//! completion: an agent that wants to stop has done what it was to do. What is missing is told, and it goes on.
+//! completion: checks that the work is complete when an agent wants to stop.
 //!
-//! What a pack writes is in `settings`, how checks are put together in `part`, and each kind of check has its own file.
+//! `settings` holds the settings of a pack, `part` the tree of checks; each kind of check has its own file.
 
 mod ask;
 mod command;
@@ -17,29 +17,46 @@ use std::any::Any;
 use std::sync::Arc;
 
 use midrail_core::{
-    Autonomy, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Notice, Tools, Verdict,
+    Autonomy, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Notice, Tools,
+    Verdict,
 };
 use serde_json::Value;
 
 use crate::asked::is_asked;
+use crate::builtin::{Builtin, PackKey};
 use crate::feedback::block as feedback_block;
 use crate::todo_list;
-use part::{Look, Moment, Part, State};
-pub use settings::{Bind, Checks, Completion, CompletionProblem, Holds, Output, SubAgents, Todos};
+use part::{Evaluation, Moment, Part, State};
+use settings::SubAgentStops;
+pub use settings::{CompileCondition, Completion, CompletionProblem};
 
-/// The kinds of event that it can be asked about.
-pub const COMPLETION_KINDS: [EventKind; 4] =
+pub(crate) const BUILTIN: Builtin = Builtin {
+    pack_key: PackKey::Completion,
+    ..Builtin::new::<Completion>(
+        "completion",
+        Category::Quality,
+        90,
+        &[EventKind::BeforeStop, EventKind::SessionEnd],
+    )
+    .aliases(&["task_completion", "completion_checker"])
+};
+
+/// The kinds of event that it can check.
+pub const COMPLETION_EVENTS: [EventKind; 4] =
     [EventKind::BeforeStop, EventKind::SessionEnd, EventKind::AfterTool, EventKind::BeforeHandoff];
 
-/// Characters of what is told to be missing after a call.
+/// Maximum length of the feedback after a call.
 const MAX_FEEDBACK: usize = 2_000;
 
 impl Completion {
-    /// The guardrail, with its expressions made into conditions, or all that is wrong with the settings.
-    pub fn compiled(&self, bind: &mut Bind<'_>) -> Result<Arc<dyn Guardrail>, Vec<CompletionProblem>> {
+    /// The guardrail with compiled expressions, or all errors in the settings.
+    pub fn compiled(
+        &self,
+        bind: &mut CompileCondition<'_>,
+    ) -> Result<Arc<dyn Guardrail>, Vec<CompletionProblem>> {
         let part = Part::of(&self.bound(bind)?);
         let mut watches = Vec::new();
-        if self.also_after_tool || part.has(|part| matches!(part, Part::Todos)) {
+        if self.also_after_tool || part.has(|part| matches!(part, Part::TodoCheck)) {
             watches.push(EventKind::AfterTool);
         }
         if part.has(|part| matches!(part, Part::Command { .. } | Part::Output { .. })) {
@@ -59,7 +76,7 @@ impl Completion {
     }
 }
 
-/// Settings alone have no expressions that could be asked: a check by one is never complete.
+/// Settings without compiled expressions: a check by an expression always fails.
 impl Guardrail for Completion {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         self.as_checker()?.check(context)
@@ -69,11 +86,11 @@ impl Guardrail for Completion {
         self.as_checker()?.observe(context, effect, changes)
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::AfterTool, EventKind::BeforeStop, EventKind::BeforeHandoff]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Retry
     }
 }
@@ -82,23 +99,42 @@ impl Guardrail for Completion {
 struct Checker {
     part: Part,
     also_after_tool: bool,
-    sub_agents: SubAgents,
+    sub_agents: SubAgentStops,
     watches: Vec<EventKind>,
 }
 
 impl Checker {
-    fn look<'l, 'a>(&'l self, context: &'l Context<'a>, moment: Moment) -> Result<State, Fault> {
-        let look = Look { whole: &self.part, context, moment };
-        look.prime();
-        look.state(&self.part)
+    fn inspect<'l, 'a>(&'l self, context: &'l Context<'a>, moment: Moment) -> Result<State, Fault> {
+        let evaluation = Evaluation { whole: &self.part, context, moment };
+        prime(&evaluation);
+        evaluation.state(&self.part)
+    }
+
+    /// Stores the results of commands and the output for the check at the end of the session.
+    fn observe_parts(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
+        let mut outcome = Ok(());
+        self.part.each(&mut |part| {
+            if outcome.is_err() {
+                return;
+            }
+            outcome = match part {
+                Part::Command { .. } => part
+                    .required(context)
+                    .map_or(Ok(()), |(required, context)| required.observe(&context, changes)),
+                Part::Output { name, form } => output::observe(name, form, context, changes),
+                Part::Files(_) | Part::Glob { .. } | Part::TodoCheck | Part::CheckExpression(_) => Ok(()),
+                Part::Ask(_) | Part::All(_) | Part::Any(_) => Ok(()),
+            };
+        });
+        outcome
     }
 
     fn is_exempt(&self, context: &Context<'_>) -> bool {
-        context.event.is_sub_agent() && self.sub_agents == SubAgents::Exempt
+        context.event.is_sub_agent() && self.sub_agents == SubAgentStops::Exempt
     }
 
-    /// Why nothing is checked, if nothing is.
-    fn passes_over(&self, context: &Context<'_>) -> Result<Option<&'static str>, Missing> {
+    /// Why nothing is checked, if so.
+    fn skip_reason(&self, context: &Context<'_>) -> Result<Option<&'static str>, Missing> {
         let (deadline, autonomy) = (context.deadline(), context.autonomy());
         let (deadline, autonomy) = (deadline?, autonomy?);
         if let Some(deadline) = deadline
@@ -110,51 +146,51 @@ impl Checker {
     }
 
     fn at_stop(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let passes_over = self.passes_over(context);
-        if matches!(passes_over, Ok(None) | Err(_)) {
-            // Asked for before anything is lacking, so that all of it is fetched together.
-            Look { whole: &self.part, context, moment: Moment::Stop }.prime();
+        let skip_reason = self.skip_reason(context);
+        if matches!(skip_reason, Ok(None) | Err(_)) {
+            // Request all facts before the first one is missing, so that they are fetched together.
+            prime(&Evaluation { whole: &self.part, context, moment: Moment::Stop });
         }
-        if let Some(why) = passes_over? {
-            return Ok(Verdict::pass_over(why));
+        if let Some(why) = skip_reason? {
+            return Ok(Verdict::not_checked(why));
         }
-        let State::Incomplete(what, found) = self.look(context, Moment::Stop)? else {
+        let State::Incomplete(what, found) = self.inspect(context, Moment::Stop)? else {
             return Ok(Verdict::allow());
         };
-        let advice = "Go on with the work until this is done, and stop then.";
+        let advice = "Continue until this is done, then stop.";
         let mut verdict =
             Verdict::new(Effect::Retry, format!("The work is not complete. {what}")).advise(advice);
         verdict.retry_message = Some(format!("{}\n\n{advice}", verdict.reason));
-        Ok(verdict.with("missing", what).finding(found))
+        Ok(verdict.with("missing", what).with_stop_finding(found))
     }
 
-    /// How far the work is after a call, and what the agent was last told of it. `None`: it is not to be told.
+    /// The state of the work after a call, and the last report to the agent. `None`: nothing is reported.
     fn at_call<'a>(&self, context: &Context<'a>) -> Result<Option<(State, Option<&'a str>)>, Fault> {
         if !self.also_after_tool || !context.succeeded(Effect::Allow)? {
             return Ok(None);
         }
-        let (told, state) = (context.state(&told_key(context)), self.look(context, Moment::Call));
-        Ok(Some((state?, told?.and_then(Value::as_str))))
+        let (reported, state) = (context.state(&report_key(context)), self.inspect(context, Moment::Call));
+        Ok(Some((state?, reported?.and_then(Value::as_str))))
     }
 
     fn at_end(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let State::Incomplete(what, _) = self.look(context, Moment::End)? else {
+        let State::Incomplete(what, _) = self.inspect(context, Moment::End)? else {
             return Ok(Verdict::allow());
         };
-        let mut verdict = Verdict::warn(format!("The run ended with its work not complete. {what}"));
+        let mut verdict = Verdict::warn(format!("The run ended with incomplete work. {what}"));
         let message = format!("`{}`: {}", context.session(), verdict.reason);
         verdict.notices.push(Notice { to: "orchestrator".to_owned(), message });
         Ok(verdict.with("missing", what))
     }
 
-    /// Keeps what the agent is told after this call.
-    fn keep_told(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
+    /// Stores what is reported to the agent after this call.
+    fn store_report(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
         match self.at_call(context)? {
-            Some((State::Incomplete(what, _), told)) if told != Some(&what) => {
-                changes.set(context.key(&told_key(context)), what);
+            Some((State::Incomplete(what, _), reported)) if reported != Some(&what) => {
+                changes.set(context.key(&report_key(context)), what);
             }
             Some((State::Complete | State::Unknown, Some(_))) => {
-                changes.remove(context.key(&told_key(context)));
+                changes.remove(context.key(&report_key(context)));
             }
             _ => {}
         }
@@ -162,26 +198,51 @@ impl Checker {
     }
 }
 
-/// The slice that holds what an agent was last told between two calls.
-fn told_key(context: &Context<'_>) -> String {
+/// Requests all cheap facts, so that they are fetched together.
+fn prime(evaluation: &Evaluation<'_, '_>) {
+    evaluation.whole.each(&mut |part| match part {
+        Part::Files(files) => files.iter().for_each(|file| {
+            let _ = evaluation.context.file(&evaluation.place(file));
+        }),
+        Part::Glob { pattern, .. } => {
+            let _ = evaluation.context.count_files(std::slice::from_ref(&pattern.0));
+        }
+        Part::TodoCheck => {
+            let _ = evaluation.context.state(&todos::key(evaluation.context));
+        }
+        Part::Command { .. } if evaluation.moment != Moment::Call => {
+            if let Some((required, context)) = part.required(evaluation.context) {
+                required.prime(&context);
+            }
+        }
+        Part::Output { .. }
+        | Part::CheckExpression(_)
+        | Part::Command { .. }
+        | Part::Ask(_)
+        | Part::All(_)
+        | Part::Any(_) => {}
+    });
+}
+
+/// The slice with the last report to an agent.
+fn report_key(context: &Context<'_>) -> String {
     format!("told/{}", context.actor())
 }
 
 impl Guardrail for Checker {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         if self.is_exempt(context) {
-            return Ok(Verdict::pass_over("not checked: sub-agents are exempt"));
+            return Ok(Verdict::not_checked("not checked: sub-agents are exempt"));
         }
         match context.event.kind {
             EventKind::SessionEnd => self.at_end(context),
             EventKind::AfterTool => {
-                let feedback =
-                    match self.at_call(context)? {
-                        Some((State::Incomplete(what, _), told)) if told != Some(&what) => Some(
-                            feedback_block(&context.spec.id, &format!("Still missing: {what}"), MAX_FEEDBACK),
-                        ),
-                        _ => None,
-                    };
+                let feedback = match self.at_call(context)? {
+                    Some((State::Incomplete(what, _), reported)) if reported != Some(&what) => Some(
+                        feedback_block(&context.spec.id, &format!("Still missing: {what}"), MAX_FEEDBACK),
+                    ),
+                    _ => None,
+                };
                 Ok(Verdict { feedback, ..Verdict::allow() })
             }
             _ => self.at_stop(context),
@@ -189,36 +250,36 @@ impl Guardrail for Checker {
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        self.part.observe(context, changes)?;
+        self.observe_parts(context, changes)?;
         if context.event.kind != EventKind::AfterTool {
             return Ok(());
         }
-        if self.part.has(|part| matches!(part, Part::Todos)) {
+        if self.part.has(|part| matches!(part, Part::TodoCheck)) {
             todos::observe(context, effect, changes)?;
         }
-        // A result that is withheld brings no note, so nothing was told.
-        if effect.goes_on() && is_asked(context) && !self.is_exempt(context) {
-            self.keep_told(context, changes)?;
+        // A withheld result carries no feedback, so nothing was reported.
+        if effect.allows() && is_asked(context) && !self.is_exempt(context) {
+            self.store_report(context, changes)?;
         }
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &self.watches
     }
 
     fn tools(&self) -> Tools {
-        match self.part.has(|part| matches!(part, Part::Todos)) && !self.also_after_tool {
+        match self.part.has(|part| matches!(part, Part::TodoCheck)) && !self.also_after_tool {
             true => Tools::only(todo_list::TOOLS.iter().copied()),
             false => Tools::All,
         }
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Retry
     }
 
-    fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+    fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         let mut found: Option<Arc<dyn Any + Send + Sync>> = None;
         self.part.each(&mut |part| {
             if let Part::Ask(settings) = part {
@@ -229,6 +290,6 @@ impl Guardrail for Checker {
     }
 
     fn summary(&self) -> Option<String> {
-        self.part.in_words().map(|needs| format!("Before you stop, this is needed: {needs}."))
+        self.part.description().map(|needs| format!("Before you stop, this is required: {needs}."))
     }
 }

@@ -1,23 +1,37 @@
-//! critical-risk: nothing is done for a critical task without a person's word.
+//! critical-risk: requires a person's approval for every action of a critical task.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Risk, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Risk, Verdict};
 
-/// Always on, and without settings: the task's risk is the setting.
+use crate::builtin::Builtin;
+
+pub(crate) const BUILTIN: Builtin = Builtin {
+    needs_person: true,
+    ..Builtin::without_settings::<CriticalRisk>(
+        "critical-risk",
+        Category::Safety,
+        7,
+        &[EventKind::BeforeTool, EventKind::BeforeHandoff],
+    )
+    .always_on()
+};
+
+/// Has no settings: the risk of the task applies.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct CriticalRisk;
+pub(crate) struct CriticalRisk;
 
 impl Guardrail for CriticalRisk {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         Ok(match context.risk() {
-            Some(Risk::Critical) => {
-                Verdict::new(Effect::Escalate, "The task is of critical risk: a person approves each action.")
-                    .advise("Wait for the approval, or do something else that needs no action.")
-            }
+            Some(Risk::Critical) => Verdict::new(
+                Effect::Escalate,
+                "The risk of this task is critical, so every action needs a person's approval.",
+            )
+            .advise("Wait for the approval."),
             _ => Verdict::allow(),
         })
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Escalate
     }
 }
@@ -30,7 +44,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_critical_tasks_are_put_to_a_person() {
+    fn only_critical_tasks_escalate() {
         for (risk, effect) in [
             (None, Effect::Allow),
             (Some(Risk::Low), Effect::Allow),

@@ -1,45 +1,55 @@
-//! scope-004: an agent decides by itself only what its level of autonomy leaves to it. The levels are the pack's.
+//! decision-authority (scope-004): limits what an agent may do at its autonomy level.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{
-    Action, Changes, Context, Effect, EventKind, Fault, FileScope, Guardrail, Missing, Verdict,
+    Action, Category, Changes, Context, Effect, EventKind, Fault, FileScope, Guardrail, Missing, Risk,
+    Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::authority::{self, Commands, Network};
-use crate::commands::{Started, started, unseen};
-use crate::file_scope::Files;
+use crate::authority::{self, CommandLists, NetworkLists};
+use crate::builtin::Builtin;
+use crate::commands::{Started, started, with_unknown_args};
+use crate::file_scope::FileScopeSettings;
 use crate::lines::lines_changed;
-use crate::places::is_nobodys;
-use crate::scope_boundary::outside;
+use crate::places::is_device;
+use crate::scope_boundary::scope_violation;
 use crate::touched::{scripts, touched};
 
-/// The settings of scope-004.
+pub(crate) const BUILTIN: Builtin = Builtin::new::<DecisionAuthority>(
+    "scope-004",
+    Category::Scope,
+    40,
+    &[EventKind::BeforeTool, EventKind::BeforeModel],
+)
+.min_risk(Risk::High);
+
+/// The settings of decision-authority.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, try_from = "Raw")]
-pub struct DecisionAuthority {
-    /// What an agent may do by itself, by the name of its level.
-    pub levels: BTreeMap<String, Level>,
-    /// The level of an agent that tells none. Absent: it has no limits.
+pub(crate) struct DecisionAuthority {
+    /// The autonomy levels by name.
+    pub levels: BTreeMap<String, AutonomyLevel>,
+    /// The level of an agent that reports none. Absent: no limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_level: Option<Value>,
-    /// What follows when a limit is passed.
-    pub on_limit: OnLimit,
+    /// The effect of exceeding a limit.
+    pub on_limit: LimitEffect,
 }
 
-/// The settings of scope-004.
+/// The settings of decision-authority.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Raw {
-    /// What an agent may do by itself, by the name of its level.
-    levels: BTreeMap<String, Level>,
-    /// The level of an agent that tells none, as a text or a number. Absent: it has no limits.
+    /// The autonomy levels by name.
+    levels: BTreeMap<String, AutonomyLevel>,
+    /// The level of an agent that reports none, as a text or a number. Absent: no limits.
     default_level: Option<Value>,
-    /// What follows when a limit is passed.
-    on_limit: OnLimit,
+    /// The effect of exceeding a limit.
+    on_limit: LimitEffect,
 }
 
 impl TryFrom<Raw> for DecisionAuthority {
@@ -49,78 +59,78 @@ impl TryFrom<Raw> for DecisionAuthority {
         if let Some(level) = &default_level
             && !level_name(level).is_some_and(|name| levels.contains_key(&name))
         {
-            return Err(format!("`default_level` is {level}, and `levels` has no such level"));
+            return Err(format!("`default_level` is {level}, which is not in `levels`"));
         }
         Ok(DecisionAuthority { levels, default_level, on_limit })
     }
 }
 
-/// What an agent of one level may do by itself.
+/// What an agent may do at one level.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Level {
-    /// The files that it may touch.
-    pub files: Files,
+pub(crate) struct AutonomyLevel {
+    /// The files that it may access.
+    pub files: FileScopeSettings,
     /// The commands that it may run.
-    pub commands: Commands,
-    /// The hosts that it may talk to.
-    pub network: Network,
-    /// How much it may do in one task.
-    pub limits: Limits,
+    pub commands: CommandLists,
+    /// The hosts that it may contact.
+    pub network: NetworkLists,
+    /// Limits per task.
+    pub limits: TaskLimits,
 }
 
-/// How much an agent may do in one task. Absent: no limit.
+/// Limits per task. Absent: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    /// Calls of tools.
+pub(crate) struct TaskLimits {
+    /// Tool calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<u64>,
-    /// Different files that are changed.
+    /// Distinct files that are changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_modified: Option<u64>,
-    /// Lines that are changed, as far as calls tell.
+    /// Lines that are changed, as far as the calls show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines_changed: Option<u64>,
-    /// Turns of the model.
+    /// Model turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u64>,
-    /// Calls that talk to a host.
+    /// Calls that contact a host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
 }
 
-/// What follows when a limit is passed.
+/// The effect of exceeding a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum OnLimit {
-    /// The run ends.
+pub(crate) enum LimitEffect {
+    /// End the run.
     #[default]
     Halt,
-    /// The action does not happen.
+    /// Block the action.
     Block,
-    /// A person is asked.
+    /// Require approval.
     Escalate,
 }
 
-impl OnLimit {
+impl LimitEffect {
     fn effect(self) -> Effect {
         match self {
-            OnLimit::Halt => Effect::Halt,
-            OnLimit::Block => Effect::Block,
-            OnLimit::Escalate => Effect::Escalate,
+            LimitEffect::Halt => Effect::Halt,
+            LimitEffect::Block => Effect::Block,
+            LimitEffect::Escalate => Effect::Escalate,
         }
     }
 }
 
-/// Names of limits, as they are counted.
+/// The keys of the counters.
 const TOOL_CALLS: &str = "tool calls";
 const FILES: &str = "files modified";
 const LINES: &str = "lines changed";
 const ITERATIONS: &str = "iterations";
 const REQUESTS: &str = "requests";
 
-impl Limits {
+impl TaskLimits {
     fn named(&self) -> [(&'static str, Option<u64>); 5] {
         [
             (TOOL_CALLS, self.tool_calls),
@@ -145,39 +155,39 @@ fn level_name(level: &Value) -> Option<String> {
 }
 
 impl DecisionAuthority {
-    /// The levels that hold for the event: the host's and those of the definitions.
-    fn levels(&self, context: &Context<'_>) -> Result<Vec<&Level>, Missing> {
+    /// The levels that apply to the event: that of the host and those of the definitions.
+    fn levels(&self, context: &Context<'_>) -> Result<Vec<&AutonomyLevel>, Missing> {
         let own = context.event.agent.as_ref().and_then(|agent| agent.autonomy_level.as_ref());
         let defined = context.definitions().filter_map(|definition| definition.agent.autonomy_level.as_ref());
-        let mut told: Vec<&Value> = own.into_iter().chain(defined).filter(|level| !level.is_null()).collect();
+        let mut reported: Vec<&Value> =
+            own.into_iter().chain(defined).filter(|level| !level.is_null()).collect();
         if self.levels.is_empty() {
             return Ok(Vec::new());
         }
-        if told.is_empty() {
-            told.extend(&self.default_level);
+        if reported.is_empty() {
+            reported.extend(&self.default_level);
         }
         let mut names = BTreeSet::new();
-        for level in told {
-            names.insert(
-                level_name(level).ok_or_else(|| Missing("the level of autonomy is no name".to_owned()))?,
-            );
+        for level in reported {
+            names
+                .insert(level_name(level).ok_or_else(|| {
+                    Missing("the autonomy level is neither a text nor a number".to_owned())
+                })?);
         }
         let find = |name: &String| {
-            self.levels
-                .get(name)
-                .ok_or_else(|| Missing(format!("the pack has no level of autonomy `{name}`")))
+            self.levels.get(name).ok_or_else(|| Missing(format!("the pack has no autonomy level `{name}`")))
         };
         names.iter().map(find).collect()
     }
 
-    /// What this event adds to the counts that any of the levels limits, and which of its files are new to them.
-    fn adds(&self, context: &Context<'_>, levels: &[&Level]) -> Result<Added, Missing> {
+    /// The increments of the limited counters by this event, and its files that were not counted before.
+    fn increments(&self, context: &Context<'_>, levels: &[&AutonomyLevel]) -> Result<Increments, Missing> {
         let is_limited = |name: &str| {
             levels
                 .iter()
                 .any(|level| level.limits.named().iter().any(|(it, limit)| *it == name && limit.is_some()))
         };
-        let mut added = Added::default();
+        let mut added = Increments::default();
         if context.event.kind == EventKind::BeforeModel {
             added.counts.insert(ITERATIONS, 1);
             return Ok(added);
@@ -190,7 +200,7 @@ impl DecisionAuthority {
             added.counts.insert(LINES, lines_changed(context)?);
         }
         if is_limited(REQUESTS) {
-            added.counts.insert(REQUESTS, u64::from(authority::talks(context.action()?)));
+            added.counts.insert(REQUESTS, u64::from(authority::contacts_host(context.action()?)));
         }
         if is_limited(FILES) {
             let written: Vec<_> = touched(context)?.into_iter().filter(|it| it.is_write).collect();
@@ -199,7 +209,7 @@ impl DecisionAuthority {
                 places.into_iter().map(|place| Ok(place?.key)).collect::<Result<_, Missing>>()?;
             let known: Vec<_> = places
                 .into_iter()
-                .filter(|place| !is_nobodys(place))
+                .filter(|place| !is_device(place))
                 .map(|place| (context.state(&file_key(context, &place)), place))
                 .collect();
             for (state, place) in known {
@@ -212,12 +222,16 @@ impl DecisionAuthority {
         Ok(added)
     }
 
-    fn passed(&self, context: &Context<'_>, levels: &[&Level]) -> Result<Option<Verdict>, Missing> {
-        if levels.iter().all(|level| level.limits == Limits::default()) {
+    fn exceeded_limit(
+        &self,
+        context: &Context<'_>,
+        levels: &[&AutonomyLevel],
+    ) -> Result<Option<Verdict>, Missing> {
+        if levels.iter().all(|level| level.limits == TaskLimits::default()) {
             return Ok(None);
         }
         let counted = context.state(&count_key(context))?;
-        let added = self.adds(context, levels)?;
+        let added = self.increments(context, levels)?;
         for level in levels {
             for (name, limit) in level.limits.named() {
                 let (Some(limit), Some(more)) = (limit, added.counts.get(name)) else { continue };
@@ -227,15 +241,15 @@ impl DecisionAuthority {
                 }
                 let mut verdict = Verdict::new(
                     self.on_limit.effect(),
-                    format!("This would pass the limit of {limit} {name} of this task: {total}."),
+                    format!("This action exceeds the limit of {limit} {name} for this task: {total}."),
                 )
-                .advise("Hand over what is done, or ask for a higher limit.")
+                .advise("Hand over the finished work, or request a higher limit.")
                 .with("limit", name)
                 .with("count", total)
                 .with("most", limit);
                 if verdict.effect == Effect::Halt {
                     verdict.user_message =
-                        Some(format!("The run was ended: it reached its limit of {limit} {name}."));
+                        Some(format!("The run was ended because it reached its limit of {limit} {name}."));
                 }
                 return Ok(Some(verdict));
             }
@@ -245,7 +259,7 @@ impl DecisionAuthority {
 }
 
 #[derive(Default)]
-struct Added {
+struct Increments {
     counts: BTreeMap<&'static str, u64>,
     files: Vec<String>,
 }
@@ -262,17 +276,17 @@ fn count(counted: Option<&Value>, name: &str) -> u64 {
     counted.and_then(|counts| counts.get(name)).and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// The programs of an action and of the scripts of the agent's own that it runs.
+/// The programs of an action and of the scripts that the agent wrote and runs.
 fn programs(context: &Context<'_>, action: &Action) -> Result<Vec<Started>, Missing> {
     if action.is_partial {
-        return Err(Missing("the command line is more than is looked into".to_owned()));
+        return Err(Missing("the command line is too long to analyse".to_owned()));
     }
     let mut all = started(context, action);
     for (_, does) in scripts(context, action)? {
         if does.is_partial {
-            return Err(Missing("a script is more than is looked into".to_owned()));
+            return Err(Missing("a script is too long to analyse".to_owned()));
         }
-        all.extend(does.programs.iter().map(|program| unseen(program)));
+        all.extend(does.programs.iter().map(|program| with_unknown_args(program)));
     }
     Ok(all)
 }
@@ -286,7 +300,8 @@ impl Guardrail for DecisionAuthority {
         let mut verdicts: Vec<Result<Option<Verdict>, Missing>> = Vec::new();
         if context.event.tool.is_some() {
             let action = context.action()?;
-            let is_limited = |level: &&Level| level.commands.is_limited() || level.network.is_limited();
+            let is_limited =
+                |level: &&AutonomyLevel| level.commands.is_limited() || level.network.is_limited();
             if levels.iter().any(is_limited) {
                 match programs(context, action) {
                     Ok(programs) => {
@@ -307,11 +322,12 @@ impl Guardrail for DecisionAuthority {
             let scopes: Vec<&FileScope> = levels.iter().map(|level| &level.files.0).collect();
             let limited: Vec<&FileScope> =
                 scopes.into_iter().filter(|scope| **scope != FileScope::default()).collect();
-            verdicts.push(outside(context, &limited).map(|found| {
-                found.map(|it| it.verdict("is not left to an agent of this level of autonomy"))
-            }));
+            verdicts.push(
+                scope_violation(context, &limited)
+                    .map(|found| found.map(|it| it.verdict("is not allowed at this autonomy level"))),
+            );
         }
-        // What may not be done at all is blocked, and uses nothing up; a limit ends what could have been done.
+        // Denied actions are blocked and use no limit; limits apply to actions that would be allowed.
         let mut fault = None;
         let mut asks = None;
         for verdict in verdicts {
@@ -325,22 +341,22 @@ impl Guardrail for DecisionAuthority {
         if let Some(missing) = fault {
             return Err(missing.into());
         }
-        match (self.passed(context, &levels)?, asks) {
+        match (self.exceeded_limit(context, &levels)?, asks) {
             (Some(verdict), _) => Ok(verdict),
             (None, asks) => Ok(asks.unwrap_or_default()),
         }
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        if !effect.goes_on() {
+        if !effect.allows() {
             return Ok(());
         }
         let levels = self.levels(context)?;
-        if levels.iter().all(|level| level.limits == Limits::default()) {
+        if levels.iter().all(|level| level.limits == TaskLimits::default()) {
             return Ok(());
         }
         let counted = context.state(&count_key(context))?;
-        let added = self.adds(context, &levels)?;
+        let added = self.increments(context, &levels)?;
         let mut counts: Map<String, Value> = counted.and_then(Value::as_object).cloned().unwrap_or_default();
         for (name, more) in added.counts.iter().filter(|(_, more)| **more > 0) {
             counts.insert((*name).to_owned(), count(counted, name).saturating_add(*more).into());
@@ -352,11 +368,11 @@ impl Guardrail for DecisionAuthority {
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::BeforeTool, EventKind::BeforeModel]
     }
 
-    fn may_retry(&self, _: EventKind) -> bool {
+    fn can_retry(&self, _: EventKind) -> bool {
         false
     }
 }

@@ -30,7 +30,7 @@ fn the_agents_level_picks() {
     assert_eq!(effect(json!(1.0)).effect, Effect::Block);
     assert_eq!(effect(Value::Null).effect, Effect::Block);
     assert_eq!(effect(json!("free")).effect, Effect::Allow);
-    assert!(effect(json!(7)).reason.contains("no level of autonomy `7`"));
+    assert!(effect(json!(7)).reason.contains("no autonomy level `7`"));
     assert!(effect(json!([1])).reason.contains("could not be checked"));
 }
 

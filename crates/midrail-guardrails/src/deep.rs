@@ -1,16 +1,32 @@
-//! Guardrails that ask somebody outside: what is asked of whom, and within which limits. The asking itself is the
-//! engine's.
+//! Guardrails that call an external classifier, LLM judge, moderation endpoint or command: settings and verdicts.
+//! The engine sends the requests.
 
+use midrail_core::{Category, EventKind};
 mod address;
 mod guardrail;
 mod parts;
 mod settings;
 
-pub use address::{Address, Headers, Piece, Variable, is_loopback};
-pub use guardrail::Deep;
-pub use parts::{Part, Slot, slots};
+pub use address::{EndpointUrl, EnvVariable, HeaderPiece, Headers, is_loopback};
+pub use guardrail::DeepGuardrail;
+pub use parts::{EventPart, TemplatePiece, parse_template};
 pub use settings::{
-    DeepBreaker, DeepKind, DeepSettings, DeepWarning, HttpMethod, HttpQuestion, JudgeApi, JudgeBudget,
-    JudgePrice, JudgeQuestion, LongText, ModerationQuestion, ModerationStyle, Money, UNREAD, WINDOWS,
-    WINDOWS_OF,
+    DeepBackend, DeepBreaker, DeepSettings, DeepWarning, HttpMethod, HttpSettings, JudgeApi, JudgeBudget,
+    JudgePrice, JudgeSettings, LongText, ModerationSettings, ModerationStyle, Money, UNREADABLE_MEMBER,
+    WINDOW_COUNT_MEMBER, WINDOWS_MEMBER,
+};
+
+use crate::builtin::{Builtin, PackKey};
+use crate::missing_classifier::MissingClassifier;
+
+pub(crate) const BUILTIN: Builtin = Builtin {
+    is_deep: true,
+    pack_key: PackKey::Deep,
+    ..Builtin::without_settings::<MissingClassifier>(
+        "deep-guardrail",
+        Category::Scope,
+        95,
+        &[EventKind::BeforeTool],
+    )
+    .aliases(&["deep"])
 };

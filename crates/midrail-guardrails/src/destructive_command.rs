@@ -1,51 +1,57 @@
-//! safety-001: commands, scripts and statements that destroy are stopped, or a person is asked first.
+//! destructive-command (safety-001): blocks or escalates commands, scripts and statements that destroy something.
 
 use midrail_core::{
-    Changes, Confidence, Context, Danger, Effect, EventKind, Fault, FileState, Guardrail, Missing, Severity,
-    Unsaved, Verdict,
+    Category, Changes, Confidence, Context, Danger, Effect, EventKind, Fault, FileState, Guardrail, Missing,
+    Risk, Severity, UnsavedFiles, Verdict,
 };
-use midrail_detect::shell;
+use midrail_shell::command;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::git::spelled_out;
+use crate::builtin::Builtin;
+use crate::git::expanded_commands;
 use crate::places::{is_below, is_inside, is_temporary};
 use crate::settings::{Folder, Pattern};
 use crate::touched::scripts_and_hooks;
 
-/// The settings of safety-001.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<DestructiveCommand>("safety-001", Category::Safety, 10, &[EventKind::BeforeTool])
+        .min_risk(Risk::Medium)
+        .aliases(&["destructive_command_block"]);
+
+/// The settings of destructive-command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DestructiveCommand {
-    /// Command lines that pass whatever is found in them: exactly these texts.
+    /// Command lines that are always allowed (exact text).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
-    /// Rules that are not looked at: names such as `git-push-force`, or glob patterns.
+    /// Rules that are not applied: names such as `git-push-force`, or glob patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<Pattern>,
-    /// Further folders whose content may be destroyed.
+    /// Further folders whose content may be deleted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expendable: Vec<Folder>,
-    /// What becomes of files inside the project that are nowhere else: in no commit as they are, and not written by the
+    /// The effect of deleting files of the project that exist nowhere else: in no commit, and not written by the
     /// agent in this session.
-    pub unsaved: Losses,
-    /// What is this bad, or worse, is blocked. What is less bad is put before a person.
+    pub unsaved: UnsavedEffect,
+    /// Block from this severity, escalate below it.
     pub block_from: Severity,
-    /// Whether scripts that the agent wrote in this session are judged by their content when they are run.
+    /// Whether scripts that the agent wrote in this session are analysed when they are run.
     pub scripts: bool,
 }
 
-/// What becomes of files that are nowhere else, where a command would take their whole folder.
+/// The effect of deleting a whole folder with files that exist nowhere else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Losses {
-    /// A person is asked.
+pub enum UnsavedEffect {
+    /// Require approval.
     #[default]
     Ask,
-    /// The command is blocked.
+    /// Block the command.
     Block,
-    /// They may go.
+    /// Allow the deletion.
     Allow,
 }
 
@@ -55,7 +61,7 @@ impl Default for DestructiveCommand {
             allow: Vec::new(),
             ignore: Vec::new(),
             expendable: Vec::new(),
-            unsaved: Losses::Ask,
+            unsaved: UnsavedEffect::Ask,
             block_from: Severity::High,
             scripts: true,
         }
@@ -63,15 +69,17 @@ impl Default for DestructiveCommand {
 }
 
 impl DestructiveCommand {
-    /// Whether a danger is one: not ignored, and not harmless where its targets really lie.
+    /// Whether a danger counts: not ignored, and not harmless at the real place of its targets.
     fn is_real(&self, context: &Context<'_>, danger: &Danger) -> Result<bool, Missing> {
-        if shell::is_about_midrail(&danger.rule) || self.ignore.iter().any(|it| it.fits_name(&danger.rule)) {
+        if command::is_about_midrail(&danger.rule)
+            || self.ignore.iter().any(|it| it.matches_name(&danger.rule))
+        {
             return Ok(false);
         }
         if !danger.harmless_inside || danger.targets.is_empty() {
             return Ok(true);
         }
-        // What a variable would lead to is not on the disk to be asked about: the spelling alone decides.
+        // The value of a variable is not on the disk, so only the spelling counts.
         let (unknown, known): (Vec<&String>, Vec<&String>) =
             danger.targets.iter().partition(|target| target.contains(['$', '`']));
         let has_folder = context.root().is_some() || context.event.cwd.is_some();
@@ -82,8 +90,8 @@ impl DestructiveCommand {
         let expendable: Vec<_> = self.expendable.iter().map(|it| context.real_place(&it.0, None)).collect();
         let expendable: Vec<String> =
             expendable.into_iter().map(|place| Ok(place?.key)).collect::<Result<_, Missing>>()?;
-        // Every target is asked about before giving up, so that all facts are fetched in one go.
-        let names: Vec<_> = known.into_iter().map(|target| context.names_of(target)).collect();
+        // Request all facts before the first one is missing, so that they are fetched together.
+        let names: Vec<_> = known.into_iter().map(|target| context.path_aliases(target)).collect();
         for names in names {
             if !names?.iter().all(|name| is_expendable(name, &expendable)) {
                 return Ok(true);
@@ -92,12 +100,12 @@ impl DestructiveCommand {
         Ok(false)
     }
 
-    /// Files inside the project that a danger would take and nobody could bring back.
+    /// Files of the project that a danger would delete for good.
     fn losses(&self, context: &Context<'_>, danger: &Danger) -> Result<Vec<String>, Missing> {
         let has_folder = context.root().is_some() || context.event.cwd.is_some();
         let takes_folders = danger.harmless_inside && danger.severity >= Severity::High;
-        let is_ignored = self.ignore.iter().any(|it| it.fits_name(&danger.rule));
-        if self.unsaved == Losses::Allow || !takes_folders || !has_folder || is_ignored {
+        let is_ignored = self.ignore.iter().any(|it| it.matches_name(&danger.rule));
+        if self.unsaved == UnsavedEffect::Allow || !takes_folders || !has_folder || is_ignored {
             return Ok(Vec::new());
         }
         let known = danger.targets.iter().filter(|target| !target.contains(['$', '`']));
@@ -109,16 +117,16 @@ impl DestructiveCommand {
         for place in places {
             let place = place?;
             let is_named = expendable.iter().any(|folder| is_below(folder, &place.key));
-            if place.inside && !is_named && !is_product(&place.key) {
-                asked.push(context.unsaved(&place.key));
+            if place.inside && !is_named && !is_generated(&place.key) {
+                asked.push(context.unsaved_files(&place.key));
             }
         }
         let mut lost = Vec::new();
         for unsaved in asked {
-            let Unsaved { files, more } = unsaved?;
-            let files = files.iter().filter(|file| !is_product(file));
-            // Who made a file, or a folder that it is in, may take it away again.
-            let own: Vec<_> = files.map(|file| (file, is_made(context, file))).collect();
+            let UnsavedFiles { files, more } = unsaved?;
+            let files = files.iter().filter(|file| !is_generated(file));
+            // The agent may delete files and folders that it created.
+            let own: Vec<_> = files.map(|file| (file, is_created(context, file))).collect();
             for (file, is_made) in own {
                 if !is_made? {
                     lost.push(file.clone());
@@ -137,22 +145,22 @@ impl DestructiveCommand {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let effect = if self.unsaved == Losses::Block { Effect::Block } else { Effect::Escalate };
+        let effect = if self.unsaved == UnsavedEffect::Block { Effect::Block } else { Effect::Escalate };
         let reason = format!(
-            "`{}` would take files that nobody could bring back: {}{more}. No commit holds them as they are, and this agent \
+            "`{}` would delete files that cannot be restored: {}{more}. They are in no commit, and this agent \
              did not write them.",
             danger.command,
             shown.join(", ")
         );
         Verdict::new(effect, reason)
-            .advise("Instead: commit them first, or name only what you made yourself.")
+            .advise("Commit them first, or delete only files that you created.")
             .with("rule", danger.rule.as_str())
-            .with("severity", danger.severity.word())
+            .with("severity", danger.severity.as_str())
             .with("command", danger.command.as_str())
             .with("targets", json!(danger.targets))
     }
 
-    /// The first danger that takes files which are nowhere else.
+    /// The verdict on the first danger that deletes files which exist nowhere else.
     fn first_loss(&self, context: &Context<'_>, dangers: &[Danger]) -> Result<Option<Verdict>, Missing> {
         let judged: Vec<_> = dangers.iter().map(|danger| (danger, self.losses(context, danger))).collect();
         for (danger, lost) in judged {
@@ -171,7 +179,7 @@ impl DestructiveCommand {
         }
     }
 
-    /// The worst of the dangers that are real.
+    /// The most severe danger that counts.
     fn worst<'d>(&self, context: &Context<'_>, dangers: &'d [Danger]) -> Result<Option<&'d Danger>, Missing> {
         let judged: Vec<_> = dangers.iter().map(|danger| (danger, self.is_real(context, danger))).collect();
         let mut missing = None;
@@ -194,19 +202,19 @@ impl DestructiveCommand {
     }
 
     fn verdict(&self, danger: &Danger, script: Option<&str>) -> Verdict {
-        // What comes from the network nobody here wrote.
+        // Remote code was not written by the agent.
         let script = script.filter(|_| danger.rule != "remote-code");
         let place =
             script.map(|script| format!(" in `{script}`, which this agent wrote")).unwrap_or_default();
         let advice = match danger.safer.as_str() {
-            "" => "If this is meant, ask a person to run or approve it.".to_owned(),
+            "" => "If this is intended, ask a person to run or approve it.".to_owned(),
             safer => format!("Instead: {safer}"),
         };
         let reason = format!("`{}`{place}: {}", danger.command, sentence(&danger.reason));
         Verdict::new(self.effect(danger), reason)
             .advise(advice)
             .with("rule", danger.rule.as_str())
-            .with("severity", danger.severity.word())
+            .with("severity", danger.severity.as_str())
             .with("command", danger.command.as_str())
             .with("targets", json!(danger.targets))
     }
@@ -225,10 +233,10 @@ impl Guardrail for DestructiveCommand {
         {
             return Ok(Verdict::allow());
         }
-        // What was found stands, whatever else is not known.
+        // A known danger counts even if other parts are unknown.
         let own = self.worst(context, &action.dangers);
-        let named = spelled_out(context, action);
-        let named: Vec<Danger> = named.iter().flat_map(|line| shell::analyse(line).dangers).collect();
+        let named = expanded_commands(context, action);
+        let named: Vec<Danger> = named.iter().flat_map(|line| command::analyse(line).dangers).collect();
         let by_name = self.worst(context, &named);
         let scripts = if self.scripts { scripts_and_hooks(context, action) } else { Ok(Vec::new()) };
         let mut found = own.as_ref().ok().copied().flatten().map(|danger| (danger, None));
@@ -261,10 +269,14 @@ impl Guardrail for DestructiveCommand {
         }
     }
 
-    /// Remembers what the agent makes: files and folders that were not there before.
+    /// Records the files and folders that the agent creates.
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let has_folder = context.root().is_some() || context.event.cwd.is_some();
-        if self.unsaved == Losses::Allow || !effect.goes_on() || !has_folder || context.event.tool.is_none() {
+        if self.unsaved == UnsavedEffect::Allow
+            || !effect.allows()
+            || !has_folder
+            || context.event.tool.is_none()
+        {
             return Ok(());
         }
         let written = context.action()?.writes.iter().filter(|path| !path.contains(['$', '`', '*', '?']));
@@ -272,19 +284,19 @@ impl Guardrail for DestructiveCommand {
         let inside = places.into_iter().flatten().filter(|place| place.inside && !place.key.is_empty());
         let states: Vec<_> = inside.map(|place| (context.file(&place).cloned(), place.key)).collect();
         for (state, key) in states {
-            // What cannot be looked at was not made.
+            // A file with an unknown state does not count as created.
             if let Ok(FileState::Absent) = state {
-                changes.set(context.key(&made_key(&key)), true);
+                changes.set(context.key(&created_key(&key)), true);
             }
         }
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::BeforeTool]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
@@ -293,15 +305,15 @@ impl Guardrail for DestructiveCommand {
     }
 }
 
-fn made_key(place: &str) -> String {
+fn created_key(place: &str) -> String {
     format!("made/{place}")
 }
 
-/// Whether the agent made a file in this session, or a folder that it lies in.
-fn is_made(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
+/// Whether the agent created a file, or a folder that contains it, in this session.
+fn is_created(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
     let ends = file.match_indices('/').map(|(at, _)| at).chain([file.len()]);
     let folders: Vec<_> =
-        ends.filter_map(|end| file.get(..end)).map(|part| context.state(&made_key(part))).collect();
+        ends.filter_map(|end| file.get(..end)).map(|part| context.state(&created_key(part))).collect();
     let mut missing = None;
     for state in folders {
         match state {
@@ -314,13 +326,13 @@ fn is_made(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
 }
 
 fn is_expendable(place: &str, folders: &[String]) -> bool {
-    (is_inside(place) && shell::is_expendable(place))
+    (is_inside(place) && command::is_expendable(place))
         || is_temporary(place)
         || folders.iter().any(|folder| is_below(folder, place) && place.len() > folder.len())
 }
 
-/// Names of folders that hold what programs make, and make again.
-const PRODUCTS: &[&str] = &[
+/// Names of folders with generated content.
+const GENERATED_FOLDERS: &[&str] = &[
     "node_modules",
     "bower_components",
     "target",
@@ -389,19 +401,19 @@ const PRODUCTS: &[&str] = &[
     ".build",
 ];
 
-/// Endings of such names.
-const PRODUCT_ENDINGS: &[&str] = &[".egg-info", ".dSYM", ".tmp", ".pyc", ".o", ".log"];
+/// Suffixes of generated files and folders.
+const GENERATED_SUFFIXES: &[&str] = &[".egg-info", ".dSYM", ".tmp", ".pyc", ".o", ".log"];
 
-/// Whether a place is, or lies in, what programs make.
-fn is_product(place: &str) -> bool {
+/// Whether a place is generated content.
+fn is_generated(place: &str) -> bool {
     place.split('/').any(|part| {
-        PRODUCTS.contains(&part)
-            || PRODUCT_ENDINGS.iter().any(|ending| part.ends_with(ending))
+        GENERATED_FOLDERS.contains(&part)
+            || GENERATED_SUFFIXES.iter().any(|ending| part.ends_with(ending))
             || part.starts_with("cmake-build-")
     })
 }
 
-/// A phrase of the tables as a sentence.
+/// A phrase as a sentence.
 fn sentence(phrase: &str) -> String {
     let mut letters = phrase.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();

@@ -1,25 +1,36 @@
-//! compliance-004: a change to public API files comes with a change to the documentation.
+//! documentation-required (compliance-004): warns if a task changes API files without changing documentation.
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Found, Guardrail, Missing, Verdict};
+use midrail_core::{
+    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, StopFinding, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::builtin::Builtin;
 use crate::commands::started;
 use crate::places::fits;
-use crate::settings::Pattern;
+use crate::settings::{Pattern, list, patterns};
 use crate::touched::{scripts, touched};
 
-/// The settings of compliance-004.
+pub(crate) const BUILTIN: Builtin = Builtin::new::<DocumentationRequired>(
+    "compliance-004",
+    Category::Compliance,
+    20,
+    &[EventKind::BeforeTool, EventKind::BeforeHandoff, EventKind::BeforeStop],
+)
+.min_risk(Risk::Medium);
+
+/// The settings of documentation-required.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct DocumentationRequired {
-    /// Files that make up the public API, as glob patterns. Empty: nothing is asked for.
+pub(crate) struct DocumentationRequired {
+    /// Files of the public API, as glob patterns. Empty: the guardrail does nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub api: Vec<Pattern>,
-    /// Files that document it.
+    /// Documentation files.
     pub docs: Vec<Pattern>,
 }
 
@@ -27,25 +38,22 @@ const DOCS: &[&str] = &["docs/**", "doc/**", "*.md", "*.mdx", "*.rst", "*.adoc",
 
 impl Default for DocumentationRequired {
     fn default() -> Self {
-        DocumentationRequired {
-            api: Vec::new(),
-            docs: DOCS.iter().map(|it| Pattern((*it).to_owned())).collect(),
-        }
+        DocumentationRequired { api: Vec::new(), docs: patterns(DOCS) }
     }
 }
 
-/// API files without documentation that are remembered for one task.
+/// Maximum number of API files that are remembered per task.
 const MAX_FILES: usize = 64;
 
-/// Verbs of git that hand work over, and those of GitHub's program.
-const GIT_VERBS: &[&str] = &["commit", "push", "merge"];
-const GH_NOUNS: &[&str] = &["pr"];
+/// Subcommands of `git` and `gh` that hand work over.
+const GIT_SUBCOMMANDS: &[&str] = &["commit", "push", "merge"];
+const GH_SUBCOMMANDS: &[&str] = &["pr"];
 
 impl DocumentationRequired {
     /// The API files of the event's call, and whether it changes documentation.
     fn changed(&self, context: &Context<'_>) -> Result<(BTreeSet<String>, bool), Missing> {
         let written: Vec<_> = touched(context)?.into_iter().filter(|it| it.is_write).collect();
-        let names: Vec<_> = written.iter().map(|it| context.names_of(it.file)).collect();
+        let names: Vec<_> = written.iter().map(|it| context.path_aliases(it.file)).collect();
         let mut api = BTreeSet::new();
         let mut has_docs = false;
         for names in names {
@@ -60,8 +68,8 @@ impl DocumentationRequired {
         Ok((api, has_docs))
     }
 
-    /// The API files that wait for documentation.
-    fn waiting(&self, context: &Context<'_>) -> Result<BTreeSet<String>, Missing> {
+    /// The changed API files without documentation.
+    fn undocumented(&self, context: &Context<'_>) -> Result<BTreeSet<String>, Missing> {
         let slice = context.state(&key(context))?.and_then(Value::as_array).map(Vec::as_slice);
         Ok(slice.unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
@@ -70,12 +78,12 @@ impl DocumentationRequired {
     fn hands_over(context: &Context<'_>) -> Result<bool, Missing> {
         let action = context.action()?;
         let is_git = |started: &crate::commands::Started| {
-            let verbs = match started.program.as_str() {
-                "git" => GIT_VERBS,
-                "gh" => GH_NOUNS,
+            let subcommands = match started.program.as_str() {
+                "git" => GIT_SUBCOMMANDS,
+                "gh" => GH_SUBCOMMANDS,
                 _ => return false,
             };
-            started.verb().is_some_and(|verb| verbs.contains(&verb))
+            started.subcommand().is_some_and(|subcommand| subcommands.contains(&subcommand))
         };
         let in_script = |it: &(&str, &midrail_core::Action)| it.1.programs.iter().any(|it| it == "git");
         Ok(started(context, action).iter().any(is_git) || scripts(context, action)?.iter().any(in_script))
@@ -91,7 +99,7 @@ impl Guardrail for DocumentationRequired {
         if self.api.is_empty() {
             return Ok(Verdict::allow());
         }
-        let mut waiting = self.waiting(context)?;
+        let mut waiting = self.undocumented(context)?;
         if context.event.tool.is_some() {
             if !Self::hands_over(context)? {
                 return Ok(Verdict::allow());
@@ -111,21 +119,20 @@ impl Guardrail for DocumentationRequired {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let docs: Vec<&str> = self.docs.iter().map(|it| it.0.as_str()).collect();
         Ok(Verdict::warn(format!(
-            "The public API changed in {}{more}, and no documentation has been changed since.",
+            "The public API changed in {}{more}, but no documentation was changed since.",
             named.join(", ")
         ))
-        .advise(format!("Bring the documentation up to date ({}), then go on.", docs.join(", ")))
+        .advise(format!("Update the documentation ({}), then continue.", list(&self.docs)))
         .with("files", json!(waiting.iter().take(3).collect::<Vec<_>>()))
-        .finding(Found::new(format!("undocumented: {}", json!(waiting)))))
+        .with_stop_finding(StopFinding::new(format!("undocumented: {}", json!(waiting)))))
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         if self.api.is_empty() || context.event.tool.is_none() || !context.succeeded(effect)? {
             return Ok(());
         }
-        let before = self.waiting(context);
+        let before = self.undocumented(context);
         let (api, has_docs) = self.changed(context)?;
         let before = before?;
         if has_docs {
@@ -143,11 +150,11 @@ impl Guardrail for DocumentationRequired {
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::AfterTool]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Warn
     }
 

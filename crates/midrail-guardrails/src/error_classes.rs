@@ -1,26 +1,63 @@
-//! The table of usual errors: how they are called, how bad they are, and how to go on.
+//! The built-in table of errors: their words, severity and recovery.
 
-use crate::error_recovery::{ErrorSeverity, NextStep};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// A kind of error that programs everywhere know.
+/// The severity of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ErrorSeverity {
+    /// A retry may succeed.
+    Recoverable,
+    /// A retry will not succeed.
+    Fatal,
+    /// Unclassified.
+    Unknown,
+}
+
+/// How to recover from an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RecoveryStep {
+    /// Try again, a bounded number of times.
+    Retry,
+    /// Undo what was done in part.
+    Rollback,
+    /// Ask a person.
+    Escalate,
+    /// Block further actions of the agent.
+    Quarantine,
+}
+
+impl ErrorSeverity {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            ErrorSeverity::Recoverable => "recoverable",
+            ErrorSeverity::Fatal => "fatal",
+            ErrorSeverity::Unknown => "unknown",
+        }
+    }
+}
+
+/// A common kind of error.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// Words of which the kind or the message has one. They stand for themselves: `429` is not in `1429`.
+    /// Phrases, one of which must occur as whole words: `429` does not match `1429`.
     words: &'static [&'static str],
     pub(crate) severity: ErrorSeverity,
-    pub(crate) next: NextStep,
+    pub(crate) next: RecoveryStep,
 }
 
 impl Row {
     pub(crate) fn fits(&self, kind: &str, message: &str) -> bool {
-        self.words.iter().any(|words| says(message, words) || says(kind, words))
+        self.words.iter().any(|words| contains_words(message, words) || contains_words(kind, words))
     }
 }
 
 use ErrorSeverity::{Fatal, Recoverable};
-use NextStep::{Escalate, Retry, Rollback};
+use RecoveryStep::{Escalate, Retry, Rollback};
 
-/// The first row that fits counts. What will not go away comes before what may.
+/// The first match wins. Fatal errors come before recoverable ones.
 pub(crate) const DEFAULTS: &[Row] = &[
     Row {
         name: "permission",
@@ -246,8 +283,8 @@ pub(crate) const DEFAULTS: &[Row] = &[
     },
 ];
 
-/// Whether a text has these words, whatever their case, and not as a part of longer ones.
-pub(crate) fn says(text: &str, words: &str) -> bool {
+/// Whether a text contains a phrase as whole words. Case is ignored.
+pub(crate) fn contains_words(text: &str, words: &str) -> bool {
     if words.is_empty() {
         return false;
     }
@@ -268,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_errors_are_known() {
+    fn common_errors_are_classified() {
         for (message, name) in [
             ("request to https://x.example failed: ETIMEDOUT", "time"),
             ("HTTP 429: Too Many Requests", "rate"),
@@ -286,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_parts_of_words_are_no_errors() {
+    fn numbers_and_parts_of_words_do_not_match() {
         for message in [
             "line 429: unexpected token",
             "error in timeouts.rs",

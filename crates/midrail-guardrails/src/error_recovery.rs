@@ -1,56 +1,60 @@
-//! error-recovery: what kind of error it is, and how to go on: try again, undo, ask, or keep the agent from further work.
+//! error-recovery: classifies an error and selects how to recover from it.
 
 use midrail_core::{
-    Changes, Context, Effect, ErrorInfo, EventKind, Fault, Guardrail, Missing, Notice, Recovery, Verdict,
-    glob,
+    Category, Changes, Context, Effect, ErrorInfo, EventKind, Fault, Guardrail, Missing, Notice, Recovery,
+    Verdict, glob,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error_classes::{DEFAULTS, says};
+use crate::builtin::Builtin;
+use crate::error_classes::{DEFAULTS, ErrorSeverity, RecoveryStep, contains_words};
 use crate::seconds::Seconds;
 use crate::settings::Pattern;
+
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<ErrorRecovery>("error-recovery", Category::Safety, 10, &[EventKind::OnError]);
 
 /// The settings of error-recovery.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ErrorRecovery {
-    /// Kinds of errors. The first that fits counts; the table of usual errors comes after these.
+pub(crate) struct ErrorRecovery {
+    /// Error classes. The first match wins; the built-in table comes last.
     pub classes: Vec<ErrorClass>,
-    /// Whether the table of usual errors is used.
+    /// Whether the built-in table is used.
     pub defaults: bool,
-    /// How to go on after an error that no row knows.
-    pub unknown: NextStep,
-    /// How many times a failed action is tried again.
+    /// The recovery of an error that matches no class.
+    pub unknown: RecoveryStep,
+    /// Maximum number of retries.
     pub max_retries: u32,
-    /// How long to wait before that.
+    /// The wait before a retry.
     pub backoff: Backoff,
-    /// The fatal error of a session that keeps its agent from further work. 0: none does.
+    /// The number of fatal errors in a session that lead to quarantine. 0: never.
     pub quarantine_after: u32,
 }
 
-/// A kind of error.
+/// An error class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ErrorClass {
-    /// Which errors these are.
+pub(crate) struct ErrorClass {
+    /// Which errors match.
     #[serde(rename = "match")]
     pub matches: ErrorMatch,
-    /// How bad they are.
+    /// The severity.
     pub class: ErrorSeverity,
-    /// How to go on.
-    pub recovery: NextStep,
+    /// The recovery.
+    pub recovery: RecoveryStep,
 }
 
-/// Which errors: those that fit all that is given.
+/// A matcher of errors. All given fields must match.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ErrorMatch {
-    /// The host's word for the kind of error, as a glob pattern.
+pub(crate) struct ErrorMatch {
+    /// The kind of error as the host reports it, as a glob pattern.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<Pattern>,
-    /// What the message says: words that it has, or a glob pattern for all of it.
+    /// Words of the message, or a glob pattern for the whole message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Pattern>,
     /// The tool that failed, as a glob pattern.
@@ -58,41 +62,15 @@ pub struct ErrorMatch {
     pub tool: Option<Pattern>,
 }
 
-/// How bad an error is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ErrorSeverity {
-    /// It may go away by itself.
-    Recoverable,
-    /// It will not.
-    Fatal,
-    /// Nobody knows.
-    Unknown,
-}
-
-/// How to go on after an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum NextStep {
-    /// Try again, a bounded number of times.
-    Retry,
-    /// Undo what was done in part.
-    Rollback,
-    /// Ask a person.
-    Escalate,
-    /// Keep the agent from further work.
-    Quarantine,
-}
-
-/// How long to wait before an action is tried again.
+/// The wait before a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Backoff {
-    /// Before the first try.
+pub(crate) struct Backoff {
+    /// Before the first retry.
     pub first: Seconds,
-    /// How much longer before each further one.
+    /// The factor for each further retry.
     pub factor: f64,
-    /// At most.
+    /// The maximum.
     pub max: Seconds,
 }
 
@@ -103,7 +81,7 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// Seconds to wait after this many failures.
+    /// The wait in seconds after this many failures.
     fn after(&self, failures: u32) -> f64 {
         let tries = i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX);
         (self.first.0 * self.factor.max(1.0).powi(tries)).min(self.max.0)
@@ -115,7 +93,7 @@ impl Default for ErrorRecovery {
         ErrorRecovery {
             classes: Vec::new(),
             defaults: true,
-            unknown: NextStep::Retry,
+            unknown: RecoveryStep::Retry,
             max_retries: 3,
             backoff: Backoff::default(),
             quarantine_after: 3,
@@ -123,22 +101,22 @@ impl Default for ErrorRecovery {
     }
 }
 
-/// How many kinds of failures of one session are counted apart.
+/// Maximum number of failure counters per session.
 const MAX_COUNTED: usize = 64;
 
-/// The slice of failures that were tried again, by tool and kind.
+/// The slice with the failure counters by tool and kind.
 const FAILURES: &str = "failures";
 
-/// What is known of one error.
-struct Judged {
+/// The classification of an error.
+struct Classification {
     severity: ErrorSeverity,
-    next: NextStep,
-    /// What counts as the same failure.
+    next: RecoveryStep,
+    /// The key of its failure counter.
     same: String,
 }
 
 impl ErrorRecovery {
-    fn judge(&self, context: &Context<'_>) -> Judged {
+    fn judge(&self, context: &Context<'_>) -> Classification {
         let unknown = ErrorInfo::default();
         let error = context.event.error.as_ref().unwrap_or(&unknown);
         let tool = context.event.tool_name().unwrap_or_default();
@@ -147,20 +125,28 @@ impl ErrorRecovery {
             error.message.as_deref().unwrap_or_default().chars().take(MAX_MESSAGE).collect();
         let own = self.classes.iter().enumerate().find(|(_, row)| row.matches.fits(kind, &message, tool));
         if let Some((at, row)) = own {
-            return Judged { severity: row.class, next: row.recovery, same: format!("{tool}/own-{at}") };
+            return Classification {
+                severity: row.class,
+                next: row.recovery,
+                same: format!("{tool}/own-{at}"),
+            };
         }
         let usual = DEFAULTS.iter().filter(|_| self.defaults).find(|row| row.fits(kind, &message));
         match usual {
-            Some(row) => {
-                Judged { severity: row.severity, next: row.next, same: format!("{tool}/{}", row.name) }
-            }
-            None => {
-                Judged { severity: ErrorSeverity::Unknown, next: self.unknown, same: format!("{tool}/?") }
-            }
+            Some(row) => Classification {
+                severity: row.severity,
+                next: row.next,
+                same: format!("{tool}/{}", row.name),
+            },
+            None => Classification {
+                severity: ErrorSeverity::Unknown,
+                next: self.unknown,
+                same: format!("{tool}/?"),
+            },
         }
     }
 
-    /// How many times this action has failed, this one counted in.
+    /// How often this action has failed, including this failure.
     fn failures(context: &Context<'_>, same: &str) -> Result<u32, Missing> {
         if let Some(attempt) = context.event.error.as_ref().and_then(|error| error.attempt) {
             return Ok(attempt.max(1));
@@ -169,19 +155,19 @@ impl ErrorRecovery {
         Ok(u32::try_from(counted.unwrap_or(0)).unwrap_or(u32::MAX).saturating_add(1))
     }
 
-    /// How many fatal errors the agent has had in this session, this one counted in.
+    /// How many fatal errors the agent has had in this session, including this one.
     fn fatal(context: &Context<'_>) -> Result<u32, Missing> {
         let counted = context.state(&fatal_key(context))?.and_then(Value::as_u64).unwrap_or(0);
         Ok(u32::try_from(counted).unwrap_or(u32::MAX).saturating_add(1))
     }
 
-    fn is_quarantine(&self, judged: &Judged, fatal: u32) -> bool {
+    fn is_quarantine(&self, judged: &Classification, fatal: u32) -> bool {
         let is_often = self.quarantine_after > 0 && fatal >= self.quarantine_after;
-        judged.next == NextStep::Quarantine || (judged.severity == ErrorSeverity::Fatal && is_often)
+        judged.next == RecoveryStep::Quarantine || (judged.severity == ErrorSeverity::Fatal && is_often)
     }
 }
 
-/// How much of a message is looked at.
+/// Maximum length of a message that is matched.
 const MAX_MESSAGE: usize = 4_096;
 
 impl ErrorMatch {
@@ -196,7 +182,11 @@ impl ErrorMatch {
             && fits(
                 &self.message,
                 |pattern, text| {
-                    if glob::is_pattern(pattern) { like(pattern, text) } else { says(text, pattern) }
+                    if glob::is_pattern(pattern) {
+                        like(pattern, text)
+                    } else {
+                        contains_words(text, pattern)
+                    }
                 },
                 message,
             )
@@ -211,23 +201,13 @@ fn fatal_key(context: &Context<'_>) -> String {
     format!("fatal/{}", context.actor())
 }
 
-impl ErrorSeverity {
-    fn word(self) -> &'static str {
-        match self {
-            ErrorSeverity::Recoverable => "recoverable",
-            ErrorSeverity::Fatal => "fatal",
-            ErrorSeverity::Unknown => "unknown",
-        }
-    }
-}
-
 impl Guardrail for ErrorRecovery {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let judged = self.judge(context);
-        let class = judged.severity.word();
+        let class = judged.severity.as_str();
         let what = match context.event.tool_name() {
-            Some(tool) => format!("`{tool}` failed with an error that counts as {class}"),
-            None => format!("an error that counts as {class}"),
+            Some(tool) => format!("`{tool}` failed with an error classified as {class}"),
+            None => format!("an error classified as {class} occurred"),
         };
         let fatal = if judged.severity == ErrorSeverity::Fatal { Self::fatal(context)? } else { 0 };
         let answer = |effect, recovery, reason: String| {
@@ -237,21 +217,21 @@ impl Guardrail for ErrorRecovery {
         };
         if self.is_quarantine(&judged, fatal) {
             let actor = context.actor();
-            let reason = format!("{what}; `{actor}` is kept from further work until a person looks at it.");
+            let reason = format!("{what}; `{actor}` is in quarantine until a person lifts it.");
             let mut verdict = answer(Effect::Escalate, Recovery::Quarantine, sentence(&reason))
-                .advise("Stop here and tell a person what happened.")
+                .advise("Stop and report to a person what happened.")
                 .with("fatal_errors", fatal);
             verdict.notices.push(Notice { to: "orchestrator".to_owned(), message: verdict.reason.clone() });
             return Ok(verdict);
         }
         match judged.next {
-            NextStep::Retry => {
+            RecoveryStep::Retry => {
                 let failures = Self::failures(context, &judged.same)?;
                 if failures > self.max_retries {
                     let tries = self.max_retries;
-                    let reason = sentence(&format!("{what}, and was tried again {tries} times."));
+                    let reason = sentence(&format!("{what} after {tries} retries."));
                     return Ok(answer(Effect::Escalate, Recovery::Escalate, reason)
-                        .advise("Do something else, or ask a person.")
+                        .advise("Use another approach, or ask a person.")
                         .with("attempt", failures));
                 }
                 let wait = self.backoff.after(failures);
@@ -261,33 +241,33 @@ impl Guardrail for ErrorRecovery {
                 verdict.feedback = Some(reason);
                 Ok(verdict.with("retry_after_s", wait).with("attempt", failures).with("max_retries", tries))
             }
-            NextStep::Rollback => Ok(answer(
+            RecoveryStep::Rollback => Ok(answer(
                 Effect::Warn,
                 Recovery::Rollback,
-                sentence(&format!("{what}; what it did in part is to be undone.")),
+                sentence(&format!("{what}; undo its partial changes.")),
             )
-            .advise("Undo what was changed, then find the cause before you go on.")),
-            NextStep::Escalate | NextStep::Quarantine => {
+            .advise("Undo the changes, then find the cause before you continue.")),
+            RecoveryStep::Escalate | RecoveryStep::Quarantine => {
                 Ok(answer(Effect::Escalate, Recovery::Escalate, sentence(&format!("{what}.")))
-                    .advise("Do not try the same again; ask a person."))
+                    .advise("Do not retry; ask a person."))
             }
         }
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         if context.event.kind == EventKind::AfterTool {
-            return Ok(self.forget(context, effect, changes)?);
+            return Ok(self.reset_counters(context, effect, changes)?);
         }
         let judged = self.judge(context);
         if judged.severity == ErrorSeverity::Fatal {
             let fatal = Self::fatal(context)?;
-            // Whom a person lets work again begins anew.
+            // After quarantine the count starts again.
             match self.is_quarantine(&judged, fatal) {
                 true => changes.remove(context.key(&fatal_key(context))),
                 false => changes.set(context.key(&fatal_key(context)), fatal),
             }
         }
-        if judged.next == NextStep::Retry {
+        if judged.next == RecoveryStep::Retry {
             let failures = Self::failures(context, &judged.same)?;
             let mut counts = counted(context)?;
             if counts.len() < MAX_COUNTED || counts.contains_key(&judged.same) {
@@ -298,11 +278,11 @@ impl Guardrail for ErrorRecovery {
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::OnError, EventKind::AfterTool]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Escalate
     }
 
@@ -312,8 +292,13 @@ impl Guardrail for ErrorRecovery {
 }
 
 impl ErrorRecovery {
-    /// A tool that works again has its tries back.
-    fn forget(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Missing> {
+    /// Resets the counters of a tool that succeeded.
+    fn reset_counters(
+        &self,
+        context: &Context<'_>,
+        effect: Effect,
+        changes: &mut Changes,
+    ) -> Result<(), Missing> {
         let mut counts = counted(context)?;
         if counts.is_empty() || !context.succeeded(effect)? {
             return Ok(());
@@ -365,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_go_away_is_tried_again_a_few_times() {
+    fn recoverable_errors_are_retried_a_few_times() {
         let mut run = run(json!({}));
         for (attempt, wait) in [(1, "1 s (1 of 3)"), (2, "2 s (2 of 3)"), (3, "4 s (3 of 3)")] {
             let decision = run.decide(&error("connection reset by peer", Some(attempt)));
@@ -377,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_are_counted_where_the_host_does_not() {
+    fn retries_are_counted_if_the_host_does_not() {
         let mut run = run(json!({"max_retries": 2}));
         let timeout = error("the request timed out", None);
         assert_eq!(run.decide(&timeout).effect, Effect::Allow);
@@ -389,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn fatal_errors_are_not_tried_again_and_lead_to_quarantine() {
+    fn fatal_errors_are_not_retried_and_lead_to_quarantine() {
         let mut run = run(json!({}));
         let denied = error("EACCES: permission denied, open 'x'", None);
         assert_eq!(outcome(&run.decide(&denied)), (Effect::Escalate, Some(Recovery::Escalate)));
@@ -400,12 +385,12 @@ mod tests {
         assert_eq!(
             outcome(&run.decide(&denied)),
             (Effect::Escalate, Some(Recovery::Escalate)),
-            "begins anew"
+            "the count starts again"
         );
     }
 
     #[test]
-    fn quarantine_can_be_off_and_is_for_each_agent() {
+    fn quarantine_is_per_agent_and_can_be_disabled() {
         let mut run = run(json!({"quarantine_after": 0}));
         for _ in 0..5 {
             assert_eq!(run.decide(&error("disk full", None)).recovery, Some(Recovery::Escalate));
@@ -418,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_ones_own_comes_first() {
+    fn custom_classes_come_first() {
         let mut run = run(json!({"classes": [
             {"match": {"kind": "Tenant*"}, "class": "fatal", "recovery": "quarantine"},
             {"match": {"message": "lock is busy"}, "class": "recoverable", "recovery": "retry"},
@@ -434,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_settable() {
+    fn recovery_of_unknown_errors_is_configurable() {
         assert_eq!(run(json!({})).decide(&error("huh", None)).recovery, Some(Recovery::Retry));
         assert_eq!(
             run(json!({"unknown": "rollback"})).decide(&error("huh", None)).recovery,
@@ -446,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_grows_up_to_its_limit() {
+    fn backoff_grows_up_to_its_maximum() {
         let backoff = Backoff { first: Seconds(2.0), factor: 3.0, max: Seconds(15.0) };
         assert_eq!([1, 2, 3, 99].map(|failures| backoff.after(failures)), [2.0, 6.0, 15.0, 15.0]);
     }

@@ -1,12 +1,15 @@
-//! feedback: notes to the agent that come with the results of its calls, each provider in its own rhythm.
+//! feedback: adds notes for the agent to the results of its calls, each provider with its own cadence.
 //!
-//! When a provider speaks is settled here; what it says is in `providers`, what is kept of calls in `history`, and how
-//! it is written in `block`.
+//! This file decides when a provider adds a note; `providers` has the sources, `history` the stored calls, and
+//! `block` the format.
 
 mod block;
 mod budget;
 mod history;
+mod note;
+mod outcome;
 mod providers;
+mod state;
 mod streak;
 #[cfg(test)]
 mod tests;
@@ -18,8 +21,8 @@ use std::sync::Arc;
 
 use midrail_core::path::Place;
 use midrail_core::{
-    Changes, Condition, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Verdict,
-    denied_key, state_prefix,
+    Category, Changes, Condition, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Verdict,
+    state_prefix,
 };
 use schemars::JsonSchema;
 use serde::de::Error;
@@ -27,46 +30,65 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
 use crate::asked::is_asked;
+use crate::builtin::{Builtin, PackKey};
+use crate::missing_classifier::MissingClassifier;
 use crate::seconds::Seconds;
-pub use budget::BudgetNote;
-pub use history::{FeedbackOf, FeedbackPast, feedback_keys, feedback_of, feedback_past, feedback_told};
+use budget::BudgetNote;
+pub use history::{
+    FeedbackHistory, ProviderFeedback, feedback_history, feedback_slice_keys, feedback_view,
+    provider_feedback,
+};
 use history::{History, by_key, last_key};
-pub use providers::{CommandNote, DeadlineNote, NoProgress, RepeatedCalls, StalePlan};
-use providers::{Own, Provide};
-pub use streak::FailingStreak;
+use note::Note;
+use outcome::CallOutcome;
+use providers::FeedbackSource;
+use providers::{CommandNote, DeadlineNote, NoProgress, RepeatedCalls, StalePlan};
+use state::{OWN, ProviderState};
+use streak::FailingStreak;
 
-/// A feedback provider as a pack writes it: what it says (exactly one of `static`, `deadline`, `repeated_calls`,
-/// `no_progress`, `budget`, `failing_streak`, `stale_plan`, `command`) and when.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    pack_key: PackKey::Feedback,
+    ..Builtin::without_settings::<MissingClassifier>(
+        "feedback",
+        Category::Quality,
+        99,
+        &[EventKind::AfterTool],
+    )
+    .aliases(&["feedback_provider"])
+};
+
+/// The settings of a feedback provider: its source (exactly one of `static`, `deadline`, `repeated_calls`,
+/// `no_progress`, `budget`, `failing_streak`, `stale_plan`, `command`) and its triggers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Feedback {
-    /// Its name in the block that the agent sees.
+    /// The name in the block that the agent sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// It speaks after so many calls since it last did.
+    /// Trigger after this many calls since the last note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every_n_calls: Option<NonZeroU32>,
-    /// It speaks after this time since it last did; the first time at once.
+    /// Trigger after this time since the last note, and at the first call.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some_time")]
     pub every_n_seconds: Option<Seconds>,
-    /// It speaks once a session, when this file is there.
+    /// Trigger once per session, when this file exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_file_created: Option<String>,
-    /// An expression that has to hold as well. Calls are counted while it does not.
+    /// An expression that must be true as well. Calls are counted while it is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub should_run: Option<String>,
-    /// The most characters that it says.
+    /// Maximum length of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<NonZeroU32>,
 
-    /// A text that is always the same.
+    /// A fixed text.
     #[serde(rename = "static", skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The time used and the time left.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schemars(with = "Option<DeadlineNote>")]
     pub deadline: Option<DeadlineNote>,
-    /// The same call, or the same few in a circle.
+    /// Repeated calls, or repeated cycles of calls.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schemars(with = "Option<RepeatedCalls>")]
     pub repeated_calls: Option<RepeatedCalls>,
@@ -74,24 +96,24 @@ pub struct Feedback {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schemars(with = "Option<NoProgress>")]
     pub no_progress: Option<NoProgress>,
-    /// The shares of the budgets that are used, and how long they last.
+    /// The used shares of the budgets, and how many calls they last.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schemars(with = "Option<BudgetNote>")]
     pub budget: Option<BudgetNote>,
-    /// A tool that fails again and again.
+    /// A tool that fails repeatedly.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schemars(with = "Option<FailingStreak>")]
     pub failing_streak: Option<FailingStreak>,
-    /// A to-do list with open entries that nobody touches.
+    /// A to-do list with open entries that is not updated.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schemars(with = "Option<StalePlan>")]
     pub stale_plan: Option<StalePlan>,
-    /// What a command prints.
+    /// The output of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandNote>,
 }
 
-/// A key that is there counts, also with nothing behind it.
+/// A key without a value means the default settings.
 fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -100,17 +122,17 @@ where
     Ok(Some(Option::<T>::deserialize(deserializer)?.unwrap_or_default()))
 }
 
-/// A rhythm needs some time between two beats.
+/// A positive duration.
 fn some_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Seconds>, D::Error> {
     match Option::<Seconds>::deserialize(deserializer)? {
-        Some(Seconds(seconds)) if seconds <= 0.0 => {
-            Err(D::Error::custom("no time at all is no rhythm; `every_n_calls: 1` speaks with every call"))
-        }
+        Some(Seconds(seconds)) if seconds <= 0.0 => Err(D::Error::custom(
+            "the interval must be longer than zero; use `every_n_calls: 1` for a note with every call",
+        )),
         every => Ok(every),
     }
 }
 
-/// What providers are called that have no name of their own, by the key of what they say.
+/// The default names of providers by the key of their source.
 pub const FEEDBACK_TITLES: [(&str, &str); 8] = [
     ("static", "Static"),
     ("deadline", "Deadline"),
@@ -123,8 +145,8 @@ pub const FEEDBACK_TITLES: [(&str, &str); 8] = [
 ];
 
 impl Feedback {
-    /// What it says, by key and title: exactly one, or the pack is wrong.
-    pub fn says(&self) -> Vec<(&'static str, &'static str)> {
+    /// Its sources by key and title. A valid provider has exactly one.
+    pub fn sources(&self) -> Vec<(&'static str, &'static str)> {
         let is_there = [
             self.text.is_some(),
             self.deadline.is_some(),
@@ -147,15 +169,15 @@ impl Feedback {
         self.every_n_calls.is_some() || self.every_n_seconds.is_some() || self.on_file_created.is_some()
     }
 
-    /// Whether it never says anything: what waits for a trigger has none.
+    /// Whether it can never add a note, because its source needs a trigger and there is none.
     pub fn is_silent(&self) -> bool {
         let waits = self.text.is_some() || self.deadline.is_some() || self.command.is_some();
         let has_no_step = self.budget.as_ref().is_some_and(|budget| budget.at.is_empty());
         (waits || has_no_step) && !self.has_trigger()
     }
 
-    /// Texts that must not be empty, by their keys: those that are.
-    pub fn blanks(&self) -> Vec<&'static str> {
+    /// The keys of texts that are empty and must not be.
+    pub fn empty_texts(&self) -> Vec<&'static str> {
         let texts = [
             ("name", &self.name),
             ("static", &self.text),
@@ -166,21 +188,21 @@ impl Feedback {
         texts.into_iter().filter_map(|(key, text)| is_blank(text).then_some(key)).collect()
     }
 
-    /// The provider, under the name that the agent sees. `None`: it does not say what it provides.
+    /// The provider with the name that the agent sees. `None`: it has no source.
     pub fn provider(
         &self,
         name: impl Into<String>,
         should_run: Option<Arc<dyn Condition>>,
     ) -> Option<FeedbackProvider> {
         let provide = None
-            .or_else(|| self.text.clone().map(Provide::Static))
-            .or_else(|| self.deadline.clone().map(Provide::Deadline))
-            .or_else(|| self.repeated_calls.clone().map(Provide::RepeatedCalls))
-            .or_else(|| self.no_progress.clone().map(Provide::NoProgress))
-            .or_else(|| self.budget.clone().map(Provide::Budget))
-            .or_else(|| self.failing_streak.clone().map(Provide::FailingStreak))
-            .or_else(|| self.stale_plan.clone().map(Provide::StalePlan))
-            .or_else(|| self.command.clone().map(Provide::Command))?;
+            .or_else(|| self.text.clone().map(FeedbackSource::Static))
+            .or_else(|| self.deadline.clone().map(FeedbackSource::Deadline))
+            .or_else(|| self.repeated_calls.clone().map(FeedbackSource::RepeatedCalls))
+            .or_else(|| self.no_progress.clone().map(FeedbackSource::NoProgress))
+            .or_else(|| self.budget.clone().map(FeedbackSource::Budget))
+            .or_else(|| self.failing_streak.clone().map(FeedbackSource::FailingStreak))
+            .or_else(|| self.stale_plan.clone().map(FeedbackSource::StalePlan))
+            .or_else(|| self.command.clone().map(FeedbackSource::Command))?;
         let max_chars = self.max_chars.map_or(MAX_CHARS, NonZeroU32::get);
         Some(FeedbackProvider {
             name: name.into(),
@@ -194,10 +216,10 @@ impl Feedback {
     }
 }
 
-/// Characters of a block where a pack does not say.
+/// Default of `max_chars`.
 const MAX_CHARS: u32 = 2_000;
 
-/// A feedback provider: a guardrail that never objects, and says something from time to time.
+/// A feedback provider: a guardrail that never blocks and adds notes from time to time.
 pub struct FeedbackProvider {
     name: String,
     every_n_calls: Option<u64>,
@@ -205,74 +227,22 @@ pub struct FeedbackProvider {
     on_file_created: Option<String>,
     max_chars: usize,
     should_run: Option<Arc<dyn Condition>>,
-    provide: Provide,
-}
-
-/// The slice of a provider's own state.
-pub(crate) const OWN: &str = "own";
-
-/// How a call came out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Success,
-    Failure,
-    /// It was stopped, or nobody knows.
-    Neither,
-}
-
-impl Outcome {
-    fn of(context: &Context<'_>) -> Result<Self, Missing> {
-        let event = context.event;
-        if event.kind != EventKind::AfterTool {
-            return Ok(Outcome::Neither);
-        }
-        if let Some(id) = event.call_id()
-            && context.slice(&denied_key(id))?.is_some()
-        {
-            return Ok(Outcome::Neither);
-        }
-        let failed = event
-            .result
-            .as_ref()
-            .is_some_and(|result| result.ok == Some(false) || result.exit_code.is_some_and(|code| code != 0));
-        Ok(match (event.is_success(), failed) {
-            (true, _) => Outcome::Success,
-            (false, true) => Outcome::Failure,
-            (false, false) => Outcome::Neither,
-        })
-    }
-}
-
-/// What a provider has to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Note {
-    pub(crate) text: String,
-    pub(crate) is_warning: bool,
-}
-
-impl Note {
-    pub(crate) fn info(text: impl Into<String>) -> Self {
-        Note { text: text.into(), is_warning: false }
-    }
-
-    pub(crate) fn warning(text: impl Into<String>) -> Self {
-        Note { text: text.into(), is_warning: true }
-    }
+    provide: FeedbackSource,
 }
 
 impl FeedbackProvider {
-    /// What it says of this event, if anything.
+    /// The note for this event, if any.
     fn note(&self, context: &Context<'_>) -> Result<Option<Note>, Fault> {
-        let outcome = Outcome::of(context)?;
+        let outcome = CallOutcome::from_context(context)?;
         let wanted = match self.provide {
-            Provide::FailingStreak(_) => Outcome::Failure,
-            _ => Outcome::Success,
+            FeedbackSource::FailingStreak(_) => CallOutcome::Failure,
+            _ => CallOutcome::Success,
         };
         if outcome != wanted {
             return Ok(None);
         }
-        // All that is needed is asked for before any of it is lacking, so that it is fetched in one go.
-        let (own, calls) = (Own::of(context), context.slice(&History::key(context)));
+        // Request all slices before the first one is missing, so that they are fetched together.
+        let (own, calls) = (ProviderState::from_context(context), context.slice(&History::key(context)));
         let is_file_new = self.sees_new_file(context);
         let (own, _) = (own?, calls?);
         if !(is_file_new? || self.is_due(context, &own)) {
@@ -283,22 +253,22 @@ impl FeedbackProvider {
         {
             return Ok(None);
         }
-        self.provide.note(context, &own, &History::of(context)?, self.has_trigger())
+        self.provide.note(context, &own, &History::from_context(context)?, self.has_trigger())
     }
 
     fn has_trigger(&self) -> bool {
         self.every_n_calls.is_some() || self.every_n_seconds.is_some() || self.on_file_created.is_some()
     }
 
-    /// Whether it is time to speak, by calls or by the clock.
-    fn is_due(&self, context: &Context<'_>, own: &Own) -> bool {
+    /// Whether a note is due, by calls or by time.
+    fn is_due(&self, context: &Context<'_>, own: &ProviderState) -> bool {
         let calls = own.since.saturating_add(1);
-        if let Provide::FailingStreak(_) = self.provide {
+        if let FeedbackSource::FailingStreak(_) = self.provide {
             return true;
         }
         if !self.has_trigger() {
-            // Those that look for something speak when they find it, and then not at once again.
-            return self.provide.pause().is_some_and(|pause| !own.has_spoken || calls >= pause);
+            // Sources that look for a condition add a note when they find it, and then pause.
+            return self.provide.pause().is_some_and(|pause| !own.has_noted || calls >= pause);
         }
         let by_calls = self.every_n_calls.is_some_and(|every| calls >= every);
         let by_time = self.every_n_seconds.is_some_and(|every| match (own.last, context.event.time) {
@@ -309,13 +279,13 @@ impl FeedbackProvider {
         by_calls || by_time
     }
 
-    /// Whether the file that it waits for is there and has not been seen before. Without a file system it is not.
+    /// Whether the awaited file exists and was not seen before. Without a file system it does not exist.
     fn sees_new_file(&self, context: &Context<'_>) -> Result<bool, Missing> {
         let Some(file) = &self.on_file_created else { return Ok(false) };
         if context.slice(&file_key(context))?.is_some() {
             return Ok(false);
         }
-        // The pack means its own root, wherever the agent is at work.
+        // The path is relative to the root, not to the agent's working directory.
         let mut place = context.place(file, None);
         if !file.starts_with(['/', '~']) {
             place = Place { key: file.trim_start_matches("./").to_owned(), inside: true };
@@ -323,38 +293,38 @@ impl FeedbackProvider {
         Ok(context.file(&place).is_ok_and(|state| !matches!(state, FileState::Absent)))
     }
 
-    /// Counts a call, and keeps what was said with it. A result that is withheld brings no feedback and does not count.
-    fn learn(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        let outcome = Outcome::of(context)?;
-        if outcome == Outcome::Neither || !effect.goes_on() {
+    /// Counts a call and stores its note. A withheld result carries no feedback and does not count.
+    fn record(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
+        let outcome = CallOutcome::from_context(context)?;
+        if outcome == CallOutcome::Neither || !effect.allows() {
             return Ok(());
         }
-        let is_success = outcome == Outcome::Success;
-        let history = History::of(context)?.after(context, is_success);
+        let is_success = outcome == CallOutcome::Success;
+        let history = History::from_context(context)?.after(context, is_success);
         changes.set(History::key(context), history.kept());
         if !is_asked(context) {
             return Ok(());
         }
         let note = self.note(context)?;
-        let before = Own::of(context)?;
+        let before = ProviderState::from_context(context)?;
         let mut own = before.clone();
         if is_success {
             own.since = own.since.saturating_add(1);
         }
-        self.provide.learn(context, is_success, note.is_some(), &mut own, changes)?;
+        self.provide.record(context, is_success, note.is_some(), &mut own, changes)?;
         if let Some(note) = note {
             own.since = 0;
-            own.has_spoken = true;
+            own.has_noted = true;
             own.last = context.event.time;
             if self.sees_new_file(context)? {
                 changes.set(file_key(context), true);
             }
-            // What a provider in shadow mode would say is no feedback that the agent got.
+            // The agent does not receive notes of providers in shadow mode.
             if context.spec.mode == midrail_core::Mode::Enforce {
-                let said = block::cut(&note.text, self.max_chars);
-                let said = json!({"provider": self.name, "text": said, "at": history.calls});
-                changes.set(by_key(context, &self.name), said.clone());
-                changes.set(last_key(context), said);
+                let text = block::cut(&note.text, self.max_chars);
+                let note = json!({"provider": self.name, "text": text, "at": history.calls});
+                changes.set(by_key(context, &self.name), note.clone());
+                changes.set(last_key(context), note);
             }
         }
         if own != before {
@@ -373,19 +343,19 @@ impl Guardrail for FeedbackProvider {
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        self.learn(context, effect, changes)
+        self.record(context, effect, changes)
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::AfterTool]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Allow
     }
 }
 
-/// The slice that says that the awaited file was seen. It belongs to the session, whatever the prompt.
+/// The slice that records that the awaited file was seen. It belongs to the session, not to the prompt.
 fn file_key(context: &Context<'_>) -> String {
     format!("{}file", state_prefix(&context.spec.id, None))
 }

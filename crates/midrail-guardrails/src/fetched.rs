@@ -1,24 +1,24 @@
-//! Files that came from the network in this session: running one that nobody has looked at is running what a stranger
-//! wrote, under whatever name it lies by now.
+//! Files that were downloaded in this session. Running one unread is running remote code, also under another
+//! name.
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Changes, Context, FETCHED, Fault, Missing};
+use midrail_core::{Changes, Context, FETCHED_FILES, Fault, Missing};
 use serde_json::{Value, json};
 
 use crate::places::is_below;
 
-/// How much of them is kept in mind: the newest.
+/// Maximum number of entries; the oldest are dropped.
 const MAX_FETCHED: usize = 64;
 
-/// What is kept of a file or folder.
+/// An entry for a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kept {
-    /// A file that came from the network.
+    /// A downloaded file.
     File(String),
-    /// A folder, with all that is in it.
+    /// A downloaded folder with its content.
     Folder(String),
-    /// A file in such a folder that the agent knows.
+    /// A file in such a folder that the agent has read.
     Known(String),
 }
 
@@ -43,17 +43,17 @@ impl Kept {
     }
 }
 
-/// What came from the network, in the order in which it came.
+/// The downloaded files, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Fetched(Vec<Kept>);
 
 impl Fetched {
     pub(crate) fn of(context: &Context<'_>) -> Result<Self, Missing> {
-        let kept = context.slice(FETCHED)?.and_then(Value::as_array);
+        let kept = context.slice(FETCHED_FILES)?.and_then(Value::as_array);
         Ok(Fetched(kept.into_iter().flatten().filter_map(Kept::of).collect()))
     }
 
-    /// Whether a file came from the network, and nobody has looked at it since.
+    /// Whether a file was downloaded and has not been read since.
     pub(crate) fn holds(&self, place: &str) -> bool {
         let is_known = || self.0.iter().any(|kept| matches!(kept, Kept::Known(known) if known == place));
         self.0.iter().any(|kept| match kept {
@@ -71,7 +71,7 @@ impl Fetched {
         self.0.push(kept);
     }
 
-    /// What stands at one place stands at another, too.
+    /// Copies the entries of one place to another.
     fn copy(&mut self, from: &str, to: &str, to_folder: bool) {
         let moved = |place: &str| match place.strip_prefix(from)? {
             "" => Some(to.to_owned()),
@@ -97,7 +97,7 @@ impl Fetched {
         new.into_iter().for_each(|kept| self.add(kept));
     }
 
-    /// The agent knows a file.
+    /// Marks a file as read.
     fn know(&mut self, place: &str) {
         self.0.retain(|kept| !matches!(kept, Kept::File(file) if file == place));
         if self.holds(place) {
@@ -106,8 +106,8 @@ impl Fetched {
     }
 }
 
-/// Keeps in mind which files an action fetches, and where they go. One that the agent was shown as a whole, or wrote anew,
-/// is no longer a stranger's.
+/// Records downloads and copies. A file that the agent has read as a whole, or rewritten, is no longer
+/// remote code.
 pub(crate) fn observe(context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
     let action = context.action()?;
     if action.fetched.is_empty() && action.seen.is_empty() && action.copies.is_empty() {
@@ -135,7 +135,7 @@ pub(crate) fn observe(context: &Context<'_>, changes: &mut Changes) -> Result<()
     }
     after.0.drain(..after.0.len().saturating_sub(MAX_FETCHED));
     if after != before {
-        changes.set(FETCHED, after.0.iter().map(Kept::value).collect::<Value>());
+        changes.set(FETCHED_FILES, after.0.iter().map(Kept::value).collect::<Value>());
     }
     Ok(())
 }

@@ -1,63 +1,68 @@
-//! compliance-001: of several agents, only the one that has a file's lock writes the file.
+//! file-ownership (compliance-001): allows only the agent that holds the lock of a file to write it.
 
 use std::collections::BTreeSet;
 
 use midrail_core::{
-    Action, ActionType, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Verdict,
-    glob, lock_key,
+    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing,
+    Risk, Verdict, glob, lock_key,
 };
-use midrail_detect::action::{bare_name, is_known};
+use midrail_shell::action::{bare_name, is_known};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::builtin::Builtin;
 use crate::handoff::sender;
 use crate::lock_list::LockList;
 use crate::locks::{Lock, absolute};
-use crate::places::{fits, is_nobodys, is_temporary};
+use crate::places::{fits, is_device, is_temporary};
 use crate::seconds::Seconds;
-use crate::settings::Pattern;
+use crate::settings::{Pattern, any_matches, patterns};
 use crate::sweeps::{self, SOME_OF_IT};
 use crate::touched::scripts;
 
-/// The settings of compliance-001.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<FileOwnership>("compliance-001", Category::Compliance, 20, &[EventKind::BeforeTool])
+        .min_risk(Risk::Medium)
+        .aliases(&["file_ownership_check"]);
+
+/// The settings of file-ownership.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct FileOwnership {
-    /// How an agent gets a lock.
-    pub acquire: Acquire,
-    /// How long a lock lasts after the last write.
+pub(crate) struct FileOwnership {
+    /// How an agent acquires a lock.
+    pub acquire: LockAcquisition,
+    /// The lifetime of a lock after the last write.
     pub expires: Seconds,
-    /// The files that have locks. A pattern without `/` speaks of files of that name in every folder. Empty: all.
+    /// Files that have locks. A pattern without `/` matches in every folder. Empty: all.
     pub files: Vec<Pattern>,
-    /// Tools that lock the files that they are given.
+    /// Tools that lock the files in their arguments.
     pub lock_tools: Vec<Pattern>,
-    /// Tools that release them.
+    /// Tools that unlock them.
     pub unlock_tools: Vec<Pattern>,
-    /// Whether a change of branch is held against the locks inside the work tree.
+    /// Whether changes of branch are checked against the locks in the work tree.
     pub branch_changes: bool,
 }
 
-/// How an agent gets a lock.
+/// How an agent acquires a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Acquire {
-    /// By writing a file that nobody else has.
+pub(crate) enum LockAcquisition {
+    /// By writing a file that no other agent has locked.
     #[default]
     OnWrite,
-    /// By a tool that locks, or from the orchestrator.
+    /// By a lock tool, or through the orchestrator.
     Explicit,
 }
 
 impl Default for FileOwnership {
     fn default() -> Self {
-        let tools = |names: &[&str]| names.iter().map(|name| Pattern((*name).to_owned())).collect();
         FileOwnership {
-            acquire: Acquire::OnWrite,
+            acquire: LockAcquisition::OnWrite,
             expires: Seconds(30.0 * 60.0),
             files: Vec::new(),
-            lock_tools: tools(&["lock_file", "acquire_lock", "mcp__*__lock_file", "mcp__*__acquire_lock"]),
-            unlock_tools: tools(&[
+            lock_tools: patterns(&["lock_file", "acquire_lock", "mcp__*__lock_file", "mcp__*__acquire_lock"]),
+            unlock_tools: patterns(&[
                 "unlock_file",
                 "release_lock",
                 "mcp__*__unlock_file",
@@ -68,61 +73,61 @@ impl Default for FileOwnership {
     }
 }
 
-/// How many locks of one session are kept in mind, to be released when it ends. Others run out by themselves.
+/// Maximum number of locks that are released at the end of a session. Others expire.
 const MAX_HELD: usize = 1_000;
 
-/// How many files of one action are looked at.
+/// Maximum number of files per action.
 const MAX_FILES: usize = 1_000;
 
-/// The slice of the session that says which locks it holds, and who in it.
+/// The slice with the locks of the session and their holders.
 const HELD: &str = "held";
 
-/// A file that an action wants to write.
-struct Wanted<'a> {
+/// A file that an action would write.
+struct WantedFile<'a> {
     file: &'a str,
     path: String,
-    /// It is a folder or a pattern: it stands for files, and is none.
+    /// Whether it is a folder or a pattern, which stands for several files.
     is_many: bool,
 }
 
 impl FileOwnership {
     fn is_one_of(patterns: &[Pattern], context: &Context<'_>) -> bool {
         let tool = context.event.tool_name().unwrap_or_default();
-        patterns.iter().any(|pattern| pattern.fits_name(tool))
+        any_matches(patterns, tool)
     }
 
-    /// The files that need a lock for this action, and whether it asks for locks itself.
-    fn wanted<'a>(&self, context: &Context<'a>) -> Result<(Vec<Wanted<'a>>, bool), Missing> {
+    /// The files that need a lock for this action, and whether the action is a lock request.
+    fn wanted<'a>(&self, context: &Context<'a>) -> Result<(Vec<WantedFile<'a>>, bool), Missing> {
         let action = context.action()?;
         let locks = Self::is_one_of(&self.lock_tools, context);
         let named = if locks { action.target_files.as_deref() } else { written(context, action)? };
         let Some(named) = named else {
             let tool = context.event.tool_name().unwrap_or_default();
-            return Err(Missing(format!("which files `{tool}` writes is not known")));
+            return Err(Missing(format!("the files that `{tool}` writes are unknown")));
         };
         let mut files: Vec<&'a str> = named.iter().map(String::as_str).collect();
         let mut folders: BTreeSet<&str> = action.folders.iter().map(String::as_str).collect();
         for (_, does) in scripts(context, action)? {
             if does.is_partial {
-                return Err(Missing("a script is more than is looked into".to_owned()));
+                return Err(Missing("a script is too long to analyse".to_owned()));
             }
             files.extend(does.writes.iter().map(String::as_str));
             folders.extend(does.folders.iter().map(String::as_str));
         }
         if files.len() > MAX_FILES {
-            return Err(Missing("more files are written than are looked at".to_owned()));
+            return Err(Missing("the action writes too many files".to_owned()));
         }
-        // All are asked about before giving up, so that they are looked up in one go.
+        // Request all facts before the first one is missing, so that they are fetched together.
         let places: Vec<_> = files.into_iter().map(|file| (file, absolute(context, file))).collect();
         let mut known = BTreeSet::new();
         let mut wanted = Vec::new();
         for (file, place) in places {
             let (place, path) = place?;
-            let is_free = is_nobodys(&place) || is_temporary(&place);
+            let is_free = is_device(&place) || is_temporary(&place);
             let is_ours = self.files.is_empty() || self.files.iter().any(|it| fits(&it.0, &place));
             if is_ours && !is_free && known.insert(path.clone()) {
-                let is_many = folders.contains(file) || stands_for_many(file);
-                wanted.push(Wanted { file, path, is_many });
+                let is_many = folders.contains(file) || is_multiple(file);
+                wanted.push(WantedFile { file, path, is_many });
             }
         }
         Ok((wanted, locks))
@@ -131,22 +136,22 @@ impl FileOwnership {
     fn objection(
         &self,
         context: &Context<'_>,
-        wanted: &Wanted<'_>,
+        wanted: &WantedFile<'_>,
         locks: bool,
     ) -> Result<Option<Verdict>, Missing> {
         let file = wanted.file;
-        Ok(match Lock::of(context, &wanted.path)? {
+        Ok(match Lock::for_path(context, &wanted.path)? {
             Some(lock) if lock.is_own(context) => None,
             Some(lock) => Some(
                 Verdict::block(format!("File '{file}' is locked by {}.", lock.holder()))
-                    .advise("Work on something else until then, or ask its holder to hand it over.")
+                    .advise("Work on other files until then, or ask the holder to release it.")
                     .with("path", file)
                     .with("holder", lock.text("actor"))
                     .with("session", lock.text("session"))
                     .with("since", lock.text("since"))
                     .with("until", lock.text("until")),
             ),
-            None if self.acquire == Acquire::OnWrite || locks => None,
+            None if self.acquire == LockAcquisition::OnWrite || locks => None,
             None => {
                 let tools: Vec<&str> = self.lock_tools.iter().map(|it| it.0.as_str()).collect();
                 let how = match tools.iter().find(|tool| !tool.contains(['*', '?', '[', '{'])) {
@@ -157,7 +162,7 @@ impl FileOwnership {
                 };
                 Some(
                     Verdict::block(format!(
-                        "File '{file}' is written only under a lock, and you hold none on it."
+                        "File '{file}' can be written only under a lock, which you do not hold."
                     ))
                     .advise(how)
                     .with("path", file),
@@ -166,10 +171,10 @@ impl FileOwnership {
         })
     }
 
-    /// Takes and renews locks for a call that goes on.
-    fn take(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Missing> {
+    /// Acquires and renews locks for an allowed call.
+    fn acquire_locks(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Missing> {
         let (wanted, locks) = self.wanted(context)?;
-        let takes = self.acquire == Acquire::OnWrite || locks;
+        let takes = self.acquire == LockAcquisition::OnWrite || locks;
         if wanted.is_empty() {
             return Ok(());
         }
@@ -178,14 +183,14 @@ impl FileOwnership {
             .iter()
             .filter(|it| !it.is_many)
             .map(|it| {
-                let lock = Lock::of(context, &it.path);
-                // A command may be given a folder, whatever its name looks like.
+                let lock = Lock::for_path(context, &it.path);
+                // The target of a command may be a folder.
                 let is_new = takes && is_command && matches!(lock, Ok(None));
                 let is_folder = if is_new { is_folder(context, it.file) } else { Ok(false) };
                 (it, lock, is_folder)
             })
             .collect();
-        let list = context.slice(LockList::KEY).map(LockList::of);
+        let list = context.slice(LockList::KEY).map(LockList::from_slice);
         let mut held = held(context)?;
         let before = held.clone();
         let mut list = list?;
@@ -196,7 +201,7 @@ impl FileOwnership {
             if is_folder? {
                 continue;
             }
-            // Where someone let it pass all the same, the lock stays with its holder.
+            // If the call was allowed nevertheless, the lock stays with its holder.
             if !lock.map_or(takes, |lock| lock.is_own(context)) {
                 continue;
             }
@@ -212,12 +217,12 @@ impl FileOwnership {
             changes.set(context.key(HELD), held);
         }
         if list != known {
-            keep(list, changes);
+            store_list(list, changes);
         }
         Ok(())
     }
 
-    /// Releases the files that a tool was given, once it has done so.
+    /// Releases the files in the arguments of an unlock tool, once it has succeeded.
     fn release_named(
         &self,
         context: &Context<'_>,
@@ -236,7 +241,7 @@ impl FileOwnership {
         self.release(context, changes, |path, _| paths.contains(path))
     }
 
-    /// Releases the locks of this session that fit. Those that ran out and that others took since are theirs.
+    /// Releases the matching locks of this session, except those that expired and were acquired by others.
     fn release(
         &self,
         context: &Context<'_>,
@@ -247,7 +252,7 @@ impl FileOwnership {
         let is_given = |(path, actor): &(&String, &Value)| fits(path, actor.as_str().unwrap_or_default());
         let (given, kept): (Vec<_>, Vec<_>) = held.iter().partition(is_given);
         let locks: Vec<_> = given.iter().map(|(path, _)| (path, context.slice(&lock_key(path)))).collect();
-        let mut list = LockList::of(context.slice(LockList::KEY)?);
+        let mut list = LockList::from_slice(context.slice(LockList::KEY)?);
         let known = list.clone();
         for (path, lock) in locks {
             if lock?.map(Lock::new).is_some_and(|lock| lock.text("session") == context.session()) {
@@ -256,7 +261,7 @@ impl FileOwnership {
             }
         }
         if list != known {
-            keep(list, changes);
+            store_list(list, changes);
         }
         match (given.is_empty(), kept.is_empty()) {
             (true, _) => {}
@@ -271,37 +276,37 @@ impl FileOwnership {
     }
 }
 
-/// Whether what a command line names are files by a pattern: a wildcard, one of git's forms that begin with a colon, or
-/// some of what is in a folder.
-fn stands_for_many(file: &str) -> bool {
+/// Whether a name of a command line stands for several files: a wildcard, a git pathspec with a colon, or
+/// a part of a folder.
+fn is_multiple(file: &str) -> bool {
     glob::is_pattern(file) || file.split('/').any(|part| part.starts_with(':') || part == SOME_OF_IT)
 }
 
-/// Whether a place is a folder, or something else that is no file. Where nothing is known of it, it is taken for a file.
+/// Whether a place is a folder or another special file. Unknown places count as files.
 fn is_folder(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
     let place = context.real_place(file, None)?;
     match context.file(&place) {
         Ok(state) => Ok(*state == FileState::Special),
-        Err(missing) if context.awaits() => Err(missing),
+        Err(missing) if context.has_pending_needs() => Err(missing),
         Err(_) => Ok(false),
     }
 }
 
-/// Keeps the list of what is locked.
-fn keep(list: LockList, changes: &mut Changes) {
+/// Stores the list of locked files.
+fn store_list(list: LockList, changes: &mut Changes) {
     match list.into_value() {
         Some(list) => changes.set(LockList::KEY, list),
         None => changes.remove(LockList::KEY),
     }
 }
 
-/// Releases what somebody locked for an agent that hands over, by its name.
+/// Releases the locks that were taken for an agent by name, when it hands over.
 fn release_taken_for(context: &Context<'_>, actor: &str, changes: &mut Changes) -> Result<(), Missing> {
     let before = match changes.0.get(LockList::KEY) {
-        Some(changed) => LockList::of(changed.as_ref()),
-        None => LockList::of(context.slice(LockList::KEY)?),
+        Some(changed) => LockList::from_slice(changed.as_ref()),
+        None => LockList::from_slice(context.slice(LockList::KEY)?),
     };
-    let paths: Vec<&str> = before.of_actor(actor).collect();
+    let paths: Vec<&str> = before.held_by(actor).collect();
     let locks: Vec<_> = paths.into_iter().map(|path| (path, context.slice(&lock_key(path)))).collect();
     let mut list = before.clone();
     for (path, lock) in locks {
@@ -312,7 +317,7 @@ fn release_taken_for(context: &Context<'_>, actor: &str, changes: &mut Changes) 
         }
     }
     if list != before {
-        keep(list, changes);
+        store_list(list, changes);
     }
     Ok(())
 }
@@ -321,15 +326,15 @@ fn held(context: &Context<'_>) -> Result<Map<String, Value>, Missing> {
     Ok(context.state(HELD)?.and_then(Value::as_object).cloned().unwrap_or_default())
 }
 
-/// The files that an action itself writes. `None`: some, and which is not known.
+/// The files that an action itself writes. `None`: unknown files.
 fn written<'a>(context: &Context<'a>, action: &'a Action) -> Result<Option<&'a [String]>, Missing> {
     let tool = context.event.tool_name().unwrap_or_default();
-    // A server may well mean files elsewhere, in a repository or a bucket.
+    // A server may work on remote files, in a repository or a bucket.
     if tool.starts_with("mcp__") && !is_known(bare_name(tool)) {
         return Ok(Some(&[]));
     }
     if action.is_partial {
-        return Err(Missing("the command line is more than is looked into".to_owned()));
+        return Err(Missing("the command line is too long to analyse".to_owned()));
     }
     Ok(match (action.kind, &action.target_files) {
         (ActionType::FileWrite, None) => None,
@@ -359,12 +364,12 @@ impl Guardrail for FileOwnership {
         fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
     }
 
-    /// A lock is taken before the call, so that of two agents that race for a file one is told to wait.
+    /// Acquires locks before the call, so that only one of two racing agents gets a file.
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let kind = context.event.kind;
         let has_tool = context.event.tool_name().is_some_and(|name| !name.is_empty());
-        if kind == EventKind::BeforeTool && has_tool && effect.goes_on() {
-            self.take(context, changes)?;
+        if kind == EventKind::BeforeTool && has_tool && effect.allows() {
+            self.acquire_locks(context, changes)?;
         } else if kind == EventKind::AfterTool && Self::is_one_of(&self.unlock_tools, context) {
             self.release_named(context, effect, changes)?;
         } else if kind == EventKind::AfterHandoff {
@@ -377,18 +382,18 @@ impl Guardrail for FileOwnership {
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::BeforeTool, EventKind::AfterTool, EventKind::AfterHandoff, EventKind::SessionEnd]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
         Some(match self.acquire {
-            Acquire::OnWrite => "Leave files alone that another agent has locked by writing them.".to_owned(),
-            Acquire::Explicit => "Lock a file before you write it.".to_owned(),
+            LockAcquisition::OnWrite => "Do not write files that another agent has locked.".to_owned(),
+            LockAcquisition::Explicit => "Lock a file before you write it.".to_owned(),
         })
     }
 }

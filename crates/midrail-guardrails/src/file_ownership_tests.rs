@@ -196,7 +196,7 @@ fn explicit_locks_come_from_a_tool() {
 }
 
 #[test]
-fn what_is_nobodys_or_elsewhere_has_no_lock() {
+fn what_is_device_or_elsewhere_has_no_lock() {
     let mut run = run(json!({}));
     let remote = |agent| {
         let args = json!({"path": "a", "content": "x"});

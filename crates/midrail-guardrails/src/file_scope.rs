@@ -1,23 +1,28 @@
 //! scope-002: files are touched within the patterns of the task and of the pack.
 
-use midrail_core::{Context, Effect, Fault, FileScope, Guardrail, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, FileScope, Guardrail, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::scope_boundary::{outside, task_scopes};
+use crate::builtin::Builtin;
+use crate::scope_boundary::{scope_violation, task_scopes};
 use crate::settings::Pattern;
+
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<FileScopeGuard>("scope-002", Category::Scope, 40, &[EventKind::BeforeTool])
+        .min_risk(Risk::High);
 
 /// The settings of scope-002. They hold together with the scopes of tasks and definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct FileScopeGuard(pub Files);
+pub(crate) struct FileScopeGuard(pub FileScopeSettings);
 
-/// Which files may be touched, as glob patterns that were checked when they were read. Absent: no limit; empty: none.
+/// The files that may be accessed, as valid glob patterns. Absent: no limit; empty: none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
-pub struct Files(pub FileScope);
+pub(crate) struct FileScopeSettings(pub FileScope);
 
-/// The same as it stands in a pack.
+/// The format in packs.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Raw {
@@ -25,19 +30,23 @@ struct Raw {
     read: Option<Vec<Pattern>>,
     /// Files that may be changed. Absent: no limit; empty: none.
     write: Option<Vec<Pattern>>,
-    /// Files that may not be touched at all. A pattern without `/` speaks of every folder.
+    /// Files that may not be accessed at all. A pattern without `/` matches in every folder.
     deny: Option<Vec<Pattern>>,
 }
 
-impl<'de> Deserialize<'de> for Files {
+impl<'de> Deserialize<'de> for FileScopeSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let texts = |list: Option<Vec<Pattern>>| list.map(|list| list.into_iter().map(|it| it.0).collect());
         let raw = Raw::deserialize(deserializer)?;
-        Ok(Files(FileScope { read: texts(raw.read), write: texts(raw.write), deny: texts(raw.deny) }))
+        Ok(FileScopeSettings(FileScope {
+            read: texts(raw.read),
+            write: texts(raw.write),
+            deny: texts(raw.deny),
+        }))
     }
 }
 
-impl JsonSchema for Files {
+impl JsonSchema for FileScopeSettings {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Files".into()
     }
@@ -52,11 +61,11 @@ impl Guardrail for FileScopeGuard {
         let own = &self.0.0;
         let is_set = *own != FileScope::default();
         let scopes: Vec<&FileScope> = task_scopes(context).chain(is_set.then_some(own)).collect();
-        let found = outside(context, &scopes)?;
+        let found = scope_violation(context, &scopes)?;
         Ok(found.map_or_else(Verdict::allow, |it| it.verdict("is not among the files of this task")))
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
@@ -64,7 +73,7 @@ impl Guardrail for FileScopeGuard {
         let list = self.0.0.write.as_ref()?;
         Some(match list.as_slice() {
             [] => "Change no files.".to_owned(),
-            list => format!("Change only files that fit one of: {}.", list.join(", ")),
+            list => format!("Change only files that match one of: {}.", list.join(", ")),
         })
     }
 }

@@ -1,69 +1,69 @@
-//! Which findings of the detectors a guardrail goes by: where they are, of which kind, how sure, and not let pass.
+//! Which findings of the detectors count for a guardrail: by place, kind, confidence and allow list.
 
 use midrail_core::{Confidence, Context, Finding, Missing};
-use midrail_detect::of_event::ANSWERED;
-use midrail_detect::personal;
+use midrail_scan::event::TOOL_OUTPUT_POINTERS;
+use midrail_scan::personal;
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::settings::Pattern;
 
-/// The text of a model's answer or prompt.
+/// The text of a prompt or answer.
 pub(crate) const TEXT: &str = "/text";
-/// What of a tool's result passes on.
+/// The content of a tool result, which is passed on.
 pub(crate) const CONTENT: &str = "/result/content";
-/// A tool's result, with all that its host tells beside the content: its streams, what went wrong.
+/// The whole tool result, including streams and errors next to the content.
 const RESULT: &str = "/result";
-/// What an agent hands over when it stops.
+/// The output of an agent.
 const OUTPUT: &str = "/output";
-/// What went wrong.
+/// The error.
 const ERROR: &str = "/error";
 
-/// Which secrets and personal data count.
+/// The secrets and personal data that count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Sensitive {
+pub struct SensitiveData {
     /// Whether secrets count.
     pub secrets: bool,
     /// Whether personal data counts.
     pub personal_data: bool,
-    /// Countries whose national formats count, by their two letters: `de`, `us`. Absent: all.
+    /// Countries whose national formats count, as two-letter codes: `de`, `us`. Absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub locales: Option<Vec<Country>>,
+    pub locales: Option<Vec<CountryCode>>,
     /// Kinds that do not count: names such as `email`, or glob patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<Pattern>,
-    /// Values that may be shown, by their whole fingerprint.
+    /// Values that may be shown, by their full fingerprint.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
-    /// Findings that are less sure do not count.
+    /// The minimum confidence of a finding.
     pub min_confidence: Confidence,
 }
 
-/// A country that has formats of its own here, by its two letters.
+/// The two-letter code of a country with known formats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Country(String);
+pub struct CountryCode(String);
 
-impl<'de> Deserialize<'de> for Country {
+impl<'de> Deserialize<'de> for CountryCode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let code = String::deserialize(deserializer)?.to_lowercase();
         let known = personal::countries();
-        // A country that is not known would leave out formats without a word.
+        // An unknown country would silently disable formats.
         match known.contains(&code.as_str()) {
-            true => Ok(Country(code)),
+            true => Ok(CountryCode(code)),
             false => Err(D::Error::custom(format!(
-                "no formats are known of the country `{code}`, only of {}",
+                "no formats are known for the country `{code}`; the known countries are {}",
                 known.join(", ")
             ))),
         }
     }
 }
 
-impl Default for Sensitive {
+impl Default for SensitiveData {
     fn default() -> Self {
-        Sensitive {
+        SensitiveData {
             secrets: true,
             personal_data: true,
             locales: None,
@@ -74,13 +74,13 @@ impl Default for Sensitive {
     }
 }
 
-impl Sensitive {
-    /// Secrets alone.
+impl SensitiveData {
+    /// Only secrets.
     pub(crate) fn secrets_only() -> Self {
-        Sensitive { personal_data: false, ..Sensitive::default() }
+        SensitiveData { personal_data: false, ..SensitiveData::default() }
     }
 
-    /// What counts in the texts that an event puts out, in order, none overlapping another.
+    /// The findings that count in the output of an event, in order and without overlaps.
     pub(crate) fn in_output(&self, context: &Context<'_>) -> Result<Vec<Finding>, Missing> {
         let (secrets, personal) = (
             if self.secrets { context.secrets() } else { Ok(&[][..]) },
@@ -90,12 +90,12 @@ impl Sensitive {
             secrets?.iter().chain(personal?.iter().filter(|finding| self.is_of_locale(&finding.kind)));
         let mut found: Vec<Finding> = found
             .filter(|finding| is_output(&finding.at) && finding.confidence >= self.min_confidence)
-            .filter(|finding| !self.ignore.iter().any(|pattern| pattern.fits_name(&finding.kind)))
+            .filter(|finding| !self.ignore.iter().any(|pattern| pattern.matches_name(&finding.kind)))
             .filter(|finding| !self.allow.contains(&finding.fingerprint))
             .cloned()
             .collect();
         found.sort_by(|one, other| (&one.at, one.start, other.end).cmp(&(&other.at, other.start, one.end)));
-        // Of what overlaps, nothing stays to be seen.
+        // Overlapping findings are merged.
         found.dedup_by(|next, kept| {
             let overlaps = next.at == kept.at && next.start < kept.end;
             if overlaps {
@@ -107,8 +107,8 @@ impl Sensitive {
     }
 
     fn is_of_locale(&self, kind: &str) -> bool {
-        let countries = personal::countries_of(kind);
-        let is_wanted = |locales: &Vec<Country>| {
+        let countries = personal::countries_for_kind(kind);
+        let is_wanted = |locales: &Vec<CountryCode>| {
             countries.iter().any(|country| locales.iter().any(|it| it.0 == **country))
         };
         countries.is_empty() || self.locales.as_ref().is_none_or(is_wanted)
@@ -116,7 +116,7 @@ impl Sensitive {
 }
 
 fn is_output(at: &str) -> bool {
-    [TEXT, RESULT, OUTPUT, ERROR].iter().chain(ANSWERED).any(|place| {
+    [TEXT, RESULT, OUTPUT, ERROR].iter().chain(TOOL_OUTPUT_POINTERS).any(|place| {
         at.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '~']))
     })
 }

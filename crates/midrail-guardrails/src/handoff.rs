@@ -1,9 +1,9 @@
-//! What the guardrails on hand-offs have in common: the parts of a hand-off, wherever its host puts them.
+//! Helpers for the hand-off guardrails: the parts of a hand-off in the formats of different hosts.
 
 use midrail_core::{Context, Handoff};
 use serde_json::Value;
 
-/// A part of the hand-off by its name: a field of the format, one of the host's own, or one in its context.
+/// A part of the hand-off by name: a standard field, a field of the host, or a field of its context.
 pub(crate) fn part(handoff: &Handoff, name: &str) -> Option<Value> {
     match name {
         "to" => handoff.to.clone().map(Value::from),
@@ -15,27 +15,27 @@ pub(crate) fn part(handoff: &Handoff, name: &str) -> Option<Value> {
     }
 }
 
-/// What stands under one of these names beside the format's own fields, or in the context.
+/// The value under one of these names in the host's fields or in the context.
 pub(crate) fn extra<'h>(handoff: &'h Handoff, names: &[&str]) -> Option<&'h Value> {
     let own = names.iter().find_map(|name| handoff.extra.get(*name));
     own.or_else(|| names.iter().find_map(|name| handoff.context.as_ref()?.get(*name)))
         .filter(|value| !value.is_null())
 }
 
-/// The agent that takes over, where it is named.
+/// The receiving agent, if it is named.
 pub(crate) fn receiver<'a>(context: &Context<'a>) -> Option<&'a str> {
     let handoff = context.event.handoff.as_ref()?;
     let id = || handoff.receiver.as_ref()?.get("id")?.as_str();
     handoff.to.as_deref().or_else(id).map(str::trim).filter(|to| !to.is_empty())
 }
 
-/// The agent that hands over: the one that the hand-off names, else the one that acts.
+/// The agent that hands over: `from` of the hand-off, otherwise the acting agent.
 pub(crate) fn sender(context: &Context<'_>) -> String {
     let named = context.event.handoff.as_ref().and_then(|handoff| handoff.extra.get("from")?.as_str());
     named.map_or_else(|| context.actor(), str::to_owned)
 }
 
-/// Whether there is nothing in a value: no text, no number, nothing at any depth.
+/// Whether a value contains no text, number or boolean at any depth.
 pub(crate) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -46,7 +46,7 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The texts of a value that is one text or a list of them.
+/// The texts of a value that is a text or a list of texts.
 pub(crate) fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],

@@ -1,44 +1,50 @@
-//! handoff-003: the agent that takes over has enough left for what is handed to it.
+//! handoff-budget (handoff-003): blocks a hand-off if the receiver's remaining budget is too small.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Handoff, Missing, Resource, Task, Verdict};
+use midrail_core::{
+    Category, Context, Effect, EventKind, Fault, Guardrail, Handoff, Missing, Resource, Task, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::builtin::Builtin;
 use crate::handoff::{extra, receiver};
 
-/// The settings of handoff-003.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<HandoffBudget>("handoff-003", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
+
+/// The settings of handoff-budget.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct HandoffBudget {
-    /// What every hand-off needs at least.
-    pub needs: Amounts,
-    /// A hand-off that needs something passes only where it is known that the receiver has it.
+pub(crate) struct HandoffBudget {
+    /// The minimum for every hand-off.
+    pub needs: ResourceAmounts,
+    /// Block if the receiver's budget for a need is unknown.
     pub require: bool,
 }
 
-/// Amounts of what can be used up.
+/// Amounts of resources.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Amounts {
+pub(crate) struct ResourceAmounts {
     /// Tokens.
     pub tokens: f64,
     /// Seconds.
     pub time_s: f64,
-    /// Calls to the outside.
+    /// External calls.
     pub api_calls: f64,
     /// Money.
     pub cost: f64,
 }
 
-/// One of the things that can be used up, and where hand-offs speak of it.
+/// A resource and its names in hand-offs.
 struct Row {
     name: &'static str,
     resource: Resource,
     needs: &'static [&'static str],
     budgets: &'static [&'static str],
     used: &'static [&'static str],
-    minimum: fn(&Amounts) -> f64,
+    minimum: fn(&ResourceAmounts) -> f64,
     limit: fn(&Task) -> Option<f64>,
 }
 
@@ -81,7 +87,7 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// A count as a number. Beyond 2^53 it is rounded, which no budget minds.
+/// A count as a float. Beyond 2^53 it is rounded, which does not matter for a budget.
 fn float(count: u64) -> f64 {
     Value::from(count).as_f64().unwrap_or(f64::INFINITY)
 }
@@ -92,21 +98,21 @@ fn number(value: Option<&Value>, names: &[&str]) -> Option<f64> {
 
 impl HandoffBudget {
     fn needed(&self, handoff: &Handoff, row: &Row) -> f64 {
-        let said = number(extra(handoff, &["needs", "estimates", "estimate"]), row.needs).unwrap_or(0.0);
-        said.max((row.minimum)(&self.needs))
+        let stated = number(extra(handoff, &["needs", "estimates", "estimate"]), row.needs).unwrap_or(0.0);
+        stated.max((row.minimum)(&self.needs))
     }
 }
 
-/// What the receiver has left. `None`: no budget of it is known.
+/// The remaining budget of the receiver. `None`: unknown.
 fn left(context: &Context<'_>, handoff: &Handoff, row: &Row) -> Result<Option<f64>, Missing> {
-    let told = handoff.receiver.as_ref();
+    let reported = handoff.receiver.as_ref();
     let defined = context
-        .definitions_of(receiver(context).unwrap_or_default())
+        .definitions_for_agent(receiver(context).unwrap_or_default())
         .filter_map(|definition| (row.limit)(&definition.task));
-    let budget = number(told, row.budgets).into_iter().chain(defined).reduce(f64::min);
-    let used = number(told.and_then(|told| told.get("usage")), row.used).unwrap_or(0.0);
+    let budget = number(reported, row.budgets).into_iter().chain(defined).reduce(f64::min);
+    let used = number(reported.and_then(|receiver| receiver.get("usage")), row.used).unwrap_or(0.0);
     let own = budget.map(|budget| budget - used);
-    // The receiver goes on with the same task, and what is left of that is all there is.
+    // The receiver continues the same task, so the rest of the task's budget applies too.
     let of_task = context.budget(row.resource)?.map(|budget| budget.limit - budget.used);
     Ok(own.into_iter().chain(of_task).reduce(f64::min))
 }
@@ -124,9 +130,9 @@ impl Guardrail for HandoffBudget {
                     let left = left.max(0.0);
                     let name = row.name;
                     return Ok(Verdict::block(format!(
-                        "`{to}` has too little left for this hand-off: {left} {name} of {needed} needed."
+                        "The budget of `{to}` is too small for this hand-off: {left} of {needed} {name} left."
                     ))
-                    .advise("Hand over a smaller part, to another agent, or ask for a larger budget.")
+                    .advise("Hand over a smaller part, choose another agent, or request a larger budget.")
                     .with("resource", name)
                     .with("left", left)
                     .with("needed", needed));
@@ -136,19 +142,19 @@ impl Guardrail for HandoffBudget {
             }
         }
         match unknown {
-            Some(name) => Ok(Verdict::block(format!("How much `{to}` has left is not told ({name})."))
-                .advise("Give the receiver's budget and usage with the hand-off.")
+            Some(name) => Ok(Verdict::block(format!("The remaining budget of `{to}` is unknown ({name})."))
+                .advise("Add the receiver's budget and usage to the hand-off.")
                 .with("resource", name)),
             None => Ok(Verdict::allow()),
         }
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
-        Some("Hand work to agents whose budget suffices for it.".to_owned())
+        Some("Hand work only to agents with enough budget for it.".to_owned())
     }
 }
 
@@ -179,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_must_be_enough() {
+    fn remaining_budget_must_be_enough() {
         let handoff = |needs: Value| {
             let usage = json!({"tokens": 900, "elapsed_s": 10.0, "cost": 4.5});
             let receiver =
@@ -198,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_left_is_never_enough() {
+    fn used_up_budget_is_never_enough() {
         let handoff = json!({"to": "b", "receiver": {"api_call_budget": 3, "usage": {"api_calls": 3}}});
         assert_eq!(effect(json!({}), handoff), Effect::Block);
     }
 
     #[test]
-    fn what_is_not_known_passes_unless_it_is_required() {
+    fn unknown_budget_is_allowed_unless_required() {
         let handoff = json!({"to": "b", "needs": {"tokens": 5}});
         assert_eq!(effect(json!({}), handoff.clone()), Effect::Allow);
         assert_eq!(effect(json!({"require": true}), handoff), Effect::Block);
@@ -212,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_the_task_counts_too() {
+    fn remaining_budget_of_the_task_counts_too() {
         let task = Task { token_budget: Some(1_000), ..Task::default() };
         let usage = Usage { tokens: Some(990), ..Usage::default() };
         let handoff =

@@ -1,37 +1,41 @@
-//! handoff-002: the agent that takes over can do what is handed to it.
+//! handoff-capability (handoff-002): blocks a hand-off to an agent that lacks the required capabilities.
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Missing, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::builtin::Builtin;
 use crate::handoff::{extra, receiver, texts};
 use crate::settings::Pattern;
 
-/// The settings of handoff-002.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<HandoffCapability>("handoff-002", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
+
+/// The settings of handoff-capability.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct HandoffCapability {
-    /// What hand-offs need beyond what they say themselves. Every row that fits counts.
-    pub needs: Vec<HandoffNeed>,
+pub(crate) struct HandoffCapability {
+    /// Additional requirements. Every matching row counts.
+    pub needs: Vec<HandoffRequirement>,
 }
 
-/// What a hand-off needs.
+/// The capabilities that a hand-off needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct HandoffNeed {
-    /// Hand-offs to agents of these names. Empty: all.
+pub(crate) struct HandoffRequirement {
+    /// Receivers: names or glob patterns. Empty: all.
     #[serde(default)]
     pub to: Vec<Pattern>,
-    /// Hand-offs of these tasks. Empty: all.
+    /// Tasks: ids or glob patterns. Empty: all.
     #[serde(default)]
     pub tasks: Vec<Pattern>,
-    /// The capabilities that the receiver needs.
+    /// The required capabilities.
     pub capabilities: Vec<String>,
 }
 
-/// Where hand-offs say what they need.
+/// Fields of hand-offs with the required capabilities.
 const REQUIRED: &[&str] = &["requires", "required_capabilities", "requires_capabilities"];
 
 impl Guardrail for HandoffCapability {
@@ -39,7 +43,7 @@ impl Guardrail for HandoffCapability {
         let Some(handoff) = &context.event.handoff else { return Ok(Verdict::allow()) };
         let to = receiver(context).unwrap_or_default();
         let fits = |patterns: &[Pattern], name: &str| {
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern.fits_name(name))
+            patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches_name(name))
         };
         let rows =
             self.needs.iter().filter(|row| fits(&row.to, to) && fits(&row.tasks, context.event.task_id()));
@@ -49,33 +53,38 @@ impl Guardrail for HandoffCapability {
         if required.is_empty() {
             return Ok(Verdict::allow());
         }
-        // What a pack says of an agent counts more than what comes with the hand-off.
+        // Definitions in packs take precedence over the hand-off.
         let defined: Vec<&Vec<String>> = context
-            .definitions_of(to)
+            .definitions_for_agent(to)
             .filter_map(|definition| definition.agent.capabilities.as_ref())
             .collect();
-        let told = handoff.receiver.as_ref().and_then(|receiver| receiver.get("capabilities"));
-        let has: BTreeSet<&str> = match (defined.is_empty(), told) {
+        let reported = handoff.receiver.as_ref().and_then(|receiver| receiver.get("capabilities"));
+        let has: BTreeSet<&str> = match (defined.is_empty(), reported) {
             (false, _) => defined.into_iter().flatten().map(String::as_str).collect(),
-            (true, Some(told)) => texts(told).into_iter().collect(),
-            (true, None) => return Err(Missing(format!("what `{to}` is capable of is not told")).into()),
+            (true, Some(reported)) => texts(reported).into_iter().collect(),
+            (true, None) => return Err(Missing(format!("the capabilities of `{to}` are unknown")).into()),
         };
         let lacks: Vec<&str> = required.into_iter().filter(|need| !has.contains(need)).collect();
         if lacks.is_empty() {
             return Ok(Verdict::allow());
         }
-        Ok(Verdict::block(format!("`{to}` lacks what this hand-off needs: {}.", lacks.join(", ")))
-            .advise("Hand over to an agent that has these capabilities, or hand over the part that does not need them.")
-            .with("to", to)
-            .with("lacks", lacks))
+        Ok(Verdict::block(format!(
+            "`{to}` lacks capabilities that this hand-off needs: {}.",
+            lacks.join(", ")
+        ))
+        .advise(
+            "Choose an agent with these capabilities, or hand over only the part that does not need them.",
+        )
+        .with("to", to)
+        .with("lacks", lacks))
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
-        Some("Hand work to agents that are capable of it.".to_owned())
+        Some("Hand work only to agents with the required capabilities.".to_owned())
     }
 }
 
@@ -95,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_must_be_there() {
+    fn missing_capability_blocks() {
         let able = json!({"capabilities": ["test", "code"]});
         let handoff = |requires: Value| json!({"to": "t", "requires": requires, "receiver": able});
         assert_eq!(effect(json!({}), handoff(json!(["test"]))), Effect::Allow);
@@ -106,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_needed_nothing_has_to_be_known() {
+    fn unknown_capabilities_are_allowed_if_none_are_needed() {
         assert_eq!(effect(json!({}), json!({"to": "t"})), Effect::Allow);
         assert_eq!(effect(json!({}), json!({"to": "t", "requires": ["code"]})), Effect::Block);
         assert_eq!(

@@ -1,17 +1,23 @@
-//! handoff-005: once a hand-off is accepted, the task's status says so and the orchestrator is told. It stops nothing.
+//! handoff-done (handoff-005): records the new owner of a task and notifies the orchestrator. It never blocks.
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Notice, Verdict, task_key};
+use midrail_core::{
+    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Notice, Verdict, task_key,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::builtin::Builtin;
 use crate::handoff::{receiver, sender};
 
-/// The settings of handoff-005.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<HandoffDone>("handoff-005", Category::Compliance, 20, &[EventKind::AfterHandoff]);
+
+/// The settings of handoff-done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct HandoffDone {
-    /// Who is told.
+pub(crate) struct HandoffDone {
+    /// The recipients of the notice.
     pub notify: Vec<String>,
 }
 
@@ -31,7 +37,7 @@ impl Guardrail for HandoffDone {
         let to = receiver(context);
         let mut verdict = match to {
             Some(_) => Verdict::allow(),
-            None => Verdict::warn(format!("`{from}` handed over{of_task}, and to whom is not told."))
+            None => Verdict::warn(format!("`{from}` handed over{of_task} to an unknown receiver."))
                 .advise("Name the receiver in `handoff.to`."),
         };
         let message = match to {
@@ -56,11 +62,11 @@ impl Guardrail for HandoffDone {
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::AfterHandoff]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Warn
     }
 
@@ -87,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_task_says_who_has_it() {
+    fn task_status_names_the_receiver() {
         let mut run = Run::on(Arc::new(HandoffDone::default()), vec![EventKind::AfterHandoff]);
         assert_eq!(run.decide(&event(Some("bob"))).effect, Effect::Allow);
         let status = run.slice(&task_key("t-1")).unwrap();
@@ -97,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_is_not_named_is_a_warning_and_no_more() {
+    fn unnamed_receiver_warns() {
         let mut run = Run::on(Arc::new(HandoffDone::default()), vec![EventKind::AfterHandoff]);
         for _ in 0..5 {
             assert_eq!(run.decide(&event(None)).effect, Effect::Warn);

@@ -1,21 +1,29 @@
-//! handoff-004: nobody hands over files that a third agent has locked.
+//! handoff-locks (handoff-004): blocks a hand-off that includes files locked by a third agent.
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Missing, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
 use serde_json::Value;
 
+use crate::builtin::Builtin;
 use crate::handoff::{extra, receiver, texts};
 use crate::locks::{Lock, absolute};
 
-/// Looks at the locks of compliance-001. It has no settings.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct HandoffLocks;
+pub(crate) const BUILTIN: Builtin = Builtin::without_settings::<HandoffLocks>(
+    "handoff-004",
+    Category::Compliance,
+    20,
+    &[EventKind::BeforeHandoff],
+);
 
-/// How many files of a hand-off are looked at.
+/// Uses the locks of file-ownership. It has no settings.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct HandoffLocks;
+
+/// Maximum number of files per hand-off.
 const MAX_FILES: usize = 1_000;
 
-/// Where an artifact that is no plain text says its path.
+/// Fields of a structured artifact that contain its path.
 const PATHS: &[&str] = &["path", "file", "file_path", "filename"];
 
 /// The files that a hand-off names.
@@ -26,13 +34,13 @@ fn files<'a>(context: &Context<'a>) -> Result<BTreeSet<&'a str>, Missing> {
         other => PATHS.iter().find_map(|name| other.get(*name)?.as_str()),
     });
     let listed = extra(handoff, &["files", "paths"]).map(texts).unwrap_or_default();
-    // An address or a sentence is no path.
+    // A URL or a sentence is not a path.
     let is_path = |text: &&str| {
         !text.trim().is_empty() && !text.contains("://") && !text.contains('\n') && text.len() < 4_096
     };
     let files: BTreeSet<&str> = artifacts.chain(listed).filter(is_path).collect();
     match files.len() > MAX_FILES {
-        true => Err(Missing("the hand-off names more files than are looked at".to_owned())),
+        true => Err(Missing("the hand-off names too many files".to_owned())),
         false => Ok(files),
     }
 }
@@ -43,7 +51,7 @@ impl Guardrail for HandoffLocks {
         let paths: Vec<_> = files(context)?.into_iter().map(|file| (file, absolute(context, file))).collect();
         let locks: Vec<_> = paths
             .into_iter()
-            .map(|(file, path)| path.and_then(|(_, path)| Ok((file, Lock::of(context, &path)?))))
+            .map(|(file, path)| path.and_then(|(_, path)| Ok((file, Lock::for_path(context, &path)?))))
             .collect();
         let mut taken: Vec<(&str, Lock<'_>)> = Vec::new();
         for lock in locks {
@@ -57,21 +65,21 @@ impl Guardrail for HandoffLocks {
         let Some((file, lock)) = taken.first() else { return Ok(Verdict::allow()) };
         let others = match taken.len() {
             1 => String::new(),
-            count => format!(" {} more files of the hand-off are locked by others.", count - 1),
+            count => format!(" {} more files of the hand-off are locked by other agents.", count - 1),
         };
         let list: Vec<&str> = taken.iter().take(20).map(|(file, _)| *file).collect();
         Ok(Verdict::block(format!("File '{file}' is locked by {}.{others}", lock.holder()))
-            .advise("Wait until it is released, or leave it out of the hand-off.")
+            .advise("Wait until it is released, or remove it from the hand-off.")
             .with("files", list)
             .with("holder", lock.text("actor")))
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
-        Some("Hand over no file that a third agent has locked.".to_owned())
+        Some("Do not hand over files that a third agent has locked.".to_owned())
     }
 }
 
@@ -97,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_of_third_agents_stand_in_the_way() {
+    fn lock_of_a_third_agent_blocks() {
         let later = "2026-11-15T11:00:00Z";
         for named in [
             json!({"artifacts": ["src/a.rs"]}),

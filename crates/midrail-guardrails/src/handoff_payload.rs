@@ -1,20 +1,24 @@
-//! handoff-001: a hand-off says to whom, and brings all that the receiver needs.
+//! handoff-payload (handoff-001): blocks a hand-off whose payload is incomplete.
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::builtin::Builtin;
 use crate::handoff::{is_empty, part, receiver};
 
-/// The settings of handoff-001.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<HandoffPayload>("handoff-001", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
+
+/// The settings of handoff-payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct HandoffPayload {
-    /// The parts that must be there and not be empty: fields of the hand-off, or of its context.
+pub(crate) struct HandoffPayload {
+    /// Required non-empty parts: fields of the hand-off, or of its context.
     pub requires: Vec<String>,
-    /// How many letters and digits the rationale has at least.
+    /// Minimum number of letters and digits of the rationale.
     pub min_chars: usize,
 }
 
@@ -54,14 +58,14 @@ impl Guardrail for HandoffPayload {
         if !lacks.is_empty() {
             let list = lacks.join("`, `");
             return Ok(Verdict::block(format!("The hand-off lacks `{list}`."))
-                .advise("Say who takes over and why, and give the context and the artifacts that they need.")
+                .advise("Name the receiver and the reason, and add the context and artifacts that the receiver needs.")
                 .with("missing", lacks));
         }
         let wants_rationale = self.requires.iter().any(|name| name == "rationale");
         if wants_rationale && !self.is_substantive(handoff.rationale.as_deref().unwrap_or_default()) {
-            return Ok(Verdict::block("The rationale of the hand-off says too little.")
+            return Ok(Verdict::block("The rationale of the hand-off is too short.")
                 .advise(format!(
-                    "Say in a sentence why the other agent takes over ({} letters or more).",
+                    "Explain in a sentence why the other agent takes over (at least {} letters).",
                     self.min_chars
                 ))
                 .with("missing", vec!["rationale"]));
@@ -69,7 +73,7 @@ impl Guardrail for HandoffPayload {
         Ok(Verdict::allow())
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 

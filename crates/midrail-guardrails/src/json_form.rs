@@ -1,5 +1,5 @@
-//! A JSON Schema of a setting, compiled when it is read, and what is wrong with a value by it. References lead nowhere but
-//! into the schema itself, and patterns are of the kind that takes linear time.
+//! A compiled JSON Schema and its problems with a value. References must stay within the schema, and patterns
+//! take linear time.
 
 use std::fmt;
 
@@ -8,35 +8,35 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A JSON Schema of a setting.
+/// A compiled JSON Schema.
 #[derive(Clone)]
-pub struct JsonForm {
+pub struct CompiledSchema {
     schema: Value,
     #[cfg(feature = "json-schema")]
     validator: std::sync::Arc<jsonschema::Validator>,
 }
 
-impl fmt::Debug for JsonForm {
+impl fmt::Debug for CompiledSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("JsonForm").field(&self.schema).finish()
+        f.debug_tuple("CompiledSchema").field(&self.schema).finish()
     }
 }
 
-impl Serialize for JsonForm {
+impl Serialize for CompiledSchema {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.schema.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for JsonForm {
+impl<'de> Deserialize<'de> for CompiledSchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        JsonForm::new(Value::deserialize(deserializer)?).map_err(D::Error::custom)
+        CompiledSchema::new(Value::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
-impl JsonSchema for JsonForm {
+impl JsonSchema for CompiledSchema {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        "JsonForm".into()
+        "JsonSchema".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
@@ -44,13 +44,13 @@ impl JsonSchema for JsonForm {
     }
 }
 
-/// Texts of problems are cut here.
+/// Maximum length of a problem.
 const MAX_TEXT: usize = 200;
 
-/// What is found in a value that may be told in a reason, and where: as a JSON pointer, and in words.
+/// The place of a problem, as a JSON pointer, and its description. Contains no values.
 type Problem = (String, String);
 
-impl JsonForm {
+impl CompiledSchema {
     #[cfg(not(feature = "json-schema"))]
     fn new(_: Value) -> Result<Self, String> {
         Err("this build of Midrail cannot validate JSON Schemas: it was built without the feature `json-schema`".to_owned())
@@ -61,30 +61,30 @@ impl JsonForm {
         if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
             return Err("a JSON Schema is a map".to_owned());
         }
-        if let Some(reference) = outward(&schema, 0) {
+        if let Some(reference) = external_reference(&schema, 0) {
             return Err(format!(
-                "the reference `{reference}` leads out of the schema, and nothing is fetched"
+                "the reference `{reference}` points outside of the schema, and nothing is fetched"
             ));
         }
         let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
         match options.build(&schema) {
-            Ok(validator) => Ok(JsonForm { schema, validator: std::sync::Arc::new(validator) }),
+            Ok(validator) => Ok(CompiledSchema { schema, validator: std::sync::Arc::new(validator) }),
             Err(error) => {
                 let at = error.instance_path().as_str();
                 let place = if at.is_empty() { String::new() } else { format!(" at `{at}`") };
-                Err(format!("this is no JSON Schema{place}: {error}"))
+                Err(format!("this is not a valid JSON Schema{place}: {error}"))
             }
         }
     }
 
-    /// What is wrong with a value, up to a number of problems. A text is read as JSON where it may be one.
+    /// The problems of a value, up to a maximum. A text is parsed as JSON if it may be one.
     #[cfg(not(feature = "json-schema"))]
     pub(crate) fn problems(&self, _: &Value, _: bool, _: usize) -> Vec<Problem> {
         // INVARIANT: without the feature there is no such value.
         vec![(String::new(), "cannot be validated by this build".to_owned())]
     }
 
-    /// What is wrong with a value, up to a number of problems. A text is read as JSON where it may be one.
+    /// The problems of a value, up to a maximum. A text is parsed as JSON if it may be one.
     #[cfg(feature = "json-schema")]
     pub(crate) fn problems(&self, value: &Value, may_be_text: bool, most: usize) -> Vec<Problem> {
         let value = match may_be_text {
@@ -97,14 +97,14 @@ impl JsonForm {
         let problem = |error: jsonschema::ValidationError<'_>| {
             let at = error.instance_path().as_str();
             let at = if at.is_empty() { "/" } else { at };
-            // Values are left out: they may be secrets.
+            // Values are left out because they may be secrets.
             let text = error.masked_with("this").to_string();
             (cut(at), cut(text.trim_start_matches("this ")))
         };
         self.validator.iter_errors(value.as_ref()).take(most).map(problem).collect()
     }
 
-    /// The value that is meant: a text is JSON, unless the schema asks for a text; what tools answer through MCP is
+    /// The effective value: a text is parsed as JSON unless the schema requires a text; MCP answers are
     /// unwrapped.
     #[cfg(feature = "json-schema")]
     fn read<'v>(&self, value: &'v Value) -> Result<std::borrow::Cow<'v, Value>, ()> {
@@ -123,7 +123,7 @@ impl JsonForm {
     }
 }
 
-/// `[{type: text, text: …}]`, alone or under `content`, is its text; `structuredContent` goes before it.
+/// The text of `[{type: text, text: …}]`, alone or under `content`; `structuredContent` takes precedence.
 #[cfg(feature = "json-schema")]
 fn unwrap(value: &Value) -> &Value {
     if let Some(structured) = value.get("structuredContent").filter(|it| !it.is_null()) {
@@ -145,9 +145,9 @@ fn unwrap(value: &Value) -> &Value {
     }
 }
 
-/// A reference that leads out of the schema.
+/// A reference that points outside of the schema.
 #[cfg(feature = "json-schema")]
-fn outward(schema: &Value, depth: usize) -> Option<&str> {
+fn external_reference(schema: &Value, depth: usize) -> Option<&str> {
     if depth > midrail_core::Event::MAX_DEPTH {
         return None;
     }
@@ -156,11 +156,11 @@ fn outward(schema: &Value, depth: usize) -> Option<&str> {
             ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) => {
                 (!to.starts_with('#')).then_some(to.as_str())
             }
-            // What stands here is data, and no schema.
+            // These members are data.
             ("const" | "enum" | "default" | "examples", _) => None,
-            (_, value) => outward(value, depth + 1),
+            (_, value) => external_reference(value, depth + 1),
         }),
-        Value::Array(list) => list.iter().find_map(|value| outward(value, depth + 1)),
+        Value::Array(list) => list.iter().find_map(|value| external_reference(value, depth + 1)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }

@@ -1,4 +1,4 @@
-//! A tool needs any one of its prerequisites to have succeeded first with the same key.
+//! Requires one of several prerequisites to have succeeded with the same key before a tool is called.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Tools, Verdict, glob};
 use serde_json::{Value, json};
 
-/// Keyed rules, one a gated tool.
+/// Rules with keys.
 #[derive(Debug, Clone, Default)]
 pub struct KeyedDependency {
     /// The rules.
@@ -16,48 +16,48 @@ pub struct KeyedDependency {
 /// One rule: `tool` with a key needs one of `prerequisites` with the same key.
 #[derive(Debug, Clone)]
 pub struct KeyedRule {
-    /// The gated tool: a name or glob pattern.
+    /// The restricted tool: a name or glob pattern.
     pub tool: String,
-    /// The tools of which one is needed: names or glob patterns.
+    /// The prerequisites, of which one is needed: names or glob patterns.
     pub prerequisites: Vec<String>,
-    /// Where the key comes from.
-    pub key: Key,
+    /// The source of the key.
+    pub key: CallKey,
 }
 
-/// Where the key of a call comes from. A call without a key is not governed.
+/// The source of the key of a call. A call without a key is not checked.
 #[derive(Clone)]
-pub enum Key {
+pub enum CallKey {
     /// The first of these arguments that the call has.
     Args(Vec<String>),
-    /// Computed: an expression of a pack, or a closure.
-    Computed(Arc<ComputeKey>),
+    /// A computed key: an expression of a pack, or a closure.
+    Computed(Arc<ComputeCallKey>),
 }
 
 /// Computes the key of a call. `Ok(None)`: it has none.
-pub type ComputeKey = dyn Fn(&Context<'_>) -> Result<Option<String>, Missing> + Send + Sync;
+pub type ComputeCallKey = dyn Fn(&Context<'_>) -> Result<Option<String>, Missing> + Send + Sync;
 
-impl fmt::Debug for Key {
+impl fmt::Debug for CallKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Key::Args(names) => f.debug_tuple("Args").field(names).finish(),
-            Key::Computed(_) => f.write_str("Computed"),
+            CallKey::Args(names) => f.debug_tuple("Args").field(names).finish(),
+            CallKey::Computed(_) => f.write_str("Computed"),
         }
     }
 }
 
-impl Key {
-    fn of(&self, context: &Context<'_>) -> Result<Option<String>, Missing> {
+impl CallKey {
+    fn for_call(&self, context: &Context<'_>) -> Result<Option<String>, Missing> {
         match self {
-            Key::Args(names) => {
+            CallKey::Args(names) => {
                 let args = context.event.tool.as_ref().map(|tool| &tool.args);
                 Ok(args.and_then(|args| names.iter().find_map(|name| text(args.get(name)?))))
             }
-            Key::Computed(compute) => compute(context),
+            CallKey::Computed(compute) => compute(context),
         }
     }
 }
 
-/// A value as a key. Nothing is no key.
+/// A value as a key. `null` is not a key.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -76,7 +76,7 @@ impl Guardrail for KeyedDependency {
             match rule.unmet_key(&context.part(&number.to_string())) {
                 Ok(None) => {}
                 Ok(Some(key)) => return Ok(rule.denial(tool, &key)),
-                // A denial of another rule stands whatever is unknown of this one.
+                // A denial of another rule counts even if this one is unknown.
                 Err(missing) => fault = fault.or(Some(missing)),
             }
         }
@@ -92,7 +92,7 @@ impl Guardrail for KeyedDependency {
             let context = &context.part(&number.to_string());
             let matching = rule.prerequisites.iter().filter(|pattern| glob::name_matches(pattern, tool));
             for prerequisite in matching {
-                if let Some(key) = rule.key.of(context)? {
+                if let Some(key) = rule.key.for_call(context)? {
                     changes.set(context.key(&done(prerequisite, &key)), true);
                 }
             }
@@ -100,7 +100,7 @@ impl Guardrail for KeyedDependency {
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::AfterTool]
     }
 
@@ -113,7 +113,7 @@ impl Guardrail for KeyedDependency {
         )
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
@@ -123,8 +123,8 @@ impl Guardrail for KeyedDependency {
             .iter()
             .map(|KeyedRule { tool, prerequisites, key }| {
                 let key = match key {
-                    Key::Args(names) => names.join(" or "),
-                    Key::Computed(_) => "key".to_owned(),
+                    CallKey::Args(names) => names.join(" or "),
+                    CallKey::Computed(_) => "key".to_owned(),
                 };
                 let list = prerequisites.join(", ");
                 format!(
@@ -139,7 +139,7 @@ impl Guardrail for KeyedDependency {
 impl KeyedRule {
     /// The key of a call for which no prerequisite has succeeded. `None`: one has, or the call has no key.
     fn unmet_key(&self, context: &Context<'_>) -> Result<Option<String>, Missing> {
-        let Some(key) = self.key.of(context)? else { return Ok(None) };
+        let Some(key) = self.key.for_call(context)? else { return Ok(None) };
         let mut unknown = None;
         for prerequisite in &self.prerequisites {
             match context.state(&done(prerequisite, &key)) {
@@ -158,15 +158,15 @@ impl KeyedRule {
         Verdict::block(format!(
             "Tool '{tool}' with key '{key}' requires prior invocation of one of: {list} with the same key."
         ))
-        .advise(format!("Call one of {list} for '{key}' first, and {tool} again once that has succeeded."))
+        .advise(format!("Call one of {list} for '{key}' first, then call {tool} again."))
         .with("tool", tool)
         .with("key", key)
         .with("prerequisites", json!(prerequisites))
     }
 }
 
-/// The slice of a rule that says that a prerequisite succeeded with a key. A prerequisite's name has no bounds, so its
-/// length goes before it: no name and key read as another name and key.
+/// The slice that records that a prerequisite succeeded with a key. The length of the prerequisite's name
+/// makes the key unambiguous.
 fn done(prerequisite: &str, key: &str) -> String {
     format!("key/{}:{prerequisite}/{key}", prerequisite.len())
 }
@@ -180,13 +180,13 @@ mod tests {
         let rule = KeyedRule {
             tool: "commit".into(),
             prerequisites: vec!["test".into(), "lint".into()],
-            key: Key::Args(vec!["repo".into(), "repository".into()]),
+            key: CallKey::Args(vec!["repo".into(), "repository".into()]),
         };
         KeyedDependency { rules: vec![rule] }
     }
 
     #[test]
-    fn any_prerequisite_with_the_same_key_suffices() {
+    fn one_prerequisite_with_the_same_key_is_enough() {
         let mut run = Run::of(commits());
         let decision = run.before("commit", json!({"repo": "x"}));
         assert_eq!(
@@ -200,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_the_key_is_not_governed() {
+    fn call_without_a_key_is_not_checked() {
         assert_eq!(Run::of(commits()).before("commit", json!({"branch": "x"})).effect, Effect::Allow);
     }
 
     #[test]
-    fn numbers_are_keys_too() {
+    fn numbers_are_valid_keys() {
         let mut run = Run::of(commits());
         run.succeed("lint", json!({"repo": 7}));
         assert_eq!(run.before("commit", json!({"repo": "7"})).effect, Effect::Allow);

@@ -1,11 +1,11 @@
-//! How many lines a call changes, as far as its arguments tell.
+//! The number of lines that a call changes, as far as its arguments show.
 
 use midrail_core::{ActionType, Context, Missing};
 use serde_json::Value;
 
 use crate::touched::scripts;
 
-/// Arguments that hold a new text, an old one, and a patch.
+/// Arguments with new text, old text and patches.
 const NEW: &[&str] = &[
     "content",
     "contents",

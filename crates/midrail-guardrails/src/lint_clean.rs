@@ -1,23 +1,31 @@
-//! quality-004: what the agent changed passes the linter.
+//! lint-clean (quality-004): warns if the linter does not pass.
 
-use midrail_core::Effect;
+use midrail_core::{Category, Effect, EventKind, Risk};
 
-use crate::passes::{Passes, Purpose};
+use crate::builtin::Builtin;
+use crate::passes::{CommandPurpose, CommandRequirement};
 
-/// The settings of quality-004.
-pub type LintClean = Passes<Linter>;
+pub(crate) const BUILTIN: Builtin = Builtin::new::<LintClean>(
+    "quality-004",
+    Category::Quality,
+    50,
+    &[EventKind::BeforeHandoff, EventKind::BeforeStop],
+)
+.min_risk(Risk::High);
+
+/// The settings of lint-clean.
+pub(crate) type LintClean = CommandRequirement<LintCommand>;
 
 /// A command that runs the linter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Linter;
+pub(crate) struct LintCommand;
 
-impl Purpose for Linter {
+impl CommandPurpose for LintCommand {
     const EFFECT: Effect = Effect::Warn;
-    const WRONG: &'static str = "The linter has complaints";
-    const UNKNOWN: &'static str =
-        "No command is named that checks the style of the code, so nobody knows whether it is clean.";
-    const ADVICE: (&'static str, &'static str) = ("Put right what ", " complains about.");
-    const SUMMARY: &'static str = "The linter has to be content";
+    const WRONG: &'static str = "The linter failed";
+    const UNKNOWN: &'static str = "No lint command is configured, so the result is unknown.";
+    const ADVICE: (&'static str, &'static str) = ("Fix the problems that ", " reports.");
+    const SUMMARY: &'static str = "The linter must pass";
 }
 
 #[cfg(test)]
@@ -27,7 +35,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn complaints_warn_until_the_files_change() {
+    fn lint_errors_warn_until_the_files_change() {
         let guardrail: LintClean =
             serde_json::from_value(json!({"run": "make lint", "timeout": "5s"})).unwrap();
         let mut run = Run::of(guardrail);

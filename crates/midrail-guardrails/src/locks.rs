@@ -1,27 +1,27 @@
-//! Locks on files, as the slices of all sessions hold them: who has one, since when, until when.
+//! Locks on files, shared by all sessions: holder, start and expiry.
 
 use jiff::Timestamp;
-use midrail_core::{Context, Missing, STARTED, above, lock_key};
+use midrail_core::{Context, Missing, SUB_AGENT_PARENTS, ancestors, lock_key};
 use serde_json::{Value, json};
 
 use crate::seconds::{Seconds, to_the_second};
 
-/// A lock that someone holds.
+/// A lock on a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lock<'a>(&'a Value);
 
 impl<'a> Lock<'a> {
-    /// The lock of a file, by its absolute path. One that has run out is none.
-    pub(crate) fn of(context: &Context<'a>, path: &str) -> Result<Option<Self>, Missing> {
+    /// The lock of a file by absolute path, unless it has expired.
+    pub(crate) fn for_path(context: &Context<'a>, path: &str) -> Result<Option<Self>, Missing> {
         let Some(lock) = context.slice(&lock_key(path))?.map(Lock) else { return Ok(None) };
         let now = context.now()?;
-        // A lock that tells no end is held until someone releases it.
+        // A lock without an end is held until it is released.
         let is_over = lock.text("until").parse::<Timestamp>().is_ok_and(|until| now >= until);
         Ok((!is_over).then_some(lock))
     }
 
-    /// One for the agent of this event, renewed where it has it already. Where another of its family has it, it stays
-    /// with that one: who works for somebody takes nothing from them.
+    /// A lock for the agent of this event, renewed if it holds it already. A lock of another agent of its family
+    /// stays with that agent.
     pub(crate) fn taken(
         context: &Context<'_>,
         held: Option<Lock<'_>>,
@@ -53,11 +53,11 @@ impl<'a> Lock<'a> {
         self.0.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether the agent of this event holds it. An agent and those that it started work as one.
+    /// Whether the agent of this event, or an agent of its family, holds it.
     pub(crate) fn is_own(&self, context: &Context<'_>) -> bool {
         let (session, parent) = (context.session(), context.event.parent.as_deref());
         let (its_session, its_parent) = (self.text("session"), self.text("parent"));
-        // One that was taken for an agent by its name holds wherever that agent works.
+        // A lock that was taken for an agent by name applies in every session of that agent.
         if its_session.is_empty() {
             return self.text("actor") == context.actor();
         }
@@ -67,8 +67,8 @@ impl<'a> Lock<'a> {
         parent == Some(its_session) || (!its_parent.is_empty() && its_parent == session)
     }
 
-    /// Whether somebody of the family of this event's agent holds it: those whom the same agent is at the head of. Who was
-    /// started by the session itself belongs to all who work in it.
+    /// Whether an agent with the same root agent holds it. Agents that the session itself started share locks with
+    /// all agents of the session.
     fn is_of_family(&self, context: &Context<'_>) -> bool {
         let session = context.session();
         let (parent, its_parent) = (context.event.parent.as_deref().unwrap_or_default(), self.text("parent"));
@@ -78,13 +78,13 @@ impl<'a> Lock<'a> {
         if parent.is_empty() && its_parent.is_empty() {
             return false;
         }
-        let own = head(context, context.actor(), parent);
-        let its = head(context, self.text("actor").to_owned(), its_parent);
+        let own = root_agent(context, context.actor(), parent);
+        let its = root_agent(context, self.text("actor").to_owned(), its_parent);
         let is_session = |name: &str| name.strip_prefix("session:").unwrap_or(name) == session;
         own == its || is_session(&own) || is_session(&its)
     }
 
-    /// Who holds it, and for which time.
+    /// Describes the holder and the time.
     pub(crate) fn holder(&self) -> String {
         let of_task = match self.text("task") {
             "" => String::new(),
@@ -99,16 +99,16 @@ impl<'a> Lock<'a> {
     }
 }
 
-/// The agent at the head of another's family, as far as the session has heard who started whom.
-fn head(context: &Context<'_>, actor: String, parent: &str) -> String {
+/// The root agent of an agent, as far as the session knows the parents.
+fn root_agent(context: &Context<'_>, actor: String, parent: &str) -> String {
     if parent.trim().is_empty() {
         return actor;
     }
-    let started = context.slice(STARTED).ok().flatten();
-    above(started, parent.trim()).pop().unwrap_or(actor)
+    let started = context.slice(SUB_AGENT_PARENTS).ok().flatten();
+    ancestors(started, parent.trim()).pop().unwrap_or(actor)
 }
 
-/// The absolute path of a file of this event, with its links followed. Without a root, the path as it is told.
+/// The place and the absolute path of a file, with links resolved.
 pub(crate) fn absolute(context: &Context<'_>, file: &str) -> Result<(String, String), Missing> {
     let place = context.real_place(file, None)?;
     let path = match context.root() {

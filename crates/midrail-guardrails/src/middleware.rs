@@ -1,4 +1,4 @@
-//! Wraps one guardrail in another: to look at what it says, or to change the effect of it.
+//! Wrappers around a guardrail that observe or change its verdicts.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -6,56 +6,56 @@ use std::sync::Arc;
 use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Rewrite, Tools, Verdict};
 use serde_json::Value;
 
-/// Makes a guardrail of a guardrail. Several are stacked by wrapping again.
+/// Wraps a guardrail. Wrappers can be stacked.
 pub trait Middleware {
     /// The wrapped guardrail.
     fn wrap(&self, inner: Arc<dyn Guardrail>) -> Arc<dyn Guardrail>;
 }
 
-/// Shows each verdict to a function: for logging and counting.
+/// Passes each verdict to a function, for logging and counting.
 #[derive(Clone)]
-pub struct Inspect {
-    look: Arc<Look>,
+pub struct VerdictObserver {
+    observe: Arc<Observe>,
 }
 
-type Look = dyn Fn(&Context<'_>, &Result<Verdict, Fault>) + Send + Sync;
+type Observe = dyn Fn(&Context<'_>, &Result<Verdict, Fault>) + Send + Sync;
 
-impl Inspect {
-    /// With the function that looks.
-    pub fn new(look: impl Fn(&Context<'_>, &Result<Verdict, Fault>) + Send + Sync + 'static) -> Self {
-        Inspect { look: Arc::new(look) }
+impl VerdictObserver {
+    /// Observes verdicts with a function.
+    pub fn new(observe: impl Fn(&Context<'_>, &Result<Verdict, Fault>) + Send + Sync + 'static) -> Self {
+        VerdictObserver { observe: Arc::new(observe) }
     }
 }
 
-impl Middleware for Inspect {
+impl Middleware for VerdictObserver {
     fn wrap(&self, inner: Arc<dyn Guardrail>) -> Arc<dyn Guardrail> {
-        let look = self.look.clone();
+        let observe = self.observe.clone();
         let change = move |context: &Context<'_>, verdict: Result<Verdict, Fault>| {
-            look(context, &verdict);
+            observe(context, &verdict);
             verdict
         };
-        Arc::new(Wrapped { inner, change, ceiling: None })
+        Arc::new(WrappedGuardrail { inner, change, ceiling: None })
     }
 }
 
-/// Lets a function change what the guardrail says. It must not say anything stronger than the guardrail could.
+/// Changes verdicts with a function. The result must not be stronger than the guardrail's ceiling.
 #[derive(Clone)]
-pub struct Adjust<F>(pub F);
+pub struct VerdictMapper<F>(pub F);
 
-impl<F> Middleware for Adjust<F>
+impl<F> Middleware for VerdictMapper<F>
 where
     F: Fn(&Context<'_>, Result<Verdict, Fault>) -> Result<Verdict, Fault> + Clone + Send + Sync + 'static,
 {
     fn wrap(&self, inner: Arc<dyn Guardrail>) -> Arc<dyn Guardrail> {
-        Arc::new(Wrapped { inner, change: self.0.clone(), ceiling: None })
+        Arc::new(WrappedGuardrail { inner, change: self.0.clone(), ceiling: None })
     }
 }
 
-/// Changes the effect of every objection: a block that only warns, a warning that blocks.
+/// Replaces the effect of every objection, for example a block by a warning.
 #[derive(Debug, Clone, Copy)]
-pub struct Recast(pub Effect);
+pub struct EffectOverride(pub Effect);
 
-impl Middleware for Recast {
+impl Middleware for EffectOverride {
     fn wrap(&self, inner: Arc<dyn Guardrail>) -> Arc<dyn Guardrail> {
         let effect = self.0;
         let change = move |_: &Context<'_>, verdict: Result<Verdict, Fault>| {
@@ -64,17 +64,17 @@ impl Middleware for Recast {
                 _ => Verdict { effect, ..verdict },
             })
         };
-        Arc::new(Wrapped { inner, change, ceiling: Some(effect) })
+        Arc::new(WrappedGuardrail { inner, change, ceiling: Some(effect) })
     }
 }
 
-struct Wrapped<F> {
+struct WrappedGuardrail<F> {
     inner: Arc<dyn Guardrail>,
     change: F,
     ceiling: Option<Effect>,
 }
 
-impl<F> Guardrail for Wrapped<F>
+impl<F> Guardrail for WrappedGuardrail<F>
 where
     F: Fn(&Context<'_>, Result<Verdict, Fault>) -> Result<Verdict, Fault> + Send + Sync,
 {
@@ -86,52 +86,52 @@ where
         self.inner.observe(context, effect, changes)
     }
 
-    fn watches(&self) -> &[EventKind] {
-        self.inner.watches()
+    fn observes(&self) -> &[EventKind] {
+        self.inner.observes()
     }
 
     fn tools(&self) -> Tools {
         self.inner.tools()
     }
 
-    fn ceiling(&self) -> Effect {
-        self.ceiling.unwrap_or_else(|| self.inner.ceiling())
+    fn max_effect(&self) -> Effect {
+        self.ceiling.unwrap_or_else(|| self.inner.max_effect())
     }
 
-    fn unanswered(&self, then: Effect) -> Effect {
-        self.inner.unanswered(then)
+    fn timeout_effect(&self, then: Effect) -> Effect {
+        self.inner.timeout_effect(then)
     }
 
-    fn objection(&self) -> Effect {
-        self.ceiling.unwrap_or_else(|| self.inner.objection())
+    fn default_effect(&self) -> Effect {
+        self.ceiling.unwrap_or_else(|| self.inner.default_effect())
     }
 
     fn has_consequences(&self) -> bool {
         self.inner.has_consequences()
     }
 
-    fn may_retry(&self, at: EventKind) -> bool {
-        self.ceiling == Some(Effect::Retry) || self.inner.may_retry(at)
+    fn can_retry(&self, at: EventKind) -> bool {
+        self.ceiling == Some(Effect::Retry) || self.inner.can_retry(at)
     }
 
-    fn rewrites(&self) -> bool {
-        self.inner.rewrites()
+    fn can_rewrite(&self) -> bool {
+        self.inner.can_rewrite()
     }
 
     fn rewrite(&self, context: &Context<'_>) -> Result<Option<Rewrite>, Fault> {
         self.inner.rewrite(context)
     }
 
-    fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.inner.outside()
+    fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.inner.external_request()
     }
 
-    fn may_be_late(&self) -> bool {
-        self.inner.may_be_late()
+    fn has_late_answers(&self) -> bool {
+        self.inner.has_late_answers()
     }
 
-    fn late(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
-        (self.change)(context, self.inner.late(context, answer))
+    fn check_late_answer(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+        (self.change)(context, self.inner.check_late_answer(context, answer))
     }
 
     fn summary(&self) -> Option<String> {
@@ -148,14 +148,15 @@ mod tests {
     use std::sync::Mutex;
 
     #[test]
-    fn a_stack_looks_and_changes_the_effect() {
+    fn stacked_wrappers_observe_and_override() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let log = seen.clone();
-        let inspect = Inspect::new(move |context, verdict| {
+        let inspect = VerdictObserver::new(move |context, verdict| {
             let tool = context.event.tool_name().unwrap_or_default().to_owned();
             log.lock().unwrap().push((tool, verdict.as_ref().map(|verdict| verdict.effect).ok()));
         });
-        let policy = Recast(Effect::Warn).wrap(Arc::new(SequentialDependency::new("deploy", ["build"])));
+        let policy =
+            EffectOverride(Effect::Warn).wrap(Arc::new(SequentialDependency::new("deploy", ["build"])));
         let mut run = Run::shared(inspect.wrap(policy));
         assert_eq!(run.before("deploy", json!({})).effect, Effect::Warn);
         assert_eq!(seen.lock().unwrap().last(), Some(&("deploy".to_owned(), Some(Effect::Warn))));

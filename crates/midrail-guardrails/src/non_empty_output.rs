@@ -1,27 +1,33 @@
-//! quality-001: a call that ought to answer something does, and an answer that looks like an error is not taken for a
-//! success.
+//! non-empty-output (quality-001): warns about a successful call whose answer is empty or looks like an error.
 
 use std::collections::BTreeMap;
 
-use midrail_core::{Action, ActionType, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
+use midrail_core::{
+    Action, ActionType, Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::builtin::Builtin;
 use crate::commands::{Started, started};
 use crate::settings::Pattern;
 
-/// The settings of quality-001.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<NonEmptyOutput>("quality-001", Category::Quality, 50, &[EventKind::AfterTool])
+        .min_risk(Risk::High);
+
+/// The settings of non-empty-output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct NonEmptyOutput {
-    /// What is asked of single tools, by names or glob patterns. Of several that fit, the longest pattern speaks.
+pub(crate) struct NonEmptyOutput {
+    /// Requirements by names or glob patterns of tools. The longest matching pattern wins.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub tools: BTreeMap<Pattern, Answers>,
-    /// Further texts that say nothing, whatever their case: `n/a`.
+    pub tools: BTreeMap<Pattern, AnswerRequirement>,
+    /// Further texts that count as empty: `n/a`. Case is ignored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trivial: Vec<String>,
-    /// Whether answers that look like an error are told, though the call is said to have gone well.
+    /// Whether successful answers that look like an error are reported.
     pub errors: bool,
 }
 
@@ -31,19 +37,19 @@ impl Default for NonEmptyOutput {
     }
 }
 
-/// What is asked of a tool's answers.
+/// The requirement for the answers of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Answers {
-    /// Fewer characters than this say nothing. Absent: 1.
+pub(crate) struct AnswerRequirement {
+    /// Minimum number of characters. Absent: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_chars: Option<u32>,
-    /// Whether it may answer nothing. Absent: as Midrail knows the tool, or not where `min_chars` is given.
+    /// Whether the answer may be empty. Absent: built-in knowledge of the tool, or `false` if `min_chars` is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub empty_ok: Option<bool>,
 }
 
-/// Texts that say nothing.
+/// Texts that count as empty.
 const TRIVIAL: &[&str] = &[
     "null",
     "none",
@@ -63,7 +69,7 @@ const TRIVIAL: &[&str] = &[
     "(empty)",
 ];
 
-/// Programs that print where they have something to say, and that nobody runs for anything else.
+/// Programs that are run for their output.
 const PRINTERS: &[&str] = &[
     "cat", "head", "tail", "less", "more", "bat", "ls", "tree", "find", "fd", "grep", "egrep", "fgrep", "rg",
     "ag", "ack", "pwd", "whoami", "id", "date", "uname", "hostname", "env", "printenv", "ps", "df", "du",
@@ -71,8 +77,8 @@ const PRINTERS: &[&str] = &[
     "tox", "nox", "jest", "vitest",
 ];
 
-/// Verbs of programs that do several things, where they print.
-const PRINTING_VERBS: &[(&str, &[&str])] = &[
+/// Subcommands that are run for their output.
+const PRINTING_SUBCOMMANDS: &[(&str, &[&str])] = &[
     (
         "git",
         &[
@@ -95,11 +101,11 @@ const PRINTING_VERBS: &[(&str, &[&str])] = &[
     ("kubectl", &["get", "describe", "logs"]),
 ];
 
-/// Options that make such a program silent.
+/// Options that suppress the output.
 const SILENCERS: &[&str] =
     &["-q", "--quiet", "--silent", "-o", "--output", "-O", "-exec", "-delete", "--remote-name"];
 
-/// Programs that print what others have written: an error in it is not theirs.
+/// Programs that print existing content, in which an error is not their own.
 const READERS: &[&str] = &[
     "cat",
     "head",
@@ -134,18 +140,18 @@ const READERS: &[&str] = &[
 ];
 
 impl NonEmptyOutput {
-    fn asked(&self, tool: &str) -> Answers {
-        let fitting = self.tools.iter().filter(|(pattern, _)| pattern.fits_name(tool));
+    fn requirement(&self, tool: &str) -> AnswerRequirement {
+        let fitting = self.tools.iter().filter(|(pattern, _)| pattern.matches_name(tool));
         fitting.max_by_key(|(pattern, _)| pattern.0.len()).map(|(_, answers)| *answers).unwrap_or_default()
     }
 
     fn is_trivial(&self, text: &str, min_chars: u32) -> bool {
         let text = text.trim();
-        let says_nothing = |words: &str| text.eq_ignore_ascii_case(words.trim());
+        let is_same = |words: &str| text.eq_ignore_ascii_case(words.trim());
         let few = usize::try_from(min_chars).unwrap_or(usize::MAX);
         text.chars().take(few).count() < few.max(1)
-            || TRIVIAL.iter().any(|words| says_nothing(words))
-            || self.trivial.iter().any(|words| says_nothing(words))
+            || TRIVIAL.iter().any(|words| is_same(words))
+            || self.trivial.iter().any(|words| is_same(words))
     }
 }
 
@@ -155,8 +161,8 @@ impl Guardrail for NonEmptyOutput {
         if event.kind == EventKind::BeforeStop {
             let text = text_of(event.output.as_ref().unwrap_or(&Value::Null));
             return Ok(match self.is_trivial(&text, 1) {
-                true => Verdict::warn("The output that the agent ends with says nothing.")
-                    .advise("End with what was asked for, or say why there is nothing."),
+                true => Verdict::warn("The output of the agent is empty.")
+                    .advise("Return the requested output, or explain why there is none."),
                 false => Verdict::allow(),
             });
         }
@@ -164,8 +170,8 @@ impl Guardrail for NonEmptyOutput {
             return Ok(Verdict::allow());
         }
         let tool = context.tool()?;
-        let result = event.result.as_ref().ok_or_else(|| Missing("the event tells no result".to_owned()))?;
-        // Who called it knows that it failed.
+        let result = event.result.as_ref().ok_or_else(|| Missing("the event has no result".to_owned()))?;
+        // The caller knows about a failed call.
         if result.ok == Some(false) || result.exit_code.unwrap_or(0) != 0 {
             return Ok(Verdict::allow());
         }
@@ -173,26 +179,24 @@ impl Guardrail for NonEmptyOutput {
         let programs = started(context, action);
         let content = result.content.as_ref().unwrap_or(&Value::Null);
         let text = text_of(content);
-        let Answers { min_chars, empty_ok } = self.asked(tool);
-        let ought = match (empty_ok, min_chars) {
+        let AnswerRequirement { min_chars, empty_ok } = self.requirement(tool);
+        let should_answer = match (empty_ok, min_chars) {
             (Some(empty_ok), _) => !empty_ok,
             (None, Some(_)) => true,
-            (None, None) => ought_to_answer(action, &programs),
+            (None, None) => should_answer(action, &programs),
         };
-        if ought && self.is_trivial(&text, min_chars.unwrap_or(1)) {
-            return Ok(Verdict::warn(format!(
-                "'{tool}' is said to have gone well, and answered nothing of use."
-            ))
-            .advise("Check whether it did what it was called for before you build on it.")
-            .with("tool", tool)
-            .with("problem", "empty"));
+        if should_answer && self.is_trivial(&text, min_chars.unwrap_or(1)) {
+            return Ok(Verdict::warn(format!("'{tool}' was successful, but its answer is empty."))
+                .advise("Check its effect before you rely on it.")
+                .with("tool", tool)
+                .with("problem", "empty"));
         }
         let sign = if self.errors { error_sign(action.kind, &programs, content, &text) } else { None };
         Ok(match sign {
             Some(sign) => Verdict::warn(format!(
-                "'{tool}' is said to have gone well, and its answer looks like an error ({sign})."
+                "'{tool}' was successful, but its answer looks like an error ({sign})."
             ))
-            .advise("Read the answer as an error, and mend its cause before you go on.")
+            .advise("Treat the answer as an error, and fix its cause before you continue.")
             .with("tool", tool)
             .with("problem", "error-like")
             .with("sign", sign),
@@ -200,17 +204,17 @@ impl Guardrail for NonEmptyOutput {
         })
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Warn
     }
 }
 
-/// Whether a call ought to answer something.
-fn ought_to_answer(action: &Action, programs: &[Started]) -> bool {
+/// Whether a call should return an answer.
+fn should_answer(action: &Action, programs: &[Started]) -> bool {
     match action.kind {
         ActionType::FileWrite => false,
         ActionType::FileRead | ActionType::Network | ActionType::Other => true,
-        // What goes to a file is not printed; else the last program of the line prints, or does not.
+        // Output may go to a file; otherwise the last program of the line decides.
         ActionType::Command => action.writes.is_empty() && programs.last().is_some_and(prints),
     }
 }
@@ -226,17 +230,17 @@ fn prints(started: &Started) -> bool {
     }
     let program = started.program.as_str();
     PRINTERS.contains(&program)
-        || PRINTING_VERBS
+        || PRINTING_SUBCOMMANDS
             .iter()
-            .any(|(name, verbs)| *name == program && started.verb().is_some_and(|verb| verbs.contains(&verb)))
+            .any(|(name, list)| *name == program && started.subcommand().is_some_and(|it| list.contains(&it)))
 }
 
-/// How much of an answer is looked at.
+/// Limits of the analysed answer.
 const MAX_TEXT: usize = 64 * 1024;
 const MAX_DEPTH: usize = 32;
 
-/// Parts of an answer that are about it, and not what it says.
-const ASIDE: &[&str] = &[
+/// Members of an answer that are metadata.
+const METADATA: &[&str] = &[
     "type",
     "interrupted",
     "isImage",
@@ -253,7 +257,7 @@ const ASIDE: &[&str] = &[
     "noOutputExpected",
 ];
 
-/// What an answer says, as one text.
+/// The text of an answer.
 fn text_of(content: &Value) -> String {
     let mut text = String::new();
     collect(content, 0, &mut text);
@@ -277,17 +281,17 @@ fn collect(value: &Value, depth: usize, text: &mut String) {
         }
         Value::Array(list) => list.iter().for_each(|it| collect(it, depth + 1, text)),
         Value::Object(map) => {
-            // An object of nothing but what is about it still says that.
-            let is_aside = |key: &String| ASIDE.contains(&key.as_str());
-            let has_more = map.keys().any(|key| !is_aside(key));
+            // An object that has only metadata counts as content.
+            let is_metadata = |key: &String| METADATA.contains(&key.as_str());
+            let has_more = map.keys().any(|key| !is_metadata(key));
             map.iter()
-                .filter(|(key, _)| !(has_more && is_aside(key)))
+                .filter(|(key, _)| !(has_more && is_metadata(key)))
                 .for_each(|(_, it)| collect(it, depth + 1, text));
         }
     }
 }
 
-/// Lines that only a failure begins or ends with.
+/// Line starts of error messages.
 const STARTS: &[&str] = &[
     "error:",
     "error[",
@@ -303,7 +307,7 @@ const STARTS: &[&str] = &[
     "traceback (most recent call last)",
 ];
 
-/// Texts that stand anywhere in the line of a failure.
+/// Texts anywhere in the line of an error message.
 const PARTS: &[&str] = &[
     ": command not found",
     ": no such file or directory",
@@ -316,7 +320,7 @@ const PARTS: &[&str] = &[
     "modulenotfounderror:",
 ];
 
-/// What pages of broken servers say of themselves.
+/// Titles of server error pages.
 const PAGES: &[&str] = &[
     "500 internal server error",
     "502 bad gateway",
@@ -326,18 +330,18 @@ const PAGES: &[&str] = &[
     "504 gateway timeout",
 ];
 
-/// What makes an answer look like an error, if anything does. A file that is read may well speak of errors.
+/// The sign of an error in an answer, if any. Content of files may contain such text.
 fn error_sign(kind: ActionType, programs: &[Started], content: &Value, text: &str) -> Option<&'static str> {
     let says = |key: &str| content.get(key) == Some(&Value::Bool(true));
     if says("isError") || says("is_error") {
-        return Some("it says so itself");
+        return Some("`isError` is set");
     }
     match kind {
         ActionType::FileRead | ActionType::FileWrite => None,
         ActionType::Network => page_sign(text),
         ActionType::Command => {
             let is_reader = programs.last().is_some_and(|it| READERS.contains(&it.program.as_str()));
-            // A reader at the end of a pipe shows what the program before it printed.
+            // A reader at the end of a pipe shows the output of the previous program.
             let is_alone = programs.iter().all(|it| READERS.contains(&it.program.as_str()));
             if is_reader && is_alone { own_sign(programs, text) } else { line_sign(text) }
         }
@@ -345,7 +349,7 @@ fn error_sign(kind: ActionType, programs: &[Started], content: &Value, text: &st
     }
 }
 
-/// The complaint of a reader about its own call: `cat: a: No such file or directory`.
+/// The error message of a reader about its own call: `cat: a: No such file or directory`.
 fn own_sign(programs: &[Started], text: &str) -> Option<&'static str> {
     let line = text.trim().lines().next()?.to_ascii_lowercase();
     let is_own = programs.iter().any(|it| line.starts_with(&format!("{}: ", it.program)))
@@ -360,7 +364,7 @@ fn own_sign(programs: &[Started], text: &str) -> Option<&'static str> {
         .map(|part| part.trim_start_matches([':', ' ', '\'']))
 }
 
-/// How many lines from the start and from the end are looked at.
+/// Number of analysed lines at the start and at the end.
 const LINES: usize = 5;
 
 fn line_sign(text: &str) -> Option<&'static str> {
@@ -381,9 +385,9 @@ fn page_sign(text: &str) -> Option<&'static str> {
     let first = head.lines().next().unwrap_or_default();
     if let Some(rest) = first.strip_prefix("http/") {
         let status = rest.split_whitespace().nth(1).unwrap_or_default();
-        return status.starts_with('5').then_some("a status of 5xx");
+        return status.starts_with('5').then_some("a 5xx status");
     }
-    // A page says it in its title or heading, a plain answer at its start. An article about it says it elsewhere.
+    // An error page has the status in its title or heading, a plain answer at its start.
     PAGES.iter().copied().find(|page| {
         first.starts_with(page)
             || head.contains(&format!("<title>{page}"))

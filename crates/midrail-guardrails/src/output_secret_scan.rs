@@ -1,16 +1,25 @@
-//! safety-003: what a tool or a model puts out is withheld where it holds secrets or personal data.
+//! output-secret-scan (safety-003): withholds output that contains secrets or personal data.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::findings::{Sensitive, kinds};
+use crate::builtin::Builtin;
+use crate::findings::{SensitiveData, kinds};
 
-/// The settings of safety-003.
+pub(crate) const BUILTIN: Builtin = Builtin::new::<OutputSecretScan>(
+    "safety-003",
+    Category::Safety,
+    10,
+    &[EventKind::AfterTool, EventKind::AfterModel],
+)
+.min_risk(Risk::Medium);
+
+/// The settings of output-secret-scan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct OutputSecretScan(pub Sensitive);
+pub struct OutputSecretScan(pub SensitiveData);
 
 impl Guardrail for OutputSecretScan {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
@@ -20,13 +29,13 @@ impl Guardrail for OutputSecretScan {
         }
         let kinds = kinds(&findings);
         let fingerprints: Vec<&str> = findings.iter().map(|finding| finding.fingerprint.as_str()).collect();
-        Ok(Verdict::block(format!("The output holds {}, and is withheld.", kinds.join(", ")))
-            .advise("Ask for the part that you need without the value, or refer to it by its name or place.")
+        Ok(Verdict::block(format!("The output was withheld because it contains {}.", kinds.join(", ")))
+            .advise("Request only the part that you need, or refer to the value by its name or place.")
             .with("kinds", json!(kinds))
             .with("fingerprints", json!(fingerprints)))
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 }
@@ -44,16 +53,16 @@ mod tests {
     }
 
     #[test]
-    fn an_output_with_a_secret_is_withheld() {
+    fn output_with_a_secret_is_withheld() {
         let decision = decide(OutputSecretScan::default(), "key AKIAQ4ZTX7RK2MPLWN3J end");
         assert_eq!(decision.effect, Effect::Block);
         let allow = vec![decision.metadata["fingerprints"][0].as_str().unwrap().to_owned()];
-        let scan = OutputSecretScan(Sensitive { allow, ..Sensitive::default() });
+        let scan = OutputSecretScan(SensitiveData { allow, ..SensitiveData::default() });
         assert_eq!(decide(scan, "key AKIAQ4ZTX7RK2MPLWN3J end").effect, Effect::Allow);
     }
 
     #[test]
-    fn a_clean_output_passes() {
+    fn clean_output_is_allowed() {
         assert_eq!(decide(OutputSecretScan::default(), "3 passed, 0 failed").effect, Effect::Allow);
     }
 }

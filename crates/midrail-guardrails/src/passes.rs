@@ -1,25 +1,25 @@
-//! Guardrails whose command has to end well: quality-003 (tests) and quality-004 (linter). They differ in words and effect.
+//! A guardrail that requires a command to succeed: the common part of test-pass and lint-clean.
 
 use std::marker::PhantomData;
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Found, Guardrail, Verdict};
+use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, StopFinding, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ran::{CommandLine, Required, Timeout, all_files};
+use crate::ran::{CommandLine, RequiredCommand, Timeout, all_files};
 use crate::settings::Pattern;
 
-/// What a command is run for.
-pub trait Purpose: Send + Sync {
-    /// What its failure leads to.
+/// The purpose of a command.
+pub(crate) trait CommandPurpose: Send + Sync {
+    /// The effect of its failure.
     const EFFECT: Effect;
-    /// What is wrong when it fails, in words that go before a colon.
+    /// The reason of its failure, before a colon.
     const WRONG: &'static str;
-    /// What is wrong when no command is named.
+    /// The reason if no command is configured.
     const UNKNOWN: &'static str;
-    /// What the agent can do, around the command.
+    /// The advice before and after the command.
     const ADVICE: (&'static str, &'static str);
-    /// What it enforces, in words that go before a colon.
+    /// The summary, before a colon.
     const SUMMARY: &'static str;
 }
 
@@ -27,14 +27,14 @@ pub trait Purpose: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound = "")]
 #[schemars(bound = "", rename = "Passes")]
-pub struct Passes<P> {
-    /// The command. Without one nobody knows whether it would pass.
+pub(crate) struct CommandRequirement<P> {
+    /// The command. Without one the result is unknown.
     #[serde(default)]
     pub run: Option<CommandLine>,
-    /// The files that matter to it. It runs when one of them changed since it last ran; empty: every time.
+    /// Relevant files. The command runs if one of them changed since the last run; empty: every time.
     #[serde(default = "all_files")]
     pub files: Vec<Pattern>,
-    /// How long it may take.
+    /// The time limit.
     #[serde(default = "ten_minutes")]
     pub timeout: Timeout,
     #[serde(skip)]
@@ -45,12 +45,12 @@ fn ten_minutes() -> Timeout {
     Timeout::minutes(10)
 }
 
-impl<P: Purpose> Passes<P> {
-    /// `None`: no command is named.
-    fn required(&self) -> Option<Required<'_>> {
+impl<P: CommandPurpose> CommandRequirement<P> {
+    /// The command, if one is configured.
+    fn required(&self) -> Option<RequiredCommand<'_>> {
         let run = self.run.as_ref()?;
         let (before, after) = P::ADVICE;
-        Some(Required {
+        Some(RequiredCommand {
             run,
             timeout: self.timeout,
             files: &self.files,
@@ -62,13 +62,13 @@ impl<P: Purpose> Passes<P> {
     }
 }
 
-impl<P: Purpose> Guardrail for Passes<P> {
+impl<P: CommandPurpose> Guardrail for CommandRequirement<P> {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         match self.required() {
             Some(required) => required.verdict(context),
             None => Ok(Verdict::new(P::EFFECT, P::UNKNOWN)
-                .advise("Whoever keeps the pack names the command: `with: {run: COMMAND}`.")
-                .finding(Found::new(P::UNKNOWN))),
+                .advise("The author of the pack must configure the command: `with: {run: COMMAND}`.")
+                .with_stop_finding(StopFinding::new(P::UNKNOWN))),
         }
     }
 
@@ -76,11 +76,11 @@ impl<P: Purpose> Guardrail for Passes<P> {
         self.required().map_or(Ok(()), |required| required.observe(context, changes))
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         EventKind::ALL
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         P::EFFECT
     }
 

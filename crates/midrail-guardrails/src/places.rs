@@ -1,53 +1,53 @@
-//! Where the files of an action lie: in the sandbox, in a temporary folder, or among those that a list names.
+//! The places of files: inside the sandbox, in a temporary folder, or matched by a pattern.
 
 use std::borrow::Cow;
 
 use midrail_core::glob;
 
-/// Folders whose content nobody misses.
+/// Temporary folders.
 pub(crate) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
 
-/// Places that are no files of anyone: writing to them changes nothing, reading from them tells nothing.
-const NOBODYS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+/// Devices and streams without data: writing to them changes nothing.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 const STREAMS: &[&str] = &["/dev/fd/", "/dev/std", "/proc/self/fd/"];
 
-/// Whether a place, as `Context::names_of` tells it, lies in the sandbox.
+/// Whether a place, as returned by `Context::names_of`, is inside the sandbox.
 pub(crate) fn is_inside(place: &str) -> bool {
     !place.starts_with('/') && place != ".." && !place.starts_with("../") && !place.starts_with('~')
 }
 
-/// Whether a place lies below a folder, or is it.
+/// Whether a place is a folder or below it.
 pub(crate) fn is_below(folder: &str, place: &str) -> bool {
     if folder.is_empty() {
-        // The root holds what is named from it, and nothing else.
+        // The root contains relative paths only.
         return !place.starts_with(['/', '~']) && !place.starts_with("../");
     }
     let folder = folder.trim_end_matches('/');
     place.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a place lies in a temporary folder, and is not that folder itself.
+/// Whether a place is below a temporary folder.
 pub(crate) fn is_temporary(place: &str) -> bool {
     TEMPORARY.iter().any(|folder| is_below(folder, place) && place.len() > folder.len() + 1)
 }
 
-/// Whether a place is a temporary folder itself: things are put there, and nobody else's are taken away by that.
+/// Whether a place is a temporary folder itself.
 pub(crate) fn is_temporary_folder(place: &str) -> bool {
     TEMPORARY.contains(&place.trim_end_matches('/'))
 }
 
-/// Whether a place is a device or a stream that holds nobody's data.
-pub(crate) fn is_nobodys(place: &str) -> bool {
-    NOBODYS.contains(&place) || STREAMS.iter().any(|prefix| place.starts_with(prefix))
+/// Whether a place is a device or a stream without data.
+pub(crate) fn is_device(place: &str) -> bool {
+    DEVICES.contains(&place) || STREAMS.iter().any(|prefix| place.starts_with(prefix))
 }
 
-/// Whether a place fits a pattern. A pattern without `/` speaks of files of that name in every folder, one that begins
-/// with `~/` of the home folder however it is spelt. On some disks `.ENV` is `.env`, so that case does not count.
+/// Whether a place matches a pattern. A pattern without `/` matches in every folder; one that begins with `~/`
+/// matches every spelling of the home folder. Case is ignored, because some file systems ignore it.
 pub(crate) fn fits(pattern: &str, place: &str) -> bool {
-    Target::of(&lowercase(place)).fits(pattern)
+    Target::new(&lowercase(place)).fits(pattern)
 }
 
-/// A place in lowercase that is held against many patterns, most of which it does not fit.
+/// A place in lowercase that is matched against many patterns.
 pub(crate) struct Target<'p> {
     place: &'p str,
     name: &'p str,
@@ -56,13 +56,13 @@ pub(crate) struct Target<'p> {
 }
 
 impl<'p> Target<'p> {
-    /// Of a place in lowercase.
-    pub(crate) fn of(place: &'p str) -> Self {
+    /// From a place in lowercase.
+    pub(crate) fn new(place: &'p str) -> Self {
         let name = place.rsplit('/').next().unwrap_or(place);
         Target { place, name, last: place.bytes().last(), has_wildcard: has_wildcard(name) }
     }
 
-    /// Whether it fits a pattern.
+    /// Whether it matches a pattern.
     pub(crate) fn fits(&self, pattern: &str) -> bool {
         let Target { place, name, has_wildcard, .. } = *self;
         if !has_wildcard && self.ends_unlike(pattern) {
@@ -79,7 +79,7 @@ impl<'p> Target<'p> {
             Some(below) if !place.starts_with("~/") => Cow::Owned(format!("**/{below}")),
             _ => pattern,
         };
-        // A folder goes with all that is in it.
+        // A pattern for a folder's content also matches the folder.
         let folder = pattern.strip_suffix("/**").unwrap_or(&pattern);
         if glob::path_matches(&pattern, place) || glob::path_matches(folder, place) {
             return true;
@@ -93,7 +93,7 @@ impl<'p> Target<'p> {
         folder_fits && could_be(name, last)
     }
 
-    /// Whether it cannot fit a pattern, as a quick look at their ends tells.
+    /// Whether the last characters already rule out a match.
     fn ends_unlike(&self, pattern: &str) -> bool {
         match pattern.bytes().last() {
             Some(b'*' | b'?' | b']' | b'}') | None => false,
@@ -102,30 +102,30 @@ impl<'p> Target<'p> {
     }
 }
 
-/// The text in lowercase. Most is so already.
+/// The text in lowercase, without a copy if it already is.
 pub(crate) fn lowercase(text: &str) -> Cow<'_, str> {
     let is_so = text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
     if is_so { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) }
 }
 
-/// Whether a place cannot fit a pattern because a part of it that has no wildcard is not there.
+/// Whether a literal part of the pattern is missing in the place.
 fn lacks_a_part(pattern: &str, place: &str) -> bool {
     if pattern.bytes().any(|byte| matches!(byte, b'[' | b'{' | b'\\')) {
         return false;
     }
     let is_spelt_out = |part: &str| !part.bytes().any(|byte| matches!(byte, b'*' | b'?'));
-    // The home folder has many names.
+    // The home folder has several names.
     pattern.split('/').any(|part| part != "~" && is_spelt_out(part) && !place.contains(part))
 }
 
-/// The same for what must not be hit at all: a wildcard in the last part counts also where little of it is spelt out, as
-/// long as the folder that it stands in may be the one.
+/// Like [`fits`], but stricter: a wildcard in the last part counts even if little of it is spelled out, as long as
+/// its folder matches.
 pub(crate) fn may_hit(pattern: &str, place: &str) -> bool {
     fits(pattern, place) || name_may_hit(pattern, place) || folder_may_hit(pattern, place)
 }
 
-/// Whether a place has wildcards in its last two parts that may stand for what a pattern protects: `.claude/*.json`. What a
-/// pattern protects in any folder has to be aimed at: `*.db` is not, and `midrail.*` and `.mid*` are.
+/// Whether wildcards in the last two parts of a place may match a protected file: `.claude/*.json`. A file that is
+/// protected in every folder needs a specific wildcard: `*.db` does not count, `midrail.*` and `.mid*` do.
 fn name_may_hit(pattern: &str, place: &str) -> bool {
     let (above, name) = place.rsplit_once('/').unwrap_or(("", place));
     let above = above.rsplit('/').next().unwrap_or(above);
@@ -142,8 +142,8 @@ fn name_may_hit(pattern: &str, place: &str) -> bool {
     }
 }
 
-/// Whether a part with wildcards and at least two characters beside them may be a name. No shell takes a wildcard for the
-/// dot of a hidden one.
+/// Whether a part with wildcards and at least two other characters may be a name. Shell wildcards do not match the
+/// dot of a hidden name.
 fn may_stand_for(part: &str, name: &str) -> bool {
     let spelt = part.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
     has_wildcard(part)
@@ -153,7 +153,7 @@ fn may_stand_for(part: &str, name: &str) -> bool {
         && glob::path_matches(part, name)
 }
 
-/// Whether a folder with wildcards on the way to a place may be the folder that a pattern protects: `.mid*/x`.
+/// Whether a folder with wildcards in a place may be the protected folder: `.mid*/x`.
 fn folder_may_hit(pattern: &str, place: &str) -> bool {
     let Some(folder) = pattern.strip_suffix("/**").map(|folder| folder.rsplit('/').next().unwrap_or(folder))
     else {
@@ -168,13 +168,13 @@ fn fits_name(pattern: &str, name: &str) -> bool {
     glob::path_matches(pattern, name) || (has_wildcard(name) && could_be(name, pattern))
 }
 
-/// Whether a name has a wildcard of a command line.
+/// Whether a name has a shell wildcard.
 pub(crate) fn has_wildcard(name: &str) -> bool {
     name.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
-/// Whether a wildcard of a command line is aimed at files that a pattern names: it fits an example of them, and at
-/// least half of that example is spelt out. `.e*` and `id_?sa` are; `*` and `*.json` are not.
+/// Whether a shell wildcard is specific to the files of a pattern: it matches an example of them, and at least half
+/// of that example is spelled out. `.e*` and `id_?sa` are specific; `*` and `*.json` are not.
 fn could_be(wildcard: &str, pattern: &str) -> bool {
     let example: String = pattern.chars().map(|c| if matches!(c, '*' | '?') { 'x' } else { c }).collect();
     let spelt = wildcard.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bare_name_speaks_of_every_folder() {
+    fn bare_name_matches_in_every_folder() {
         assert!(
             fits(".env", "a/b/.ENV") && fits("*.pem", "/etc/x.pem") && fits("~/.ssh/**", "/home/me/.ssh/id")
         );
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_of_commands_are_aimed_or_not() {
+    fn only_specific_wildcards_match() {
         assert!(
             fits(".env", ".e*")
                 && fits(".env", "app/.en?")
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_hit_what_they_may_stand_for_and_not_what_is_merely_called_alike() {
+    fn wildcards_match_protected_files_and_not_similar_names() {
         let settings = "**/.claude/settings.json";
         for place in
             [".claude/*.json", "a/.claude/set*", "/x/.CLAUDE/*.json", ".cl*/*.json", ".claude/settings.*"]
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn quick_look_passes_over_nothing_that_fits() {
+    fn quick_checks_miss_no_match() {
         let patterns = [
             ".env",
             "*.pem",
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_folders_end_where_they_end() {
+    fn temporary_folders_are_recognised_exactly() {
         assert!(
             is_temporary("/tmp/x")
                 && !is_temporary("/tmp")

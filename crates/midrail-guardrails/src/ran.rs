@@ -1,8 +1,10 @@
-//! What the guardrails that run a command have in common: when it runs, what is kept of it, and what is said of its end.
+//! Commands that guardrails run: when they run, their stored results, and the verdicts on them.
 
-use midrail_core::{Changes, CommandEnd, Context, Effect, Fault, Found, Missing, Run, Verdict};
-use midrail_detect::secrets;
-use midrail_detect::steady::SteadyDigest;
+use midrail_core::{
+    Changes, CommandOutcome, Context, Effect, Fault, Missing, PackCommand, StopFinding, Verdict,
+};
+use midrail_scan::output_digest::StableDigest;
+use midrail_scan::secrets;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,118 +12,118 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::seconds::Seconds;
 use crate::settings::Pattern;
 
-/// The slice that holds the last outcome.
+/// The slice with the last result.
 const RAN: &str = "ran";
 
-/// Bytes of a command's output that the agent is told, and that are kept.
+/// Maximum size of the stored and reported output in bytes.
 const SHOWN: usize = 2_000;
 
-/// The longest command line.
+/// Maximum length of a command line.
 const MAX_LINE: usize = 8 << 10;
 
-/// The longest time that a command may be given: a day.
+/// Maximum timeout: one day.
 const MAX_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 
-/// A command that has to end well, and the words for when it does not.
-pub(crate) struct Required<'s> {
+/// A command that must succeed, and the messages for its failure.
+pub(crate) struct RequiredCommand<'s> {
     pub(crate) run: &'s CommandLine,
     pub(crate) timeout: Timeout,
-    /// It runs when one of these changed since it last ran. Empty: every time.
+    /// It runs if one of these changed since the last run. Empty: every time.
     pub(crate) files: &'s [Pattern],
-    /// A failure is tried again each time, because its cause may lie outside the files; and how it last ended is kept in
-    /// any case.
+    /// Whether a failed command runs again each time, because the cause may be outside of the files. Its last result
+    /// is then always stored.
     pub(crate) tries_again: bool,
     pub(crate) effect: Effect,
-    /// What is wrong, in words that go before a colon.
+    /// The reason of a failure, before a colon.
     pub(crate) wrong: &'static str,
     pub(crate) advice: String,
 }
 
-impl Required<'_> {
-    /// Runs the command, or goes by how it ended when the files were last as they are.
+impl RequiredCommand<'_> {
+    /// The verdict on the command, from a new run or from the stored result if the files are unchanged.
     pub(crate) fn verdict(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let run = self.run();
         if self.files.is_empty() {
-            return Ok(self.said(&Outcome::of(context.command(&run)?), false));
+            return Ok(self.result_verdict(&CommandResult::new(context.command(&run)?), false));
         }
-        // Both are asked for before either is lacking, so that they are fetched together.
-        let (kept, tree) = (context.state(RAN), context.tree(&self.patterns()));
+        // Request both facts before the first one is missing, so that they are fetched together.
+        let (kept, tree) = (context.state(RAN), context.tree_digest(&self.patterns()));
         let (kept, tree) = (kept?, tree?);
-        let kept = kept.and_then(|kept| Kept::deserialize(kept).ok());
-        let counts = |kept: &Kept| {
+        let kept = kept.and_then(|kept| StoredResult::deserialize(kept).ok());
+        let counts = |kept: &StoredResult| {
             kept.tree == tree
                 && kept.run == run.command
                 && (!self.tries_again || kept.outcome.exit_code == Some(0))
         };
         if let Some(kept) = kept.filter(counts) {
-            return Ok(self.said(&kept.outcome, true));
+            return Ok(self.result_verdict(&kept.outcome, true));
         }
-        Ok(self.said(&Outcome::of(context.command(&run)?), false))
+        Ok(self.result_verdict(&CommandResult::new(context.command(&run)?), false))
     }
 
-    /// How the command ended when it last ran, if the files are as they were then. It is not run. `None`: it has not run
-    /// since.
+    /// The verdict on the stored result, if the files are unchanged. The command is not run. `None`: there is no
+    /// current result.
     pub(crate) fn last(&self, context: &Context<'_>) -> Result<Option<Verdict>, Fault> {
         let (kept, tree) = (context.state(RAN), self.state_of_files(context));
         let (kept, tree) = (kept?, tree?);
-        let kept = kept.and_then(|kept| Kept::deserialize(kept).ok());
+        let kept = kept.and_then(|kept| StoredResult::deserialize(kept).ok());
         let kept = kept.filter(|kept| kept.tree == tree && kept.run == self.run.0);
-        Ok(kept.map(|kept| self.said(&kept.outcome, true)))
+        Ok(kept.map(|kept| self.result_verdict(&kept.outcome, true)))
     }
 
-    /// Asks for how it last ended, so that it is fetched with all else that costs little.
+    /// Requests the stored result, so that it is fetched together with other cheap facts.
     pub(crate) fn prime(&self, context: &Context<'_>) {
         if self.keeps() {
             let _ = context.state(RAN);
         }
     }
 
-    /// Asks for the state of the files that matter to it.
+    /// Requests the state of the relevant files.
     pub(crate) fn prime_files(&self, context: &Context<'_>) {
         if !self.files.is_empty() {
-            let _ = context.tree(&self.patterns());
+            let _ = context.tree_digest(&self.patterns());
         }
     }
 
-    /// Keeps how the command ended, if this decision had it run.
+    /// Stores the result of the command, if this decision ran it.
     pub(crate) fn observe(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
         let run = self.run();
         if !self.keeps() || !context.spec.on.contains(&context.event.kind) {
             return Ok(());
         }
-        let Some(end) = context.ended(&run) else { return Ok(()) };
+        let Some(end) = context.command_if_run(&run) else { return Ok(()) };
         let tree = self.state_of_files(context)?.to_owned();
-        let kept = Kept { run: run.command, tree, outcome: Outcome::of(end) };
+        let kept = StoredResult { run: run.command, tree, outcome: CommandResult::new(end) };
         let kept = serde_json::to_value(kept).map_err(|error| Fault::Failed(error.to_string()))?;
         changes.set(context.key(RAN), kept);
         Ok(())
     }
 
-    /// Whether how it ends is kept.
+    /// Whether its result is stored.
     fn keeps(&self) -> bool {
         self.tries_again || !self.files.is_empty()
     }
 
-    /// The state of the files that matter to it. Where it runs every time, none do.
+    /// The state of the relevant files. Empty if it runs every time.
     fn state_of_files<'a>(&self, context: &Context<'a>) -> Result<&'a str, Missing> {
-        if self.files.is_empty() { Ok("") } else { context.tree(&self.patterns()) }
+        if self.files.is_empty() { Ok("") } else { context.tree_digest(&self.patterns()) }
     }
 
-    fn run(&self) -> Run {
-        Run { command: self.run.0.clone(), timeout_ms: self.timeout.0 }
+    fn run(&self) -> PackCommand {
+        PackCommand { command: self.run.0.clone(), timeout_ms: self.timeout.0 }
     }
 
     fn patterns(&self) -> Vec<String> {
         self.files.iter().map(|pattern| pattern.0.clone()).collect()
     }
 
-    fn said(&self, outcome: &Outcome, is_kept: bool) -> Verdict {
+    fn result_verdict(&self, outcome: &CommandResult, is_stored: bool) -> Verdict {
         let how = match outcome.exit_code {
             Some(0) => return Verdict::allow(),
             Some(code) => format!("exited with code {code}"),
             None => "was ended by a signal".to_owned(),
         };
-        let since = match (is_kept, self.files) {
+        let since = match (is_stored, self.files) {
             (false, _) => "",
             (true, []) => " when it last ran",
             (true, _) => " when it last ran; the files have not changed since",
@@ -131,54 +133,54 @@ impl Required<'_> {
             reason.push_str(" The end of its output:\n");
             reason.push_str(&outcome.output);
         }
-        let found = Found::new(format!("`{}` {how}\n{}", self.run.0, outcome.digest()));
-        let verdict = Verdict::new(self.effect, reason).advise(self.advice.as_str()).finding(found);
+        let found = StopFinding::new(format!("`{}` {how}\n{}", self.run.0, outcome.digest()));
+        let verdict = Verdict::new(self.effect, reason).advise(self.advice.as_str()).with_stop_finding(found);
         verdict.with("command", self.run.0.as_str()).with("exit_code", outcome.exit_code)
     }
 }
 
-/// What is kept between two looks.
+/// The stored result.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredResult {
     run: String,
     tree: String,
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: CommandResult,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Outcome {
+struct CommandResult {
     exit_code: Option<i32>,
-    /// Empty where all went well.
+    /// Empty after a success.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     output: String,
-    /// A digest of all that it printed, where the output is not all of it.
+    /// A digest of the whole output, if it was shortened.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     digest: String,
 }
 
-impl Outcome {
-    fn of(end: &CommandEnd) -> Self {
+impl CommandResult {
+    fn new(end: &CommandOutcome) -> Self {
         if end.exit_code == Some(0) {
-            return Outcome { exit_code: end.exit_code, output: String::new(), digest: String::new() };
+            return CommandResult { exit_code: end.exit_code, output: String::new(), digest: String::new() };
         }
         let whole = end.output.trim_end();
         let output = last_lines(whole, SHOWN).to_owned();
         let digest = match end.digest.as_str() {
             "" if output.len() == whole.len() => String::new(),
-            "" => SteadyDigest::of(whole),
+            "" => StableDigest::compute(whole),
             digest => digest.to_owned(),
         };
-        Outcome { exit_code: end.exit_code, output, digest }
+        CommandResult { exit_code: end.exit_code, output, digest }
     }
 
-    /// What tells this end from others: all that was printed, without what differs from run to run.
+    /// A digest of the whole output, without parts that differ from run to run.
     fn digest(&self) -> String {
-        if self.digest.is_empty() { SteadyDigest::of(&self.output) } else { self.digest.clone() }
+        if self.digest.is_empty() { StableDigest::compute(&self.output) } else { self.digest.clone() }
     }
 }
 
-/// The last lines of a text that fit, or the end of the last one where it alone does not.
+/// The last lines of a text within a limit, or the end of the last line if it is too long.
 fn last_lines(text: &str, limit: usize) -> &str {
     let Some(over) = text.len().checked_sub(limit).filter(|over| *over > 0) else { return text };
     let from = (over..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
@@ -189,7 +191,7 @@ fn last_lines(text: &str, limit: usize) -> &str {
     }
 }
 
-/// A command line of a setting.
+/// A valid command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct CommandLine(pub String);
@@ -198,33 +200,33 @@ impl<'de> Deserialize<'de> for CommandLine {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let line = String::deserialize(deserializer)?;
         if line.trim().is_empty() {
-            return Err(D::Error::custom("a command to run is missing"));
+            return Err(D::Error::custom("the command is empty"));
         }
         if line.contains('\0') || line.len() > MAX_LINE {
-            let message = format!("a command has no more than {MAX_LINE} bytes, and none that is zero");
+            let message = format!("a command has at most {MAX_LINE} bytes and contains no NUL byte");
             return Err(D::Error::custom(message));
         }
-        // The line is shown to agents and kept in records.
+        // The line is shown to agents and stored in records.
         if !secrets::scan(&line).is_empty() {
             return Err(D::Error::custom(
-                "a command that holds a secret is shown to agents; read it from a file",
+                "the command contains a secret and would be shown to agents; read the secret from a file",
             ));
         }
         Ok(CommandLine(line))
     }
 }
 
-/// How long a command may take, in milliseconds. In a pack it is a number of seconds, or a text such as `90s` or `10m`.
+/// A timeout in milliseconds. In a pack it is a number of seconds, or a text such as `90s` or `10m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeout(pub u64);
 
 impl Timeout {
-    /// So many minutes.
+    /// A timeout in minutes.
     pub(crate) const fn minutes(minutes: u64) -> Self {
         Timeout(minutes * 60_000)
     }
 
-    /// So many seconds.
+    /// A timeout in seconds.
     pub(crate) const fn seconds(seconds: u64) -> Self {
         Timeout(seconds * 1_000)
     }
@@ -240,7 +242,7 @@ impl<'de> Deserialize<'de> for Timeout {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match u64::try_from(Seconds::deserialize(deserializer)?.duration().as_millis()) {
             Ok(millis @ 1..=MAX_MILLIS) => Ok(Timeout(millis)),
-            _ => Err(D::Error::custom("a timeout is at least a millisecond, and at most a day")),
+            _ => Err(D::Error::custom("a timeout is between one millisecond and one day")),
         }
     }
 }
@@ -252,7 +254,7 @@ impl JsonSchema for Timeout {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A number of seconds, or a duration such as `500ms`, `90s` or `10m`, of at most a day.",
+            "description": "A number of seconds, or a duration such as `500ms`, `90s` or `10m`, of at most one day.",
             "anyOf": [
                 {"type": "number", "minimum": 0.001, "maximum": MAX_MILLIS / 1_000},
                 {"type": "string", "pattern": "^[0-9.]+ *[a-z]+$"}
@@ -261,7 +263,7 @@ impl JsonSchema for Timeout {
     }
 }
 
-/// All files below the root.
+/// The pattern of all files below the root.
 pub(crate) fn all_files() -> Vec<Pattern> {
     vec![Pattern("**".to_owned())]
 }
@@ -272,7 +274,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn durations_are_read_as_people_write_them() {
+    fn timeouts_are_parsed() {
         for (value, millis) in [
             (json!(5), 5_000),
             (json!("50ms"), 50),
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_has_something_to_run() {
+    fn invalid_commands_are_rejected() {
         for line in ["make test", "DB_PASSWORD=test npm run check", "TOKEN=$CI_TOKEN ./run.sh"] {
             assert!(serde_json::from_value::<CommandLine>(json!(line)).is_ok(), "{line}");
         }
@@ -312,11 +314,15 @@ mod tests {
     }
 
     #[test]
-    fn all_that_was_printed_counts_for_what_was_found() {
+    fn whole_output_identifies_a_finding() {
         let of = |output: String, digest: &str| {
-            let end =
-                CommandEnd { exit_code: Some(1), output, digest: digest.into(), ..CommandEnd::default() };
-            let outcome = Outcome::of(&end);
+            let end = CommandOutcome {
+                exit_code: Some(1),
+                output,
+                digest: digest.into(),
+                ..CommandOutcome::default()
+            };
+            let outcome = CommandResult::new(&end);
             assert!(outcome.output.len() <= SHOWN);
             outcome.digest()
         };
@@ -329,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_an_output_begins_with_a_line() {
+    fn shortened_output_begins_with_a_line() {
         assert_eq!(last_lines("one\ntwo\nthree", 8), "three");
         assert_eq!(last_lines("one\ntwo", 10), "one\ntwo");
         assert_eq!(last_lines("äääää", 5), "ää");

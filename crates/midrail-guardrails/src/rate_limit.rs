@@ -1,54 +1,61 @@
-//! rate-limit: an agent, a session or a tool acts only so often within a minute and within a second.
+//! rate-limit: limits the number of actions per minute and per second.
 
-use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, SHARED, Verdict};
+use midrail_core::{
+    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, SHARED_PREFIX, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::builtin::Builtin;
+
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<RateLimit>("rate-limit", Category::Budget, 30, &[EventKind::BeforeTool]);
+
 /// The settings of rate-limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct RateLimit {
-    /// Actions within any 60 seconds. Absent: no limit; 0: none.
+pub(crate) struct RateLimit {
+    /// Actions within any 60 seconds. Absent: no limit; 0: no action is allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 10_000))]
-    pub per_minute: Option<Count>,
-    /// Actions within any second. Absent: no limit; 0: none.
+    pub per_minute: Option<ActionCount>,
+    /// Actions within any second. Absent: no limit; 0: no action is allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 10_000))]
-    pub burst: Option<Count>,
-    /// Whose actions are counted together.
-    pub per: Subject,
+    pub burst: Option<ActionCount>,
+    /// Which actions are counted together.
+    pub per: RateSubject,
 }
 
-/// A number of actions: few enough to be remembered one by one.
+/// A number of actions, small enough to store each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u64")]
-pub struct Count(pub usize);
+pub(crate) struct ActionCount(pub usize);
 
 const MOST: usize = 10_000;
 
-impl TryFrom<u64> for Count {
+impl TryFrom<u64> for ActionCount {
     type Error = String;
 
     fn try_from(count: u64) -> Result<Self, String> {
         match usize::try_from(count) {
-            Ok(count) if count <= MOST => Ok(Count(count)),
-            _ => Err(format!("at most {MOST} actions are counted, and `{count}` is more")),
+            Ok(count) if count <= MOST => Ok(ActionCount(count)),
+            _ => Err(format!("the maximum is {MOST} actions, and `{count}` is more")),
         }
     }
 }
 
-/// Whose actions are counted together.
+/// Which actions are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Subject {
-    /// Those of one agent in all its sessions; of one session where agents have no ids.
+pub(crate) enum RateSubject {
+    /// Per agent in all its sessions, or per session if agents have no ids.
     #[default]
     Agent,
-    /// Those of one session.
+    /// Per session.
     Session,
-    /// Those of one tool in one session.
+    /// Per tool of a session.
     Tool,
 }
 
@@ -56,16 +63,18 @@ const MINUTE_MS: i64 = 60_000;
 const SECOND_MS: i64 = 1_000;
 
 impl RateLimit {
-    /// The slice that holds the times of what went on.
+    /// The slice with the times of allowed actions.
     fn key(&self, context: &Context<'_>) -> String {
         match self.per {
-            Subject::Agent => format!("{SHARED}rate/{}{}", context.key(""), context.actor()),
-            Subject::Session => context.key("times"),
-            Subject::Tool => context.key(&format!("tool/{}", context.event.tool_name().unwrap_or_default())),
+            RateSubject::Agent => format!("{SHARED_PREFIX}rate/{}{}", context.key(""), context.actor()),
+            RateSubject::Session => context.key("times"),
+            RateSubject::Tool => {
+                context.key(&format!("tool/{}", context.event.tool_name().unwrap_or_default()))
+            }
         }
     }
 
-    /// The times within the last minute, in milliseconds, and now. A clock that was set back makes nothing forgotten.
+    /// The times within the last minute, in milliseconds, and the current time. A clock that was set back frees no action.
     fn recent(&self, context: &Context<'_>) -> Result<(Vec<i64>, i64), Missing> {
         let slice = context.slice(&self.key(context));
         let now = context.now()?.as_millisecond();
@@ -74,46 +83,46 @@ impl RateLimit {
         Ok((recent.filter(|time| now.saturating_sub(*time) < MINUTE_MS).collect(), now))
     }
 
-    /// What it governs: the kinds and tools that it is asked about.
-    fn governs(&self, context: &Context<'_>) -> bool {
+    /// Whether it applies to the event's kind and tool.
+    fn applies(&self, context: &Context<'_>) -> bool {
         let spec = context.spec;
         let is_set = self.per_minute.is_some() || self.burst.is_some();
         let is_tools = context.event.tool_name().is_none_or(|tool| spec.tools.contains(tool));
         is_set && spec.on.contains(&context.event.kind) && is_tools
     }
 
-    fn whose(&self, context: &Context<'_>) -> String {
+    fn subject(&self, context: &Context<'_>) -> String {
         match self.per {
-            Subject::Agent => "this agent".to_owned(),
-            Subject::Session => "this session".to_owned(),
-            Subject::Tool => format!("the tool '{}'", context.event.tool_name().unwrap_or_default()),
+            RateSubject::Agent => "this agent".to_owned(),
+            RateSubject::Session => "this session".to_owned(),
+            RateSubject::Tool => format!("the tool '{}'", context.event.tool_name().unwrap_or_default()),
         }
     }
 }
 
 impl Guardrail for RateLimit {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        if !self.governs(context) {
+        if !self.applies(context) {
             return Ok(Verdict::allow());
         }
         let (recent, now) = self.recent(context)?;
         let minute = (self.per_minute, MINUTE_MS, "minute", "per_minute");
         let second = (self.burst, SECOND_MS, "second", "burst");
         for (limit, window, unit, name) in [second, minute] {
-            let Some(Count(limit)) = limit else { continue };
+            let Some(ActionCount(limit)) = limit else { continue };
             let within = recent.iter().filter(|time| now.saturating_sub(**time) < window);
             if within.clone().count() < limit {
                 continue;
             }
-            // Room comes when the oldest of the last `limit` actions leaves the window.
+            // The next action is allowed when the oldest of the last `limit` actions leaves the window.
             let leaves = within.rev().nth(limit.saturating_sub(1)).map(|time| window - (now - time));
             let advice = match leaves {
-                Some(wait) => format!("Wait {} s, then go on.", (wait.max(1) + 999) / 1_000),
-                None => "Nothing of this kind may be done.".to_owned(),
+                Some(wait) => format!("Wait {} s, then continue.", (wait.max(1) + 999) / 1_000),
+                None => "Actions of this kind are not allowed.".to_owned(),
             };
             let verdict = Verdict::block(format!(
-                "The rate limit of {} is reached: {limit} within a {unit}.",
-                self.whose(context)
+                "The rate limit of {} is reached: {limit} per {unit}.",
+                self.subject(context)
             ));
             let verdict = verdict.advise(advice).with("limit", name).with("count", limit);
             return Ok(match leaves {
@@ -125,31 +134,31 @@ impl Guardrail for RateLimit {
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        if !self.governs(context) || !effect.goes_on() {
+        if !self.applies(context) || !effect.allows() {
             return Ok(());
         }
         let (mut recent, now) = self.recent(context)?;
         recent.push(now);
-        // INVARIANT: no more times are kept than the larger of the limits.
+        // INVARIANT: the number of stored times is at most the larger limit.
         let most = [self.per_minute, self.burst].into_iter().flatten().map(|it| it.0).max().unwrap_or(0);
         let excess = recent.len().saturating_sub(most.max(1));
         changes.set(self.key(context), json!(recent.split_off(excess)));
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::BeforeTool, EventKind::BeforeModel, EventKind::BeforeHandoff]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
-        let part = |limit: Option<Count>, unit| Some(format!("{} within a {unit}", limit?.0));
+        let part = |limit: Option<ActionCount>, unit| Some(format!("{} actions per {unit}", limit?.0));
         let parts: Vec<String> =
             [part(self.per_minute, "minute"), part(self.burst, "second")].into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| format!("Act at most {}.", parts.join(" and ")))
+        (!parts.is_empty()).then(|| format!("Perform at most {}.", parts.join(" and ")))
     }
 }
 
@@ -174,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_and_a_minute_have_their_own_limits() {
+    fn burst_and_minute_have_separate_limits() {
         let mut run = run(json!({"per_minute": 3, "burst": 2}));
         let mut effect = |ms| run.decide(&at(ms, "t", None)).effect;
         assert_eq!([effect(0), effect(10)], [Effect::Allow, Effect::Allow]);
@@ -189,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_are_counted_apart() {
+    fn subjects_are_counted_separately() {
         let mut agents = run(json!({"per_minute": 1}));
         assert_eq!(agents.decide(&at(0, "a", Some("u1"))).effect, Effect::Allow);
         assert_eq!(agents.decide(&at(0, "b", Some("u1"))).effect, Effect::Block);
@@ -204,24 +213,24 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_says_when_there_is_room() {
+    fn advice_says_how_long_to_wait() {
         let mut run = run(json!({"per_minute": 1}));
         run.decide(&at(0, "a", None));
         let decision = run.decide(&at(15_500, "a", None));
-        assert_eq!(decision.reason, "The rate limit of this agent is reached: 1 within a minute.");
-        assert_eq!(decision.advice.as_deref(), Some("Wait 45 s, then go on."));
+        assert_eq!(decision.reason, "The rate limit of this agent is reached: 1 per minute.");
+        assert_eq!(decision.advice.as_deref(), Some("Wait 45 s, then continue."));
         assert_eq!(decision.metadata.get("retry_after_ms"), Some(&json!(44_500)));
     }
 
     #[test]
-    fn a_clock_set_back_frees_nobody() {
+    fn clock_set_back_frees_no_action() {
         let mut run = run(json!({"per_minute": 1}));
         assert_eq!(run.decide(&at(50_000, "a", None)).effect, Effect::Allow);
         assert_eq!(run.decide(&at(0, "a", None)).effect, Effect::Block);
     }
 
     #[test]
-    fn none_and_no_limit() {
+    fn zero_blocks_and_absent_sets_no_limit() {
         assert_eq!(run(json!({"per_minute": 0})).decide(&at(0, "a", None)).effect, Effect::Block);
         let mut free = run(json!({}));
         assert!((0..20).all(|_| free.decide(&at(0, "a", None)).effect == Effect::Allow));
@@ -230,14 +239,14 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_a_time_fails_closed() {
+    fn event_without_a_time_fails_closed() {
         let event = Event { time: None, ..at(0, "a", None) };
         assert_eq!(run(json!({"burst": 5})).decide(&event).effect, Effect::Block);
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
-        let limit = RateLimit { burst: Some(Count(3)), ..RateLimit::default() };
+    fn stored_times_are_bounded() {
+        let limit = RateLimit { burst: Some(ActionCount(3)), ..RateLimit::default() };
         let mut run = Run::of(limit);
         for i in 0..50 {
             let decision = run.decide(&at(i * 1_000, "a", None));

@@ -1,19 +1,25 @@
-//! A file that exists must be read before it is changed, and read again when it changed on disk since.
+//! read_before_write: requires an existing file to be read before it is changed.
 
 use std::collections::BTreeSet;
 
 use midrail_core::{
-    Action, ActionType, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Tools,
-    Verdict, glob,
+    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing,
+    Tools, Verdict, glob,
 };
-use midrail_detect::action::{bare_name, is_known};
+use midrail_shell::action::{bare_name, is_known};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::builtin::{Builtin, PackKey};
 use crate::places::is_temporary;
 
-/// The settings of read-before-write.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    pack_key: PackKey::ReadBeforeWrite,
+    ..Builtin::new::<ReadBeforeWrite>("read_before_write", Category::Compliance, 60, &[EventKind::BeforeTool])
+};
+
+/// The settings of read_before_write.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReadBeforeWrite {
@@ -25,16 +31,16 @@ pub struct ReadBeforeWrite {
     pub write_tools: Vec<String>,
     /// Whether a file that does not exist yet may be written.
     pub new_files: NewFiles,
-    /// Whether a read grows stale when the file changes.
+    /// Whether a change of the file invalidates a read.
     pub freshness: Freshness,
-    /// Whether what the agent wrote itself counts as read.
+    /// Whether content that the agent wrote counts as read.
     pub own_writes: OwnWrites,
     /// The prefix under which the agent sees the root, such as `/workspace`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount: Option<String>,
-    /// Whether command lines that replace the whole content of a file (`> file`) need it read as well.
-    pub commands: CommandLines,
-    /// Arguments that hold the path. Empty: those of every known host, and the files of a patch.
+    /// Whether command lines that replace a whole file (`> file`) require a read as well.
+    pub commands: CommandWrites,
+    /// Arguments with the path. Empty: those of every known host, and the files of a patch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub key: Vec<String>,
 }
@@ -43,17 +49,17 @@ pub struct ReadBeforeWrite {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NewFiles {
-    /// Freely.
+    /// It may be written.
     #[default]
     Allow,
     /// Only after a read of that path.
     RequireRead,
 }
 
-/// What is held to be a change, beside the tools.
+/// Which command lines count as changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum CommandLines {
+pub enum CommandWrites {
     /// Command lines that replace the whole content of a file inside the root.
     #[default]
     Overwrites,
@@ -61,35 +67,35 @@ pub enum CommandLines {
     Pass,
 }
 
-/// Whether a read grows stale when the file changes.
+/// Whether a change of the file invalidates a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Freshness {
-    /// It does: the content must be what was read.
+    /// Yes: the content must still be what was read.
     #[default]
     Checksum,
-    /// It does not: having read it once is enough.
+    /// No: reading it once is enough.
     Read,
 }
 
-/// Whether what the agent wrote itself counts as read.
+/// Whether content that the agent wrote counts as read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OwnWrites {
-    /// At the content that it wrote.
+    /// Yes, with the written content.
     #[default]
     Count,
-    /// It has to be read again.
+    /// No, it must be read again.
     Reread,
 }
 
-/// The reading and the changing tools of one host, so that a reason names tools that the agent has.
+/// The read and write tools of one host, so that a reason names tools that the agent has.
 struct Host {
     reads: &'static [&'static str],
     writes: &'static [&'static str],
 }
 
-/// The seeds' default names come first: where a name is common to several hosts, these are the ones named.
+/// The default names come first: they win if several hosts share a name.
 const HOSTS: &[Host] = &[
     Host {
         reads: &["read_file", "vfs_read_file"],
@@ -104,7 +110,7 @@ const HOSTS: &[Host] = &[
     Host { reads: &[], writes: &["apply_patch"] },
 ];
 
-/// Further tools that show a whole file. Those that search or list do not.
+/// Further tools that show a whole file.
 const READERS: &[&str] = &[
     "read_multiple_files",
     "NotebookRead",
@@ -135,19 +141,26 @@ impl ReadBeforeWrite {
         self.write_tools.iter().any(|pattern| glob::name_matches(pattern, tool))
     }
 
-    /// How the agent that called `tool` can read: the tools of its host.
+    /// How the agent that called `tool` can read the file. Lists of a pack, and the default names, use the wording of
+    /// the specification.
     fn how_to_read(&self, tool: &str) -> String {
-        let host = || HOSTS.iter().find(|host| host.writes.contains(&bare_name(tool)));
-        let mut names: Vec<&str> = match (self.read_tools.is_empty(), host()) {
-            (false, _) => self.read_tools.iter().map(String::as_str).collect(),
-            (true, Some(host)) => host.reads.to_vec(),
-            (true, None) => HOSTS.first().map(|host| host.reads.to_vec()).unwrap_or_default(),
-        };
-        if names.is_empty() {
-            return "Read it first.".to_owned();
-        }
+        let hosts = HOSTS.iter().enumerate();
+        let host =
+            hosts.filter(|(_, host)| host.writes.contains(&bare_name(tool))).map(|(i, host)| (i, host.reads));
+        let (is_default, mut names): (bool, Vec<&str>) =
+            match (self.read_tools.is_empty(), host.clone().next()) {
+                (false, _) => (true, self.read_tools.iter().map(String::as_str).collect()),
+                (true, Some((index, reads))) => (index == 0, reads.to_vec()),
+                (true, None) => (true, HOSTS.first().map(|host| host.reads.to_vec()).unwrap_or_default()),
+            };
         names.sort_unstable();
-        format!("Use one of: {} first.", names.join(", "))
+        if names.is_empty() {
+            "Read the file first.".to_owned()
+        } else if is_default {
+            format!("Use one of: {} first.", names.join(", "))
+        } else {
+            format!("Read the file with `{}` first.", names.join("` or `"))
+        }
     }
 
     fn paths<'a>(&self, context: &Context<'a>) -> Result<Vec<&'a str>, Missing> {
@@ -159,12 +172,12 @@ impl ReadBeforeWrite {
         Ok(self.key.iter().filter_map(|name| args?.get(name)?.as_str()).collect())
     }
 
-    /// Whether the disk has no say: then no file system is needed at all.
+    /// Whether the check does not depend on the disk.
     fn is_lexical(&self) -> bool {
         self.new_files == NewFiles::RequireRead && self.freshness == Freshness::Read
     }
 
-    /// What stands in the way of changing one file.
+    /// The objection to changing one file.
     fn objection(&self, context: &Context<'_>, path: &str) -> Result<Option<Objection>, Missing> {
         if self.is_lexical() {
             let place = context.place(path, self.mount.as_deref());
@@ -176,7 +189,7 @@ impl ReadBeforeWrite {
         match state {
             FileState::Special if place.inside => return Ok(None),
             FileState::Absent if place.inside && self.new_files == NewFiles::Allow => return Ok(None),
-            // Temporary folders are everyone's desk: what is not there yet is new.
+            // A missing file in a temporary folder is new.
             FileState::Absent if is_temporary(&place.key) && self.new_files == NewFiles::Allow => {
                 return Ok(None);
             }
@@ -196,9 +209,9 @@ impl ReadBeforeWrite {
         })
     }
 
-    /// `> file` over a file that exists and was not read. What is outside the root is for others to judge.
+    /// Checks `> file` over an existing file inside the root that was not read.
     fn check_command(&self, context: &Context<'_>, action: &Action) -> Result<Verdict, Fault> {
-        let is_judged = self.commands == CommandLines::Overwrites
+        let is_judged = self.commands == CommandWrites::Overwrites
             && action.kind == ActionType::Command
             && self.write_tools.is_empty()
             && self.read_tools.is_empty()
@@ -213,10 +226,10 @@ impl ReadBeforeWrite {
                 None | Some(Objection::Outside) => continue,
                 Some(Objection::Unread) => "must be read before it is overwritten",
                 Some(Objection::Stale) => {
-                    "changed on disk since it was read, and must be read again before it is overwritten"
+                    "changed on disk since it was read and must be read again before it is overwritten"
                 }
             };
-            let reason = format!("File '{path}' {why}. Look at it first, for instance with `cat`.");
+            let reason = format!("File '{path}' {why}. Read it first, for example with `cat`.");
             return Ok(Verdict::block(reason).with("path", path.as_str()));
         }
         Ok(Verdict::allow())
@@ -230,7 +243,7 @@ impl ReadBeforeWrite {
         }
     }
 
-    /// What a command showed of a file counts as read, and what it wrote as written: `cat a`, `sed -n 1,9p a`,
+    /// Files that a command shows count as read, and files that it writes as written: `cat a`, `sed -n 1,9p a`,
     /// `cat > a <<EOF`.
     fn observe_command(
         &self,
@@ -241,7 +254,7 @@ impl ReadBeforeWrite {
         if action.kind != ActionType::Command || !(self.read_tools.is_empty() && self.key.is_empty()) {
             return Ok(());
         }
-        // Whoever gives a file other rights or another time knows nothing of what is in it.
+        // Changing permissions or times does not show the content.
         let own = if self.own_writes == OwnWrites::Count { action.writes.as_slice() } else { &[] };
         let named: BTreeSet<&String> = action.named.iter().collect();
         let shown = shown_by(action).chain(own.iter().filter(|path| !named.contains(path)));
@@ -249,7 +262,7 @@ impl ReadBeforeWrite {
         let touched = own.iter().filter(|path| named.contains(path));
         let touched: Vec<_> = touched.map(|path| (self.seen(context, path), false)).collect();
         for (outcome, is_shown) in seen.into_iter().chain(touched) {
-            // What cannot be looked at has not been read. Of an empty file there is nothing to know.
+            // A file with an unknown state does not count as read. An empty file has no content to read.
             if let Ok((key, Some(content))) = outcome
                 && (is_shown || content == EMPTY)
             {
@@ -259,7 +272,7 @@ impl ReadBeforeWrite {
         Ok(())
     }
 
-    /// What is remembered of a file that was read or written: its place and its content.
+    /// The place and the checksum of a file that was read or written.
     fn seen(&self, context: &Context<'_>, path: &str) -> Result<(String, Option<Value>), Missing> {
         if self.is_lexical() {
             return Ok((context.place(path, self.mount.as_deref()).key, Some(json!(""))));
@@ -290,14 +303,14 @@ impl Guardrail for ReadBeforeWrite {
             return self.check_command(context, action);
         }
         let paths = self.paths(context)?;
-        // Every file is asked about before giving up, so that all facts are fetched in one go.
+        // Request all facts before the first one is missing, so that they are fetched together.
         let outcomes: Vec<_> = paths.iter().map(|path| (path, self.objection(context, path))).collect();
         let mut fault = None;
         for (path, outcome) in outcomes {
             let how = self.how_to_read(tool);
             let reason = match outcome {
                 Ok(None) => continue,
-                // A denial of another file stands whatever is unknown of this one.
+                // A denial of another file counts even if this one is unknown.
                 Err(missing) => {
                     fault = fault.or(Some(missing));
                     continue;
@@ -305,11 +318,11 @@ impl Guardrail for ReadBeforeWrite {
                 Ok(Some(Objection::Unread)) => format!("File '{path}' must be read before writing. {how}"),
                 Ok(Some(Objection::Stale)) => {
                     format!(
-                        "File '{path}' changed on disk since it was read, and must be read again before writing. {how}"
+                        "File '{path}' changed on disk since it was read and must be read again before writing. {how}"
                     )
                 }
                 Ok(Some(Objection::Outside)) => format!(
-                    "File '{path}' lies outside the sandbox root, so it does not count as a new file, and must be read \
+                    "File '{path}' is outside the sandbox root, so it does not count as a new file and must be read \
                      before writing. {how}"
                 ),
             };
@@ -335,14 +348,14 @@ impl Guardrail for ReadBeforeWrite {
             let key = context.key(&read_key(&key));
             match content {
                 Some(content) if counts => changes.set(key, content),
-                // What was overwritten or removed has not been read any more.
+                // A file that was overwritten or removed no longer counts as read.
                 _ => changes.remove(key),
             }
         }
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::AfterTool]
     }
 
@@ -354,7 +367,7 @@ impl Guardrail for ReadBeforeWrite {
         Tools::only(self.read_tools.iter().chain(&self.write_tools).cloned())
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
@@ -423,7 +436,7 @@ mod tests {
     fn hosts_read_with_their_own_tools() {
         let mut run = run(json!({}));
         let decision = run.before("Edit", json!({"file_path": "existing.txt"}));
-        assert!(decision.reason.ends_with("Use one of: Read first."), "{}", decision.reason);
+        assert!(decision.reason.ends_with("Read the file with `Read` first."), "{}", decision.reason);
         run.succeed("Read", json!({"file_path": "existing.txt"}));
         assert_eq!(run.before("Edit", json!({"file_path": "existing.txt"})).effect, Effect::Allow);
     }

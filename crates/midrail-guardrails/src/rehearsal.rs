@@ -1,41 +1,46 @@
-//! rehearsal: fails on purpose, so that people can see what a failing guardrail leads to.
+//! rehearsal: fails on purpose, so that people can see the effect of a failing guardrail.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Missing, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::builtin::Builtin;
+
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<Rehearsal>("rehearsal", Category::Quality, 99, &[EventKind::BeforeTool]);
 
 /// The settings of rehearsal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Rehearsal {
-    /// How it fails.
-    pub fail: Failing,
+pub(crate) struct Rehearsal {
+    /// The kind of failure.
+    pub fail: FailureMode,
 }
 
-/// How a guardrail can fail.
+/// The kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Failing {
-    /// It says that it failed.
+pub(crate) enum FailureMode {
+    /// It returns an error.
     #[default]
     Error,
-    /// It crashes.
+    /// It panics.
     Panic,
-    /// It lacks something that it needs to know.
+    /// It lacks a required fact.
     Missing,
 }
 
 impl Guardrail for Rehearsal {
     fn check(&self, _: &Context<'_>) -> Result<Verdict, Fault> {
         match self.fail {
-            Failing::Error => Err(Fault::Failed("this is a rehearsal".to_owned())),
-            Failing::Missing => Err(Missing("this is a rehearsal".to_owned()).into()),
-            // A crash like any other, but for the alarm of the program that it runs in.
-            Failing::Panic => std::panic::resume_unwind(Box::new("this is a rehearsal")),
+            FailureMode::Error => Err(Fault::Failed("this is a rehearsal".to_owned())),
+            FailureMode::Missing => Err(Missing("this is a rehearsal".to_owned()).into()),
+            // A panic that does not run the panic hook.
+            FailureMode::Panic => std::panic::resume_unwind(Box::new("this is a rehearsal")),
         }
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Allow
     }
 }
@@ -47,7 +52,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_failure_is_a_block_that_says_so() {
+    fn every_failure_blocks_with_its_reason() {
         for (fail, part) in [
             ("error", "`under-test` failed: this is a rehearsal"),
             ("panic", "it panicked: this is a rehearsal"),
@@ -58,6 +63,6 @@ mod tests {
             assert_eq!(decision.effect, Effect::Block);
             assert!(decision.reason.contains(part), "{}", decision.reason);
         }
-        assert!(serde_json::from_value::<Rehearsal>(json!({"fail": "quietly"})).is_err());
+        assert!(serde_json::from_value::<Rehearsal>(json!({"fail": "unknown"})).is_err());
     }
 }

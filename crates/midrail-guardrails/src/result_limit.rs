@@ -1,18 +1,26 @@
-//! Results that are too long for a model are shown by their beginning. The whole of them is on record.
+//! result-limit: shortens results that are too long for a model.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Redaction, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Redaction, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The settings of the limit.
+use crate::builtin::Builtin;
+
+pub(crate) const BUILTIN: Builtin = Builtin {
+    redacts: true,
+    ..Builtin::new::<ResultLimit>("result-limit", Category::Quality, 60, &[EventKind::AfterTool])
+        .aliases(&["observation_clamp"])
+};
+
+/// The settings of result-limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ResultLimit {
-    /// Characters that a result may have.
+pub(crate) struct ResultLimit {
+    /// Maximum length of a result.
     #[schemars(range(min = 1))]
     pub max_chars: usize,
-    /// Characters that are shown of a longer one.
+    /// Characters shown of a longer result.
     pub preview_chars: usize,
 }
 
@@ -30,7 +38,7 @@ impl Guardrail for ResultLimit {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         };
-        // Bytes are never fewer than characters, and quicker to count.
+        // The byte length is an upper bound and cheaper than counting characters.
         if text.len() <= self.max_chars {
             return Ok(Verdict::allow());
         }
@@ -41,21 +49,21 @@ impl Guardrail for ResultLimit {
         let shown = self.preview_chars.min(self.max_chars);
         let start = text.char_indices().nth(shown).map_or(text.len(), |(at, _)| at);
         let more = length.saturating_sub(shown);
-        let reason = format!("the result has {length} characters, and {} are the limit", self.max_chars);
+        let reason = format!("the result has {length} characters, and the limit is {}", self.max_chars);
         let replacement = format!(
-            "\n[{more} more characters are withheld. The whole result is on record. Ask for less: a part of the \
-             file, a narrower search.]"
+            "\n[{more} more characters were withheld. The audit record has the whole result. Request less: a part of the \
+             file, or a narrower search.]"
         );
-        // A part that is taken out, so that a secret across the cut is taken out whole.
+        // A redaction, so that a secret across the cut is removed completely.
         let redactions = vec![Redaction { start, end: text.len(), replacement }];
         Ok(Verdict { redactions, ..Verdict::new(Effect::Redact, reason) })
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Redact
     }
 
     fn summary(&self) -> Option<String> {
-        Some(format!("Results of more than {} characters are cut short.", self.max_chars))
+        Some(format!("Results with more than {} characters are shortened.", self.max_chars))
     }
 }

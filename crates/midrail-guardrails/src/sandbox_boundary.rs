@@ -1,14 +1,19 @@
-//! safety-004: an action stays within the folder that its session works in.
+//! sandbox-boundary (safety-004): blocks access to files outside the folder of the session.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::places::{fits, is_below, is_inside, is_nobodys, is_temporary, is_temporary_folder};
+use crate::builtin::Builtin;
+use crate::places::{fits, is_below, is_device, is_inside, is_temporary, is_temporary_folder};
 use crate::settings::{Folder, Pattern};
 use crate::touched::touched;
 
-/// The settings of safety-004.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<SandboxBoundary>("safety-004", Category::Safety, 10, &[EventKind::BeforeTool])
+        .min_risk(Risk::Medium);
+
+/// The settings of sandbox-boundary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxBoundary {
@@ -19,25 +24,25 @@ pub struct SandboxBoundary {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Pattern>,
     /// Whether files outside may be read.
-    pub reads: Outside,
+    pub reads: OutsideReads,
     /// Whether temporary folders belong to it.
     pub temporary: bool,
 }
 
-/// Whether something outside the sandbox is free.
+/// The effect of reading files outside the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outside {
-    /// It is not.
+pub enum OutsideReads {
+    /// Block.
     #[default]
     Block,
-    /// It is.
+    /// Allow.
     Allow,
 }
 
 impl Default for SandboxBoundary {
     fn default() -> Self {
-        SandboxBoundary { folder: None, allow: Vec::new(), reads: Outside::Block, temporary: true }
+        SandboxBoundary { folder: None, allow: Vec::new(), reads: OutsideReads::Block, temporary: true }
     }
 }
 
@@ -48,7 +53,7 @@ impl SandboxBoundary {
             None => is_inside(place),
         };
         is_inside
-            || is_nobodys(place)
+            || is_device(place)
             || (self.temporary && (is_temporary(place) || is_temporary_folder(place)))
             || self.allow.iter().any(|pattern| fits(&pattern.0, place))
     }
@@ -60,8 +65,8 @@ impl Guardrail for SandboxBoundary {
             return Ok(Verdict::allow());
         }
         let touched = touched(context)?;
-        let judged = touched.iter().filter(|it| self.reads == Outside::Block || it.is_write);
-        let names: Vec<_> = judged.map(|it| (it, context.names_of(it.file))).collect();
+        let judged = touched.iter().filter(|it| self.reads == OutsideReads::Block || it.is_write);
+        let names: Vec<_> = judged.map(|it| (it, context.path_aliases(it.file))).collect();
         let mut fault = None;
         for (it, names) in names {
             match names {
@@ -69,10 +74,10 @@ impl Guardrail for SandboxBoundary {
                 Ok(_) => {
                     let does = if it.is_write { "changed" } else { "read" };
                     return Ok(Verdict::block(format!(
-                        "{} lies outside the sandbox, and is not {does}.",
+                        "{} is outside the sandbox and cannot be {does}.",
                         it.name()
                     ))
-                    .advise("Work within the folder of this session, or in a temporary folder.")
+                    .advise("Use files in the folder of this session or in a temporary folder.")
                     .with("path", it.file));
                 }
                 Err(missing) => fault = Some(missing),
@@ -81,12 +86,12 @@ impl Guardrail for SandboxBoundary {
         fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
-        Some("Stay within the folder of this session.".to_owned())
+        Some("Access only files in the folder of this session.".to_owned())
     }
 }
 
@@ -104,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn inside_is_free_and_outside_is_not() {
+    fn writes_are_allowed_inside_and_blocked_outside() {
         let of = |path: &str| effect(SandboxBoundary::default(), "Write", path);
         for path in ["a", "/repo/a", "src/../a", "/tmp/x", "/tmp", "/var/tmp/", "/dev/null"] {
             assert_eq!(of(path), Effect::Allow, "{path}");
@@ -115,15 +120,15 @@ mod tests {
     }
 
     #[test]
-    fn reading_outside_can_be_free() {
-        let open = SandboxBoundary { reads: Outside::Allow, ..SandboxBoundary::default() };
+    fn reading_outside_is_configurable() {
+        let open = SandboxBoundary { reads: OutsideReads::Allow, ..SandboxBoundary::default() };
         assert_eq!(effect(open.clone(), "Read", "/usr/include/stdio.h"), Effect::Allow);
         assert_eq!(effect(open, "Write", "/usr/include/stdio.h"), Effect::Block);
         assert_eq!(effect(SandboxBoundary::default(), "Read", "/usr/include/stdio.h"), Effect::Block);
     }
 
     #[test]
-    fn a_link_that_leads_outside_is_outside() {
+    fn link_to_a_file_outside_is_blocked() {
         let mut run = Run::of(SandboxBoundary::default()).with_link("link", "/etc/passwd", "x");
         assert_eq!(run.before("Write", json!({"file_path": "link"})).effect, Effect::Block);
     }

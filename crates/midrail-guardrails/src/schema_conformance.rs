@@ -1,61 +1,75 @@
-//! quality-002: what a tool answers, what an agent ends with and what it hands on has the form that the pack gives.
+//! schema-conformance (quality-002): withholds answers that do not conform to a JSON Schema.
 
 use std::collections::BTreeMap;
 
-use midrail_core::{Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::json_form::JsonForm;
+use crate::builtin::Builtin;
+use crate::json_form::CompiledSchema;
 use crate::settings::Pattern;
 
-/// The settings of quality-002.
+pub(crate) const BUILTIN: Builtin = Builtin::new::<SchemaConformance>(
+    "quality-002",
+    Category::Quality,
+    50,
+    &[EventKind::BeforeTool, EventKind::AfterTool, EventKind::BeforeHandoff, EventKind::BeforeStop],
+)
+.min_risk(Risk::High);
+
+/// The settings of schema-conformance.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct SchemaConformance {
-    /// JSON Schemas of what tools answer (`after_tool`), by names or glob patterns of tools. All that fit hold.
+pub(crate) struct SchemaConformance {
+    /// JSON Schemas of answers (`after_tool`), by names or glob patterns of tools. All that match apply.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub schemas: BTreeMap<Pattern, JsonForm>,
-    /// JSON Schemas of what tools are called with (`before_tool`).
+    pub schemas: BTreeMap<Pattern, CompiledSchema>,
+    /// JSON Schemas of arguments (`before_tool`).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub args: BTreeMap<Pattern, JsonForm>,
-    /// The JSON Schema of what an agent ends with (`before_stop`).
+    pub args: BTreeMap<Pattern, CompiledSchema>,
+    /// The JSON Schema of the output (`before_stop`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<JsonForm>,
-    /// The JSON Schema of the context that it hands on (`before_handoff`).
+    pub output: Option<CompiledSchema>,
+    /// The JSON Schema of the context of a hand-off (`before_handoff`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<JsonForm>,
+    pub context: Option<CompiledSchema>,
 }
 
-/// What is looked at, in words and as a value, and what it has to be like.
-type Judged<'s> = (String, Value, Vec<&'s JsonForm>);
+/// The checked value with its name and its schemas.
+type CheckedValue<'s> = (String, Value, Vec<&'s CompiledSchema>);
 
-/// How many of the problems are told.
+/// Maximum number of reported problems.
 const MAX_PROBLEMS: usize = 3;
 
 impl SchemaConformance {
-    /// What is looked at in an event, and what it has to be like.
-    fn judged<'s>(&'s self, context: &Context<'_>) -> Result<Option<Judged<'s>>, Missing> {
+    /// The value of an event that is checked, with its schemas.
+    fn checked_value<'s>(&'s self, context: &Context<'_>) -> Result<Option<CheckedValue<'s>>, Missing> {
         let event = context.event;
-        let of_tool = |map: &'s BTreeMap<Pattern, JsonForm>| -> Result<Vec<&'s JsonForm>, Missing> {
-            if map.is_empty() {
-                return Ok(Vec::new());
-            }
-            let tool = context.tool()?;
-            Ok(map.iter().filter(|(pattern, _)| pattern.fits_name(tool)).map(|(_, form)| form).collect())
-        };
+        let of_tool =
+            |map: &'s BTreeMap<Pattern, CompiledSchema>| -> Result<Vec<&'s CompiledSchema>, Missing> {
+                if map.is_empty() {
+                    return Ok(Vec::new());
+                }
+                let tool = context.tool()?;
+                Ok(map
+                    .iter()
+                    .filter(|(pattern, _)| pattern.matches_name(tool))
+                    .map(|(_, form)| form)
+                    .collect())
+            };
         let tool = event.tool_name().unwrap_or_default();
         let (what, value, forms) = match event.kind {
             EventKind::AfterTool => {
                 let forms = of_tool(&self.schemas)?;
                 let result = event.result.as_ref();
-                // A call that failed answers with an error, and not in its form.
+                // A failed call returns an error, which has no schema.
                 let failed = result.is_some_and(|it| it.ok == Some(false) || it.exit_code.unwrap_or(0) != 0);
                 if failed || forms.is_empty() {
                     return Ok(None);
                 }
-                let result = result.ok_or_else(|| Missing("the event tells no result".to_owned()))?;
+                let result = result.ok_or_else(|| Missing("the event has no result".to_owned()))?;
                 (format!("The answer of '{tool}'"), result.content.clone().unwrap_or_default(), forms)
             }
             EventKind::BeforeTool => {
@@ -88,7 +102,7 @@ impl SchemaConformance {
 
 impl Guardrail for SchemaConformance {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let Some((what, value, forms)) = self.judged(context)? else { return Ok(Verdict::allow()) };
+        let Some((what, value, forms)) = self.checked_value(context)? else { return Ok(Verdict::allow()) };
         let is_args = context.event.kind == EventKind::BeforeTool;
         let mut problems: Vec<(String, String)> = Vec::new();
         for form in forms {
@@ -98,12 +112,12 @@ impl Guardrail for SchemaConformance {
         if problems.is_empty() {
             return Ok(Verdict::allow());
         }
-        let told: Vec<String> = problems.iter().map(|(at, what)| format!("`{at}` {what}")).collect();
+        let descriptions: Vec<String> = problems.iter().map(|(at, what)| format!("`{at}` {what}")).collect();
         let advice = match is_args {
-            true => "Call it with arguments of the form that it asks for.",
-            false => "Produce it again in the form that is asked for.",
+            true => "Call it with arguments that conform to the schema.",
+            false => "Produce it again so that it conforms to the schema.",
         };
-        Ok(Verdict::block(format!("{what} does not have the form that is asked for: {}.", told.join("; ")))
+        Ok(Verdict::block(format!("{what} does not conform to the schema: {}.", descriptions.join("; ")))
             .advise(advice)
             .with(
                 "problems",
@@ -111,7 +125,7 @@ impl Guardrail for SchemaConformance {
             ))
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 }

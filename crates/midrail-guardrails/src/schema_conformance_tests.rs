@@ -110,15 +110,15 @@ fn a_text_may_be_asked_for() {
 #[test]
 fn a_wrong_schema_is_a_problem_at_its_place() {
     for (wrong, part) in [
-        (json!({"type": "objekt"}), "no JSON Schema"),
+        (json!({"type": "objekt"}), "not a valid JSON Schema"),
         (json!({"properties": {"a": {"minLength": "x"}}}), "/properties/a/minLength"),
         (json!("x"), "is a map"),
-        (json!({"$ref": "https://example.com/s.json"}), "leads out"),
-        (json!({"properties": {"a": {"$ref": "other.json#/a"}}}), "leads out"),
-        (json!({"pattern": "(?=a)"}), "no JSON Schema"),
+        (json!({"$ref": "https://example.com/s.json"}), "points outside"),
+        (json!({"properties": {"a": {"$ref": "other.json#/a"}}}), "points outside"),
+        (json!({"pattern": "(?=a)"}), "not a valid JSON Schema"),
     ] {
         let settings = json!({"schemas": {"tool": wrong}});
-        let problem = crate::page("quality-002").unwrap().settings.build(&settings).err().unwrap();
+        let problem = crate::builtin("quality-002").unwrap().settings.build(&settings).err().unwrap();
         assert_eq!(problem.at, "/schemas/tool");
         assert!(problem.message.contains(part), "{}", problem.message);
     }

@@ -1,31 +1,39 @@
-//! builtin-003: an agent stays within the files of its task. What it means to lie in a scope is told here for the other
-//! guardrails on scopes as well.
+//! scope-boundary (builtin-003): blocks access to files outside the scope of the task. Also defines what it means
+//! for a file to be in a scope.
 
 use midrail_core::{
-    Action, ActionType, Context, Effect, EventKind, Fault, FileScope, Guardrail, Missing, Verdict, glob,
+    Action, ActionType, Category, Context, Effect, EventKind, Fault, FileScope, Guardrail, Missing, Risk,
+    Verdict, glob,
 };
 use serde_json::json;
 
-use crate::places::is_nobodys;
+use crate::builtin::Builtin;
+use crate::places::is_device;
 use crate::touched::scripts;
 
-/// The file scopes of the event's task and of its definitions; all of them hold.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::without_settings::<ScopeBoundary>("builtin-003", Category::Scope, 3, &[EventKind::BeforeTool])
+        .min_risk(Risk::Low)
+        .always_on()
+        .aliases(&["builtin_scope_boundary"]);
+
+/// Applies the file scopes of the event's task and of its definitions.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ScopeBoundary;
+pub(crate) struct ScopeBoundary;
 
 impl Guardrail for ScopeBoundary {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let scopes: Vec<&FileScope> = task_scopes(context).collect();
-        let found = outside(context, &scopes)?;
+        let found = scope_violation(context, &scopes)?;
         Ok(found.map_or_else(Verdict::allow, |it| it.verdict("is outside the scope of this task")))
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
-        Some("Touch only files that are in the scope of your task.".to_owned())
+        Some("Access only files in the scope of your task.".to_owned())
     }
 }
 
@@ -34,8 +42,8 @@ pub(crate) fn task_scopes<'a>(context: &Context<'a>) -> impl Iterator<Item = &'a
     context.tasks().filter_map(|task| task.scope.as_ref()).map(|scope| &scope.files)
 }
 
-/// A file that an action touches and that a scope forbids.
-pub(crate) struct Outside<'a, 's> {
+/// A file of an action that a scope forbids.
+pub(crate) struct ScopeViolation<'a, 's> {
     file: &'a str,
     script: Option<&'a str>,
     /// The part of the scope: `read`, `write`, `deny`.
@@ -43,23 +51,23 @@ pub(crate) struct Outside<'a, 's> {
     patterns: &'s [String],
 }
 
-impl Outside<'_, '_> {
-    /// A block that says so.
+impl ScopeViolation<'_, '_> {
+    /// The verdict.
     pub(crate) fn verdict(&self, what: &str) -> Verdict {
         let list = self.patterns.join(", ");
-        let through = self.script.map(|script| format!(", which `{script}` touches,")).unwrap_or_default();
+        let through = self.script.map(|script| format!(", which `{script}` accesses,")).unwrap_or_default();
         Verdict::block(format!("File '{}'{through} {what} ({}: {list}).", self.file, self.rule))
-            .advise("Work within the files of your task, or hand this part to an agent whose task it is.")
+            .advise("Use only files of your task, or hand this part to an agent whose scope includes them.")
             .with("path", self.file)
             .with(self.rule, json!(self.patterns))
     }
 }
 
-/// The first file of the event's action, or of a script of the agent's own that it runs, that any of the scopes forbids.
-pub(crate) fn outside<'a, 's>(
+/// The first file of the event's action, or of a script that the agent wrote, that any of the scopes forbids.
+pub(crate) fn scope_violation<'a, 's>(
     context: &Context<'a>,
     scopes: &[&'s FileScope],
-) -> Result<Option<Outside<'a, 's>>, Missing> {
+) -> Result<Option<ScopeViolation<'a, 's>>, Missing> {
     let is_call = matches!(context.event.kind, EventKind::BeforeTool | EventKind::AfterTool);
     if scopes.is_empty() || !(is_call || context.event.tool.is_some()) {
         return Ok(None);
@@ -67,9 +75,9 @@ pub(crate) fn outside<'a, 's>(
     let action = context.action()?;
     if action.target_files.is_none() {
         let tool = context.event.tool_name().unwrap_or_default();
-        return Err(Missing(format!("which files `{tool}` touches is not known")));
+        return Err(Missing(format!("the files that `{tool}` accesses are unknown")));
     }
-    // What was found stands, whatever else is not known.
+    // A known violation counts even if other parts are unknown.
     let mut fault = None;
     let mut actions = vec![(None, action)];
     match scripts(context, action) {
@@ -77,16 +85,16 @@ pub(crate) fn outside<'a, 's>(
         Err(missing) => fault = Some(missing),
     }
     if actions.iter().any(|(_, action)| action.is_partial) {
-        fault = Some(Missing("the command line is more than is looked into".to_owned()));
+        fault = Some(Missing("the command line is too long to analyse".to_owned()));
     }
-    // Every file is asked about before giving up, so that all facts are fetched in one go.
+    // Request all facts before the first one is missing, so that they are fetched together.
     let mut files = Vec::new();
     for (script, action) in actions {
-        for file in action.target_files.iter().flatten().filter(|file| !is_nobodys(file)) {
+        for file in action.target_files.iter().flatten().filter(|file| !is_device(file)) {
             let uses = uses(action, file);
-            // What is read and written with all that is in it is no more than that: `black src`.
+            // A formatter reads and writes everything in a folder: `black src`.
             let is_shaped = uses.iter().all(Option::is_some) && action.sweeps.contains(file);
-            files.push((script, file, uses, is_shaped, context.names_of(file)));
+            files.push((script, file, uses, is_shaped, context.path_aliases(file)));
         }
     }
     for (script, file, uses, is_shaped, names) in files {
@@ -102,14 +110,14 @@ pub(crate) fn outside<'a, 's>(
                 uses.into_iter().flatten().find_map(|kind| objection(scope, kind, name, is_shaped))
             });
             if let Some((rule, patterns)) = objects {
-                return Ok(Some(Outside { file, script, rule, patterns }));
+                return Ok(Some(ScopeViolation { file, script, rule, patterns }));
             }
         }
     }
     fault.map_or(Ok(None), Err)
 }
 
-/// What an action does to one of its files: a command may read one and write another.
+/// How an action uses one of its files: a command may read one and write another.
 fn uses(action: &Action, file: &String) -> [Option<ActionType>; 2] {
     if action.kind != ActionType::Command {
         return [Some(action.kind), None];
@@ -137,7 +145,7 @@ fn objection<'s>(
         ActionType::FileWrite => ("write", scope.write.as_deref()?),
         ActionType::Command | ActionType::Network | ActionType::Other => return None,
     };
-    // Who may read all that lies in a folder may look into the folder, and who may write it all may put it into shape.
+    // A pattern for the content of a folder also allows listing it, and formatting it if it may be written.
     let holds = |pattern: &str| {
         (kind == ActionType::FileRead || is_shaped)
             && pattern.strip_suffix("/**").is_some_and(|it| is_within(it, place))
@@ -146,14 +154,14 @@ fn objection<'s>(
     (!is_allowed).then_some((rule, allowed))
 }
 
-/// A pattern speaks of files below the root; only one that starts with `/` reaches beyond it.
+/// Whether a pattern matches. Only a pattern that starts with `/` matches files outside the root.
 fn is_within(pattern: &str, place: &str) -> bool {
     let beyond = place.starts_with('/') || place.starts_with("../");
     (!beyond || pattern.starts_with('/')) && glob::path_matches(pattern, place)
 }
 
-/// A pattern without `/` denies files of that name in every folder. On some disks `.ENV` is `.env`, so that case does
-/// not count.
+/// Whether a pattern denies a file. A pattern without `/` matches in every folder. Case is ignored, because some
+/// file systems ignore it.
 fn is_denied(pattern: &str, place: &str) -> bool {
     let (pattern, place) = (pattern.to_lowercase(), place.to_lowercase());
     let (pattern, place) = (pattern.as_str(), place.as_str());
@@ -178,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_and_reads_have_their_own_patterns() {
+    fn writes_and_reads_have_separate_patterns() {
         assert_eq!(effect("Write", json!({"file_path": "src/foo.py"})), Effect::Allow);
         assert_eq!(effect("Write", json!({"file_path": "tests/test.py"})), Effect::Block);
         assert_eq!(effect("Read", json!({"file_path": "tests/test.py"})), Effect::Allow);
@@ -224,7 +232,7 @@ mod tests {
             .with_slice("written/a.sh", json!(true));
         let decision = run.decide(&event("bash a.sh"));
         assert_eq!(decision.effect, Effect::Block);
-        assert!(decision.reason.contains("which `a.sh` touches"), "{}", decision.reason);
+        assert!(decision.reason.contains("which `a.sh` accesses"), "{}", decision.reason);
         let mut run = Run::of(ScopeBoundary)
             .with_file("a.sh", "echo x > src/a.rs")
             .with_slice("written/a.sh", json!(true));

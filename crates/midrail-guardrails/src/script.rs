@@ -1,12 +1,13 @@
-//! Hooks in JavaScript: one that is asked before each tool call, and one that sees each result. The engine runs them;
-//! here is what their answers mean, and what is kept for them.
+//! javascript: hooks in JavaScript before each tool call and for each result. The engine runs them; this file turns
+//! their answers into verdicts and stores their state.
 
 use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use midrail_core::{
-    Changes, Context, Effect, Event, EventKind, Fault, Guardrail, HookAnswer, Missing, Rewrite, Verdict,
+    Category, Changes, Context, Effect, Event, EventKind, Fault, Guardrail, HookAnswer, Missing, Rewrite,
+    Verdict,
 };
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
@@ -14,29 +15,42 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::builtin::{Builtin, PackKey};
+use crate::missing_classifier::MissingClassifier;
 use crate::read_before_write;
 use crate::seconds::Seconds;
 
-/// The settings of a script: the file that holds it, or its text.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    pack_key: PackKey::Script,
+    ..Builtin::without_settings::<MissingClassifier>(
+        "javascript",
+        Category::Compliance,
+        94,
+        &[EventKind::BeforeTool, EventKind::AfterTool],
+    )
+    .aliases(&["guardrails.js"])
+};
+
+/// The settings of a script: its file, or its text.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Script {
-    /// The file, relative to that of the pack.
+    /// The file, relative to the pack's file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The script itself, in place of a file.
+    /// The script itself, instead of a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// How long the hook before a call may take, 1 second unless set.
+    /// The time limit of the hook before a call. Default: 1 second.
     pub input_timeout: Seconds,
-    /// How long the hook that sees a result may take, 10 minutes unless set.
+    /// The time limit of the hook for a result. Default: 10 minutes.
     pub output_timeout: Seconds,
-    /// Megabytes that it may use, 64 unless set.
+    /// The memory limit in megabytes. Default: 64.
     pub memory_mb: u32,
-    /// A digest of the file. Whoever reads the file sets it.
+    /// A digest of the file. Set by the loader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The files that belong to it: what it imports, and what says whether it is in force. Whoever reads the file sets it.
+    /// Its imported files, and the files that determine whether it is in force. Set by the loader.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub belongs: Vec<String>,
 }
@@ -110,81 +124,83 @@ impl<'de> Deserialize<'de> for Script {
 }
 
 impl Script {
-    /// What does not fit in the settings, by the name of the setting.
+    /// The errors in the settings, by the name of the setting.
     pub fn problems(&self) -> Vec<(&'static str, &'static str)> {
         let mut problems = Vec::new();
         match (&self.file, &self.code) {
             (None, None) => problems.push(("", "a script needs its `file`, or its text as `code`")),
-            (Some(_), Some(_)) => problems.push(("/code", "`code` does not go with `file`")),
-            (Some(file), None) if file.trim().is_empty() => problems.push(("/file", "the file has no name")),
+            (Some(_), Some(_)) => problems.push(("/code", "`code` and `file` exclude each other")),
+            (Some(file), None) if file.trim().is_empty() => {
+                problems.push(("/file", "the file name is empty"))
+            }
             (Some(_), None) | (None, Some(_)) => {}
         }
         for (name, timeout) in
             [("/input_timeout", self.input_timeout), ("/output_timeout", self.output_timeout)]
         {
             if timeout.0.is_nan() || timeout.0 <= 0.0 {
-                problems.push((name, "in no time at all a hook cannot answer"));
+                problems.push((name, "the timeout must be longer than zero"));
             }
         }
         if !(1..=4_096).contains(&self.memory_mb) {
-            problems.push(("/memory_mb", "a script has from 1 to 4096 megabytes"));
+            problems.push(("/memory_mb", "the memory limit is between 1 and 4096 megabytes"));
         }
         problems
     }
 }
 
-/// The slice of a script's own variables, below the guardrail's id.
-pub const MODULE: &str = "module";
+/// The slice with the variables of a script, below the guardrail's id.
+pub const MODULE_STATE: &str = "module";
 
-/// The slice that says what was read of a file: the checksum of the content, by its place. All scripts and all loops of
-/// a session share it.
+/// The slice with the checksum of a file that was read, by place. All scripts and agent loops of a session share
+/// it.
 pub fn snapshot_key(place: &str) -> String {
-    format!("{SNAPSHOT}{place}")
+    format!("{SNAPSHOT_PREFIX}{place}")
 }
 
-/// What the keys of [`snapshot_key`] begin with.
-pub const SNAPSHOT: &str = "snapshot/";
+/// The prefix of the keys of [`snapshot_key`].
+pub const SNAPSHOT_PREFIX: &str = "snapshot/";
 
-/// Messages of the main conversation that are kept.
-pub const HISTORY: u64 = 64;
+/// Maximum number of stored messages of the main conversation.
+pub const MAX_HISTORY_MESSAGES: u64 = 64;
 
-/// The slice that says how many messages there have been.
-pub const HISTORY_COUNT: &str = "history/count";
+/// The slice with the number of messages so far.
+pub const HISTORY_COUNT_KEY: &str = "history/count";
 
-/// The slice of what the user said last, which may be longer ago than all other messages that are kept.
-pub const HISTORY_USER: &str = "history/user";
+/// The slice with the last user message, which may be older than all other stored messages.
+pub const LAST_USER_MESSAGE_KEY: &str = "history/user";
 
-/// Whether a slice is that of a message.
-pub fn is_message(key: &str) -> bool {
-    key.starts_with("history/") && key != HISTORY_COUNT
+/// Whether a key is that of a message.
+pub fn is_message_key(key: &str) -> bool {
+    key.starts_with("history/") && key != HISTORY_COUNT_KEY
 }
 
-/// The slice of a message, by its number. The oldest gives way to the newest.
+/// The slice of a message by number. The newest replaces the oldest.
 pub fn history_key(number: u64) -> String {
-    "history/".to_owned() + &(number % HISTORY).to_string()
+    "history/".to_owned() + &(number % MAX_HISTORY_MESSAGES).to_string()
 }
 
-/// Characters that are kept of a message.
+/// Maximum length of a stored message.
 const MAX_MESSAGE: usize = 4_000;
 
 impl Guardrail for Script {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        // The engine hands it to the script.
-        context.state(MODULE)?;
+        // The engine passes it to the script.
+        context.state(MODULE_STATE)?;
         let end = context.hook()?;
         let verdict = match &end.answer {
             HookAnswer::Pass => Verdict::allow(),
             HookAnswer::Refuse { message, suggestion, request } => {
-                // A script can ask a person, and never answers for one.
+                // A script can request an approval but never grant one.
                 let effect = if request.is_some() { Effect::Escalate } else { Effect::Block };
                 Verdict { advice: suggestion.clone(), ..Verdict::new(effect, message) }
             }
             HookAnswer::Replace { result, is_error: true } => Verdict {
-                // What a later script made of it is what the agent sees.
+                // If a later script changed the result, the agent sees that.
                 retry_message: context.rewrote_last().then(|| result.clone()),
-                ..Verdict::new(Effect::Retry, "a script calls the result an error")
+                ..Verdict::new(Effect::Retry, "a script replaced the result by an error")
             },
-            HookAnswer::Replace { .. } => Verdict::new(Effect::Redact, "the result was replaced"),
+            HookAnswer::Replace { .. } => Verdict::new(Effect::Redact, "a script replaced the result"),
         };
         match &end.failure {
             None => Ok(verdict),
@@ -192,12 +208,12 @@ impl Guardrail for Script {
         }
     }
 
-    fn rewrites(&self) -> bool {
+    fn can_rewrite(&self) -> bool {
         true
     }
 
     fn rewrite(&self, context: &Context<'_>) -> Result<Option<Rewrite>, Fault> {
-        context.state(MODULE)?;
+        context.state(MODULE_STATE)?;
         Ok(match &context.hook()?.answer {
             HookAnswer::Replace { result, is_error } => {
                 Some(Rewrite { content: result.clone(), is_error: *is_error })
@@ -212,7 +228,7 @@ impl Guardrail for Script {
                 changes.set(snapshot_key(&place), content);
             }
         }
-        if let Some(end) = context.hooked() {
+        if let Some(end) = context.hook_if_run() {
             for (place, checksum) in &end.snapshot {
                 match checksum {
                     Some(checksum) => changes.set(snapshot_key(place), checksum.as_str()),
@@ -220,60 +236,60 @@ impl Guardrail for Script {
                 }
             }
             if let Some(state) = &end.state {
-                changes.set(context.key(MODULE), state.clone());
+                changes.set(context.key(MODULE_STATE), state.clone());
             }
         }
-        note_message(context, effect, changes)?;
+        store_message(context, effect, changes)?;
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::BeforeModel, EventKind::AfterModel, EventKind::BeforeTool, EventKind::AfterTool]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
-    fn may_retry(&self, at: EventKind) -> bool {
+    fn can_retry(&self, at: EventKind) -> bool {
         at == EventKind::AfterTool
     }
 
-    fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+    fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         Some(Arc::new(self.clone()))
     }
 
     fn summary(&self) -> Option<String> {
         let name = self.file.as_deref().unwrap_or("a script");
-        Some(format!("`{name}` looks at every tool call and at every result."))
+        Some(format!("`{name}` checks every tool call and every result."))
     }
 }
 
-/// Keeps what was said in the main conversation. That of a sub-agent is its own.
-fn note_message(context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Missing> {
+/// Stores the message of an event of the main conversation, not of sub-agents.
+fn store_message(context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Missing> {
     let event = context.event;
     let is_main = event.parent.as_deref().is_none_or(str::is_empty);
-    // A call that is refused was made all the same, and a result that is sent back is seen.
-    let is_said = match event.kind {
+    // A refused call is part of the conversation, and so is a result that is sent back.
+    let is_visible = match event.kind {
         EventKind::BeforeTool => true,
-        EventKind::AfterTool => effect.goes_on() || effect == Effect::Retry,
-        _ => effect.goes_on(),
+        EventKind::AfterTool => effect.allows() || effect == Effect::Retry,
+        _ => effect.allows(),
     };
-    if !is_main || !is_said {
+    if !is_main || !is_visible {
         return Ok(());
     }
-    let Some(message) = message_of(event) else { return Ok(()) };
-    let count = context.slice(HISTORY_COUNT)?.and_then(Value::as_u64).unwrap_or(0);
+    let Some(message) = message_from_event(event) else { return Ok(()) };
+    let count = context.slice(HISTORY_COUNT_KEY)?.and_then(Value::as_u64).unwrap_or(0);
     if event.kind == EventKind::BeforeModel {
-        changes.set(HISTORY_USER, message.as_str());
+        changes.set(LAST_USER_MESSAGE_KEY, message.as_str());
     }
     changes.set(history_key(count), message);
-    changes.set(HISTORY_COUNT, count.saturating_add(1));
+    changes.set(HISTORY_COUNT_KEY, count.saturating_add(1));
     Ok(())
 }
 
-/// What an event adds to the conversation. It is kept as a text: one is written with every event, and few are read.
-pub fn message_of(event: &Event) -> Option<String> {
+/// The message of an event. It is stored as text, because many are written and few are read.
+pub fn message_from_event(event: &Event) -> Option<String> {
     let tool = event.tool.as_ref();
     let (role, content, tool) = match event.kind {
         EventKind::BeforeModel => ("user", Cow::from(event.text.as_deref()?), None),
@@ -309,7 +325,7 @@ pub fn message_of(event: &Event) -> Option<String> {
     serde_json::to_string(&Message { role, content, tool }).ok()
 }
 
-/// A message of the conversation, as scripts see it.
+/// A message as scripts see it.
 #[derive(Serialize)]
 struct Message<'m> {
     role: &'m str,
@@ -318,8 +334,8 @@ struct Message<'m> {
     tool: Option<&'m str>,
 }
 
-/// A message of the conversation as it was kept, as scripts see it.
-pub fn message_kept(slice: Value) -> Option<Value> {
+/// Parses a stored message.
+pub fn parse_message(slice: Value) -> Option<Value> {
     match slice {
         Value::String(text) => serde_json::from_str(&text).ok(),
         other => Some(other),

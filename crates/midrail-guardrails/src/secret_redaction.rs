@@ -1,26 +1,37 @@
-//! secret-redaction: secrets in what tools and models answer are replaced by their kind and fingerprint.
+//! secret-redaction: replaces secrets in the answers of tools and models.
 
-use midrail_core::{Context, Effect, Fault, Finding, Guardrail, Redaction, Verdict};
-use midrail_detect::secrets;
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Finding, Guardrail, Redaction, Verdict};
+use midrail_scan::secrets;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::findings::{CONTENT, Sensitive, TEXT, kinds};
+use crate::builtin::Builtin;
+use crate::findings::{CONTENT, SensitiveData, TEXT, kinds};
+
+pub(crate) const BUILTIN: Builtin = Builtin {
+    redacts: true,
+    ..Builtin::new::<SecretRedaction>(
+        "secret-redaction",
+        Category::Safety,
+        20,
+        &[EventKind::AfterTool, EventKind::ModelChunk, EventKind::AfterModel],
+    )
+};
 
 /// The settings of secret-redaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct SecretRedaction(#[serde(deserialize_with = "secrets_by_default")] pub Sensitive);
+pub struct SecretRedaction(#[serde(deserialize_with = "secrets_by_default")] pub SensitiveData);
 
 impl Default for SecretRedaction {
     fn default() -> Self {
-        SecretRedaction(Sensitive::secrets_only())
+        SecretRedaction(SensitiveData::secrets_only())
     }
 }
 
-/// Personal data counts only where a pack says so.
-fn secrets_by_default<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Sensitive, D::Error> {
+/// Personal data does not count by default.
+fn secrets_by_default<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SensitiveData, D::Error> {
     let mut settings = Value::deserialize(deserializer)?;
     if let Value::Object(map) = &mut settings {
         map.entry("personal_data").or_insert(Value::Bool(false));
@@ -35,9 +46,9 @@ impl Guardrail for SecretRedaction {
         if findings.is_empty() {
             return Ok(Verdict::allow());
         }
-        // Only the text that passes on can be changed. What stands beside it is withheld with it.
+        // Only the text that is passed on can be changed. A finding elsewhere withholds the result.
         let passes = if context.event.result.is_some() { CONTENT } else { TEXT };
-        let is_beside = |finding: &&Finding| {
+        let is_outside = |finding: &&Finding| {
             !finding
                 .at
                 .strip_prefix(passes)
@@ -45,12 +56,12 @@ impl Guardrail for SecretRedaction {
         };
         let fingerprints: Vec<&str> = findings.iter().map(|finding| finding.fingerprint.as_str()).collect();
         let kinds = kinds(&findings);
-        if let Some(finding) = findings.iter().find(is_beside) {
+        if let Some(finding) = findings.iter().find(is_outside) {
             return Ok(Verdict::block(format!(
-                "There is a sensitive value ({}) at `{}`, where nothing can be replaced.",
+                "The result was withheld because it contains a sensitive value ({}) at `{}`, which cannot be replaced.",
                 finding.kind, finding.at
             ))
-            .advise("Ask for the part that you need without the value.")
+            .advise("Request only the part that you need, without the value.")
             .with("kinds", Value::from(kinds))
             .with("fingerprints", Value::from(fingerprints)));
         }
@@ -61,7 +72,7 @@ impl Guardrail for SecretRedaction {
                 .with("fingerprints", Value::from(fingerprints));
         let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
         if let Some(content @ (Value::Object(_) | Value::Array(_))) = content {
-            // A structure stays the structure that its host expects.
+            // The host expects the same structure.
             let mut whole = serde_json::json!({"result": {"content": content}});
             secrets::mask(&mut whole, &findings);
             verdict.replacement = whole.pointer(CONTENT).map(Value::to_string);
@@ -78,7 +89,7 @@ impl Guardrail for SecretRedaction {
         Ok(verdict)
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 }
@@ -97,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn the_text_around_a_secret_stays() {
+    fn text_around_a_secret_is_kept() {
         let text = content(json!("key AKIAABCDEFGHIJKLMNOP end")).unwrap();
         assert!(text.starts_with("key [redacted:aws-access-key#") && text.ends_with("] end"), "{text}");
     }
 
     #[test]
-    fn a_structure_stays_a_structure() {
+    fn structure_is_kept() {
         let text = content(json!({"out": ["AKIAABCDEFGHIJKLMNOP", 1]})).unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();
         assert!(value["out"][0].as_str().unwrap().starts_with("[redacted:"), "{text}");
@@ -111,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_beside_the_content_withholds_the_result() {
+    fn secret_outside_the_content_withholds_the_result() {
         let key = "key AKIAQ4ZTX7RK2MPLWN3J end";
         for (more, at) in [
             (json!({"result": {"ok": true, "content": "fine", "stdout": key}}), "/result/stdout"),
@@ -134,14 +145,14 @@ mod tests {
             let mut run = Run::on(Arc::new(SecretRedaction::default()), vec![EventKind::AfterTool]);
             assert!(run.decide(&event).reason.contains(&format!("`{at}`")), "{at}");
         }
-        // What the agent itself sent is no answer.
+        // The arguments of the agent are not an answer.
         let event = Event::after_tool("Bash", json!({"command": key}), ToolResult::ok("fine"));
         let mut run = Run::on(Arc::new(SecretRedaction::default()), vec![EventKind::AfterTool]);
         assert_eq!(run.decide(&event).effect, Effect::Allow);
     }
 
     #[test]
-    fn clean_text_passes_unchanged() {
+    fn clean_text_is_unchanged() {
         assert_eq!(content(json!("nothing here")), None);
     }
 }

@@ -1,18 +1,30 @@
-//! self-protection: an agent leaves its own guardrails alone: their files, the hosts' settings that call them, and the
-//! verbs that answer for a person.
+//! self-protection: blocks changes to Midrail's files and to the host settings that call it, and subcommands that
+//! only people may run.
 
 use midrail_core::{
-    Action, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict, written_key,
+    Action, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict, written_key,
 };
-use midrail_detect::shell;
+use midrail_shell::command;
 
+use crate::builtin::Builtin;
 use crate::fetched;
 use crate::places::{is_below, may_hit};
 use crate::touched::{self, scripts};
 
-/// Always on, and without settings: what could be set could be set to nothing.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    never_bypassed: true,
+    ..Builtin::without_settings::<SelfProtection>(
+        "self-protection",
+        Category::Safety,
+        5,
+        &[EventKind::BeforeTool],
+    )
+    .always_on()
+};
+
+/// Has no settings, because a setting could disable it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SelfProtection;
+pub(crate) struct SelfProtection;
 
 /// Midrail's own files: packs, store, keys.
 const OWN_FILES: &[&str] = &[
@@ -43,7 +55,7 @@ const OWN_FILES: &[&str] = &[
     "midrail.db.key",
 ];
 
-/// Settings in which hosts are told to ask Midrail, or could be told not to.
+/// Settings that connect hosts to Midrail or could disconnect them.
 const HOST_SETTINGS: &[&str] = &[
     "**/.claude",
     "**/.codex",
@@ -97,19 +109,19 @@ impl SelfProtection {
     fn objection(name: &str) -> Option<&'static str> {
         let found = |list: &[&str]| list.iter().any(|pattern| may_hit(pattern, name));
         if found(OWN_FILES) {
-            Some("belongs to the agent's own guardrails")
+            Some("belongs to Midrail, which protects this machine")
         } else if found(HOST_SETTINGS) {
-            Some("tells the agent's host to ask its guardrails")
+            Some("connects the agent's host to Midrail")
         } else {
             None
         }
     }
 
-    /// Whether a danger would take the whole folder of the session, and the guardrails in it.
+    /// Whether a danger would delete the whole folder of the session, including its guardrails.
     fn takes_all(context: &Context<'_>, action: &Action) -> Result<bool, Missing> {
         let targets =
             action.dangers.iter().filter(|danger| danger.harmless_inside).flat_map(|it| &it.targets);
-        let names: Vec<_> = targets.map(|target| context.names_of(target)).collect();
+        let names: Vec<_> = targets.map(|target| context.path_aliases(target)).collect();
         for names in names {
             let is_root = |name: &String| match name.as_str() {
                 "" | "." | ".." | "/" => true,
@@ -117,7 +129,7 @@ impl SelfProtection {
                 name => context.root().is_some_and(|root| name.starts_with('/') && is_below(name, root)),
             };
             let holds_own = |name: &String| {
-                context.own_places().iter().any(|place| is_below(name, place) || is_below(place, name))
+                context.engine_paths().iter().any(|place| is_below(name, place) || is_below(place, name))
             };
             if names?.iter().any(|name| is_root(name) || holds_own(name)) {
                 return Ok(true);
@@ -127,54 +139,56 @@ impl SelfProtection {
     }
 }
 
-/// Programs that add to a folder that is named as their target.
+/// Programs that only add files to their target folder.
 const COPIES: &[&str] = &["cp", "install", "touch", "tar", "unzip", "curl", "wget", "mkdir"];
 
-const ADVICE: &str = "Leave it as it is. If it stands in the way, tell a person, who can change it.";
+const ADVICE: &str = "Do not change it. If it prevents your work, ask a person to change it.";
 
 impl Guardrail for SelfProtection {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        // A call without a tool does nothing that is known; others object to it.
+        // Other guardrails object to a call without a tool.
         if context.event.tool_name().is_none_or(str::is_empty) {
             return Ok(Verdict::allow());
         }
         let action = context.action()?;
-        if let Some(danger) = action.dangers.iter().find(|danger| shell::is_about_midrail(&danger.rule)) {
-            let is_typing = danger.rule == shell::prompt::RULE;
+        if let Some(danger) = action.dangers.iter().find(|danger| command::is_about_midrail(&danger.rule)) {
+            let is_typing = danger.rule == command::prompt::RULE;
             return Ok(Verdict::block(format!("`{}`: {}", danger.command, danger.reason))
                 .advise(if is_typing { danger.safer.as_str() } else { ADVICE })
                 .with("rule", danger.rule.as_str()));
         }
         let scripts = scripts(context, action)?;
         let dangers = scripts.iter().flat_map(|(_, does)| &does.dangers);
-        if let Some(danger) = dangers.into_iter().find(|danger| shell::is_about_midrail(&danger.rule)) {
-            return Ok(Verdict::block(format!("`{}`, in a script: {}", danger.command, danger.reason))
+        if let Some(danger) = dangers.into_iter().find(|danger| command::is_about_midrail(&danger.rule)) {
+            return Ok(Verdict::block(format!("`{}` in a script: {}", danger.command, danger.reason))
                 .advise(ADVICE)
                 .with("rule", danger.rule.as_str()));
         }
-        let mut all = touched::of(action, None)?;
+        let mut all = touched::files_of_action(action, None)?;
         for (script, does) in scripts {
-            all.extend(touched::of(does, Some(script))?);
+            all.extend(touched::files_of_action(does, Some(script))?);
         }
         let written = all.iter().filter(|it| it.is_write);
-        let names: Vec<_> = written.map(|it| (it, context.names_of(it.file))).collect();
+        let names: Vec<_> = written.map(|it| (it, context.path_aliases(it.file))).collect();
         let takes_all = Self::takes_all(context, action);
         if let Ok(true) = takes_all {
-            return Ok(Verdict::block("This would remove the agent's own guardrails with the folder.")
-                .advise(ADVICE));
+            return Ok(
+                Verdict::block("This would delete the guardrails together with the folder.").advise(ADVICE)
+            );
         }
         let mut fault = takes_all.err();
-        // What is copied into a folder leaves the rest of it as it is; what is moved or linked may not.
+        // Copying into a folder keeps its other files; moving or linking may not.
         let copies = action.programs.iter().all(|program| COPIES.contains(&program.as_str()));
         for (it, names) in names {
             match names {
                 Ok(names) => {
                     let is_own = |name: &&String| {
-                        context.own_places().iter().any(|place| {
+                        context.engine_paths().iter().any(|place| {
                             is_below(place, name) || (!copies && !name.is_empty() && is_below(name, place))
                         })
                     };
-                    let own = names.iter().find(is_own).map(|_| "belongs to the agent's own guardrails");
+                    let own =
+                        names.iter().find(is_own).map(|_| "belongs to Midrail, which protects this machine");
                     if let Some(why) = own.or_else(|| names.iter().find_map(|name| Self::objection(name))) {
                         return Ok(Verdict::block(format!("{} {why}.", it.name()))
                             .advise(ADVICE)
@@ -187,12 +201,12 @@ impl Guardrail for SelfProtection {
         fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
     }
 
-    /// Remembers what the agent writes, so that it is looked into when it is run.
+    /// Records the files that the agent writes, so that they are analysed when they are run.
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        if !effect.goes_on() || context.event.tool_name().is_none_or(str::is_empty) {
+        if !effect.allows() || context.event.tool_name().is_none_or(str::is_empty) {
             return Ok(());
         }
-        let written = touched::of(context.action()?, None)?;
+        let written = touched::files_of_action(context.action()?, None)?;
         let written = written.iter().filter(|it| it.is_write);
         let places: Vec<_> = written.map(|it| context.real_place(it.file, None)).collect();
         for place in places {
@@ -201,16 +215,16 @@ impl Guardrail for SelfProtection {
         fetched::observe(context, changes)
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::BeforeTool]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
-        Some("Leave your own guardrails, and the settings that call them, as they are.".to_owned())
+        Some("Do not change Midrail's files or the settings that call it.".to_owned())
     }
 }
 
@@ -226,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_of_everyday_work_are_free() {
+    fn everyday_wildcards_are_allowed() {
         let of = |command: &str| effect("Bash", json!({"command": command}));
         for command in
             ["rm -f data/*.json", "sed -i s/a/b/ src/locales/*.json", "cp data/*.json out/", "rm -f *.db"]
@@ -241,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn its_files_and_the_hosts_settings_are_not_written() {
+    fn own_files_and_host_settings_are_protected() {
         for file in [".midrail/pack.yaml", "a/../.Midrail/x", ".claude/settings.json", "~/.codex/config.toml"]
         {
             assert_eq!(effect("Write", json!({"file_path": file})), Effect::Block, "{file}");
@@ -250,9 +264,9 @@ mod tests {
         assert_eq!(effect("foo", json!({"path": ".midrail/pack.yaml"})), Effect::Block);
     }
 
-    /// Every file that `midrail init` writes, and those that could switch it off.
+    /// Every file that `midrail init` writes, and those that could disable it.
     #[test]
-    fn whatever_calls_it_is_not_written() {
+    fn files_that_call_midrail_are_protected() {
         for file in [
             ".claude/settings.local.json",
             "~/.claude/settings.json",
@@ -279,7 +293,7 @@ mod tests {
             ".midrail/backup/_claude-settings_json.1.backup",
             "~/.local/state/midrail/backup/x.backup",
         ] {
-            // Hosts tell the folder that they work in; without one, `/etc` would be a folder of the sandbox.
+            // Without a working directory, `/etc` would be inside the sandbox.
             let event = Event::before_tool("Write", json!({"file_path": file}));
             let event = Event { cwd: Some("/repo".to_owned()), ..event };
             assert_eq!(Run::of(SelfProtection).decide(&event).effect, Effect::Block, "{file}");
@@ -287,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_neither_sets_up_nor_takes_out_its_guardrails() {
+    fn installing_and_uninstalling_are_blocked() {
         for command in [
             "midrail uninstall --yes",
             "midrail init --yes --program /tmp/nothing",
@@ -300,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_free() {
+    fn other_files_are_allowed() {
         for file in ["src/midrail.rs", ".claude/commands/a.md", "docs/.midrail.md", ".github/workflows/a.yml"]
         {
             assert_eq!(effect("Write", json!({"file_path": file})), Effect::Allow, "{file}");
@@ -308,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_tells_nothing_is_left_to_others() {
+    fn call_without_content_is_allowed() {
         assert_eq!(effect("", json!({})), Effect::Allow);
         assert_eq!(effect("Write", json!({})), Effect::Allow);
     }

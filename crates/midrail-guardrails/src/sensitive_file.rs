@@ -1,38 +1,43 @@
-//! safety-002: files that hold credentials are neither read nor written, by whatever tool or command.
+//! sensitive-file (safety-002): blocks reading and writing files that contain credentials.
 
-use midrail_core::{Context, Effect, Fault, FileState, Guardrail, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, FileState, Guardrail, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::builtin::Builtin;
 use crate::places::{Target, lowercase};
-use crate::settings::Pattern;
-use crate::touched::{Touched, touched};
+use crate::settings::{Pattern, patterns};
+use crate::touched::{FileAccess, touched};
 
-/// The settings of safety-002.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<SensitiveFile>("safety-002", Category::Safety, 10, &[EventKind::BeforeTool])
+        .min_risk(Risk::Medium)
+        .aliases(&["sensitive_file_protection"]);
+
+/// The settings of sensitive-file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SensitiveFile {
-    /// Files that are left alone. A pattern without `/` speaks of files of that name in every folder.
+    /// Protected files. A pattern without `/` matches in every folder.
     pub paths: Vec<Pattern>,
-    /// Files that may be read and not written.
+    /// Files that may be read but not written.
     pub read_only: Vec<Pattern>,
-    /// Files among them that are free.
+    /// Exceptions.
     pub except: Vec<Pattern>,
 }
 
 impl Default for SensitiveFile {
     fn default() -> Self {
-        let patterns = |list: &[&str]| list.iter().map(|pattern| Pattern((*pattern).to_owned())).collect();
         SensitiveFile {
             paths: patterns(PROTECTED_PATHS),
             read_only: patterns(READ_ONLY_PATHS),
-            except: patterns(FREE_PATHS),
+            except: patterns(ALLOWED_PATHS),
         }
     }
 }
 
-/// Files that hold credentials. The default pack shows this table; a test keeps the two alike.
-pub const PROTECTED_PATHS: &[&str] = &[
+/// Files that contain credentials. The default pack shows this table; a test keeps the two in sync.
+pub(crate) const PROTECTED_PATHS: &[&str] = &[
     ".env",
     ".env.*",
     "*.env",
@@ -113,11 +118,11 @@ pub const PROTECTED_PATHS: &[&str] = &[
     "**/midrail.db.key",
 ];
 
-/// Files that programs look after themselves.
-pub const READ_ONLY_PATHS: &[&str] = &[".git/**", "**/.git/**", ".git", "**/.git"];
+/// Files that programs manage themselves.
+pub(crate) const READ_ONLY_PATHS: &[&str] = &[".git/**", "**/.git/**", ".git", "**/.git"];
 
-/// Files that only look like credentials.
-pub const FREE_PATHS: &[&str] = &[
+/// Files that look like credentials but are not.
+pub(crate) const ALLOWED_PATHS: &[&str] = &[
     "*.example",
     "*.sample",
     "*.template",
@@ -150,26 +155,26 @@ pub const FREE_PATHS: &[&str] = &[
 ];
 
 impl SensitiveFile {
-    fn objection<'s>(&'s self, name: &str, touched: &Touched<'_>) -> Option<&'s str> {
+    fn objection<'s>(&'s self, name: &str, touched: &FileAccess<'_>) -> Option<&'s str> {
         let name = lowercase(name);
-        let place = Target::of(&name);
+        let place = Target::new(&name);
         let fitting = |list: &'s [Pattern]| list.iter().map(|it| it.0.as_str()).find(|it| place.fits(it));
         let credentials = if touched.is_named { None } else { fitting(&self.paths) };
         let found = credentials.or_else(|| touched.is_write.then(|| fitting(&self.read_only)).flatten())?;
-        // A wildcard is never free: it may mean more than the one file that is.
+        // A wildcard may match more than the excepted file.
         let is_free = !place.has_wildcard && fitting(&self.except).is_some();
         (!is_free).then_some(found)
     }
 }
 
-/// A file that is only named, and yet replaced (`cp .env.example .env`), is as good as written where there is one.
-fn seen<'a>(context: &Context<'_>, touched: &Touched<'a>) -> Touched<'a> {
+/// A named file that is replaced (`cp .env.example .env`) counts as written if it exists.
+fn resolve_replaced<'a>(context: &Context<'_>, touched: &FileAccess<'a>) -> FileAccess<'a> {
     if !(touched.is_named && touched.is_write && touched.is_replaced) {
         return *touched;
     }
     let place = context.real_place(touched.file, None);
     let is_new = place.is_ok_and(|place| matches!(context.file(&place), Ok(FileState::Absent)));
-    Touched { is_named: is_new, ..*touched }
+    FileAccess { is_named: is_new, ..*touched }
 }
 
 impl Guardrail for SensitiveFile {
@@ -178,7 +183,8 @@ impl Guardrail for SensitiveFile {
             return Ok(Verdict::allow());
         }
         let touched = touched(context)?;
-        let names: Vec<_> = touched.iter().map(|it| (seen(context, it), context.names_of(it.file))).collect();
+        let names: Vec<_> =
+            touched.iter().map(|it| (resolve_replaced(context, it), context.path_aliases(it.file))).collect();
         let mut fault = None;
         for (it, names) in &names {
             let names = match names {
@@ -192,13 +198,13 @@ impl Guardrail for SensitiveFile {
             if let Some(pattern) = found {
                 let (reason, advice) = if self.read_only.iter().any(|it| it.0 == pattern) {
                     (
-                        "is kept by a program of its own, and not written by hand",
+                        "is managed by a program and cannot be written directly",
                         "Use that program, such as git.",
                     )
                 } else {
                     (
-                        "holds credentials, and an agent does not need them",
-                        "Work with an example file such as .env.example, or refer to the value by its name.",
+                        "contains credentials and cannot be accessed",
+                        "Use an example file such as .env.example, or refer to the value by its name.",
                     )
                 };
                 return Ok(Verdict::block(format!("{} {reason}.", it.name()))
@@ -210,12 +216,12 @@ impl Guardrail for SensitiveFile {
         fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
     fn summary(&self) -> Option<String> {
-        Some("Leave files that hold credentials alone, such as .env and private keys.".to_owned())
+        Some("Do not access files with credentials, such as .env and private keys.".to_owned())
     }
 }
 
@@ -230,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_left_alone() {
+    fn credentials_are_protected() {
         for file in [
             ".env",
             "app/.ENV.local",
@@ -245,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_them_is_free() {
+    fn similar_names_are_allowed() {
         for file in
             [".env.example", "src/environment.rs", "id_rsa.pub", "docs/keys.md", ".github/x.yml", "monkey.rs"]
         {
@@ -254,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn git_looks_after_its_own_files() {
+    fn git_files_are_read_only() {
         assert_eq!(effect("Read", json!({"file_path": ".git/config"})), Effect::Allow);
         assert_eq!(effect("Write", json!({"file_path": ".git/hooks/pre-commit"})), Effect::Block);
         assert_eq!(effect("Write", json!({"file_path": ".gitignore"})), Effect::Allow);

@@ -1,14 +1,14 @@
-//! A tool needs all of its prerequisites to have succeeded first.
+//! Requires all prerequisites of a tool to have succeeded before it is called.
 
 use std::collections::BTreeMap;
 
 use midrail_core::{Changes, Context, Effect, EventKind, Fault, Guardrail, Tools, Verdict, glob};
 use serde_json::json;
 
-/// Which tools need which others first. Both sides are names or glob patterns.
+/// The prerequisites of tools. Both sides are names or glob patterns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SequentialDependency {
-    /// Gated tool to its prerequisites, all of which are needed.
+    /// Maps a restricted tool to its prerequisites, all of which are needed.
     pub dependencies: BTreeMap<String, Vec<String>>,
 }
 
@@ -35,7 +35,7 @@ impl Guardrail for SequentialDependency {
         let mut missing = Vec::new();
         let mut unknown = None;
         for prerequisite in required {
-            // All slices are asked for before giving up, so that they are loaded in one go.
+            // Request all slices before the first one is missing, so that they are loaded together.
             match context.state(&done(prerequisite)) {
                 Ok(Some(_)) => {}
                 Ok(None) => missing.push(prerequisite.as_str()),
@@ -52,7 +52,7 @@ impl Guardrail for SequentialDependency {
         missing.dedup();
         let list = missing.join(", ");
         Ok(Verdict::block(format!("Tool '{tool}' requires prior invocation of: {list}"))
-            .advise(format!("Call {list} first, and {tool} again once that has succeeded."))
+            .advise(format!("Call {list} first, then call {tool} again."))
             .with("tool", tool)
             .with("missing", json!(missing)))
     }
@@ -67,7 +67,7 @@ impl Guardrail for SequentialDependency {
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::AfterTool]
     }
 
@@ -75,7 +75,7 @@ impl Guardrail for SequentialDependency {
         Tools::only(self.dependencies.keys().chain(self.prerequisites()).cloned())
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 
@@ -131,12 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn other_tools_pass() {
+    fn other_tools_are_allowed() {
         assert_eq!(run().before("unrelated_tool", json!({})).effect, Effect::Allow);
     }
 
     #[test]
-    fn patterns_stand_on_both_sides() {
+    fn patterns_are_allowed_on_both_sides() {
         let mut run = Run::of(SequentialDependency::new("deploy_*", ["test_*"]));
         assert_eq!(run.before("deploy_prod", json!({})).effect, Effect::Block);
         run.succeed("test_unit", json!({}));

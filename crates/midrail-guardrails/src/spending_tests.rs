@@ -1,7 +1,10 @@
 //! Tests of budget-001 to budget-004, on one task with all four budgets.
 
+use crate::api_call_limit::ApiCallLimit;
+use crate::cost_ceiling::CostCeiling;
 use crate::testing::Run;
-use crate::{ApiCallLimit, CostCeiling, TimeBudgetCheck, TokenBudgetCheck};
+use crate::time_budget_check::TimeBudgetCheck;
+use crate::token_budget_check::TokenBudgetCheck;
 use midrail_core::{Effect, Event, Guardrail, Task, Usage};
 use serde_json::{Value, json};
 

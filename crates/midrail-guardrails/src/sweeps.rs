@@ -1,4 +1,4 @@
-//! What an action takes without naming it, by a wildcard or with a whole folder, held against the locks on files.
+//! Checks files that an action changes without naming them, by a wildcard or with a whole folder, against locks.
 
 use midrail_core::{Action, Context, Missing, Verdict, glob};
 
@@ -9,14 +9,14 @@ use crate::locks::{Lock, absolute};
 use crate::places::is_below;
 use crate::touched::scripts;
 
-/// Files that an action takes without naming them.
+/// Files that an action changes without naming them.
 struct Sweep {
-    /// What takes them, in words.
+    /// The cause, for messages.
     who: String,
     path: String,
-    /// Whether folders go with all that is in them.
+    /// Whether folders include their content.
     is_deep: bool,
-    /// Whether it is the file itself where the path is that of one. What is named is asked about elsewhere.
+    /// Whether a path that is a file counts itself. Named files are checked elsewhere.
     is_all: bool,
     is_branch: bool,
 }
@@ -36,17 +36,17 @@ impl Sweep {
     }
 }
 
-/// Programs that take folders with all that is in them.
+/// Programs that change folders with their content.
 const SWEEPERS: &[&str] =
     &["rm", "mv", "rsync", "shred", "srm", "trash", "trash-put", "gio", "rmdir", "Remove-Item", "del", "rd"];
 
-/// Programs that hand on what they find in folders and below them.
+/// Programs that pass on the files that they find in folders.
 const FINDERS: &[&str] = &["find", "gfind", "bfs", "fd", "fdfind", "xargs", "gxargs", "parallel"];
 
-/// What stands at the end of a path for some of the files below a folder.
+/// The last part of a path that means some of the files below a folder.
 pub(crate) const SOME_OF_IT: &str = "…";
 
-/// The files that this action takes by a wildcard, with their folder, or by a change of branch.
+/// The files that this action changes by a wildcard, with their folder, or by a change of branch.
 fn sweeps<'w>(
     context: &Context<'_>,
     named: impl Iterator<Item = (&'w str, &'w str)>,
@@ -70,7 +70,7 @@ fn sweeps<'w>(
             }
         })
         .collect();
-    // All are asked about before giving up, so that they are looked up in one go.
+    // Request all facts before the first one is missing, so that they are fetched together.
     let calls = calls(context)?;
     let swept: Vec<_> = calls.iter().map(|call| swept(context, call)).collect();
     let mut places = Vec::new();
@@ -109,13 +109,13 @@ fn sweeps<'w>(
     }
     for sweep in &mut sweeps {
         let path = sweep.path.strip_suffix("/.").unwrap_or(&sweep.path).trim_end_matches('/');
-        // The root itself, where it has no name.
+        // The root itself.
         sweep.path = if path == "." { String::new() } else { path.to_owned() };
     }
     Ok(sweeps)
 }
 
-/// Whether folders that an action names go with all that is in them.
+/// Whether folders that an action names include their content.
 fn is_deep(action: &Action, scripts: &[(&str, &Action)]) -> bool {
     let is_one_of = |program: &String| [SWEEPERS, FINDERS].iter().any(|it| it.contains(&program.as_str()));
     action.command.is_none()
@@ -126,7 +126,7 @@ fn is_deep(action: &Action, scripts: &[(&str, &Action)]) -> bool {
             .any(|does| does.programs.iter().any(is_one_of) || takes_folders(&does.repository))
 }
 
-/// Whether an action may take files that it does not name, as far as that can be told without looking anything up.
+/// Whether an action may change files that it does not name, judged without further facts.
 fn may_sweep(context: &Context<'_>, named: &[(&str, &str)]) -> Result<bool, Missing> {
     let action = context.action()?;
     let scripts = scripts(context, action)?;
@@ -137,8 +137,8 @@ fn may_sweep(context: &Context<'_>, named: &[(&str, &str)]) -> Result<bool, Miss
         || calls(context)?.iter().any(git::sweeps::may_sweep))
 }
 
-/// What stands against taking whole folders: a lock of another inside. A change of branch takes the whole work tree, if
-/// it is to be counted.
+/// The objection to changing whole folders: a lock of another agent inside. A change of branch affects the whole
+/// work tree, if it counts.
 pub(crate) fn objection<'w>(
     context: &Context<'_>,
     named: impl Iterator<Item = (&'w str, &'w str)>,
@@ -148,11 +148,11 @@ pub(crate) fn objection<'w>(
     if !may_sweep(context, &named)? {
         return Ok(None);
     }
-    let list = LockList::of(context.slice(LockList::KEY)?);
+    let list = LockList::from_slice(context.slice(LockList::KEY)?);
     if list.is_partial() {
-        return Err(Missing("more files are locked than are known by name".to_owned()));
+        return Err(Missing("the list of locked files is incomplete".to_owned()));
     }
-    // Where nothing is locked nothing else has to be looked up.
+    // Without locks no further facts are needed.
     if list.paths().next().is_none() {
         return Ok(None);
     }
@@ -161,8 +161,9 @@ pub(crate) fn objection<'w>(
     for path in list.paths() {
         hit.extend(sweeps.iter().find(|sweep| sweep.takes(path)).map(|sweep| (sweep, path)));
     }
-    // All are asked about before giving up, so that they are looked up in one go.
-    let locks: Vec<_> = hit.into_iter().map(|(sweep, path)| (sweep, path, Lock::of(context, path))).collect();
+    // Request all facts before the first one is missing, so that they are fetched together.
+    let locks: Vec<_> =
+        hit.into_iter().map(|(sweep, path)| (sweep, path, Lock::for_path(context, path))).collect();
     for (sweep, path, lock) in locks {
         let Some(lock) = lock?.filter(|lock| !lock.is_own(context)) else { continue };
         let file = context.root().and_then(|root| path.strip_prefix(root)?.strip_prefix('/')).unwrap_or(path);
@@ -170,13 +171,13 @@ pub(crate) fn objection<'w>(
         let (reason, advice) = match sweep.is_branch {
             true => (
                 format!(
-                    "{who} changes the files of the work tree, and its file '{file}' is locked by {holder}."
+                    "{who} changes files of the work tree, in which file '{file}' is locked by {holder}."
                 ),
-                "Work in a work tree of your own (`git worktree add`), or wait until the others are done.",
+                "Use your own work tree (`git worktree add`), or wait until the lock is released.",
             ),
             false => (
-                format!("{who} takes file '{file}', which is locked by {holder}."),
-                "Name the files that are yours, one by one, or wait until the others are free.",
+                format!("{who} includes file '{file}', which is locked by {holder}."),
+                "Name your own files one by one, or wait until the lock is released.",
             ),
         };
         return Ok(Some(

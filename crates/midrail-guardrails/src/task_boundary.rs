@@ -1,30 +1,36 @@
-//! scope-001: changes are about the task. It goes by words and paths, and rather says nothing than too much.
+//! task-boundary (scope-001): warns about changes that are unrelated to the task, judged by words and paths.
 
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use midrail_core::{
-    Action, ActionType, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict, glob,
+    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk,
+    Verdict, glob,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::deep::{Deep, DeepSettings};
-use crate::places::{fits, is_nobodys, is_temporary};
+use crate::builtin::Builtin;
+use crate::deep::{DeepGuardrail, DeepSettings};
+use crate::places::{fits, is_device, is_temporary};
 use crate::settings::Pattern;
 
-/// The settings of scope-001.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<TaskBoundary>("scope-001", Category::Scope, 40, &[EventKind::BeforeTool])
+        .min_risk(Risk::High);
+
+/// The settings of task-boundary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct TaskBoundary {
+pub(crate) struct TaskBoundary {
     /// Further files that belong to every task, as glob patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Pattern>,
-    /// A goal of fewer words than this says too little to go by.
+    /// Minimum number of significant words of a goal.
     pub min_words: usize,
-    /// Who is asked where words and paths do not show what a change has to do with the task.
+    /// The classifier that is called if words and paths show no relation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classifier: Option<DeepSettings>,
 }
@@ -35,7 +41,7 @@ impl Default for TaskBoundary {
     }
 }
 
-/// Files that come along with any change.
+/// Files that belong to any change.
 const COMPANIONS: &[&str] = &[
     "**/test/**",
     "**/tests/**",
@@ -94,7 +100,7 @@ const COMPANIONS: &[&str] = &[
     "VERSION",
 ];
 
-/// Words of paths and goals that tell nothing.
+/// Words of paths and goals without significance.
 const COMMON: &[&str] = &[
     "src",
     "lib",
@@ -210,7 +216,7 @@ const MAX_WORDS: usize = 200;
 const MAX_TEXT: usize = 32 * 1024;
 
 impl TaskBoundary {
-    /// The words of the goals, where they say enough.
+    /// The words of the goals, if there are enough.
     fn goal(&self, context: &Context<'_>) -> Option<BTreeSet<String>> {
         let mut all = BTreeSet::new();
         for goal in context.tasks().filter_map(|task| task.goal.as_deref()) {
@@ -226,7 +232,7 @@ impl TaskBoundary {
         let mut in_scope = scopes.flatten().filter(|pattern| !is_everything(pattern));
         COMPANIONS.iter().copied().chain(own).any(|pattern| fits(pattern, name))
             || is_temporary(name)
-            || is_nobodys(name)
+            || is_device(name)
             || in_scope.any(|pattern| glob::path_matches(pattern, name))
     }
 
@@ -236,7 +242,7 @@ impl TaskBoundary {
     }
 }
 
-/// A scope of everything tells nothing of what the task is about.
+/// Whether a pattern matches everything, and so shows nothing about the task.
 fn is_everything(pattern: &str) -> bool {
     pattern.chars().all(|c| matches!(c, '*' | '/' | '.'))
 }
@@ -245,7 +251,7 @@ fn key(context: &Context<'_>) -> String {
     format!("words/{}", context.event.task_id())
 }
 
-/// The words of a text, in small letters, without those that tell nothing: `loginForm_v2` is `login` and `form`.
+/// The significant words of a text, in lowercase: `loginForm_v2` is `login` and `form`.
 fn words(text: &str, all: &mut BTreeSet<String>) {
     let end = text.char_indices().nth(MAX_TEXT).map_or(text.len(), |(at, _)| at);
     let mut word = String::new();
@@ -265,7 +271,7 @@ fn words(text: &str, all: &mut BTreeSet<String>) {
     }
 }
 
-/// The words of a file's path, without the ending.
+/// The words of a file's path, without the extension.
 fn path_words(name: &str) -> BTreeSet<String> {
     let stem = match name.rsplit_once('.') {
         Some((stem, ending)) if !ending.contains('/') && !stem.is_empty() && !stem.ends_with('/') => stem,
@@ -276,11 +282,11 @@ fn path_words(name: &str) -> BTreeSet<String> {
     all
 }
 
-/// Letters that two forms of a word have in common: `paginate`, `pagination`.
+/// Common first letters of two forms of a word: `paginate`, `pagination`.
 const STEM: usize = 5;
 
-/// Whether two words may be forms of one: `auth` and `authentication`, `user` and `users`.
-fn is_kin(one: &str, other: &str) -> bool {
+/// Whether two words may be forms of one word: `auth` and `authentication`, `user` and `users`.
+fn is_related(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     let stem = |word: &str| word.chars().take(STEM).collect::<String>();
     one == other
@@ -291,10 +297,10 @@ fn is_kin(one: &str, other: &str) -> bool {
 }
 
 fn share(some: &BTreeSet<String>, others: &BTreeSet<String>) -> usize {
-    some.iter().filter(|word| others.iter().any(|other| is_kin(word, other))).count()
+    some.iter().filter(|word| others.iter().any(|other| is_related(word, other))).count()
 }
 
-/// The words of what a call writes and runs.
+/// The words of a call's content and command.
 fn call_words(context: &Context<'_>, action: &Action) -> BTreeSet<String> {
     let mut text = action.command.clone().unwrap_or_default();
     if let Some(tool) = context.event.tool.as_ref() {
@@ -320,18 +326,18 @@ fn gather(value: &Value, depth: usize, text: &mut String) {
     }
 }
 
-/// Words of a written text that have to be the goal's for the file to be about it.
+/// Minimum number of common words of the goal and the written content.
 const MIN_SHARED: usize = 2;
 
 impl TaskBoundary {
-    fn classifier(&self) -> Option<Deep> {
-        self.classifier.as_ref().map(|settings| Deep::new(settings.clone(), None))
+    fn classifier(&self) -> Option<DeepGuardrail> {
+        self.classifier.as_ref().map(|settings| DeepGuardrail::new(settings.clone(), None))
     }
 }
 
-/// What a classifier objects to is a warning here, unless a pack says otherwise.
+/// Turns an objection of the classifier into a warning.
 fn as_warning(verdict: Verdict) -> Verdict {
-    if verdict.effect == Effect::Block && !verdict.unanswered {
+    if verdict.effect == Effect::Block && !verdict.timed_out {
         Verdict { effect: Effect::Warn, ..verdict }
     } else {
         verdict
@@ -349,13 +355,13 @@ impl Guardrail for TaskBoundary {
             return Ok(Verdict::allow());
         }
         let seen = Self::seen(context);
-        let names: Vec<_> = action.writes.iter().map(|file| (file, context.names_of(file))).collect();
+        let names: Vec<_> = action.writes.iter().map(|file| (file, context.path_aliases(file))).collect();
         let seen = seen?;
-        let mut strangers = Vec::new();
+        let mut unrelated = Vec::new();
         for (file, names) in names {
             let names = names?;
-            // Where no folder is known, `/tmp` is one of the root.
-            let is_scratch = is_temporary(file) || is_nobodys(file);
+            // Without a working directory, `/tmp` is inside the root.
+            let is_scratch = is_temporary(file) || is_device(file);
             let is_known = is_scratch
                 || names.iter().any(|name| {
                     let words = path_words(name);
@@ -365,33 +371,33 @@ impl Guardrail for TaskBoundary {
                         || share(&words, &seen) > 0
                 });
             if is_known {
-                // One file of the task among them is enough: the others come along.
+                // One related file is enough.
                 return Ok(Verdict::allow());
             }
-            strangers.push(file);
+            unrelated.push(file);
         }
-        let Some(first) = strangers.first() else { return Ok(Verdict::allow()) };
+        let Some(first) = unrelated.first() else { return Ok(Verdict::allow()) };
         if share(&call_words(context, action), &goal) >= MIN_SHARED.min(goal.len()) {
             return Ok(Verdict::allow());
         }
         if let Some(deep) = self.classifier() {
             match deep.check(context) {
                 Ok(verdict) => return Ok(as_warning(verdict)),
-                Err(fault) if context.awaits() => return Err(fault),
-                // Where nobody answers, the words are all there is.
+                Err(fault) if context.has_pending_needs() => return Err(fault),
+                // Without an answer, only the words count.
                 Err(_) => {}
             }
         }
         Ok(Verdict::warn(format!(
-            "File '{first}' seems to have nothing to do with the task: it shares no word with the goal, nor with the files \
+            "File '{first}' seems unrelated to the task: it has no word in common with the goal or with the files \
              of the task so far."
         ))
-        .advise("Go back to the task, or say how this change serves it.")
+        .advise("Return to the task, or explain how this change serves it.")
         .with("path", first.as_str()))
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        let Some(goal) = self.goal(context).filter(|_| context.event.tool.is_some() && effect.goes_on())
+        let Some(goal) = self.goal(context).filter(|_| context.event.tool.is_some() && effect.allows())
         else {
             return Ok(());
         };
@@ -413,42 +419,42 @@ impl Guardrail for TaskBoundary {
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &[EventKind::BeforeTool]
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         match self.classifier {
             Some(_) => Effect::Halt,
             None => Effect::Warn,
         }
     }
 
-    fn may_retry(&self, _: EventKind) -> bool {
+    fn can_retry(&self, _: EventKind) -> bool {
         false
     }
 
-    fn outside(&self) -> Option<Arc<dyn Any + Send + Sync>> {
-        self.classifier()?.outside()
+    fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.classifier()?.external_request()
     }
 
-    fn may_be_late(&self) -> bool {
+    fn has_late_answers(&self) -> bool {
         self.classifier.is_some()
     }
 
-    fn unanswered(&self, then: Effect) -> Effect {
+    fn timeout_effect(&self, then: Effect) -> Effect {
         if self.classifier.is_some() { then } else { Effect::Allow }
     }
 
-    fn late(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+    fn check_late_answer(&self, context: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
         match self.classifier() {
-            Some(deep) => deep.late(context, answer).map(as_warning),
+            Some(deep) => deep.check_late_answer(context, answer).map(as_warning),
             None => Ok(Verdict::allow()),
         }
     }
 
     fn summary(&self) -> Option<String> {
-        Some("Change only what your task is about.".to_owned())
+        Some("Change only files that are related to your task.".to_owned())
     }
 }
 
@@ -476,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_elsewhere_is_told() {
+    fn unrelated_change_warns() {
         assert_eq!(write("src/auth/password.rs"), Effect::Warn);
         assert_eq!(write("website/theme/colors.css"), Effect::Warn);
         assert_eq!(bash("echo x > src/auth/password.rs"), Effect::Warn);
@@ -484,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_the_goal_passes() {
+    fn related_change_is_allowed() {
         for file in [
             "src/invoice.rs",
             "web/InvoiceList.tsx",
@@ -498,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn companions_of_every_change_pass() {
+    fn companion_files_are_allowed() {
         for file in [
             "tests/auth.rs",
             "src/auth_test.go",
@@ -528,13 +534,13 @@ mod tests {
     }
 
     #[test]
-    fn reading_is_never_drift() {
+    fn reading_is_allowed() {
         let read = event(GOAL, "Read", json!({"file_path": "src/auth/password.rs"}));
         assert_eq!(Run::of(TaskBoundary::default()).decide(&read).effect, Effect::Allow);
     }
 
     #[test]
-    fn what_is_written_may_be_about_the_goal() {
+    fn related_content_is_allowed() {
         let args =
             json!({"file_path": "src/auth/password.rs", "content": "fn paginate(invoices: &[Invoice]) {}"});
         assert_eq!(
@@ -544,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_files_of_the_task_pass() {
+    fn neighbours_of_task_files_are_allowed() {
         let mut run = Run::of(TaskBoundary::default());
         let mut write = |file: &str| run.decide(&event(GOAL, "Write", json!({"file_path": file}))).effect;
         assert_eq!(write("src/billing/totals.rs"), Effect::Warn);
@@ -554,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_read_for_the_task_leads_on() {
+    fn files_read_for_the_task_make_neighbours_related() {
         let mut run = Run::of(TaskBoundary::default());
         run.decide(&event(GOAL, "Read", json!({"file_path": "src/billing/invoice.rs"})));
         let totals = event(GOAL, "Write", json!({"file_path": "src/billing/totals.rs"}));
@@ -562,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_says_little_says_nothing() {
+    fn short_goals_are_not_checked() {
         let stranger = json!({"file_path": "src/auth/password.rs"});
         let effect = |goal: &str| {
             Run::of(TaskBoundary::default()).decide(&event(goal, "Write", stranger.clone())).effect
@@ -575,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_and_scopes_name_further_files() {
+    fn settings_and_scopes_add_files() {
         let stranger = || event(GOAL, "Write", json!({"file_path": "src/auth/password.rs"}));
         let also = TaskBoundary { also: vec![Pattern("src/auth/**".into())], ..TaskBoundary::default() };
         assert_eq!(Run::of(also).decide(&stranger()).effect, Effect::Allow);
@@ -590,11 +596,13 @@ mod tests {
     }
 
     #[test]
-    fn words_have_forms() {
+    fn word_forms_are_related() {
         assert!(
-            is_kin("auth", "authentication") && is_kin("user", "users") && is_kin("paginate", "pagination")
+            is_related("auth", "authentication")
+                && is_related("user", "users")
+                && is_related("paginate", "pagination")
         );
-        assert!(!is_kin("log", "login") && !is_kin("car", "cart") && !is_kin("invoice", "theme"));
+        assert!(!is_related("log", "login") && !is_related("car", "cart") && !is_related("invoice", "theme"));
         let mut all = BTreeSet::new();
         words("The loginForm_v2 of HTTPServer, in src/main.rs", &mut all);
         assert!(
@@ -603,7 +611,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn stored_words_are_bounded() {
         let mut run = Run::of(TaskBoundary::default());
         for i in 0..300_u32 {
             let name: String = i.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect();

@@ -1,23 +1,32 @@
-//! quality-003: what the agent changed passes the tests.
+//! test-pass (quality-003): escalates if the tests do not pass.
 
-use midrail_core::Effect;
+use midrail_core::{Category, Effect, EventKind, Risk};
 
-use crate::passes::{Passes, Purpose};
+use crate::builtin::Builtin;
+use crate::passes::{CommandPurpose, CommandRequirement};
 
-/// The settings of quality-003.
-pub type TestPass = Passes<Tests>;
+pub(crate) const BUILTIN: Builtin = Builtin::new::<TestPass>(
+    "quality-003",
+    Category::Quality,
+    50,
+    &[EventKind::BeforeHandoff, EventKind::BeforeStop],
+)
+.min_risk(Risk::High)
+.aliases(&["test_pass_required"]);
+
+/// The settings of test-pass.
+pub(crate) type TestPass = CommandRequirement<TestCommand>;
 
 /// A command that runs the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tests;
+pub(crate) struct TestCommand;
 
-impl Purpose for Tests {
+impl CommandPurpose for TestCommand {
     const EFFECT: Effect = Effect::Escalate;
     const WRONG: &'static str = "The tests do not pass";
-    const UNKNOWN: &'static str =
-        "No command is named that runs the tests, so nobody knows whether they pass.";
+    const UNKNOWN: &'static str = "No test command is configured, so the result is unknown.";
     const ADVICE: (&'static str, &'static str) = ("Make ", " pass, then try again.");
-    const SUMMARY: &'static str = "The tests have to pass";
+    const SUMMARY: &'static str = "The tests must pass";
 }
 
 #[cfg(test)]
@@ -51,18 +60,18 @@ mod tests {
     }
 
     #[test]
-    fn it_runs_again_only_when_files_changed() {
+    fn runs_again_only_when_files_changed() {
         let mut run = run_of(json!({"run": "make test"}));
         run.ends("make test", 0, "fine");
         assert_eq!(run.decide(&stop()).effect, Effect::Allow);
-        // It would fail now, and is not asked: nothing has changed.
+        // It would fail now, but does not run because nothing has changed.
         run.ends("make test", 1, "broken");
         assert_eq!(run.decide(&stop()).effect, Effect::Allow);
         run.tree("1");
         let decision = run.decide(&stop());
         assert_eq!(decision.effect, Effect::Escalate);
         assert!(!decision.reason.contains("have not changed"), "{}", decision.reason);
-        // A failure is told again without a run.
+        // A failure is reported again without a run.
         run.ends("make test", 0, "fine");
         let decision = run.decide(&stop());
         assert_eq!(decision.effect, Effect::Escalate);
@@ -72,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn without_files_it_runs_every_time() {
+    fn runs_every_time_without_files() {
         let mut run = run_of(json!({"run": "make test", "files": []}));
         run.ends("make test", 0, "");
         assert_eq!(run.decide(&stop()).effect, Effect::Allow);
@@ -81,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_out_of_time_is_not_kept_and_fails_closed() {
+    fn timeout_is_not_stored_and_fails_closed() {
         let mut run = run_of(json!({"run": "make test"}));
         let decision = run.decide(&stop());
         assert_eq!(decision.effect, Effect::Block);
@@ -91,8 +100,8 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_no_success() {
-        let outcome = midrail_core::CommandEnd { exit_code: None, ..Default::default() };
+    fn signal_is_a_failure() {
+        let outcome = midrail_core::CommandOutcome { exit_code: None, ..Default::default() };
         let mut run = run_of(json!({"run": "make test"}));
         run.ends_as("make test", outcome);
         let decision = run.decide(&stop());
@@ -101,16 +110,16 @@ mod tests {
     }
 
     #[test]
-    fn without_a_command_a_person_is_asked() {
+    fn missing_command_escalates() {
         let decision = run_of(json!({})).decide(&stop());
         assert_eq!(decision.effect, Effect::Escalate);
-        assert!(decision.reason.starts_with("No command is named"), "{}", decision.reason);
+        assert!(decision.reason.starts_with("No test command is configured"), "{}", decision.reason);
     }
 
     #[test]
-    fn wrong_settings_are_told() {
+    fn invalid_settings_are_rejected() {
         for (settings, part) in [
-            (json!({"run": " "}), "a command to run is missing"),
+            (json!({"run": " "}), "the command is empty"),
             (json!({"run": "x", "timeout": "never"}), "a duration such as"),
             (json!({"run": "x", "files": ["src/["]}), "the pattern `src/[`"),
             (json!({"run": "x", "file": []}), "unknown field `file`"),

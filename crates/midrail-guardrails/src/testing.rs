@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::{
-    CommandEnd, Decision, Entry, Event, EventKind, Fact, FactKey, Facts, FileState, GitState, Guardrail,
-    Policy, SHARED, Session, Spec, ToolResult, Unmetered, evaluate,
+    CommandOutcome, Decision, Event, EventKind, Fact, FactKey, Facts, FileState, GitState, Guardrail,
+    NoMeter, Policy, PolicyEntry, SHARED_PREFIX, Session, Spec, ToolResult, evaluate,
 };
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(crate) struct Run {
     files: Option<BTreeMap<String, (Option<String>, String)>>,
     pub(crate) git: Option<GitState>,
     /// How commands end, by their line, and the digest of the files that matter to them.
-    commands: BTreeMap<String, CommandEnd>,
+    commands: BTreeMap<String, CommandOutcome>,
     tree: String,
 }
 
@@ -31,7 +31,7 @@ impl Run {
 
     pub(crate) fn on(guardrail: Arc<dyn Guardrail>, on: Vec<EventKind>) -> Self {
         let spec = Spec { on, ..Spec::new("under-test") };
-        let policy = Policy::new(vec![Entry { spec, guardrail }], Vec::new(), b"");
+        let policy = Policy::new(vec![PolicyEntry { spec, guardrail }], Vec::new(), b"");
         Run {
             policy,
             slices: BTreeMap::new(),
@@ -72,11 +72,12 @@ impl Run {
     /// A command ends like this from now on.
     pub(crate) fn ends(&mut self, command: &str, exit_code: i32, output: &str) {
         let output = output.to_owned();
-        let end = CommandEnd { exit_code: Some(exit_code), output, took_ms: 1, ..CommandEnd::default() };
+        let end =
+            CommandOutcome { exit_code: Some(exit_code), output, took_ms: 1, ..CommandOutcome::default() };
         self.ends_as(command, end);
     }
 
-    pub(crate) fn ends_as(&mut self, command: &str, end: CommandEnd) {
+    pub(crate) fn ends_as(&mut self, command: &str, end: CommandOutcome) {
         self.commands.insert(command.to_owned(), end);
     }
 
@@ -115,14 +116,14 @@ impl Run {
     /// Decides, fetching what is needed from this world until nothing is lacking.
     pub(crate) fn decide(&mut self, event: &Event) -> Decision {
         let name = event.session.as_deref().unwrap_or("s");
-        let kept = |key: &str| match name == "s" || key.starts_with(SHARED) {
+        let kept = |key: &str| match name == "s" || key.starts_with(SHARED_PREFIX) {
             true => key.to_owned(),
             false => format!("{name}: {key}"),
         };
         let mut session = Session::new(name);
         let mut facts = Facts::default();
         for _ in 0..16 {
-            let evaluation = evaluate(&self.policy, &session, &facts, event, &Unmetered);
+            let evaluation = evaluate(&self.policy, &session, &facts, event, &NoMeter);
             if evaluation.needs.is_empty() {
                 let changes = evaluation.decision.changes.0.clone();
                 self.slices.extend(changes.into_iter().map(|(key, value)| (kept(&key), value)));
@@ -142,35 +143,35 @@ impl Run {
 
     fn fact(&self, key: &FactKey, event: &Event) -> Fact {
         match (key, &self.files) {
-            (FactKey::Action, _) => Fact::of_action(midrail_detect::action::of(event)),
+            (FactKey::Action, _) => Fact::from_action(midrail_shell::action::of(event)),
             (FactKey::Place(path), Some(files)) => {
                 let place =
-                    midrail_core::path::place(path, event.cwd.as_deref(), Default::default(), None).key;
+                    midrail_core::path::resolve(path, event.cwd.as_deref(), Default::default(), None).key;
                 Fact::Place(files.get(&place).and_then(|(real, _)| real.clone()).unwrap_or(place))
             }
             (FactKey::Secrets, _) => {
                 let value = serde_json::to_value(event).unwrap();
-                Fact::Secrets(midrail_detect::secrets::scan_json(&value, b"key"))
+                Fact::Secrets(midrail_scan::secrets::scan_json(&value, b"key"))
             }
             (FactKey::PersonalData, _) => {
                 let value = serde_json::to_value(event).unwrap();
-                Fact::Findings(midrail_detect::of_event::personal_data(&value, b"key"))
+                Fact::Findings(midrail_scan::event::find_personal_data(&value, b"key"))
             }
             (FactKey::Injections, _) => {
                 let value = serde_json::to_value(event).unwrap();
-                Fact::Findings(midrail_detect::of_event::injections(&value, b"key"))
+                Fact::Findings(midrail_scan::event::find_injections(&value, b"key"))
             }
             (FactKey::Script(key), Some(files)) => {
-                let known: Vec<_> = midrail_core::Held::of_key(key)
+                let known: Vec<_> = midrail_core::ScriptSource::decode(key)
                     .into_iter()
-                    .map(|held| midrail_detect::shell::File {
+                    .map(|held| midrail_shell::command::File {
                         text: Some(
                             files.get(&held.place).map(|(_, content)| content.clone()).unwrap_or_default(),
                         ),
                         path: held.path,
                     })
                     .collect();
-                Fact::Script(Box::new(midrail_detect::action::with_files(event, &known)))
+                Fact::Script(Box::new(midrail_shell::action::with_files(event, &known)))
             }
             (FactKey::File(path), Some(files)) => Fact::File(match files.get(path) {
                 Some((_, content)) => FileState::File { checksum: content.clone() },

@@ -1,16 +1,23 @@
-//! builtin-002: the time of a task is not overspent.
+//! time-budget (builtin-002): blocks actions once the time budget of the task is used up.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Resource, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Steps, Thresholds, Words};
+use crate::builtin::Builtin;
 
-/// The time budget of the event's task and of its definitions; the tightest counts.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<TimeBudget>("builtin-002", Category::Budget, 2, &[EventKind::BeforeTool])
+        .min_risk(Risk::Low)
+        .always_on()
+        .aliases(&["builtin_time_budget"]);
+
+/// The settings of time-budget.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct TimeBudget {
-    /// When something happens: at 70, 90 and 100 percent where nothing is said.
+pub(crate) struct TimeBudget {
+    /// The thresholds. Default: 70, 90 and 100 percent.
     pub thresholds: Thresholds,
 }
 
@@ -22,7 +29,7 @@ impl Guardrail for TimeBudget {
         Ok(self.thresholds.judge(context, Resource::Time, STEPS, TIME)?)
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 }
@@ -46,7 +53,7 @@ mod tests {
     const START: &str = "2026-11-15T10:00:00Z";
 
     #[test]
-    fn what_the_host_tells_counts() {
+    fn reported_time_counts() {
         // From half of the budget on, the steps are at 56% and 72%.
         for (elapsed, expected) in [
             (55.0, Effect::Allow),
@@ -61,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_does_not_tell_is_measured() {
+    fn unreported_time_is_measured() {
         let mut run = Run::of(TimeBudget::default()).with_slice("spent/", json!({"since": START}));
         assert_eq!(run.decide(&event(None, START)).effect, Effect::Allow);
         assert_eq!(run.decide(&event(None, "2026-11-15T10:01:00Z")).effect, Effect::Warn);
@@ -69,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pack_moves_the_steps() {
+    fn thresholds_are_configurable() {
         let guardrail: TimeBudget = serde_json::from_value(json!({"thresholds": {"warn": "10%"}})).unwrap();
         assert_eq!(Run::of(guardrail).decide(&event(Some(10.0), START)).effect, Effect::Warn);
     }

@@ -1,17 +1,22 @@
-//! budget-002: a person is asked when the time of a task is over.
+//! time-budget-check (budget-002): escalates once the time budget of the task is used up.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Resource, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Steps, Thresholds};
+use crate::builtin::Builtin;
 use crate::time_budget::TIME;
 
-/// The settings of budget-002.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<TimeBudgetCheck>("budget-002", Category::Budget, 30, &[EventKind::BeforeTool])
+        .min_risk(Risk::High);
+
+/// The settings of time-budget-check.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct TimeBudgetCheck {
-    /// When something happens: a warning at 80 and a person at 100 percent where nothing is said.
+pub(crate) struct TimeBudgetCheck {
+    /// The thresholds. Default: warn at 80 percent, escalate at 100 percent.
     pub thresholds: Thresholds,
 }
 
@@ -21,7 +26,7 @@ impl Guardrail for TimeBudgetCheck {
         Ok(self.thresholds.judge(context, Resource::Time, steps, TIME)?)
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 }

@@ -1,10 +1,10 @@
-//! The to-do list of an agent, as its tools tell it: what coding agents call these tools, and how they write their lists.
+//! The to-do list of an agent, from the to-do tools of the known coding agents.
 
 use midrail_core::{Event, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What the tools are called that keep a to-do list.
+/// Tools that manage a to-do list.
 pub(crate) const TOOLS: &[&str] = &[
     "TodoWrite",
     "todowrite",
@@ -18,29 +18,29 @@ pub(crate) const TOOLS: &[&str] = &[
     "TaskUpdate",
 ];
 
-/// The arguments that hold a list.
+/// Arguments with a list.
 const LISTS: &[&str] = &["todos", "plan", "todoList", "todo_list", "items", "tasks", "steps"];
 
-/// The fields that hold what is to be done.
+/// Fields with the text of an item.
 const TEXTS: &[&str] = &["content", "step", "title", "subject", "description", "text", "task"];
 
-/// The fields that tell one item from another.
+/// Fields with the id of an item.
 const IDS: &[&str] = &["id", "taskId", "task_id"];
 
-/// Items that are kept.
+/// Maximum number of stored items.
 const MAX_ITEMS: usize = 200;
 
-/// Characters of an item that are kept.
+/// Maximum length of a stored item.
 const MAX_TEXT: usize = 120;
 
 /// A to-do list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct TodoList {
-    items: Vec<Item>,
+    items: Vec<TodoItem>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-struct Item {
+struct TodoItem {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     id: String,
     text: String,
@@ -49,33 +49,33 @@ struct Item {
 }
 
 impl TodoList {
-    /// The list that was kept.
-    pub(crate) fn kept(value: Option<&Value>) -> Self {
+    /// The stored list.
+    pub(crate) fn stored(value: Option<&Value>) -> Self {
         value.and_then(|value| TodoList::deserialize(value).ok()).unwrap_or_default()
     }
 
-    /// What is still to be done.
+    /// The open items.
     pub(crate) fn open(&self) -> Vec<&str> {
         self.items.iter().filter(|item| !item.done).map(|item| item.text.as_str()).collect()
     }
 
-    /// The list after a call of a known tool that went well. `None`: the call tells nothing of it.
+    /// The list after a successful call of a known tool. `None`: the call does not contain a list.
     pub(crate) fn after(&self, event: &Event) -> Option<Self> {
         event.tool_name().filter(|name| TOOLS.contains(name))?;
         self.after_any(event)
     }
 
-    /// The same for a call of any tool, where it is known that it keeps the list.
+    /// The same for a call of any tool that manages the list.
     pub(crate) fn after_any(&self, event: &Event) -> Option<Self> {
         let call = event.tool.as_ref()?;
-        let told = match call.name.as_str() {
-            "TaskCreate" => vec![Item { id: made_id(event), done: false, ..item(&call.args) }],
+        let items_of_call = match call.name.as_str() {
+            "TaskCreate" => vec![TodoItem { id: new_item_id(event), done: false, ..item(&call.args) }],
             "TaskUpdate" => return self.updated(&call.args),
             _ => list(call)?,
         };
         let adds = call.name == "TaskCreate" || call.args.get("merge") == Some(&Value::Bool(true));
         let mut items = if adds { self.items.clone() } else { Vec::new() };
-        for item in told {
+        for item in items_of_call {
             match items.iter_mut().find(|known| adds && !known.id.is_empty() && known.id == item.id) {
                 Some(known) => {
                     known.done = item.done;
@@ -90,7 +90,7 @@ impl TodoList {
         Some(TodoList { items })
     }
 
-    /// One item changed.
+    /// The list with one item changed.
     fn updated(&self, args: &Map<String, Value>) -> Option<Self> {
         let id = id(args);
         let mut items = self.items.clone();
@@ -102,8 +102,8 @@ impl TodoList {
     }
 }
 
-/// The items that a call tells, as a list or as a text of one.
-fn list(call: &ToolCall) -> Option<Vec<Item>> {
+/// The items of a call, from a list or its text.
+fn list(call: &ToolCall) -> Option<Vec<TodoItem>> {
     let value = LISTS.iter().find_map(|name| call.args.get(*name))?;
     let parsed;
     let value = match value {
@@ -118,29 +118,29 @@ fn list(call: &ToolCall) -> Option<Vec<Item>> {
     };
     let items = value.as_array()?.iter().take(MAX_ITEMS).map(|value| match value {
         Value::Object(fields) => item(fields),
-        Value::String(text) => Item { text: short(text), ..Item::default() },
-        other => Item { text: short(&other.to_string()), ..Item::default() },
+        Value::String(text) => TodoItem { text: short(text), ..TodoItem::default() },
+        other => TodoItem { text: short(&other.to_string()), ..TodoItem::default() },
     });
     Some(items.collect())
 }
 
 /// Lines such as `- [ ] write tests` and `[x] read the code`.
-fn checklist(text: &str) -> Vec<Item> {
+fn checklist(text: &str) -> Vec<TodoItem> {
     let line = |line: &str| {
         let line = line.trim().trim_start_matches(['-', '*']).trim_start();
         let (mark, text) = line.strip_prefix('[')?.split_once(']')?;
         let done = matches!(mark.trim(), "x" | "X");
-        Some(Item { id: String::new(), text: short(text.trim()), done })
+        Some(TodoItem { id: String::new(), text: short(text.trim()), done })
     };
     text.lines().filter_map(line).take(MAX_ITEMS).collect()
 }
 
-fn item(fields: &Map<String, Value>) -> Item {
+fn item(fields: &Map<String, Value>) -> TodoItem {
     let text = TEXTS.iter().find_map(|name| fields.get(*name)?.as_str()).unwrap_or_default();
     let is_true = |name: &str| fields.get(name) == Some(&Value::Bool(true));
     let status = ["status", "state"].iter().find_map(|name| fields.get(*name)?.as_str());
     let done = status.map_or_else(|| is_true("done") || is_true("completed"), is_done);
-    Item { id: id(fields), text: short(text), done }
+    TodoItem { id: id(fields), text: short(text), done }
 }
 
 fn id(fields: &Map<String, Value>) -> String {
@@ -151,7 +151,7 @@ fn id(fields: &Map<String, Value>) -> String {
     }
 }
 
-/// Whether nothing more is to be done. A word that is not known is not taken for that.
+/// Whether an item is done. An unknown status counts as open.
 fn is_done(status: &str) -> bool {
     let status = status.trim().to_ascii_lowercase();
     matches!(
@@ -169,8 +169,8 @@ fn is_done(status: &str) -> bool {
     )
 }
 
-/// The name that a tool gave to a new item: a field of its answer, or the number after `#` in its text.
-fn made_id(event: &Event) -> String {
+/// The id of a new item: a field of the answer, or the number after `#` in its text.
+fn new_item_id(event: &Event) -> String {
     let content = event.result.as_ref().and_then(|result| result.content.as_ref());
     match content {
         Some(Value::Object(fields)) => {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn every_agents_list_is_read() {
+    fn lists_of_all_agents_are_parsed() {
         for (tool, args) in [
             (
                 "TodoWrite",
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_nothing_of_a_list_leaves_it_as_it_is() {
+    fn other_calls_do_not_change_the_list() {
         let list = TodoList::default();
         assert_eq!(after(&list, "Bash", json!({"todos": []}), json!("")), None);
         assert_eq!(after(&list, "manage_todo_list", json!({"operation": "read"}), json!("")), None);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_added_and_changed_one_by_one() {
+    fn single_items_are_added_and_changed() {
         let none = TodoList::default();
         let one = after(&none, "TaskCreate", json!({"subject": "a"}), json!("Task #1 created: a")).unwrap();
         let two = after(&one, "TaskCreate", json!({"subject": "b"}), json!({"task": {"id": "2"}})).unwrap();
@@ -263,8 +263,8 @@ mod tests {
         let merged = json!({"merge": true, "todos": [{"id": "2", "status": "completed"}, {"id": "3", "content": "c"}]});
         assert_eq!(after(&three, "todo_write", merged, json!("")).unwrap().open(), ["c"]);
         let kept = serde_json::to_value(&three).unwrap();
-        assert_eq!(TodoList::kept(Some(&kept)), three);
-        assert_eq!(TodoList::kept(Some(&json!("rubbish"))), none);
+        assert_eq!(TodoList::stored(Some(&kept)), three);
+        assert_eq!(TodoList::stored(Some(&json!("rubbish"))), none);
     }
 
     #[test]

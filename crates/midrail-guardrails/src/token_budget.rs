@@ -1,16 +1,23 @@
-//! builtin-001: the tokens of a task are not overspent.
+//! token-budget (builtin-001): blocks actions once the token budget of the task is used up.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Resource, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Steps, Thresholds, Words};
+use crate::builtin::Builtin;
 
-/// The token budget of the event's task and of its definitions; the tightest counts.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<TokenBudget>("builtin-001", Category::Budget, 1, &[EventKind::BeforeTool])
+        .min_risk(Risk::Low)
+        .always_on()
+        .aliases(&["builtin_token_budget"]);
+
+/// The settings of token-budget.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct TokenBudget {
-    /// When something happens: at 80, 95 and 100 percent where nothing is said.
+pub(crate) struct TokenBudget {
+    /// The thresholds. Default: 80, 95 and 100 percent.
     pub thresholds: Thresholds,
 }
 
@@ -22,7 +29,7 @@ impl Guardrail for TokenBudget {
         Ok(self.thresholds.judge(context, Resource::Tokens, STEPS, TOKENS)?)
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 }
@@ -48,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn the_steps_are_on_used_plus_estimated() {
+    fn thresholds_apply_to_used_plus_estimated() {
         // Half of the budget and more tightens the steps to 64% and 76%; what blocks stays.
         for (tokens, estimated, expected) in [
             (400, 399, Effect::Allow),
@@ -71,13 +78,13 @@ mod tests {
     }
 
     #[test]
-    fn no_budget_is_no_limit() {
+    fn absent_budget_sets_no_limit() {
         let mut run = Run::of(TokenBudget::default());
         assert_eq!(run.decide(&event(Some(u64::MAX), 0, None)).effect, Effect::Allow);
     }
 
     #[test]
-    fn a_pack_moves_the_steps_one_by_one() {
+    fn thresholds_are_configurable_one_by_one() {
         assert_eq!(effect_with(json!({"warn": "30%"}), 300), Effect::Warn);
         assert_eq!(effect_with(json!({"warn": "30%"}), 299), Effect::Allow);
         assert_eq!(effect_with(json!({"escalate": 0.4}), 400), Effect::Escalate);
@@ -85,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn critical_risk_tightens() {
+    fn critical_risk_tightens_thresholds() {
         let mut critical = event(Some(100), 540, Some(1000));
         assert_eq!(Run::of(TokenBudget::default()).decide(&critical).effect, Effect::Allow);
         critical.task.as_mut().unwrap().risk = Some(Risk::Critical);
@@ -93,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_measured_is_said_to_be_so() {
+    fn unmeasured_usage_is_marked() {
         let decision = Run::of(TokenBudget::default()).decide(&event(None, 900, Some(1000)));
         assert_eq!(decision.effect, Effect::Warn);
         assert_eq!(decision.metadata.get("unmeasured"), Some(&json!(true)));
@@ -102,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_midrail_summed_up_counts_where_the_host_tells_nothing() {
+    fn own_sum_counts_if_the_host_reports_nothing() {
         let mut run = Run::of(TokenBudget::default()).with_slice("spent/", json!({"tokens": 960.0}));
         let decision = run.decide(&event(None, 0, Some(1000)));
         assert_eq!(decision.effect, Effect::Escalate);

@@ -1,17 +1,22 @@
-//! budget-001: a person is asked when the tokens of a task are used up.
+//! token-budget-check (budget-001): escalates once the token budget of the task is used up.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Resource, Verdict};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resource, Risk, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Steps, Thresholds};
+use crate::builtin::Builtin;
 use crate::token_budget::TOKENS;
 
-/// The settings of budget-001.
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<TokenBudgetCheck>("budget-001", Category::Budget, 30, &[EventKind::BeforeTool])
+        .min_risk(Risk::High);
+
+/// The settings of token-budget-check.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct TokenBudgetCheck {
-    /// When something happens: a warning at 90 and a person at 100 percent where nothing is said.
+pub(crate) struct TokenBudgetCheck {
+    /// The thresholds. Default: warn at 90 percent, escalate at 100 percent.
     pub thresholds: Thresholds,
 }
 
@@ -21,7 +26,7 @@ impl Guardrail for TokenBudgetCheck {
         Ok(self.thresholds.judge(context, Resource::Tokens, steps, TOKENS)?)
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         Effect::Block
     }
 }

@@ -1,39 +1,61 @@
-//! builtin-004: an agent calls only the tools that it was given.
+//! tool-allowlist: ends the run if the agent calls a tool that the gateway's list does not allow.
 
-use midrail_core::{Context, Effect, Fault, Guardrail, Verdict, glob};
+use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// The lists of allowed tools of the event's agent and of its definitions; all of them hold.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ToolAllowlist;
+use crate::builtin::Builtin;
+use crate::settings::{Pattern, any_matches, list};
+
+pub(crate) const BUILTIN: Builtin =
+    Builtin::new::<ToolAllowlist>("tool-allowlist", Category::Safety, 10, &[EventKind::BeforeTool])
+        .aliases(&["tool_list"]);
+
+/// The settings of tool-allowlist.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ToolAllowlist {
+    /// Tools that may be called: names or glob patterns. Absent: all; empty: none.
+    #[serde(skip_serializing_if = "Option::is_none", alias = "allowed_tools")]
+    pub allow: Option<Vec<Pattern>>,
+    /// Tools that may not be called, even if `allow` lists them.
+    #[serde(skip_serializing_if = "Vec::is_empty", alias = "denied_tools")]
+    pub deny: Vec<Pattern>,
+}
 
 impl Guardrail for ToolAllowlist {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let mut lists = context.tool_lists().peekable();
-        if lists.peek().is_none() {
+        if self.allow.is_none() && self.deny.is_empty() {
             return Ok(Verdict::allow());
         }
         let tool = context.tool()?;
-        let fits = |list: &[String]| list.iter().any(|pattern| glob::name_matches(pattern, tool));
-        let task = context.event.task.as_ref();
-        let is_added = task.and_then(|task| task.additional_tools.as_deref()).is_some_and(fits);
-        // What a definition adds, it adds to its own list.
-        let objects = |(list, added): &(&[String], &[String])| !fits(list) && !fits(added) && !is_added;
-        let Some((list, _)) = lists.find(objects) else { return Ok(Verdict::allow()) };
-        let advice = match list {
-            [] => "This agent may call no tool at all.".to_owned(),
-            list => format!("Use one of: {}.", list.join(", ")),
-        };
-        Ok(Verdict::block(format!("Tool '{tool}' is not among the tools that this agent may call."))
-            .advise(advice)
-            .with("tool", tool))
+        let matches = |list: &[Pattern]| any_matches(list, tool);
+        if !matches(&self.deny) && self.allow.as_deref().is_none_or(matches) {
+            return Ok(Verdict::allow());
+        }
+        let mut verdict = Verdict::new(Effect::Halt, format!("Tool '{tool}' is not allowed in this run."))
+            .with("code", "TOOL_DENIED")
+            .with("tool", tool);
+        verdict.user_message =
+            Some(format!("The run was ended because it called `{tool}`, which is not allowed."));
+        Ok(verdict)
     }
 
-    fn ceiling(&self) -> Effect {
-        Effect::Block
+    fn can_retry(&self, _: EventKind) -> bool {
+        false
     }
 
     fn summary(&self) -> Option<String> {
-        Some("Call only the tools that you were given.".to_owned())
+        match (&self.allow, self.deny.as_slice()) {
+            (Some(allow), []) if allow.is_empty() => Some("Call no tool; a call ends the run.".to_owned()),
+            (Some(allow), _) => {
+                Some(format!("Call only these tools: {}. Any other call ends the run.", list(allow)))
+            }
+            (None, deny) if !deny.is_empty() => {
+                Some(format!("Never call these tools: {}. Such a call ends the run.", list(deny)))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -41,30 +63,21 @@ impl Guardrail for ToolAllowlist {
 mod tests {
     use super::*;
     use crate::testing::Run;
-    use midrail_core::{Agent, Event, Task};
     use serde_json::json;
 
-    fn effect(tool: &str, allowed: Option<&[&str]>) -> Effect {
-        let allowed_tools = allowed.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
-        let event = Event {
-            agent: Some(Agent { allowed_tools, ..Agent::default() }),
-            task: Some(Task { additional_tools: Some(vec!["lint".into()]), ..Task::default() }),
-            ..Event::before_tool(tool, json!({}))
-        };
-        Run::of(ToolAllowlist).decide(&event).effect
+    fn effect(settings: serde_json::Value, tool: &str) -> Effect {
+        let list: ToolAllowlist = serde_json::from_value(settings).unwrap();
+        Run::of(list).before(tool, json!({})).effect
     }
 
     #[test]
-    fn the_agents_and_the_tasks_tools_are_allowed() {
-        assert_eq!(effect("read", Some(&["read"])), Effect::Allow);
-        assert_eq!(effect("lint", Some(&["read"])), Effect::Allow);
-        assert_eq!(effect("write", Some(&["read"])), Effect::Block);
-        assert_eq!(effect("mcp__fs__read", Some(&["mcp__fs__*"])), Effect::Allow);
-    }
-
-    #[test]
-    fn absent_is_no_limit_and_empty_is_nothing() {
-        assert_eq!(effect("write", None), Effect::Allow);
-        assert_eq!(effect("write", Some(&[])), Effect::Block);
+    fn deny_overrides_allow_and_absent_sets_no_limit() {
+        assert_eq!(effect(json!({"deny": ["danger"]}), "danger"), Effect::Halt);
+        assert_eq!(effect(json!({"deny": ["danger"]}), "ok"), Effect::Allow);
+        assert_eq!(effect(json!({"allow": ["fs.*"], "deny": ["fs.rm"]}), "fs.rm"), Effect::Halt);
+        assert_eq!(effect(json!({"allow": ["fs.*"]}), "fs.read"), Effect::Allow);
+        assert_eq!(effect(json!({"allow": ["fs.*"]}), "net.get"), Effect::Halt);
+        assert_eq!(effect(json!({"allow": []}), "a"), Effect::Halt);
+        assert_eq!(effect(json!({}), "a"), Effect::Allow);
     }
 }

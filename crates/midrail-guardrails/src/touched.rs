@@ -1,62 +1,65 @@
-//! The files that an action touches, by its tool, its command line, and the scripts of the agent's own that it runs.
+//! The files that an action accesses: by its tool, its command line, and scripts that the agent wrote.
 
 use std::collections::BTreeSet;
 
-use midrail_core::{Action, Context, Held, Missing, written_key};
+use midrail_core::{Action, Context, Missing, ScriptSource, written_key};
 
 use crate::fetched::Fetched;
 
-/// A file that an action touches.
+/// A file that an action accesses.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Touched<'a> {
-    /// As the caller spells it.
+pub(crate) struct FileAccess<'a> {
+    /// The path as the call spells it.
     pub(crate) file: &'a str,
-    /// It is created, changed or removed, as far as is known. A tool that nobody knows might do anything to the files that
-    /// it is given.
+    /// Whether it is created, changed or removed. An unknown tool may do anything to the files in its
+    /// arguments.
     pub(crate) is_write: bool,
-    /// Its content is neither shown nor changed: it is listed, or a program logs in with it.
+    /// Whether its content is neither shown nor changed: it is listed, or a program logs in with it.
     pub(crate) is_named: bool,
-    /// All that it held would be gone.
+    /// Whether its whole content is replaced.
     pub(crate) is_replaced: bool,
-    /// The script that touches it.
+    /// The script that accesses it.
     pub(crate) script: Option<&'a str>,
 }
 
-impl Touched<'_> {
-    /// `File 'x'`, and in which script.
+impl FileAccess<'_> {
+    /// `File 'x'`, with its script.
     pub(crate) fn name(&self) -> String {
         match self.script {
-            Some(script) => format!("File '{}', which `{script}` touches,", self.file),
+            Some(script) => format!("File '{}', which `{script}` accesses,", self.file),
             None => format!("File '{}'", self.file),
         }
     }
 }
 
-/// The files that the event's action touches. Missing where not all of them are known.
-pub(crate) fn touched<'a>(context: &Context<'a>) -> Result<Vec<Touched<'a>>, Missing> {
+/// The files that the event's action accesses. Missing if not all of them are known.
+pub(crate) fn touched<'a>(context: &Context<'a>) -> Result<Vec<FileAccess<'a>>, Missing> {
     let action = context.action()?;
     if action.target_files.is_none() {
         let tool = context.event.tool_name().unwrap_or_default();
-        return Err(Missing(format!("which files `{tool}` touches is not known")));
+        return Err(Missing(format!("the files that `{tool}` accesses are unknown")));
     }
-    let mut all = of(action, None)?;
+    let mut all = files_of_action(action, None)?;
     for (script, action) in scripts(context, action)? {
-        all.extend(of(action, Some(script))?);
+        all.extend(files_of_action(action, Some(script))?);
     }
     Ok(all)
 }
 
 /// The files of one action.
-pub(crate) fn of<'a>(action: &'a Action, script: Option<&'a str>) -> Result<Vec<Touched<'a>>, Missing> {
+pub(crate) fn files_of_action<'a>(
+    action: &'a Action,
+    script: Option<&'a str>,
+) -> Result<Vec<FileAccess<'a>>, Missing> {
     if action.is_partial {
-        return Err(Missing("the command line is more than is looked into".to_owned()));
+        return Err(Missing("the command line is too long to analyse".to_owned()));
     }
     let reads: BTreeSet<&str> = action.reads.iter().map(String::as_str).collect();
     let writes: BTreeSet<&str> = action.writes.iter().map(String::as_str).collect();
     let files = action.target_files.as_deref().unwrap_or_default().iter().map(String::as_str);
     let named: BTreeSet<&str> = action.named.iter().map(String::as_str).collect();
     let replaced: BTreeSet<&str> = action.overwrites.iter().map(String::as_str).collect();
-    let touched = |file| Touched {
+    let touched = |file| FileAccess {
         file,
         is_write: writes.contains(file) || !reads.contains(file),
         is_named: named.contains(file),
@@ -66,11 +69,11 @@ pub(crate) fn of<'a>(action: &'a Action, script: Option<&'a str>) -> Result<Vec<
     Ok(files.map(touched).collect())
 }
 
-/// How many files of one action are followed, through scripts that run scripts.
+/// Maximum number of scripts per action, including scripts that run scripts.
 const MAX_SCRIPTS: usize = 16;
 
-/// The files that an action runs or obeys and that the agent wrote in this session, and what they do. Where there are
-/// several, what they do together comes last.
+/// The scripts that an action runs and that the agent wrote in this session, with their actions. If there are
+/// several, their combined action comes last.
 pub(crate) fn scripts<'a>(
     context: &Context<'a>,
     action: &'a Action,
@@ -78,7 +81,7 @@ pub(crate) fn scripts<'a>(
     followed(context, own_files(context, action, &[])?)
 }
 
-/// The same with the hooks that it runs on the way.
+/// The same, including git hooks.
 pub(crate) fn scripts_and_hooks<'a>(
     context: &Context<'a>,
     action: &'a Action,
@@ -88,21 +91,24 @@ pub(crate) fn scripts_and_hooks<'a>(
 
 fn followed<'a>(
     context: &Context<'a>,
-    own: Vec<(&'a str, Held)>,
+    own: Vec<(&'a str, ScriptSource)>,
 ) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
-    let mut starts: Vec<Vec<(&'a str, Held)>> = own.iter().map(|file| vec![file.clone()]).collect();
+    let mut starts: Vec<Vec<(&'a str, ScriptSource)>> = own.iter().map(|file| vec![file.clone()]).collect();
     if own.len() > 1 {
         starts.push(own);
     }
-    // All are asked for before giving up, so that what they need is fetched in one go.
-    let told: Vec<_> = starts.into_iter().map(|files| follow(context, files)).collect();
-    told.into_iter().collect()
+    // Request all facts before the first one is missing, so that they are fetched together.
+    let followed: Vec<_> = starts.into_iter().map(|files| follow(context, files)).collect();
+    followed.into_iter().collect()
 }
 
-/// What some files do, and the files of the agent's own that they run in turn.
-fn follow<'a>(context: &Context<'a>, files: Vec<(&'a str, Held)>) -> Result<(&'a str, &'a Action), Missing> {
+/// The action of some scripts, including the agent's scripts that they run in turn.
+fn follow<'a>(
+    context: &Context<'a>,
+    files: Vec<(&'a str, ScriptSource)>,
+) -> Result<(&'a str, &'a Action), Missing> {
     let name = files.first().map_or("", |(name, _)| *name);
-    let mut held: Vec<Held> = files.into_iter().map(|(_, held)| held).collect();
+    let mut held: Vec<ScriptSource> = files.into_iter().map(|(_, held)| held).collect();
     loop {
         let does = context.script(&held)?;
         let mut known: BTreeSet<String> = held.iter().map(|held| held.place.clone()).collect();
@@ -115,17 +121,17 @@ fn follow<'a>(context: &Context<'a>, files: Vec<(&'a str, Held)>) -> Result<(&'a
             return Ok((name, does));
         }
         if held.len() > MAX_SCRIPTS {
-            return Err(Missing("more scripts are run than are looked into".to_owned()));
+            return Err(Missing("the action runs too many scripts".to_owned()));
         }
     }
 }
 
-/// The files that an action runs or obeys and that the agent wrote.
+/// The scripts of an action that the agent wrote or downloaded.
 fn own_files<'a>(
     context: &Context<'a>,
     action: &'a Action,
     hooks: &'a [String],
-) -> Result<Vec<(&'a str, Held)>, Missing> {
+) -> Result<Vec<(&'a str, ScriptSource)>, Missing> {
     let run = action.scripts.iter().chain(hooks).map(|path| (path, true));
     let fed =
         action.feeds.iter().filter(|path| !path.contains(['$', '`', '*', '?'])).map(|path| (path, false));
@@ -136,9 +142,9 @@ fn own_files<'a>(
         asked.push((path, is_run, place, written));
     }
     let fetched = if asked.is_empty() { Fetched::default() } else { Fetched::of(context)? };
-    let mut own: Vec<(&str, Held)> = Vec::new();
+    let mut own: Vec<(&str, ScriptSource)> = Vec::new();
     for (path, is_run, place, written) in asked {
-        // Of a file that is only read nothing is known where it cannot be looked at.
+        // A file that is only read and has an unknown state is skipped.
         let (place, written) = match (place, written.transpose()) {
             (Ok(place), Ok(written)) => (place, written.flatten()),
             (Err(missing), _) | (_, Err(missing)) if is_run => return Err(missing),
@@ -148,10 +154,10 @@ fn own_files<'a>(
         if (written.is_none() && !is_fetched) || own.iter().any(|(_, it)| it.place == place.key) {
             continue;
         }
-        let unclear = || Missing(format!("`{path}` is a name that is not looked into"));
-        own.push((path, Held::new(path, &place, is_run, is_fetched).ok_or_else(unclear)?));
+        let unclear = || Missing(format!("the name `{path}` is not supported"));
+        own.push((path, ScriptSource::new(path, &place, is_run, is_fetched).ok_or_else(unclear)?));
         if own.len() > MAX_SCRIPTS {
-            return Err(Missing("more scripts are run than are looked into".to_owned()));
+            return Err(Missing("the action runs too many scripts".to_owned()));
         }
     }
     Ok(own)

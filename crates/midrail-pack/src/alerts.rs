@@ -18,7 +18,7 @@ pub struct AlertCondition {
 
 impl AlertCondition {
     /// Reads a condition such as `block_rate > 30% over 10 minute window`. `None`: it is none.
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let expected = Expected::Alert { groups: ALERT_GROUPS };
         let expression = Expression::parse(text, &ALERT_NAMES, expected, GLOBS).ok()?;
         let alert = expression.alert()?;
@@ -50,14 +50,14 @@ mod tests {
 
     #[test]
     fn the_usual_alerts_are_read() {
-        let rate = AlertCondition::of("block_rate > 30% over 10 minute window").unwrap();
+        let rate = AlertCondition::parse("block_rate > 30% over 10 minute window").unwrap();
         assert_eq!((rate.metric.as_str(), rate.window_seconds), ("block_rate", Some(600)));
         assert!(rate.holds(0.31) && !rate.holds(0.3));
-        let abuse = AlertCondition::of("bypass_requests > 5 per agent per hour").unwrap();
+        let abuse = AlertCondition::parse("bypass_requests > 5 per agent per hour").unwrap();
         assert_eq!((abuse.window_seconds, abuse.group_by.as_deref()), (Some(3600), Some("agent")));
         assert!(abuse.holds(6.0) && !abuse.holds(5.0));
-        let slow = AlertCondition::of("avg_duration_ms > 500").unwrap();
+        let slow = AlertCondition::parse("avg_duration_ms > 500").unwrap();
         assert!(slow.window_seconds.is_none() && slow.holds(501.0));
-        assert_eq!(AlertCondition::of("block_rate"), None);
+        assert_eq!(AlertCondition::parse("block_rate"), None);
     }
 }

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use midrail_core::{CommandEnd, Effect, Event, EventKind, GitState, Risk};
+use midrail_core::{CommandOutcome, Effect, Event, EventKind, GitState, Risk};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::nearest;
 use crate::raw::{AgentDefinition, Guard, RiskRouter, StrikeLimit, TaskDefinition};
-use crate::scalar::Many;
+use crate::scalar::OneOrMany;
 
 /// A file of cases: the corpus, or a block of a page.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -45,11 +45,11 @@ pub struct Case {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
     /// Packs, relative to the case's file, or names of shipped packs.
-    #[serde(default, skip_serializing_if = "Many::is_empty")]
-    pub packs: Many,
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub packs: OneOrMany,
     /// The problems that loading has to report, as parts of their text. Then there are no events.
-    #[serde(default, skip_serializing_if = "Many::is_empty")]
-    pub problems: Many,
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub problems: OneOrMany,
     /// The files of its world: path to content. A list makes them with empty content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Files>,
@@ -58,13 +58,13 @@ pub struct Case {
     pub filesystem: Option<FileSystem>,
     /// How commands end in its world, by their line. Those that are not named cannot be run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub commands: BTreeMap<String, End>,
+    pub commands: BTreeMap<String, StubExit>,
     /// What the repository of its world is at. Without it there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Git>,
     /// What those outside answer in its world, by the guardrail that asks. Nobody else answers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub answers: BTreeMap<String, Told>,
+    pub answers: BTreeMap<String, StubAnswer>,
     /// How much can go wrong with a tool.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tool_risks: BTreeMap<String, Risk>,
@@ -79,13 +79,13 @@ pub struct Case {
     pub session: BTreeMap<String, Value>,
     /// What happens, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub events: Vec<Step>,
+    pub events: Vec<CaseStep>,
 }
 
 /// What somebody outside answers: `{answer: …}` or `{error: …}`, after `takes_ms` milliseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Told {
+pub struct StubAnswer {
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
@@ -123,17 +123,17 @@ impl Files {
     untagged,
     expecting = "a command ends as `{exit_code: NUMBER, output: TEXT}`, `{signal: true}` or `timeout`"
 )]
-pub enum End {
+pub enum StubExit {
     /// By a word.
-    Word(EndWord),
+    Word(StubExitWord),
     /// By itself.
-    Itself(Ended),
+    Itself(StubExitStatus),
 }
 
 /// Ends of commands that are told by a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum EndWord {
+pub enum StubExitWord {
     /// It did not end in time.
     Timeout,
 }
@@ -141,7 +141,7 @@ pub enum EndWord {
 /// The end of a command that ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Ended {
+pub struct StubExitStatus {
     /// Its exit code.
     pub exit_code: i32,
     /// What it printed.
@@ -152,16 +152,16 @@ pub struct Ended {
     pub signal: bool,
 }
 
-impl End {
+impl StubExit {
     /// The end as a probe tells it. `None`: not in time.
-    pub fn told(&self) -> Option<CommandEnd> {
+    pub fn to_command_end(&self) -> Option<CommandOutcome> {
         match self {
-            End::Word(EndWord::Timeout) => None,
-            End::Itself(Ended { exit_code, output, signal }) => Some(CommandEnd {
+            StubExit::Word(StubExitWord::Timeout) => None,
+            StubExit::Itself(StubExitStatus { exit_code, output, signal }) => Some(CommandOutcome {
                 exit_code: (!signal).then_some(*exit_code),
                 output: output.clone(),
                 took_ms: 1,
-                ..CommandEnd::default()
+                ..CommandOutcome::default()
             }),
         }
     }
@@ -187,7 +187,7 @@ pub struct Git {
 
 impl Git {
     /// The state as a probe tells it.
-    pub fn told(&self) -> GitState {
+    pub fn to_git_state(&self) -> GitState {
         let top = self.top.clone().unwrap_or_else(|| "/repo".to_owned());
         GitState {
             branch: self.branch.clone(),
@@ -214,16 +214,16 @@ pub enum FileSystem {
 /// `{before_tool: Write, args: {file_path: a}, expect: block}`.
 #[derive(Debug, Clone, PartialEq, Default, JsonSchema)]
 #[schemars(with = "BTreeMap<String, Value>")]
-pub struct Step {
+pub struct CaseStep {
     /// What happens.
-    pub what: What,
+    pub action: StepAction,
     /// What has to come of it.
-    pub expect: Option<Expect>,
+    pub expect: Option<Expectation>,
 }
 
 /// What happens in a step.
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
+pub enum StepAction {
     /// An event, as it stands on the wire.
     Event(Value),
     /// Time passes.
@@ -233,7 +233,7 @@ pub enum What {
     /// A file is removed.
     Remove(String),
     /// Commands end in another way from now on.
-    Commands(BTreeMap<String, End>),
+    Commands(BTreeMap<String, StubExit>),
     /// The repository is at something else.
     Git(Git),
     /// Session variables are set.
@@ -247,10 +247,10 @@ pub enum What {
         /// Yes or no.
         approve: bool,
         /// Who.
-        by: Answerer,
+        by: CaseApprover,
     },
     /// The agent asks for what the last event was denied.
-    Request(Request),
+    Request(CaseRequest),
     /// Somebody says how far tasks have come.
     Task(BTreeMap<String, String>),
     /// A person lets a quarantined agent work again.
@@ -260,7 +260,7 @@ pub enum What {
 /// Who answers: a name, who then has every role, or a name with a role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a name, or `{by: NAME, role: ROLE}`")]
-pub enum Answerer {
+pub enum CaseApprover {
     /// Someone of every role.
     Anyone(String),
     /// Someone of one role.
@@ -275,7 +275,7 @@ pub enum Answerer {
 /// What an agent says for what it was denied.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct CaseRequest {
     /// Why it is needed.
     pub reason: String,
     /// `normal`, `urgent` or `emergency`.
@@ -286,16 +286,16 @@ pub struct Request {
     pub guardrail: Option<String>,
 }
 
-impl Default for What {
+impl Default for StepAction {
     fn default() -> Self {
-        What::Advance(0.0)
+        StepAction::Advance(0.0)
     }
 }
 
 /// What has to come of an event. A bare effect is the same as `{effect: …}`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Expect {
+pub struct Expectation {
     /// The effect.
     #[serde(deserialize_with = "crate::words::effect", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::words::EffectWord>")]
@@ -303,17 +303,17 @@ pub struct Expect {
     /// The guardrail that decided.
     pub by: Option<String>,
     /// Parts of the reason.
-    pub reason: Many,
+    pub reason: OneOrMany,
     /// Parts of the advice.
-    pub advice: Many,
+    pub advice: OneOrMany,
     /// Parts that the content has to have.
-    pub content: Many,
+    pub content: OneOrMany,
     /// Parts of the feedback.
-    pub feedback: Many,
+    pub feedback: OneOrMany,
     /// The feedback providers that speak, in order. Empty: none does.
     pub providers: Option<Vec<String>>,
     /// Parts of what the agent is told for its next try.
-    pub retry: Many,
+    pub retry: OneOrMany,
     /// Entries that the metadata has to have.
     pub metadata: Map<String, Value>,
     /// The guardrails that were asked (not skipped), the always-on built-ins left out.
@@ -327,7 +327,7 @@ pub struct Expect {
     /// Consequences beyond the effect.
     pub effects: Option<Vec<String>>,
     /// The denial as it stands in the audit record: policy and tool.
-    pub denied: Option<Denied>,
+    pub denied: Option<PolicyDenial>,
     /// How far the agent may go on its own: `standard`, `strict`, `lockdown` or `halt`.
     pub autonomy: Option<String>,
     /// How to go on after an error: `retry`, `rollback`, `escalate` or `quarantine`.
@@ -337,46 +337,46 @@ pub struct Expect {
     /// Whether the host is asked to undo the action.
     pub rollback: Option<bool>,
     /// Parts of what is said where a step that is no event cannot be taken.
-    pub refused: Many,
+    pub refused: OneOrMany,
 }
 
 /// The PolicyDenied event of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Denied {
+pub struct PolicyDenial {
     /// The guardrail.
     pub policy: String,
     /// The tool.
     pub tool: String,
 }
 
-impl<'de> Deserialize<'de> for Step {
+impl<'de> Deserialize<'de> for CaseStep {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut map = Map::deserialize(deserializer)?;
         let expect = map.remove("expect").map(expectation).transpose().map_err(serde::de::Error::custom)?;
-        let what = what_happens(map).map_err(serde::de::Error::custom)?;
-        Ok(Step { what, expect })
+        let action = parse_action(map).map_err(serde::de::Error::custom)?;
+        Ok(CaseStep { action, expect })
     }
 }
 
 /// As it is read: an event in the long form of the wire, anything else as its directive.
-impl Serialize for Step {
+impl Serialize for CaseStep {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut step = match &self.what {
-            What::Event(event) => event.clone(),
-            What::Advance(seconds) => json!({"advance": seconds}),
-            What::Write(files) => json!({"write": files}),
-            What::Remove(path) => json!({"remove": path}),
-            What::Commands(commands) => json!({"commands": commands}),
-            What::Git(git) => json!({"git": git}),
-            What::Set(variables) => json!({"set": variables}),
-            What::Snapshot(name) => json!({"snapshot": name}),
-            What::Restore(name) => json!({"restore": name}),
-            What::Answer { approve: true, by } => json!({"approve": by}),
-            What::Answer { approve: false, by } => json!({"deny": by}),
-            What::Request(request) => json!({"request": request}),
-            What::Task(tasks) => json!({"set_task": tasks}),
-            What::Lift(actor) => json!({"lift": actor}),
+        let mut step = match &self.action {
+            StepAction::Event(event) => event.clone(),
+            StepAction::Advance(seconds) => json!({"advance": seconds}),
+            StepAction::Write(files) => json!({"write": files}),
+            StepAction::Remove(path) => json!({"remove": path}),
+            StepAction::Commands(commands) => json!({"commands": commands}),
+            StepAction::Git(git) => json!({"git": git}),
+            StepAction::Set(variables) => json!({"set": variables}),
+            StepAction::Snapshot(name) => json!({"snapshot": name}),
+            StepAction::Restore(name) => json!({"restore": name}),
+            StepAction::Answer { approve: true, by } => json!({"approve": by}),
+            StepAction::Answer { approve: false, by } => json!({"deny": by}),
+            StepAction::Request(request) => json!({"request": request}),
+            StepAction::Task(tasks) => json!({"set_task": tasks}),
+            StepAction::Lift(actor) => json!({"lift": actor}),
         };
         if let (Some(expect), Value::Object(step)) = (&self.expect, &mut step) {
             let expect = serde_json::to_value(expect).map_err(serde::ser::Error::custom)?;
@@ -386,14 +386,14 @@ impl Serialize for Step {
     }
 }
 
-fn expectation(value: Value) -> Result<Expect, String> {
+fn expectation(value: Value) -> Result<Expectation, String> {
     match value {
         Value::String(word) => {
             let effect = word.parse().map_err(|_| {
-                let words: Vec<&str> = Effect::LADDER.iter().map(|effect| effect.word()).collect();
+                let words: Vec<&str> = Effect::LADDER.iter().map(|effect| effect.as_str()).collect();
                 format!("in `expect`: unknown variant `{word}`, expected one of `{}`", words.join("`, `"))
             })?;
-            Ok(Expect { effect: Some(effect), ..Expect::default() })
+            Ok(Expectation { effect: Some(effect), ..Expectation::default() })
         }
         map => serde_path_to_error::deserialize(map).map_err(|error| {
             let keys = error.path().iter().filter_map(|segment| match segment {
@@ -405,7 +405,7 @@ fn expectation(value: Value) -> Result<Expect, String> {
     }
 }
 
-fn what_happens(mut map: Map<String, Value>) -> Result<What, String> {
+fn parse_action(mut map: Map<String, Value>) -> Result<StepAction, String> {
     fn only<T: serde::de::DeserializeOwned>(
         map: &mut Map<String, Value>,
         key: &str,
@@ -417,25 +417,25 @@ fn what_happens(mut map: Map<String, Value>) -> Result<What, String> {
         Some(serde_json::from_value(value).map_err(|error| format!("in `{key}`: {error}")))
     }
     if map.contains_key("kind") {
-        return Ok(What::Event(Value::Object(map)));
+        return Ok(StepAction::Event(Value::Object(map)));
     }
     let directive = only(&mut map, "advance")
-        .map(|seconds| seconds.map(What::Advance))
-        .or_else(|| only(&mut map, "write").map(|files| files.map(What::Write)))
-        .or_else(|| only(&mut map, "remove").map(|path| path.map(What::Remove)))
-        .or_else(|| only(&mut map, "commands").map(|ends| ends.map(What::Commands)))
-        .or_else(|| only(&mut map, "git").map(|git| git.map(What::Git)))
-        .or_else(|| only(&mut map, "set").map(|set| set.map(What::Set)))
-        .or_else(|| only(&mut map, "snapshot").map(|name| name.map(What::Snapshot)))
-        .or_else(|| only(&mut map, "restore").map(|name| name.map(What::Restore)))
-        .or_else(|| only(&mut map, "approve").map(|by| by.map(|by| What::Answer { approve: true, by })))
-        .or_else(|| only(&mut map, "deny").map(|by| by.map(|by| What::Answer { approve: false, by })))
-        .or_else(|| only(&mut map, "request").map(|request| request.map(What::Request)))
-        .or_else(|| only(&mut map, "set_task").map(|tasks| tasks.map(What::Task)))
-        .or_else(|| only(&mut map, "lift").map(|actor| actor.map(What::Lift)));
+        .map(|seconds| seconds.map(StepAction::Advance))
+        .or_else(|| only(&mut map, "write").map(|files| files.map(StepAction::Write)))
+        .or_else(|| only(&mut map, "remove").map(|path| path.map(StepAction::Remove)))
+        .or_else(|| only(&mut map, "commands").map(|ends| ends.map(StepAction::Commands)))
+        .or_else(|| only(&mut map, "git").map(|git| git.map(StepAction::Git)))
+        .or_else(|| only(&mut map, "set").map(|set| set.map(StepAction::Set)))
+        .or_else(|| only(&mut map, "snapshot").map(|name| name.map(StepAction::Snapshot)))
+        .or_else(|| only(&mut map, "restore").map(|name| name.map(StepAction::Restore)))
+        .or_else(|| only(&mut map, "approve").map(|by| by.map(|by| StepAction::Answer { approve: true, by })))
+        .or_else(|| only(&mut map, "deny").map(|by| by.map(|by| StepAction::Answer { approve: false, by })))
+        .or_else(|| only(&mut map, "request").map(|request| request.map(StepAction::Request)))
+        .or_else(|| only(&mut map, "set_task").map(|tasks| tasks.map(StepAction::Task)))
+        .or_else(|| only(&mut map, "lift").map(|actor| actor.map(StepAction::Lift)));
     match directive {
         Some(what) => what,
-        None => event(map).map(What::Event),
+        None => event(map).map(StepAction::Event),
     }
 }
 
@@ -443,7 +443,7 @@ fn what_happens(mut map: Map<String, Value>) -> Result<What, String> {
 fn event(mut map: Map<String, Value>) -> Result<Value, String> {
     let kinds = || map.keys().filter(|key| key.parse::<EventKind>().is_ok());
     let (Some(word), None) = (kinds().next().cloned(), kinds().nth(1)) else {
-        let words = EventKind::ALL.iter().map(|kind| kind.word()).chain(DIRECTIVES.iter().copied());
+        let words = EventKind::ALL.iter().map(|kind| kind.as_str()).chain(DIRECTIVES.iter().copied());
         let slip = map
             .keys()
             .find(|key| !BESIDE_A_KIND.contains(&key.as_str()) && nearest(key, words.clone()).is_some());
@@ -457,7 +457,7 @@ fn event(mut map: Map<String, Value>) -> Result<Value, String> {
     };
     let subject = map.remove(&word).unwrap_or_default();
     let kind: EventKind = word.parse().map_err(|error: midrail_core::UnknownKind| error.to_string())?;
-    map.insert("kind".to_owned(), Value::from(kind.word()));
+    map.insert("kind".to_owned(), Value::from(kind.as_str()));
     match kind {
         EventKind::BeforeTool | EventKind::AfterTool => {
             let mut tool = Map::from_iter([("name".to_owned(), subject)]);
@@ -539,14 +539,14 @@ mod tests {
 
     #[test]
     fn the_short_form_is_the_wire() {
-        let step: Step = serde_json::from_value(json!({
+        let step: CaseStep = serde_json::from_value(json!({
             "after_tool": "Read", "args": {"file_path": "a"}, "ok": true, "cwd": "/r", "expect": "allow",
         }))
         .unwrap();
         let expected = json!({
             "kind": "after_tool", "tool": {"name": "Read", "args": {"file_path": "a"}}, "result": {"ok": true}, "cwd": "/r",
         });
-        assert_eq!(step.what, What::Event(expected));
+        assert_eq!(step.action, StepAction::Event(expected));
         assert_eq!(step.expect.unwrap().effect, Some(Effect::Allow));
     }
 
@@ -561,29 +561,29 @@ mod tests {
             json!({"git": {"branch": "main", "head": "ab"}}),
             json!({"deny": "ann"}),
         ] {
-            let step: Step = serde_json::from_value(step).unwrap();
+            let step: CaseStep = serde_json::from_value(step).unwrap();
             let written = serde_json::to_value(&step).unwrap();
-            assert_eq!(serde_json::from_value::<Step>(written).unwrap(), step);
+            assert_eq!(serde_json::from_value::<CaseStep>(written).unwrap(), step);
         }
     }
 
     #[test]
     fn a_slip_in_a_step_is_told() {
-        let error = serde_json::from_value::<Step>(json!({"before_tool": "x", "argss": {}})).unwrap_err();
+        let error = serde_json::from_value::<CaseStep>(json!({"before_tool": "x", "argss": {}})).unwrap_err();
         assert!(error.to_string().starts_with("unknown field `argss`, expected one of `args`"), "{error}");
     }
 
     #[test]
     fn a_slip_in_the_end_of_a_command_is_told() {
         for end in [json!("never"), json!({"exit": 1})] {
-            let error = serde_json::from_value::<Step>(json!({"commands": {"make": end}})).unwrap_err();
+            let error = serde_json::from_value::<CaseStep>(json!({"commands": {"make": end}})).unwrap_err();
             assert!(error.to_string().contains("in `commands`: a command ends as"), "{error}");
         }
     }
 
     #[test]
     fn a_step_that_is_nothing_says_what_it_could_be() {
-        let error = serde_json::from_value::<Step>(json!({"tool": "x"})).unwrap_err().to_string();
+        let error = serde_json::from_value::<CaseStep>(json!({"tool": "x"})).unwrap_err().to_string();
         assert!(error.contains("`before_tool: NAME`"), "{error}");
     }
 }

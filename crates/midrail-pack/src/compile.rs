@@ -12,9 +12,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use midrail_core::{
-    Authorities, Bypass, Definition, Entry, EventKind, OnFault, RESERVED_IDS, Risk, Spec, StrikeRule, glob,
+    Authorities, Bypass, Definition, EventKind, OnFault, PolicyEntry, RESERVED_IDS, Spec, StrikeRule, glob,
 };
-use midrail_guardrails::{CATALOGUE, COMPLETION_KINDS, Feedback, Page, Unconfigured};
+use midrail_guardrails::{
+    Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, MissingClassifier, PackKey, configured_by,
+};
 
 use crate::diagnostic::{Span, excerpt, nearest};
 use crate::expr::{Expected, ExprProblem, Expression};
@@ -25,39 +27,12 @@ use crate::rule::Deferred;
 /// The name under which the law itself speaks.
 const LAW: &str = "midrail";
 
-/// The page of the rules of order.
-const RULES: &str = "require_before";
-
-/// The page of feedback providers.
-const FEEDBACK: &str = "feedback";
-
-/// The page of what has to be done when an agent stops.
-pub(crate) const COMPLETION: &str = "completion";
-
-/// The page of scripts.
-const SCRIPT: &str = "javascript";
-
 /// The ids of scripts that lie beside the packs.
 const SCRIPT_IDS: [&str; 5] =
     ["organisation-script", "project-script", "user-script", "project-deft-script", "user-deft-script"];
 
-/// The page of guardrails that ask somebody outside.
-const DEEP: &str = "deep-guardrail";
-
-/// Pages that a bare name is not enough for.
-const NEED_MORE: [&str; 4] = [RULES, FEEDBACK, SCRIPT, DEEP];
-
 /// How often an agent that is not done is sent back to work, unless a pack says otherwise.
 const CONTINUATIONS: u32 = 10;
-
-/// The deep guardrails that answer only where a classifier is configured.
-pub(crate) const CLASSIFIERS: [&str; 2] = ["scope-classifier", "jailbreak-classifier"];
-
-/// The guardrail that nobody lifts.
-const SELF_PROTECTION: &str = "self-protection";
-
-/// The guardrail that puts every action of a critical task to a person.
-const CRITICAL_RISK: &str = "critical-risk";
 
 /// The role of people, where a pack names no other.
 pub(crate) const HUMAN: &str = "human_operator";
@@ -74,13 +49,13 @@ pub(crate) struct Compiled<'p> {
 
 /// A guardrail of a pack, with what layering and lint have to know of it.
 pub(crate) struct CompiledGuard<'p> {
-    pub(crate) entry: Entry,
+    pub(crate) entry: PolicyEntry,
     /// Its place in the pack.
     pub(crate) at: String,
     /// As it is written.
     pub(crate) guard: &'p Guard,
     /// The built-in that it is, if it is one.
-    pub(crate) page: Option<&'static Page>,
+    pub(crate) page: Option<&'static Builtin>,
     /// The definition that it is bound to.
     pub(crate) agent: Option<(&'p str, &'p AgentDefinition)>,
     /// The tools of the section that it is bound to.
@@ -145,13 +120,13 @@ pub(crate) fn compile(pack: &Pack, trust: Trust) -> Result<Compiled<'_>, Vec<Iss
 }
 
 /// The always-on built-ins, as every policy has them.
-pub(crate) fn always_on() -> Vec<Entry> {
+pub(crate) fn always_on() -> Vec<PolicyEntry> {
     let pages = CATALOGUE.iter().filter(|page| page.always_on);
-    let entry = |page: &'static Page| {
+    let entry = |page: &'static Builtin| {
         // A test holds that every built-in can be made without settings; one that could not has no answer, and fails
         // closed.
-        let guardrail = page.settings.default().unwrap_or_else(|| Arc::new(Unconfigured));
-        Entry { spec: Spec { always_on: true, ..page_spec(page) }, guardrail }
+        let guardrail = page.settings.default().unwrap_or_else(|| Arc::new(MissingClassifier));
+        PolicyEntry { spec: Spec { always_on: true, ..page_spec(page) }, guardrail }
     };
     pages.map(entry).collect()
 }
@@ -191,11 +166,11 @@ impl<'p> Compiler<'p> {
             None => Spec::new(id.as_str()),
         };
         spec.id = id.as_str().into();
-        let is_completion = page.is_some_and(|page| page.id == COMPLETION);
+        let is_completion = page.is_some_and(|page| page.pack_key == PackKey::Completion);
         if is_completion {
             (spec.max_attempts, spec.warn_limit) = (CONTINUATIONS, 0);
         }
-        if page.is_some_and(|page| page.id == SCRIPT) {
+        if page.is_some_and(|page| page.pack_key == PackKey::Script) {
             spec.on_exhausted = Some(OnFault::Allow);
         }
         self.fill(at, &mut spec, guard, page, bound);
@@ -211,7 +186,7 @@ impl<'p> Compiler<'p> {
         }
         let Some(guardrail) = self.check(at, guard, page, &spec) else { return };
         self.entries.push(CompiledGuard {
-            entry: Entry { spec, guardrail },
+            entry: PolicyEntry { spec, guardrail },
             at: at.to_owned(),
             guard,
             page,
@@ -224,11 +199,11 @@ impl<'p> Compiler<'p> {
 
     /// Completion has something to say of a few kinds of event only.
     fn kinds_of_completion(&mut self, at: &str, guard: &Guard) {
-        let others = guard.on.iter().enumerate().filter(|(_, kind)| !COMPLETION_KINDS.contains(kind));
+        let others = guard.on.iter().enumerate().filter(|(_, kind)| !COMPLETION_EVENTS.contains(kind));
         let issues: Vec<Issue> = others
             .map(|(i, kind)| {
-                let message = format!("`{}` does not tell whether work is complete", kind.word());
-                let known = COMPLETION_KINDS.map(|kind| format!("`{}`", kind.word())).join(", ");
+                let message = format!("`{}` does not tell whether work is complete", kind.as_str());
+                let known = COMPLETION_EVENTS.map(|kind| format!("`{}`", kind.as_str())).join(", ");
                 Issue::new(format!("{at}/on/{i}"), message).help(format!("leave `on` out, or use {known}"))
             })
             .collect();
@@ -236,52 +211,55 @@ impl<'p> Compiler<'p> {
     }
 
     /// The built-in that a guardrail is, if it is one.
-    fn page(&mut self, at: &str, guard: &Guard) -> Option<&'static Page> {
-        let name = match guard {
-            Guard { uses: Some(name), .. } => name.as_str(),
-            Guard { read_before_write: Some(_), .. } => "read_before_write",
-            Guard { completion: Some(_), .. } => COMPLETION,
-            Guard { script: Some(_), .. } => SCRIPT,
-            Guard { deep: Some(_), .. } => DEEP,
+    fn page(&mut self, at: &str, guard: &Guard) -> Option<&'static Builtin> {
+        let key = match guard {
+            Guard { uses: Some(_), .. } => PackKey::Use,
+            Guard { read_before_write: Some(_), .. } => PackKey::ReadBeforeWrite,
+            Guard { completion: Some(_), .. } => PackKey::Completion,
+            Guard { script: Some(_), .. } => PackKey::Script,
+            Guard { deep: Some(_), .. } => PackKey::Deep,
             Guard { require_before: Some(_), .. }
             | Guard { sequential: Some(_), .. }
             | Guard { keyed: Some(_), .. }
-            | Guard { rules: Some(_), .. } => RULES,
-            Guard { feedback: Some(_), .. } => FEEDBACK,
+            | Guard { rules: Some(_), .. } => PackKey::Rules,
+            Guard { feedback: Some(_), .. } => PackKey::Feedback,
             _ => return None,
         };
-        match midrail_guardrails::page(name) {
-            // Rules of order need their tools, so a bare name is not enough.
-            Some(page) if guard.uses.is_none() || !NEED_MORE.contains(&page.id) => Some(page),
-            found => {
-                let usable = || CATALOGUE.iter().filter(|page| !NEED_MORE.contains(&page.id));
-                let names =
-                    usable().flat_map(|page| page.aliases.iter().chain([&page.id, &page.name]).copied());
-                let help = match (found, nearest(name, names)) {
-                    (Some(page), _) if page.id == FEEDBACK => "write `feedback: {static: …}`".to_owned(),
-                    (Some(page), _) if page.id == SCRIPT => "write `script: FILE`".to_owned(),
-                    (Some(page), _) if page.id == DEEP => "write `deep: {http: …}`".to_owned(),
-                    (Some(_), _) => "write `require_before: {tool: …, requires: …}`".to_owned(),
-                    (None, Some(near)) => format!("did you mean `{near}`?"),
-                    (None, None) => {
+        let Some(name) = guard.uses.as_deref() else { return configured_by(key) };
+        let found = midrail_guardrails::builtin(name);
+        if let Some(page) = found.filter(|page| page.pack_key.allows_use()) {
+            return Some(page);
+        }
+        let usable = || CATALOGUE.iter().filter(|page| page.pack_key.allows_use());
+        let (message, help) = match found.map(|page| page.pack_key) {
+            Some(PackKey::Feedback) => (
+                format!("`{name}` needs a text or another source"),
+                "write `feedback: {static: …}`".to_owned(),
+            ),
+            Some(PackKey::Script) => (format!("`{name}` needs its file"), "write `script: FILE`".to_owned()),
+            Some(PackKey::Deep) => {
+                (format!("`{name}` needs a service to call"), "write `deep: {http: …}`".to_owned())
+            }
+            Some(PackKey::Rules | PackKey::Use | PackKey::Completion | PackKey::ReadBeforeWrite) => (
+                format!("`{name}` needs its rules"),
+                "write `require_before: {tool: …, requires: …}`".to_owned(),
+            ),
+            None => {
+                let help = match nearest(name, usable().flat_map(Builtin::names)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => {
                         let ids: Vec<&str> = usable().map(|page| page.id).collect();
                         format!("the built-in guardrails are {}", ids.join(", "))
                     }
                 };
-                let message = match found {
-                    Some(page) if page.id == FEEDBACK => format!("`{name}` needs something to say"),
-                    Some(page) if page.id == SCRIPT => format!("`{name}` needs its file"),
-                    Some(page) if page.id == DEEP => format!("`{name}` needs somebody to ask"),
-                    Some(_) => format!("`{name}` needs its rules"),
-                    None => format!("unknown guardrail `{}`", excerpt(name)),
-                };
-                self.issues.push(Issue::new(format!("{at}/use"), message).help(help));
-                None
+                (format!("unknown guardrail `{}`", excerpt(name)), help)
             }
-        }
+        };
+        self.issues.push(Issue::new(format!("{at}/use"), message).help(help));
+        None
     }
 
-    fn id(&mut self, at: &str, guard: &Guard, page: Option<&Page>, bound: &Bound<'_>) -> Option<String> {
+    fn id(&mut self, at: &str, guard: &Guard, page: Option<&Builtin>, bound: &Bound<'_>) -> Option<String> {
         let id = match (guard, page) {
             (Guard { id: Some(id), .. }, _) => id.clone(),
             (Guard { name: Some(name), .. }, None) => name.clone(),
@@ -297,9 +275,9 @@ impl<'p> Compiler<'p> {
                 }
             }
             // Each agent has its own.
-            (Guard { completion: Some(_), .. }, _) => match bound.agent {
-                Some((agent, _)) => format!("{COMPLETION}:{agent}"),
-                None => COMPLETION.to_owned(),
+            (Guard { completion: Some(_), .. }, Some(page)) => match bound.agent {
+                Some((agent, _)) => format!("{}:{agent}", page.id),
+                None => page.id.to_owned(),
             },
             (_, Some(page)) if guard.rules.is_none() => page.id.to_owned(),
             // An unknown built-in has been told already.
@@ -338,7 +316,7 @@ impl<'p> Compiler<'p> {
 
     /// The id of a feedback provider that its pack gives no name: each has its own.
     fn unnamed(&self, feedback: &Feedback) -> String {
-        let what = feedback.says().first().map_or(FEEDBACK, |(key, _)| key);
+        let what = feedback.sources().first().map_or("feedback", |(key, _)| key);
         let pack: String = clean(&self.pack.pack).chars().take(32).collect();
         let first = format!("{pack}:{what}");
         let more = (2..).map(|i: u32| format!("{first}-{i}"));
@@ -412,28 +390,16 @@ impl<'p> Compiler<'p> {
     }
 }
 
-fn page_spec(page: &Page) -> Spec {
+fn page_spec(page: &Builtin) -> Spec {
     let spec = Spec::new(page.id);
     Spec {
         priority: page.priority,
         category: page.category,
         on: page.on.to_vec(),
-        from_risk: from_risk(page.id),
-        bypass: if page.id == SELF_PROTECTION { Bypass::Never } else { spec.bypass },
-        approver: if page.id == CRITICAL_RISK { HUMAN.to_owned() } else { spec.approver },
+        from_risk: page.from_risk,
+        bypass: if page.never_bypassed { Bypass::Never } else { spec.bypass },
+        approver: if page.needs_person { HUMAN.to_owned() } else { spec.approver },
         ..spec
-    }
-}
-
-/// The level of risk from which a guardrail of the catalogue of validation hooks is asked. Others are asked always.
-fn from_risk(id: &str) -> Option<Risk> {
-    let (family, number) = id.split_once('-')?;
-    let is_numbered = number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit());
-    match family {
-        "builtin" if is_numbered => Some(Risk::Low),
-        "safety" | "compliance" if is_numbered => Some(Risk::Medium),
-        "quality" | "budget" | "scope" if is_numbered => Some(Risk::High),
-        _ => None,
     }
 }
 

@@ -6,14 +6,14 @@
 use midrail_core::EventKind;
 use serde::de::DeserializeOwned;
 
-use crate::diagnostic::{Problem, Span, excerpt, nearest};
+use crate::diagnostic::{Diagnostic, Span, excerpt, nearest};
 use crate::yaml::{Key, Node, NodeValue, TextStyle, to_json};
 
 /// Problems beyond this are not looked for.
 const MAX_PROBLEMS: usize = 64;
 
 /// The tree as a raw type, or everything that is wrong with it.
-pub fn decode<T: DeserializeOwned>(node: &Node) -> Result<T, Vec<Problem>> {
+pub fn decode<T: DeserializeOwned>(node: &Node) -> Result<T, Vec<Diagnostic>> {
     match read(node) {
         Decoded { value: Some(value), problems, .. } if problems.is_empty() => Ok(value),
         Decoded { problems, .. } => Err(problems),
@@ -25,7 +25,7 @@ pub(crate) struct Decoded<T> {
     pub(crate) value: Option<T>,
     /// The tree without the parts that were wrong, from which the value is.
     pub(crate) rest: Node,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<Diagnostic>,
     /// Places of the maps that lost a key, and of the values that were put in for a missing one. What is wrong there
     /// later is an echo.
     pub(crate) echoes: Vec<Span>,
@@ -33,7 +33,7 @@ pub(crate) struct Decoded<T> {
 
 /// Reads what can be read.
 pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
-    let mut problems: Vec<Problem> = Vec::new();
+    let mut problems: Vec<Diagnostic> = Vec::new();
     let mut rest = node.clone();
     let mut cut: Vec<(Span, String)> = Vec::new();
     let mut echoes: Vec<Span> = Vec::new();
@@ -81,10 +81,10 @@ pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
 }
 
 /// Takes out numbers that no setting can have, which would else be read as nothing at all.
-fn drop_infinite(node: &mut Node, problems: &mut Vec<Problem>, echoes: &mut Vec<Span>) {
+fn drop_infinite(node: &mut Node, problems: &mut Vec<Diagnostic>, echoes: &mut Vec<Span>) {
     match &mut node.value {
         NodeValue::Float(number) if !number.is_finite() => {
-            let problem = Problem::new("this is no amount that can be reckoned with", node.span.clone());
+            let problem = Diagnostic::new("this is no amount that can be reckoned with", node.span.clone());
             problems.push(problem.with_help("write a number such as 2.50, or leave it out"));
             echoes.push(node.span.clone());
             node.value = NodeValue::Null;
@@ -257,7 +257,7 @@ impl Fault {
         }
     }
 
-    fn problem(&self, place: &Place) -> Problem {
+    fn problem(&self, place: &Place) -> Diagnostic {
         let suggestion = |word: &str, known: &[String]| match nearest(word, known.iter().map(String::as_str))
         {
             Some(near) => format!("did you mean `{near}`?"),
@@ -265,20 +265,20 @@ impl Fault {
         };
         match self {
             Fault::UnknownField(field, known) => {
-                let problem = Problem::new(format!("unknown key `{field}`"), place.span.clone());
+                let problem = Diagnostic::new(format!("unknown key `{field}`"), place.span.clone());
                 if known.is_empty() { problem } else { problem.with_help(suggestion(field, known)) }
             }
             Fault::MissingField(field) => {
-                Problem::new(format!("`{field}` is missing"), first_line(&place.span))
+                Diagnostic::new(format!("`{field}` is missing"), first_line(&place.span))
                     .with_help(format!("add `{field}:` here"))
             }
             Fault::UnknownValue(value, known) => {
-                Problem::new(format!("unknown value `{value}`"), place.span.clone())
+                Diagnostic::new(format!("unknown value `{value}`"), place.span.clone())
                     .with_help(suggestion(value, known))
             }
             Fault::WrongType { expected } => {
                 let problem = |found: &str| {
-                    Problem::new(format!("expected {expected}, found {found}"), place.span.clone())
+                    Diagnostic::new(format!("expected {expected}, found {found}"), place.span.clone())
                 };
                 let problem = match &place.text {
                     // That it is a number is not what is wrong with it.
@@ -294,12 +294,12 @@ impl Fault {
             }
             Fault::UnknownKind(word) => {
                 let kinds: Vec<String> = EventKind::ALL.iter().map(ToString::to_string).collect();
-                Problem::new(format!("unknown kind of event `{word}`"), place.span.clone())
+                Diagnostic::new(format!("unknown kind of event `{word}`"), place.span.clone())
                     .with_help(suggestion(word, &kinds))
             }
             Fault::Other(message) => match message.split_once("; ") {
-                Some((what, help)) => Problem::new(what, place.span.clone()).with_help(help),
-                None => Problem::new(message.clone(), place.span.clone()),
+                Some((what, help)) => Diagnostic::new(what, place.span.clone()).with_help(help),
+                None => Diagnostic::new(message.clone(), place.span.clone()),
             },
         }
     }
@@ -328,7 +328,7 @@ fn advice(expected: &str, place: &Place) -> Option<String> {
 }
 
 /// What serde says of JSON that does not fit, without the names of Rust's types, and what to do about it.
-pub fn in_plain_words(message: &str) -> (String, Option<String>) {
+pub fn describe_serde_error(message: &str) -> (String, Option<String>) {
     let message = message.split(" at line ").next().unwrap_or(message);
     let found = message.split_once(": ").and_then(|(_, rest)| rest.split_once(", expected "));
     let found = found.map(|(found, _)| match found.split([' ', '`']).next().unwrap_or_default() {

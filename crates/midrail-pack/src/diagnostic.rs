@@ -20,7 +20,7 @@ const SHOWN: usize = 100;
 /// How much is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum DiagnosticLevel {
     /// Nothing, but it is worth knowing.
     Note,
     /// Something that is hardly meant so.
@@ -30,21 +30,21 @@ pub enum Severity {
     Error,
 }
 
-impl Severity {
+impl DiagnosticLevel {
     fn level(self) -> Level<'static> {
         match self {
-            Severity::Note => Level::NOTE,
-            Severity::Warning => Level::WARNING,
-            Severity::Error => Level::ERROR,
+            DiagnosticLevel::Note => Level::NOTE,
+            DiagnosticLevel::Warning => Level::WARNING,
+            DiagnosticLevel::Error => Level::ERROR,
         }
     }
 }
 
 /// One thing wrong at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct Diagnostic {
     /// How much is wrong.
-    pub severity: Severity,
+    pub severity: DiagnosticLevel,
     /// What is wrong: lowercase, no full stop, the user's text in backticks.
     pub message: String,
     /// Where it is wrong.
@@ -55,29 +55,35 @@ pub struct Problem {
     pub help: Option<String>,
 }
 
-impl Problem {
+impl Diagnostic {
     /// A problem without label or help.
-    pub fn new(message: impl Into<String>, span: Span) -> Problem {
-        Problem { severity: Severity::Error, message: message.into(), span, label: None, help: None }
+    pub fn new(message: impl Into<String>, span: Span) -> Diagnostic {
+        Diagnostic {
+            severity: DiagnosticLevel::Error,
+            message: message.into(),
+            span,
+            label: None,
+            help: None,
+        }
     }
 
     /// The same problem, taken less or more seriously.
     #[must_use]
-    pub fn with_severity(mut self, severity: Severity) -> Problem {
+    pub fn with_severity(mut self, severity: DiagnosticLevel) -> Diagnostic {
         self.severity = severity;
         self
     }
 
     /// The same problem with a label beside the carets.
     #[must_use]
-    pub fn with_label(mut self, label: impl Into<String>) -> Problem {
+    pub fn with_label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = Some(label.into());
         self
     }
 
     /// The same problem with advice.
     #[must_use]
-    pub fn with_help(mut self, help: impl Into<String>) -> Problem {
+    pub fn with_help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
@@ -90,18 +96,18 @@ impl Problem {
 
 /// All problems of one file, with the text that they point into.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct DiagnosticReport {
     /// The file as the user named it.
     pub path: String,
     /// The whole text of the file.
     pub source: String,
     /// What is wrong with it, in any order.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Diagnostic>,
 }
 
 /// A problem in the form that `--json` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct PlainProblem {
+pub struct DiagnosticRecord {
     /// The file as the user named it.
     pub file: String,
     /// The line, from 1.
@@ -115,10 +121,14 @@ pub struct PlainProblem {
     pub help: Option<String>,
 }
 
-impl Report {
+impl DiagnosticReport {
     /// A report on the file at `path` with text `source`.
-    pub fn new(path: impl Into<String>, source: impl Into<String>, problems: Vec<Problem>) -> Report {
-        Report { path: path.into(), source: source.into(), problems }
+    pub fn new(
+        path: impl Into<String>,
+        source: impl Into<String>,
+        problems: Vec<Diagnostic>,
+    ) -> DiagnosticReport {
+        DiagnosticReport { path: path.into(), source: source.into(), problems }
     }
 
     /// Every problem as rustc would show it, sorted by position, ending in a line break.
@@ -143,11 +153,11 @@ impl Report {
     }
 
     /// The problems as plain values, sorted by position.
-    pub fn plain(&self) -> Vec<PlainProblem> {
+    pub fn plain(&self) -> Vec<DiagnosticRecord> {
         let lines = Lines::new(&self.source);
-        let plain = |problem: &Problem| {
+        let plain = |problem: &Diagnostic| {
             let (line, column) = lines.position(&self.source, problem.span.start);
-            PlainProblem {
+            DiagnosticRecord {
                 file: self.path.clone(),
                 line,
                 column,
@@ -158,20 +168,20 @@ impl Report {
         self.sorted().into_iter().map(plain).collect()
     }
 
-    fn sorted(&self) -> Vec<&Problem> {
-        let mut problems: Vec<&Problem> = self.problems.iter().collect();
+    fn sorted(&self) -> Vec<&Diagnostic> {
+        let mut problems: Vec<&Diagnostic> = self.problems.iter().collect();
         problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
         problems
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for DiagnosticReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.render(false).trim_end())
     }
 }
 
-impl std::error::Error for Report {}
+impl std::error::Error for DiagnosticReport {}
 
 /// The candidate nearest to a misspelt word, where one is near enough to be meant.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
@@ -210,7 +220,7 @@ pub fn excerpt(text: &str) -> String {
     quoted
 }
 
-fn render_one(problem: &Problem, renderer: &Renderer, source: &str, lines: &Lines, path: &str) -> String {
+fn render_one(problem: &Diagnostic, renderer: &Renderer, source: &str, lines: &Lines, path: &str) -> String {
     let start = source.floor_char_boundary(problem.span.start.min(source.len()));
     let (line, column) = lines.position(source, start);
     let Range { start: line_start, end: line_end } = lines.range(source, start);
@@ -342,14 +352,14 @@ mod tests {
 
     const PACK: &str = "version: 1\nguardrails:\n  - id: a\n    prioritty: 5\n";
 
-    fn report(source: &str, problems: Vec<Problem>) -> Report {
-        Report::new("pack.yaml", source, problems)
+    fn report(source: &str, problems: Vec<Diagnostic>) -> DiagnosticReport {
+        DiagnosticReport::new("pack.yaml", source, problems)
     }
 
     #[test]
     fn report_looks_like_rustc() {
         let at = PACK.find("prioritty").unwrap();
-        let problem = Problem::new("unknown key `prioritty`", at..at + 9)
+        let problem = Diagnostic::new("unknown key `prioritty`", at..at + 9)
             .with_label("not a key of a guardrail")
             .with_help("did you mean `priority`?");
         let expected = "\
@@ -366,7 +376,7 @@ error: unknown key `prioritty`
 
     #[test]
     fn problems_are_sorted_by_position_and_all_shown() {
-        let problems = vec![Problem::new("second", 20..21), Problem::new("first", 0..7)];
+        let problems = vec![Diagnostic::new("second", 20..21), Diagnostic::new("first", 0..7)];
         let report = report(PACK, problems);
         let text = report.render(false);
         assert!(text.find("error: first").unwrap() < text.find("error: second").unwrap(), "{text}");
@@ -379,15 +389,16 @@ error: unknown key `prioritty`
     fn columns_count_characters() {
         let source = "é: 'ü' x\n";
         let at = source.find('x').unwrap();
-        assert_eq!(Problem::new("m", at..at + 1).position(source), (1, 8));
+        assert_eq!(Diagnostic::new("m", at..at + 1).position(source), (1, 8));
     }
 
     #[test]
     fn control_characters_never_come_out_raw() {
         let source = "a: \u{1b}[31mred\u{9b}31m \u{202e}x\r\u{7}\n";
-        let problem =
-            Problem::new("bad `\u{1b}[0m`\n", 3..source.len()).with_label("\u{9b}").with_help("\u{1b}]0;x");
-        let text = Report::new("p\u{1b}.yaml", source, vec![problem]).render(false);
+        let problem = Diagnostic::new("bad `\u{1b}[0m`\n", 3..source.len())
+            .with_label("\u{9b}")
+            .with_help("\u{1b}]0;x");
+        let text = DiagnosticReport::new("p\u{1b}.yaml", source, vec![problem]).render(false);
         assert!(!text.chars().any(|c| c != '\n' && is_hidden(c)), "{text:?}");
     }
 
@@ -395,7 +406,7 @@ error: unknown key `prioritty`
     fn spans_outside_of_the_source_are_clamped() {
         for source in ["", "a", "é\n", "a\r\nb"] {
             for span in [0..0, 1..1, 5..9, 1..200] {
-                let text = report(source, vec![Problem::new("m", span)]).render(false);
+                let text = report(source, vec![Diagnostic::new("m", span)]).render(false);
                 assert!(text.starts_with("error: m\n --> pack.yaml:"), "{text}");
             }
         }
@@ -405,14 +416,14 @@ error: unknown key `prioritty`
     fn long_lines_are_shown_around_the_problem() {
         let source = format!("{}HERE{}", "é".repeat(5000), "y".repeat(5000));
         let at = source.find("HERE").unwrap();
-        let text = report(&source, vec![Problem::new("m", at..at + 4)]).render(false);
+        let text = report(&source, vec![Diagnostic::new("m", at..at + 4)]).render(false);
         assert!(text.contains("--> pack.yaml:1:5001"), "{text}");
         assert!(text.contains("HERE") && text.contains("^^^^") && text.len() < 2000, "{text}");
     }
 
     #[test]
     fn many_problems_are_counted() {
-        let problems = (0..150).map(|_| Problem::new("m", 0..1)).collect();
+        let problems = (0..150).map(|_| Diagnostic::new("m", 0..1)).collect();
         assert!(report(PACK, problems).render(false).contains("50 more problems are not shown"));
     }
 
@@ -442,7 +453,7 @@ error: unknown key `prioritty`
 
     #[test]
     fn plain_form_serialises() {
-        let json = serde_json::to_value(report(PACK, vec![Problem::new("m", 12..13)]).plain()).unwrap();
+        let json = serde_json::to_value(report(PACK, vec![Diagnostic::new("m", 12..13)]).plain()).unwrap();
         assert_eq!(json, serde_json::json!([{"file": "pack.yaml", "line": 2, "column": 2, "message": "m"}]));
     }
 }

@@ -12,16 +12,16 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use gateway::{Deep, Gateway, PolicyPack, RuleRef, Sync};
+pub use gateway::{AsyncRuleSettings, Gateway, PolicyPack, RuleRef, SyncRuleSettings};
 pub use hook::{
-    AppliesTo, BuiltIn, FirstEffect, HookCondition, HookDocument, HookGuardrail, HookType, HookValidation,
-    Linked, Listed, Monitoring, Share,
+    AppliesTo, BuiltInGuardrail, CatalogueEntry, ChainLink, HookCondition, HookDocument, HookGuardrail,
+    HookType, HookValidation, LooseEffect, LooseShare, Monitoring,
 };
 pub use script::{FailMode, SCRIPT_CONFIGURATION, ScriptConfig, ScriptRules};
 
 use crate::case::Case;
 use crate::decode::{Decoded, read};
-use crate::diagnostic::{Problem, Span};
+use crate::diagnostic::{Diagnostic, Span};
 use crate::raw::{Guard, Pack, Rule};
 use crate::yaml::Node;
 
@@ -31,7 +31,7 @@ pub(crate) struct Translated {
     pub(crate) origin: Origin,
     /// The tree without the parts that are wrong.
     pub(crate) node: Node,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<Diagnostic>,
     /// Places where a further problem is an echo of one of these.
     pub(crate) echoes: Vec<Span>,
 }
@@ -66,7 +66,7 @@ impl FromIterator<(String, String)> for Origin {
 pub(crate) fn translate(node: &Node) -> Translated {
     let has = |keys: &[&str]| keys.iter().any(|key| node.get(key).is_some());
     if node.as_map().is_none() {
-        let problem = Problem::new(format!("expected a pack, found {}", node.kind()), node.span.clone())
+        let problem = Diagnostic::new(format!("expected a pack, found {}", node.kind()), node.span.clone())
             .with_help("a pack is a map that starts with `pack: NAME`");
         let (origin, node) = (Origin::default(), node.clone());
         return Translated { pack: None, origin, node, problems: vec![problem], echoes: Vec::new() };

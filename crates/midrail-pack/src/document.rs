@@ -2,7 +2,7 @@
 //! point at their place.
 
 use crate::compile::{self, Issue};
-use crate::diagnostic::{Problem, Report};
+use crate::diagnostic::{Diagnostic, DiagnosticReport};
 use crate::dialect::{Origin, Translated, translate};
 use crate::overlay;
 use crate::raw::Pack;
@@ -10,7 +10,7 @@ use crate::yaml::{self, Limits, Node, NodeValue};
 
 /// A pack with its place in a file.
 #[derive(Debug, Clone)]
-pub struct Document {
+pub struct PackDocument {
     /// The file, as the user named it.
     pub path: String,
     /// The whole text of the file.
@@ -25,45 +25,50 @@ pub struct Document {
     pub(crate) idle_overlays: Vec<String>,
 }
 
-impl Document {
+impl PackDocument {
     /// Reads every pack of a file, with the overlay of an environment applied, or lists every problem of the file.
-    pub fn read(path: &str, source: &str, env: Option<&str>) -> Result<Vec<Document>, Report> {
-        let report = |problems| Report::new(path, source, problems);
+    pub fn read(path: &str, source: &str, env: Option<&str>) -> Result<Vec<PackDocument>, DiagnosticReport> {
+        let report = |problems| DiagnosticReport::new(path, source, problems);
         let (nodes, mut problems) = yaml::parse_leniently(source, &Limits::default());
         let mut documents = Vec::new();
         for node in nodes {
             if node.value == NodeValue::Null {
                 continue;
             }
-            match Document::of_node(path, source, node, env) {
+            match PackDocument::from_node(path, source, node, env) {
                 Ok(document) => documents.push(document),
                 Err(found) => problems.extend(found),
             }
         }
         if problems.is_empty() && documents.is_empty() {
             problems.push(
-                Problem::new("there is no pack in this file", 0..0).with_help("start with `pack: NAME`"),
+                Diagnostic::new("there is no pack in this file", 0..0).with_help("start with `pack: NAME`"),
             );
         }
         if problems.is_empty() { Ok(documents) } else { Err(report(problems)) }
     }
 
     /// A pack made by a program, without a text of its own.
-    pub fn of_pack(name: &str, pack: Pack) -> Result<Document, Report> {
+    pub fn from_pack(name: &str, pack: Pack) -> Result<PackDocument, DiagnosticReport> {
         let source = serde_json::to_string_pretty(&pack).unwrap_or_default();
-        let mut documents = Document::read(name, &source, None)?;
-        documents.pop().ok_or_else(|| Report::new(name, source, Vec::new()))
+        let mut documents = PackDocument::read(name, &source, None)?;
+        documents.pop().ok_or_else(|| DiagnosticReport::new(name, source, Vec::new()))
     }
 
     /// The same document as a base of the pack in another file.
     #[must_use]
-    pub fn as_base_of(mut self, path: impl Into<String>) -> Document {
+    pub fn as_base_of(mut self, path: impl Into<String>) -> PackDocument {
         self.base_of = Some(path.into());
         self
     }
 
     /// The pack and each of its overlays are checked, whichever is in force.
-    fn of_node(path: &str, source: &str, node: Node, env: Option<&str>) -> Result<Document, Vec<Problem>> {
+    fn from_node(
+        path: &str,
+        source: &str,
+        node: Node,
+        env: Option<&str>,
+    ) -> Result<PackDocument, Vec<Diagnostic>> {
         let (base, mut problems) = match Self::check(path, source, node.clone()) {
             Ok(base) => (Some(base), Vec::new()),
             Err(problems) => (None, problems),
@@ -85,15 +90,15 @@ impl Document {
             }
         }
         match in_force.or(base) {
-            Some(document) if problems.is_empty() => Ok(Document { idle_overlays, ..document }),
+            Some(document) if problems.is_empty() => Ok(PackDocument { idle_overlays, ..document }),
             _ => Err(deduplicated(problems)),
         }
     }
 
-    fn check(path: &str, source: &str, node: Node) -> Result<Document, Vec<Problem>> {
+    fn check(path: &str, source: &str, node: Node) -> Result<PackDocument, Vec<Diagnostic>> {
         let Translated { pack, origin, node, mut problems, echoes } = translate(&node);
         let Some(pack) = pack else { return Err(problems) };
-        let document = Document {
+        let document = PackDocument {
             path: path.to_owned(),
             source: source.to_owned(),
             pack,
@@ -116,7 +121,7 @@ impl Document {
     }
 
     /// An issue with the pack, as a problem at a place of the text.
-    pub(crate) fn locate(&self, issue: Issue) -> Problem {
+    pub(crate) fn locate(&self, issue: Issue) -> Diagnostic {
         let pointer = self.origin.of(&issue.at);
         let (node, span) = self.find(&pointer);
         let span = match issue.span {
@@ -126,24 +131,24 @@ impl Document {
             }
             None => span,
         };
-        Problem { help: issue.help, ..Problem::new(issue.message, span) }
+        Diagnostic { help: issue.help, ..Diagnostic::new(issue.message, span) }
     }
 
     /// A report that holds one issue.
-    pub(crate) fn report(&self, issue: Issue) -> Report {
+    pub(crate) fn report(&self, issue: Issue) -> DiagnosticReport {
         let problem = self.locate(issue);
-        Report::new(&self.path, &self.source, vec![problem])
+        DiagnosticReport::new(&self.path, &self.source, vec![problem])
     }
 
     /// A report of one problem at a native place, found by whoever knows more than the pack.
-    pub fn complaint(&self, at: &str, message: impl Into<String>, help: Option<String>) -> Report {
+    pub fn report_at(&self, at: &str, message: impl Into<String>, help: Option<String>) -> DiagnosticReport {
         self.report(Issue { help, ..Issue::new(at, message) })
     }
 
     /// Line and column of a native place, for messages that point at it.
     pub fn position(&self, at: &str) -> (usize, usize) {
         let (_, span) = self.find(&self.origin.of(at));
-        Problem::new("", span).position(&self.source)
+        Diagnostic::new("", span).position(&self.source)
     }
 
     /// The node at a pointer, or the nearest one above it. A map or list is pointed at by its first line.
@@ -168,8 +173,8 @@ impl Document {
     }
 }
 
-fn deduplicated(problems: Vec<Problem>) -> Vec<Problem> {
-    let mut kept: Vec<Problem> = Vec::new();
+fn deduplicated(problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut kept: Vec<Diagnostic> = Vec::new();
     for problem in problems {
         if !kept.contains(&problem) {
             kept.push(problem);

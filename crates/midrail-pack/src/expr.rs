@@ -26,7 +26,7 @@ pub use eval::Truth;
 pub use value::{Scope, Texts, Value};
 pub use vocabulary::{Name, Segment, Term, Type, Vocabulary};
 
-use crate::diagnostic::{Problem, Span};
+use crate::diagnostic::{Diagnostic, Span};
 use crate::yaml::Node;
 use code::Code;
 
@@ -74,10 +74,10 @@ impl ExprProblem {
     }
 
     /// The problem in the file whose text is `source`, where `node` holds the expression.
-    pub fn locate(self, node: &Node, source: &str) -> Problem {
+    pub fn locate(self, node: &Node, source: &str) -> Diagnostic {
         let start = node.source_offset(source, self.span.start);
         let end = node.source_offset(source, self.span.end).max(start);
-        let problem = Problem::new(self.message, start..end);
+        let problem = Diagnostic::new(self.message, start..end);
         match self.help {
             Some(help) => problem.with_help(help),
             None => problem,

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use midrail_core::{Authorities, Definition, Entry, Mode, Policy, StrikeRule};
+use midrail_core::{Authorities, Definition, Mode, Policy, PolicyEntry, StrikeRule};
 use serde::{Deserialize, Serialize};
 
 use crate::compile::{CompiledGuard, Issue, Trust, always_on, compile, routing, unknown_ids};
-use crate::diagnostic::Report;
-use crate::document::Document;
+use crate::diagnostic::DiagnosticReport;
+use crate::document::PackDocument;
 use crate::raw::{Guard, Pack};
 
 /// Where a pack comes from, highest first.
@@ -56,7 +56,7 @@ pub struct PolicySource(pub Vec<LayeredPack>);
 
 impl PolicySource {
     /// The packs of documents that were read, highest layer first, else in order.
-    pub fn of(documents: &[(Layer, Document)]) -> Self {
+    pub fn from_documents(documents: &[(Layer, PackDocument)]) -> Self {
         let packs = documents.iter().map(|(layer, document)| LayeredPack {
             layer: *layer,
             path: document.path.clone(),
@@ -79,7 +79,7 @@ impl PolicySource {
     }
 
     /// The same policy, where this program has made it before and its revision was kept. The hash is not made again.
-    pub fn compile_again(&self, revision: &str) -> Result<Policy, String> {
+    pub fn compile_with_revision(&self, revision: &str) -> Result<Policy, String> {
         Ok(self.merged()?.policy(Known::Revision(revision.into())))
     }
 
@@ -122,11 +122,13 @@ impl PolicySource {
 }
 
 /// The policy of documents, or everything that does not fit between them.
-pub fn policy(documents: &[(Layer, Document)]) -> Result<(Policy, PolicySource), Vec<Report>> {
+pub fn compile_policy(
+    documents: &[(Layer, PackDocument)],
+) -> Result<(Policy, PolicySource), Vec<DiagnosticReport>> {
     let mut merged = Merged::default();
     let issues = merged.add_all(members(documents));
     if issues.is_empty() {
-        let source = PolicySource::of(documents);
+        let source = PolicySource::from_documents(documents);
         let policy = merged.policy(Known::Source(&source.identity()));
         return Ok((policy, source));
     }
@@ -145,7 +147,7 @@ pub(crate) enum Known<'s> {
     Revision(Arc<str>),
 }
 
-pub(crate) fn members(documents: &[(Layer, Document)]) -> impl Iterator<Item = Member<'_>> {
+pub(crate) fn members(documents: &[(Layer, PackDocument)]) -> impl Iterator<Item = Member<'_>> {
     documents.iter().map(|(layer, document)| Member {
         layer: *layer,
         path: &document.path,
@@ -217,7 +219,7 @@ impl<'p> Merged<'p> {
                 self.authorities = Some((layer, authorities));
             }
         }
-        let is_always_on = |id: &str| midrail_guardrails::page(id).is_some_and(|page| page.always_on);
+        let is_always_on = |id: &str| midrail_guardrails::builtin(id).is_some_and(|page| page.always_on);
         let is_known = |id: &str| {
             is_always_on(id)
                 || self.guards.iter().any(|placed| placed.guard.enabled && *placed.guard.entry.spec.id == *id)
@@ -332,7 +334,7 @@ impl<'p> Merged<'p> {
     }
 
     pub(crate) fn policy(self, known: Known<'_>) -> Policy {
-        let mut entries: Vec<Entry> = self
+        let mut entries: Vec<PolicyEntry> = self
             .guards
             .into_iter()
             .filter(|placed| placed.guard.enabled)
@@ -350,13 +352,13 @@ impl<'p> Merged<'p> {
         members.sort_by_key(|member| member.layer);
         let policy = match known {
             Known::Source(identity) => Policy::new(entries, self.definitions, identity.as_bytes()),
-            Known::Revision(revision) => Policy::of_revision(entries, self.definitions, revision),
+            Known::Revision(revision) => Policy::with_revision(entries, self.definitions, revision),
         };
         let policy = policy
-            .under(authorities)
-            .routed(routing(members.iter().map(|member| member.pack)))
-            .striking(self.strikes);
-        if is_shadow { policy.in_mode(Mode::Shadow) } else { policy }
+            .with_authorities(authorities)
+            .with_routing(routing(members.iter().map(|member| member.pack)))
+            .with_strike_rules(self.strikes);
+        if is_shadow { policy.with_mode(Mode::Shadow) } else { policy }
     }
 }
 

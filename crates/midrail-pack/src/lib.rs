@@ -25,18 +25,19 @@ mod words;
 pub mod yaml;
 
 pub use alerts::AlertCondition;
-pub use decode::{decode, in_plain_words};
-pub use diagnostic::{Problem, Report, Severity, Span};
+pub use decode::{decode, describe_serde_error};
+pub use diagnostic::{Diagnostic, DiagnosticLevel, DiagnosticReport, Span};
 pub use dialect::{
-    AppliesTo, BuiltIn, Deep, FailMode, FirstEffect, Gateway, HookCondition, HookDocument, HookGuardrail,
-    HookType, HookValidation, Linked, Listed, Monitoring, PolicyPack, RuleRef, SCRIPT_CONFIGURATION,
-    ScriptConfig, ScriptRules, Share, Sync, ToolPolicy,
+    AppliesTo, AsyncRuleSettings, BuiltInGuardrail, CatalogueEntry, ChainLink, FailMode, Gateway,
+    HookCondition, HookDocument, HookGuardrail, HookType, HookValidation, LooseEffect, LooseShare,
+    Monitoring, PolicyPack, RuleRef, SCRIPT_CONFIGURATION, ScriptConfig, ScriptRules, SyncRuleSettings,
+    ToolPolicy,
 };
-pub use document::Document;
+pub use document::PackDocument;
 pub use expr::Expression;
-pub use layers::{Layer, LayeredPack, PolicySource, policy};
-pub use lint::{Lint, lint};
+pub use layers::{Layer, LayeredPack, PolicySource, compile_policy};
+pub use lint::{LintFinding, lint};
 pub use names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
-pub use outline::{Placement, outline};
+pub use outline::{GuardrailPlacement, locate_guardrails};
 pub use raw::{AlertRule, Channel, Pack};
-pub use scalar::{Many, Seconds, Text, When};
+pub use scalar::{OneOrMany, Seconds, TextOrNumber, TimeOrDuration};

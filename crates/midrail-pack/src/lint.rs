@@ -16,17 +16,17 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::compile::{CompiledGuard, Issue, Trust, compile};
-use crate::diagnostic::{Lines, Problem, Severity};
-use crate::document::Document;
+use crate::diagnostic::{Diagnostic, DiagnosticLevel, Lines};
+use crate::document::PackDocument;
 use crate::layers::{Layer, Merged, Placed, members};
 
 /// Something that is hardly meant so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Lint {
+pub struct LintFinding {
     /// What was found, as one word that stays the same.
     pub code: &'static str,
     /// How much is wrong.
-    pub severity: Severity,
+    pub severity: DiagnosticLevel,
     /// The file.
     pub path: String,
     /// The line, from 1.
@@ -38,13 +38,13 @@ pub struct Lint {
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// The same for a [`Report`](crate::Report) of the file.
+    /// The same for a `DiagnosticReport` of the file.
     #[serde(skip)]
-    pub problem: Problem,
+    pub problem: Diagnostic,
 }
 
 /// Everything in these packs that is hardly meant so, by file and place.
-pub fn lint(documents: &[(Layer, Document)]) -> Vec<Lint> {
+pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
     // Packs that do not go together are told when their policy is made; what fits is looked at all the same.
     let mut merged = Merged::default();
     let _ = merged.add_all(members(documents));
@@ -86,7 +86,7 @@ pub fn lint(documents: &[(Layer, Document)]) -> Vec<Lint> {
     definition::same_names(&mut linter);
     let mut lints = linter.lints;
     lints.sort_by(|left, right| {
-        let place = |lint: &Lint| (lint.line, lint.column);
+        let place = |lint: &LintFinding| (lint.line, lint.column);
         left.path.cmp(&right.path).then(place(left).cmp(&place(right))).then(left.code.cmp(right.code))
     });
     lints
@@ -106,24 +106,24 @@ impl Found<'_> {
 }
 
 struct Linter<'d> {
-    documents: &'d [(Layer, Document)],
+    documents: &'d [(Layer, PackDocument)],
     /// Where the lines of each document start.
     lines: Vec<Lines>,
     guards: Vec<Found<'d>>,
     /// Guardrails that a higher layer locks under the same id: document and place.
     redefined: BTreeSet<(usize, String)>,
-    lints: Vec<Lint>,
+    lints: Vec<LintFinding>,
 }
 
 impl<'d> Linter<'d> {
-    fn found(&mut self, code: &'static str, severity: Severity, at: usize, issue: Issue) {
+    fn found(&mut self, code: &'static str, severity: DiagnosticLevel, at: usize, issue: Issue) {
         let Some((_, document)) = self.documents.get(at) else { return };
         let problem = document.locate(issue).with_severity(severity);
         let (line, column) = match self.lines.get(at) {
             Some(lines) => lines.position(&document.source, problem.span.start),
             None => problem.position(&document.source),
         };
-        self.lints.push(Lint {
+        self.lints.push(LintFinding {
             code,
             severity,
             path: document.path.clone(),
@@ -139,7 +139,7 @@ impl<'d> Linter<'d> {
     fn each_guard(
         &mut self,
         code: &'static str,
-        severity: Severity,
+        severity: DiagnosticLevel,
         issue: impl Fn(&Found<'d>) -> Option<Issue>,
     ) {
         let issues: Vec<_> = self.guards.iter().filter_map(|it| Some((it.document, issue(it)?))).collect();
@@ -153,7 +153,7 @@ impl<'d> Linter<'d> {
         !self.redefined.is_empty() && self.redefined.contains(&(placed.member, placed.guard.at.clone()))
     }
 
-    fn packs(&self) -> impl Iterator<Item = (usize, &'d Document)> + use<'d> {
+    fn packs(&self) -> impl Iterator<Item = (usize, &'d PackDocument)> + use<'d> {
         self.documents.iter().map(|(_, document)| document).enumerate()
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use midrail_core::{Action, Context, glob};
-use midrail_guardrails::{FeedbackOf, FeedbackPast, feedback_of, feedback_past};
+use midrail_guardrails::{FeedbackHistory, ProviderFeedback, feedback_history, provider_feedback};
 use serde_json::Value as Json;
 
 use crate::expr::{Glob, Globs, Name, Scope, Segment, Term, Texts, Type, Value, Vocabulary};
@@ -147,7 +147,7 @@ fn compile_glob(pattern: &str) -> Result<Glob, String> {
 pub(crate) struct EventScope<'a> {
     context: &'a Context<'a>,
     places: OnceCell<Option<Vec<String>>>,
-    past: OnceCell<Option<FeedbackPast>>,
+    past: OnceCell<Option<FeedbackHistory>>,
 }
 
 impl<'a> EventScope<'a> {
@@ -156,14 +156,14 @@ impl<'a> EventScope<'a> {
     }
 
     /// The calls and the feedback so far.
-    fn past(&self) -> Option<&FeedbackPast> {
-        self.past.get_or_init(|| feedback_past(self.context).ok()).as_ref()
+    fn past(&self) -> Option<&FeedbackHistory> {
+        self.past.get_or_init(|| feedback_history(self.context).ok()).as_ref()
     }
 
     /// What the feedback provider that a name speaks of said last.
-    fn said_by(&self, name: &Name) -> Option<FeedbackOf> {
+    fn said_by(&self, name: &Name) -> Option<ProviderFeedback> {
         match name.tail() {
-            [provider] => feedback_of(self.context, provider.key()?).ok(),
+            [provider] => provider_feedback(self.context, provider.key()?).ok(),
             _ => None,
         }
     }
@@ -173,7 +173,7 @@ impl<'a> EventScope<'a> {
         let places = self.places.get_or_init(|| {
             let files = self.context.action().ok()?.target_files.as_ref()?;
             // Every file is asked about before giving up, so that all facts are fetched in one go.
-            let names: Vec<_> = files.iter().map(|file| self.context.names_of(file)).collect();
+            let names: Vec<_> = files.iter().map(|file| self.context.path_aliases(file)).collect();
             let names: Option<Vec<Vec<String>>> = names.into_iter().map(Result::ok).collect();
             names.map(|names| names.concat())
         });
@@ -186,7 +186,7 @@ impl<'a> EventScope<'a> {
         if action.target_files.is_none() {
             return Value::Unknown;
         }
-        let names: Vec<_> = files(action).iter().map(|file| self.context.names_of(file)).collect();
+        let names: Vec<_> = files(action).iter().map(|file| self.context.path_aliases(file)).collect();
         let names: Option<Vec<Vec<String>>> = names.into_iter().map(Result::ok).collect();
         names.map_or(Value::Unknown, |names| {
             Value::List(Texts::Mixed(names.concat().into_iter().map(Cow::Owned).collect()))
@@ -225,7 +225,7 @@ impl Scope for EventScope<'_> {
         let count = |count: Option<u64>| number(count.map(as_number));
         let (agent, task, tool, usage) = (&event.agent, &event.task, &event.tool, event.usage.as_ref());
         match name.term() {
-            "action.type" => text(context.action().ok().map(|action| action.kind.word())),
+            "action.type" => text(context.action().ok().map(|action| action.kind.as_str())),
             "action.tool_name" | "tool.name" => text(event.tool_name()),
             "action.target_file" | "action.target_files" => self.places(),
             "action.reads" => self.places_of(|action| &action.reads),
@@ -254,7 +254,7 @@ impl Scope for EventScope<'_> {
             "agent.autonomy_level" => json(agent.as_ref().and_then(|agent| agent.autonomy_level.as_ref())),
             "task.id" => text(task.as_ref().and_then(|task| task.id.as_deref())),
             "task.goal" => text(task.as_ref().and_then(|task| task.goal.as_deref())),
-            "task.risk" => text(context.tasks().filter_map(|task| task.risk).max().map(|risk| risk.word())),
+            "task.risk" => text(context.tasks().filter_map(|task| task.risk).max().map(|risk| risk.as_str())),
             "task.token_budget" => self.limit(|task| task.token_budget.map(as_number)),
             "task.time_budget" | "task.time_budget_s" => self.limit(|task| task.time_budget_s),
             "task.api_call_budget" => self.limit(|task| task.api_call_budget.map(as_number)),
@@ -291,7 +291,7 @@ impl Scope for EventScope<'_> {
                 number(code.and_then(|code| i32::try_from(code).ok()).map(f64::from))
             }
             "text" => text(event.text.as_deref()),
-            "event.kind" => text(Some(event.kind.word())),
+            "event.kind" => text(Some(event.kind.as_str())),
             "session.*" => self.session_variable(name),
             "session_id" => text(event.session.as_deref()),
             "prompt" => text(event.prompt.as_deref()),
@@ -314,9 +314,9 @@ impl Scope for EventScope<'_> {
             "stop_reason" => text(event.stop_reason.as_deref()),
             "last_assistant" => text(event.last_assistant.as_deref()),
             "available_tools" => event.available_tools.as_deref().map_or(Value::Unknown, Value::list),
-            "answer" => json(context.given_answer()),
-            "answer.*" => context.given_answer().map_or(Value::Unknown, |answer| name.walk(answer)),
-            "signals.max_tool_risk" => text(Some(context.tool_risk().map_or("low", |risk| risk.word()))),
+            "answer" => json(context.external_answer()),
+            "answer.*" => context.external_answer().map_or(Value::Unknown, |answer| name.walk(answer)),
+            "signals.max_tool_risk" => text(Some(context.tool_risk().map_or("low", |risk| risk.as_str()))),
             "signals.previous_violations" => number(violations(context)),
             "signals.requests_system_info" => context.injections().map_or(Value::Unknown, |found| {
                 Value::Bool(found.iter().any(|finding| finding.kind == "prompt-exfiltration"))

@@ -1,12 +1,12 @@
 //! Where the guardrails of a policy come from: which pack says each of them, at which place, and how.
 
-use crate::document::Document;
+use crate::document::PackDocument;
 use crate::layers::{Layer, Merged, members};
 use crate::raw::Guard;
 
 /// A guardrail of a policy, and where it comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placement {
+pub struct GuardrailPlacement {
     /// Its id in the policy.
     pub id: String,
     /// The place of its document among those given.
@@ -27,14 +27,14 @@ pub struct Placement {
 
 /// The guardrails that packs come to together, with their places. Always-on built-ins that no pack names are not
 /// among them, and neither is what a pack replaces.
-pub fn outline(documents: &[(Layer, Document)]) -> Vec<Placement> {
+pub fn locate_guardrails(documents: &[(Layer, PackDocument)]) -> Vec<GuardrailPlacement> {
     let mut merged = Merged::default();
     // Packs that do not go together are told when their policy is made.
     let _ = merged.add_all(members(documents));
     let placements = merged.guards.iter().filter_map(|placed| {
         let (_, document) = documents.get(placed.member)?;
         let (line, column) = document.position(&placed.guard.at);
-        Some(Placement {
+        Some(GuardrailPlacement {
             id: placed.guard.entry.spec.id.to_string(),
             document: placed.member,
             line,
@@ -55,9 +55,9 @@ mod tests {
     #[test]
     fn every_guardrail_is_told_with_its_place() {
         let text = "pack: a\nlock: true\nguardrails:\n  - read_before_write\n  - id: mine\n    enabled: false\n    tools: x\n";
-        let documents = Document::read("a.yaml", text, None).unwrap();
+        let documents = PackDocument::read("a.yaml", text, None).unwrap();
         let documents: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();
-        let found: Vec<_> = outline(&documents)
+        let found: Vec<_> = locate_guardrails(&documents)
             .into_iter()
             .map(|it| (it.id, it.line, it.column, it.locked, it.enabled))
             .collect();

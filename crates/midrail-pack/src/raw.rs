@@ -16,7 +16,7 @@ use serde_json::Value;
 pub use budgets::Budgets;
 
 use crate::case::Case;
-use crate::scalar::{Many, Seconds, Text, When, amount, completing, guards, present};
+use crate::scalar::{OneOrMany, Seconds, TextOrNumber, TimeOrDuration, amount, completing, guards, present};
 
 pub use gateway::{Consequence, RiskRouter, Scripts, StrikeLimit, TimeoutWord};
 
@@ -28,7 +28,7 @@ pub struct Pack {
     pub pack: String,
     /// Its version, in words of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<Text>,
+    pub version: Option<TextOrNumber>,
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -39,8 +39,8 @@ pub struct Pack {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lock: bool,
     /// Packs that this one builds on: files relative to it, or names of shipped packs.
-    #[serde(default, skip_serializing_if = "Many::is_empty")]
-    pub extends: Many,
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub extends: OneOrMany,
     /// Overlays by environment: a deep merge onto the pack. Guardrails and other things with an `id` are merged by
     /// id, other lists are replaced.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -50,7 +50,7 @@ pub struct Pack {
     pub defaults: Defaults,
     /// When every run has to be finished: a time, or how long after the first event of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<When>,
+    pub deadline: Option<TimeOrDuration>,
     /// What every run may use up: `tokens`, `time`, `api_calls`, `cost`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub budgets: Budgets,
@@ -132,14 +132,14 @@ pub struct Defaults {
 #[serde(deny_unknown_fields)]
 pub struct AgentDefinition {
     /// Ids of the agents that it holds for: names or glob patterns.
-    #[serde(default, skip_serializing_if = "Many::is_empty")]
-    pub id: Many,
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub id: OneOrMany,
     /// The role that it holds for. Without `id` and `role`, it is the definition's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// Ids of the tasks that it holds for: names or glob patterns.
-    #[serde(default, skip_serializing_if = "Many::is_empty")]
-    pub task_ids: Many,
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub task_ids: OneOrMany,
     /// What the agent can do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<String>>,
@@ -177,7 +177,7 @@ pub struct AgentDefinition {
     pub cost_budget: Option<f64>,
     /// When its runs have to be finished: a time, or how long after the first event of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<When>,
+    pub deadline: Option<TimeOrDuration>,
     /// What it has to have done when it stops: the settings of `completion`, and beside them `id`, `max_attempts`,
     /// `on_exhausted`, `when`, `mode`, `reason`, `advice`, `approver` of the guardrail.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "completing")]
@@ -224,7 +224,7 @@ impl Serialize for Provider {
 #[serde(deny_unknown_fields)]
 pub struct Section {
     /// The section's tools: names or glob patterns.
-    pub tools: Many,
+    pub tools: OneOrMany,
     /// Its guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "guards")]
     pub guardrails: Vec<Guard>,
@@ -235,8 +235,8 @@ pub struct Section {
 #[serde(deny_unknown_fields)]
 pub struct TaskDefinition {
     /// Ids of the tasks that it holds for: names or glob patterns. Without any, it is the definition's name.
-    #[serde(default, skip_serializing_if = "Many::is_empty")]
-    pub id: Many,
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub id: OneOrMany,
     /// What is to be reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
@@ -262,7 +262,7 @@ pub struct TaskDefinition {
     pub cost_budget: Option<f64>,
     /// When it has to be finished: a time, or how long after the first event of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<When>,
+    pub deadline: Option<TimeOrDuration>,
     /// Tools that the task adds to those of its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_tools: Option<Vec<String>>,
@@ -305,7 +305,7 @@ pub struct Guard {
     pub require_before: Option<RequireBefore>,
     /// Several tools need others first: tool to prerequisites, all of which are needed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sequential: Option<BTreeMap<String, Many>>,
+    pub sequential: Option<BTreeMap<String, OneOrMany>>,
     /// Several tools need any one of others first, with the same key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyed: Option<Vec<RequireBefore>>,
@@ -327,18 +327,18 @@ pub struct Guard {
     pub deep: Option<DeepSettings>,
 
     /// The kinds of event that it is asked about.
-    #[serde(skip_serializing_if = "Many::is_empty")]
-    #[schemars(with = "Many<crate::words::KindWord>")]
-    pub on: Many<EventKind>,
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    #[schemars(with = "OneOrMany<crate::words::KindWord>")]
+    pub on: OneOrMany<EventKind>,
     /// The tools that it is asked about: names or glob patterns.
-    #[serde(skip_serializing_if = "Many::is_empty")]
-    pub tools: Many,
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub tools: OneOrMany,
     /// The agents that it is asked about, by id: names or glob patterns.
-    #[serde(skip_serializing_if = "Many::is_empty")]
-    pub agents: Many,
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub agents: OneOrMany,
     /// The tasks that it is asked about, by id: names or glob patterns.
-    #[serde(skip_serializing_if = "Many::is_empty")]
-    pub tasks: Many,
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub tasks: OneOrMany,
     /// An expression: the guardrail applies while it holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
@@ -366,8 +366,8 @@ pub struct Guard {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrective_message: Option<String>,
     /// What its objection leads to beyond that: `increment_strike`, `flag_trajectory`, `emit_alert`.
-    #[serde(skip_serializing_if = "Many::is_empty")]
-    pub effects: Many<Consequence>,
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub effects: OneOrMany<Consequence>,
     /// How long it may take to find out what it needs to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Seconds>,
@@ -446,13 +446,13 @@ pub struct Rule {
 #[serde(deny_unknown_fields)]
 pub struct RequireBefore {
     /// The gated tools: names or glob patterns.
-    pub tool: Many,
+    pub tool: OneOrMany,
     /// The prerequisites: names or glob patterns.
-    #[serde(default, skip_serializing_if = "Many::is_empty", alias = "any_of")]
-    pub requires: Many,
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty", alias = "any_of")]
+    pub requires: OneOrMany,
     /// The reading tools: read-before-write for this tool.
-    #[serde(default, skip_serializing_if = "Many::is_empty")]
-    pub reads: Many,
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub reads: OneOrMany,
     /// Where the key comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<KeySource>,
@@ -475,7 +475,7 @@ pub struct RequireBefore {
 #[serde(untagged)]
 pub enum KeySource {
     /// Arguments, of which the first present one counts.
-    Args(Many),
+    Args(OneOrMany),
     /// An expression.
     Expression {
         /// The expression; its value is the key.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use midrail_core::{Condition, Context, Effect, EventKind, Fault, Guardrail, Missing, Tools, Verdict};
-use midrail_guardrails::{Adjust, Middleware};
+use midrail_guardrails::{Middleware, VerdictMapper};
 
 use crate::expr::{Expected, Expression, Truth, Value};
 use crate::names::{EVENT_NAMES, EventScope, GLOBS};
@@ -75,11 +75,11 @@ impl Guardrail for CustomCheck {
         Tools::All
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         self.effect
     }
 
-    fn may_retry(&self, _: EventKind) -> bool {
+    fn can_retry(&self, _: EventKind) -> bool {
         self.effect == Effect::Retry
     }
 
@@ -94,7 +94,7 @@ pub(crate) fn worded(
     user_message: Option<String>,
     corrective_message: Option<String>,
 ) -> Arc<dyn Guardrail> {
-    Adjust(move |_: &Context<'_>, verdict: Result<Verdict, Fault>| {
+    VerdictMapper(move |_: &Context<'_>, verdict: Result<Verdict, Fault>| {
         let mut verdict = verdict?;
         if verdict.effect > Effect::Allow {
             verdict.user_message = user_message.clone().or(verdict.user_message);
@@ -111,9 +111,9 @@ fn unknown(names: &[&crate::expr::Name]) -> Missing {
 }
 
 /// `when:` of a guardrail.
-pub(crate) struct When(pub(crate) Deferred);
+pub(crate) struct ExpressionCondition(pub(crate) Deferred);
 
-impl Condition for When {
+impl Condition for ExpressionCondition {
     fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
         self.0.holds(context)
     }

@@ -15,22 +15,22 @@ use crate::raw::{Guard, KeySource};
 
 /// One value or a list of them. `"*"` alone is the same as nothing said: all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Many<T = String>(pub Vec<T>);
+pub struct OneOrMany<T = String>(pub Vec<T>);
 
-impl<T> Many<T> {
+impl<T> OneOrMany<T> {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-impl<T> Default for Many<T> {
+impl<T> Default for OneOrMany<T> {
     fn default() -> Self {
-        Many(Vec::new())
+        OneOrMany(Vec::new())
     }
 }
 
-impl<T> Deref for Many<T> {
+impl<T> Deref for OneOrMany<T> {
     type Target = Vec<T>;
 
     fn deref(&self) -> &Vec<T> {
@@ -38,25 +38,25 @@ impl<T> Deref for Many<T> {
     }
 }
 
-impl<T: Serialize> Serialize for Many<T> {
+impl<T: Serialize> Serialize for OneOrMany<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrMany<T>(PhantomData<T>);
+        struct ListVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrMany<T> {
-            type Value = Many<T>;
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
+            type Value = OneOrMany<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text or a list of texts")
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                T::deserialize(serde::de::value::StrDeserializer::new(text)).map(|one| Many(vec![one]))
+                T::deserialize(serde::de::value::StrDeserializer::new(text)).map(|one| OneOrMany(vec![one]))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
@@ -64,15 +64,15 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
                 while let Some(item) = seq.next_element()? {
                     many.push(item);
                 }
-                Ok(Many(many))
+                Ok(OneOrMany(many))
             }
         }
 
-        deserializer.deserialize_any(OneOrMany(PhantomData))
+        deserializer.deserialize_any(ListVisitor(PhantomData))
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Many<T> {
+impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         format!("OneOrMany_{}", T::schema_name()).into()
     }
@@ -85,9 +85,9 @@ impl<T: JsonSchema> JsonSchema for Many<T> {
 
 /// When something has to be finished: a time, or a duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct When(pub Deadline);
+pub struct TimeOrDuration(pub Deadline);
 
-impl Serialize for When {
+impl Serialize for TimeOrDuration {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Deadline::At(time) => serializer.serialize_str(&time.to_string()),
@@ -96,21 +96,21 @@ impl Serialize for When {
     }
 }
 
-impl<'de> Deserialize<'de> for When {
+impl<'de> Deserialize<'de> for TimeOrDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let expected = "a time such as `2026-11-15T18:00:00Z`, or a duration such as `90m` or `2h`";
         let value = serde_json::Value::deserialize(deserializer)?;
         if let Some(Ok(time)) = value.as_str().map(str::parse) {
-            return Ok(When(Deadline::At(time)));
+            return Ok(TimeOrDuration(Deadline::At(time)));
         }
         match serde_json::from_value::<Seconds>(value) {
-            Ok(Seconds(seconds)) => Ok(When(Deadline::After(seconds))),
+            Ok(Seconds(seconds)) => Ok(TimeOrDuration(Deadline::After(seconds))),
             Err(_) => Err(D::Error::custom(format!("this is not {expected}"))),
         }
     }
 }
 
-impl std::str::FromStr for When {
+impl std::str::FromStr for TimeOrDuration {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -118,7 +118,7 @@ impl std::str::FromStr for When {
     }
 }
 
-impl JsonSchema for When {
+impl JsonSchema for TimeOrDuration {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "TimeOrDuration".into()
     }
@@ -134,30 +134,30 @@ impl JsonSchema for When {
 /// A text, also where it was written as a number: `version: 1.0`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
-pub struct Text(pub String);
+pub struct TextOrNumber(pub String);
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de> Deserialize<'de> for TextOrNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct AnyScalar;
 
         impl Visitor<'_> for AnyScalar {
-            type Value = Text;
+            type Value = TextOrNumber;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text or a number")
             }
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
-                Ok(Text(text.to_owned()))
+            fn visit_str<E: Error>(self, text: &str) -> Result<TextOrNumber, E> {
+                Ok(TextOrNumber(text.to_owned()))
             }
 
-            fn visit_u64<E: Error>(self, number: u64) -> Result<Text, E> {
-                Ok(Text(number.to_string()))
+            fn visit_u64<E: Error>(self, number: u64) -> Result<TextOrNumber, E> {
+                Ok(TextOrNumber(number.to_string()))
             }
 
-            fn visit_f64<E: Error>(self, number: f64) -> Result<Text, E> {
+            fn visit_f64<E: Error>(self, number: f64) -> Result<TextOrNumber, E> {
                 // `1.0` is written with its point.
-                Ok(Text(format!("{number:?}")))
+                Ok(TextOrNumber(format!("{number:?}")))
             }
         }
 
@@ -165,7 +165,7 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-impl JsonSchema for Text {
+impl JsonSchema for TextOrNumber {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "TextOrNumber".into()
     }
@@ -270,12 +270,12 @@ impl<'de> Deserialize<'de> for KeySource {
             }
 
             fn visit_str<E: Error>(self, name: &str) -> Result<KeySource, E> {
-                Ok(KeySource::Args(Many(vec![name.to_owned()])))
+                Ok(KeySource::Args(OneOrMany(vec![name.to_owned()])))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<KeySource, A::Error> {
                 Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(seq))
-                    .map(|names| KeySource::Args(Many(names)))
+                    .map(|names| KeySource::Args(OneOrMany(names)))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<KeySource, A::Error> {

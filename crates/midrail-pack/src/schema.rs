@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use midrail_core::{Decision, Event};
-use midrail_guardrails::{CATALOGUE, Page};
+use midrail_guardrails::{Builtin, CATALOGUE};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
@@ -37,8 +37,9 @@ pub fn pack() -> Value {
 }
 
 /// What may stand under `with:` beside the `use:` of one built-in.
-fn settings(page: &Page, generator: &mut SchemaGenerator) -> Option<Value> {
-    let names: BTreeSet<&str> = page.aliases.iter().chain([&page.id, &page.name]).copied().collect();
+fn settings(page: &Builtin, generator: &mut SchemaGenerator) -> Option<Value> {
+    let spellings = |name: &str| [name.to_owned(), name.replace('_', "-"), name.replace('-', "_")];
+    let names: BTreeSet<String> = page.names().flat_map(spellings).collect();
     let with = page.settings.schema(generator)?;
     Some(json!({
         "if": {"properties": {"use": {"enum": names}}, "required": ["use"]},

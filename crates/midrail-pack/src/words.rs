@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use crate::scalar::Many;
+use crate::scalar::OneOrMany;
 
 /// An effect in the words of the ladder or of any dialect.
 pub(crate) fn effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Effect>, D::Error> {
@@ -21,7 +21,7 @@ pub(crate) fn some_effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 /// The effect that a word stands for.
 pub(crate) fn effect_of<E: Error>(word: &str) -> Result<Effect, E> {
     word.parse().map_err(|_| {
-        let words: Vec<&str> = Effect::LADDER.iter().map(|effect| effect.word()).collect();
+        let words: Vec<&str> = Effect::LADDER.iter().map(|effect| effect.as_str()).collect();
         E::custom(format!("unknown variant `{word}`, expected one of `{}`", words.join("`, `")))
     })
 }
@@ -39,7 +39,7 @@ impl JsonSchema for EffectWord {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let ladder = Effect::LADDER.iter().map(|effect| effect.word());
+        let ladder = Effect::LADDER.iter().map(|effect| effect.as_str());
         let words = ladder.chain(Self::DIALECTS).flat_map(|word| [word.to_lowercase(), word.to_uppercase()]);
         let words: std::collections::BTreeSet<String> = words.collect();
         json_schema!({"type": "string", "enum": words})
@@ -77,7 +77,7 @@ impl JsonSchema for KindWord {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let words: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.word()).chain(Self::ALIASES).collect();
+        let words: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain(Self::ALIASES).collect();
         json_schema!({"type": "string", "enum": words})
     }
 }
@@ -96,17 +96,17 @@ pub(crate) struct StrictScope {
 #[serde(deny_unknown_fields, default)]
 struct StrictFileScope {
     /// Files that may be read.
-    read: Option<Many>,
+    read: Option<OneOrMany>,
     /// Files that may be changed.
-    write: Option<Many>,
+    write: Option<OneOrMany>,
     /// Files that may not be touched at all.
-    deny: Option<Many>,
+    deny: Option<OneOrMany>,
 }
 
 /// A scope, strictly.
 pub(crate) fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Scope>, D::Error> {
     let Some(StrictScope { files }) = Option::deserialize(deserializer)? else { return Ok(None) };
-    let list = |many: Option<Many>| many.map(|many| many.0);
+    let list = |many: Option<OneOrMany>| many.map(|many| many.0);
     let files = FileScope { read: list(files.read), write: list(files.write), deny: list(files.deny) };
     Ok(Some(Scope { files }))
 }

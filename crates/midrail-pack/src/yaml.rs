@@ -11,7 +11,7 @@ mod scalar;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 
 pub use crate::diagnostic::Span;
-use crate::diagnostic::{Problem, excerpt};
+use crate::diagnostic::{Diagnostic, excerpt};
 use build::{Builder, Scalar, Step, Stop};
 use offset::Offsets;
 
@@ -86,31 +86,32 @@ pub enum TextStyle {
 }
 
 /// Parses a stream of YAML documents into one node each, or lists what is wrong with it.
-pub fn parse(source: &str, limits: &Limits) -> Result<Vec<Node>, Vec<Problem>> {
+pub fn parse(source: &str, limits: &Limits) -> Result<Vec<Node>, Vec<Diagnostic>> {
     let (nodes, problems) = parse_leniently(source, limits);
     if problems.is_empty() { Ok(nodes) } else { Err(problems) }
 }
 
 /// The same, with what is left where a key is there twice (the first counts), so that the rest can be checked too.
-pub(crate) fn parse_leniently(source: &str, limits: &Limits) -> (Vec<Node>, Vec<Problem>) {
+pub(crate) fn parse_leniently(source: &str, limits: &Limits) -> (Vec<Node>, Vec<Diagnostic>) {
     let (nodes, problems) = parse_all(source, limits);
     // What other problems leave behind would be wrong in ways that nobody wrote.
     let is_whole = problems.iter().all(|problem| problem.message.starts_with("duplicate key"));
     (if is_whole { nodes } else { Vec::new() }, problems)
 }
 
-fn parse_all(source: &str, limits: &Limits) -> (Vec<Node>, Vec<Problem>) {
+fn parse_all(source: &str, limits: &Limits) -> (Vec<Node>, Vec<Diagnostic>) {
     if source.len() > limits.bytes {
         let message =
             format!("the text is {} bytes long, more than the limit of {}", source.len(), limits.bytes);
-        return (Vec::new(), vec![Problem::new(message, 0..0)]);
+        return (Vec::new(), vec![Diagnostic::new(message, 0..0)]);
     }
     if let Some((at, control)) = source
         .char_indices()
         .find(|(_, c)| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{7f}'))
     {
         let message = format!("control character U+{:04X} is not allowed", u32::from(control));
-        let problem = Problem::new(message, at..at + 1).with_help("write it as an escape in double quotes");
+        let problem =
+            Diagnostic::new(message, at..at + 1).with_help("write it as an escape in double quotes");
         return (Vec::new(), vec![problem]);
     }
     if let Some(outcome) = json::parse(source, limits) {
@@ -233,7 +234,7 @@ fn read_events(source: &str, builder: &mut Builder<'_>) -> Step {
     Ok(())
 }
 
-fn syntax_problem(source: &str, offsets: &Offsets, error: &ScanError) -> Problem {
+fn syntax_problem(source: &str, offsets: &Offsets, error: &ScanError) -> Diagnostic {
     let at = offsets.byte(source, error.marker().index());
     let rest = source.get(at..).unwrap_or_default();
     let info = error.info();
@@ -241,11 +242,11 @@ fn syntax_problem(source: &str, offsets: &Offsets, error: &ScanError) -> Problem
         let length =
             rest.find(|c: char| c.is_whitespace() || matches!(c, ',' | ']' | '}')).unwrap_or(rest.len());
         let name = rest.get(1..length).unwrap_or_default();
-        return Problem::new(format!("unknown anchor `{}`", excerpt(name)), at..at + length)
+        return Diagnostic::new(format!("unknown anchor `{}`", excerpt(name)), at..at + length)
             .with_help("define it before its use with `&`; a text that starts with `*` needs quotes");
     }
     let length = rest.chars().next().map_or(0, char::len_utf8);
-    let problem = Problem::new(format!("invalid YAML: {info}"), at..at + length);
+    let problem = Diagnostic::new(format!("invalid YAML: {info}"), at..at + length);
     match ADVICE.iter().find(|(part, _)| info.contains(part)) {
         Some((_, help)) => problem.with_help(*help),
         None => problem,
@@ -294,7 +295,7 @@ fn core_tag<'t>(
             let name = format!("{}{}", tag.handle, tag.suffix);
             let help = "known are `!!str`, `!!int`, `!!float`, `!!bool` and `!!null`; a text that starts with `!` needs quotes";
             builder.problem(
-                Problem::new(format!("unknown tag `{}`", excerpt(&name)), span.clone()).with_help(help),
+                Diagnostic::new(format!("unknown tag `{}`", excerpt(&name)), span.clone()).with_help(help),
             )?;
             Ok(None)
         }
@@ -308,7 +309,7 @@ fn expect_tag(tag: Option<&Tag>, wanted: &str, span: &Span, builder: &mut Builde
     }
     match core_tag(tag, span, builder)? {
         Some(found) if found != wanted => builder
-            .problem(Problem::new(format!("the tag `!!{found}` does not fit this value"), span.clone())),
+            .problem(Diagnostic::new(format!("the tag `!!{found}` does not fit this value"), span.clone())),
         _ => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::{Semaphore, watch};
 
-use crate::access::Doorkeeper;
+use crate::access::authenticator::Authenticator;
 use crate::config::Config;
 use crate::observe::meter::Meter;
 use crate::observe::otlp::Exporter;
@@ -18,19 +18,19 @@ pub(crate) struct App(Arc<Inner>);
 
 /// What is behind it.
 pub(crate) struct Inner {
-    /// What it was told when it started.
+    /// The configuration.
     pub(crate) config: Config,
     /// All projects.
-    pub(crate) projects: Projects,
-    /// Who may come in.
-    pub(crate) doorkeeper: Doorkeeper,
+    pub(crate) projects: Arc<Projects>,
+    /// Authenticates callers.
+    pub(crate) authenticator: Authenticator,
     /// When it started.
     pub(crate) started: Instant,
     /// Requests that may be worked on now.
     pub(crate) places: Arc<Semaphore>,
     /// How requests fare.
     pub(crate) meter: Meter,
-    /// Who sends decisions on, where somebody is to hear of them.
+    /// Exports decisions over OTLP, if configured.
     pub(crate) exporter: Option<Arc<Exporter>>,
     /// Streams of text that may be opened now.
     pub(crate) streams: Arc<Semaphore>,
@@ -50,10 +50,10 @@ impl App {
     pub(crate) fn open(config: Config) -> Result<Self, OpenError> {
         let exporter = config.otlp.clone().map(Exporter::start).transpose().map_err(OpenError::Thread)?;
         let exporter = exporter.map(Arc::new);
-        let projects = Projects::open(&config, exporter.clone())?;
+        let projects = Arc::new(Projects::open(&config, exporter.clone())?);
         let inner = Inner {
+            authenticator: Authenticator::new(projects.clone(), config.is_private()),
             projects,
-            doorkeeper: Doorkeeper::default(),
             started: Instant::now(),
             places: Arc::new(Semaphore::new(config.limits.at_once)),
             meter: Meter::default(),
@@ -65,7 +65,7 @@ impl App {
         Ok(App(Arc::new(inner)))
     }
 
-    /// Tells everything that goes on to come to an end.
+    /// Starts the shutdown.
     pub(crate) fn close(&self) {
         self.closing.send_replace(true);
     }
@@ -75,7 +75,7 @@ impl App {
         *self.closing.borrow()
     }
 
-    /// Waits until it is coming to an end. Streams that would go on for ever stop then.
+    /// Waits for the shutdown, which ends open streams.
     pub(crate) async fn closed(&self) {
         let mut closing = self.closing.subscribe();
         // The sender lives as long as the app.

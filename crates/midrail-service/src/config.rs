@@ -1,4 +1,4 @@
-//! What the service is told when it starts.
+//! The configuration of the service.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -20,11 +20,11 @@ pub struct Config {
     pub load: Load,
     /// Projects that have a folder with packs of their own, by name.
     pub projects: Vec<(String, PathBuf)>,
-    /// Whether the files that events speak of lie on this machine.
+    /// Whether the files of the agents are on this machine.
     pub files: FilesAt,
     /// The certificate and key to serve HTTPS with.
     pub tls: Option<Tls>,
-    /// A proxy speaks TLS on the way here, so that others may reach this without a certificate of its own.
+    /// Whether a proxy in front of the service terminates TLS.
     pub behind_proxy: bool,
     /// What one request may take.
     pub limits: Limits,
@@ -33,7 +33,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Whether nobody but programs on this machine can send requests. What a proxy passes on comes from anywhere.
+    /// Whether only programs on this machine can send requests. Requests through a proxy may come from anywhere.
     pub(crate) fn is_private(&self) -> bool {
         self.listen.is_local() && !self.behind_proxy
     }
@@ -63,7 +63,7 @@ impl At {
 pub enum StoreAt {
     /// In memory, until the process ends.
     Memory,
-    /// In a SQLite file; those of other projects lie in a folder `projects` beside it.
+    /// In a SQLite file; other projects are in the directory `projects` next to it.
     Sqlite(PathBuf),
     /// In a PostgreSQL database, for any number of instances.
     Postgres {
@@ -85,7 +85,7 @@ impl fmt::Debug for StoreAt {
     }
 }
 
-/// Whether the files that events speak of are at hand.
+/// Where the files of the agents are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilesAt {
     /// They lie on this machine: agents work here.
@@ -108,13 +108,13 @@ pub struct Tls {
 pub struct Limits {
     /// Bytes of a body.
     pub body: usize,
-    /// How long a request may take that waits for nobody.
+    /// The timeout of requests that do not wait for a person.
     pub time: Duration,
-    /// Requests that are worked on at a time. Others are told to come again.
+    /// The most concurrent requests. Further requests are rejected with a retry time.
     pub at_once: usize,
     /// Connections of one address at a time, this machine and a proxy in front of the service excepted. Others are closed.
     pub per_address: usize,
-    /// How long requests under way have to finish when the service is told to stop.
+    /// How long running requests may take to finish at shutdown.
     pub grace: Duration,
     /// How long a client has for the head of a request.
     pub head: Duration,

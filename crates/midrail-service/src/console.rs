@@ -5,19 +5,19 @@ mod assets;
 mod audit;
 mod charts;
 mod context;
-mod figures;
 mod guardrails;
 mod layout;
 mod live;
 mod login;
-mod look;
 mod markdown;
 mod overview;
 mod policy;
+mod record_view;
 mod sessions;
-mod telling;
+mod stats;
 #[cfg(test)]
 mod tests;
+mod widgets;
 
 use axum::Router;
 use axum::body::to_bytes;
@@ -29,10 +29,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use serde::Deserialize;
 
-use crate::access::{self, Face, Right, guard};
+use crate::access::{self, Right, Surface, guard};
 use crate::app::App;
 
-/// The longest problem that is told on a page.
+/// The longest problem that is rendered on a page.
 const LONGEST_PROBLEM: usize = 64 << 10;
 
 /// Pages, each with the right that it takes.
@@ -42,7 +42,7 @@ struct Pages {
 }
 
 impl Pages {
-    /// Adds a page. Who lacks the right is led to where they log in, or told so on a page.
+    /// Adds a page. Callers without the right are redirected to the login page, or see an error page.
     fn page(self, path: &str, right: Right, method: MethodRouter<App>) -> Self {
         let app = self.app.clone();
         let place = move |request: Request, next: Next| {
@@ -52,15 +52,15 @@ impl Pages {
         self.long(path, right, method.layer(from_fn(place)))
     }
 
-    /// The same for what lasts until somebody goes: it holds no place.
+    /// Adds a long-running page, which takes no slot.
     fn long(mut self, path: &str, right: Right, method: MethodRouter<App>) -> Self {
         let app = self.app.clone();
         let method = method
             .layer(from_fn(move |request: Request, next: Next| {
                 let app = app.clone();
-                async move { guard(&app, right, Face::Page, request, |request| next.run(request)).await }
+                async move { guard(&app, right, Surface::Page, request, |request| next.run(request)).await }
             }))
-            .layer(from_fn(told_on_a_page));
+            .layer(from_fn(render_problems));
         self.router = self.router.route(path, method);
         self
     }
@@ -91,22 +91,22 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .long("/audit/verify", Right::ReadAll, post(audit::verify))
         .page("/audit/{seq}", Right::ReadAll, get(audit::show))
         .page("/audit/{seq}/part", Right::ReadAll, get(audit::part));
-    // Whoever cannot be known yet has to get here.
+    // These are open to callers that have not logged in.
     let open = Router::new().route("/login", get(login::page)).route("/assets/{name}", get(assets::serve));
-    pages.router.merge(open.layer(from_fn(told_on_a_page)))
+    pages.router.merge(open.layer(from_fn(render_problems)))
 }
 
-/// A problem as it is told to programs.
+/// A problem as the API returns it.
 #[derive(Deserialize)]
-struct Told {
+struct ProblemBody {
     title: String,
     status: u16,
     detail: String,
     help: Option<String>,
 }
 
-/// Tells problems on a page, or in the part of a page that was asked for.
-pub(crate) async fn told_on_a_page(request: Request, next: Next) -> Response {
+/// Renders problems as a page, or as the requested part of a page.
+pub(crate) async fn render_problems(request: Request, next: Next) -> Response {
     let is_part = request.headers().contains_key("hx-request");
     let takes_html = accepts_html(request.headers());
     let response = next.run(request).await;
@@ -117,7 +117,7 @@ pub(crate) async fn told_on_a_page(request: Request, next: Next) -> Response {
     }
     let (mut parts, body) = response.into_parts();
     let bytes = to_bytes(body, LONGEST_PROBLEM).await.unwrap_or_default();
-    let Ok(Told { title, status, detail, help }) = serde_json::from_slice(&bytes) else {
+    let Ok(ProblemBody { title, status, detail, help }) = serde_json::from_slice(&bytes) else {
         return (parts.status, parts.headers, bytes).into_response();
     };
     parts.headers.remove(CONTENT_TYPE);

@@ -1,8 +1,8 @@
 //! The service: the engine for many agents over HTTP, and a console for people.
 //!
 //! [`run`] serves until it is told to stop. It brings its own async runtime, so that whoever calls it needs none; engine
-//! and store stay synchronous, and are called on threads that may block (`work`), or where events of a project meet
-//! (`desk`).
+//! and store stay synchronous, and are called on threads that may block (`blocking`), or where events of a project meet
+//! (`decision_queue`).
 //!
 //! A request comes in through `api` or `console`. Both say for every route what it takes to use it, and
 //! `access` finds out who is calling before a handler runs. What they ask for is done in a `project`, which has an
@@ -11,20 +11,21 @@
 mod access;
 mod api;
 mod app;
+mod blocking;
 mod config;
+mod connection_limit;
 mod console;
-mod crowd;
-mod desk;
-mod figures;
-mod lines;
+mod decision_queue;
 mod live;
 mod observe;
-mod policies;
+mod policy_sync;
 mod problem;
 mod project;
+mod record_line;
 mod server;
-mod streamed;
-mod work;
+mod stats;
+mod stream_body;
+mod text;
 
 pub use access::VIEWER;
 pub use api::openapi;

@@ -1,4 +1,4 @@
-//! What machines are told of the service: metrics to scrape, traces and logs to send on.
+//! Observability: metrics, traces and logs.
 
 pub(crate) mod meter;
 pub(crate) mod otlp;

@@ -1,8 +1,8 @@
-//! What a request is told when it fails: `application/problem+json` (RFC 9457).
+//! Problems: failed requests as `application/problem+json` (RFC 9457).
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use midrail::pack::diagnostic::PlainProblem;
+use midrail::pack::diagnostic::DiagnosticRecord;
 use midrail::{EngineError, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,15 +27,15 @@ pub(crate) struct Problem {
     pub(crate) retry_after_s: Option<u64>,
     /// What is wrong with packs, each at its place.
     #[serde(default, skip_serializing_if = "no_problems")]
-    pub(crate) problems: Box<[PlainProblem]>,
+    pub(crate) problems: Box<[DiagnosticRecord]>,
 }
 
-fn no_problems(problems: &[PlainProblem]) -> bool {
+fn no_problems(problems: &[DiagnosticRecord]) -> bool {
     problems.is_empty()
 }
 
 /// The outcome of a handler.
-pub(crate) type Outcome<T> = Result<T, Problem>;
+pub(crate) type HandlerResult<T> = Result<T, Problem>;
 
 macro_rules! problems {
     ($($(#[$doc:meta])* $make:ident = $kind:literal, $status:ident, $title:literal;)*) => {
@@ -58,9 +58,9 @@ macro_rules! problems {
 problems! {
     /// The request cannot be understood.
     malformed = "malformed", BAD_REQUEST, "The request cannot be understood";
-    /// Nobody knows who is asking.
+    /// The caller is not authenticated.
     unauthenticated = "unauthenticated", UNAUTHORIZED, "It is not known who is asking";
-    /// Who is asking may not.
+    /// The caller lacks the permission.
     forbidden = "forbidden", FORBIDDEN, "This is not allowed";
     /// There is no such thing.
     not_found = "not-found", NOT_FOUND, "There is no such thing";
@@ -68,7 +68,7 @@ problems! {
     wrong_method = "wrong-method", METHOD_NOT_ALLOWED, "This place does not know the method";
     /// The rest of the request did not come in time.
     too_late = "too-late", REQUEST_TIMEOUT, "The rest of the request did not come in time";
-    /// It does not fit how things stand.
+    /// The request conflicts with the current state.
     refused = "refused", CONFLICT, "It does not fit how things stand";
     /// The body is too large.
     too_large = "too-large", PAYLOAD_TOO_LARGE, "The body is too large";
@@ -100,7 +100,7 @@ impl Problem {
     }
 
     /// The same, with what is wrong with packs.
-    pub(crate) fn problems(mut self, problems: Vec<PlainProblem>) -> Self {
+    pub(crate) fn problems(mut self, problems: Vec<DiagnosticRecord>) -> Self {
         self.problems = problems.into();
         self
     }
@@ -134,12 +134,12 @@ impl From<EngineError> for Problem {
             EngineError::Store(error) => error.into(),
             EngineError::Approval(why) => Problem::refused(why),
             EngineError::NotAllowed(why) => Problem::forbidden(why),
-            EngineError::Senseless(why) => Problem::invalid(why),
-            EngineError::OtherEvent => Problem::refused(error.to_string()),
-            EngineError::OtherSession { .. }
-            | EngineError::OwnKind(_)
+            EngineError::InvalidRequest(why) => Problem::invalid(why),
+            EngineError::KeyReused => Problem::refused(error.to_string()),
+            EngineError::WrongSession { .. }
+            | EngineError::ReservedKind(_)
             | EngineError::TooDeep
-            | EngineError::Unrecordable(_) => Problem::invalid(error.to_string()),
+            | EngineError::NotSerializable(_) => Problem::invalid(error.to_string()),
             EngineError::Contended => Problem::unavailable(error.to_string()).retry_after(1),
             other => Problem::internal(other.to_string()),
         }

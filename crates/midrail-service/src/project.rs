@@ -2,27 +2,30 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use midrail::{
     Approval, Engine, EngineError, Files, Load, LoadError, MemoryStore, Policy, PolicySource,
-    PostgresOptions, PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError, policy_of_approval,
-    policy_of_record,
+    PostgresOptions, PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError, policy_for_approval,
+    policy_for_record,
 };
 
 use tokio::sync::Semaphore;
 
 use crate::config::{Config, FilesAt, StoreAt};
-use crate::desk::Desk;
-use crate::live::Live;
+use crate::decision_queue::DecisionQueue;
+use crate::live::follow::Live;
 use crate::observe::otlp::Exporter;
-use crate::policies::Standing;
-use crate::problem::{Outcome, Problem};
+use crate::policy_sync::PolicySync;
+use crate::problem::{HandlerResult, Problem};
+use crate::text::short;
 
 /// The project that holds the keys of programs, and whose administrators may enter all others.
 pub const HOME: &str = "default";
 
-/// Connections that read beside the one that writes.
+/// Read connections in addition to the write connection.
 const READERS: usize = 4;
 
 /// Exports of one log at a time. Each holds a thread for as long as it is read.
@@ -32,13 +35,13 @@ const EXPORTS: usize = 4;
 pub(crate) struct Project {
     name: String,
     engine: Arc<Engine>,
-    desk: Arc<Desk>,
+    queue: Arc<DecisionQueue>,
     live: Live,
     /// A verification of its log takes the only place.
     verifying: Arc<Semaphore>,
     /// So many can export its log at a time.
     exporting: Arc<Semaphore>,
-    standing: Arc<Standing>,
+    policy_sync: Arc<PolicySync>,
     /// Keeps the policy in step with its files for as long as the project is open.
     reloader: Reloader,
 }
@@ -55,8 +58,8 @@ impl Project {
     }
 
     /// Where its events are decided.
-    pub(crate) fn desk(&self) -> &Arc<Desk> {
-        &self.desk
+    pub(crate) fn queue(&self) -> &Arc<DecisionQueue> {
+        &self.queue
     }
 
     /// Its store.
@@ -64,12 +67,12 @@ impl Project {
         self.engine.store()
     }
 
-    /// Hears what others write to its store.
+    /// Follows changes of its store.
     pub(crate) fn live(&self) -> &Live {
         &self.live
     }
 
-    /// The place of whoever verifies its log.
+    /// The permit to verify its log.
     pub(crate) fn verifying(&self) -> &Arc<Semaphore> {
         &self.verifying
     }
@@ -80,35 +83,35 @@ impl Project {
     }
 
     /// Since when its policy is in force, and what other instances have announced.
-    pub(crate) fn standing(&self) -> &Arc<Standing> {
-        &self.standing
+    pub(crate) fn policy_sync(&self) -> &Arc<PolicySync> {
+        &self.policy_sync
     }
 
     /// Reads its packs now.
-    pub(crate) fn reload_now(&self) -> Result<Option<Arc<str>>, midrail::Refused> {
+    pub(crate) fn reload_now(&self) -> Result<Option<Arc<str>>, midrail::ReloadError> {
         let reloaded = self.reloader.reload_now();
         if let Ok(Some(_)) = &reloaded {
-            self.standing.changed(&self.engine);
+            self.policy_sync.changed(&self.engine);
         }
         reloaded
     }
 
     /// What became of changes of its packs.
-    pub(crate) fn reloads(&self) -> midrail::Reloads {
+    pub(crate) fn reloads(&self) -> midrail::ReloadStats {
         self.reloader.reloads()
     }
 
     /// An engine to answer a request in: under the policy that made it, which may be that of a hook elsewhere.
-    pub(crate) fn engine_of(&self, approval: &Approval) -> Outcome<Arc<Engine>> {
-        self.engine_under(policy_of_approval(&**self.store(), approval)?)
+    pub(crate) fn engine_of(&self, approval: &Approval) -> HandlerResult<Arc<Engine>> {
+        self.engine_under(policy_for_approval(&**self.store(), approval)?)
     }
 
     /// An engine to ask in: under the policy that stopped what is asked for.
-    pub(crate) fn engine_of_record(&self, seq: u64) -> Outcome<Arc<Engine>> {
-        self.engine_under(policy_of_record(&**self.store(), seq)?)
+    pub(crate) fn engine_of_record(&self, seq: u64) -> HandlerResult<Arc<Engine>> {
+        self.engine_under(policy_for_record(&**self.store(), seq)?)
     }
 
-    fn engine_under(&self, policy: Option<(Policy, PolicySource)>) -> Outcome<Arc<Engine>> {
+    fn engine_under(&self, policy: Option<(Policy, PolicySource)>) -> HandlerResult<Arc<Engine>> {
         match policy {
             Some((policy, _)) if policy.revision() == self.engine.policy().revision() => {
                 Ok(self.engine.clone())
@@ -122,16 +125,10 @@ impl Project {
     }
 
     /// A request of this project.
-    pub(crate) fn approval(&self, id: &str) -> Outcome<Approval> {
+    pub(crate) fn approval(&self, id: &str) -> HandlerResult<Approval> {
         let found = self.store().approval(id)?;
         found.ok_or_else(|| Problem::not_found(format!("there is no approval `{}`", short(id))))
     }
-}
-
-/// A text of a request in a message, cut short.
-pub(crate) fn short(text: &str) -> String {
-    let shown: String = text.chars().filter(|c| !c.is_control()).take(80).collect();
-    shown
 }
 
 /// Why a project could not be opened.
@@ -208,10 +205,10 @@ impl Projects {
         Ok(projects)
     }
 
-    /// A project, opened if it is not. Whoever calls has made sure that it may be named.
+    /// Opens a project if needed. The caller has checked the name.
     pub(crate) fn get(&self, name: &str) -> Result<Arc<Project>, OpenError> {
         check_name(name)?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if let Some(project) = open.get(name) {
             return Ok(project.clone());
         }
@@ -222,12 +219,12 @@ impl Projects {
 
     /// A project, if it is open.
     pub(crate) fn open_already(&self, name: &str) -> Option<Arc<Project>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.open.lock().get(name).cloned()
     }
 
     /// The projects that are open.
     pub(crate) fn all(&self) -> Vec<Arc<Project>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.open.lock().values().cloned().collect()
     }
 
     /// The names of all projects that there are.
@@ -258,7 +255,7 @@ impl Projects {
                 let path = project_file(home, name)?;
                 own.extend(home.parent().map(Path::to_owned));
                 own.push(path.clone());
-                Arc::new(SqliteStore::open_for_many(path, READERS).map_err(failed)?)
+                Arc::new(SqliteStore::open_with_readers(path, READERS).map_err(failed)?)
             }
             Kept::Postgres(store) => Arc::new(store.project(name)),
         };
@@ -279,12 +276,12 @@ impl Projects {
         let engine = Arc::new(engine.map_err(|error| OpenError::Engine(name.to_owned(), error))?);
         if let Some(exporter) = self.exporter.clone() {
             let project = name.to_owned();
-            engine.on_record(move |record, place| exporter.take(&project, record, place));
+            engine.on_record(move |record, place| exporter.export(&project, record, place));
         }
         let shown = name.to_owned();
-        let standing = Arc::new(Standing::new(&engine, !matches!(self.kept, Kept::Memory)));
-        standing.changed(&engine);
-        let (of, changed) = (Arc::downgrade(&engine), standing.clone());
+        let policy_sync = Arc::new(PolicySync::new(&engine, !matches!(self.kept, Kept::Memory)));
+        policy_sync.changed(&engine);
+        let (of, changed) = (Arc::downgrade(&engine), policy_sync.clone());
         let reloader = Reloader::start(&engine, load, mark, move |reload| match reload {
             Reload::Applied(revision) => {
                 log::info!(project:% = shown, policy:% = revision; "a policy is in force");
@@ -295,12 +292,12 @@ impl Projects {
         let reloader = reloader.map_err(|error| OpenError::Watch(name.to_owned(), error))?;
         Ok(Project {
             name: name.to_owned(),
-            desk: Desk::new(engine.clone()),
+            queue: DecisionQueue::new(engine.clone()),
             engine,
             live: Live::default(),
             verifying: Arc::new(Semaphore::new(1)),
             exporting: Arc::new(Semaphore::new(EXPORTS)),
-            standing,
+            policy_sync,
             reloader,
         })
     }

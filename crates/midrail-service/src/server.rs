@@ -1,4 +1,4 @@
-//! Listens, serves, and comes to an end in good order: what was begun is finished, what was decided is on record.
+//! The server: listening, connections and graceful shutdown.
 
 use std::convert::Infallible;
 use std::fs;
@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use axum::Router;
@@ -31,11 +32,12 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tower::ServiceExt;
 
+use crate::access::Peer;
 use crate::app::App;
 use crate::config::{At, Config, Tls};
-use crate::crowd::{Crowd, Place};
+use crate::connection_limit::{ConnectionLimiter, ConnectionSlot};
 use crate::project::OpenError;
-use crate::{access, api, console, policies};
+use crate::{access, api, console, policy_sync};
 
 /// How long a client has for its part of the agreement on a TLS connection.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -59,7 +61,7 @@ pub struct Ready {
     pub url: String,
     /// Whether programs have to show a key.
     pub takes_keys: bool,
-    /// Whether anybody can log in to the console.
+    /// Whether there is an approver who can log in.
     pub has_people: bool,
 }
 
@@ -78,7 +80,7 @@ pub enum ServeError {
         /// The cause.
         source: io::Error,
     },
-    /// Others could reach the service, and nothing would tell who they are.
+    /// Other machines could reach the service without credentials.
     #[error("`{0}` can be reached by other machines, and no key was made that would tell who is calling")]
     Unguarded(SocketAddr),
     /// Keys would go over the network for all to read.
@@ -97,7 +99,7 @@ pub enum ServeError {
     /// The runtime cannot be made, or ended.
     #[error("the service ended: {0}")]
     Io(#[from] io::Error),
-    /// The store cannot tell who may come in.
+    /// The credentials cannot be read from the store.
     #[error("it cannot be told who may come in: {0}")]
     Access(String),
 }
@@ -118,12 +120,12 @@ impl ServeError {
     }
 }
 
-/// Serves until the process is told to stop (SIGTERM or SIGINT). `ready` hears once where it can be reached.
+/// Serves until SIGTERM or SIGINT. `ready` is called once with the address.
 pub fn run(config: Config, ready: impl FnOnce(&Ready)) -> Result<(), ServeError> {
-    run_until(config, ready, told_to_stop())
+    run_until(config, ready, stop_signal())
 }
 
-/// Serves until something has come to pass. `ready` hears once where it can be reached.
+/// Serves until a future completes. `ready` is called once with the address.
 pub fn run_until(
     config: Config,
     ready: impl FnOnce(&Ready),
@@ -135,12 +137,26 @@ pub fn run_until(
         .thread_name("midrail-serve")
         .build()?;
     let app = App::open(config)?;
-    policies::follow(&app)?;
+    follow_policies(&app)?;
     let outcome = runtime.block_on(serve(app.clone(), ready, stop));
-    // What still runs has had its time: a stream that nobody reads does not keep the process.
+    // An unread stream does not keep the process running.
     runtime.shutdown_timeout(Duration::from_secs(1));
     finish(&app);
     outcome
+}
+
+/// Applies the policies that other instances announce, for all open projects, until the service stops.
+fn follow_policies(app: &App) -> io::Result<()> {
+    let app = app.clone();
+    thread::Builder::new().name("midrail-policies".to_owned()).spawn(move || {
+        while !app.is_closing() {
+            for project in app.projects.all() {
+                project.policy_sync().follow(project.name(), project.engine());
+            }
+            thread::sleep(policy_sync::POLL);
+        }
+    })?;
+    Ok(())
 }
 
 async fn serve(
@@ -148,12 +164,12 @@ async fn serve(
     ready: impl FnOnce(&Ready),
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let set_up = app.doorkeeper.set_up(&app).await.map_err(|problem| ServeError::Access(problem.detail))?;
+    let setup = app.authenticator.setup().await.map_err(|problem| ServeError::Access(problem.detail))?;
     let tls = app.config.tls.as_ref().map(acceptor).transpose()?;
     if let At::Address(address) = &app.config.listen
         && !app.config.is_private()
     {
-        if !set_up.keys && !set_up.people {
+        if !setup.keys && !setup.people {
             return Err(ServeError::Unguarded(*address));
         }
         if tls.is_none() && !app.config.behind_proxy {
@@ -161,7 +177,7 @@ async fn serve(
         }
     }
     let router = router(&app);
-    let told = |url: String| Ready { url, takes_keys: set_up.keys, has_people: set_up.people };
+    let told = |url: String| Ready { url, takes_keys: setup.keys, has_people: setup.people };
     let listener = match &app.config.listen {
         At::Address(address) => {
             let failed = |source| ServeError::Listen { at: address.to_string(), source };
@@ -178,7 +194,7 @@ async fn serve(
             Listening::Socket(listener, owner)
         }
     };
-    take(&app, listener, router, stop).await?;
+    accept_connections(&app, listener, router, stop).await?;
     if let At::Socket(path) = &app.config.listen {
         let _ = fs::remove_file(path);
     }
@@ -192,12 +208,8 @@ enum Listening {
     Socket(UnixListener, u32),
 }
 
-/// Where a request comes from.
-#[derive(Debug, Clone)]
-pub(crate) struct Peer(pub(crate) String);
-
-/// Takes connections until it is told to stop, and then waits for what goes on.
-async fn take(
+/// Accepts connections until the shutdown, and then waits for running requests.
+async fn accept_connections(
     app: &App,
     listener: Listening,
     router: Router,
@@ -206,12 +218,13 @@ async fn take(
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     // All that a proxy passes on comes from one address.
-    let crowd = (!app.config.behind_proxy).then(|| Crowd::new(app.config.limits.per_address));
+    let connection_limit =
+        (!app.config.behind_proxy).then(|| ConnectionLimiter::new(app.config.limits.per_address));
     let mut stopped = std::pin::pin!(stop);
     loop {
         let next = async {
             let place = room.clone().acquire_owned().await.map_err(io::Error::other)?;
-            Ok::<_, io::Error>((accept(&listener, crowd.as_ref()).await?, place))
+            Ok::<_, io::Error>((accept(&listener, connection_limit.as_ref()).await?, place))
         };
         let taken = tokio::select! {
             () = &mut stopped => break,
@@ -226,8 +239,8 @@ async fn take(
                 continue;
             }
         };
-        let (manner, watcher) = (
-            Manner {
+        let (options, watcher) = (
+            ConnectionOptions {
                 router: router.clone(),
                 head: app.config.limits.head,
                 behind_proxy: app.config.behind_proxy,
@@ -243,13 +256,13 @@ async fn take(
             match (stream, tls) {
                 (Stream::Tcp(stream), Some(acceptor)) => {
                     match timeout(HANDSHAKE, acceptor.accept(stream)).await {
-                        Ok(Ok(stream)) => converse(stream, peer, manner, watcher).await,
+                        Ok(Ok(stream)) => serve_connection(stream, peer, options, watcher).await,
                         Ok(Err(error)) => log::info!(from:% = peer.0, error:%; "no TLS"),
                         Err(_) => log::info!(from:% = peer.0; "no TLS in time"),
                     }
                 }
-                (Stream::Tcp(stream), None) => converse(stream, peer, manner, watcher).await,
-                (Stream::Unix(stream), _) => converse(stream, peer, manner, watcher).await,
+                (Stream::Tcp(stream), None) => serve_connection(stream, peer, options, watcher).await,
+                (Stream::Unix(stream), _) => serve_connection(stream, peer, options, watcher).await,
             }
         });
     }
@@ -277,14 +290,14 @@ enum Stream {
 struct Accepted {
     stream: Stream,
     peer: Peer,
-    place: Option<Place>,
+    place: Option<ConnectionSlot>,
 }
 
-async fn accept(listener: &Listening, crowd: Option<&Crowd>) -> io::Result<Accepted> {
+async fn accept(listener: &Listening, connection_limit: Option<&ConnectionLimiter>) -> io::Result<Accepted> {
     match listener {
         Listening::Address(listener, _) => loop {
             let (stream, address) = listener.accept().await?;
-            let place = match crowd.map(|crowd| crowd.enter(address.ip())) {
+            let place = match connection_limit.map(|connection_limit| connection_limit.enter(address.ip())) {
                 Some(None) => {
                     log::debug!(from:% = address.ip(); "one connection too many of this address was closed");
                     continue;
@@ -297,7 +310,7 @@ async fn accept(listener: &Listening, crowd: Option<&Crowd>) -> io::Result<Accep
         },
         Listening::Socket(listener, owner) => loop {
             let (stream, _) = listener.accept().await?;
-            // Between its making and its being closed to others somebody may have slipped in.
+            // Another user may have connected before the permissions were set.
             match stream.peer_cred().map(|peer| peer.uid()) {
                 Ok(uid) if uid == *owner || uid == 0 => {
                     let peer = Peer("this machine".to_owned());
@@ -310,21 +323,25 @@ async fn accept(listener: &Listening, crowd: Option<&Crowd>) -> io::Result<Accep
 }
 
 /// How connections are served.
-struct Manner {
+struct ConnectionOptions {
     router: Router,
     head: Duration,
     behind_proxy: bool,
 }
 
 /// Answers the requests of one connection.
-async fn converse<S>(stream: S, peer: Peer, manner: Manner, watcher: hyper_util::server::graceful::Watcher)
-where
+async fn serve_connection<S>(
+    stream: S,
+    peer: Peer,
+    options: ConnectionOptions,
+    watcher: hyper_util::server::graceful::Watcher,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let Manner { router, head, behind_proxy } = manner;
+    let ConnectionOptions { router, head, behind_proxy } = options;
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (router, mut request) = (router.clone(), request.map(Body::new));
-        let peer = if behind_proxy { passed_on(request.headers(), &peer) } else { peer.clone() };
+        let peer = if behind_proxy { forwarded_peer(request.headers(), &peer) } else { peer.clone() };
         request.extensions_mut().insert(ConnectInfo(peer));
         async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
     });
@@ -337,9 +354,8 @@ where
     }
 }
 
-/// Where a request comes from that a proxy passes on: what the proxy itself has added, which is the last. What stands
-/// before it anybody can write.
-fn passed_on(headers: &HeaderMap, proxy: &Peer) -> Peer {
+/// The address of a forwarded request: the last one, which the proxy has added. The others could be forged.
+fn forwarded_peer(headers: &HeaderMap, proxy: &Peer) -> Peer {
     let mut lines = headers.get_all("x-forwarded-for").into_iter().filter_map(|line| line.to_str().ok());
     let last = lines.next_back().and_then(|line| line.rsplit(',').next());
     match last.and_then(|from| from.trim().parse::<IpAddr>().ok()) {
@@ -349,14 +365,14 @@ fn passed_on(headers: &HeaderMap, proxy: &Peer) -> Peer {
 }
 
 /// What is said at places that are none: on a page to people, in JSON to programs.
-fn nothing_here(app: &App) -> Router {
-    let told = any(api::input::nothing_here).layer(from_fn(console::told_on_a_page));
+fn not_found_routes(app: &App) -> Router {
+    let told = any(api::input::not_found).layer(from_fn(console::render_problems));
     Router::new().fallback_service(told.with_state(app.clone()))
 }
 
 /// All routes, with what holds for every one of them.
 pub(crate) fn router(app: &App) -> Router {
-    let all = api::routes(app).merge(console::routes(app)).fallback_service(nothing_here(app));
+    let all = api::routes(app).merge(console::routes(app)).fallback_service(not_found_routes(app));
     let all = all.method_not_allowed_fallback(api::wrong_method);
     let of_headers = app.clone();
     all.layer(DefaultBodyLimit::max(app.config.limits.body))
@@ -366,8 +382,8 @@ pub(crate) fn router(app: &App) -> Router {
         .with_state(app.clone())
 }
 
-/// The wish of whoever runs the process that it ends.
-async fn told_to_stop() {
+/// Waits for SIGTERM or SIGINT.
+async fn stop_signal() {
     let wait_for = |kind| async move {
         match signal(kind) {
             Ok(mut signal) => drop(signal.recv().await),
@@ -383,7 +399,7 @@ async fn told_to_stop() {
     }
 }
 
-/// A Unix socket that its owner alone can reach. One that was left behind is replaced; one that somebody serves is not.
+/// A Unix socket for its owner. A stale socket is replaced; one in use is an error.
 fn socket(path: &Path) -> io::Result<UnixListener> {
     if let Ok(there) = fs::symlink_metadata(path) {
         let is_served = std::os::unix::net::UnixStream::connect(path).is_ok();
@@ -415,13 +431,13 @@ fn acceptor(tls: &Tls) -> Result<TlsAcceptor, ServeError> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// What is left to do when nobody is served any more: late answers are kept, and the logs are signed as they are.
+/// Finishes after the last request: waits for late answers and signs the logs.
 fn finish(app: &App) {
     if let Some(exporter) = &app.exporter {
         exporter.finish();
     }
     for project in app.projects.all() {
-        if !project.engine().wait_for_late_answers(Duration::from_secs(2)) {
+        if !project.engine().background().wait_for_late_answers(Duration::from_secs(2)) {
             log::warn!(project = project.name(); "somebody outside has not answered yet");
         }
         if let Err(error) = project.store().checkpoint_now(project.engine().now()) {
@@ -438,11 +454,11 @@ mod tests {
     fn only_what_the_proxy_added_is_believed() {
         let proxy = Peer("10.0.0.1".to_owned());
         let mut headers = HeaderMap::new();
-        assert_eq!(passed_on(&headers, &proxy).0, "10.0.0.1");
+        assert_eq!(forwarded_peer(&headers, &proxy).0, "10.0.0.1");
         headers.append("x-forwarded-for", "1.1.1.1, 2.2.2.2".parse().unwrap());
         headers.append("x-forwarded-for", "3.3.3.3, 4.4.4.4".parse().unwrap());
-        assert_eq!(passed_on(&headers, &proxy).0, "4.4.4.4");
+        assert_eq!(forwarded_peer(&headers, &proxy).0, "4.4.4.4");
         headers.append("x-forwarded-for", "rubbish".parse().unwrap());
-        assert_eq!(passed_on(&headers, &proxy).0, "10.0.0.1");
+        assert_eq!(forwarded_peer(&headers, &proxy).0, "10.0.0.1");
     }
 }

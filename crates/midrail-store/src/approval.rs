@@ -96,7 +96,7 @@ pub struct Approval {
     pub note: Option<String>,
     /// The approval that the decision took back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub taken_back: Option<TakenBack>,
+    pub taken_back: Option<RevokedAnswer>,
     /// When the action was taken with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_at: Option<Timestamp>,
@@ -164,8 +164,8 @@ impl Approval {
     }
 
     /// The answer that it has, as one that is taken back.
-    pub fn as_taken_back(&self) -> TakenBack {
-        TakenBack {
+    pub fn revoked_answer(&self) -> RevokedAnswer {
+        RevokedAnswer {
             by: self.decided_by.clone(),
             role: self.decided_role.clone(),
             at: self.decided_at,
@@ -252,7 +252,7 @@ impl FromStr for Urgency {
 
 /// An approval that was taken back before anyone acted on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TakenBack {
+pub struct RevokedAnswer {
     /// Who had approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -317,17 +317,17 @@ pub struct ApprovalChange {
 
 impl ApprovalChange {
     /// A new request.
-    pub fn ask(approval: Approval) -> Self {
+    pub fn create(approval: Approval) -> Self {
         ApprovalChange { was: None, turn: 0, now: approval }
     }
 
     /// A change of a request that was seen in a state, and stays with the same authority.
-    pub fn from(was: ApprovalState, now: Approval) -> Self {
+    pub fn update(was: ApprovalState, now: Approval) -> Self {
         ApprovalChange { was: Some(was), turn: now.turn, now }
     }
 
     /// A request that moves on to the next authority.
-    pub fn move_on(waiting: Approval) -> Self {
+    pub fn advance(waiting: Approval) -> Self {
         let now = Approval { turn: waiting.turn.saturating_add(1), ..waiting };
         ApprovalChange { was: Some(ApprovalState::Pending), turn: now.turn.saturating_sub(1), now }
     }
@@ -363,7 +363,7 @@ impl ApprovalFilter {
     }
 
     /// Whether an approval is one of those.
-    pub fn fits(&self, approval: &Approval) -> bool {
+    pub fn matches(&self, approval: &Approval) -> bool {
         self.state.is_none_or(|state| state == approval.state)
             && self.session.as_ref().is_none_or(|session| *session == approval.session)
             && self.kind.is_none_or(|kind| kind == approval.kind)

@@ -19,16 +19,19 @@ const MIN_KEY: usize = 32;
 const MAX_KEY: usize = 1024;
 
 /// A person who may answer requests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "PersonView")]
 pub struct Approver {
     /// Their name. Only one at a time has it.
     pub name: String,
     /// The roles in which they answer.
     pub roles: Vec<String>,
     /// Since when.
+    #[schemars(with = "String")]
     pub created: Timestamp,
     /// Since when not any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub revoked: Option<Timestamp>,
 }
 
@@ -85,11 +88,11 @@ impl Enrolled {
             Approver { name: name.clone(), roles: roles.clone(), created: whole_micros(time), revoked: None };
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).map_err(|error| StoreError::Random(error.to_string()))?;
-        let salt = hex(&salt);
+        let salt = hex::encode(&salt);
         let Some(mac) = key.approver_mac(&text(&approver, &salt, secret)) else {
             return refuse(format!("the key of `{name}` cannot be hashed"));
         };
-        let hash = format!("{salt}:{}", hex(&mac.finalize().into_bytes()));
+        let hash = format!("{salt}:{}", hex::encode(&mac.finalize().into_bytes()));
         Ok(Enrolled { approver, hash })
     }
 
@@ -124,7 +127,8 @@ pub(crate) fn check_key(rows: &[Enrolled], name: &str, secret: &str, key: &Store
         // As much work as for a name that there is.
         let nobody =
             Approver { name: name.to_owned(), roles: Vec::new(), created: Timestamp::MIN, revoked: None };
-        let _ = Enrolled { approver: nobody, hash: format!(":{}", hex(&[0; 32])) }.has_key(secret, key);
+        let _ =
+            Enrolled { approver: nobody, hash: format!(":{}", hex::encode(&[0; 32])) }.has_key(secret, key);
         return None;
     };
     row.has_key(secret, key).then(|| row.approver.clone())

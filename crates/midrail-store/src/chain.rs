@@ -6,7 +6,7 @@
 //! ```text
 //! prev(1) = 64 zeros
 //! prev(n) = hash(n-1)
-//! hash(n) = sha256("midrail-audit-v1\n" ‖ n ‖ "\n" ‖ prev(n) ‖ "\n" ‖ hex(sha256(body(n))) ‖ "\n")
+//! hash(n) = sha256("midrail-audit-v1\n" ‖ n ‖ "\n" ‖ prev(n) ‖ "\n" ‖ hex::encode(sha256(body(n))) ‖ "\n")
 //! ```
 //!
 //! `n` is in decimal. Only the body's hash goes into the chain, so a record can be left out of an export (its body's
@@ -20,12 +20,12 @@
 //! ```
 //!
 //! `time` is the checkpoint's RFC 3339 time as it is written in the checkpoint, and `key` is the name of the signing
-//! key: the first 16 digits of `hex(sha256(public key))`.
+//! key: the first 16 digits of `hex::encode(sha256(public key))`.
 //!
 //! # Limits
 //! A chain shows that something was changed; it cannot keep anyone from changing it. Who can write the store and
 //! read its key can write a new history. Records after the last checkpoint can be cut off unseen. Both are closed by
-//! a note kept elsewhere (the head's `seq` and hash, the names of the keys): see [`Expect`](crate::Expect).
+//! a note kept elsewhere (the head's `seq` and hash, the names of the keys): see [`TrustAnchor`](crate::TrustAnchor).
 
 use midrail_core::hex;
 use sha2::{Digest, Sha256};
@@ -38,13 +38,13 @@ pub const GENESIS: &str = "00000000000000000000000000000000000000000000000000000
 
 /// The hash of a body.
 pub fn body_hash(body: &str) -> String {
-    hex(&Sha256::digest(body.as_bytes()))
+    hex::encode(&Sha256::digest(body.as_bytes()))
 }
 
 /// The hash of a record.
 pub fn link_hash(seq: u64, prev: &str, body_hash: &str) -> String {
     let text = format!("midrail-audit-v1\n{seq}\n{prev}\n{body_hash}\n");
-    hex(&Sha256::digest(text.as_bytes()))
+    hex::encode(&Sha256::digest(text.as_bytes()))
 }
 
 /// Bytes from hexadecimal digits.

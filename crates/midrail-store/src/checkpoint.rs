@@ -53,7 +53,7 @@ pub struct PublicKey {
 
 impl PublicKey {
     pub(crate) fn new(key: &VerifyingKey) -> Self {
-        PublicKey { id: key_id(key.as_bytes()), public: hex(key.as_bytes()) }
+        PublicKey { id: key_id(key.as_bytes()), public: hex::encode(key.as_bytes()) }
     }
 
     fn verifying(&self) -> Option<VerifyingKey> {
@@ -63,7 +63,7 @@ impl PublicKey {
 }
 
 fn key_id(bytes: &[u8; 32]) -> String {
-    let mut whole = hex(&Sha256::digest(bytes));
+    let mut whole = hex::encode(&Sha256::digest(bytes));
     whole.truncate(16);
     whole
 }

@@ -2,11 +2,11 @@
 
 use std::io;
 
-use midrail_core::{Record, SHARED};
+use midrail_core::{Record, SHARED_PREFIX};
 
 use crate::approval::{Approval, ApprovalChange};
 use crate::chain::{body_hash, link_hash};
-use crate::entry::{Entry, Labels};
+use crate::entry::{AuditEntry, Labels};
 use crate::error::{Result, StoreError};
 
 /// Bytes that most records stay below.
@@ -26,7 +26,7 @@ impl Draft {
         serde_json::to_writer(&mut body, record).map_err(failed)?;
         let body = String::from_utf8(body)
             .map_err(|error| failed(serde_json::Error::io(io::Error::other(error))))?;
-        Ok(Draft { labels: Labels::of(record), body_hash: body_hash(&body), body })
+        Ok(Draft { labels: Labels::from_record(record), body_hash: body_hash(&body), body })
     }
 
     /// The session of the record.
@@ -39,9 +39,9 @@ impl Draft {
         self.body.len()
     }
 
-    pub(crate) fn entry(self, seq: u64, prev: String) -> Entry {
+    pub(crate) fn entry(self, seq: u64, prev: String) -> AuditEntry {
         let hash = link_hash(seq, &prev, &self.body_hash);
-        Entry { seq, labels: self.labels, prev, hash, body: self.body }
+        AuditEntry { seq, labels: self.labels, prev, hash, body: self.body }
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) const COMMON: &str = "";
 
 /// Whether a slice belongs to all sessions.
 pub(crate) fn is_shared(key: &str) -> bool {
-    key.starts_with(SHARED)
+    key.starts_with(SHARED_PREFIX)
 }
 
 /// The session that a slice is kept under.

@@ -10,7 +10,7 @@ use crate::error::{Result, StoreError};
 
 /// One record as it stands in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct AuditEntry {
     /// Its number: from 1, without gaps.
     pub seq: u64,
     /// What it is found by. The store keeps these beside the body; `verify` holds them against it.
@@ -23,7 +23,7 @@ pub struct Entry {
     pub body: String,
 }
 
-impl Entry {
+impl AuditEntry {
     /// The record.
     pub fn record(&self) -> Result<Record> {
         serde_json::from_str(&self.body)
@@ -50,21 +50,21 @@ pub struct Labels {
 
 impl Labels {
     /// The labels of a record.
-    pub fn of(record: &Record) -> Self {
+    pub fn from_record(record: &Record) -> Self {
         let decision = &record.decision;
         let raised = decision.verdicts.iter().filter(|said| is_raised(said.effect));
         Labels {
             time: whole_micros(record.time),
             session: record.session.clone(),
-            kind: record.event.kind.word().to_owned(),
+            kind: record.event.kind.as_str().to_owned(),
             tool: record.event.tool_name().map(str::to_owned),
-            effect: decision.effect.word().to_owned(),
+            effect: decision.effect.as_str().to_owned(),
             guardrails: sorted(raised.map(|said| &*said.guardrail).chain(decision.by.as_deref())),
         }
     }
 
     /// The labels of a record's JSON, without building the record.
-    pub fn of_body(body: &str) -> Result<Self, serde_json::Error> {
+    pub fn from_body(body: &str) -> Result<Self, serde_json::Error> {
         let outline: Outline = serde_json::from_str(body)?;
         let decision = &outline.decision;
         let raised = decision.verdicts.iter().filter(|said| is_raised(said.effect));
@@ -72,9 +72,9 @@ impl Labels {
         Ok(Labels {
             time: whole_micros(outline.time),
             session: outline.session,
-            kind: outline.event.kind.word().to_owned(),
+            kind: outline.event.kind.as_str().to_owned(),
             tool: outline.event.tool.map(|tool| tool.name),
-            effect: decision.effect.word().to_owned(),
+            effect: decision.effect.as_str().to_owned(),
             guardrails,
         })
     }

@@ -20,9 +20,9 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::chain::{GENESIS, body_hash};
-use crate::entry::{Entry, Labels};
+use crate::entry::{AuditEntry, Labels};
 use crate::error::{Result, StoreError};
-use crate::filter::Filter;
+use crate::filter::AuditFilter;
 use crate::store::AuditLog;
 
 pub(crate) const FORMAT: &str = "midrail-audit-export";
@@ -31,7 +31,7 @@ const PAGE: usize = 256;
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Exported {
+pub struct ExportSummary {
     /// Records with their content.
     pub shown: u64,
     /// Records that are there by their hashes only.
@@ -42,22 +42,22 @@ pub struct Exported {
 
 pub(crate) fn write<L: AuditLog + ?Sized>(
     log: &L,
-    filter: &Filter,
-    shown: &dyn Fn(&Entry) -> bool,
+    filter: &AuditFilter,
+    shown: &dyn Fn(&AuditEntry) -> bool,
     out: &mut dyn Write,
-) -> Result<Exported> {
+) -> Result<ExportSummary> {
     // INVARIANT: a checkpoint is written together with its record, so a head that is read later is not before it.
     let last_checkpoint = log.last_checkpoint()?;
     let end = log.head()?.map_or(0, |head| head.seq);
     line(out, &json!({"format": FORMAT, "version": VERSION, "keys": log.public_keys()?}).to_string())?;
-    let mut done = Exported { shown: 0, withheld: 0, checkpoints: 0 };
+    let mut done = ExportSummary { shown: 0, withheld: 0, checkpoints: 0 };
     let mut head = GENESIS.to_owned();
-    let mut page = Filter { limit: Some(PAGE), ..Filter::default() };
+    let mut page = AuditFilter { limit: Some(PAGE), ..AuditFilter::default() };
     loop {
         let entries = log.entries(&page)?;
         let checkpoints = log.checkpoints(page.after_seq.unwrap_or(0), PAGE)?;
         for entry in entries.iter().take_while(|entry| entry.seq <= end) {
-            let fits = Labels::of_body(&entry.body).map_or(true, |labels| filter.fits(&labels));
+            let fits = Labels::from_body(&entry.body).map_or(true, |labels| filter.matches(&labels));
             let is_shown = fits && shown(entry);
             line(out, &record_line(entry, is_shown))?;
             *(if is_shown { &mut done.shown } else { &mut done.withheld }) += 1;
@@ -83,8 +83,8 @@ pub(crate) fn write<L: AuditLog + ?Sized>(
     Ok(done)
 }
 
-fn record_line(entry: &Entry, is_shown: bool) -> String {
-    let Entry { seq, prev, hash, body, .. } = entry;
+fn record_line(entry: &AuditEntry, is_shown: bool) -> String {
+    let AuditEntry { seq, prev, hash, body, .. } = entry;
     // Hashes are put through JSON as well: in a store that was tampered with they can be any text.
     let (prev, hash) = (json!(prev), json!(hash));
     let is_json =

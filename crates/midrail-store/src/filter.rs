@@ -10,7 +10,7 @@ pub const MAX_PAGE: usize = 1000;
 
 /// Which records to show. Everything that is set must hold.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Filter {
+pub struct AuditFilter {
     /// Those of this session.
     pub session: Option<String>,
     /// Those that this guardrail decided, or in which it said more than allow (also in shadow mode).
@@ -33,22 +33,22 @@ pub struct Filter {
     pub newest_first: bool,
 }
 
-impl Filter {
+impl AuditFilter {
     /// The size of a page.
     pub fn page(&self) -> usize {
         self.limit.unwrap_or(MAX_PAGE).min(MAX_PAGE)
     }
 
     /// Whether a record with these labels is one of those, wherever the pages stand.
-    pub fn fits(&self, labels: &Labels) -> bool {
+    pub fn matches(&self, labels: &Labels) -> bool {
         let is = |wanted: &Option<String>, value: Option<&str>| {
             wanted.as_ref().is_none_or(|wanted| value == Some(wanted.as_str()))
         };
         is(&self.session, Some(&labels.session))
             && is(&self.tool, labels.tool.as_deref())
             && self.guardrail.as_ref().is_none_or(|id| labels.guardrails.contains(id))
-            && self.effect.is_none_or(|effect| effect.word() == labels.effect)
-            && self.kind.is_none_or(|kind| kind.word() == labels.kind)
+            && self.effect.is_none_or(|effect| effect.as_str() == labels.effect)
+            && self.kind.is_none_or(|kind| kind.as_str() == labels.kind)
             && self.since.is_none_or(|since| labels.time >= since)
             && self.until.is_none_or(|until| labels.time < until)
     }

@@ -51,7 +51,7 @@ impl StoreKey {
 
     /// The key file's text: a header line, then the seed in hexadecimal.
     pub(crate) fn to_text(&self) -> String {
-        format!("{HEADER}\n{}\n", hex(&*self.seed))
+        format!("{HEADER}\n{}\n", hex::encode(&*self.seed))
     }
 
     pub(crate) fn from_text(text: &str) -> Option<Self> {
@@ -97,7 +97,7 @@ impl StoreKey {
             key: self.public().id.clone(),
             signature: String::new(),
         };
-        checkpoint.signature = hex(&self.keys().0.sign(checkpoint.message().as_bytes()).to_bytes());
+        checkpoint.signature = hex::encode(&self.keys().0.sign(checkpoint.message().as_bytes()).to_bytes());
         checkpoint
     }
 }

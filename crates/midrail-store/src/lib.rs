@@ -24,55 +24,57 @@
 //! }
 //! ```
 //!
-//! - Slices whose keys begin with [`midrail_core::SHARED`] belong to all sessions: file locks, say. They are read and
+//! - Slices whose keys begin with [`midrail_core::SHARED_PREFIX`] belong to all sessions: file locks, say. They are read and
 //!   changed like a session's own, with the same versions and conflicts, and a restored snapshot leaves them alone.
 //! - An [`Approval`] only goes forward. [`Approval::status_at`] and [`Approval::authority_at`] tell how it stands.
 //! - An [`Approver`] is known by a key, of which the store keeps a salted hash that is bound to name and roles.
 //! - A [`StoredNotice`] waits until its channels have delivered it, whoever dies meanwhile: see [`Notices`].
-//! - [`Stats::figures`] is a fold over the audit log. It costs a commit nothing, and is right across processes.
+//! - `audit_stats` is a fold over the audit log. It costs a commit nothing, and is right across processes.
 
 mod approval;
 mod approver;
+mod audit_stats;
 pub mod chain;
 mod checkpoint;
 mod draft;
 mod entry;
 mod error;
 mod export;
-mod figures;
 mod filter;
 mod key;
+mod lifecycle;
 mod memory;
 mod notice;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
-mod standing;
 mod store;
 mod verifier;
 mod verify;
 mod verify_export;
 
 pub use approval::{
-    Approval, ApprovalChange, ApprovalCount, ApprovalFilter, ApprovalState, Review, TakenBack,
+    Approval, ApprovalChange, ApprovalCount, ApprovalFilter, ApprovalState, Review, RevokedAnswer,
     UnknownUrgency, Urgency,
 };
 pub use approver::{Approver, ApproverChange, NewApprover};
+pub use audit_stats::{
+    ActionCounts, AuditStats, DURATION_BUCKETS_US, Durations, GuardrailStats, VerdictCounts,
+};
 pub use checkpoint::{Checkpoint, PublicKey};
-pub use entry::{Entry, Labels};
+pub use entry::{AuditEntry, Labels};
 pub use error::{Result, StoreError};
-pub use export::Exported;
-pub use figures::{Counts, DURATION_BUCKETS_US, Durations, Figures, GuardrailFigures, Window};
-pub use filter::{Filter, MAX_PAGE};
+pub use export::ExportSummary;
+pub use filter::{AuditFilter, MAX_PAGE};
+pub use lifecycle::DueTransition;
 pub use memory::MemoryStore;
-pub use notice::{Alert, NewNotice, StoredNotice, Undelivered};
+pub use notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresOptions, PostgresStore};
 pub use sqlite::SqliteStore;
-pub use standing::Due;
 pub use store::{
-    Alerts, Approvals, Approvers, AuditLog, Commit, Keys, Notices, Pace, Policies, SessionFilter,
+    Alerts, Approvals, Approvers, AuditLog, Commit, CommitCost, Keys, Notices, Policies, SessionFilter,
     SessionInfo, Slice, Slices, Stats, Store,
 };
-pub use verify::{Expect, Misfit, MisfitKind, Verification};
+pub use verify::{Misfit, MisfitKind, TrustAnchor, Verification};
 pub use verify_export::verify_export;

@@ -11,18 +11,18 @@ use serde_json::Value;
 
 use crate::approval::{self, Approval, ApprovalCount, ApprovalFilter, ApprovalState};
 use crate::approver::Enrolled;
+use crate::audit_stats::AuditStats;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::draft::{COMMON, Draft, conflict_in_approval, conflict_in_slice, home, is_shared};
-use crate::entry::Entry;
+use crate::entry::AuditEntry;
 use crate::error::Result;
-use crate::figures::Figures;
-use crate::filter::Filter;
+use crate::filter::AuditFilter;
 use crate::key::StoreKey;
 use crate::memory::desk::Delivery;
 use crate::notice::{Alert, StoredNotice};
 use crate::store::{
-    Approvals, AuditLog, Commit, Keys, Pace, Policies, SessionFilter, SessionInfo, Slice, Slices, Store,
+    Approvals, AuditLog, Commit, CommitCost, Keys, Policies, SessionFilter, SessionInfo, Slice, Slices, Store,
 };
 
 /// A store that lives as long as the process.
@@ -34,7 +34,7 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct State {
     sessions: BTreeMap<String, BTreeMap<String, (Value, u64)>>,
-    log: Vec<Entry>,
+    log: Vec<AuditEntry>,
     checkpoints: BTreeMap<u64, Checkpoint>,
     approvals: BTreeMap<String, Approval>,
     /// Those that wait, so that a decision does not go through all that there ever were.
@@ -45,7 +45,7 @@ struct State {
     deliveries: BTreeMap<(String, u64), Delivery>,
     passed: BTreeMap<String, u64>,
     alerts: Vec<Alert>,
-    figures: Option<Figures>,
+    figures: Option<AuditStats>,
     counters: BTreeMap<String, u64>,
 }
 
@@ -130,8 +130,8 @@ impl Store for MemoryStore {
         Ok(place)
     }
 
-    fn pace(&self) -> Pace {
-        Pace::AtOnce
+    fn commit_cost(&self) -> CommitCost {
+        CommitCost::Immediate
     }
 }
 
@@ -166,7 +166,7 @@ impl Slices for MemoryStore {
         Ok(keys.filter(|key| is_shared(key)).take(most).cloned().collect())
     }
 
-    fn some_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
+    fn find_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
         let state = self.state();
         let mut sessions: BTreeMap<&str, SessionInfo> = BTreeMap::new();
         for entry in &state.log {
@@ -183,7 +183,7 @@ impl Slices for MemoryStore {
             info.last_active = entry.labels.time;
         }
         let mut sessions: Vec<_> =
-            sessions.into_values().filter(|info| wanted.fits(&info.session, info.last_seq)).collect();
+            sessions.into_values().filter(|info| wanted.matches(&info.session, info.last_seq)).collect();
         sessions.sort_by_key(|info| std::cmp::Reverse(info.last_seq));
         sessions.truncate(wanted.limit.unwrap_or(usize::MAX));
         Ok(sessions)
@@ -191,21 +191,21 @@ impl Slices for MemoryStore {
 }
 
 impl AuditLog for MemoryStore {
-    fn entry(&self, seq: u64) -> Result<Option<Entry>> {
+    fn entry(&self, seq: u64) -> Result<Option<AuditEntry>> {
         let at = seq.checked_sub(1).and_then(|at| usize::try_from(at).ok());
         Ok(at.and_then(|at| self.state().log.get(at).cloned()))
     }
 
-    fn entries(&self, filter: &Filter) -> Result<Vec<Entry>> {
+    fn entries(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
         let state = self.state();
         let after = filter.after_seq.and_then(|seq| usize::try_from(seq).ok());
-        let entries: Vec<Entry> = if filter.newest_first {
+        let entries: Vec<AuditEntry> = if filter.newest_first {
             let end = after.map_or(state.log.len(), |after| after.saturating_sub(1).min(state.log.len()));
             let before = state.log.get(..end).unwrap_or_default().iter().rev();
-            before.filter(|entry| filter.fits(&entry.labels)).take(filter.page()).cloned().collect()
+            before.filter(|entry| filter.matches(&entry.labels)).take(filter.page()).cloned().collect()
         } else {
             let rest = state.log.iter().skip(after.unwrap_or(0));
-            rest.filter(|entry| filter.fits(&entry.labels)).take(filter.page()).cloned().collect()
+            rest.filter(|entry| filter.matches(&entry.labels)).take(filter.page()).cloned().collect()
         };
         Ok(entries)
     }
@@ -249,7 +249,7 @@ impl Approvals for MemoryStore {
             }
             _ => state.approvals.values().collect(),
         };
-        found.retain(|row| filter.fits(row));
+        found.retain(|row| filter.matches(row));
         found.sort_by(|one, other| (other.created, &other.id).cmp(&(one.created, &one.id)));
         Ok(found.into_iter().take(filter.page()).cloned().collect())
     }

@@ -43,7 +43,7 @@ pub struct StoredNotice {
 
 /// A notice that a channel has not delivered.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Undelivered {
+pub struct PendingDelivery {
     /// The notice.
     pub notice: StoredNotice,
     /// How often its delivery was tried.

@@ -56,7 +56,7 @@ impl SqliteStore {
 
     /// The same for a process that decides for many at once: up to so many threads read at the same time, and none of
     /// them waits for the one that writes. The connections for it are made when they are needed.
-    pub fn open_for_many(path: impl AsRef<Path>, readers: usize) -> Result<Self> {
+    pub fn open_with_readers(path: impl AsRef<Path>, readers: usize) -> Result<Self> {
         let store = SqliteStore::open(path)?;
         Ok(SqliteStore { readers: Some(Readers::new(readers)), ..store })
     }

@@ -13,14 +13,14 @@ use serde_json::Value;
 
 use crate::approval::{Approval, ApprovalChange, ApprovalCount, ApprovalFilter};
 use crate::approver::{Approver, ApproverChange};
+use crate::audit_stats::{self, ActionCounts, AuditStats, Durations};
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::entry::Entry;
+use crate::entry::AuditEntry;
 use crate::error::Result;
-use crate::export::{self, Exported};
-use crate::figures::{self, Durations, Figures, Window};
-use crate::filter::Filter;
-use crate::notice::{Alert, NewNotice, StoredNotice, Undelivered};
-use crate::verify::{self, Expect, Verification};
+use crate::export::{self, ExportSummary};
+use crate::filter::AuditFilter;
+use crate::notice::{Alert, NewNotice, PendingDelivery, StoredNotice};
+use crate::verify::{self, TrustAnchor, Verification};
 
 /// How often a store that cannot be told looks whether others have written.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -43,25 +43,25 @@ pub trait Store:
         commits.iter().map(|commit| self.commit(commit)).collect()
     }
 
-    /// What commits cost.
-    fn pace(&self) -> Pace {
-        Pace::Waits
+    /// The cost of a commit, which decides how to make many of them.
+    fn commit_cost(&self) -> CommitCost {
+        CommitCost::Blocking
     }
 }
 
-/// What commits to a store cost, for whoever has many to make.
+/// The cost of a commit, for a caller that has many to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Pace {
-    /// Hardly anything: nothing is waited for.
-    AtOnce,
-    /// Many at once take hardly longer than one: they are best made by one thread, with [`Store::commit_all`].
-    Together,
-    /// Each waits for somebody else. Many at once are best made by as many threads.
-    Waits,
+pub enum CommitCost {
+    /// A commit waits for nothing.
+    Immediate,
+    /// Several commits take hardly longer than one: one thread should make them with [`Store::commit_all`].
+    Batched,
+    /// Each commit waits for a server: as many threads should make them.
+    Blocking,
 }
 
-/// What one event writes. The session is that of the record; slices whose keys begin with [`midrail_core::SHARED`]
+/// What one event writes. The session is that of the record; slices whose keys begin with [`midrail_core::SHARED_PREFIX`]
 /// belong to all sessions.
 #[derive(Debug, Clone)]
 pub struct Commit<'a> {
@@ -89,7 +89,7 @@ impl<'a> Commit<'a> {
     }
 
     /// The same, of a record that is given away.
-    pub fn of(record: Record) -> Self {
+    pub fn owned(record: Record) -> Self {
         Commit::with(Cow::Owned(record))
     }
 
@@ -106,14 +106,14 @@ impl<'a> Commit<'a> {
     }
 }
 
-/// The state of sessions, in keyed slices. Slices whose keys begin with [`midrail_core::SHARED`] belong to all sessions:
+/// The state of sessions, in keyed slices. Slices whose keys begin with [`midrail_core::SHARED_PREFIX`] belong to all sessions:
 /// every session reads and writes the same ones.
 pub trait Slices: Send + Sync {
     /// Slices by key, in the order of the keys.
     fn load(&self, session: &str, keys: &[&str]) -> Result<Vec<Slice>>;
 
     /// Every slice whose key starts with a prefix. An empty prefix gives the whole session, as for a snapshot. Slices of
-    /// all sessions are given for a prefix that begins with [`midrail_core::SHARED`], and for no other.
+    /// all sessions are given for a prefix that begins with [`midrail_core::SHARED_PREFIX`], and for no other.
     fn load_prefix(&self, session: &str, prefix: &str) -> Result<BTreeMap<String, Value>>;
 
     /// The first keys of slices that belong to all sessions, from one key on and before another, in their order. It costs
@@ -122,17 +122,17 @@ pub trait Slices: Send + Sync {
 
     /// Sessions that have records, the latest active first. What is told of each is looked up for those alone that are
     /// wanted.
-    fn some_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>>;
+    fn find_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>>;
 
     /// All sessions that have records, the latest active first.
     fn sessions(&self) -> Result<Vec<SessionInfo>> {
-        self.some_sessions(&SessionFilter::default())
+        self.find_sessions(&SessionFilter::default())
     }
 
     /// One session, if it has records.
     fn session(&self, name: &str) -> Result<Option<SessionInfo>> {
         let one = SessionFilter { named: Some(name.to_owned()), ..SessionFilter::default() };
-        Ok(self.some_sessions(&one)?.into_iter().next())
+        Ok(self.find_sessions(&one)?.into_iter().next())
     }
 }
 
@@ -151,7 +151,7 @@ pub struct SessionFilter {
 
 impl SessionFilter {
     /// Whether a session is one of those, wherever the pages stand.
-    pub(crate) fn fits(&self, session: &str, last_seq: u64) -> bool {
+    pub(crate) fn matches(&self, session: &str, last_seq: u64) -> bool {
         self.named.as_deref().is_none_or(|name| name == session)
             && self.containing.as_deref().is_none_or(|part| session.contains(part))
             && self.before_seq.is_none_or(|before| last_seq < before)
@@ -186,18 +186,18 @@ pub struct SessionInfo {
 /// The append-only log. See [`chain`](crate::chain) for how its records hang together.
 pub trait AuditLog: Send + Sync {
     /// One record.
-    fn entry(&self, seq: u64) -> Result<Option<Entry>>;
+    fn entry(&self, seq: u64) -> Result<Option<AuditEntry>>;
 
     /// A page of records, in the order of `seq`. A page of large records is shorter than its limit: the last page is
     /// the one that is empty.
-    fn entries(&self, filter: &Filter) -> Result<Vec<Entry>>;
+    fn entries(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>>;
 
     /// The last record. `None`: the log is empty.
     fn head(&self) -> Result<Option<AuditRef>>;
 
     /// Waits until the log has a record after a `seq`, whoever writes it, and no longer than this. Answers the last record
     /// either way. Whatever changes a session, an approval or an approver is a record, so this hears of them all.
-    fn wait_beyond(&self, seq: u64, at_most: Duration) -> Result<Option<AuditRef>> {
+    fn wait_for_record(&self, seq: u64, at_most: Duration) -> Result<Option<AuditRef>> {
         let started = Instant::now();
         loop {
             let head = self.head()?;
@@ -223,23 +223,23 @@ pub trait AuditLog: Send + Sync {
 
     /// Goes through the whole log and names the first record that does not fit. `progress` hears how many records
     /// are done, and how many there are. Records that are added meanwhile are left for the next time.
-    fn verify(&self, expect: &Expect, progress: &mut dyn FnMut(u64, u64)) -> Result<Verification> {
+    fn verify(&self, expect: &TrustAnchor, progress: &mut dyn FnMut(u64, u64)) -> Result<Verification> {
         verify::log(self, expect, progress)
     }
 
     /// Writes the log as JSON lines that verify on their own. Of records that the filter leaves out only the hashes
     /// are written, so that the chain still holds; `after_seq`, `limit` and `newest_first` are not heeded.
-    fn export(&self, filter: &Filter, out: &mut dyn Write) -> Result<Exported> {
+    fn export(&self, filter: &AuditFilter, out: &mut dyn Write) -> Result<ExportSummary> {
         export::write(self, filter, &|_| true, out)
     }
 
     /// The same for somebody who may not see every record: of those that are not `shown` only the hashes are written.
     fn export_shown(
         &self,
-        filter: &Filter,
-        shown: &dyn Fn(&Entry) -> bool,
+        filter: &AuditFilter,
+        shown: &dyn Fn(&AuditEntry) -> bool,
         out: &mut dyn Write,
-    ) -> Result<Exported> {
+    ) -> Result<ExportSummary> {
         export::write(self, filter, shown, out)
     }
 }
@@ -278,18 +278,18 @@ pub trait Notices: Send + Sync {
     fn notices(&self, after_id: u64, limit: usize) -> Result<Vec<StoredNotice>>;
 
     /// A page of notices that a channel has not delivered, the oldest first.
-    fn undelivered(&self, channel: &str, limit: usize) -> Result<Vec<Undelivered>>;
+    fn pending_deliveries(&self, channel: &str, limit: usize) -> Result<Vec<PendingDelivery>>;
 
     /// Claims the next attempt to deliver a notice, and counts it. `false`: it is delivered, or another process has
     /// tried it less than `again_after_s` ago. Who is told `true` delivers, and then says so; if it dies before that,
     /// the next attempt can be claimed after that time.
-    fn try_delivery(&self, id: u64, channel: &str, now: Timestamp, again_after_s: u64) -> Result<bool>;
+    fn claim_delivery(&self, id: u64, channel: &str, now: Timestamp, again_after_s: u64) -> Result<bool>;
 
     /// A channel has delivered a notice.
     fn mark_delivered(&self, id: u64, channel: &str, now: Timestamp) -> Result<()>;
 
     /// A channel is not to deliver anything up to a notice: one that is new, say, and not to tell of long ago.
-    fn pass_over(&self, channel: &str, through_id: u64) -> Result<()>;
+    fn skip_notices(&self, channel: &str, through_id: u64) -> Result<()>;
 }
 
 /// Alerts that were raised.
@@ -305,23 +305,23 @@ pub trait Alerts: Send + Sync {
 /// What the audit log comes to, and small counters beside it.
 pub trait Stats: AuditLog {
     /// What the whole log comes to, as it is now. Only records that are not counted yet are read.
-    fn figures(&self) -> Result<Figures> {
-        figures::of(self)
+    fn audit_stats(&self) -> Result<AuditStats> {
+        audit_stats::of(self)
     }
 
     /// What the records since a time come to. It reads all of them.
-    fn figures_since(&self, since: Timestamp) -> Result<Figures> {
-        figures::since(self, since)
+    fn audit_stats_since(&self, since: Timestamp) -> Result<AuditStats> {
+        audit_stats::since(self, since)
     }
 
     /// The figures that were saved last.
-    fn saved_figures(&self) -> Result<Option<Figures>>;
+    fn saved_stats(&self) -> Result<Option<AuditStats>>;
 
     /// Saves figures, unless those that are saved go further in the same log.
-    fn save_figures(&self, figures: &Figures) -> Result<()>;
+    fn save_stats(&self, figures: &AuditStats) -> Result<()>;
 
     /// How many actions were decided since a time, and how many were stopped.
-    fn window(&self, since: Timestamp) -> Result<Window>;
+    fn action_counts(&self, since: Timestamp) -> Result<ActionCounts>;
 
     /// How many events were decided in each of so many equal parts of a time, by effect. What the engine records of its own
     /// accord is not among them.
@@ -331,16 +331,16 @@ pub trait Stats: AuditLog {
         until: Timestamp,
         parts: usize,
     ) -> Result<Vec<BTreeMap<Effect, u64>>> {
-        figures::timeline(self, since, until, parts)
+        audit_stats::timeline(self, since, until, parts)
     }
 
     /// How long each guardrail took in the records since a time. It reads all of them.
     fn durations(&self, since: Timestamp) -> Result<BTreeMap<String, Durations>> {
-        figures::durations(self, since)
+        audit_stats::durations(self, since)
     }
 
     /// Adds to a named counter.
-    fn count(&self, name: &str, by: u64) -> Result<()>;
+    fn increment_counter(&self, name: &str, by: u64) -> Result<()>;
 
     /// All named counters.
     fn counters(&self) -> Result<BTreeMap<String, u64>>;

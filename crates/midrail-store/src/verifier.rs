@@ -4,7 +4,7 @@ use midrail_core::AuditRef;
 
 use crate::chain::{CHECKPOINT_EVERY, GENESIS, link_hash};
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::verify::{Expect, Misfit, MisfitKind, Verification};
+use crate::verify::{Misfit, MisfitKind, TrustAnchor, Verification};
 
 /// What of a record goes into the chain.
 pub(crate) struct Link<'a> {
@@ -20,7 +20,7 @@ pub(crate) struct Link<'a> {
 const NEIGHBOURHOOD: u64 = 10_000;
 
 pub(crate) struct Verifier<'a> {
-    expect: &'a Expect,
+    expect: &'a TrustAnchor,
     keys: Vec<PublicKey>,
     /// The `seq` and hash of the last record that fits.
     seq: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Verifier<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    pub(crate) fn new(expect: &'a Expect, keys: Vec<PublicKey>) -> Self {
+    pub(crate) fn new(expect: &'a TrustAnchor, keys: Vec<PublicKey>) -> Self {
         Verifier { expect, keys, seq: 0, hash: GENESIS.to_owned(), found: Verification::default() }
     }
 

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use midrail_core::AuditRef;
 
 use crate::chain::body_hash;
-use crate::entry::{Entry, Labels};
+use crate::entry::{AuditEntry, Labels};
 use crate::error::Result;
-use crate::filter::Filter;
+use crate::filter::AuditFilter;
 use crate::store::AuditLog;
 use crate::verifier::{Link, Verifier};
 
 /// What is known of the log from elsewhere. Without it, a log that was written anew with a new key looks sound, and
 /// so does one whose records after the last checkpoint were cut off.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expect {
+pub struct TrustAnchor {
     /// A record that must be there, with its hash: the head as it was once noted down.
     pub head: Option<(u64, String)>,
     /// The names of the keys that may have signed. `None`: every key that the log itself names.
@@ -34,7 +34,7 @@ pub struct Verification {
     /// The last record with a checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_checkpoint: Option<u64>,
-    /// How many records come after the last checkpoint. If they were cut off, only [`Expect::head`] would show it.
+    /// How many records come after the last checkpoint. If they were cut off, only [`TrustAnchor::head`] would show it.
     pub unsigned: u64,
     /// How many records of an export are there by their hashes only.
     pub withheld: u64,
@@ -47,7 +47,7 @@ pub struct Verification {
 
 impl Verification {
     /// Whether everything fits.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_intact(&self) -> bool {
         self.misfit.is_none()
     }
 }
@@ -95,7 +95,7 @@ const PAGE: usize = 256;
 
 pub(crate) fn log<L: AuditLog + ?Sized>(
     log: &L,
-    expect: &Expect,
+    expect: &TrustAnchor,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verification> {
     let mut verifier = Verifier::new(expect, log.public_keys()?);
@@ -105,7 +105,7 @@ pub(crate) fn log<L: AuditLog + ?Sized>(
     let end = log.head()?.map_or(0, |head| head.seq);
     let mut checkpoints = Vec::new().into_iter().peekable();
     let mut after_checkpoint = 0;
-    let mut filter = Filter { limit: Some(PAGE), ..Filter::default() };
+    let mut filter = AuditFilter { limit: Some(PAGE), ..AuditFilter::default() };
 
     'log: loop {
         let page = log.entries(&filter)?;
@@ -136,14 +136,14 @@ pub(crate) fn log<L: AuditLog + ?Sized>(
     Ok(verifier.finish(0))
 }
 
-fn link(entry: &Entry) -> Link<'_> {
-    let Entry { seq, prev, hash, body, .. } = entry;
+fn link(entry: &AuditEntry) -> Link<'_> {
+    let AuditEntry { seq, prev, hash, body, .. } = entry;
     Link { seq: *seq, prev, hash, body_hash: body_hash(body), labels: labels_fit(entry) }
 }
 
 /// Whether the columns say what the body says. Otherwise the difference in words.
-fn labels_fit(entry: &Entry) -> Result<(), (MisfitKind, String)> {
-    let labels = Labels::of_body(&entry.body)
+fn labels_fit(entry: &AuditEntry) -> Result<(), (MisfitKind, String)> {
+    let labels = Labels::from_body(&entry.body)
         .map_err(|error| (MisfitKind::Unreadable, format!("its body is no record: {error}")))?;
     entry.labels.difference(&labels).map_or(Ok(()), |(name, row, body)| {
         Err((MisfitKind::Labels, format!("its `{name}` is listed as `{row}`, and its body says `{body}`")))

@@ -9,7 +9,7 @@ use crate::chain::body_hash;
 use crate::checkpoint::{Checkpoint, PublicKey};
 use crate::export::{FORMAT, VERSION};
 use crate::verifier::{Link, Verifier};
-use crate::verify::{Expect, Verification};
+use crate::verify::{TrustAnchor, Verification};
 
 /// The longest line that is read.
 const MAX_LINE: u64 = 256 << 20;
@@ -18,8 +18,8 @@ const MAX_LINE: u64 = 256 << 20;
 /// not be read from where they are.
 ///
 /// The keys come from the export itself, so by itself it shows only that nothing was changed since one of them signed
-/// it. Name the keys that you trust in [`Expect::keys`].
-pub fn verify_export(reader: &mut dyn BufRead, expect: &Expect) -> io::Result<Verification> {
+/// it. Name the keys that you trust in [`TrustAnchor::keys`].
+pub fn verify_export(reader: &mut dyn BufRead, expect: &TrustAnchor) -> io::Result<Verification> {
     let mut verifier = Verifier::new(expect, Vec::new());
     let mut buffer = Vec::new();
     let mut end = None;

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use common::{fill, record, verify};
-use midrail_store::{AuditLog, Commit, Filter, Keys, Policies, Slices, SqliteStore, Store, StoreError};
+use midrail_store::{AuditFilter, AuditLog, Commit, Keys, Policies, Slices, SqliteStore, Store, StoreError};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -80,7 +80,7 @@ fn read_only_store_answers_and_refuses_to_write() {
     let before = fs::read(&path).unwrap();
     let store = SqliteStore::open_read_only(&path).unwrap();
     assert_eq!(verify(&store).records, 70);
-    assert_eq!(store.entries(&Filter::default()).unwrap().len(), 70);
+    assert_eq!(store.entries(&AuditFilter::default()).unwrap().len(), 70);
     assert_eq!(store.fingerprint_key().unwrap(), writer.fingerprint_key().unwrap());
     let record = record("s", 1);
     for failed in [

@@ -6,7 +6,9 @@ mod common;
 use std::sync::LazyLock;
 
 use common::fill;
-use midrail_store::{AuditLog, Expect, Filter, MemoryStore, MisfitKind, Verification, verify_export};
+use midrail_store::{
+    AuditFilter, AuditLog, MemoryStore, MisfitKind, TrustAnchor, Verification, verify_export,
+};
 use proptest::prelude::*;
 
 /// The lines of an export of 70 records: a header, 70 records, a checkpoint after the 64th, an end.
@@ -14,12 +16,12 @@ static LINES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let store = MemoryStore::with_seed(&[1; 32]);
     fill(&store, 70);
     let mut out = Vec::new();
-    store.export(&Filter::default(), &mut out).unwrap();
+    store.export(&AuditFilter::default(), &mut out).unwrap();
     String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
 });
 
 fn check(bytes: &[u8]) -> Verification {
-    verify_export(&mut &*bytes, &Expect::default()).unwrap()
+    verify_export(&mut &*bytes, &TrustAnchor::default()).unwrap()
 }
 
 fn misfit(lines: &[String]) -> Option<(u64, MisfitKind)> {
@@ -69,11 +71,11 @@ fn export_without_its_keys_is_not_sound() {
 #[test]
 fn nothing_is_not_an_export() {
     for bytes in [&b""[..], b"\n", b"{}\n", b"\xff\n", b"[[[[", "[".repeat(100_000).as_bytes()] {
-        assert!(!check(bytes).is_sound());
+        assert!(!check(bytes).is_intact());
     }
     let deep =
         format!("{}\n{{\"seq\":1,\"prev\":\"\",\"hash\":\"\",\"body\":{}", LINES[0], "[".repeat(1_000_000));
-    assert!(!check(deep.as_bytes()).is_sound());
+    assert!(!check(deep.as_bytes()).is_intact());
 }
 
 proptest! {
@@ -81,7 +83,7 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_bring_it_down(bytes: Vec<u8>) {
-        prop_assert!(!check(&bytes).is_sound());
+        prop_assert!(!check(&bytes).is_intact());
     }
 
     #[test]
@@ -102,13 +104,13 @@ proptest! {
         let at = at.index(bytes.len());
         prop_assume!(bytes[at] != to);
         bytes[at] = to;
-        prop_assert!(!check(&bytes).is_sound());
+        prop_assert!(!check(&bytes).is_intact());
     }
 
     #[test]
     fn any_cut_is_noticed(at: prop::sample::Index) {
         let text = LINES.join("\n");
-        prop_assert!(!check(&text.as_bytes()[..at.index(text.len())]).is_sound());
+        prop_assert!(!check(&text.as_bytes()[..at.index(text.len())]).is_intact());
     }
 }
 

@@ -41,8 +41,8 @@ fn works_as_told() {
             let store = SqliteStore::open(file).unwrap();
             (0..100).for_each(|_| drop(count_one(&store)));
             println!("fingerprint {:?}", store.fingerprint_key().unwrap());
-            store.count("children", 1).unwrap();
-            let figures = store.figures().unwrap();
+            store.increment_counter("children", 1).unwrap();
+            let figures = store.audit_stats().unwrap();
             assert_eq!(figures.decisions, figures.seq);
             if store.fire_alert(&alert(), 600, &[]).unwrap() {
                 println!("raised");
@@ -111,7 +111,7 @@ fn sixteen(role: &str) -> usize {
     let found = verify(&store);
     assert_eq!((found.misfit, found.records, found.checkpoints), (None, 1600, 25));
     assert_eq!(found.keys.len(), 1);
-    assert_eq!(store.figures().unwrap().decisions, 1600);
+    assert_eq!(store.audit_stats().unwrap().decisions, 1600);
     assert_eq!(
         store.counters().unwrap().get("children").copied().unwrap_or(0),
         if raised > 0 { 16 } else { 0 }

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use common::{blocked, fill, request, verify};
 use midrail_store::chain::{body_hash, link_hash};
 use midrail_store::{
-    ApprovalChange, ApprovalState, ApproverChange, AuditLog, Commit, Expect, Filter, Keys, MisfitKind,
-    NewApprover, Policies, SqliteStore, Store, verify_export,
+    ApprovalChange, ApprovalState, ApproverChange, AuditFilter, AuditLog, Commit, Keys, MisfitKind,
+    NewApprover, Policies, SqliteStore, Store, TrustAnchor, verify_export,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -59,8 +59,8 @@ fn tampered_with(work: impl FnOnce(&Connection)) -> Option<(u64, MisfitKind)> {
     let misfit = found.misfit.map(|misfit| (misfit.seq, misfit.kind));
 
     let mut out = Vec::new();
-    store.export(&Filter::default(), &mut out).unwrap();
-    let exported = verify_export(&mut out.as_slice(), &Expect::default()).unwrap().misfit;
+    store.export(&AuditFilter::default(), &mut out).unwrap();
+    let exported = verify_export(&mut out.as_slice(), &TrustAnchor::default()).unwrap().misfit;
     let exported = exported.map(|misfit| (misfit.seq, misfit.kind));
     match misfit {
         // An export has no columns beside its bodies.
@@ -109,7 +109,7 @@ fn triggers_refuse_to_take_back_what_people_decided() {
     {
         let mut commit = Commit::new(&record);
         let row = request(state.word(), "s", 1);
-        commit.approvals.push(ApprovalChange::ask(midrail_store::Approval { state, ..row }));
+        commit.approvals.push(ApprovalChange::create(midrail_store::Approval { state, ..row }));
         store.commit(&commit).unwrap();
     }
     let mut commit = Commit::new(&record);
@@ -221,7 +221,7 @@ fn log_that_was_cut_with_its_checkpoints_needs_a_note_from_elsewhere() {
         .execute_batch("DELETE FROM audit WHERE seq > 120; DELETE FROM checkpoints WHERE seq > 120")
         .unwrap();
     assert_eq!(verify(&store).misfit, None, "this is the documented limit");
-    let expect = Expect { head: Some((head.seq, head.hash)), keys: None };
+    let expect = TrustAnchor { head: Some((head.seq, head.hash)), keys: None };
     let misfit = store.verify(&expect, &mut |_, _| ()).unwrap().misfit.unwrap();
     assert_eq!((misfit.seq, misfit.kind), (121, MisfitKind::Truncated));
 }
@@ -302,7 +302,7 @@ fn lost_key_is_made_anew_and_old_checkpoints_still_verify() {
     let found = verify(&store);
     assert_eq!((found.misfit, found.keys), (None, vec![old.id.clone(), new.id]));
     // Who trusts the old key only sees that the log goes on with another.
-    let expect = Expect { head: None, keys: Some(vec![old.id]) };
+    let expect = TrustAnchor { head: None, keys: Some(vec![old.id]) };
     let misfit = store.verify(&expect, &mut |_, _| ()).unwrap().misfit.unwrap();
     assert_eq!((misfit.seq, misfit.kind), (192, MisfitKind::Signature));
 }
@@ -333,7 +333,7 @@ fn a_damaged_file_is_not_sound() {
         *byte ^= 0xff;
     }
     fs::write(&path, bytes).unwrap();
-    let outcome =
-        SqliteStore::open_read_only(&path).and_then(|store| store.verify(&Expect::default(), &mut |_, _| {}));
+    let outcome = SqliteStore::open_read_only(&path)
+        .and_then(|store| store.verify(&TrustAnchor::default(), &mut |_, _| {}));
     assert!(outcome.is_err(), "{outcome:?}");
 }

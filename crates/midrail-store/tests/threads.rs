@@ -42,7 +42,7 @@ fn session_of(thread: u64) -> String {
 fn threads_lose_no_update() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    for store in [SqliteStore::open(&path).unwrap(), SqliteStore::open_for_many(&path, 3).unwrap()] {
+    for store in [SqliteStore::open(&path).unwrap(), SqliteStore::open_with_readers(&path, 3).unwrap()] {
         thread::scope(|scope| {
             for number in 0..THREADS {
                 let store = &store;
@@ -62,7 +62,7 @@ fn threads_lose_no_update() {
 #[test]
 fn works_as_told() {
     let Ok(file) = env::var(FILE) else { return };
-    let store = SqliteStore::open_for_many(file, 4).unwrap();
+    let store = SqliteStore::open_with_readers(file, 4).unwrap();
     thread::scope(|scope| {
         for number in 0..THREADS {
             let store = &store;

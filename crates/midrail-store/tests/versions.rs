@@ -98,15 +98,15 @@ fn store_of_version_1_is_brought_up_to_date_in_place() {
     let found = verify(&store);
     assert_eq!((found.misfit, found.records, found.checkpoints), (None, 70, 1));
     assert_eq!(store.load("s", &["calls"]).unwrap()[0].value, Some(json!(7)));
-    assert_eq!(store.figures().unwrap().guardrails["safety-001"].enforced.block_count, 1);
+    assert_eq!(store.audit_stats().unwrap().guardrails["safety-001"].enforced.block_count, 1);
 
     let asked = store.approval("r").unwrap().unwrap();
     assert_eq!((asked.state, asked.created, asked.review.clone()), (ApprovalState::Pending, at(1), None));
     let record = record("s", 71);
     let mut commit = Commit::new(&record);
     let decided = Approval { state: ApprovalState::Denied, ..asked };
-    commit.approvals.push(ApprovalChange::from(ApprovalState::Pending, decided.clone()));
-    commit.approvals.push(ApprovalChange::ask(request("q", "s", 71)));
+    commit.approvals.push(ApprovalChange::update(ApprovalState::Pending, decided.clone()));
+    commit.approvals.push(ApprovalChange::create(request("q", "s", 71)));
     commit.changes.set("shared/lock/a", 1);
     commit.notices.push(NewNotice { to: "human_operator".to_owned(), ..NewNotice::default() });
     assert_eq!(store.commit(&commit).unwrap().seq, 71);
@@ -127,7 +127,7 @@ fn twice() -> (tempfile::TempDir, SqliteStore, SqliteStore) {
 fn of_two_handles_one_takes_the_lock() {
     let (_folder, one, other) = twice();
     shared::race(&one, &other);
-    assert!(verify(&one).is_sound());
+    assert!(verify(&one).is_intact());
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn of_two_handles_one_raises_the_alert_and_one_delivers() {
         let id = u64::try_from(round).unwrap() + 1;
         let (fired, claimed): (Vec<bool>, Vec<bool>) = thread::scope(|scope| {
             let run = |store: &SqliteStore| store.fire_alert(&alert, 60, &notice).unwrap();
-            let claim = |store: &SqliteStore| store.try_delivery(id, "webhook", at(round), 60).unwrap();
+            let claim = |store: &SqliteStore| store.claim_delivery(id, "webhook", at(round), 60).unwrap();
             let fired = [&one, &other].map(|store| scope.spawn(move || run(store)));
             let fired = fired.map(|thread| thread.join().unwrap()).to_vec();
             let claimed = [&one, &other].map(|store| scope.spawn(move || claim(store)));
@@ -170,12 +170,12 @@ fn what_waits_is_there_after_opening_again() {
     SqliteStore::open(&path).unwrap().commit(&commit).unwrap();
 
     let store = SqliteStore::open(&path).unwrap();
-    assert!(store.try_delivery(1, "webhook", at(2), 60).unwrap());
+    assert!(store.claim_delivery(1, "webhook", at(2), 60).unwrap());
     drop(store);
     // The process that had it in hand is gone.
     let store = SqliteStore::open(&path).unwrap();
-    assert_eq!(store.undelivered("webhook", 9).unwrap()[0].attempts, 1);
-    assert!(store.try_delivery(1, "webhook", at(62), 60).unwrap());
+    assert_eq!(store.pending_deliveries("webhook", 9).unwrap()[0].attempts, 1);
+    assert!(store.claim_delivery(1, "webhook", at(62), 60).unwrap());
     assert_eq!(store.check_key("ada", &key).unwrap().unwrap().roles, ["architect"]);
     let reader = SqliteStore::open_read_only(&path).unwrap();
     assert!(reader.check_key("ada", &key).unwrap().is_some());
@@ -207,7 +207,7 @@ fn roles_that_were_edited_by_hand_are_worth_nothing() {
 fn figures_of_another_log_are_counted_anew() {
     let (_folder, store, _) = twice();
     fill(&store, 300);
-    let right = store.figures().unwrap();
+    let right = store.audit_stats().unwrap();
     let connection = Connection::open(store.path()).unwrap();
     for damage in [
         "UPDATE figures SET body = '{'",
@@ -215,9 +215,9 @@ fn figures_of_another_log_are_counted_anew() {
         "UPDATE figures SET seq = 9999, body = json_set(body, '$.seq', 9999, '$.decisions', 9)",
     ] {
         connection.execute(damage, []).unwrap();
-        assert_eq!(store.figures().unwrap(), right, "{damage}");
+        assert_eq!(store.audit_stats().unwrap(), right, "{damage}");
     }
-    assert_eq!(store.saved_figures().unwrap(), Some(right), "and saved over what was wrong");
+    assert_eq!(store.saved_stats().unwrap(), Some(right), "and saved over what was wrong");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn record_that_cannot_be_read_is_counted_as_such() {
     fill(&store, 10);
     let connection = Connection::open(store.path()).unwrap();
     connection.execute_batch("DROP TRIGGER audit_kept; UPDATE audit SET body = '{' WHERE seq = 4").unwrap();
-    let figures = store.figures().unwrap();
+    let figures = store.audit_stats().unwrap();
     assert_eq!((figures.seq, figures.decisions, figures.unreadable), (10, 9, 1));
 }
 
@@ -235,12 +235,12 @@ fn read_only_store_counts_and_saves_nothing() {
     let (_folder, store, _) = twice();
     fill(&store, 300);
     let reader = SqliteStore::open_read_only(store.path()).unwrap();
-    assert_eq!(reader.figures().unwrap().decisions, 300);
-    assert_eq!(store.saved_figures().unwrap(), None);
+    assert_eq!(reader.audit_stats().unwrap().decisions, 300);
+    assert_eq!(store.saved_stats().unwrap(), None);
     for failed in [
-        reader.count("a", 1).unwrap_err(),
+        reader.increment_counter("a", 1).unwrap_err(),
         reader.mark_delivered(1, "webhook", at(1)).unwrap_err(),
-        reader.pass_over("webhook", 1).unwrap_err(),
+        reader.skip_notices("webhook", 1).unwrap_err(),
     ] {
         assert!(matches!(failed, StoreError::ReadOnly { .. }), "{failed:?}");
     }

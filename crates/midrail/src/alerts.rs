@@ -1,88 +1,76 @@
-//! Alerts: a figure over a window passes its bound, and somebody is told, once in a while.
+//! Alerts: notices about a figure that crosses its bound within a window.
+
+pub(crate) mod rules;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{ApprovalKind, Effect, Record};
-use midrail_pack::{AlertCondition, AlertRule, PolicySource};
-use midrail_store::{Alert, Approval, ApprovalFilter, Entry, Filter, MAX_PAGE, NewNotice, Window};
+use midrail_store::{
+    ActionCounts, Alert, Approval, ApprovalFilter, AuditEntry, AuditFilter, MAX_PAGE, NewNotice,
+};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::engine::{Engine, EngineError};
+use self::rules::AlertWatch;
+use crate::engine::Engine;
+use crate::error::EngineError;
 
-/// Seconds that an alert stays quiet after it was raised, where its pack does not say.
+/// The default cooldown of an alert, in seconds.
 const COOLDOWN_S: u64 = 600;
 
-/// Seconds that an alert looks back, where its condition does not say.
+/// The default window of an alert, in seconds.
 const WINDOW_S: u64 = 600;
 
-/// Decisions that a rate is made of at least: one block is not a rate.
+/// The fewest decisions of a rate.
 const FEWEST: u64 = 5;
 
-/// Records that a figure of a group is made of at most: the latest ones of its window.
+/// The most records of a window that a figure is computed from.
 const MOST: usize = 2_000;
 
-/// Alerts that are looked through for one that was raised just now.
+/// The latest alerts that are searched for a recent one.
 const LATEST: usize = 100;
 
-/// An alert of a pack, ready to be looked at.
-#[derive(Debug, Clone)]
-pub(crate) struct Watch {
-    rule: AlertRule,
-    condition: AlertCondition,
-}
-
-/// The alerts of all packs. Of two with the same name, that of the higher layer holds.
-pub(crate) fn of(source: &PolicySource) -> Vec<Watch> {
-    let mut names = BTreeSet::new();
-    let rules = source.0.iter().flat_map(|layered| &layered.pack.alerts);
-    rules
-        .filter(|rule| names.insert(rule.name.as_str()))
-        .filter_map(|rule| {
-            Some(Watch { rule: rule.clone(), condition: AlertCondition::of(&rule.condition)? })
-        })
-        .collect()
-}
-
 impl Engine {
-    /// Looks at the alerts that a decision can have raised.
+    /// Checks the alerts that a decision can raise.
     pub(crate) fn alert_on(&self, record: &Record) {
-        let watches = self.watches();
+        let watches = self.alert_watches();
         for watch in watches.iter() {
-            let looked = match watch.condition.metric.as_str() {
-                "block_rate" => self.look_at_blocks(watch, record),
-                "avg_duration_ms" => self.look_at_durations(watch, record),
+            let checked = match watch.condition.metric.as_str() {
+                "block_rate" => self.check_blocks(watch, record),
+                "avg_duration_ms" => self.check_durations(watch, record),
                 _ => Ok(()),
             };
-            if let Err(error) = looked {
-                log::error!(alert:% = watch.rule.name, error:%; "an alert could not be looked at");
+            if let Err(error) = checked {
+                log::error!(alert:% = watch.rule.name, error:%; "an alert could not be checked");
             }
         }
     }
 
-    /// Looks at the alerts that a request to people can have raised.
+    /// Checks the alerts that a request can raise.
     pub(crate) fn alert_on_request(&self, asked: &Approval) {
-        let watches = self.watches();
+        let watches = self.alert_watches();
         for watch in watches.iter().filter(|watch| watch.condition.metric == "bypass_requests") {
-            if let Err(error) = self.look_at_requests(watch, asked) {
-                log::error!(alert:% = watch.rule.name, error:%; "an alert could not be looked at");
+            if let Err(error) = self.check_requests(watch, asked) {
+                log::error!(alert:% = watch.rule.name, error:%; "an alert could not be checked");
             }
         }
     }
 
-    fn look_at_blocks(&self, watch: &Watch, record: &Record) -> Result<(), EngineError> {
-        if record.decision.effect < Effect::Block || !Window::KINDS.contains(&record.event.kind) {
+    fn check_blocks(&self, watch: &AlertWatch, record: &Record) -> Result<(), EngineError> {
+        if record.decision.effect < Effect::Block || !ActionCounts::KINDS.contains(&record.event.kind) {
             return Ok(());
         }
         let Some(group) = watch.condition.group_by.as_deref() else {
-            let window = self.store().window(self.since(watch))?;
+            let window = self.store().action_counts(self.since(watch))?;
             return self.raise_rate(watch, "", window);
         };
         let keys: Vec<String> = if group == "guardrail" {
-            let said = record.decision.verdicts.iter().filter(|said| !said.shadow);
-            said.filter(|said| stops(said.effect)).map(|said| said.guardrail.to_string()).collect()
+            let verdict = record.decision.verdicts.iter().filter(|verdict| !verdict.shadow);
+            verdict
+                .filter(|verdict| stops(verdict.effect))
+                .map(|verdict| verdict.guardrail.to_string())
+                .collect()
         } else {
             let agent = record.event.agent.as_ref().and_then(|agent| agent.id.as_deref());
             vec![key_of(group, &record.session, agent, record.event.task_id()).into_owned()]
@@ -96,37 +84,41 @@ impl Engine {
         Ok(())
     }
 
-    /// How many of the latest actions of one member of a group were stopped.
-    fn window_of(&self, watch: &Watch, group: &str, key: &str) -> Result<Window, EngineError> {
+    /// The latest actions of one member of a group, and how many were stopped.
+    fn window_of(&self, watch: &AlertWatch, group: &str, key: &str) -> Result<ActionCounts, EngineError> {
         let session = (group == "session").then(|| key.to_owned());
-        let mut window = Window::default();
-        self.each_recent(Filter { session, since: Some(self.since(watch)), ..Filter::default() }, |entry| {
-            if !Window::KINDS.iter().any(|kind| kind.word() == entry.labels.kind) {
-                return;
-            }
-            let Ok(outline) = serde_json::from_str::<Outline<'_>>(&entry.body) else { return };
-            let effect = if group == "guardrail" {
-                let mut said = outline.decision.verdicts.iter().filter(|said| !said.shadow);
-                said.find(|said| said.guardrail == key).and_then(|said| said.effect)
-            } else {
-                let id =
-                    |it: &Option<Named<'_>>| it.as_ref().and_then(|it| it.id.as_deref()).map(str::to_owned);
-                let (agent, task) = (id(&outline.event.agent), id(&outline.event.task));
-                let its = key_of(
-                    group,
-                    &entry.labels.session,
-                    agent.as_deref(),
-                    task.as_deref().unwrap_or_default(),
-                );
-                (its == key).then_some(outline.decision.effect)
-            };
-            window.decisions += u64::from(effect.is_some());
-            window.blocked += u64::from(stops(effect));
-        })?;
+        let mut window = ActionCounts::default();
+        self.each_recent(
+            AuditFilter { session, since: Some(self.since(watch)), ..AuditFilter::default() },
+            |entry| {
+                if !ActionCounts::KINDS.iter().any(|kind| kind.as_str() == entry.labels.kind) {
+                    return;
+                }
+                let Ok(outline) = serde_json::from_str::<Outline<'_>>(&entry.body) else { return };
+                let effect = if group == "guardrail" {
+                    let mut verdict = outline.decision.verdicts.iter().filter(|verdict| !verdict.shadow);
+                    verdict.find(|verdict| verdict.guardrail == key).and_then(|verdict| verdict.effect)
+                } else {
+                    let id = |it: &Option<Named<'_>>| {
+                        it.as_ref().and_then(|it| it.id.as_deref()).map(str::to_owned)
+                    };
+                    let (agent, task) = (id(&outline.event.agent), id(&outline.event.task));
+                    let its = key_of(
+                        group,
+                        &entry.labels.session,
+                        agent.as_deref(),
+                        task.as_deref().unwrap_or_default(),
+                    );
+                    (its == key).then_some(outline.decision.effect)
+                };
+                window.decisions += u64::from(effect.is_some());
+                window.blocked += u64::from(stops(effect));
+            },
+        )?;
         Ok(window)
     }
 
-    fn raise_rate(&self, watch: &Watch, key: &str, window: Window) -> Result<(), EngineError> {
+    fn raise_rate(&self, watch: &AlertWatch, key: &str, window: ActionCounts) -> Result<(), EngineError> {
         let rate = window.block_rate();
         if window.decisions >= FEWEST && watch.condition.holds(rate) {
             self.raise(watch, key, rate)?;
@@ -134,34 +126,37 @@ impl Engine {
         Ok(())
     }
 
-    /// An average can only have risen above its bound by something that took longer.
-    fn look_at_durations(&self, watch: &Watch, record: &Record) -> Result<(), EngineError> {
-        for said in &record.decision.verdicts {
-            let is_slow = said.duration_us.0.is_some_and(|micros| watch.condition.holds(millis(micros)));
-            if !is_slow || self.is_quiet(watch, &said.guardrail)? {
+    /// Only a slow guardrail can raise the average above its bound.
+    fn check_durations(&self, watch: &AlertWatch, record: &Record) -> Result<(), EngineError> {
+        for verdict in &record.decision.verdicts {
+            let is_slow = verdict.duration_us.0.is_some_and(|micros| watch.condition.holds(millis(micros)));
+            if !is_slow || self.is_quiet(watch, &verdict.guardrail)? {
                 continue;
             }
             let (mut count, mut total) = (0_u64, 0_u64);
-            self.each_recent(Filter { since: Some(self.since(watch)), ..Filter::default() }, |entry| {
-                let Ok(outline) = serde_json::from_str::<Outline<'_>>(&entry.body) else { return };
-                let mut all = outline.decision.verdicts.iter();
-                let its = all.find(|other| *other.guardrail == *said.guardrail);
-                if let Some(micros) = its.and_then(|its| its.duration_us) {
-                    count += 1;
-                    total = total.saturating_add(micros);
-                }
-            })?;
+            self.each_recent(
+                AuditFilter { since: Some(self.since(watch)), ..AuditFilter::default() },
+                |entry| {
+                    let Ok(outline) = serde_json::from_str::<Outline<'_>>(&entry.body) else { return };
+                    let mut all = outline.decision.verdicts.iter();
+                    let its = all.find(|other| *other.guardrail == *verdict.guardrail);
+                    if let Some(micros) = its.and_then(|its| its.duration_us) {
+                        count += 1;
+                        total = total.saturating_add(micros);
+                    }
+                },
+            )?;
             let average = total.checked_div(count).map_or(0.0, millis);
             if watch.condition.holds(average) {
-                self.raise(watch, &said.guardrail, average)?;
+                self.raise(watch, &verdict.guardrail, average)?;
             }
         }
         Ok(())
     }
 
-    /// Goes through the latest records that a filter lets pass.
-    fn each_recent(&self, filter: Filter, mut work: impl FnMut(&Entry)) -> Result<(), EngineError> {
-        let mut filter = Filter { newest_first: true, ..filter };
+    /// Visits the latest records that match a filter.
+    fn each_recent(&self, filter: AuditFilter, mut work: impl FnMut(&AuditEntry)) -> Result<(), EngineError> {
+        let mut filter = AuditFilter { newest_first: true, ..filter };
         let mut left = MOST;
         while left > 0 {
             filter.limit = Some(left.min(MAX_PAGE));
@@ -174,8 +169,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether an alert was raised so lately that it would not be raised again. Only a help: the store has the say.
-    fn is_quiet(&self, watch: &Watch, key: &str) -> Result<bool, EngineError> {
+    /// Whether an alert was raised within its cooldown. The store checks it again.
+    fn is_quiet(&self, watch: &AlertWatch, key: &str) -> Result<bool, EngineError> {
         let now = self.now();
         let cooldown = SignedDuration::from_secs(i64::try_from(cooldown(watch)).unwrap_or(i64::MAX));
         let alerts = self.store().alerts(LATEST)?;
@@ -186,9 +181,9 @@ impl Engine {
         }))
     }
 
-    fn look_at_requests(&self, watch: &Watch, asked: &Approval) -> Result<(), EngineError> {
+    fn check_requests(&self, watch: &AlertWatch, asked: &Approval) -> Result<(), EngineError> {
         let group = watch.condition.group_by.as_deref().unwrap_or_default();
-        // Agents without a name are told apart by their sessions.
+        // Agents without a name are distinguished by their sessions.
         let by_session = group == "session" || (group == "agent" && asked.requested_by.is_none());
         let filter = ApprovalFilter {
             kind: Some(ApprovalKind::Bypass),
@@ -214,7 +209,7 @@ impl Engine {
         Ok(())
     }
 
-    fn raise(&self, watch: &Watch, key: &str, value: f64) -> Result<(), EngineError> {
+    fn raise(&self, watch: &AlertWatch, key: &str, value: f64) -> Result<(), EngineError> {
         let rule = &watch.rule;
         let about = if key.is_empty() { String::new() } else { format!(" for `{key}`") };
         let shown = match watch.condition.metric.as_str() {
@@ -235,7 +230,7 @@ impl Engine {
             message: message.clone(),
         };
         let body = json!({"alert": rule.name, "key": key, "value": value, "condition": rule.condition});
-        let notices: Vec<NewNotice> = told(&rule.action)
+        let notices: Vec<NewNotice> = recipients(&rule.action)
             .into_iter()
             .map(|to| NewNotice {
                 to,
@@ -246,19 +241,19 @@ impl Engine {
             .collect();
         if self.store().fire_alert(&alert, cooldown(watch), &notices)? {
             log::warn!(alert:% = alert.name, about:% = message; "alert");
-            self.tell_others(&notices);
+            self.send_notices(&notices);
         }
         Ok(())
     }
 
-    fn since(&self, watch: &Watch) -> Timestamp {
+    fn since(&self, watch: &AlertWatch) -> Timestamp {
         let seconds = watch.condition.window_seconds.unwrap_or(WINDOW_S);
         let window = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
         self.now().checked_sub(window).unwrap_or(Timestamp::MIN)
     }
 }
 
-fn cooldown(watch: &Watch) -> u64 {
+fn cooldown(watch: &AlertWatch) -> u64 {
     watch.rule.cooldown.map_or(COOLDOWN_S, |time| u64::from(time.whole()))
 }
 
@@ -266,7 +261,7 @@ fn stops(effect: Option<Effect>) -> bool {
     effect.is_some_and(|effect| effect >= Effect::Block)
 }
 
-/// The member of a group that something belongs to. Agents without a name are told apart by their sessions.
+/// The member of a group that something belongs to. Agents without a name are distinguished by their sessions.
 fn key_of<'k>(group: &str, session: &'k str, agent: Option<&'k str>, task: &'k str) -> Cow<'k, str> {
     match (group, agent) {
         ("session", _) => Cow::Borrowed(session),
@@ -277,7 +272,7 @@ fn key_of<'k>(group: &str, session: &'k str, agent: Option<&'k str>, task: &'k s
     }
 }
 
-/// What alerts need of a record.
+/// The parts of a record that alerts need.
 #[derive(Deserialize)]
 struct Outline<'a> {
     #[serde(borrow)]
@@ -304,11 +299,11 @@ struct Named<'a> {
 struct OutlineDecision<'a> {
     effect: Effect,
     #[serde(default, borrow)]
-    verdicts: Vec<OutlineSaid<'a>>,
+    verdicts: Vec<OutlineVerdict<'a>>,
 }
 
 #[derive(Deserialize)]
-struct OutlineSaid<'a> {
+struct OutlineVerdict<'a> {
     #[serde(borrow)]
     guardrail: Cow<'a, str>,
     #[serde(default)]
@@ -319,26 +314,26 @@ struct OutlineSaid<'a> {
     duration_us: Option<u64>,
 }
 
-/// Whom an action tells: everyone after `notify`, else whoever reads the log.
-fn told(action: &str) -> Vec<String> {
+/// The recipients of an action: those after `notify`, else the log.
+fn recipients(action: &str) -> Vec<String> {
     let lower = action.to_lowercase();
-    let mut told = Vec::new();
+    let mut recipients = Vec::new();
     for clause in lower.split([',', ';']).flat_map(|clause| clause.split(" and ")) {
         let clause = clause.trim();
         let whom = clause.strip_prefix("notify").map(str::trim).or_else(|| {
-            // `notify architect and human operator` goes on with a bare role.
-            (!told.is_empty() && !clause.starts_with("log")).then_some(clause)
+            // `notify architect and human operator` continues with a bare role.
+            (!recipients.is_empty() && !clause.starts_with("log")).then_some(clause)
         });
         if let Some(whom) = whom.map(|whom| whom.trim_start_matches("the ").replace([' ', '-'], "_"))
             && !whom.is_empty()
         {
-            told.push(whom);
+            recipients.push(whom);
         }
     }
-    if told.is_empty() {
-        told.push("log".to_owned());
+    if recipients.is_empty() {
+        recipients.push("log".to_owned());
     }
-    told
+    recipients
 }
 
 /// Microseconds as milliseconds.
@@ -351,11 +346,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn actions_name_whom_they_tell() {
-        assert_eq!(told("notify orchestrator"), ["orchestrator"]);
-        assert_eq!(told("notify human operator"), ["human_operator"]);
-        assert_eq!(told("log warning, consider optimization"), ["log"]);
-        assert_eq!(told("notify architect and human operator"), ["architect", "human_operator"]);
-        assert_eq!(told("log it and notify the team"), ["team"]);
+    fn actions_name_their_recipients() {
+        assert_eq!(recipients("notify orchestrator"), ["orchestrator"]);
+        assert_eq!(recipients("notify human operator"), ["human_operator"]);
+        assert_eq!(recipients("log warning, consider optimization"), ["log"]);
+        assert_eq!(recipients("notify architect and human operator"), ["architect", "human_operator"]);
+        assert_eq!(recipients("log it and notify the team"), ["team"]);
     }
 }

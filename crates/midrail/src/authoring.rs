@@ -1,12 +1,15 @@
 //! For authors of scripts: run a hook once and see what it answers, and know what `ctx` holds.
 
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use midrail_core::{Decision, Event, Fact, FactKey, HookEnd};
+use midrail_core::{Decision, Event, Fact, FactKey, HookOutcome};
 
-use crate::engine::{Engine, EngineError};
-use crate::load::{Load, LoadError};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::load::Load;
+use crate::load::error::LoadError;
 
 /// The TypeScript types of a script and of its `ctx`.
 pub fn types() -> String {
@@ -15,9 +18,9 @@ pub fn types() -> String {
 
 /// A hook that was run once.
 #[derive(Debug, Clone)]
-pub struct Rehearsed {
+pub struct ScriptRun {
     /// How it ended, or what went wrong.
-    pub end: Result<HookEnd, String>,
+    pub end: Result<HookOutcome, String>,
     /// What it printed with `console`.
     pub printed: Vec<String>,
     /// What its answer leads to.
@@ -27,7 +30,7 @@ pub struct Rehearsed {
 /// Why a hook could not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum RehearsalError {
+pub enum ScriptRunError {
     /// The script could not be read.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -40,14 +43,14 @@ pub enum RehearsalError {
 }
 
 /// Runs the hook of a script that fits an event. Files are those of the disk, and commands are run.
-pub fn run_script(path: &Path, event: Event) -> Result<Rehearsed, RehearsalError> {
+pub fn run_script(path: &Path, event: Event) -> Result<ScriptRun, ScriptRunError> {
     let kind = event.kind;
     let loaded = Load { packs: vec![path.to_owned()], ..Load::default() }.load()?;
     let printed: Arc<Mutex<Vec<String>>> = Arc::default();
     let sink = printed.clone();
     let engine = Engine::builder(loaded.policy, &loaded.source)
         .on_script_output(move |line| {
-            sink.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+            sink.lock().push(line.to_owned());
         })
         .build()?;
     let decision = engine.try_decide(event)?;
@@ -61,8 +64,8 @@ pub fn run_script(path: &Path, event: Event) -> Result<Rehearsed, RehearsalError
     let end = match hook {
         Some((_, Fact::Hook(end))) => Ok(end),
         Some((_, Fact::Unavailable(why))) => Err(why),
-        Some(_) | None => return Err(RehearsalError::NoHook(kind)),
+        Some(_) | None => return Err(ScriptRunError::NoHook(kind)),
     };
-    let printed = printed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Ok(Rehearsed { end, printed, decision })
+    let printed = printed.lock().clone();
+    Ok(ScriptRun { end, printed, decision })
 }

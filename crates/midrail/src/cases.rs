@@ -1,5 +1,5 @@
-//! Runs cases: builds a small world for each, plays its events through the real engine, and holds what comes out
-//! against what has to.
+//! Runs cases: simulates a machine for each, decides its events with the real engine, and compares the decisions with
+//! the expected ones.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,26 +7,29 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use midrail_core::{Decision, Effect, Event, Snapshot};
-use midrail_pack::case::{Answerer, Case, CaseFile, Expect, FileSystem, Git, Request, Step, What};
+use midrail_pack::case::{
+    Case, CaseApprover, CaseFile, CaseRequest, CaseStep, Expectation, FileSystem, Git, StepAction,
+};
 use midrail_pack::raw::Pack;
 use midrail_pack::yaml::{self, Limits};
-use midrail_pack::{Document, Layer, Report};
+use midrail_pack::{DiagnosticReport, Layer, PackDocument};
 use midrail_store::Urgency;
 use serde::Serialize;
 
-use crate::approvals::Ask;
-use crate::clock::{Clock, ManualClock};
+use crate::admin::person::Person;
+use crate::admin::tasks::TaskStatus;
+use crate::approvals::BypassRequest;
+use crate::clock::{Clock, ManualClock, can_advance};
 use crate::engine::Engine;
+pub use crate::event_summary::summarize_event;
 use crate::files::Files;
-use crate::load::{Load, LoadError};
-use crate::people::Person;
-use crate::replay::can_advance;
-use crate::standing::TaskStatus;
+use crate::load::Load;
+use crate::load::error::LoadError;
 
-/// What came of one expectation.
+/// StepAction came of one expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// Let pass, as it should be.
     Validated,
     /// Stopped or changed, as it should be.
@@ -39,31 +42,31 @@ pub enum Outcome {
     Wrong,
 }
 
-impl Outcome {
+impl CaseOutcome {
     /// Whether it is as it should be.
     pub fn is_good(self) -> bool {
-        matches!(self, Outcome::Validated | Outcome::Reported)
+        matches!(self, CaseOutcome::Validated | CaseOutcome::Reported)
     }
 
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Outcome::Validated => "Validated",
-            Outcome::Reported => "Reported",
-            Outcome::Missing => "Missing",
-            Outcome::Noisy => "Noisy",
-            Outcome::Wrong => "Wrong",
+            CaseOutcome::Validated => "Validated",
+            CaseOutcome::Reported => "Reported",
+            CaseOutcome::Missing => "Missing",
+            CaseOutcome::Noisy => "Noisy",
+            CaseOutcome::Wrong => "Wrong",
         }
     }
 }
 
-/// What came of one case.
+/// StepAction came of one case.
 #[derive(Debug, Clone, Serialize)]
 pub struct CaseResult {
     /// The case.
     pub id: String,
     /// One for each expectation, in order.
-    pub checks: Vec<Checked>,
+    pub checks: Vec<CheckedStep>,
 }
 
 impl CaseResult {
@@ -73,15 +76,15 @@ impl CaseResult {
     }
 }
 
-/// What came of one expectation.
+/// StepAction came of one expectation.
 #[derive(Debug, Clone, Serialize)]
-pub struct Checked {
+pub struct CheckedStep {
     /// The step, counted from 1. 0: the case as a whole.
     pub step: usize,
-    /// What it was about, in a few words.
+    /// StepAction it was about, in a few words.
     pub what: String,
     /// How it came out.
-    pub outcome: Outcome,
+    pub outcome: CaseOutcome,
     /// Where it differs: what was expected, and what came.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
@@ -92,9 +95,9 @@ pub struct Checked {
 pub struct Difference {
     /// The field.
     pub field: String,
-    /// What was expected.
+    /// StepAction was expected.
     pub expected: String,
-    /// What came.
+    /// StepAction came.
     pub found: String,
 }
 
@@ -106,12 +109,12 @@ pub struct CaseSet {
     /// The cases.
     pub cases: Vec<Case>,
     /// The pack that they are the tests of, if they are.
-    pack: Option<Document>,
+    pack: Option<PackDocument>,
 }
 
 /// Reads the cases of a file: a pack's `tests`, a case file, or the `yaml` blocks of a Markdown page, each of which may be
 /// either.
-pub fn read(path: &Path, text: &str) -> Result<Vec<CaseSet>, Report> {
+pub fn read(path: &Path, text: &str) -> Result<Vec<CaseSet>, DiagnosticReport> {
     if path.extension().is_some_and(|ending| ending == "md") {
         let mut sets = Vec::new();
         for block in markdown_blocks(text) {
@@ -134,8 +137,8 @@ pub fn read(path: &Path, text: &str) -> Result<Vec<CaseSet>, Report> {
 }
 
 /// The tests of packs.
-fn tests_of(path: &Path, text: &str) -> Result<Vec<CaseSet>, Report> {
-    let documents = Document::read(&path.display().to_string(), text, None)?;
+fn tests_of(path: &Path, text: &str) -> Result<Vec<CaseSet>, DiagnosticReport> {
+    let documents = PackDocument::read(&path.display().to_string(), text, None)?;
     let sets = documents.into_iter().map(|document| CaseSet {
         path: path.to_owned(),
         cases: document.pack.tests.clone(),
@@ -144,8 +147,8 @@ fn tests_of(path: &Path, text: &str) -> Result<Vec<CaseSet>, Report> {
     Ok(sets.collect())
 }
 
-fn case_file(path: &Path, text: &str) -> Result<CaseSet, Report> {
-    let report = |problems| Report::new(path.display().to_string(), text, problems);
+fn case_file(path: &Path, text: &str) -> Result<CaseSet, DiagnosticReport> {
+    let report = |problems| DiagnosticReport::new(path.display().to_string(), text, problems);
     let nodes = yaml::parse(text, &Limits::default()).map_err(report)?;
     let mut cases = Vec::new();
     for node in &nodes {
@@ -161,7 +164,7 @@ pub fn markdown_blocks(text: &str) -> impl Iterator<Item = &str> {
 
 impl CaseSet {
     /// Whether they are the tests of a pack.
-    pub fn is_of_a_pack(&self) -> bool {
+    pub fn has_pack(&self) -> bool {
         self.pack.is_some()
     }
 
@@ -174,16 +177,18 @@ impl CaseSet {
         let mut checks = Vec::new();
         match self.engine(case) {
             Err(problem) if case.problems.is_empty() => {
-                checks.push(whole(Outcome::Wrong, "a policy", &problem))
+                checks.push(whole(CaseOutcome::Wrong, "a policy", &problem))
             }
             Err(problem) => {
                 for part in case.problems.iter() {
-                    let outcome = if problem.contains(part) { Outcome::Reported } else { Outcome::Missing };
+                    let outcome =
+                        if problem.contains(part) { CaseOutcome::Reported } else { CaseOutcome::Missing };
                     checks.push(whole(outcome, part, &problem));
                 }
             }
             Ok(_) if !case.problems.is_empty() => {
-                checks.extend(case.problems.iter().map(|part| whole(Outcome::Missing, part, "no problem")));
+                checks
+                    .extend(case.problems.iter().map(|part| whole(CaseOutcome::Missing, part, "no problem")));
             }
             Ok((engine, clock)) => {
                 let mut player =
@@ -198,10 +203,10 @@ impl CaseSet {
 
     /// The engine of a case: its packs, its own guardrails, its world.
     fn engine(&self, case: &Case) -> Result<(Arc<Engine>, Arc<ManualClock>), String> {
-        let in_words = |report: Report| report.to_string();
-        let mut documents: Vec<(Layer, Document)> = Vec::new();
+        let in_words = |report: DiagnosticReport| report.to_string();
+        let mut documents: Vec<(Layer, PackDocument)> = Vec::new();
         if let Some(pack) = &self.pack {
-            // What it builds on decides with it.
+            // StepAction it builds on decides with it.
             let loaded = Load::default().documents_of(&self.path, &pack.source);
             documents.extend(loaded.map_err(|error| error.to_string())?.documents);
         }
@@ -215,7 +220,7 @@ impl CaseSet {
             documents.extend(load.documents().map_err(|error: LoadError| error.to_string())?.documents);
         }
         if let Some(text) = &case.document {
-            let read = Document::read(&case.id, text, None).map_err(in_words)?;
+            let read = PackDocument::read(&case.id, text, None).map_err(in_words)?;
             documents.extend(read.into_iter().map(|document| (Layer::Project, document)));
         }
         let own = Pack {
@@ -228,22 +233,27 @@ impl CaseSet {
             strikes: case.strikes.clone(),
             ..Pack::default()
         };
-        documents.push((Layer::Project, Document::of_pack(&case.id, own).map_err(in_words)?));
-        let (policy, source) = midrail_pack::policy(&documents)
+        documents.push((Layer::Project, PackDocument::from_pack(&case.id, own).map_err(in_words)?));
+        let (policy, source) = midrail_pack::compile_policy(&documents)
             .map_err(|reports| reports.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
 
         let files = match (case.filesystem, &case.files) {
             (Some(FileSystem::Unavailable), _) => Files::Unavailable,
-            (None, None) => Files::world(BTreeMap::new()),
-            (None, Some(files)) => Files::world(files.clone().into_map()),
+            (None, None) => Files::simulated(BTreeMap::new()),
+            (None, Some(files)) => Files::simulated(files.clone().into_map()),
         };
         if case.filesystem.is_none() {
-            let told = case.commands.iter().try_for_each(|(line, end)| files.ends(line, end.told()));
-            let at = || files.at(case.git.as_ref().map(Git::told));
+            let commands = case
+                .commands
+                .iter()
+                .try_for_each(|(line, end)| files.set_command_end(line, end.to_command_end()));
+            let at = || files.set_git(case.git.as_ref().map(Git::to_git_state));
             let answers = || {
-                case.answers.iter().try_for_each(|(guardrail, told)| files.answers(guardrail, told.clone()))
+                case.answers
+                    .iter()
+                    .try_for_each(|(guardrail, answer)| files.set_deep_answer(guardrail, answer.clone()))
             };
-            told.and_then(|()| at()).and_then(|()| answers()).map_err(|error| error.to_string())?;
+            commands.and_then(|()| at()).and_then(|()| answers()).map_err(|error| error.to_string())?;
         }
         // A case has a time of its own, so that it comes out the same on every day.
         let clock = Arc::new(ManualClock::at(start_of_cases()));
@@ -266,11 +276,11 @@ fn start_of_cases() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap_or_default()
 }
 
-fn whole(outcome: Outcome, expected: &str, found: &str) -> Checked {
+fn whole(outcome: CaseOutcome, expected: &str, found: &str) -> CheckedStep {
     let difference =
         Difference { field: "problems".to_owned(), expected: expected.to_owned(), found: found.to_owned() };
     let differences = if outcome.is_good() { Vec::new() } else { vec![difference] };
-    Checked { step: 0, what: "loading".to_owned(), outcome, differences }
+    CheckedStep { step: 0, what: "loading".to_owned(), outcome, differences }
 }
 
 struct Player<'c> {
@@ -282,96 +292,104 @@ struct Player<'c> {
 }
 
 impl<'c> Player<'c> {
-    fn play(&mut self, number: usize, step: &'c Step, checks: &mut Vec<Checked>) {
+    fn play(&mut self, number: usize, step: &'c CaseStep, checks: &mut Vec<CheckedStep>) {
         let session = self.engine.session(SESSION);
-        let done = match &step.what {
-            What::Event(value) => return self.decide(number, value, step.expect.as_ref(), checks),
-            What::Advance(seconds) if !can_advance(self.clock.now(), *seconds) => {
+        let done = match &step.action {
+            StepAction::Event(value) => return self.decide(number, value, step.expect.as_ref(), checks),
+            StepAction::Advance(seconds) if !can_advance(self.clock.now(), *seconds) => {
                 Err(format!("{seconds} seconds are more than the clock can hold"))
             }
-            What::Advance(seconds) => {
+            StepAction::Advance(seconds) => {
                 self.clock.advance(*seconds);
                 Ok(())
             }
-            What::Write(files) => files.iter().try_for_each(|(path, content)| {
+            StepAction::Write(files) => files.iter().try_for_each(|(path, content)| {
                 self.engine.files().write(None, path, content).map_err(|error| error.to_string())
             }),
-            What::Remove(path) => self.engine.files().remove(None, path).map_err(|error| error.to_string()),
-            What::Commands(commands) => commands.iter().try_for_each(|(line, end)| {
-                self.engine.files().ends(line, end.told()).map_err(|error| error.to_string())
+            StepAction::Remove(path) => {
+                self.engine.files().remove(None, path).map_err(|error| error.to_string())
+            }
+            StepAction::Commands(commands) => commands.iter().try_for_each(|(line, end)| {
+                self.engine
+                    .files()
+                    .set_command_end(line, end.to_command_end())
+                    .map_err(|error| error.to_string())
             }),
-            What::Git(git) => self.engine.files().at(Some(git.told())).map_err(|error| error.to_string()),
-            What::Set(values) => values.iter().try_for_each(|(name, value)| {
+            StepAction::Git(git) => {
+                self.engine.files().set_git(Some(git.to_git_state())).map_err(|error| error.to_string())
+            }
+            StepAction::Set(values) => values.iter().try_for_each(|(name, value)| {
                 session.set(name, value.clone()).map_err(|error| error.to_string())
             }),
-            What::Snapshot(name) => session.snapshot().map_err(|error| error.to_string()).map(|snapshot| {
-                self.snapshots.insert(name, snapshot);
-            }),
-            What::Restore(name) => match self.snapshots.get(name.as_str()) {
+            StepAction::Snapshot(name) => {
+                session.snapshot().map_err(|error| error.to_string()).map(|snapshot| {
+                    self.snapshots.insert(name, snapshot);
+                })
+            }
+            StepAction::Restore(name) => match self.snapshots.get(name.as_str()) {
                 Some(snapshot) => session.restore(snapshot).map(|_| ()).map_err(|error| error.to_string()),
                 None => Err(format!("there is no snapshot `{name}`")),
             },
-            What::Answer { approve, by } => match &self.last_approval {
+            StepAction::Answer { approve, by } => match &self.last_approval {
                 Some(id) => {
                     let person = self.person(by);
                     self.engine
+                        .approvals()
                         .answer(id, *approve, &person, None)
                         .map(|_| ())
                         .map_err(|error| error.to_string())
                 }
                 None => Err("no approval was asked for".to_owned()),
             },
-            What::Request(request) => self.request(request),
-            What::Task(tasks) => tasks.iter().try_for_each(|(task, word)| {
+            StepAction::Request(request) => self.request(request),
+            StepAction::Task(tasks) => tasks.iter().try_for_each(|(task, word)| {
                 let status = TaskStatus::ALL.into_iter().find(|status| status.word() == word);
                 let status = status.ok_or_else(|| format!("`{word}` is no status of a task"))?;
-                self.engine.set_task(task, status, "case").map_err(|error| error.to_string())
+                self.engine.admin().set_task(task, status, "case").map_err(|error| error.to_string())
             }),
-            What::Lift(actor) => {
-                let person = self.person(&Answerer::Anyone("case".to_owned()));
-                self.engine.lift_quarantine(actor, &person, "case").map_err(|error| error.to_string())
+            StepAction::Lift(actor) => {
+                let person = self.person(&CaseApprover::Anyone("case".to_owned()));
+                self.engine.admin().lift_quarantine(actor, &person, "case").map_err(|error| error.to_string())
             }
         };
         let refused = step.expect.as_ref().map(|expect| &expect.refused).filter(|parts| !parts.is_empty());
         match (done, refused) {
             (Ok(()), None) => {}
             (Ok(()), Some(parts)) => {
-                let missing = whole(Outcome::Missing, &parts.join(", "), "it was done");
-                checks.push(Checked { step: number, ..missing });
+                let missing = whole(CaseOutcome::Missing, &parts.join(", "), "it was done");
+                checks.push(CheckedStep { step: number, ..missing });
             }
             (Err(why), None) => {
-                let wrong = whole(Outcome::Wrong, "a step that can be taken", &why);
-                checks.push(Checked { step: number, ..wrong });
+                let wrong = whole(CaseOutcome::Wrong, "a step that can be taken", &why);
+                checks.push(CheckedStep { step: number, ..wrong });
             }
             (Err(why), Some(parts)) => {
-                let outcome = match parts.iter().all(|part| why.contains(part)) {
-                    true => Outcome::Reported,
-                    false => Outcome::Wrong,
-                };
-                checks.push(Checked { step: number, ..whole(outcome, &parts.join(", "), &why) });
+                let is_expected = parts.iter().all(|part| why.contains(part));
+                let outcome = if is_expected { CaseOutcome::Reported } else { CaseOutcome::Wrong };
+                checks.push(CheckedStep { step: number, ..whole(outcome, &parts.join(", "), &why) });
             }
         }
     }
 
-    fn person(&self, by: &Answerer) -> Person {
+    fn person(&self, by: &CaseApprover) -> Person {
         match by {
-            Answerer::Anyone(name) => {
-                Person::vouched_for(name.clone(), self.engine.policy().authorities().order.clone())
+            CaseApprover::Anyone(name) => {
+                Person::authenticated(name.clone(), self.engine.policy().authorities().order.clone())
             }
-            Answerer::As { by, role } => Person::vouched_for(by.clone(), [role.clone()]),
+            CaseApprover::As { by, role } => Person::authenticated(by.clone(), [role.clone()]),
         }
     }
 
-    fn request(&mut self, request: &Request) -> Result<(), String> {
+    fn request(&mut self, request: &CaseRequest) -> Result<(), String> {
         let seq = self.last_seq.ok_or("nothing was decided yet")?;
         let urgency = request.urgency.as_deref().map_or(Ok(Urgency::Normal), str::parse);
-        let ask = Ask {
+        let ask = BypassRequest {
             seq,
             guardrail: request.guardrail.clone(),
             reason: request.reason.clone(),
             urgency: urgency.map_err(|error| error.to_string())?,
         };
-        let asked = self.engine.request(&ask).map_err(|error| error.to_string())?;
+        let asked = self.engine.approvals().request(&ask).map_err(|error| error.to_string())?;
         self.last_approval = Some(asked.id);
         Ok(())
     }
@@ -380,18 +398,20 @@ impl<'c> Player<'c> {
         &mut self,
         number: usize,
         value: &serde_json::Value,
-        expect: Option<&Expect>,
-        checks: &mut Vec<Checked>,
+        expect: Option<&Expectation>,
+        checks: &mut Vec<CheckedStep>,
     ) {
         let event: Event = match serde_json::from_value(value.clone()) {
             Ok(event) => event,
             Err(error) => {
-                checks
-                    .push(Checked { step: number, ..whole(Outcome::Wrong, "an event", &error.to_string()) });
+                checks.push(CheckedStep {
+                    step: number,
+                    ..whole(CaseOutcome::Wrong, "an event", &error.to_string())
+                });
                 return;
             }
         };
-        let what = in_short(&event);
+        let what = summarize_event(&event);
         let session = event.session.clone().unwrap_or_else(|| SESSION.to_owned());
         let decision = self.engine.session(session).decide(event);
         self.last_seq = decision.audit.0.as_ref().map(|place| place.seq);
@@ -400,10 +420,10 @@ impl<'c> Player<'c> {
         let Some(expect) = expect else { return };
         let differences = self.differences(expect, &decision);
         let outcome = outcome(expect, &decision, differences.is_empty());
-        checks.push(Checked { step: number, what, outcome, differences });
+        checks.push(CheckedStep { step: number, what, outcome, differences });
     }
 
-    fn differences(&self, expect: &Expect, decision: &Decision) -> Vec<Difference> {
+    fn differences(&self, expect: &Expectation, decision: &Decision) -> Vec<Difference> {
         let mut differences = Vec::new();
         let mut differ = |field: &str, expected: String, found: String, is_same: bool| {
             if !is_same {
@@ -414,7 +434,7 @@ impl<'c> Player<'c> {
             differ("effect", effect.to_string(), found_effect(decision), effect == decision.effect);
         }
         if let Some(by) = &expect.by {
-            let found = decision.by.as_deref().unwrap_or("nobody");
+            let found = decision.by.as_deref().unwrap_or("no guardrail");
             differ("by", by.clone(), found.to_owned(), by == found);
         }
         if let Some(would) = expect.would {
@@ -447,27 +467,29 @@ impl<'c> Player<'c> {
             let text = found.map_or("nothing".to_owned(), ToString::to_string);
             differ(&format!("metadata.{key}"), value.to_string(), text, found == Some(value));
         }
-        let built_in = |id: &str| midrail_guardrails::page(id).is_some_and(|page| page.always_on);
+        let built_in = |id: &str| midrail_guardrails::builtin(id).is_some_and(|page| page.always_on);
         if let Some(evaluated) = &expect.evaluated {
-            let asked =
-                decision.verdicts.iter().filter(|said| said.effect.is_some() && !built_in(&said.guardrail));
-            let asked: Vec<&str> = asked.map(|said| &*said.guardrail).collect();
+            let asked = decision
+                .verdicts
+                .iter()
+                .filter(|verdict| verdict.effect.is_some() && !built_in(&verdict.guardrail));
+            let asked: Vec<&str> = asked.map(|verdict| &*verdict.guardrail).collect();
             differ("evaluated", evaluated.join(", "), asked.join(", "), *evaluated == asked);
         }
         if let Some(errors) = &expect.errors {
             let failed: Vec<&str> = decision
                 .verdicts
                 .iter()
-                .filter(|said| said.error.is_some())
-                .map(|said| &*said.guardrail)
+                .filter(|verdict| verdict.error.is_some())
+                .map(|verdict| &*verdict.guardrail)
                 .collect();
             differ("errors", errors.join(", "), failed.join(", "), *errors == failed);
         }
         if let Some(effects) = &expect.effects {
             differ("effects", effects.join(", "), decision.effects.join(", "), *effects == decision.effects);
         }
-        let autonomy = decision.autonomy.unwrap_or_default().word();
-        let recovery = decision.recovery.map_or("none", |recovery| recovery.word());
+        let autonomy = decision.autonomy.unwrap_or_default().as_str();
+        let recovery = decision.recovery.map_or("none", |recovery| recovery.as_str());
         for (field, wanted, found) in
             [("autonomy", &expect.autonomy, autonomy), ("recovery", &expect.recovery, recovery)]
         {
@@ -476,8 +498,8 @@ impl<'c> Player<'c> {
             }
         }
         if let Some(notices) = &expect.notices {
-            let told: Vec<&str> = decision.notices.iter().map(|notice| notice.to.as_str()).collect();
-            differ("notices", notices.join(", "), told.join(", "), *notices == told);
+            let recipients: Vec<&str> = decision.notices.iter().map(|notice| notice.to.as_str()).collect();
+            differ("notices", notices.join(", "), recipients.join(", "), *notices == recipients);
         }
         if let Some(rollback) = expect.rollback {
             let found = decision.rollback_requested;
@@ -505,29 +527,14 @@ fn found_effect(decision: &Decision) -> String {
     }
 }
 
-fn outcome(expect: &Expect, decision: &Decision, is_same: bool) -> Outcome {
+fn outcome(expect: &Expectation, decision: &Decision, is_same: bool) -> CaseOutcome {
     let wants_pass = expect.effect.unwrap_or(decision.effect) == Effect::Allow;
     let passes = decision.effect == Effect::Allow;
     match (is_same, wants_pass, passes) {
-        (true, true, _) => Outcome::Validated,
-        (true, false, _) => Outcome::Reported,
-        (false, false, true) => Outcome::Missing,
-        (false, true, false) => Outcome::Noisy,
-        (false, ..) => Outcome::Wrong,
+        (true, true, _) => CaseOutcome::Validated,
+        (true, false, _) => CaseOutcome::Reported,
+        (false, false, true) => CaseOutcome::Missing,
+        (false, true, false) => CaseOutcome::Noisy,
+        (false, ..) => CaseOutcome::Wrong,
     }
-}
-
-/// An event in a few words.
-pub fn in_short(event: &Event) -> String {
-    let subject = event.tool_name().or(event.text.as_deref()).unwrap_or_default();
-    let target = event.tool.as_ref().and_then(|tool| {
-        let args = midrail_detect::action::PATH_ARGS.iter().chain(&["command", "url", "query", "pattern"]);
-        args.filter_map(|name| tool.args.get(*name)?.as_str()).next()
-    });
-    let mut text = format!("{} {subject}", event.kind);
-    if let Some(target) = target {
-        text.push(' ');
-        text.push_str(target);
-    }
-    midrail_detect::secrets::shown(&text).chars().take(120).collect::<String>().trim_end().to_owned()
 }

@@ -1,15 +1,15 @@
 //! The chunks of one stream, judged as one text: what may be the start of a secret is held back, and what has passed is
 //! read with what follows. Between two chunks that is kept in a slice of the session, sealed.
 
-use midrail_core::{Decision, Effect, Event, FactKey, Facts, Finding, Policy, Session, Unmetered, evaluate};
-use midrail_detect::finding::Hit;
-use midrail_detect::personal;
-use midrail_detect::secrets::tail::Tail;
-use midrail_detect::secrets::{self, Mask};
+use midrail_core::Hit;
+use midrail_core::{Decision, Effect, Event, FactKey, Facts, Finding, NoMeter, Policy, Session, evaluate};
+use midrail_scan::personal;
+use midrail_scan::secrets::resumable::ResumableScan;
+use midrail_scan::secrets::{self, Mask};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::engine::EngineError;
+use crate::error::EngineError;
 use crate::seal;
 
 /// The most that is held back of a stream. One that would need more is stopped.
@@ -29,7 +29,7 @@ pub(crate) fn held_key(stream: &str) -> String {
 /// What is kept between two chunks.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
-    tail: Tail,
+    tail: ResumableScan,
     /// The end of what has passed, as it is recorded: without secrets.
     passed: String,
 }
@@ -117,7 +117,7 @@ impl Joined {
             // A person is asked about this chunk. It comes again, and meets the stream as it was.
             return Ok(());
         }
-        if self.is_last || !decision.effect.goes_on() {
+        if self.is_last || !decision.effect.allows() {
             if *version > 0 {
                 decision.changes.remove(name);
             }
@@ -141,14 +141,14 @@ impl Joined {
 /// Whether anyone looks for personal data in a chunk. More has to be held back then.
 fn looks_for_personal_data(policy: &Policy, event: &Event) -> bool {
     let nothing_known = (Session::default(), Facts::default());
-    let needs = evaluate(policy, &nothing_known.0, &nothing_known.1, event, &Unmetered).needs;
+    let needs = evaluate(policy, &nothing_known.0, &nothing_known.1, event, &NoMeter).needs;
     needs.facts.contains(&FactKey::PersonalData)
 }
 
 /// How much of a tail can be let go of: nothing that was found may be cut in two.
-fn releasable(tail: &Tail, personal: Option<&[Hit]>, before: usize, is_last: bool) -> usize {
+fn releasable(tail: &ResumableScan, personal: Option<&[Hit]>, before: usize, is_last: bool) -> usize {
     let Some(hits) = personal.filter(|_| !is_last) else { return tail.fit(usize::MAX) };
-    let mut bytes = tail.fit(tail.held().len().saturating_sub(2 * personal::REACH));
+    let mut bytes = tail.fit(tail.held().len().saturating_sub(2 * personal::CONTEXT_BYTES));
     loop {
         let end = before + bytes;
         let cut = hits.iter().find(|hit| hit.start < end && end < hit.end);
@@ -166,7 +166,7 @@ fn hidden(before: &str, piece: &str, hits: &[Hit], key: &[u8]) -> String {
         return before.to_owned();
     }
     let findings: Vec<Finding> = hits.iter().map(|hit| finding(hit.clone(), piece, key)).collect();
-    Mask::of(&json!({"text": piece}), &findings).text(before)
+    Mask::new(&json!({"text": piece}), &findings).text(before)
 }
 
 fn finding(hit: Hit, text: &str, key: &[u8]) -> Finding {
@@ -185,7 +185,8 @@ fn finding(hit: Hit, text: &str, key: &[u8]) -> Finding {
 /// Whether a decision lets text pass and leads to something all the same: a warning, a strike, a note, an approval that
 /// is used up.
 fn has_consequences(decision: &Decision) -> bool {
-    let warns = |said: &midrail_core::Said| said.effect == Some(Effect::Warn) && !said.shadow;
+    let warns =
+        |verdict: &midrail_core::VerdictRecord| verdict.effect == Some(Effect::Warn) && !verdict.shadow;
     let uses_approval = || decision.changes.0.keys().any(|key| key.starts_with("approval/"));
     decision.verdicts.iter().any(warns)
         || !decision.effects.is_empty()

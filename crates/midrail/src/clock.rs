@@ -1,6 +1,6 @@
 //! The time, as a value that can be moved in replays and tests.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
@@ -27,14 +27,14 @@ impl Clock for SystemClock {
 pub struct ManualClock(Mutex<Timestamp>);
 
 impl ManualClock {
-    /// A clock that stands at a time.
+    /// A clock at a time.
     pub fn at(time: Timestamp) -> Self {
         ManualClock(Mutex::new(time))
     }
 
     /// Moves it on. A time beyond the calendar leaves it where it is.
     pub fn advance(&self, seconds: f64) {
-        let mut now = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut now = self.0.lock();
         if let Ok(step) = SignedDuration::try_from_secs_f64(seconds)
             && let Ok(later) = now.checked_add(step)
         {
@@ -44,15 +44,20 @@ impl ManualClock {
 
     /// Moves it to a time, unless it is already later.
     pub fn advance_to(&self, time: Timestamp) {
-        let mut now = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut now = self.0.lock();
         *now = time.max(*now);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        *self.0.lock()
     }
+}
+
+/// Whether a clock can be advanced by so many seconds.
+pub(crate) fn can_advance(now: Timestamp, seconds: f64) -> bool {
+    SignedDuration::try_from_secs_f64(seconds).is_ok_and(|step| now.checked_add(step).is_ok())
 }
 
 /// Measures how long guardrails take. No verdict reads it.

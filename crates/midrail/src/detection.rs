@@ -4,9 +4,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use midrail_core::Hit;
 use midrail_core::{Confidence, Danger, Effect, Severity};
-use midrail_detect::finding::Hit;
-use midrail_detect::{injection, personal, secrets, shell, sql};
+use midrail_scan::{injection, personal, secrets};
+use midrail_shell::{command, sql};
 use serde::Serialize;
 
 pub mod corpus;
@@ -44,9 +45,9 @@ impl Detector {
     }
 
     /// What it finds in a text.
-    pub fn look(self, text: &str) -> Detection {
+    pub fn detect(self, text: &str) -> Detection {
         match self {
-            Detector::Command => Detection::of_dangers(shell::analyse(text).dangers),
+            Detector::Command => Detection::of_dangers(command::analyse(text).dangers),
             Detector::Sql => {
                 Detection::of_dangers(sql::scan(text).iter().map(|hit| sql::danger(text, hit)).collect())
             }
@@ -76,14 +77,14 @@ impl FromStr for Detector {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Detection {
     /// The findings, in order.
-    pub findings: Vec<Found>,
+    pub findings: Vec<DetectedSpan>,
     /// What the guardrail on this detector would answer with its defaults.
     pub effect: Effect,
 }
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct DetectedSpan {
     /// The rule that found it.
     pub kind: String,
     /// First byte in the text.
@@ -109,10 +110,10 @@ pub struct Found {
 
 impl Detection {
     fn of_dangers(dangers: Vec<Danger>) -> Self {
-        let found: Vec<Found> = dangers
+        let found: Vec<DetectedSpan> = dangers
             .into_iter()
             .filter(|danger| !danger.is_inside)
-            .map(|danger| Found {
+            .map(|danger| DetectedSpan {
                 kind: danger.rule,
                 start: danger.start,
                 end: danger.end,
@@ -125,7 +126,7 @@ impl Detection {
             })
             .collect();
         let is_blocked =
-            |found: &Found| found.severity >= Severity::High && found.confidence > Confidence::Low;
+            |found: &DetectedSpan| found.severity >= Severity::High && found.confidence > Confidence::Low;
         let effect = if found.iter().any(is_blocked) {
             Effect::Block
         } else if found.is_empty() {
@@ -140,7 +141,7 @@ impl Detection {
         // What is not sure is told, and the guardrails leave it out unless a pack says otherwise.
         let is_sure = hits.iter().any(|hit| hit.confidence > Confidence::Low);
         let effect = if is_sure { effect } else { Effect::Allow };
-        let found = hits.into_iter().map(|hit| Found {
+        let found = hits.into_iter().map(|hit| DetectedSpan {
             kind: hit.kind.to_owned(),
             start: hit.start,
             end: hit.end,

@@ -1,23 +1,25 @@
-//! Where facts of the machine come from: the disk, a made-up world, or nowhere. What a path leads to and what is in it
-//! is told here; commands, sets of files and repositories are in `probes`.
+//! Where facts about the machine come from: the disk, a simulation, recorded events, or nowhere. Commands, sets of files
+//! and repositories are in `probes`.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, UNIX_EPOCH};
 
 use midrail_core::path::Roots;
-use midrail_core::{CommandEnd, Danger, Event, Fact, FileState, GitState, Held, Run, Unsaved, hex};
-use midrail_detect::{action, shell};
-use midrail_pack::case::Told;
+use midrail_core::{
+    CommandOutcome, Danger, Event, Fact, FileState, GitState, PackCommand, ScriptSource, UnsavedFiles, hex,
+};
+use midrail_pack::case::StubAnswer;
+use midrail_shell::{action, command};
 use sha2::{Digest, Sha256};
 
-use crate::past::{GONE, Past};
 use crate::probes;
-use crate::scripts::Exec;
+use crate::recorded_files::{NOT_RECORDED, RecordedFiles};
+use crate::scripts::{Exec, HostError};
 
 /// Where file facts come from.
 #[derive(Debug, Default)]
@@ -25,24 +27,24 @@ pub enum Files {
     /// The disk. Relative places are below the root, which is the event's `cwd` where none is set.
     #[default]
     Disk,
-    /// A made-up world, for tests.
-    World(World),
+    /// A simulation, for tests.
+    Simulated(Simulation),
     /// There is no file system at hand.
     Unavailable,
-    /// That of recorded sessions: what their events tell of it, and nothing of today's.
-    Past(Past),
+    /// The file system of recorded sessions, derived from their events.
+    Recorded(RecordedFiles),
 }
 
-/// A made-up world: its files, how commands end in it, and its repository.
+/// A simulated machine: its files, the outcomes of its commands, its repository and the answers of external services.
 #[derive(Debug, Default)]
-pub struct World {
+pub struct Simulation {
     /// Place to content.
     files: Mutex<BTreeMap<String, String>>,
     /// How commands end, by their line. `None`: not in time.
-    commands: Mutex<BTreeMap<String, Option<CommandEnd>>>,
+    commands: Mutex<BTreeMap<String, Option<CommandOutcome>>>,
     git: Mutex<Option<Box<GitState>>>,
-    /// What those outside answer, by the guardrail that asks.
-    answers: Mutex<BTreeMap<String, Told>>,
+    /// The answers of external services, by guardrail.
+    answers: Mutex<BTreeMap<String, StubAnswer>>,
 }
 
 /// Files larger than this are told apart by size and time of change.
@@ -58,45 +60,48 @@ const MAX_SCRIPT: u64 = 1 << 20;
 const MAX_FEED: usize = 1 << 15;
 
 impl Files {
-    /// A made-up world.
-    pub fn world(files: BTreeMap<String, String>) -> Self {
-        Files::World(World { files: Mutex::new(files), ..World::default() })
+    /// A simulation with these files.
+    pub fn simulated(files: BTreeMap<String, String>) -> Self {
+        Files::Simulated(Simulation { files: Mutex::new(files), ..Simulation::default() })
     }
 
-    /// Says how a command of a made-up world ends from now on. `None`: not in time.
-    pub fn ends(&self, command: &str, end: Option<CommandEnd>) -> io::Result<()> {
-        lock(&self.made_up()?.commands).insert(command.to_owned(), end);
+    /// Sets the outcome of a command of a simulation. `None`: it does not end in time.
+    pub fn set_command_end(&self, command: &str, end: Option<CommandOutcome>) -> io::Result<()> {
+        self.simulation()?.commands.lock().insert(command.to_owned(), end);
         Ok(())
     }
 
-    /// Says what the repository of a made-up world is at from now on.
-    pub fn at(&self, git: Option<GitState>) -> io::Result<()> {
-        *lock(&self.made_up()?.git) = git.map(Box::new);
+    /// Sets the state of the repository of a simulation.
+    pub fn set_git(&self, git: Option<GitState>) -> io::Result<()> {
+        *self.simulation()?.git.lock() = git.map(Box::new);
         Ok(())
     }
 
-    /// Says what those outside of a made-up world answer to a guardrail from now on.
-    pub fn answers(&self, guardrail: &str, told: Told) -> io::Result<()> {
-        lock(&self.made_up()?.answers).insert(guardrail.to_owned(), told);
+    /// Sets the answer of an external service of a simulation.
+    pub fn set_deep_answer(&self, guardrail: &str, told: StubAnswer) -> io::Result<()> {
+        self.simulation()?.answers.lock().insert(guardrail.to_owned(), told);
         Ok(())
     }
 
-    /// What those outside of a made-up world answer to a guardrail. `None`: this is no made-up world.
-    pub(crate) fn told(&self, guardrail: &str) -> Option<Told> {
-        let nobody = || Told { error: Some("it is not said what it answers".to_owned()), ..Told::default() };
-        let world = self.made_up().ok()?;
-        Some(lock(&world.answers).get(guardrail).cloned().unwrap_or_else(nobody))
+    /// The answer of an external service of a simulation. `None`: this is no simulation.
+    pub(crate) fn deep_answer(&self, guardrail: &str) -> Option<StubAnswer> {
+        let missing = || StubAnswer {
+            error: Some("the case has no answer for it".to_owned()),
+            ..StubAnswer::default()
+        };
+        let world = self.simulation().ok()?;
+        Some(world.answers.lock().get(guardrail).cloned().unwrap_or_else(missing))
     }
 
     /// The text of a file inside the root.
     pub(crate) fn read(&self, root: Option<&Path>, place: &str) -> io::Result<String> {
         match self {
-            Files::World(World { files, .. }) => {
-                let text = lock(files).get(place).cloned();
+            Files::Simulated(Simulation { files, .. }) => {
+                let text = files.lock().get(place).cloned();
                 text.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file"))
             }
             Files::Unavailable => Err(io::Error::other("there is no file system")),
-            Files::Past(_) => Err(io::Error::other(GONE)),
+            Files::Recorded(_) => Err(io::Error::other(NOT_RECORDED)),
             Files::Disk => {
                 let root = root.ok_or_else(|| io::Error::other("neither a root nor a `cwd` is known"))?;
                 let path = root.join(place);
@@ -122,40 +127,40 @@ impl Files {
         command: &str,
         within: Duration,
         stop: &AtomicBool,
-    ) -> Result<Exec, String> {
+    ) -> Result<Exec, HostError> {
         match self {
             Files::Disk => {
                 let root = root.ok_or("neither a root nor a `cwd` is known")?;
-                probes::exec(root, command, within, stop)
+                Ok(probes::exec(root, command, within, stop)?)
             }
-            Files::World(World { commands, .. }) => match lock(commands).get(command) {
+            Files::Simulated(Simulation { commands, .. }) => match commands.lock().get(command) {
                 Some(Some(end)) => Ok(Exec {
                     exit_code: end.exit_code.unwrap_or(-1),
                     stdout: end.output.clone(),
                     stderr: String::new(),
                 }),
-                Some(None) => Err("it did not end in time and was stopped".to_owned()),
-                None => Err(format!("it is not said how `{command}` ends")),
+                Some(None) => Err("it did not end in time and was stopped".into()),
+                None => Err(format!("the case has no outcome for `{command}`").into()),
             },
-            Files::Unavailable => Err("there is no file system".to_owned()),
-            Files::Past(_) => Err(GONE.to_owned()),
+            Files::Unavailable => Err("there is no file system".into()),
+            Files::Recorded(_) => Err(NOT_RECORDED.into()),
         }
     }
 
-    fn made_up(&self) -> io::Result<&World> {
+    fn simulation(&self) -> io::Result<&Simulation> {
         match self {
-            Files::World(world) => Ok(world),
-            Files::Disk | Files::Unavailable | Files::Past(_) => {
-                Err(io::Error::other("this is no made-up world"))
+            Files::Simulated(world) => Ok(world),
+            Files::Disk | Files::Unavailable | Files::Recorded(_) => {
+                Err(io::Error::other("this is no simulation"))
             }
         }
     }
 
-    /// Writes a file of a made-up world, or one on disk below the root.
+    /// Writes a file of a simulation, or one on disk below the root.
     pub fn write(&self, root: Option<&Path>, place: &str, content: &str) -> io::Result<()> {
         match self {
-            Files::World(World { files, .. }) => {
-                lock(files).insert(place.to_owned(), content.to_owned());
+            Files::Simulated(Simulation { files, .. }) => {
+                files.lock().insert(place.to_owned(), content.to_owned());
                 Ok(())
             }
             Files::Disk => {
@@ -165,21 +170,21 @@ impl Files {
                 }
                 fs::write(path, content)
             }
-            Files::Unavailable | Files::Past(_) => Err(io::Error::other("there is no file system")),
+            Files::Unavailable | Files::Recorded(_) => Err(io::Error::other("there is no file system")),
         }
     }
 
     /// Removes a file.
     pub fn remove(&self, root: Option<&Path>, place: &str) -> io::Result<()> {
         match self {
-            Files::World(World { files, .. }) => {
-                lock(files).remove(place);
+            Files::Simulated(Simulation { files, .. }) => {
+                files.lock().remove(place);
                 Ok(())
             }
             Files::Disk => {
                 fs::remove_file(root.map_or_else(|| PathBuf::from(place), |root| root.join(place)))
             }
-            Files::Unavailable | Files::Past(_) => Err(io::Error::other("there is no file system")),
+            Files::Unavailable | Files::Recorded(_) => Err(io::Error::other("there is no file system")),
         }
     }
 
@@ -188,23 +193,23 @@ impl Files {
         matches!(self, Files::Disk)
     }
 
-    /// What is known of the past, where it is about that.
-    pub(crate) fn past(&self) -> Option<&Past> {
+    /// The recorded files, if these are.
+    pub(crate) fn recorded(&self) -> Option<&RecordedFiles> {
         match self {
-            Files::Past(past) => Some(past),
-            Files::Disk | Files::World(_) | Files::Unavailable => None,
+            Files::Recorded(past) => Some(past),
+            Files::Disk | Files::Simulated(_) | Files::Unavailable => None,
         }
     }
 
     /// Where a path leads once links are followed, whether or not there is anything.
     pub(crate) fn place(&self, root: Option<&Path>, cwd: Option<&str>, path: &str) -> Fact {
         match self {
-            Files::World(_) => {
+            Files::Simulated(_) => {
                 let root = root.map(|root| root.to_string_lossy());
                 let roots = Roots { root: root.as_deref(), aliases: &[] };
-                Fact::Place(midrail_core::path::place(path, cwd, roots, None).key)
+                Fact::Place(midrail_core::path::resolve(path, cwd, roots, None).key)
             }
-            Files::Past(past) => past.place(root, cwd, path),
+            Files::Recorded(past) => past.place(root, cwd, path),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
             Files::Disk => match root {
                 Some(root) => Fact::Place(disk_place(root, cwd, path)),
@@ -214,13 +219,13 @@ impl Files {
     }
 
     /// What an event does by what stands in files that it runs or obeys.
-    pub(crate) fn scripts(&self, root: Option<&Path>, event: &Event, files: &[Held]) -> Fact {
+    pub(crate) fn scripts(&self, root: Option<&Path>, event: &Event, files: &[ScriptSource]) -> Fact {
         match (self, root) {
-            (Files::World(World { files: known, .. }), _) => {
-                let known = lock(known);
+            (Files::Simulated(Simulation { files: known, .. }), _) => {
+                let known = known.lock();
                 scripts(event, files, |held| Ok(known.get(&held.place).map(|text| (text.clone(), false))))
             }
-            (Files::Past(_), _) => Fact::Script(Box::default()),
+            (Files::Recorded(_), _) => Fact::Script(Box::default()),
             (Files::Unavailable, _) => Fact::Unavailable("there is no file system".to_owned()),
             (Files::Disk, Some(root)) => scripts(event, files, |held| script(&root.join(&held.place))),
             (Files::Disk, None) => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
@@ -230,8 +235,8 @@ impl Files {
     /// The state of the file at a place.
     pub(crate) fn probe(&self, root: Option<&Path>, place: &str) -> Fact {
         match self {
-            Files::World(World { files, .. }) => {
-                let files = lock(files);
+            Files::Simulated(Simulation { files, .. }) => {
+                let files = files.lock();
                 let is_inside =
                     |file: &String| file.strip_prefix(place).is_some_and(|it| it.starts_with('/'));
                 Fact::File(match files.get(place) {
@@ -240,7 +245,7 @@ impl Files {
                     None => FileState::Absent,
                 })
             }
-            Files::Past(past) => past.probe(root, place),
+            Files::Recorded(past) => past.probe(root, place),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
             Files::Disk => match root {
                 Some(root) => state(&root.join(place))
@@ -251,15 +256,15 @@ impl Files {
     }
 
     /// How a command ends. Secrets in its output are replaced with fingerprints by this key.
-    pub(crate) fn command(&self, root: Option<&Path>, run: &Run, key: &[u8]) -> Fact {
+    pub(crate) fn command(&self, root: Option<&Path>, run: &PackCommand, key: &[u8]) -> Fact {
         match self {
             Files::Disk => probes::run(root, run, key),
-            Files::World(World { commands, .. }) => match lock(commands).get(&run.command) {
+            Files::Simulated(Simulation { commands, .. }) => match commands.lock().get(&run.command) {
                 Some(Some(end)) => Fact::Command(end.clone()),
                 Some(None) => Fact::Unavailable("it did not end in time and was stopped".to_owned()),
-                None => Fact::Unavailable("it is not said how it ends".to_owned()),
+                None => Fact::Unavailable("the case has no outcome for it".to_owned()),
             },
-            Files::Past(past) => past.gone(),
+            Files::Recorded(_) => Fact::Unavailable(NOT_RECORDED.to_owned()),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
         }
     }
@@ -268,8 +273,8 @@ impl Files {
     pub(crate) fn tree(&self, root: Option<&Path>, patterns: &[String]) -> Fact {
         match self {
             Files::Disk => probes::tree(root, patterns),
-            Files::World(World { files, .. }) => probes::tree_of(&lock(files), patterns),
-            Files::Past(past) => past.gone(),
+            Files::Simulated(Simulation { files, .. }) => probes::tree_of(&files.lock(), patterns),
+            Files::Recorded(_) => Fact::Unavailable(NOT_RECORDED.to_owned()),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
         }
     }
@@ -278,8 +283,8 @@ impl Files {
     pub(crate) fn count(&self, root: Option<&Path>, patterns: &[String]) -> Fact {
         match self {
             Files::Disk => probes::count(root, patterns),
-            Files::World(World { files, .. }) => probes::count_of(&lock(files), patterns),
-            Files::Past(past) => past.gone(),
+            Files::Simulated(Simulation { files, .. }) => probes::count_of(&files.lock(), patterns),
+            Files::Recorded(_) => Fact::Unavailable(NOT_RECORDED.to_owned()),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
         }
     }
@@ -289,14 +294,14 @@ impl Files {
         match (self, root) {
             (Files::Disk, Some(root)) => probes::unsaved(root, place),
             (Files::Disk, None) => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
-            // A made-up world has no commits.
-            (Files::World(World { files, .. }), _) => {
+            // A simulation has no commits.
+            (Files::Simulated(Simulation { files, .. }), _) => {
                 let folder = probes::plain(place);
                 let is_below = |file: &&String| Path::new(file).starts_with(&folder);
-                let files = lock(files).keys().filter(is_below).cloned().collect();
-                Fact::Unsaved(Unsaved { files, more: false })
+                let files = files.lock().keys().filter(is_below).cloned().collect();
+                Fact::Unsaved(UnsavedFiles { files, more: false })
             }
-            (Files::Past(past), _) => past.gone(),
+            (Files::Recorded(_), _) => Fact::Unavailable(NOT_RECORDED.to_owned()),
             (Files::Unavailable, _) => Fact::Unavailable("there is no file system".to_owned()),
         }
     }
@@ -305,8 +310,8 @@ impl Files {
     pub(crate) fn git(&self, root: Option<&Path>) -> Fact {
         match self {
             Files::Disk => probes::git(root),
-            Files::World(World { git, .. }) => Fact::Git(lock(git).as_deref().cloned()),
-            Files::Past(past) => past.gone(),
+            Files::Simulated(Simulation { git, .. }) => Fact::Git(git.lock().as_deref().cloned()),
+            Files::Recorded(_) => Fact::Unavailable(NOT_RECORDED.to_owned()),
             Files::Unavailable => Fact::Unavailable("there is no file system".to_owned()),
         }
     }
@@ -320,7 +325,7 @@ pub(crate) struct Root {
 
 impl Root {
     /// A folder of the disk.
-    pub(crate) fn of(given: &str) -> Self {
+    pub(crate) fn resolve(given: &str) -> Self {
         let real = real(Path::new(given)).to_string_lossy().into_owned();
         let mut root = Root { real, aliases: Vec::new() };
         root.add_spelling(given);
@@ -442,15 +447,16 @@ fn state(path: &Path) -> io::Result<FileState> {
 /// What an event does by what stands in files. Each is read with a word on whether there is more of it.
 fn scripts(
     event: &Event,
-    files: &[Held],
-    mut read: impl FnMut(&Held) -> io::Result<Option<(String, bool)>>,
+    files: &[ScriptSource],
+    mut read: impl FnMut(&ScriptSource) -> io::Result<Option<(String, bool)>>,
 ) -> Fact {
     let mut known = Vec::new();
     let mut is_cut = None;
     for held in files {
-        let text = match held.is_fetched {
-            true => None,
-            false => match read(held) {
+        let text = if held.is_fetched {
+            None
+        } else {
+            match read(held) {
                 Ok(Some((text, has_more))) => {
                     if has_more && held.is_run {
                         is_cut = Some(held.path.clone());
@@ -459,10 +465,10 @@ fn scripts(
                 }
                 Ok(None) => None,
                 Err(error) => return Fact::Unavailable(format!("`{}`: {error}", held.place)),
-            },
+            }
         };
         if text.is_some() || held.is_fetched {
-            known.push(shell::File { path: held.path.clone(), text });
+            known.push(command::File { path: held.path.clone(), text });
         }
     }
     let mut action = action::with_files(event, &known);
@@ -499,12 +505,8 @@ fn script(path: &Path) -> io::Result<Option<(String, bool)>> {
 /// How files in machine code begin.
 const PROGRAMS: &[&[u8]] = &[b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"MZ"];
 
-fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 fn digest(content: &[u8]) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(content)))
+    format!("sha256:{}", hex::encode(&Sha256::digest(content)))
 }
 
 #[cfg(test)]
@@ -544,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_a_folder_sees_the_root_as_the_whole_world() {
+    fn root_is_the_whole_file_system_for_a_host_without_a_folder() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::write(root.join("a.txt"), "x").unwrap();
@@ -561,13 +563,13 @@ mod tests {
         let base = folder.path().canonicalize().unwrap();
         fs::create_dir_all(base.join("real/sub")).unwrap();
         symlink("real", base.join("link")).unwrap();
-        let mut root = Root::of(&base.join("real").to_string_lossy());
+        let mut root = Root::resolve(&base.join("real").to_string_lossy());
         root.add_spelling(&base.join("link/sub").to_string_lossy());
         assert_eq!(root.aliases, [base.join("link").to_string_lossy()]);
     }
 
     #[test]
-    fn what_the_system_makes_up_is_no_file() {
+    fn system_files_are_special() {
         assert_eq!(state(Path::new("/proc/self/status")).unwrap(), FileState::Special);
         assert_eq!(state(Path::new("/dev/null")).unwrap(), FileState::Special);
     }

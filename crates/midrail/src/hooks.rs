@@ -1,34 +1,35 @@
-//! Runs the hooks of scripts for an event, and shows them of the world what they may see.
+//! Runs the hooks of scripts for an event, and gives them access to what they may see.
 
-mod discretion;
+mod redaction;
 
+use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use midrail_core::{
-    Event, EventKind, Fact, FactKey, Facts, FileState, HookAnswer, HookCall, HookEnd, Policy, hex,
+    Event, EventKind, Fact, FactKey, Facts, FileState, HookAnswer, HookCall, HookOutcome, Policy, hex,
 };
-use midrail_detect::secrets::Mask;
 use midrail_guardrails::{
-    HISTORY, HISTORY_COUNT, HISTORY_USER, SNAPSHOT, Script, feedback_keys, feedback_told, history_key,
-    message_kept, snapshot_key,
+    HISTORY_COUNT_KEY, LAST_USER_MESSAGE_KEY, MAX_HISTORY_MESSAGES, SNAPSHOT_PREFIX, Script,
+    feedback_slice_keys, feedback_view, history_key, parse_message, snapshot_key,
 };
+use midrail_scan::secrets::Mask;
 use midrail_store::Store;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use self::discretion::Discretion;
-use crate::approvals::{sentence, substantive};
+use self::redaction::HookRedactor;
+use crate::approvals::{check_justification, sentence};
 use crate::engine::{Engine, ScriptOutput};
 use crate::files::Files;
-use crate::scripts::{self, Call, Exec, Hook, Host};
+use crate::scripts::{self, Call, Exec, Hook, Host, HostError};
 
 /// The event that a hook is run for, and what is known around it.
-pub(crate) struct Occasion<'w> {
+pub(crate) struct HookContext<'w> {
     pub(crate) engine: &'w Engine,
     pub(crate) policy: &'w Policy,
     pub(crate) event: &'w Event,
@@ -40,16 +41,16 @@ pub(crate) struct Occasion<'w> {
     pub(crate) restored: Option<&'w BTreeMap<String, Value>>,
 }
 
-impl Occasion<'_> {
-    /// Runs a hook of a script whose variables are kept so.
+impl HookContext<'_> {
+    /// Runs a hook of a script with its stored variables.
     pub(crate) fn run(&self, hook: &HookCall, kept: Option<Value>) -> Fact {
-        self.begin(hook, kept).map_or_else(|fact| *fact, |begun| self.end(begun))
+        self.start(hook, kept).map_or_else(|fact| *fact, |started| self.finish(started))
     }
 
-    /// Calls a hook of a script whose variables are kept so. What can be said without a call comes back at once.
-    pub(crate) fn begin(&self, hook: &HookCall, kept: Option<Value>) -> Result<Begun, Box<Fact>> {
+    /// Starts a hook of a script with its stored variables. An error is the fact that needs no call.
+    pub(crate) fn start(&self, hook: &HookCall, kept: Option<Value>) -> Result<StartedHook, Box<Fact>> {
         let failed = |why: String| Box::new(Fact::Unavailable(why));
-        let settings = self.policy.get(&hook.script).and_then(|entry| entry.guardrail.outside());
+        let settings = self.policy.get(&hook.script).and_then(|entry| entry.guardrail.external_request());
         let Some(settings) = settings.and_then(|settings| settings.downcast::<Script>().ok()) else {
             return Err(failed(format!("`{}` is no script of this policy", hook.script)));
         };
@@ -58,11 +59,11 @@ impl Occasion<'_> {
             EventKind::AfterTool => {
                 (Hook::Output, settings.output_timeout, Some(self.result_after(&hook.after)))
             }
-            _ => return Err(Box::new(Fact::Hook(HookEnd::pass()))),
+            _ => return Err(Box::new(Fact::Hook(HookOutcome::pass()))),
         };
-        let opened = kept.map(|kept| self.discretion().opened(&hook.script, kept)).transpose();
+        let opened = kept.map(|kept| self.redactor().opened(&hook.script, kept)).transpose();
         let (state, is_sealed) = opened.map_err(failed)?.unzip();
-        let (tool, leave) = (self.event.tool.as_ref(), Arc::default());
+        let (tool, permission) = (self.event.tool.as_ref(), Arc::default());
         let call = Call {
             hook: which,
             tool: tool.map(|tool| tool.name.clone()).unwrap_or_default(),
@@ -70,40 +71,41 @@ impl Occasion<'_> {
             result,
             working_directory: self.facts.root.clone().unwrap_or_default(),
             state,
-            within: self.engine.time_for_script(within.duration()),
-            host: Arc::new(self.sight(&hook.script, &leave)),
+            within: self.engine.script_timeout(within.duration()),
+            host: Arc::new(self.hook_host(&hook.script, &permission)),
         };
-        let begun = self.engine.scripts().begin(source(&hook.script, &settings), self.session, call);
-        let call = begun.map_err(|error| failed(error.to_string()))?;
-        let (leave, began, is_sealed) = (Asked(leave), Instant::now(), is_sealed.unwrap_or(false));
-        Ok(Begun { script: hook.script.clone(), is_sealed, call, leave, began })
+        let started = self.engine.scripts.begin(source(&hook.script, &settings), self.session, call);
+        let call = started.map_err(|error| failed(error.to_string()))?;
+        let (permission, began, is_sealed) =
+            (PermissionGuard(permission), Instant::now(), is_sealed.unwrap_or(false));
+        Ok(StartedHook { script: hook.script.clone(), is_sealed, call, permission, began })
     }
 
-    /// What a script answers that was called.
-    pub(crate) fn end(&self, begun: Begun) -> Fact {
-        begun.leave.grant();
-        let end = match self.engine.scripts().end(begun.call, self.session) {
-            Ok(end) => self.discretion().of(&begun.script, end, begun.is_sealed),
-            Err(error) => Err(self.discretion().told(&error.to_string())),
+    /// Waits for the answer of a hook that was started.
+    pub(crate) fn finish(&self, started: StartedHook) -> Fact {
+        started.permission.grant();
+        let end = match self.engine.scripts.end(started.call, self.session) {
+            Ok(end) => self.redactor().redact(&started.script, end, started.is_sealed),
+            Err(error) => Err(self.redactor().shown(&error.to_string())),
         };
         match end {
-            Ok(end) => Fact::Hook(asking_well(end)),
+            Ok(end) => Fact::Hook(with_justified_request(end)),
             Err(why) => Fact::Unavailable(why),
         }
     }
 
-    fn discretion(&self) -> Discretion<'_> {
-        Discretion { engine: self.engine, mask: self.mask }
+    fn redactor(&self) -> HookRedactor<'_> {
+        HookRedactor { engine: self.engine, mask: self.mask }
     }
 
-    /// The result as those before left it, and whether it is an error.
+    /// The result as earlier scripts left it, and whether it is an error.
     fn result_after(&self, after: &[Arc<str>]) -> (String, bool) {
         let result = self.event.result.as_ref();
         let is_error = result
             .is_some_and(|result| result.ok == Some(false) || result.exit_code.is_some_and(|code| code != 0));
         if let Some((script, before)) = after.split_last() {
             let key = FactKey::Hook(HookCall { script: script.clone(), after: before.to_vec() });
-            if let Some(Fact::Hook(HookEnd {
+            if let Some(Fact::Hook(HookOutcome {
                 answer: HookAnswer::Replace { result, is_error: marked },
                 ..
             })) = self.facts.get(&key)
@@ -120,16 +122,16 @@ impl Occasion<'_> {
         (content, is_error)
     }
 
-    fn sight(&self, script: &Arc<str>, leave: &Arc<Leave>) -> Sight {
+    fn hook_host(&self, script: &Arc<str>, permission: &Arc<Permission>) -> HookHost {
         let is_main = self.event.parent.as_deref().is_none_or(str::is_empty);
-        Sight {
+        HookHost {
             script: script.clone(),
-            leave: Arc::clone(leave),
+            permission: Arc::clone(permission),
             output: self.engine.script_output(),
             prompt: self.event.prompt.clone(),
             deadline: self.event.deadline,
             store: self.engine.store().clone(),
-            files: self.engine.shared_files(),
+            files: self.engine.files().clone(),
             root: self.facts.root.as_ref().map(PathBuf::from),
             cwd: self.event.cwd.clone(),
             session: self.session.to_owned(),
@@ -140,16 +142,15 @@ impl Occasion<'_> {
     }
 }
 
-/// An answer whose request, where there is one, tells a person something. One that says nothing is not made, and the refusal
-/// stands: what it says may well come from the agent.
-fn asking_well(mut end: HookEnd) -> HookEnd {
+/// The answer without a request that has no justification: its reason may come from the agent. The refusal holds.
+fn with_justified_request(mut end: HookOutcome) -> HookOutcome {
     let HookAnswer::Refuse { suggestion, request, .. } = &mut end.answer else { return end };
     let Some(asked) = request.take() else { return end };
-    match substantive(&asked.reason) {
+    match check_justification(&asked.reason) {
         Ok(()) => *request = Some(asked),
         Err(why) => {
             let instead = suggestion.take().map(|text| format!("{} ", sentence(&text))).unwrap_or_default();
-            *suggestion = Some(format!("{instead}Nobody was asked to let it pass: {why}."));
+            *suggestion = Some(format!("{instead}No approval was requested: {why}."));
         }
     }
     end
@@ -158,7 +159,7 @@ fn asking_well(mut end: HookEnd) -> HookEnd {
 fn source(id: &Arc<str>, script: &Script) -> scripts::Script {
     let digest = match (&script.digest, &script.code) {
         (Some(digest), _) => digest.clone(),
-        (None, code) => hex(&Sha256::digest(code.as_deref().unwrap_or_default())),
+        (None, code) => hex::encode(&Sha256::digest(code.as_deref().unwrap_or_default())),
     };
     let mebibytes = usize::try_from(script.memory_mb).unwrap_or(usize::MAX);
     scripts::Script {
@@ -171,83 +172,83 @@ fn source(id: &Arc<str>, script: &Script) -> scripts::Script {
     }
 }
 
-/// A hook that was called. Where nobody waits for its end, nothing of it has reached the outside.
-pub(crate) struct Begun {
+/// A hook that was started. If its answer is not needed, it has no effect outside.
+pub(crate) struct StartedHook {
     script: Arc<str>,
-    /// Its variables are sealed where they are kept.
+    /// Whether its stored variables are sealed.
     is_sealed: bool,
-    call: scripts::Begun,
-    leave: Asked,
+    call: scripts::StartedCall,
+    permission: PermissionGuard,
     began: Instant,
 }
 
-impl Begun {
-    /// Whether it was called only now. Else its time may be up before it could do anything.
+impl StartedHook {
+    /// Whether it was started recently. Otherwise its time may be up before it could do anything.
     pub(crate) fn is_recent(&self) -> bool {
         self.began.elapsed() < AHEAD
     }
 }
 
-/// How long a hook may be called before its answer is asked for.
+/// How long before its answer is needed a hook may be started.
 const AHEAD: Duration = Duration::from_millis(50);
 
-/// Whether a hook is asked for after all. It may be called before that is known, and then prints nothing and runs no
+/// Whether the answer of a hook is needed. A hook that is started before that is known prints nothing and runs no
 /// command until it is.
 #[derive(Default)]
-struct Leave {
-    answer: Mutex<Granted>,
+struct Permission {
+    answer: Mutex<PermissionState>,
     bell: Condvar,
 }
 
 #[derive(Default)]
-struct Granted {
+struct PermissionState {
     is_granted: Option<bool>,
-    /// Most scripts never ask, and to ring for nobody takes longer than to decide.
+    /// Most scripts never wait, and notifying no waiter takes longer than deciding.
     is_awaited: bool,
 }
 
-impl Leave {
-    /// The first word counts.
+impl Permission {
+    /// The first decision counts.
     fn decide(&self, is_granted: bool) {
-        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answer = self.answer.lock();
         answer.is_granted.get_or_insert(is_granted);
         if answer.is_awaited {
             self.bell.notify_all();
         }
     }
 
-    /// Waits until it is known. Whoever decides it is in the middle of an event, and never waits for this.
+    /// Waits until it is known. The thread that decides it never waits for this.
     fn is_granted(&self) -> bool {
-        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answer = self.answer.lock();
         loop {
             if let Some(is_granted) = answer.is_granted {
                 return is_granted;
             }
             answer.is_awaited = true;
-            answer = self.bell.wait(answer).unwrap_or_else(PoisonError::into_inner);
+            self.bell.wait(&mut answer);
         }
     }
 }
 
-/// Whoever may grant the leave. Once they are gone without that, it is denied.
-struct Asked(Arc<Leave>);
+/// Whoever may grant the permission. Once they are gone without that, it is denied.
+struct PermissionGuard(Arc<Permission>);
 
-impl Asked {
+impl PermissionGuard {
     fn grant(&self) {
         self.0.decide(true);
     }
 }
 
-impl Drop for Asked {
+impl Drop for PermissionGuard {
     fn drop(&mut self) {
         self.0.decide(false);
     }
 }
 
-/// What a script may see of the world.
-struct Sight {
+/// What a script may see.
+struct HookHost {
     script: Arc<str>,
-    leave: Arc<Leave>,
+    permission: Arc<Permission>,
     store: Arc<dyn Store>,
     files: Arc<Files>,
     root: Option<PathBuf>,
@@ -260,27 +261,27 @@ struct Sight {
     deadline: Option<Timestamp>,
 }
 
-impl Sight {
+impl HookHost {
     fn root(&self) -> Option<&Path> {
         self.root.as_deref()
     }
 
     /// The place of a file inside the working directory, wherever links lead. A script's own paths are those of that folder;
     /// an agent's are those of the one that it is in.
-    fn inside(&self, path: &str, is_agents: bool) -> Result<String, String> {
+    fn inside(&self, path: &str, is_agents: bool) -> Result<String, HostError> {
         match self.files.place(self.root(), self.cwd.as_deref().filter(|_| is_agents), path) {
             Fact::Place(place)
                 if place.starts_with(['/', '~']) || place == ".." || place.starts_with("../") =>
             {
-                Err(format!("`{path}` lies outside of the working directory"))
+                Err(format!("`{path}` lies outside of the working directory").into())
             }
             Fact::Place(place) => Ok(place),
-            Fact::Unavailable(why) => Err(why),
-            _ => Err(format!("where `{path}` leads is not known")),
+            Fact::Unavailable(why) => Err(why.into()),
+            _ => Err(format!("where `{path}` leads is not known").into()),
         }
     }
 
-    fn slices(&self, keys: &[&str]) -> Result<Vec<Option<Value>>, String> {
+    fn slices(&self, keys: &[&str]) -> Result<Vec<Option<Value>>, HostError> {
         if let Some(restored) = &self.restored {
             return Ok(keys.iter().map(|key| restored.get(*key).cloned()).collect());
         }
@@ -289,26 +290,28 @@ impl Sight {
     }
 }
 
-impl Host for Sight {
-    fn read_file(&self, path: &str) -> Result<String, String> {
+impl Host for HookHost {
+    fn read_file(&self, path: &str) -> Result<String, HostError> {
         let place = self.inside(path, false)?;
-        self.files.read(self.root(), &place).map_err(|error| format!("`{path}` could not be read: {error}"))
+        self.files
+            .read(self.root(), &place)
+            .map_err(|error| format!("`{path}` could not be read: {error}").into())
     }
 
-    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, String> {
+    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, HostError> {
         let place = self.inside(path, is_agents)?;
         match self.files.probe(self.root(), &place) {
             Fact::File(FileState::File { checksum }) => Ok(Some(bare(&checksum))),
             Fact::File(FileState::Absent) => Ok(None),
-            Fact::File(FileState::Special) => Err(format!("`{path}` is no ordinary file")),
-            Fact::Unavailable(why) => Err(why),
-            _ => Err(format!("the state of `{path}` is not known")),
+            Fact::File(FileState::Special) => Err(format!("`{path}` is no ordinary file").into()),
+            Fact::Unavailable(why) => Err(why.into()),
+            _ => Err(format!("the state of `{path}` is not known").into()),
         }
     }
 
-    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, String> {
-        if !self.leave.is_granted() {
-            return Err("not run: nobody needs the answer".to_owned());
+    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, HostError> {
+        if !self.permission.is_granted() {
+            return Err("not run: the answer is not needed".into());
         }
         self.files.exec(self.root(), command, within, stop)
     }
@@ -319,38 +322,42 @@ impl Host for Sight {
             _ => path.to_owned(),
         };
         let (near, far) = (place(self.cwd.as_deref()), place(None));
-        // A name that stands for nothing where the agent is may be one that the snapshot gave.
-        let is_nothing = near != far
+        // A path that does not exist in the agent's folder may be one of the snapshot.
+        let is_absent = near != far
             && matches!(self.files.probe(self.root(), &near), Fact::File(FileState::Absent))
             && !matches!(self.read_before(&near), Ok(Some(_)));
-        if is_nothing { far } else { near }
+        if is_absent { far } else { near }
     }
 
-    fn read_before(&self, place: &str) -> Result<Option<String>, String> {
+    fn read_before(&self, place: &str) -> Result<Option<String>, HostError> {
         let found = self.slices(&[&snapshot_key(place)])?.into_iter().next().flatten();
         Ok(found.as_ref().and_then(Value::as_str).map(bare))
     }
 
-    fn all_read(&self) -> Result<BTreeMap<String, String>, String> {
+    fn all_read(&self) -> Result<BTreeMap<String, String>, HostError> {
         let all = match &self.restored {
             Some(restored) => restored.clone(),
-            None => self.store.load_prefix(&self.session, SNAPSHOT).map_err(|error| error.to_string())?,
+            None => {
+                self.store.load_prefix(&self.session, SNAPSHOT_PREFIX).map_err(|error| error.to_string())?
+            }
         };
         let entry = |(key, value): (String, Value)| {
-            Some((key.strip_prefix(SNAPSHOT)?.to_owned(), bare(value.as_str()?)))
+            Some((key.strip_prefix(SNAPSHOT_PREFIX)?.to_owned(), bare(value.as_str()?)))
         };
         Ok(all.into_iter().filter_map(entry).collect())
     }
 
-    fn history(&self) -> Result<Vec<Value>, String> {
+    fn history(&self) -> Result<Vec<Value>, HostError> {
         if let Some(history) = &self.history {
             return Ok(history.clone());
         }
-        let count = self.slices(&[HISTORY_COUNT])?.into_iter().next().flatten();
+        let count = self.slices(&[HISTORY_COUNT_KEY])?.into_iter().next().flatten();
         let count = count.as_ref().and_then(Value::as_u64).unwrap_or(0);
-        let last: Vec<String> = (count.saturating_sub(HISTORY)..count).map(history_key).collect();
-        let keys: Vec<&str> = [HISTORY_USER].into_iter().chain(last.iter().map(String::as_str)).collect();
-        let mut messages = self.slices(&keys)?.into_iter().map(|slice| slice.and_then(message_kept));
+        let last: Vec<String> =
+            (count.saturating_sub(MAX_HISTORY_MESSAGES)..count).map(history_key).collect();
+        let keys: Vec<&str> =
+            [LAST_USER_MESSAGE_KEY].into_iter().chain(last.iter().map(String::as_str)).collect();
+        let mut messages = self.slices(&keys)?.into_iter().map(|slice| slice.and_then(parse_message));
         let user = messages.next().flatten();
         let mut messages: Vec<Value> = messages.flatten().collect();
         if !messages.iter().any(|message| message["role"] == "user") {
@@ -359,11 +366,11 @@ impl Host for Sight {
         Ok(messages)
     }
 
-    fn feedback(&self) -> Result<Value, String> {
-        let [calls, last] = feedback_keys(self.prompt.as_deref());
+    fn feedback(&self) -> Result<Value, HostError> {
+        let [calls, last] = feedback_slice_keys(self.prompt.as_deref());
         let mut slices = self.slices(&[&calls, &last])?.into_iter();
         let (calls, last) = (slices.next().flatten(), slices.next().flatten());
-        let mut told = feedback_told(calls.as_ref(), last.as_ref());
+        let mut told = feedback_view(calls.as_ref(), last.as_ref());
         if let Value::Object(told) = &mut told {
             told.insert("deadline".to_owned(), self.deadline.map(|time| time.to_string()).into());
             told.insert("session".to_owned(), self.session.as_str().into());
@@ -373,17 +380,17 @@ impl Host for Sight {
     }
 
     fn log(&self, level: log::Level, text: &str) {
-        if !self.leave.is_granted() {
+        if !self.permission.is_granted() {
             return;
         }
         match &self.output {
-            Some(hear) => hear(text),
+            Some(output) => output(text),
             None => log::log!(target: "midrail::script", level, "{}: {text}", self.script),
         }
     }
 }
 
-/// A checksum as scripts have it: the digits alone.
+/// A checksum as scripts see it: the digits alone.
 fn bare(checksum: &str) -> String {
     checksum.strip_prefix("sha256:").unwrap_or(checksum).to_owned()
 }

@@ -1,7 +1,6 @@
-//! Guardrails for AI agents: one engine between an agent and what it does.
+//! Guardrails for AI agents: one engine between an agent and its actions.
 //!
-//! Every event of an agent goes in as an [`Event`], and comes back as one [`Decision`]. Read [`Engine`] and
-//! [`SessionHandle`] first.
+//! The engine decides every [`Event`] of an agent with one [`Decision`]. Start with [`Engine`] and [`SessionHandle`].
 //!
 //! ```
 //! use midrail::{Engine, Load, Effect};
@@ -18,87 +17,97 @@
 //! # }
 //! ```
 
-mod administer;
+mod active_policy;
+pub mod admin;
 mod alerts;
-mod announced;
-mod api_keys;
-mod approvals;
-mod asynchronous;
-mod at_once;
+pub mod approvals;
 pub mod authoring;
+mod background;
+mod batch;
 pub mod cases;
 mod chunks;
 mod clock;
+mod decide;
+mod decision_future;
 mod deep;
 pub mod detection;
 mod engine;
+mod error;
+mod event_summary;
 mod files;
-mod foresight;
 mod hooks;
-mod kept;
+mod idempotency;
+mod ids;
+mod last_policy;
+mod late_answers;
 mod limits;
 mod load;
 pub mod metrics;
 mod notices;
-mod once;
-mod outside;
-mod past;
-mod people;
+pub mod paths;
 mod permit;
-pub mod places;
+mod pipeline;
+mod policy_announcement;
+mod prefetch;
 mod probes;
-pub mod redecide;
+mod recorded_files;
 mod reload;
 pub mod replay;
-mod said_once;
+pub mod reproduce;
 mod scripts;
 mod seal;
 mod session;
+mod session_slices;
 pub mod shadow;
 pub mod shipped;
-mod standing;
+mod stored_policy;
 mod stream;
 pub mod summary;
-mod walk;
+mod unique_keys;
 
-pub use announced::Announced;
-pub use api_keys::{ADMIN, ApiKey, KeyRight, KeyScope};
-pub use approvals::{Ask, due_requests, is_late, policy_of_approval, policy_of_record, record_of_approval};
-pub use asynchronous::Deciding;
-pub use at_once::AtOnce;
+pub use approvals::{
+    BypassRequest, due_approvals, is_about_earlier_event, policy_for_approval, policy_for_record,
+    record_for_approval,
+};
+pub use background::Background;
+pub use batch::{BatchedDecision, DecisionBatch};
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use engine::{Engine, EngineBuilder, EngineError, Listener};
-pub use files::{Files, World};
-pub use kept::{LastPolicy, Standpoint};
+pub use decision_future::DecisionFuture;
+pub use engine::{DenialListener, Engine, EngineBuilder};
+pub use error::EngineError;
+pub use files::{Files, Simulation};
+pub use last_policy::{LastPolicy, SessionContext};
 pub use limits::Limits;
-pub use load::{Cache, Load, LoadError, Loaded, Mark, load_policy_pack};
+pub use load::error::LoadError;
+pub use load::{Load, LoadedPolicy, PolicyCache, SourceMark, load_policy_pack};
 pub use midrail_core::{
-    Action, ActionType, Agent, ApprovalKind, ApprovalRequest, Aside, AuditRef, Authorities, Autonomy, Bypass,
-    Category, Changes, CommandEnd, Condition, Confidence, Context, Danger, Decision, DeepEnd, Definition,
-    Effect, Entry, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault, FileScope, FileState, Finding,
-    GitState, Guardrail, Handoff, HookAnswer, HookEnd, HookRequest, Host, Lack, Meter, Missing, Mode,
-    OnFault, Pause, Policy, PolicyDenied, Record, Recovery, Redaction, Retry, Risk, Run, Said, Scope,
-    Session, Severity, Snapshot, Spec, Task, ToolCall, ToolResult, Tools, Usage, Verdict, decide,
+    Action, ActionType, Agent, ApprovalKind, ApprovalRequest, AuditRef, Authorities, Autonomy, Bypass,
+    Category, Changes, CommandOutcome, Condition, Confidence, Context, Danger, Decision, DeepOutcome,
+    Definition, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault, FileScope, FileState,
+    Finding, GitState, Guardrail, Handoff, HookAnswer, HookOutcome, HookRequest, Host, HostLimit, Meter,
+    Missing, Mode, OnFault, PackCommand, Pause, Policy, PolicyDenied, PolicyEntry, Record, Recovery,
+    Redaction, Retry, Risk, Scope, Session, Severity, Snapshot, Spec, Suppressed, Task, ToolCall, ToolResult,
+    Tools, Usage, Verdict, VerdictRecord, decide,
 };
 pub use midrail_guardrails::{
-    CATALOGUE, CommandLines, DestructiveCommand, Freshness, InjectionPatterns, Inspect, Key, KeyedDependency,
-    KeyedRule, Losses, Middleware, NewFiles, OutputSecretScan, OwnWrites, Page, Pattern, ReadBeforeWrite,
-    Recast, RuleSet, SandboxBoundary, SecretRedaction, Sensitive, SensitiveFile, SequentialDependency,
-    ToolList, page,
+    Builtin, CATALOGUE, CallKey, CommandWrites, DestructiveCommand, EffectOverride, Freshness,
+    InjectionPatterns, KeyedDependency, KeyedRule, Middleware, NewFiles, OutputSecretScan, OwnWrites,
+    Pattern, ReadBeforeWrite, RuleSet, SandboxBoundary, SecretRedaction, SensitiveData, SensitiveFile,
+    SequentialDependency, ToolAllowlist, UnsavedEffect, VerdictObserver, builtin, label,
 };
-pub use midrail_pack::{self as pack, Document, Layer, PolicySource, Report};
+pub use midrail_pack::{self as pack, DiagnosticReport, Layer, PackDocument, PolicySource};
 pub use midrail_store::{
     self as store, Approval, ApprovalState, MemoryStore, SqliteStore, Store, StoreError,
 };
 #[cfg(feature = "postgres")]
 pub use midrail_store::{PostgresOptions, PostgresStore};
-pub use past::Past;
-pub use people::Person;
 pub use permit::{CallError, Permit};
-pub use reload::{Refused, Reload, Reloader, Reloads};
-pub use said_once::SaidOnce;
-pub use scripts::stop_commands;
+pub use policy_announcement::{Announcements, PolicyAnnouncement};
+pub use recorded_files::RecordedFiles;
+pub use reload::{Reload, ReloadError, ReloadStats, Reloader};
+pub use scripts::stop_script_commands;
 pub use session::SessionHandle;
-pub use standing::{Halted, Lock, Quarantined, TaskState, TaskStatus, pauses_at};
+pub use session_slices::session_folder;
+pub use stored_policy::StoredPolicyError;
 pub use stream::{Stream, StreamOptions, StreamStep};
-pub use walk::{beginning_of, folder_of};
+pub use unique_keys::UniqueKeys;

@@ -1,10 +1,10 @@
-//! Limits that whoever runs an agent sets from outside. They hold beside those of packs and events.
+//! Limits of a run that are set by the caller, in addition to those of packs and events.
 
 use jiff::Timestamp;
 use midrail_core::{Deadline, Event};
 use midrail_store::{Store, StoreError};
 
-use crate::walk::beginning_of;
+use crate::session_slices::session_start_time;
 
 /// A deadline and budgets for a run. What is absent sets no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -22,15 +22,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Puts these limits beside those that an event brings: the tightest of each holds. A duration counts from the first
-    /// event of the session.
+    /// Adds these limits to those of an event; the tightest counts. A duration starts with the first event of the session.
     pub fn apply(&self, event: &mut Event, store: &dyn Store, now: Timestamp) -> Result<(), StoreError> {
         if let Some(deadline) = self.deadline {
             let began = match deadline {
                 Deadline::At(_) => None,
-                Deadline::After(_) => beginning_of(store, event)?,
+                Deadline::After(_) => session_start_time(store, event)?,
             };
-            let until = deadline.from(began.or(event.time).unwrap_or(now));
+            let until = deadline.resolve(began.or(event.time).unwrap_or(now));
             event.deadline = tightest(event.deadline, Some(until));
         }
         let has_budget = self.token_budget.is_some()

@@ -1,5 +1,8 @@
-//! Finds and reads packs: those that are named, or the layers that a folder stands under.
+//! Finds and reads packs: those that are named, or the layers of a folder.
 
+pub(crate) mod error;
+mod pack_file;
+mod script_checks;
 mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,13 +11,15 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use midrail_core::{Policy, hex};
-use midrail_detect::secrets;
 use midrail_pack::diagnostic::{excerpt, nearest};
-use midrail_pack::{Document, Layer, PolicySource, Report};
+use midrail_pack::{DiagnosticReport, Layer, PackDocument, PolicySource};
+use midrail_scan::secrets;
 use sha2::{Digest, Sha256};
 
+use self::error::LoadError;
+use self::pack_file::{MAX_PACK, PackFile, digest};
 use self::scripts::{SCRIPT, ScriptFile};
-use crate::places;
+use crate::paths;
 use crate::shipped;
 
 /// Which packs to read.
@@ -27,15 +32,15 @@ pub struct Load {
     /// The folder whose layers are read where no pack is named.
     pub folder: Option<PathBuf>,
     /// Where compiled packs are kept between processes. `None`: nowhere.
-    pub cache: Option<Cache>,
+    pub cache: Option<PolicyCache>,
 }
 
 /// Compiled packs that are kept between processes.
 ///
-/// What is kept is sealed with a key, so that nobody who cannot read the key can slip in packs of their own. Packs of
-/// the organisation are never kept: their owner is not the user, and the user's files are no place for them.
+/// They are sealed with a key, so that only a process that can read the key can write them. Packs of the organisation
+/// are never cached, because the user does not own them.
 #[derive(Debug, Clone)]
-pub struct Cache {
+pub struct PolicyCache {
     /// The folder.
     pub folder: PathBuf,
     /// The key of the seal.
@@ -43,114 +48,24 @@ pub struct Cache {
 }
 
 /// A policy, and what it was made of.
-pub struct Loaded {
+pub struct LoadedPolicy {
     /// The policy.
     pub policy: Policy,
     /// What its packs say.
     pub source: PolicySource,
     /// The packs with their texts. Empty where the policy came from the cache.
-    pub documents: Vec<(Layer, Document)>,
+    pub documents: Vec<(Layer, PackDocument)>,
     /// What the files were when they were read.
-    pub mark: Mark,
+    pub mark: SourceMark,
 }
 
 /// What the files of a policy were at a moment. Two marks are the same where no file was changed, added or removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Mark {
+pub struct SourceMark {
     /// A digest of the packs that are named or found in layers, with their paths and texts.
     packs: String,
     /// The files that they build on, with a digest of each. One that is not there may come.
     bases: BTreeMap<PathBuf, String>,
-}
-
-/// Why packs could not be read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LoadError {
-    /// A file could not be read.
-    #[error("could not read `{path}`: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// A file is no text.
-    #[error("{path}:{line}:{column}: the file is not UTF-8: byte {at} does not belong there", path = path.display())]
-    NotUtf8 {
-        /// The file.
-        path: PathBuf,
-        /// The line of that byte, from 1.
-        line: usize,
-        /// Its column in characters, from 1.
-        column: usize,
-        /// The first byte that does not fit.
-        at: usize,
-    },
-    /// A file is larger than a pack can be.
-    #[error("`{path}` is larger than {limit} bytes", path = path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// The limit.
-        limit: u64,
-    },
-    /// A file has an ending that no pack has.
-    #[error("`{path}` is no pack: a pack ends in `.yaml`, `.yml` or `.json`, and a script in `.js` or `.mjs`", path = path.display())]
-    NoPack {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A folder holds no pack.
-    #[error("there is no pack in `{path}`", path = path.display())]
-    Empty {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// Packs have problems, each at its place.
-    #[error("{}", joined(.0))]
-    Problems(Vec<Report>),
-    /// No pack has an overlay for the environment that was named.
-    #[error("no pack has an overlay for the environment `{name}`")]
-    UnknownEnv {
-        /// The environment that was named.
-        name: String,
-        /// Those that packs have overlays for.
-        known: Vec<String>,
-    },
-}
-
-impl LoadError {
-    /// What to do about it.
-    pub fn help(&self) -> Option<String> {
-        match self {
-            LoadError::Io { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
-                let names = || shipped::PACKS.iter().map(|(name, _)| *name);
-                match nearest(&path.to_string_lossy(), names()) {
-                    Some(near) => Some(format!("did you mean the shipped pack `{near}`?")),
-                    None => Some(format!("the shipped packs are {}", names().collect::<Vec<_>>().join(", "))),
-                }
-            }
-            LoadError::UnknownEnv { known, .. } if known.is_empty() => {
-                Some("no pack has overlays; leave `--env` out, or add `env:` to a pack".to_owned())
-            }
-            LoadError::UnknownEnv { name, known } => {
-                Some(match nearest(name, known.iter().map(String::as_str)) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are overlays for {}", known.join(", ")),
-                })
-            }
-            _ => None,
-        }
-    }
-}
-
-/// The largest file that is read as a pack.
-const MAX_PACK: u64 = 1 << 20;
-
-fn joined(reports: &[Report]) -> String {
-    let texts: Vec<String> = reports.iter().map(ToString::to_string).collect();
-    texts.join("\n\n")
 }
 
 /// Reads a policy pack with the overlay of an environment: a file, a folder, or the name of a shipped pack.
@@ -162,20 +77,20 @@ fn joined(reports: &[Report]) -> String {
 /// # Ok(())
 /// # }
 /// ```
-pub fn load_policy_pack(path: impl Into<PathBuf>, env: Option<&str>) -> Result<Loaded, LoadError> {
+pub fn load_policy_pack(path: impl Into<PathBuf>, env: Option<&str>) -> Result<LoadedPolicy, LoadError> {
     Load { packs: vec![path.into()], env: env.map(str::to_owned), ..Load::default() }.load()
 }
 
 impl Load {
-    /// Reads the packs and makes the policy.
-    pub fn load(&self) -> Result<Loaded, LoadError> {
+    /// Reads the packs and compiles the policy.
+    pub fn load(&self) -> Result<LoadedPolicy, LoadError> {
         self.load_and_mark().0
     }
 
     /// The same, with what the files were, whether or not they make a policy.
-    pub(crate) fn load_and_mark(&self) -> (Result<Loaded, LoadError>, Mark) {
+    pub(crate) fn load_and_mark(&self) -> (Result<LoadedPolicy, LoadError>, SourceMark) {
         let files = self.files();
-        let mut mark = Mark { packs: packs_digest(&files), ..Mark::default() };
+        let mut mark = SourceMark { packs: packs_digest(&files), ..SourceMark::default() };
         let loaded = files.and_then(|files| {
             let key = self.cache_key(&files);
             if let Some(cached) = self.cached(&key, &mark) {
@@ -189,25 +104,25 @@ impl Load {
     }
 
     /// What the files are now, with those that the packs of another mark built on.
-    pub(crate) fn mark_as(&self, other: &Mark) -> Mark {
+    pub(crate) fn mark_as(&self, other: &SourceMark) -> SourceMark {
         let bases = other.bases.keys().map(|path| (path.clone(), base_digest(path)));
-        Mark { packs: packs_digest(&self.files()), bases: bases.collect() }
+        SourceMark { packs: packs_digest(&self.files()), bases: bases.collect() }
     }
 
     /// Reads the packs with their texts, whatever is cached.
-    pub fn documents(&self) -> Result<Loaded, LoadError> {
+    pub fn documents(&self) -> Result<LoadedPolicy, LoadError> {
         let files = self.files();
-        let mut mark = Mark { packs: packs_digest(&files), ..Mark::default() };
+        let mut mark = SourceMark { packs: packs_digest(&files), ..SourceMark::default() };
         self.read(files?, &mut mark)
     }
 
     /// Reads a text as the pack file that it would be at a path.
-    pub(crate) fn documents_of(&self, path: &Path, text: &str) -> Result<Loaded, LoadError> {
+    pub(crate) fn documents_of(&self, path: &Path, text: &str) -> Result<LoadedPolicy, LoadError> {
         let file = PackFile { layer: Layer::Project, path: path.to_owned(), text: text.to_owned() };
-        self.read(vec![file], &mut Mark::default())
+        self.read(vec![file], &mut SourceMark::default())
     }
 
-    fn read(&self, files: Vec<PackFile>, mark: &mut Mark) -> Result<Loaded, LoadError> {
+    fn read(&self, files: Vec<PackFile>, mark: &mut SourceMark) -> Result<LoadedPolicy, LoadError> {
         let mut reader = Reader {
             env: self.env.as_deref(),
             documents: Vec::new(),
@@ -218,7 +133,7 @@ impl Load {
         for file in files.iter().filter(|file| !is_script(&file.path)) {
             reader.add(file, None, &mut Vec::new())?;
         }
-        let is_setting = |document: &Document| document.pack.pack == midrail_pack::SCRIPT_CONFIGURATION;
+        let is_setting = |document: &PackDocument| document.pack.pack == midrail_pack::SCRIPT_CONFIGURATION;
         if self.packs.is_empty() && reader.documents.iter().all(|(_, document)| is_setting(document)) {
             // What only says how scripts are run takes the place of no pack.
             reader.add(&PackFile::shipped(shipped::DEFAULT.0, shipped::DEFAULT.1), None, &mut Vec::new())?;
@@ -236,8 +151,9 @@ impl Load {
             let known = reader.envs.into_iter().collect();
             return Err(LoadError::UnknownEnv { name: env.clone(), known });
         }
-        let (policy, source) = midrail_pack::policy(&reader.documents).map_err(LoadError::Problems)?;
-        Ok(Loaded { policy, source, documents: reader.documents, mark: mark.clone() })
+        let (policy, source) =
+            midrail_pack::compile_policy(&reader.documents).map_err(LoadError::Problems)?;
+        Ok(LoadedPolicy { policy, source, documents: reader.documents, mark: mark.clone() })
     }
 
     /// The files of the policy, with their texts, highest layer first. What they extend is not among them.
@@ -253,7 +169,7 @@ impl Load {
             return Ok(files);
         }
         let mut files = Vec::new();
-        for (layer, folder) in places::layers(self.folder.as_deref()) {
+        for (layer, folder) in paths::layers(self.folder.as_deref()) {
             // Only a folder that is not there is no layer; one that cannot be read is an error.
             let is_there = !matches!(folder.metadata(), Err(error) if error.kind() == ErrorKind::NotFound);
             if is_there {
@@ -286,10 +202,10 @@ impl Load {
             hash.update(format!("\n{} {} {}\n", file.layer.word(), file.path.display(), file.text.len()));
             hash.update(&file.text);
         }
-        Some(hex(&hash.finalize()))
+        Some(hex::encode(&hash.finalize()))
     }
 
-    fn cached(&self, key: &Option<String>, mark: &Mark) -> Option<Loaded> {
+    fn cached(&self, key: &Option<String>, mark: &SourceMark) -> Option<LoadedPolicy> {
         let (cache, key) = (self.cache.as_ref()?, key.as_ref()?);
         let text = std::fs::read_to_string(cache.folder.join(format!("{key}.json"))).ok()?;
         let (seal, sealed) = text.split_once('\n')?;
@@ -299,69 +215,25 @@ impl Load {
         }
         let (revision, body) = sealed.split_once('\n')?;
         let source: PolicySource = serde_json::from_str(body).ok()?;
-        let policy = source.compile_again(revision).ok()?;
-        Some(Loaded { policy, source, documents: Vec::new(), mark: mark.clone() })
+        let policy = source.compile_with_revision(revision).ok()?;
+        Some(LoadedPolicy { policy, source, documents: Vec::new(), mark: mark.clone() })
     }
 
     /// A cache that cannot be written costs time and nothing else.
-    fn keep(&self, key: &Option<String>, Loaded { policy, source, .. }: &Loaded) {
+    fn keep(&self, key: &Option<String>, LoadedPolicy { policy, source, .. }: &LoadedPolicy) {
         let (Some(cache), Some(key)) = (&self.cache, key) else { return };
         let sealed = format!("{}\n{}", policy.revision(), source.to_json());
         let sealed = format!("{}\n{sealed}", cache.seal(key, &sealed));
-        if let Err(error) =
-            places::write_private(&cache.folder.join(format!("{key}.json")), sealed.as_bytes())
+        if let Err(error) = paths::write_private(&cache.folder.join(format!("{key}.json")), sealed.as_bytes())
         {
             log::debug!("the compiled packs could not be kept: {error}");
         }
     }
 }
 
-impl Cache {
+impl PolicyCache {
     fn seal(&self, key: &str, sealed: &str) -> String {
         secrets::fingerprint(&format!("midrail-cache-v2\n{key}\n{sealed}"), &self.key)
-    }
-}
-
-struct PackFile {
-    layer: Layer,
-    path: PathBuf,
-    text: String,
-}
-
-impl PackFile {
-    fn shipped(name: &str, text: &str) -> Self {
-        PackFile {
-            layer: Layer::Project,
-            path: PathBuf::from(format!("midrail:{name}")),
-            text: text.to_owned(),
-        }
-    }
-
-    fn read(path: &Path, layer: Layer) -> Result<Self, LoadError> {
-        let io = |source| LoadError::Io { path: path.to_owned(), source };
-        if !path.metadata().map_err(io)?.is_file() {
-            // A pipe would be waited for without end.
-            return Err(io(std::io::Error::other("it is no ordinary file")));
-        }
-        let mut bytes = Vec::new();
-        File::open(path).map_err(io)?.take(MAX_PACK + 1).read_to_end(&mut bytes).map_err(io)?;
-        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_PACK {
-            return Err(LoadError::TooLarge { path: path.to_owned(), limit: MAX_PACK });
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            let before = error.as_bytes().get(..at).unwrap_or_default();
-            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-            let last = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-            let column = String::from_utf8_lossy(last).chars().count() + 1;
-            LoadError::NotUtf8 { path: path.to_owned(), line, column, at }
-        })?;
-        Ok(PackFile { layer, path: path.to_owned(), text })
-    }
-
-    /// The file itself, whatever it is called.
-    fn identity(&self) -> PathBuf {
-        self.path.canonicalize().unwrap_or_else(|_| self.path.clone())
     }
 }
 
@@ -398,10 +270,6 @@ fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>
 /// Stands for the digest of a file that is not there.
 const ABSENT: &str = "absent";
 
-fn digest(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
 /// A digest of packs with their places, or of why they could not be read.
 fn packs_digest(files: &Result<Vec<PackFile>, LoadError>) -> String {
     let mut hash = Sha256::new();
@@ -413,7 +281,7 @@ fn packs_digest(files: &Result<Vec<PackFile>, LoadError>) -> String {
         }
         Err(error) => hash.update(format!("error {error}")),
     }
-    hex(&hash.finalize())
+    hex::encode(&hash.finalize())
 }
 
 /// A digest of a file that packs build on.
@@ -438,8 +306,8 @@ fn is_script(path: &Path) -> bool {
 
 struct Reader<'l> {
     env: Option<&'l str>,
-    documents: Vec<(Layer, Document)>,
-    reports: Vec<Report>,
+    documents: Vec<(Layer, PackDocument)>,
+    reports: Vec<DiagnosticReport>,
     /// The environments that packs have overlays for.
     envs: BTreeSet<String>,
     /// The files that packs build on, or would if they were there.
@@ -455,7 +323,7 @@ impl Reader<'_> {
         above: &mut Vec<PathBuf>,
     ) -> Result<(), LoadError> {
         above.push(file.identity());
-        let documents = match Document::read(&file.path.display().to_string(), &file.text, self.env) {
+        let documents = match PackDocument::read(&file.path.display().to_string(), &file.text, self.env) {
             Ok(documents) => documents,
             Err(report) => {
                 self.reports.push(report);
@@ -473,7 +341,7 @@ impl Reader<'_> {
                         let names = names.join(" -> ");
                         let message = format!("packs extend each other in a circle: {names}");
                         let help = "take one of these `extends` out".to_owned();
-                        self.reports.push(document.complaint(&format!("/extends/{at}"), message, Some(help)));
+                        self.reports.push(document.report_at(&format!("/extends/{at}"), message, Some(help)));
                     }
                     Ok(Some(base)) => self.add(&base, Some(&document.path), above)?,
                     Ok(None) => {
@@ -487,11 +355,11 @@ impl Reader<'_> {
                                 names().collect::<Vec<_>>().join(", ")
                             ),
                         };
-                        self.reports.push(document.complaint(&format!("/extends/{at}"), message, Some(help)));
+                        self.reports.push(document.report_at(&format!("/extends/{at}"), message, Some(help)));
                     }
                     Err(error) => {
                         let place = format!("/extends/{at}");
-                        self.reports.push(document.complaint(&place, error.to_string(), error.help()));
+                        self.reports.push(document.report_at(&place, error.to_string(), error.help()));
                     }
                 }
             }
@@ -530,7 +398,7 @@ impl Reader<'_> {
     }
 
     /// Reads the scripts that a pack names, relative to its file.
-    fn read_scripts(&mut self, file: &PackFile, document: &mut Document) {
+    fn read_scripts(&mut self, file: &PackFile, document: &mut PackDocument) {
         let folder = file.path.parent().unwrap_or(Path::new("."));
         let mut problems = Vec::new();
         for (at, script) in scripts::named(&mut document.pack) {
@@ -553,7 +421,7 @@ impl Reader<'_> {
         }
         for (at, error) in problems {
             let help = "name a file relative to this one".to_owned();
-            self.reports.push(document.complaint(&at, error.to_string(), error.help().or(Some(help))));
+            self.reports.push(document.report_at(&at, error.to_string(), error.help().or(Some(help))));
         }
     }
 

@@ -7,9 +7,10 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 use midrail_core::{ApprovalKind, Category, Policy};
-use midrail_guardrails::page;
+use midrail_guardrails::builtin;
 use midrail_store::{
-    ApprovalFilter, ApprovalState, Approvals, Counts, DURATION_BUCKETS_US, Durations, Figures, Result,
+    ApprovalFilter, ApprovalState, Approvals, AuditStats, DURATION_BUCKETS_US, Durations, Result,
+    VerdictCounts,
 };
 
 /// All categories, in the order of the chain.
@@ -18,7 +19,7 @@ const CATEGORIES: [Category; 5] =
 
 /// What became of a request to lift a guardrail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum BypassOutcome {
     /// Nobody has answered yet.
     Pending,
     /// It was granted.
@@ -29,20 +30,20 @@ pub enum Outcome {
     TimedOut,
 }
 
-impl Outcome {
+impl BypassOutcome {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Outcome::Pending => "pending",
-            Outcome::Approved => "approved",
-            Outcome::Denied => "denied",
-            Outcome::TimedOut => "timed_out",
+            BypassOutcome::Pending => "pending",
+            BypassOutcome::Approved => "approved",
+            BypassOutcome::Denied => "denied",
+            BypassOutcome::TimedOut => "timed_out",
         }
     }
 }
 
 /// Requests to lift a guardrail, by guardrail and what became of them.
-pub type Bypasses = BTreeMap<(String, Outcome), u64>;
+pub type Bypasses = BTreeMap<(String, BypassOutcome), u64>;
 
 /// Requests to lift a guardrail by what became of them. The store keeps a request that nobody answered as it was, until
 /// somebody acts on it; and one that was approved and not used in time as expired.
@@ -50,14 +51,14 @@ pub fn bypasses<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Bypa
     let mut counts = Bypasses::new();
     for row in store.approval_counts()?.into_iter().filter(|row| row.kind == ApprovalKind::Bypass) {
         let outcome = match row.state {
-            ApprovalState::Pending => Outcome::Pending,
-            ApprovalState::Approved | ApprovalState::Used => Outcome::Approved,
-            ApprovalState::Denied => Outcome::Denied,
-            ApprovalState::Expired => Outcome::TimedOut,
+            ApprovalState::Pending => BypassOutcome::Pending,
+            ApprovalState::Approved | ApprovalState::Used => BypassOutcome::Approved,
+            ApprovalState::Denied => BypassOutcome::Denied,
+            ApprovalState::Expired => BypassOutcome::TimedOut,
         };
         *counts.entry((row.guardrail, outcome)).or_default() += row.count;
     }
-    let mut moved = |guardrail: &str, from: Outcome, to: Outcome| {
+    let mut moved = |guardrail: &str, from: BypassOutcome, to: BypassOutcome| {
         if let Some(count) = counts.get_mut(&(guardrail.to_owned(), from))
             && *count > 0
         {
@@ -71,11 +72,11 @@ pub fn bypasses<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Bypa
     };
     for approval in of_state(ApprovalState::Pending)? {
         if approval.status_at(now) == "timed out" {
-            moved(&approval.guardrail, Outcome::Pending, Outcome::TimedOut);
+            moved(&approval.guardrail, BypassOutcome::Pending, BypassOutcome::TimedOut);
         }
     }
     for approval in of_state(ApprovalState::Expired)?.iter().filter(|it| it.decided_by.is_some()) {
-        moved(&approval.guardrail, Outcome::TimedOut, Outcome::Approved);
+        moved(&approval.guardrail, BypassOutcome::TimedOut, BypassOutcome::Approved);
     }
     counts.retain(|_, count| *count > 0);
     Ok(counts)
@@ -106,25 +107,25 @@ pub fn reviews<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Revie
 /// The category of each guardrail of a policy, by id.
 pub fn categories(policy: &Policy) -> BTreeMap<String, &'static str> {
     let entries = policy.entries().iter();
-    entries.map(|entry| (entry.spec.id.to_string(), entry.spec.category.word())).collect()
+    entries.map(|entry| (entry.spec.id.to_string(), entry.spec.category.as_str())).collect()
 }
 
 /// The category of a guardrail: that of the packs here, else that of the catalogue, else the one that its name tells.
 fn category(id: &str, known: &BTreeMap<String, &'static str>) -> &'static str {
     let told = || {
         let word = id.strip_prefix("custom-")?.split('-').next()?;
-        CATEGORIES.into_iter().map(Category::word).find(|name| *name == word)
+        CATEGORIES.into_iter().map(Category::as_str).find(|name| *name == word)
     };
-    let of_page = || page(id).map(|page| page.category.word());
+    let of_page = || builtin(id).map(|page| page.category.as_str());
     known.get(id).copied().or_else(of_page).or_else(told).unwrap_or("unknown")
 }
 
 /// What there is to tell of one project.
-pub struct Measured<'a> {
+pub struct ProjectMetrics<'a> {
     /// Its name. `None`: there is but one, and it has none.
     pub project: Option<&'a str>,
     /// What its log comes to.
-    pub figures: &'a Figures,
+    pub figures: &'a AuditStats,
     /// What became of requests to lift guardrails.
     pub bypasses: &'a Bypasses,
     /// Reviews that are owed after emergencies.
@@ -133,7 +134,7 @@ pub struct Measured<'a> {
     pub categories: &'a BTreeMap<String, &'static str>,
 }
 
-impl Measured<'_> {
+impl ProjectMetrics<'_> {
     /// Labels, after that of the project.
     fn labels<'l>(&'l self, own: &[(&'l str, &'l str)]) -> Vec<(&'l str, &'l str)> {
         self.project.map(|project| ("project", project)).into_iter().chain(own.iter().copied()).collect()
@@ -141,8 +142,8 @@ impl Measured<'_> {
 }
 
 /// The metrics of guardrails, ready to be scraped.
-pub fn guardrails(projects: &[Measured<'_>]) -> String {
-    let mut out = Text::default();
+pub fn guardrails(projects: &[ProjectMetrics<'_>]) -> String {
+    let mut out = MetricsText::default();
     out.head(
         "guardrail_invocations_total",
         "counter",
@@ -169,7 +170,7 @@ pub fn guardrails(projects: &[Measured<'_>]) -> String {
     out.head("guardrail_blocks_total", "counter", "How often guardrails of a category blocked.");
     for measured in projects {
         let mut blocks: BTreeMap<&str, u64> =
-            CATEGORIES.into_iter().map(|category| (category.word(), 0)).collect();
+            CATEGORIES.into_iter().map(|category| (category.as_str(), 0)).collect();
         let blocked =
             measured.figures.guardrails.iter().filter(|(_, figures)| figures.enforced.block_count > 0);
         for (id, figures) in blocked {
@@ -204,7 +205,7 @@ pub fn guardrails(projects: &[Measured<'_>]) -> String {
     out.0
 }
 
-fn results(counts: &Counts) -> [(&'static str, u64); 6] {
+fn results(counts: &VerdictCounts) -> [(&'static str, u64); 6] {
     [
         ("pass", counts.pass_count),
         ("warn", counts.warn_count),
@@ -215,11 +216,11 @@ fn results(counts: &Counts) -> [(&'static str, u64); 6] {
     ]
 }
 
-/// Text in the making, in the format of Prometheus. Writing to a string does not fail.
+/// MetricsText in the making, in the format of Prometheus. Writing to a string does not fail.
 #[derive(Debug, Default)]
-pub struct Text(pub String);
+pub struct MetricsText(pub String);
 
-impl Text {
+impl MetricsText {
     /// What a metric is.
     pub fn head(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -229,9 +230,10 @@ impl Text {
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: &str) {
         let labels: Vec<String> =
             labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-        let _ = match labels.is_empty() {
-            true => writeln!(self.0, "{name} {value}"),
-            false => writeln!(self.0, "{name}{{{}}} {value}", labels.join(",")),
+        let _ = if labels.is_empty() {
+            writeln!(self.0, "{name} {value}")
+        } else {
+            writeln!(self.0, "{name}{{{}}} {value}", labels.join(","))
         };
     }
 

@@ -69,12 +69,12 @@ impl Engine {
         by: Option<&Person>,
     ) -> Result<String, EngineError> {
         if roles.is_empty() || roles.iter().any(|role| role.trim().is_empty()) {
-            return Err(EngineError::Senseless(format!("`{name}` needs a role to answer in")));
+            return Err(EngineError::InvalidRequest(format!("`{name}` needs a role to answer in")));
         }
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes)
             .map_err(|error| EngineError::Approval(format!("no key could be made: {error}")))?;
-        let key = format!("mrk_{}", midrail_core::hex(&bytes));
+        let key = format!("mrk_{}", midrail_core::hex::encode(&bytes));
         let new = NewApprover { name: name.to_owned(), roles: roles.to_vec(), key: key.clone() };
         let version = self.may_change_approvers(by)?;
         let mut act = Act::of("approver_added").with("approver", json!({"name": name, "roles": roles}));
@@ -176,7 +176,7 @@ impl Engine {
             None => {
                 let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
                 log::warn!("a wrong key was given for the approver `{shown}`");
-                self.store().count("wrong_approver_keys", 1)?;
+                self.store().increment_counter("wrong_approver_keys", 1)?;
                 Err(EngineError::Approval(format!("there is no approver `{shown}` with this key")))
             }
         }

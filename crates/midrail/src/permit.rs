@@ -1,9 +1,9 @@
-//! The proof that an action was allowed. Only a decision makes one, and a guarded tool can be reached only with one.
+//! The proof that a tool call was allowed. Only a decision creates one, and a guarded tool is called only with one.
 
 use midrail_core::{Decision, Event, EventKind};
 use serde_json::{Map, Value};
 
-/// A tool call that may go on. There is no other way to make one than a decision that lets the call pass.
+/// A tool call that a decision allowed.
 #[derive(Debug)]
 pub struct Permit<'a> {
     tool: &'a str,
@@ -11,45 +11,45 @@ pub struct Permit<'a> {
 }
 
 impl<'a> Permit<'a> {
-    /// The permit that a decision gives for its event, if it lets the call pass.
-    pub(crate) fn of(decision: &Decision, event: &'a Event) -> Option<Self> {
+    /// The permit of a decision for its event. `None`: the decision does not allow the call.
+    pub(crate) fn new(decision: &Decision, event: &'a Event) -> Option<Self> {
         let tool = event.tool.as_ref()?;
-        let passes = event.kind == EventKind::BeforeTool && decision.effect.goes_on();
-        passes.then_some(Permit { tool: &tool.name, args: &tool.args })
+        let is_allowed = event.kind == EventKind::BeforeTool && decision.effect.allows();
+        is_allowed.then_some(Permit { tool: &tool.name, args: &tool.args })
     }
 
-    /// The tool that may be called.
+    /// The tool.
     pub fn tool(&self) -> &'a str {
         self.tool
     }
 
-    /// The arguments that it may be called with.
+    /// The arguments.
     pub fn args(&self) -> &'a Map<String, Value> {
         self.args
     }
 
-    /// An argument that is a text.
+    /// A text argument.
     pub fn text(&self, name: &str) -> Option<&'a str> {
         self.args.get(name)?.as_str()
     }
 }
 
-/// Why a guarded call has no answer for the agent.
+/// Why a guarded call has no result for the agent.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The call did not happen.
-    #[error("{}", told(.0))]
+    #[error("{}", message(.0))]
     Denied(Box<Decision>),
-    /// The call happened, and its answer is withheld.
-    #[error("{}", told(.0))]
+    /// The call happened, and its result is withheld.
+    #[error("{}", message(.0))]
     Withheld(Box<Decision>),
-    /// The tool failed by itself.
+    /// The tool itself failed.
     #[error("{0}")]
     Failed(String),
 }
 
-/// What the agent is told: the reason, and what to do instead.
-fn told(decision: &Decision) -> String {
+/// The message for the agent: the reason and the advice.
+fn message(decision: &Decision) -> String {
     match &decision.advice {
         Some(advice) => format!("{} {advice}", decision.reason),
         None => decision.reason.clone(),

@@ -1,25 +1,27 @@
-//! Keeps an engine's policy in step with the files of its packs, between two events and without a moment in which
-//! nothing is enforced. Packs that are wrong leave the policy as it is.
+//! Reloads an engine's policy when the files of its packs change. There is always a policy in force, and invalid packs do
+//! not change it.
 
+use parking_lot::Mutex;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use midrail_pack::Report;
-use midrail_pack::diagnostic::PlainProblem;
+use midrail_pack::DiagnosticReport;
+use midrail_pack::diagnostic::DiagnosticRecord;
 
 use crate::engine::Engine;
-use crate::load::{Load, LoadError, Loaded, Mark};
+use crate::load::error::LoadError;
+use crate::load::{Load, LoadedPolicy, SourceMark};
 
-/// How often the files are looked at. A change is taken over when two looks in a row see the same, so that a file that
-/// is still being written is not: at half a second, or a little later.
+/// How often the files are checked. A change is applied when two checks in a row see the same files, so that a file that
+/// is still being written is not read.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// At every so many looks it is seen to what has fallen due meanwhile: about once a second.
+/// After so many checks, approvals that are due are settled: about once a second.
 const LOOKS: usize = 4;
 
 /// What came of a change of the packs.
@@ -33,7 +35,7 @@ pub enum Reload {
 
 /// What came of all changes so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reloads {
+pub struct ReloadStats {
     /// Policies that were put in force.
     pub applied: u64,
     /// Changes that could not be used.
@@ -44,11 +46,11 @@ pub struct Reloads {
 
 /// Why packs that were read again at once are not in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct ReloadError {
     /// The reason, in words.
     pub why: String,
     /// What is wrong, each at its place, where it can be told.
-    pub problems: Vec<PlainProblem>,
+    pub problems: Vec<DiagnosticRecord>,
 }
 
 /// Watches the files of an engine's policy, on a thread of its own, until it is dropped or the engine is gone. It also
@@ -68,7 +70,7 @@ pub struct Refused {
 /// # }
 /// ```
 pub struct Reloader {
-    reloads: Arc<Mutex<Reloads>>,
+    reloads: Arc<Mutex<ReloadStats>>,
     watch: Arc<Mutex<Watch>>,
     engine: Weak<Engine>,
     /// The thread ends when this goes.
@@ -77,15 +79,15 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// Watches the files that `load` reads. `mark` is that of the policy in force ([`Loaded::mark`]), so that a change
+    /// Watches the files that `load` reads. `mark` is that of the policy in force ([`LoadedPolicy::mark`]), so that a change
     /// between its loading and now is seen, too. `listener` hears of every change.
     pub fn start(
         engine: &Arc<Engine>,
         load: Load,
-        mark: Mark,
+        mark: SourceMark,
         listener: impl Fn(&Reload) + Send + 'static,
     ) -> io::Result<Self> {
-        let reloads = Arc::new(Mutex::new(Reloads::default()));
+        let reloads = Arc::new(Mutex::new(ReloadStats::default()));
         let (stop, stopped) = mpsc::channel();
         let watch = Arc::new(Mutex::new(Watch { load, mark, pending: None, files: engine.pack_files() }));
         let (engine, counts, looking) = (Arc::downgrade(engine), reloads.clone(), watch.clone());
@@ -97,7 +99,7 @@ impl Reloader {
                 if looks.is_multiple_of(LOOKS) {
                     settle(&engine);
                 }
-                let look = looking.lock().unwrap_or_else(PoisonError::into_inner).look(&engine, &counts);
+                let look = looking.lock().look(&engine, &counts);
                 match look {
                     Look::EngineGone => return,
                     Look::Nothing => {}
@@ -113,15 +115,15 @@ impl Reloader {
 
     /// Reads the files now, whether or not they seem to have changed, and puts their policy in force. The listener hears
     /// nothing of it: whoever asks does. `Ok(None)`: it is in force already.
-    pub fn reload_now(&self) -> Result<Option<Arc<str>>, Refused> {
+    pub fn reload_now(&self) -> Result<Option<Arc<str>>, ReloadError> {
         let Some(engine) = self.engine.upgrade() else { return Ok(None) };
-        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watch = self.watch.lock();
         watch.read_now(&engine, &self.reloads)
     }
 
     /// What came of all changes so far.
-    pub fn reloads(&self) -> Reloads {
-        self.reloads.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn reloads(&self) -> ReloadStats {
+        self.reloads.lock().clone()
     }
 }
 
@@ -142,7 +144,7 @@ enum Look {
 }
 
 /// A file of the policy in force that is not there any more, so that what it says would not hold any longer.
-fn gone(files: &[PathBuf], loaded: &Loaded) -> Option<PathBuf> {
+fn gone(files: &[PathBuf], loaded: &LoadedPolicy) -> Option<PathBuf> {
     let is_still_read = |file: &PathBuf| loaded.source.0.iter().any(|pack| Path::new(&pack.path) == file);
     let is_file = |file: &PathBuf| file.is_absolute() || file.components().count() > 1;
     files.iter().find(|file| is_file(file) && !is_still_read(file) && !file.exists()).cloned()
@@ -151,16 +153,16 @@ fn gone(files: &[PathBuf], loaded: &Loaded) -> Option<PathBuf> {
 /// The files, as they were when they were last read.
 struct Watch {
     load: Load,
-    mark: Mark,
+    mark: SourceMark,
     /// Another state of them, seen once.
-    pending: Option<Mark>,
+    pending: Option<SourceMark>,
     /// The files of the policy that was last read here. The one in force may be another instance's.
     files: Vec<PathBuf>,
 }
 
 impl Watch {
     /// Looks at the files once, and puts their policy in force if they changed and have come to rest.
-    fn look(&mut self, engine: &Weak<Engine>, counts: &Mutex<Reloads>) -> Look {
+    fn look(&mut self, engine: &Weak<Engine>, counts: &Mutex<ReloadStats>) -> Look {
         let Some(engine) = engine.upgrade() else { return Look::EngineGone };
         let outcome = match catch_unwind(AssertUnwindSafe(|| self.changed())) {
             Ok(None) => return Look::Nothing,
@@ -175,7 +177,11 @@ impl Watch {
     }
 
     /// Reads the files, however they are, and puts their policy in force.
-    fn read_now(&mut self, engine: &Engine, counts: &Mutex<Reloads>) -> Result<Option<Arc<str>>, Refused> {
+    fn read_now(
+        &mut self,
+        engine: &Engine,
+        counts: &Mutex<ReloadStats>,
+    ) -> Result<Option<Arc<str>>, ReloadError> {
         let read = catch_unwind(AssertUnwindSafe(|| {
             let (loaded, mark) = self.load.load_and_mark();
             (mark, loaded.and_then(with_scripts))
@@ -191,23 +197,23 @@ impl Watch {
     }
 
     /// What was read, if it may take the place of what is in force.
-    fn judged(&self, loaded: Result<Loaded, LoadError>) -> Result<Loaded, Refused> {
+    fn judged(&self, loaded: Result<LoadedPolicy, LoadError>) -> Result<LoadedPolicy, ReloadError> {
         let loaded = loaded.map_err(|error| {
             let why = match error.help() {
                 Some(help) => format!("{error}\nhelp: {help}"),
                 None => error.to_string(),
             };
             let problems = match &error {
-                LoadError::Problems(reports) => reports.iter().flat_map(Report::plain).collect(),
+                LoadError::Problems(reports) => reports.iter().flat_map(DiagnosticReport::plain).collect(),
                 _ => Vec::new(),
             };
-            Refused { why, problems }
+            ReloadError { why, problems }
         })?;
         match gone(&self.files, &loaded) {
             None => Ok(loaded),
-            Some(file) => Err(Refused {
+            Some(file) => Err(ReloadError {
                 why: format!(
-                    "`{}` is gone, and without it less would be enforced\nhelp: put it back, or start anew",
+                    "`{}` is missing, and without it less would be enforced\nhelp: restore it, or restart",
                     file.display()
                 ),
                 problems: Vec::new(),
@@ -218,10 +224,10 @@ impl Watch {
     fn put_in_force(
         &mut self,
         engine: &Engine,
-        counts: &Mutex<Reloads>,
-        outcome: Result<Loaded, Refused>,
-    ) -> Result<Option<Arc<str>>, Refused> {
-        let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts: &Mutex<ReloadStats>,
+        outcome: Result<LoadedPolicy, ReloadError>,
+    ) -> Result<Option<Arc<str>>, ReloadError> {
+        let mut counts = counts.lock();
         match outcome {
             Ok(loaded) => {
                 counts.last_error = None;
@@ -251,7 +257,7 @@ impl Watch {
     }
 
     /// What the files make now, if they changed since they were last read and not since the last look.
-    fn changed(&mut self) -> Option<Result<Loaded, LoadError>> {
+    fn changed(&mut self) -> Option<Result<LoadedPolicy, LoadError>> {
         let now = self.load.mark_as(&self.mark);
         if now == self.mark {
             self.pending = None;
@@ -272,36 +278,36 @@ impl Watch {
             return Some(loaded);
         }
         // They are being written after all: neither what was read nor the state before counts as known.
-        self.mark = Mark::default();
+        self.mark = SourceMark::default();
         None
     }
 }
 
 /// A script that does not even load would block everything: what is in force stays.
-fn with_scripts(loaded: Loaded) -> Result<Loaded, LoadError> {
+fn with_scripts(loaded: LoadedPolicy) -> Result<LoadedPolicy, LoadError> {
     match loaded.script_problems(false) {
         problems if problems.is_empty() => Ok(loaded),
         problems => Err(LoadError::Problems(problems)),
     }
 }
 
-fn failed() -> Refused {
-    Refused { why: "reading them failed in a way that it should not".to_owned(), problems: Vec::new() }
+fn failed() -> ReloadError {
+    ReloadError { why: "reading the packs failed unexpectedly".to_owned(), problems: Vec::new() }
 }
 
-/// Puts on record what has become of requests that nobody answered. What fails is seen to by the next decision.
+/// Settles approvals that are due. If it fails, the next decision does it.
 fn settle(engine: &Weak<Engine>) {
     let Some(engine) = engine.upgrade() else { return };
-    match catch_unwind(AssertUnwindSafe(|| engine.settle_requests(None))) {
+    match catch_unwind(AssertUnwindSafe(|| engine.approvals().settle_all())) {
         Ok(Ok(_)) => {}
-        Ok(Err(error)) => log::error!("requests that are due could not be seen to: {error}"),
-        Err(_) => log::error!("requests that are due could not be seen to"),
+        Ok(Err(error)) => log::error!("approvals that are due could not be settled: {error}"),
+        Err(_) => log::error!("approvals that are due could not be settled"),
     }
 }
 
 /// Counts in the store, where everyone who looks at the fleet sees it.
 fn count(engine: &Engine, name: &str) {
-    if let Err(error) = engine.store().count(name, 1) {
+    if let Err(error) = engine.store().increment_counter(name, 1) {
         log::error!("a change of the packs could not be counted: {error}");
     }
 }
@@ -309,31 +315,31 @@ fn count(engine: &Engine, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use midrail_core::{Effect, Entry, Event, Guardrail, Spec, Verdict};
+    use midrail_core::{Effect, Event, Guardrail, PolicyEntry, Spec, Verdict};
     use serde_json::json;
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    struct World {
+    struct Fixture {
         folder: tempfile::TempDir,
         engine: Arc<Engine>,
         watch: Watch,
-        counts: Mutex<Reloads>,
+        counts: Mutex<ReloadStats>,
     }
 
-    impl World {
+    impl Fixture {
         fn of(pack: &str) -> Self {
-            World::with(&[("p.yaml", pack)], |folder| vec![folder.join("p.yaml")])
+            Fixture::with(&[("p.yaml", pack)], |folder| vec![folder.join("p.yaml")])
         }
 
         fn with(files: &[(&str, &str)], packs: impl Fn(&Path) -> Vec<PathBuf>) -> Self {
             let folder = tempfile::tempdir().unwrap();
             files.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
             let load = Load { packs: packs(folder.path()), ..Load::default() };
-            let Loaded { policy, source, mark, .. } = load.load().unwrap();
+            let LoadedPolicy { policy, source, mark, .. } = load.load().unwrap();
             let engine = Arc::new(Engine::builder(policy, &source).build().unwrap());
             let watch = Watch { load, mark, pending: None, files: engine.pack_files() };
-            World { folder, engine, watch, counts: Mutex::default() }
+            Fixture { folder, engine, watch, counts: Mutex::default() }
         }
 
         fn write(&self, name: &str, text: &str) {
@@ -358,8 +364,8 @@ mod tests {
             self.engine.decide(Event::before_tool(tool, json!({}))).effect
         }
 
-        fn counts(&self) -> Reloads {
-            self.counts.lock().unwrap().clone()
+        fn counts(&self) -> ReloadStats {
+            self.counts.lock().clone()
         }
     }
 
@@ -368,104 +374,104 @@ mod tests {
 
     #[test]
     fn a_changed_pack_is_taken_over_once() {
-        let mut world = World::of(NO_X);
-        assert_eq!((world.look(), world.look()), (None, None));
-        world.write("p.yaml", NO_Y);
-        assert!(matches!(world.settle(), Some(Reload::Applied(_))));
-        assert_eq!((world.effect("x"), world.effect("y")), (Effect::Allow, Effect::Block));
-        assert_eq!((world.look(), world.look()), (None, None));
-        assert_eq!(world.counts(), Reloads { applied: 1, ..Reloads::default() });
+        let mut fixture = Fixture::of(NO_X);
+        assert_eq!((fixture.look(), fixture.look()), (None, None));
+        fixture.write("p.yaml", NO_Y);
+        assert!(matches!(fixture.settle(), Some(Reload::Applied(_))));
+        assert_eq!((fixture.effect("x"), fixture.effect("y")), (Effect::Allow, Effect::Block));
+        assert_eq!((fixture.look(), fixture.look()), (None, None));
+        assert_eq!(fixture.counts(), ReloadStats { applied: 1, ..ReloadStats::default() });
     }
 
     #[test]
     fn a_bad_pack_leaves_the_policy_and_is_counted_once() {
-        let mut world = World::of(NO_X);
-        world.write("p.yaml", "pack: p\nguardrail: []\n");
-        let Some(Reload::Refused(why)) = world.settle() else { panic!("it was not refused") };
+        let mut fixture = Fixture::of(NO_X);
+        fixture.write("p.yaml", "pack: p\nguardrail: []\n");
+        let Some(Reload::Refused(why)) = fixture.settle() else { panic!("it was not refused") };
         assert!(why.contains("p.yaml:2:1"), "{why}");
-        assert_eq!(world.effect("x"), Effect::Block);
-        assert_eq!((world.look(), world.look()), (None, None));
-        assert_eq!((world.counts().refused, world.counts().last_error.is_some()), (1, true));
+        assert_eq!(fixture.effect("x"), Effect::Block);
+        assert_eq!((fixture.look(), fixture.look()), (None, None));
+        assert_eq!((fixture.counts().refused, fixture.counts().last_error.is_some()), (1, true));
         // As it was before: nothing is new, and nothing is wrong.
-        world.write("p.yaml", NO_X);
-        assert_eq!((world.settle(), world.effect("x")), (None, Effect::Block));
-        assert_eq!(world.counts(), Reloads { refused: 1, ..Reloads::default() });
-        world.write("p.yaml", NO_Y);
-        assert!(matches!(world.settle(), Some(Reload::Applied(_))));
-        let counters = world.engine.store().counters().unwrap();
+        fixture.write("p.yaml", NO_X);
+        assert_eq!((fixture.settle(), fixture.effect("x")), (None, Effect::Block));
+        assert_eq!(fixture.counts(), ReloadStats { refused: 1, ..ReloadStats::default() });
+        fixture.write("p.yaml", NO_Y);
+        assert!(matches!(fixture.settle(), Some(Reload::Applied(_))));
+        let counters = fixture.engine.store().counters().unwrap();
         assert_eq!((counters["reloads_refused"], counters["reloads_applied"]), (1, 1));
     }
 
     #[test]
-    fn packs_can_be_read_at_once() {
-        let mut world = World::of(NO_X);
-        let engine = world.engine.clone();
-        assert_eq!(world.watch.read_now(&engine, &world.counts), Ok(None));
-        world.write("p.yaml", "pack: p\nguardrail: []\n");
-        let refused = world.watch.read_now(&engine, &world.counts).unwrap_err();
+    fn packs_can_be_reloaded_now() {
+        let mut fixture = Fixture::of(NO_X);
+        let engine = fixture.engine.clone();
+        assert_eq!(fixture.watch.read_now(&engine, &fixture.counts), Ok(None));
+        fixture.write("p.yaml", "pack: p\nguardrail: []\n");
+        let refused = fixture.watch.read_now(&engine, &fixture.counts).unwrap_err();
         assert_eq!((refused.problems[0].line, refused.problems[0].column), (2, 1));
-        assert_eq!(world.effect("x"), Effect::Block);
-        world.write("p.yaml", NO_Y);
-        assert!(world.watch.read_now(&engine, &world.counts).unwrap().is_some());
-        assert_eq!((world.effect("x"), world.effect("y")), (Effect::Allow, Effect::Block));
-        assert_eq!((world.look(), world.look()), (None, None));
-        assert_eq!(world.counts(), Reloads { applied: 1, refused: 1, last_error: None });
+        assert_eq!(fixture.effect("x"), Effect::Block);
+        fixture.write("p.yaml", NO_Y);
+        assert!(fixture.watch.read_now(&engine, &fixture.counts).unwrap().is_some());
+        assert_eq!((fixture.effect("x"), fixture.effect("y")), (Effect::Allow, Effect::Block));
+        assert_eq!((fixture.look(), fixture.look()), (None, None));
+        assert_eq!(fixture.counts(), ReloadStats { applied: 1, refused: 1, last_error: None });
     }
 
     #[test]
-    fn a_file_that_is_being_written_is_waited_for() {
-        let mut world = World::of(NO_X);
+    fn unfinished_file_is_not_read() {
+        let mut fixture = Fixture::of(NO_X);
         // What is written first would be a policy of its own, and a weaker one.
-        world.write("p.yaml", "pack: p\n");
-        assert_eq!(world.look(), None);
-        world.write("p.yaml", "pack: p\nguardrails: []\n");
-        assert_eq!(world.look(), None);
-        world.write("p.yaml", NO_Y);
-        assert_eq!((world.look(), world.effect("x")), (None, Effect::Block));
-        assert!(matches!(world.look(), Some(Reload::Applied(_))));
-        assert_eq!((world.effect("x"), world.effect("y")), (Effect::Allow, Effect::Block));
-        assert_eq!(world.counts().applied, 1);
+        fixture.write("p.yaml", "pack: p\n");
+        assert_eq!(fixture.look(), None);
+        fixture.write("p.yaml", "pack: p\nguardrails: []\n");
+        assert_eq!(fixture.look(), None);
+        fixture.write("p.yaml", NO_Y);
+        assert_eq!((fixture.look(), fixture.effect("x")), (None, Effect::Block));
+        assert!(matches!(fixture.look(), Some(Reload::Applied(_))));
+        assert_eq!((fixture.effect("x"), fixture.effect("y")), (Effect::Allow, Effect::Block));
+        assert_eq!(fixture.counts().applied, 1);
     }
 
     #[test]
-    fn a_pack_that_goes_leaves_the_policy() {
-        let mut world = World::of(NO_X);
-        fs::remove_file(world.folder.path().join("p.yaml")).unwrap();
-        assert!(matches!(world.settle(), Some(Reload::Refused(_))));
-        assert_eq!(world.effect("x"), Effect::Block);
-        world.write("p.yaml", NO_Y);
-        assert!(matches!(world.settle(), Some(Reload::Applied(_))));
-        assert_eq!((world.effect("y"), world.counts().last_error), (Effect::Block, None));
+    fn missing_pack_keeps_the_policy() {
+        let mut fixture = Fixture::of(NO_X);
+        fs::remove_file(fixture.folder.path().join("p.yaml")).unwrap();
+        assert!(matches!(fixture.settle(), Some(Reload::Refused(_))));
+        assert_eq!(fixture.effect("x"), Effect::Block);
+        fixture.write("p.yaml", NO_Y);
+        assert!(matches!(fixture.settle(), Some(Reload::Applied(_))));
+        assert_eq!((fixture.effect("y"), fixture.counts().last_error), (Effect::Block, None));
     }
 
     #[test]
-    fn what_packs_build_on_is_watched() {
+    fn extended_packs_are_watched() {
         let files = [("p.yaml", "pack: p\nextends: base.yaml\n"), ("base.yaml", NO_X)];
-        let mut world = World::with(&files, |folder| vec![folder.join("p.yaml")]);
-        assert_eq!(world.effect("x"), Effect::Block);
-        world.write("base.yaml", "pack: [");
-        assert!(matches!(world.settle(), Some(Reload::Refused(_))));
-        assert_eq!(world.effect("x"), Effect::Block);
-        world.write("base.yaml", NO_Y);
-        assert!(matches!(world.settle(), Some(Reload::Applied(_))));
-        assert_eq!((world.effect("x"), world.effect("y")), (Effect::Allow, Effect::Block));
+        let mut fixture = Fixture::with(&files, |folder| vec![folder.join("p.yaml")]);
+        assert_eq!(fixture.effect("x"), Effect::Block);
+        fixture.write("base.yaml", "pack: [");
+        assert!(matches!(fixture.settle(), Some(Reload::Refused(_))));
+        assert_eq!(fixture.effect("x"), Effect::Block);
+        fixture.write("base.yaml", NO_Y);
+        assert!(matches!(fixture.settle(), Some(Reload::Applied(_))));
+        assert_eq!((fixture.effect("x"), fixture.effect("y")), (Effect::Allow, Effect::Block));
         // Where there was none, a file may come and take the place of a shipped pack.
-        world.write("p.yaml", "pack: p\nextends: default\n");
-        assert!(matches!(world.settle(), Some(Reload::Applied(_))));
-        assert_eq!(world.effect("y"), Effect::Allow);
-        world.write("default", NO_Y);
-        assert!(matches!(world.settle(), Some(Reload::Applied(_))));
-        assert_eq!(world.effect("y"), Effect::Block);
+        fixture.write("p.yaml", "pack: p\nextends: default\n");
+        assert!(matches!(fixture.settle(), Some(Reload::Applied(_))));
+        assert_eq!(fixture.effect("y"), Effect::Allow);
+        fixture.write("default", NO_Y);
+        assert!(matches!(fixture.settle(), Some(Reload::Applied(_))));
+        assert_eq!(fixture.effect("y"), Effect::Block);
     }
 
     #[test]
     fn a_file_that_is_added_to_a_folder_counts() {
-        let mut world = World::with(&[("p.yaml", NO_X)], |folder| vec![folder.to_owned()]);
-        world.write("q.yaml", "pack: q\nguardrails:\n  - {id: h, tools: z}\n");
-        assert!(matches!(world.settle(), Some(Reload::Applied(_))));
-        assert_eq!((world.effect("x"), world.effect("z")), (Effect::Block, Effect::Block));
-        world.write("notes.txt", "no pack");
-        assert_eq!((world.look(), world.look()), (None, None));
+        let mut fixture = Fixture::with(&[("p.yaml", NO_X)], |folder| vec![folder.to_owned()]);
+        fixture.write("q.yaml", "pack: q\nguardrails:\n  - {id: h, tools: z}\n");
+        assert!(matches!(fixture.settle(), Some(Reload::Applied(_))));
+        assert_eq!((fixture.effect("x"), fixture.effect("z")), (Effect::Block, Effect::Block));
+        fixture.write("notes.txt", "no pack");
+        assert_eq!((fixture.look(), fixture.look()), (None, None));
     }
 
     #[test]
@@ -482,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_did_survives() {
+    fn registered_guardrails_survive_a_reload() {
         struct NoZ;
         impl Guardrail for NoZ {
             fn check(&self, context: &midrail_core::Context<'_>) -> Result<Verdict, midrail_core::Fault> {
@@ -490,63 +496,63 @@ mod tests {
                 Ok(if is_z { Verdict::block("not z") } else { Verdict::allow() })
             }
         }
-        let mut world = World::of("pack: p\nguardrails:\n  - {id: g, tools: x}\n  - {id: h, tools: w}\n");
-        world.engine.register(Entry { spec: Spec::new("own"), guardrail: Arc::new(NoZ) });
-        assert!(world.engine.unregister("h"));
-        world.write("p.yaml", "pack: p\nguardrails:\n  - {id: g, tools: y}\n  - {id: h, tools: w}\n");
-        assert!(matches!(world.settle(), Some(Reload::Applied(_))));
+        let mut fixture = Fixture::of("pack: p\nguardrails:\n  - {id: g, tools: x}\n  - {id: h, tools: w}\n");
+        fixture.engine.register(PolicyEntry { spec: Spec::new("own"), guardrail: Arc::new(NoZ) });
+        assert!(fixture.engine.unregister("h"));
+        fixture.write("p.yaml", "pack: p\nguardrails:\n  - {id: g, tools: y}\n  - {id: h, tools: w}\n");
+        assert!(matches!(fixture.settle(), Some(Reload::Applied(_))));
         for (tool, effect) in
             [("x", Effect::Allow), ("y", Effect::Block), ("z", Effect::Block), ("w", Effect::Allow)]
         {
-            assert_eq!(world.effect(tool), effect, "{tool}");
+            assert_eq!(fixture.effect(tool), effect, "{tool}");
         }
-        assert!(world.engine.unregister("own"));
-        world.write("p.yaml", NO_X);
-        assert!(matches!(world.settle(), Some(Reload::Applied(_))));
-        assert_eq!(world.effect("z"), Effect::Allow);
+        assert!(fixture.engine.unregister("own"));
+        fixture.write("p.yaml", NO_X);
+        assert!(matches!(fixture.settle(), Some(Reload::Applied(_))));
+        assert_eq!(fixture.effect("z"), Effect::Allow);
     }
 
     #[test]
-    fn the_thread_takes_changes_over_and_ends() {
+    fn thread_applies_changes_and_ends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p.yaml");
         fs::write(&path, NO_X).unwrap();
         let load = Load { packs: vec![path.clone()], ..Load::default() };
-        let Loaded { policy, source, mark, .. } = load.load().unwrap();
+        let LoadedPolicy { policy, source, mark, .. } = load.load().unwrap();
         let engine = Arc::new(Engine::builder(policy, &source).build().unwrap());
-        let (told, heard) = mpsc::channel();
-        let listener = move |reload: &Reload| told.send(reload.clone()).unwrap();
+        let (sender, reloads) = mpsc::channel();
+        let listener = move |reload: &Reload| sender.send(reload.clone()).unwrap();
         let reloader = Reloader::start(&engine, load, mark, listener).unwrap();
         fs::write(&path, NO_Y).unwrap();
-        let revision = match heard.recv().unwrap() {
+        let revision = match reloads.recv().unwrap() {
             Reload::Applied(revision) => revision,
             other => panic!("{other:?}"),
         };
         assert_eq!(*engine.policy().revision(), revision);
         assert_eq!(engine.decide(Event::before_tool("y", json!({}))).effect, Effect::Block);
         fs::write(&path, "pack:").unwrap();
-        assert!(matches!(heard.recv().unwrap(), Reload::Refused(_)));
+        assert!(matches!(reloads.recv().unwrap(), Reload::Refused(_)));
         assert_eq!((reloader.reloads().applied, reloader.reloads().refused), (1, 1));
         drop(reloader);
-        assert!(heard.recv().is_err(), "the thread is still there");
+        assert!(reloads.recv().is_err(), "the thread is still there");
     }
 
     /// Many events while the policy changes back and forth: each is decided by one of the two, and never by none.
     #[test]
-    fn there_is_no_moment_without_a_policy() {
-        let world = World::of(NO_X);
-        let other = Load { packs: vec![world.folder.path().join("o.yaml")], ..Load::default() };
-        world.write("o.yaml", "pack: p\nguardrails:\n  - {id: g, tools: [x, y]}\n");
-        let engine = world.engine.clone();
+    fn a_policy_is_always_in_force() {
+        let fixture = Fixture::of(NO_X);
+        let other = Load { packs: vec![fixture.folder.path().join("o.yaml")], ..Load::default() };
+        fixture.write("o.yaml", "pack: p\nguardrails:\n  - {id: g, tools: [x, y]}\n");
+        let engine = fixture.engine.clone();
         thread::scope(|scope| {
             scope.spawn(|| {
                 for round in 0..40 {
-                    let load = if round % 2 == 0 { &other } else { &world.watch.load };
+                    let load = if round % 2 == 0 { &other } else { &fixture.watch.load };
                     let loaded = load.load().unwrap();
                     engine.reload(loaded.policy, &loaded.source);
                 }
             });
-            scope.spawn(|| (0..200).for_each(|_| assert_eq!(world.effect("x"), Effect::Block)));
+            scope.spawn(|| (0..200).for_each(|_| assert_eq!(fixture.effect("x"), Effect::Block)));
         });
     }
 }

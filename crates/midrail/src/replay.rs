@@ -2,28 +2,30 @@
 
 mod report;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io::BufRead;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use midrail_core::{Decision, Event, Snapshot};
+use midrail_pack::describe_serde_error;
 use midrail_pack::diagnostic::excerpt;
-use midrail_pack::in_plain_words;
 use serde_json::{Map, Value};
 
-use crate::clock::{Clock, ManualClock};
+use crate::clock::{Clock, ManualClock, can_advance};
 use crate::engine::Engine;
 use crate::limits::Limits;
+use crate::session_slices::DEFAULT_SESSION;
 
-pub use report::{ASSUMED, Example, OfGuardrail, ReplayReport, ReportMaker, Suggestion};
+pub use report::{ASSUMED, GuardrailReport, ReplayExample, ReplayReport, ReportBuilder, Suggestion};
 
 /// The longest line that is read as an event.
 pub const MAX_LINE: usize = 32 << 20;
 
-/// Plays lines of JSON. Time is that of the events; between events that tell none it stands still.
+/// Plays lines of JSON. Time is that of the events; between events that tell none it does not move.
 ///
-/// Beside events there are directives, which are not decided: `{"kind":"advance","seconds":N}` moves the clock,
+/// Next to events there are directives, which are not decided: `{"kind":"advance","seconds":N}` moves the clock,
 /// `{"kind":"set","key":K,"value":V}` sets a session variable, `{"kind":"snapshot","as":NAME}` keeps the session and
 /// `{"kind":"restore","from":NAME}` puts it back. The last three take a `session`.
 pub struct Replay {
@@ -35,7 +37,7 @@ pub struct Replay {
 }
 
 /// What one line came to.
-pub enum Played {
+pub enum ReplayStep {
     /// An event, and what was decided.
     Decided(Box<Event>, Box<Decision>),
     /// The clock was moved by so many seconds.
@@ -97,7 +99,7 @@ pub enum ReplayError {
         /// The line, from 1.
         line: usize,
         /// The cause.
-        source: crate::engine::EngineError,
+        source: crate::error::EngineError,
     },
 }
 
@@ -114,7 +116,7 @@ impl Replay {
         self
     }
 
-    /// The same, where these limits hold beside those of packs and events.
+    /// The same, where these limits hold next to those of packs and events.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -122,9 +124,9 @@ impl Replay {
     }
 
     /// Plays one line.
-    pub fn line(&self, line: usize, text: &[u8]) -> Result<Played, ReplayError> {
+    pub fn line(&self, line: usize, text: &[u8]) -> Result<ReplayStep, ReplayError> {
         if text.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Played::Nothing);
+            return Ok(ReplayStep::Nothing);
         }
         let no_event = |why: String| ReplayError::NoEvent { line, why };
         let value: Value = serde_json::from_slice(text).map_err(|error| no_event(error.to_string()))?;
@@ -134,12 +136,12 @@ impl Replay {
                 Directive::Advance(seconds) => self.advance(seconds).map_err(no_event),
                 Directive::Set { session, key, value } => {
                     self.engine.session(&*session).set(&key, value).map_err(undecided)?;
-                    Ok(Played::Set { session, key })
+                    Ok(ReplayStep::Set { session, key })
                 }
                 Directive::Snapshot { session, name } => {
                     let snapshot = self.engine.session(&*session).snapshot().map_err(undecided)?;
                     self.snapshots().insert(name.clone(), snapshot);
-                    Ok(Played::Kept { session, name })
+                    Ok(ReplayStep::Kept { session, name })
                 }
                 Directive::Restore { session, name } => {
                     let snapshot = self.snapshots().get(&name).cloned();
@@ -147,12 +149,12 @@ impl Replay {
                         .ok_or_else(|| no_event(format!("there is no snapshot `{}`", excerpt(&name))))?;
                     let session = session.unwrap_or_else(|| snapshot.session.clone());
                     self.engine.session(&*session).restore(&snapshot).map_err(undecided)?;
-                    Ok(Played::Restored { session, name })
+                    Ok(ReplayStep::Restored { session, name })
                 }
             };
         }
         let mut event: Event = serde_json::from_value(value).map_err(|error| {
-            let (why, help) = in_plain_words(&error.to_string());
+            let (why, help) = describe_serde_error(&error.to_string());
             no_event(help.map_or(why.clone(), |help| format!("{why}; {help}")))
         })?;
         if event.cwd.is_none() {
@@ -164,25 +166,20 @@ impl Replay {
         let limited = self.limits.apply(&mut event, &**self.engine.store(), self.clock.now());
         limited.map_err(|error| undecided(error.into()))?;
         let decision = self.engine.try_decide(event.clone()).map_err(undecided)?;
-        Ok(Played::Decided(Box::new(event), Box::new(decision)))
+        Ok(ReplayStep::Decided(Box::new(event), Box::new(decision)))
     }
 
-    fn advance(&self, seconds: f64) -> Result<Played, String> {
+    fn advance(&self, seconds: f64) -> Result<ReplayStep, String> {
         if !can_advance(self.clock.now(), seconds) {
             return Err(format!("`advance` by {seconds} seconds is more than the clock can hold"));
         }
         self.clock.advance(seconds);
-        Ok(Played::Advanced(seconds))
+        Ok(ReplayStep::Advanced(seconds))
     }
 
     fn snapshots(&self) -> MutexGuard<'_, BTreeMap<String, Snapshot>> {
-        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
+        self.snapshots.lock()
     }
-}
-
-/// Whether there is such a time.
-pub(crate) fn can_advance(now: Timestamp, seconds: f64) -> bool {
-    SignedDuration::try_from_secs_f64(seconds).is_ok_and(|step| now.checked_add(step).is_ok())
 }
 
 /// A line that is no event, and changes what the events after it meet.
@@ -206,7 +203,7 @@ impl Directive {
         };
         for key in line.as_object().into_iter().flat_map(Map::keys) {
             if !keys.contains(&key.as_str()) && key != "kind" && key != "session" {
-                return Err(format!("`{}` does not belong beside `{kind}`", excerpt(key)));
+                return Err(format!("`{}` does not belong next to `{kind}`", excerpt(key)));
             }
         }
         let text = |key: &str| match line.get(key).and_then(Value::as_str) {
@@ -232,9 +229,6 @@ impl Directive {
     }
 }
 
-/// The session of lines that name none, as of events that name none.
-const DEFAULT_SESSION: &str = "default";
-
 /// Reads one line of at most [`MAX_LINE`] bytes. `None`: there is none left. A longer one is passed over as a whole.
 pub fn next_line(input: &mut dyn BufRead, line: usize) -> Result<Option<Vec<u8>>, ReplayError> {
     let mut text = Vec::new();
@@ -259,6 +253,6 @@ pub fn next_line(input: &mut dyn BufRead, line: usize) -> Result<Option<Vec<u8>>
 }
 
 /// The time that a replay starts at, where its first events tell none.
-pub fn start() -> Timestamp {
+pub fn start_time() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap_or_default()
 }

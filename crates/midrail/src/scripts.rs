@@ -1,9 +1,11 @@
-//! Guardrails that people write in JavaScript: calls the hooks of a script, within limits of time, memory and reach.
+//! Guardrails in JavaScript: calls the hooks of a script within limits of time and memory.
 //!
-//! Each script has one realm a session, on a thread of its own (`realm.rs`). What a script may see of the world comes
-//! through [`Host`] alone. What an answer leads to is none of its business.
+//! Each script has one realm for each session, on a thread of its own (`realm.rs`). It sees the outside only through
+//! [`Host`].
 
-mod desk;
+mod call;
+mod calls;
+mod commands;
 mod error;
 mod inbox;
 mod modules;
@@ -18,147 +20,52 @@ mod turns;
 mod types;
 mod watch;
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use midrail_core::HookEnd;
+use midrail_core::HookOutcome;
 use serde_json::Value;
 
+pub(crate) use call::{Call, Exec, Hook, Host, HostError, STACK, Script};
+use commands::await_commands;
+pub use commands::stop_script_commands;
 pub(crate) use error::ScriptError;
 use inbox::{Inbox, Message, Reply, Request};
 pub(crate) use types::declarations;
 
-/// Realms that are kept. Beyond, the one that was not used for longest is dropped.
+/// The most realms. Beyond it, the least recently used one is dropped.
 const MAX_REALMS: usize = 64;
 
-/// Realms of one script in one session. Calls at the same time have one each, as they would in processes of their own: in
-/// the same one each would see and keep what the others did to its variables.
+/// The most realms of one script in one session. Concurrent calls have one each, so that they do not see each other's
+/// variables.
 const MAX_AT_ONCE: usize = 8;
 
-/// How long a realm that is about to be free is waited for before another is made.
+/// How long to wait for a busy realm before another is created.
 const SOON: Duration = Duration::from_millis(1);
 
-/// Threads that did not stop when they were told to, and still run. Beyond, no script is called.
+/// The most threads that cannot be stopped. Beyond it, no script is called.
 const MAX_STUCK: usize = 4;
 
-/// How long after its time a call is waited for, so that the realm can say itself what was wrong.
+/// How long after its timeout a call is waited for, so that the realm can report the problem itself.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The pieces in which that time is waited for.
 const PIECES: u32 = 10;
 
-/// How long an answer is waited for without sleep. Longer is no gain: whoever waits so takes from those who share its
-/// core.
+/// How long an answer is awaited without sleeping. Longer would take time from other threads of the core.
 const AWAKE: Duration = Duration::from_micros(40);
-
-/// How long a call is waited for without sleep that was announced.
-const ROUSED: Duration = Duration::from_micros(200);
 
 const NO_TURN: &str =
     "stopped: its time was up before it had its turn; another call of it in this session is busy";
 
-/// Memory of a realm, unless the script's settings say otherwise.
-pub(crate) const MEMORY: usize = 64 << 20;
-
-/// Stack of a realm, unless the script's settings say otherwise.
-pub(crate) const STACK: usize = 1 << 20;
-
-/// Which function of a script is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hook {
-    /// Before a tool call.
-    Input,
-    /// With its result.
-    Output,
-}
-
-impl Hook {
-    /// The name that scripts give it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Hook::Input => "input",
-            Hook::Output => "output",
-        }
-    }
-}
-
-/// How a command ended that a script ran.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Exec {
-    pub(crate) exit_code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-/// The world of one call, as far as a script may see it. What it answers is bounded by whoever implements it.
-pub(crate) trait Host: Send + Sync {
-    /// The text of a file.
-    fn read_file(&self, path: &str) -> Result<String, String>;
-    /// The checksum of a file, by a path as the script or as the agent has it. `None`: there is none.
-    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, String>;
-    /// Runs a command and waits for it, no longer than this and no longer than until `stop` is set. It is called on a
-    /// thread of its own.
-    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, String>;
-    /// The one spelling of a file's path: the key of the snapshot.
-    fn place(&self, path: &str) -> String;
-    /// The checksum that a file had when it was read, by place. `None`: it was not read.
-    fn read_before(&self, place: &str) -> Result<Option<String>, String>;
-    /// All files that were read, by place. Asked for only when a script looks at all of them.
-    fn all_read(&self) -> Result<BTreeMap<String, String>, String>;
-    /// The messages of the conversation. Asked for only when a script looks at them.
-    fn history(&self) -> Result<Vec<Value>, String>;
-    /// The calls of the prompt so far, and what feedback providers said. Asked for only when a script looks at it.
-    fn feedback(&self) -> Result<Value, String>;
-    /// A line that the script printed.
-    fn log(&self, level: log::Level, text: &str);
-}
-
-/// A call of a hook.
-pub(crate) struct Call {
-    pub(crate) hook: Hook,
-    /// The tool's name.
-    pub(crate) tool: String,
-    pub(crate) args: Value,
-    /// The tool's result, and whether it counts as an error.
-    pub(crate) result: Option<(String, bool)>,
-    pub(crate) working_directory: String,
-    /// The script's variables as the session keeps them, as JSON. `None`: as the script begins.
-    pub(crate) state: Option<String>,
-    /// How long it may take, from now.
-    pub(crate) within: Duration,
-    pub(crate) host: Arc<dyn Host>,
-}
-
-/// A script.
-#[derive(Debug, Clone)]
-pub(crate) struct Script {
-    /// The guardrail that it is.
-    pub(crate) id: Arc<str>,
-    /// Its main file.
-    pub(crate) path: PathBuf,
-    /// Its text, where it is in no file.
-    pub(crate) text: Option<String>,
-    /// A digest of its text. A realm is made anew when it changes.
-    pub(crate) digest: String,
-    /// Bytes of memory that it may use.
-    pub(crate) memory: usize,
-    /// Bytes of stack that it may use.
-    pub(crate) stack: usize,
-}
-
-impl Script {
-    fn failed(&self, why: &str) -> ScriptError {
-        ScriptError::of(&modules::label(&self.path), why)
-    }
-}
-
-/// A call under way.
-pub(crate) struct Begun {
+/// A running call.
+pub(crate) struct StartedCall {
     script: Script,
     inbox: Arc<Inbox>,
     answer: mpsc::Receiver<Reply>,
@@ -198,72 +105,38 @@ impl Drop for Realm {
     }
 }
 
-/// Commands of scripts that are under way in this process, and how to stop them.
-static COMMANDS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
-
-fn commands() -> MutexGuard<'static, Vec<Arc<AtomicBool>>> {
-    COMMANDS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A command under way.
-struct Running(Arc<AtomicBool>);
-
-impl Running {
-    fn new(stop: &Arc<AtomicBool>) -> Self {
-        commands().push(Arc::clone(stop));
-        Running(Arc::clone(stop))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        commands().retain(|stop| !Arc::ptr_eq(stop, &self.0));
-    }
-}
-
-/// Waits for commands that were told to stop, so that the process does not end before they have.
-fn await_commands() {
-    let deadline = Instant::now() + GRACE;
-    while commands().iter().any(|stop| stop.load(Ordering::Relaxed)) && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Stops all commands that scripts have started in this process, because it ends.
-pub fn stop_commands() {
-    for stop in commands().iter() {
-        stop.store(true, Ordering::Relaxed);
-    }
-    await_commands();
-}
-
 impl Drop for Scripts {
-    /// Commands that were told to stop are stopped before the process can end.
+    /// Waits for stopped commands, so that they end before the process does.
     fn drop(&mut self) {
-        self.realms.lock().unwrap_or_else(PoisonError::into_inner).by_owner.clear();
+        self.realms.lock().by_owner.clear();
         await_commands();
     }
 }
 
 impl Scripts {
     /// Calls a hook of a script, in the realm of a session. [`Scripts::end`] waits for the answer.
-    pub(crate) fn begin(&self, script: Script, session: &str, call: Call) -> Result<Begun, ScriptError> {
+    pub(crate) fn begin(
+        &self,
+        script: Script,
+        session: &str,
+        call: Call,
+    ) -> Result<StartedCall, ScriptError> {
         let deadline = Instant::now() + call.within;
         self.request(script, session, call, deadline, false)
     }
 
     /// Waits for the answer to a call.
-    pub(crate) fn end(&self, begun: Begun, session: &str) -> Result<HookEnd, ScriptError> {
-        let mut begun = begun;
+    pub(crate) fn end(&self, started: StartedCall, session: &str) -> Result<HookOutcome, ScriptError> {
+        let mut started = started;
         loop {
-            match self.answer(&begun) {
+            match self.answer(&started) {
                 Ok(Reply::End(end)) => return end,
                 // A realm may end before it comes to the call, which then is for the next one.
                 Ok(Reply::NotStarted(call)) => {
-                    let Begun { script, deadline, only_load, .. } = begun;
-                    begun = self.request(script, session, *call, deadline, only_load)?;
+                    let StartedCall { script, deadline, only_load, .. } = started;
+                    started = self.request(script, session, *call, deadline, only_load)?;
                 }
-                Err(why) => return Err(begun.script.failed(why)),
+                Err(why) => return Err(started.script.failed(why)),
             }
         }
     }
@@ -278,7 +151,7 @@ impl Scripts {
             path: path.to_owned(),
             text: None,
             digest: String::new(),
-            memory: MEMORY,
+            memory: call::MEMORY,
             stack: STACK,
         };
         let call = |hook, only_load| {
@@ -290,11 +163,11 @@ impl Scripts {
                 working_directory: "/".to_owned(),
                 state: None,
                 within: Duration::from_secs(1),
-                host: Arc::new(Nowhere),
+                host: Arc::new(EmptyHost),
             };
             let deadline = Instant::now() + call.within;
-            let begun = scripts.request(script.clone(), "check", call, deadline, only_load);
-            begun.and_then(|begun| scripts.end(begun, "check")).err()
+            let started = scripts.request(script.clone(), "check", call, deadline, only_load);
+            started.and_then(|started| scripts.end(started, "check")).err()
         };
         if let Some(error) = call(Hook::Input, true) {
             return vec![error];
@@ -310,7 +183,7 @@ impl Scripts {
         call: Call,
         deadline: Instant,
         only_load: bool,
-    ) -> Result<Begun, ScriptError> {
+    ) -> Result<StartedCall, ScriptError> {
         let mut waiting = call;
         loop {
             if self.stuck.load(Ordering::Relaxed) >= MAX_STUCK {
@@ -327,7 +200,7 @@ impl Scripts {
             let (reply, answer) = mpsc::sync_channel(1);
             let request = Request { call: waiting, deadline, only_load, reply };
             waiting = match inbox.push(Message::Call(Box::new(request))) {
-                Ok(()) => return Ok(Begun { script, inbox, answer, deadline, only_load }),
+                Ok(()) => return Ok(StartedCall { script, inbox, answer, deadline, only_load }),
                 Err(Message::Call(request)) => request.call,
                 Err(Message::Ended { .. }) => return Err(script.failed(NO_TURN)),
             };
@@ -338,23 +211,24 @@ impl Scripts {
     }
 
     /// Waits for an answer.
-    fn answer(&self, begun: &Begun) -> Result<Reply, &'static str> {
+    fn answer(&self, started: &StartedCall) -> Result<Reply, &'static str> {
         // Most hooks answer sooner than a thread that sleeps is woken.
-        if let Some(reply) = watch::watch(AWAKE, || begun.answer.try_recv().ok()) {
+        if let Some(reply) = watch::watch(AWAKE, || started.answer.try_recv().ok()) {
             return Ok(reply);
         }
-        let mut found = begun.answer.recv_timeout(begun.deadline.saturating_duration_since(Instant::now()));
+        let mut found =
+            started.answer.recv_timeout(started.deadline.saturating_duration_since(Instant::now()));
         // In pieces: where the whole process was stopped for a while, the realm gets the rest of it.
         for _ in 0..PIECES {
             if matches!(found, Err(RecvTimeoutError::Timeout)) {
-                found = begun.answer.recv_timeout(GRACE / PIECES);
+                found = started.answer.recv_timeout(GRACE / PIECES);
             }
         }
         match found {
             Ok(reply) => Ok(reply),
             Err(RecvTimeoutError::Disconnected) => Err("ended without an answer"),
             Err(RecvTimeoutError::Timeout) => {
-                if begun.inbox.give_up(&self.stuck, GRACE) {
+                if started.inbox.give_up(&self.stuck, GRACE) {
                     return Err("stopped: it took too long, in a function that cannot be interrupted");
                 }
                 Err(NO_TURN)
@@ -362,15 +236,15 @@ impl Scripts {
         }
     }
 
-    /// Wakes those of these scripts that have a realm in a session: they are about to be called.
-    pub(crate) fn rouse(&self, scripts: &[Arc<str>], session: &str) {
+    /// Wakes the realms of scripts that will probably be called.
+    pub(crate) fn prewarm(&self, scripts: &[Arc<str>], session: &str) {
         if scripts.is_empty() {
             return;
         }
-        let realms = self.realms.lock().unwrap_or_else(PoisonError::into_inner);
+        let realms = self.realms.lock();
         for script in scripts {
             if let Some(realm) = realms.by_owner.get(&(Arc::clone(script), session.to_owned(), 0)) {
-                realm.inbox.rouse();
+                realm.inbox.prewarm();
             }
         }
     }
@@ -395,7 +269,7 @@ impl Scripts {
     /// One of the realms of a script in a session, reserved for a call, unless it is busy. It is made where there is none
     /// that fits.
     fn realm(&self, script: &Script, session: &str, at: usize) -> Result<Option<Arc<Inbox>>, ScriptError> {
-        let mut realms = self.realms.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut realms = self.realms.lock();
         realms.uses += 1;
         let last_use = realms.uses;
         let owner = (Arc::clone(&script.id), session.to_owned(), at);
@@ -416,9 +290,7 @@ impl Scripts {
             // The engine's own frames and the C functions between them come on top.
             .stack_size(script.stack.saturating_add(1 << 20))
             .spawn(move || realm::run(&its_script, &theirs))
-            .map_err(|error| {
-                ScriptError::of(&modules::label(&script.path), format!("no thread to run in: {error}"))
-            })?;
+            .map_err(|error| script.failed(&format!("no thread to run in: {error}")))?;
         let realm = Realm {
             path: script.path.clone(),
             digest: script.digest.clone(),
@@ -445,32 +317,32 @@ impl Realms {
     }
 }
 
-/// The world of a dry run: there is nothing in it.
-struct Nowhere;
+/// The host of a dry run: it has no files and no history.
+struct EmptyHost;
 
-impl Host for Nowhere {
-    fn read_file(&self, path: &str) -> Result<String, String> {
-        Err(format!("there is no file `{path}` in a dry run"))
+impl Host for EmptyHost {
+    fn read_file(&self, path: &str) -> Result<String, HostError> {
+        Err(format!("there is no file `{path}` in a dry run").into())
     }
-    fn checksum(&self, _: &str, _: bool) -> Result<Option<String>, String> {
+    fn checksum(&self, _: &str, _: bool) -> Result<Option<String>, HostError> {
         Ok(None)
     }
-    fn exec(&self, _: &str, _: Duration, _: &AtomicBool) -> Result<Exec, String> {
+    fn exec(&self, _: &str, _: Duration, _: &AtomicBool) -> Result<Exec, HostError> {
         Ok(Exec::default())
     }
     fn place(&self, path: &str) -> String {
         path.to_owned()
     }
-    fn read_before(&self, _: &str) -> Result<Option<String>, String> {
+    fn read_before(&self, _: &str) -> Result<Option<String>, HostError> {
         Ok(None)
     }
-    fn all_read(&self) -> Result<BTreeMap<String, String>, String> {
+    fn all_read(&self) -> Result<BTreeMap<String, String>, HostError> {
         Ok(BTreeMap::new())
     }
-    fn history(&self) -> Result<Vec<Value>, String> {
+    fn history(&self) -> Result<Vec<Value>, HostError> {
         Ok(Vec::new())
     }
-    fn feedback(&self) -> Result<Value, String> {
+    fn feedback(&self) -> Result<Value, HostError> {
         Ok(Value::Object(serde_json::Map::new()))
     }
     fn log(&self, _: log::Level, _: &str) {}

@@ -1,43 +1,40 @@
-//! Values that are kept in a store and that only its key can read: what is held back of a stream may be half a secret,
-//! which no detector knows for one yet.
+//! Encrypts values in the store, such as the held back part of a stream, which may be half a secret.
 
-use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
-use ring::hmac;
-
+use chacha20poly1305::aead::{Aead, Payload};
+use chacha20poly1305::{ChaCha20Poly1305, KeyInit, Nonce};
+use hmac::{Hmac, Mac};
 use midrail_core::hex;
+use sha2::Sha256;
 
-/// A key of its own, so that nothing that is sealed has to do with fingerprints.
+/// The length of a nonce, in bytes.
+const NONCE_LEN: usize = 12;
+
+/// The purpose of the derived key.
 const LABEL: &[u8] = b"midrail-stream-v1";
 
-/// Seals bytes for a place, under the key of a store: a random number of use and what ChaCha20-Poly1305 makes of the
-/// bytes, in hexadecimal. Somewhere else they cannot be read.
+/// Seals bytes for a place with the key of a store: a random nonce and the output of ChaCha20-Poly1305, in hexadecimal.
+/// They can be opened only for the same place.
 pub(crate) fn seal(key: &[u8], place: &str, bytes: &[u8]) -> Option<String> {
     let mut nonce = [0_u8; NONCE_LEN];
     getrandom::fill(&mut nonce).ok()?;
-    let mut sealed = bytes.to_vec();
-    cipher(key)?
-        .seal_in_place_append_tag(
-            Nonce::assume_unique_for_key(nonce),
-            Aad::from(place.as_bytes()),
-            &mut sealed,
-        )
-        .ok()?;
-    Some(format!("{}{}", hex(&nonce), hex(&sealed)))
+    let payload = Payload { msg: bytes, aad: place.as_bytes() };
+    let sealed = cipher(key)?.encrypt(&Nonce::from(nonce), payload).ok()?;
+    Some(format!("{}{}", hex::encode(&nonce), hex::encode(&sealed)))
 }
 
-/// What was sealed for a place, if it was sealed so.
+/// The bytes that were sealed for a place. `None`: they were not sealed with this key and for this place.
 pub(crate) fn open(key: &[u8], place: &str, sealed: &str) -> Option<Vec<u8>> {
     let bytes = unhex(sealed)?;
-    let (nonce, sealed) = bytes.split_at_checked(NONCE_LEN)?;
-    let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-    let mut sealed = sealed.to_vec();
-    let opened = cipher(key)?.open_in_place(nonce, Aad::from(place.as_bytes()), &mut sealed).ok()?;
-    Some(opened.to_vec())
+    let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
+    let payload = Payload { msg: sealed, aad: place.as_bytes() };
+    cipher(key)?.decrypt(&Nonce::from(*nonce), payload).ok()
 }
 
-fn cipher(key: &[u8]) -> Option<LessSafeKey> {
-    let own = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), LABEL);
-    Some(LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, own.as_ref()).ok()?))
+/// The cipher, with a key that is derived for this purpose alone.
+fn cipher(key: &[u8]) -> Option<ChaCha20Poly1305> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
+    mac.update(LABEL);
+    ChaCha20Poly1305::new_from_slice(&mac.finalize().into_bytes()).ok()
 }
 
 pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
@@ -54,9 +51,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sealed_opens_under_its_key_and_place_alone() {
+    fn sealed_bytes_open_only_with_their_key_and_place() {
         let sealed = seal(b"k", "s/one", "AKIA, half of it".as_bytes()).unwrap();
-        assert!(!sealed.contains(&hex(b"AKIA")));
+        assert!(!sealed.contains(&hex::encode(b"AKIA")));
         assert_ne!(seal(b"k", "s/one", b"AKIA, half of it").unwrap(), sealed);
         assert_eq!(open(b"k", "s/one", &sealed).unwrap(), b"AKIA, half of it");
         assert_eq!(open(b"k", "s/two", &sealed), None);

@@ -1,25 +1,24 @@
-//! A session in the hands of a program: events of one agent run, its variables, snapshots, and guarded tool calls.
+//! A session as a program uses it: events of one agent run, variables, snapshots and guarded tool calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use midrail_core::{
-    Agent, Decision, Event, EventKind, HALTED, LATE, STARTED, Snapshot, Task, ToolResult, Usage,
-    state_prefix, variable_key,
+    Agent, Decision, Event, EventKind, HALTED, LATE_ANSWERS, SUB_AGENT_PARENTS, Snapshot, Task, ToolResult,
+    Usage, state_prefix, variable_key,
 };
-use midrail_detect::secrets::{self, Mask};
+use midrail_scan::secrets::{self, Mask};
 use midrail_store::Commit;
 use serde_json::{Value, json};
 
-use crate::administer::Act;
-use crate::asynchronous::Deciding;
-use crate::engine::{Engine, EngineError};
-use crate::kept::POLICY;
+use crate::admin::event::AdminEvent;
+use crate::decision_future::DecisionFuture;
+use crate::engine::Engine;
+use crate::error::EngineError;
 use crate::permit::{CallError, Permit};
-use crate::stream::{Stream, StreamOptions};
-use crate::walk::ROOT;
+use crate::session_slices::{LAST_POLICY, ROOT};
 
-/// One session of an engine. Cheap to clone; what is set on a clone holds for that clone.
+/// One session of an engine. Cheap to clone; settings apply to one clone only.
 #[derive(Clone)]
 pub struct SessionHandle {
     engine: Arc<Engine>,
@@ -32,17 +31,18 @@ pub struct SessionHandle {
     usage: Option<Usage>,
 }
 
-impl SessionHandle {
-    pub(crate) fn new(engine: Arc<Engine>, id: String) -> Self {
-        // A session is kept under its name, so nothing secret may be in it.
-        let value = Value::String(id);
-        let findings = secrets::scan_json(&value, engine.fingerprint_key());
-        let id = match Mask::of(&value, &findings).value(value) {
+impl Engine {
+    /// A session, to decide events in.
+    pub fn session(self: &Arc<Self>, id: impl Into<String>) -> SessionHandle {
+        // The name is a key of the store, so secrets in it are replaced.
+        let value = Value::String(id.into());
+        let findings = secrets::scan_json(&value, self.fingerprint_key());
+        let id = match Mask::new(&value, &findings).value(value) {
             Value::String(id) => id,
             other => other.to_string(),
         };
         SessionHandle {
-            engine,
+            engine: self.clone(),
             id,
             agent: None,
             task: None,
@@ -52,91 +52,88 @@ impl SessionHandle {
             usage: None,
         }
     }
+}
 
-    /// The session's name.
+impl SessionHandle {
+    /// The session's id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Who acts.
+    /// Sets the agent that acts.
     pub fn agent(mut self, agent: Agent) -> Self {
         self.agent = Some(agent);
         self
     }
 
-    /// What the agent was asked to do.
+    /// Sets the agent's task.
     pub fn task(mut self, task: Task) -> Self {
         self.task = Some(task);
         self
     }
 
-    /// The folder that the agent works in.
+    /// Sets the agent's working directory.
     pub fn cwd(mut self, cwd: impl Into<String>) -> Self {
         self.cwd = Some(cwd.into());
         self
     }
 
-    /// The prompt that the agent runs under.
+    /// Sets the prompt that the agent runs under.
     pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
         self.prompt = Some(prompt.into());
         self
     }
 
-    /// Who started this sub-agent. It shares the session, and with it all that was read and done.
+    /// Sets the agent that started this sub-agent. A sub-agent shares the session and its state.
     pub fn sub_agent(mut self, parent: impl Into<String>) -> Self {
         self.parent = Some(parent.into());
         self
     }
 
-    /// What has been used up so far.
+    /// Sets the usage so far.
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = Some(usage);
         self
     }
 
-    /// Decides an event of this session. What the event does not say is filled in from the session.
+    /// Decides an event of this session. Absent fields of the event are taken from the session.
     pub fn decide(&self, event: Event) -> Decision {
-        self.engine.decide(self.filled(event))
+        self.engine.decide(self.complete(event))
     }
 
-    /// The same, without blocking the caller's thread.
-    pub fn decide_async(&self, event: Event) -> Deciding {
-        Deciding::start(self.engine.clone(), self.filled(event))
+    /// Decides an event without blocking the caller's thread.
+    pub fn decide_async(&self, event: Event) -> DecisionFuture {
+        DecisionFuture::start(self.engine.clone(), self.complete(event))
     }
 
-    /// A stream of text from the model: chunks go in, and what may pass on comes out.
-    pub fn stream(&self, options: StreamOptions) -> Stream {
-        Stream::new(self.clone(), options)
-    }
-
-    /// Asks whether a tool may be called.
+    /// Decides whether a tool may be called.
     pub fn check(&self, tool: &str, args: Value) -> Decision {
         self.decide(Event::before_tool(tool, args))
     }
 
-    /// Decides a call, and gives the permit to make it if it may be made.
+    /// Decides a call, and returns a permit if the call is allowed.
     pub fn ask<'e>(&self, event: &'e Event) -> (Decision, Option<Permit<'e>>) {
         let decision = self.decide(event.clone());
-        let permit = Permit::of(&decision, event);
+        let permit = Permit::new(&decision, event);
         (decision, permit)
     }
 
-    /// Tells what came of a call.
+    /// Reports the result of a call.
     pub fn notify_result(&self, tool: &str, args: Value, result: ToolResult) -> Decision {
         self.decide(Event::after_tool(tool, args, result))
     }
 
-    /// Calls a tool under guard: asked before, run with a [`Permit`], told afterwards. What comes back is what the
-    /// agent may see: the tool's answer, with secrets replaced.
+    /// Calls a tool under guard: decides the call, runs it with a [`Permit`], and decides its result. Returns what the agent
+    /// may see: the result of the tool, with secrets replaced.
     pub fn call<F>(&self, tool: &str, args: Value, run: F) -> Result<Value, CallError>
     where
         F: FnOnce(Permit<'_>) -> Result<Value, String>,
     {
-        let event = self.filled(Event::before_tool(tool, args));
+        let event = self.complete(Event::before_tool(tool, args));
         let (before, permit) = self.ask(&event);
         let Some(permit) = permit else { return Err(CallError::Denied(Box::new(before))) };
-        let outcome = run(permit);
-        let result = match &outcome {
+        let output = run(permit);
+        let result = match &output {
             Ok(content) => ToolResult::ok(content.clone()),
             Err(message) => ToolResult::failed(message.clone()),
         };
@@ -146,10 +143,10 @@ impl SessionHandle {
             result: Some(result),
             ..event
         });
-        if !after.effect.goes_on() {
+        if !after.effect.allows() {
             return Err(CallError::Withheld(Box::new(after)));
         }
-        match (outcome, after.content) {
+        match (output, after.content) {
             (Ok(Value::Object(_) | Value::Array(_)), Some(text)) => {
                 Ok(serde_json::from_str(&text).unwrap_or(Value::String(text)))
             }
@@ -160,13 +157,13 @@ impl SessionHandle {
         }
     }
 
-    /// Sets a variable of the session, which expressions know as `session.NAME`.
+    /// Sets a variable of the session, which expressions read as `session.NAME`.
     pub fn set(&self, name: &str, value: impl Into<Value>) -> Result<(), EngineError> {
         let value = value.into();
         let key = self.engine.fingerprint_key();
-        let value = Mask::of(&value, &secrets::scan_json(&value, key)).value(value);
-        let act = Act::of("variable_set").in_session(&self.id).with("set", json!({name: value}));
-        let record = self.engine.administered(act)?;
+        let value = Mask::new(&value, &secrets::scan_json(&value, key)).value(value);
+        let act = AdminEvent::new("variable_set").in_session(&self.id).with("set", json!({name: value}));
+        let record = self.engine.admin_record(act);
         let mut commit = Commit::new(&record);
         commit.changes.set(variable_key(name), value);
         self.engine.store().commit(&commit)?;
@@ -179,20 +176,15 @@ impl SessionHandle {
         Ok(slices.into_iter().next().and_then(|slice| slice.value))
     }
 
-    /// The state of one guardrail, by its id: for read-before-write `read/…` for each file that was read, for
-    /// required tools `ok/…` for each that succeeded.
+    /// The state of a guardrail, by its id: `read/…` for each file that was read (read-before-write), `ok/…` for each tool
+    /// that succeeded (required tools).
     pub fn state_of(&self, guardrail: &str) -> Result<BTreeMap<String, Value>, EngineError> {
-        let prefix =
-            state_prefix(guardrail, self.prompt.as_deref().filter(|_| self.is_per_prompt(guardrail)));
+        let policy = self.engine.policy();
+        let is_per_prompt = policy.get(guardrail).is_some_and(|entry| entry.spec.per_prompt);
+        let prefix = state_prefix(guardrail, self.prompt.as_deref().filter(|_| is_per_prompt));
         let slices = self.engine.store().load_prefix(&self.id, &prefix)?;
-        Ok(slices
-            .into_iter()
-            .map(|(key, value)| (key.get(prefix.len()..).unwrap_or_default().to_owned(), value))
-            .collect())
-    }
-
-    fn is_per_prompt(&self, guardrail: &str) -> bool {
-        self.engine.policy().get(guardrail).is_some_and(|entry| entry.spec.per_prompt)
+        let name = |key: String| key.get(prefix.len()..).unwrap_or_default().to_owned();
+        Ok(slices.into_iter().map(|(key, value)| (name(key), value)).collect())
     }
 
     /// The whole session as one value.
@@ -200,40 +192,42 @@ impl SessionHandle {
         Ok(Snapshot { session: self.id.clone(), slices: self.engine.store().load_prefix(&self.id, "")? })
     }
 
-    /// Puts a snapshot back. Guardrails are told by an event `restored`, which is recorded.
+    /// Restores a snapshot. Guardrails receive a `restored` event, which is recorded.
     ///
-    /// What people and the law decided is not undone: approvals stay used, a halted run stays halted and a held one held, budgets stay
-    /// spent, and the session keeps its folder. Nor is what belongs to all sessions.
+    /// Decisions are not undone: approvals stay used, a halted run stays halted and a held one held, budgets stay spent,
+    /// and the session keeps its folder. Shared slices do not change either.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<Decision, EngineError> {
-        self.put_back(snapshot, None)
+        self.restore_by(snapshot, None)
     }
 
-    /// The same for somebody, whom the record names.
+    /// Restores a snapshot on behalf of a person, whom the record names.
     pub fn restore_for(&self, snapshot: &Snapshot, by: &str) -> Result<Decision, EngineError> {
-        self.put_back(snapshot, Some(by))
+        self.restore_by(snapshot, Some(by))
     }
 
-    fn put_back(&self, snapshot: &Snapshot, by: Option<&str>) -> Result<Decision, EngineError> {
+    fn restore_by(&self, snapshot: &Snapshot, by: Option<&str>) -> Result<Decision, EngineError> {
         if snapshot.session != self.id {
-            return Err(EngineError::OtherSession {
+            return Err(EngineError::WrongSession {
                 taken: snapshot.session.clone(),
                 given: self.id.clone(),
             });
         }
-        let stays = |key: &str| {
-            let is_of = |kind: &&str| key.starts_with(*kind);
-            [HALTED, LATE, ROOT, POLICY, STARTED].contains(&key)
-                || ["approval/", "denied/", "late/", "spent/", "stream/"].iter().any(is_of)
+        let is_kept = |key: &str| {
+            [HALTED, LATE_ANSWERS, ROOT, LAST_POLICY, SUB_AGENT_PARENTS].contains(&key)
+                || ["approval/", "denied/", "late/", "spent/", "stream/"]
+                    .iter()
+                    .any(|prefix| key.starts_with(prefix))
         };
         let now = self.engine.store().load_prefix(&self.id, "")?;
-        let kept = now.into_iter().filter(|(key, _)| stays(key));
-        let old = snapshot.slices.clone().into_iter().filter(|(key, _)| !stays(key));
-        let mut event = self.filled(Event::new(EventKind::Restored));
+        let kept = now.into_iter().filter(|(key, _)| is_kept(key));
+        let old = snapshot.slices.clone().into_iter().filter(|(key, _)| !is_kept(key));
+        let mut event = self.complete(Event::new(EventKind::Restored));
         event.extra.extend(by.map(|by| ("by".to_owned(), by.into())));
         self.engine.decide_with(event, Some(old.chain(kept).collect()), None)
     }
 
-    fn filled(&self, mut event: Event) -> Event {
+    /// An event with its absent fields taken from the session.
+    fn complete(&self, mut event: Event) -> Event {
         event.session = Some(self.id.clone());
         event.agent = event.agent.or_else(|| self.agent.clone());
         event.task = event.task.or_else(|| self.task.clone());

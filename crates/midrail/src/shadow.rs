@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::{Effect, Record};
-use midrail_store::{Filter, Store, StoreError};
+use midrail_store::{AuditFilter, Store, StoreError};
 use serde::Serialize;
 
 /// What a report is made of.
@@ -30,22 +30,22 @@ pub struct ShadowReport {
     /// Those that would have been stricter, had everything been enforced, or that one guardrail.
     pub stricter: u64,
     /// By guardrail, those that would have stopped most first.
-    pub guardrails: Vec<Shadowed>,
+    pub guardrails: Vec<ShadowedGuardrail>,
     /// Every guardrail of the chains that were looked at, whatever its mode.
     #[serde(skip)]
-    pub heard: BTreeSet<String>,
+    pub guardrails_seen: BTreeSet<String>,
 }
 
 /// What one guardrail in shadow mode would have done.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, schemars::JsonSchema)]
-pub struct Shadowed {
+pub struct ShadowedGuardrail {
     /// The guardrail.
     pub guardrail: String,
     /// How often it was asked.
     pub asked: u64,
     /// How often it failed.
     pub failed: u64,
-    /// How often it would have said what, from `warn` on.
+    /// How often it would have verdict what, from `warn` on.
     pub effects: BTreeMap<Effect, u64>,
     /// How often it would have stopped something that went on.
     pub stopped: u64,
@@ -57,7 +57,7 @@ pub struct Shadowed {
     pub examples: Vec<ShadowExample>,
 }
 
-impl Shadowed {
+impl ShadowedGuardrail {
     /// How often it objected at all.
     pub fn objections(&self) -> u64 {
         self.effects.values().sum()
@@ -76,7 +76,7 @@ pub struct ShadowExample {
     pub session: String,
     /// What the agent was about to do: the kind of event, or the tool.
     pub what: String,
-    /// What would have been said.
+    /// What would have been verdict.
     pub effect: Effect,
     /// Why.
     pub reason: String,
@@ -90,16 +90,16 @@ pub fn shadow_report(
 ) -> Result<ShadowReport, StoreError> {
     let mut report = ShadowReport::default();
     let mut looked = 0;
-    let mut found: BTreeMap<String, (Shadowed, BTreeSet<String>)> = BTreeMap::new();
+    let mut found: BTreeMap<String, (ShadowedGuardrail, BTreeSet<String>)> = BTreeMap::new();
     let mut filter =
-        Filter { since: query.since, until: query.until, newest_first: true, ..Filter::default() };
+        AuditFilter { since: query.since, until: query.until, newest_first: true, ..AuditFilter::default() };
     loop {
         let page = store.entries(&filter)?;
         let Some(last) = page.last() else { break };
         filter.after_seq = Some(last.seq);
         for entry in &page {
             let record = entry.record()?;
-            if record.event.kind.is_engines_own() {
+            if record.event.kind.is_internal() {
                 continue;
             }
             looked += 1;
@@ -107,30 +107,33 @@ pub fn shadow_report(
                 report.decisions += 1;
                 report.stricter += u64::from(record.decision.would.is_some());
             }
-            for said in &record.decision.verdicts {
-                if !report.heard.contains(&*said.guardrail) {
-                    report.heard.insert(said.guardrail.to_string());
+            for verdict in &record.decision.verdicts {
+                if !report.guardrails_seen.contains(&*verdict.guardrail) {
+                    report.guardrails_seen.insert(verdict.guardrail.to_string());
                 }
             }
-            let (mut is_counted, mut is_told) = (false, false);
-            for said in record.decision.verdicts.iter().filter(|said| said.shadow && !said.skipped) {
-                if query.guardrail.as_ref().is_some_and(|wanted| **wanted != *said.guardrail) {
+            let (mut is_counted, mut is_counted_stricter) = (false, false);
+            for verdict in
+                record.decision.verdicts.iter().filter(|verdict| verdict.shadow && !verdict.skipped)
+            {
+                if query.guardrail.as_ref().is_some_and(|wanted| **wanted != *verdict.guardrail) {
                     continue;
                 }
                 // Of one guardrail alone, only where it spoke, and only what it would have changed. It may speak twice,
                 // about this event and about an earlier one.
                 if query.guardrail.is_some() {
                     report.decisions += u64::from(!std::mem::replace(&mut is_counted, true));
-                    let is_stricter = said.effect > Some(record.decision.effect);
-                    report.stricter += u64::from(is_stricter && !std::mem::replace(&mut is_told, true));
+                    let is_stricter = verdict.effect > Some(record.decision.effect);
+                    report.stricter +=
+                        u64::from(is_stricter && !std::mem::replace(&mut is_counted_stricter, true));
                 }
-                let (shadowed, sessions) = found.entry(said.guardrail.to_string()).or_default();
+                let (shadowed, sessions) = found.entry(verdict.guardrail.to_string()).or_default();
                 shadowed.asked += 1;
-                shadowed.failed += u64::from(said.error.is_some());
-                let Some(effect) = said.effect.filter(|effect| *effect > Effect::Allow) else { continue };
+                shadowed.failed += u64::from(verdict.error.is_some());
+                let Some(effect) = verdict.effect.filter(|effect| *effect > Effect::Allow) else { continue };
                 *shadowed.effects.entry(effect).or_default() += 1;
                 sessions.insert(record.session.clone());
-                if effect.goes_on() || !record.decision.effect.goes_on() {
+                if effect.allows() || !record.decision.effect.allows() {
                     continue;
                 }
                 shadowed.stopped += 1;
@@ -143,7 +146,7 @@ pub fn shadow_report(
                         session: record.session.clone(),
                         what,
                         effect,
-                        reason: said.reason.clone(),
+                        reason: verdict.reason.clone(),
                     });
                 }
             }
@@ -155,7 +158,7 @@ pub fn shadow_report(
     }
     report.guardrails = found
         .into_iter()
-        .map(|(guardrail, (shadowed, sessions))| Shadowed {
+        .map(|(guardrail, (shadowed, sessions))| ShadowedGuardrail {
             guardrail,
             sessions: u64::try_from(sessions.len()).unwrap_or(u64::MAX),
             ..shadowed
@@ -166,5 +169,5 @@ pub fn shadow_report(
 }
 
 fn what(record: &Record) -> String {
-    record.event.tool_name().unwrap_or_else(|| record.event.kind.word()).to_owned()
+    record.event.tool_name().unwrap_or_else(|| record.event.kind.as_str()).to_owned()
 }

@@ -1,18 +1,18 @@
-//! Text that a model streams, in the hands of a program: chunks in, what may pass on out. The chunks are collected and
-//! decided as `model_chunk` events; what is held back between them is the engine's affair.
+//! Guarded streams of model text: chunks go in, and the text that may be shown comes out. Chunks are collected and
+//! decided as `model_chunk` events; the engine holds back what may be the start of a secret.
 
 use midrail_core::{Decision, Effect, Event, EventKind};
 
-use crate::engine::unique_id;
+use crate::ids::unique_id;
 use crate::session::SessionHandle;
 
-/// How a stream is decided.
+/// Settings of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// The stream's name. Without one it gets a name of its own.
+    /// The name of the stream. The default is a random name.
     pub id: Option<String>,
-    /// Chunks are collected until there are so many bytes, and then decided together: each decision is a record. With
-    /// 0 every chunk is decided by itself.
+    /// Chunks are collected up to this many bytes and decided together, because each decision is a record. With 0, every
+    /// chunk is decided on its own.
     pub max_bytes: usize,
 }
 
@@ -22,24 +22,24 @@ impl Default for StreamOptions {
     }
 }
 
-/// What comes out of a stream for what went in.
+/// The output of a stream for one chunk.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StreamStep {
-    /// The text that may pass on now. It is empty while text is collected or held back.
+    /// The text that may be shown now. It is empty while text is collected or held back.
     pub text: String,
-    /// The decision, where one was made.
+    /// The decision, if one was made.
     pub decision: Option<Decision>,
-    /// Nothing more comes: the stream was finished, or stopped.
+    /// Whether the stream has ended: it was finished or stopped.
     pub over: bool,
 }
 
 impl StreamStep {
-    /// What was decided, where the stream was stopped.
+    /// The decision that stopped the stream.
     pub fn stopped(&self) -> Option<&Decision> {
-        self.decision.as_ref().filter(|decision| !decision.effect.goes_on())
+        self.decision.as_ref().filter(|decision| !decision.effect.allows())
     }
 
-    /// What the user is told where the run was halted.
+    /// The message for the user when the run was halted.
     pub fn user_message(&self) -> Option<&str> {
         self.stopped()?.user_message.as_deref()
     }
@@ -70,59 +70,62 @@ pub struct Stream {
     max_bytes: usize,
     /// Chunks that are not decided yet.
     collected: String,
-    /// The text that a person was asked about, and whether it was the last.
-    asked: Option<(String, bool)>,
-    /// The last decision, once the stream is over.
-    over: Option<Decision>,
+    /// The text that waits for an approval, and whether it is the last.
+    escalated: Option<(String, bool)>,
+    /// The last decision, once the stream has ended.
+    ended: Option<Decision>,
 }
 
-impl Stream {
-    pub(crate) fn new(session: SessionHandle, options: StreamOptions) -> Self {
+impl SessionHandle {
+    /// A guarded stream of text from the model.
+    pub fn stream(&self, options: StreamOptions) -> Stream {
         Stream {
-            session,
+            session: self.clone(),
             id: options.id.unwrap_or_else(unique_id),
             max_bytes: options.max_bytes,
             collected: String::new(),
-            asked: None,
-            over: None,
+            escalated: None,
+            ended: None,
         }
     }
+}
 
-    /// The stream's name, as it stands in the record.
+impl Stream {
+    /// The name of the stream in records.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Takes the next chunk. Once there is enough, everything that was collected is decided.
+    /// Adds a chunk. Once enough is collected, it is decided.
     pub fn push(&mut self, chunk: &str) -> StreamStep {
-        if self.over.is_some() {
-            return self.ended();
+        if self.ended.is_some() {
+            return self.last_step();
         }
         self.collected.push_str(chunk);
         if self.collected.len() < self.max_bytes { StreamStep::default() } else { self.decide(false) }
     }
 
-    /// Decides what was collected, however little it is: for callers that do not want to wait longer. What may be the
-    /// start of a secret stays held back.
+    /// Decides the collected text, however little it is. What may be the start of a secret stays held back.
     pub fn flush(&mut self) -> StreamStep {
-        match (&self.over, self.collected.is_empty()) {
-            (Some(_), _) => self.ended(),
-            (None, true) => StreamStep::default(),
-            (None, false) => self.decide(false),
+        if self.ended.is_some() {
+            self.last_step()
+        } else if self.collected.is_empty() {
+            StreamStep::default()
+        } else {
+            self.decide(false)
         }
     }
 
     /// Decides the rest. Nothing is held back any more.
     pub fn finish(&mut self) -> StreamStep {
-        if self.over.is_some() { self.ended() } else { self.decide(true) }
+        if self.ended.is_some() { self.last_step() } else { self.decide(true) }
     }
 
-    /// Asks again about the text that a person was asked about. Once it is approved, it passes on and the stream goes
-    /// on with it.
+    /// Decides the escalated text again. Once it is approved, the stream continues.
     pub fn resume(&mut self) -> StreamStep {
-        let Some((text, last)) = self.asked.take() else { return self.ended() };
+        let Some((text, last)) = self.escalated.take() else { return self.last_step() };
         self.collected = text;
-        self.over = None;
+        self.ended = None;
         self.decide(last)
     }
 
@@ -134,21 +137,21 @@ impl Stream {
             last: Some(last),
             ..Event::new(EventKind::ModelChunk)
         });
-        let goes_on = decision.effect.goes_on();
+        let is_allowed = decision.effect.allows();
         if decision.effect == Effect::Escalate {
-            self.asked = Some((text, last));
+            self.escalated = Some((text, last));
         }
-        // INVARIANT: the engine tells what passes on of every chunk that goes on.
-        let text = if goes_on { decision.content.take().unwrap_or_default() } else { String::new() };
-        let over = last || !goes_on;
+        // INVARIANT: the decision about an allowed chunk has the text that may be shown.
+        let text = if is_allowed { decision.content.take().unwrap_or_default() } else { String::new() };
+        let over = last || !is_allowed;
         if over {
-            self.over = Some(decision.clone());
+            self.ended = Some(decision.clone());
         }
         StreamStep { text, decision: Some(decision), over }
     }
 
-    /// The answer to whatever comes once the stream is over.
-    fn ended(&self) -> StreamStep {
-        StreamStep { text: String::new(), decision: self.over.clone(), over: self.over.is_some() }
+    /// The step for every chunk after the end.
+    fn last_step(&self) -> StreamStep {
+        StreamStep { text: String::new(), decision: self.ended.clone(), over: self.ended.is_some() }
     }
 }

@@ -4,7 +4,7 @@ use midrail_core::{Deadline, Definition, Mode, Policy, Task};
 
 /// What an agent should know, as a list of sentences. Guardrails in shadow mode are left out: they stop nothing.
 pub fn sentences(policy: &Policy) -> Vec<String> {
-    let built_in = |id: &str| midrail_guardrails::page(id).is_some_and(|page| page.always_on);
+    let built_in = |id: &str| midrail_guardrails::builtin(id).is_some_and(|page| page.always_on);
     let has_limits = !policy.definitions().is_empty();
     let mut lines = Vec::new();
     for entry in policy.entries() {

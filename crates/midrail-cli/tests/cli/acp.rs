@@ -133,12 +133,12 @@ fn recorded_conversations_pass_unchanged() {
 
 fn pass_unchanged(talk: &str, path: &Path) {
     use midrail::{Decision, Event, EventKind};
-    use midrail_doors::acp::{Options, Proxy, Side};
+    use midrail_adapters::acp::{Proxy, ProxyOptions, Side};
     let decide = |event: Event| {
         let content = (event.kind == EventKind::ModelChunk).then(|| event.text.unwrap_or_default());
         Decision { content, ..Decision::default() }
     };
-    let mut proxy = Proxy::new(Options::default(), Box::new(decide));
+    let mut proxy = Proxy::new(ProxyOptions::default(), Box::new(decide));
     let (mut sent, mut came) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
     for (now, line) in (0_u64..).zip(talk.lines()) {
         let (from, line) = line.split_at(3);
@@ -147,7 +147,7 @@ fn pass_unchanged(talk: &str, path: &Path) {
             Side::Editor => sent.0.push(line.to_owned()),
             Side::Agent => sent.1.push(line.to_owned()),
         }
-        let told = proxy.line(side, line.as_bytes(), now);
+        let told = proxy.handle_line(side, line.as_bytes(), now);
         assert!(told.remarks.is_empty() && told.holds.is_empty(), "{}: {:?}", path.display(), told.remarks);
         came.0.extend(told.to_agent);
         came.1.extend(told.to_editor);

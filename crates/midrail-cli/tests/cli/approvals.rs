@@ -80,9 +80,7 @@ fn a_blocked_call_is_asked_for_approved_and_passes_once() {
 
     with_key(&world, "reviewer", &["approve", &id]).code(1).complains("is for the role `architect`");
     with_key(&world, "architect", &["approve", &id, "--note", "go"]).code(0).says("✓ approved");
-    with_key(&world, "architect", &["approve", &id])
-        .code(1)
-        .complains("is approved, and waits for no answer");
+    with_key(&world, "architect", &["approve", &id]).code(1).complains("is approved and cannot be answered");
     world.run(&["approvals", "wait", &id]).code(0).says("✓ approved");
     world.check(&call("deploy", json!({"to": "prod", "force": true}))).code(2);
     check(&world, &deploy).code(0);
@@ -113,7 +111,7 @@ fn a_denial_and_a_wait_tell_their_codes() {
     let held = check(&world, &call("refund", json!({}))).code(2);
     let id = held.json()["approval"]["id"].as_str().unwrap().to_owned();
     world.run(&["approvals", "wait", &id]).code(4).says("– timed out");
-    world.run(&["approvals", "show", &id]).code(0).says("this is no denial");
+    world.run(&["approvals", "show", &id]).code(0).says("this is not a denial");
 }
 
 #[test]
@@ -130,8 +128,8 @@ fn a_wrong_key_is_refused_and_names_are_not_told() {
     assert!(answer("reviewer-1", "").contains("no key was given"));
     world.run(&["approvals", "approve", &id, "--as", "reviewer-1", "--key", "x"]).code(1).complains("--key");
     assert_eq!(world.run(&["approvals", "wait", &id, "--timeout", "0s"]).code, 5);
-    world.run(&["approver", "revoke", "reviewer-1"]).code(1).complains("one of them has to say so");
-    with_key(&world, "architect", &["approver", "revoke", "reviewer-1"]).code(1).complains("who was first");
+    world.run(&["approver", "revoke", "reviewer-1"]).code(1).complains("one of them has to authorise this");
+    with_key(&world, "architect", &["approver", "revoke", "reviewer-1"]).code(1).complains("first approver");
     with_key(&world, "human_operator", &["approver", "revoke", "reviewer-1"]).code(0);
     with_key(&world, "reviewer", &["approve", &id]).code(1);
 }
@@ -184,7 +182,7 @@ fn a_check_that_waits_is_woken_by_another_process() {
     world.write("event.json", call("refund", json!({"order": 2})).to_string());
     let left = world.run(&["check", "--wait", "200ms", "event.json"]).code(2);
     left.says("? escalate").says("midrail approvals approve ");
-    world.run(&["check", "--wait", "soon", "event.json"]).code(1).complains("is no duration");
+    world.run(&["check", "--wait", "soon", "event.json"]).code(1).complains("is not a duration");
 }
 
 #[test]
@@ -221,7 +219,7 @@ fn an_approval_is_taken_back_by_a_denial_and_with_the_key_of_who_gave_it() {
     world.run(&["approvals", "wait", &id]).code(3).says("by architect-1");
     world.run(&["approvals", "show", &id]).code(0).says("taken back  the approval by reviewer-1");
     world.check(&call("refund", json!({"order": 1}))).code(2).says("approval taken back by architect-1");
-    with_key(&world, "architect", &["deny", &id]).code(1).complains("is denied, and waits for no answer");
+    with_key(&world, "architect", &["deny", &id]).code(1).complains("is denied and cannot be answered");
 
     let ids = [held(2), held(3)];
     for id in &ids {
@@ -230,7 +228,7 @@ fn an_approval_is_taken_back_by_a_denial_and_with_the_key_of_who_gave_it() {
     check(&world, &call("refund", json!({"order": 2}))).code(0);
     with_key(&world, "human_operator", &["approver", "revoke", "reviewer-1"])
         .code(0)
-        .says("reviewer-1 answers nothing any more; 1 approval that nobody had used is taken back");
+        .says("reviewer-1 is revoked, with 1 unused approval");
     world.check(&call("refund", json!({"order": 3}))).code(2).says("taken back by human_operator-1");
     world.run(&["audit", "list", "--session", "s-1"]).code(0).says("taken back by human_operator-1");
     world.run(&["audit", "verify"]).code(0);
@@ -267,7 +265,7 @@ fn an_emergency_that_grants_nothing_is_told_so() {
     with_key(&world, "architect", &["deny", &id]).code(0);
     let denied = check(&world, &deploy).code(2);
     let advice = denied.json()["advice"].as_str().unwrap().to_owned();
-    assert!(advice.contains("A person has said no") && !advice.contains("emergency"), "{advice}");
+    assert!(advice.contains("A person denied") && !advice.contains("emergency"), "{advice}");
     ask(denied, &emergency).says("as a person has denied this action before: only a person can answer");
     let row = world.run(&["approvals", "list", "--json"]).code(0).json_lines().pop().unwrap();
     assert_eq!((row.get("override_at"), &row["denied_before"]), (None, &json!(id)));
@@ -324,7 +322,7 @@ fn list_and_show_look_as_they_should() {
         &PACK.replace("requires_approval: architect}", "requires_approval: architect}, approver: architect"),
     );
     let stopped = check(&world, &call("deploy", json!({"to": "prod"}))).code(2);
-    world.run(&["approvals", "list"]).code(0).says("nothing waits for an answer");
+    world.run(&["approvals", "list"]).code(0).says("no requests are pending");
     let id = request(&world, &stopped, &["--urgency", "urgent"]);
     let list = world.run(&["approvals", "list"]).code(0).out;
     let list = steady(&list.replace("29 min 59 s", "30 min     "), &id);
@@ -355,9 +353,9 @@ fn list_and_show_look_as_they_should() {
     ] {
         assert!(show.contains(line), "`{line}` is not in:\n{show}");
     }
-    world.run(&["approvals", "list", "--mine-role", "reviewer"]).code(0).says("nothing waits");
+    world.run(&["approvals", "list", "--mine-role", "reviewer"]).code(0).says("no requests are pending");
     world.run(&["approvals", "list", "--mine-role", "human_operator"]).code(0).says(&id);
-    world.run(&["approvals", "list", "--state", "denied"]).code(0).says("nothing");
+    world.run(&["approvals", "list", "--state", "denied"]).code(0).says("no requests");
     world.run(&["approvals", "list", "--overdue"]).code(0).says("no review is overdue");
     world.run(&["approvals", "list", "--color", "always"]).code(0).says("\u{1b}[33m? pending");
 }

@@ -80,16 +80,16 @@ fn a_sound_log_verifies_and_a_changed_one_names_its_record() {
     let ended = world
         .run(&["audit", "verify"])
         .code(0)
-        .says("✓ the log fits together")
+        .says("✓ the audit log is intact")
         .says("records     5")
         .says("unsigned    5");
     let head = ended.out.lines().find_map(|line| line.trim().strip_prefix("head")).unwrap().trim().to_owned();
     world.run(&["audit", "verify", "--expect-head", &head]).code(0);
     let other = format!("5:{}", "0".repeat(64));
-    world.run(&["audit", "verify", "--expect-head", &other]).code(1).says("record 5 does not fit");
+    world.run(&["audit", "verify", "--expect-head", &other]).code(1).says("record 5 does not match");
     let beyond = head.replacen("5:", "6:", 1);
     world.run(&["audit", "verify", "--expect-head", &beyond]).code(1);
-    world.run(&["audit", "verify", "--expect-head", "5"]).code(1).complains("is no SEQ:HASH");
+    world.run(&["audit", "verify", "--expect-head", "5"]).code(1).complains("not of the form SEQ:HASH");
 
     let connection = rusqlite::Connection::open(world.default_store()).unwrap();
     let triggers: Vec<String> = connection
@@ -116,8 +116,8 @@ fn a_sound_log_verifies_and_a_changed_one_names_its_record() {
     world
         .run(&["audit", "verify"])
         .code(1)
-        .says("✗ record 4 does not fit")
-        .says("records     3 fit, from the first on");
+        .says("✗ record 4 does not match")
+        .says("records     3 intact, from the first on");
     let result = world.run(&["audit", "verify", "--json"]).code(1).json();
     assert_eq!((&result["sound"], &result["misfit"]["seq"]), (&json!(false), &json!(4)));
 }
@@ -142,11 +142,11 @@ fn an_export_verifies_on_its_own() {
     world
         .feed(&["audit", "verify", "-"], whole.replacen("Never.", "Maybe.", 1))
         .code(1)
-        .says("record 4 does not fit");
+        .says("record 4 does not match");
     world.feed(&["audit", "verify", "-"], "nope").code(1);
     world.feed(&["audit", "verify", "-"], b"\xff\n".to_vec()).code(1);
     let store = world.default_store().display().to_string();
-    world.run(&["audit", "verify", &store]).code(0).says("the log fits together");
+    world.run(&["audit", "verify", &store]).code(0).says("the audit log is intact");
 }
 
 #[test]
@@ -186,7 +186,7 @@ record 5 before_tool rm
   by      no-rm → nothing
   reason  Never. → nothing
 
-5 decisions: 1 as before, 4 otherwise
+5 decisions: 1 as before, 4 different
       1  allow -> block
       2  block -> allow
       1  redact -> allow

@@ -9,8 +9,7 @@ fn it_goes_as_planned_and_leaves_nothing() {
     let mut command = world.command(&["demo"]);
     command.env("TMPDIR", world.path("tmp"));
     let ended = crate::world::ended(&mut command, Vec::new()).code(0);
-    for part in ["✗ block", "~ redact", "? escalate", "✓ the audit log fits together", "What to do next"]
-    {
+    for part in ["✗ block", "~ redact", "? escalate", "✓ the audit log is intact", "What to do next"] {
         assert!(ended.out.contains(part), "`{part}` is not in:\n{}", ended.out);
     }
     assert!(!ended.out.contains("AKIAIOSFODNN7EXAMPLE"));

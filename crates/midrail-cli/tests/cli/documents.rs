@@ -148,8 +148,8 @@ fn the_story_of_the_services_guide_happens_as_told() {
 }
 
 #[test]
-fn every_verb_is_in_the_readme() {
-    let readme = page("README.md");
+fn every_subcommand_is_in_the_reference() {
+    let reference = page("docs/reference/commands.md");
     let help = World::new().run(&["--help"]).code(0).out;
     let verbs = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
     let verbs = verbs.take_while(|line| line.starts_with("  "));
@@ -157,7 +157,10 @@ fn every_verb_is_in_the_readme() {
     let verbs =
         verbs.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
     for verb in verbs.filter(|verb| *verb != "help") {
-        assert!(readme.contains(&format!("`{verb}`")), "README.md does not tell of `{verb}`");
+        assert!(
+            reference.contains(&format!("`{verb}`")),
+            "docs/reference/commands.md does not list `{verb}`"
+        );
     }
 }
 

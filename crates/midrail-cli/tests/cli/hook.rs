@@ -46,7 +46,7 @@ fn what_destroys_is_denied_and_everyday_work_passes_in_silence() {
 fn an_agent_is_told_its_limits_when_it_begins() {
     let world = World::new();
     let began = world.feed(&["hook", "claude-code"], payload("SessionStart", json!({})).to_string()).code(0);
-    assert!(began.out.contains("Leave files that hold credentials alone"), "{}", began.out);
+    assert!(began.out.contains("Do not access files with credentials"), "{}", began.out);
 }
 
 #[test]
@@ -216,10 +216,10 @@ fn a_hook_that_waits_at_the_end_is_woken_by_another_process() {
         let ended: Ended = child.wait_with_output().unwrap().into();
         let ended = ended.code(0);
         if is_let_go {
-            answered.says("the agent may stop once with what is missing now");
+            answered.says("the agent may stop once although work is missing");
             assert_eq!(ended.out, "");
         } else {
-            answered.says("the agent has to go on");
+            answered.says("the agent has to continue");
             let answer: Value = serde_json::from_str(&ended.out).unwrap();
             assert_eq!(answer["decision"], "block");
             // What was denied stays so; another failure is another question.

@@ -37,7 +37,7 @@ fn init_shows_asks_and_writes_once() {
         .code(0)
         .says("+   \"hooks\": {")
         .says("nothing was written (--dry-run)");
-    run(&world, &["init"]).code(1).complains("nobody is there to ask");
+    run(&world, &["init"]).code(1).complains("there is no terminal to ask");
     assert_eq!(files(), before);
     assert!(!world.read(".claude/settings.json").contains("midrail"));
 
@@ -62,7 +62,7 @@ fn init_shows_asks_and_writes_once() {
     run(&world, &["init"]).code(0).says("is as it should be").says("nothing to do");
     assert_eq!(world.read(".midrail/pack.yaml"), "pack: mine\nextends: [default]\n");
 
-    run(&world, &["uninstall"]).code(1).complains("nobody is there to ask");
+    run(&world, &["uninstall"]).code(1).complains("there is no terminal to ask");
     run(&world, &["uninstall", "--yes"]).code(0).says("wrote    ");
     assert_eq!(world.read(".claude/settings.json"), "{\n  \"model\": \"opus\"\n}\n");
     assert_eq!(world.read(".midrail/pack.yaml"), "pack: mine\nextends: [default]\n");
@@ -429,9 +429,9 @@ fn uninstall_tells_what_stays_and_where() {
     let ways = "keep one: `midrail uninstall --agent codex` or `midrail uninstall --user --agent codex`";
     assert!(mends.contains(ways), "{mends}");
     let told = run(&world, &["uninstall", "--json"]).code(1).json();
-    assert!(told["refused"].as_str().unwrap().contains("`--yes` writes"), "{told}");
+    assert!(told["refused"].as_str().unwrap().contains("`--yes` to write"), "{told}");
     let told = run(&world, &["init", "--json", "--agent", "cursor"]).code(1).json();
-    assert!(told["refused"].as_str().unwrap().contains("`--yes` writes"), "{told}");
+    assert!(told["refused"].as_str().unwrap().contains("`--yes` to write"), "{told}");
     run(&world, &["uninstall", "--yes"])
         .code(0)
         .says("(--verbose shows all)")

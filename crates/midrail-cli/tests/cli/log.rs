@@ -106,8 +106,8 @@ fn what_is_asked_for_is_shown_and_nothing_else() {
     world.run(&["log", "--session", "s-"]).code(1).complains("fits several sessions");
     world.run(&["log", "--session", "nobody"]).code(1).complains("there is no session `nobody`");
     world.run(&["log", "--effect", "perhaps"]).code(1);
-    world.run(&["log", "--since", "soon"]).code(1).complains("is no time");
-    world.run(&["log", "--limit", "0"]).code(1).complains("no number from 1");
+    world.run(&["log", "--since", "soon"]).code(1).complains("is not a time");
+    world.run(&["log", "--limit", "0"]).code(1).complains("not a number from 1");
     World::new().run(&["log"]).code(0).says("no such records");
     World::new().run(&["log", "--store", "none.db"]).code(1);
 }

@@ -23,6 +23,7 @@ mod lint;
 mod log;
 mod operations;
 mod pause;
+mod pictures;
 mod policy;
 #[path = "../../../midrail-store/tests/common/postgres.rs"]
 mod postgres;

@@ -21,8 +21,8 @@ fn world() -> World {
 #[test]
 fn an_agent_is_kept_from_work_and_let_go_by_key_alone() {
     let world = world();
-    world.run(&["quarantine", "list"]).code(0).says("no agent is quarantined");
-    world.run(&["quarantine", "add", "eve", "--reason", " "]).code(1).complains("a reason is needed");
+    world.run(&["quarantine", "list"]).code(0).says("No agent is in quarantine");
+    world.run(&["quarantine", "add", "eve", "--reason", " "]).code(1).complains("the reason is empty");
     let told =
         world.run(&["quarantine", "add", "eve", "--reason", "it went astray", "--by", "ada", "--json"]);
     assert_eq!(told.code(0).json(), json!({"actor": "eve", "state": "quarantined", "by": "ada"}));
@@ -30,9 +30,9 @@ fn an_agent_is_kept_from_work_and_let_go_by_key_alone() {
     world.check(&event("eve")).code(2).says("quarantine");
     world.check(&event("ann")).code(0);
 
-    let key = engine(&world).add_approver("olga", &["human_operator".to_owned()], None).unwrap();
-    let olga = engine(&world).person("olga", &key).unwrap();
-    let other = engine(&world).add_approver("rob", &["reviewer".to_owned()], Some(&olga)).unwrap();
+    let key = engine(&world).admin().add_approver("olga", &["human_operator".to_owned()], None).unwrap();
+    let olga = engine(&world).admin().authenticate("olga", &key).unwrap();
+    let other = engine(&world).admin().add_approver("rob", &["reviewer".to_owned()], Some(&olga)).unwrap();
     world.write("olga.key", format!("{key}\n"));
     world.write("rob.key", &other);
     world.write("empty.key", "");
@@ -53,7 +53,7 @@ fn an_agent_is_kept_from_work_and_let_go_by_key_alone() {
     lift("olga", "--key-fd 9").code(1).complains("file descriptor 9");
     world.check(&event("eve")).code(2);
     assert_eq!(engine(&world).store().counters().unwrap()["wrong_approver_keys"], 1);
-    lift("olga", "--key-fd 3 3< olga.key").code(0).says("eve may work again");
+    lift("olga", "--key-fd 3 3< olga.key").code(0).says("eve is not in quarantine any more");
     world.check(&event("eve")).code(0);
     world.run(&["audit", "list"]).code(0).says("administered");
     world.run(&["audit", "verify"]).code(0);
@@ -76,7 +76,7 @@ fn halted_runs_are_listed_with_how_they_are_lifted() {
 fn files_are_locked_renewed_and_released() {
     let world = world();
     let file = world.write("a.rs", "");
-    world.run(&["locks", "list"]).code(0).says("no file is locked");
+    world.run(&["locks", "list"]).code(0).says("No files are locked");
     world
         .run(&["locks", "take", "a.rs", "--for", "ann", "--session", "s-1"])
         .code(0)
@@ -91,15 +91,15 @@ fn files_are_locked_renewed_and_released() {
     world
         .run(&["locks", "take", "b.rs", "--for", "ann", "--lasts", "never"])
         .code(1)
-        .complains("no time span");
-    world.run(&["locks", "release", "a.rs"]).code(0).says("is free");
-    world.run(&["locks", "release", "a.rs"]).code(1).complains("nobody has locked");
+        .complains("not a time span");
+    world.run(&["locks", "release", "a.rs"]).code(0).says("not locked any more");
+    world.run(&["locks", "release", "a.rs"]).code(1).complains("is not locked");
 }
 
 #[test]
 fn tasks_are_set_and_listed() {
     let world = world();
-    world.run(&["tasks", "list"]).code(0).says("no task has a status");
+    world.run(&["tasks", "list"]).code(0).says("No task has a status");
     world.run(&["tasks", "set", "t-1", "active", "--by", "ada"]).code(0).says("t-1 is active now");
     world.run(&["tasks", "set", "t-1", "handed-off"]).code(0);
     world.run(&["tasks", "set", "t-1", "draft"]).code(1).complains("cannot become draft");
@@ -112,7 +112,7 @@ fn tasks_are_set_and_listed() {
 #[test]
 fn notices_are_a_stream() {
     let world = world();
-    world.run(&["notices"]).code(0).says("no such notices");
+    world.run(&["notices"]).code(0).says("No notices match");
     for task in ["a", "b", "c"] {
         world.run(&["tasks", "set", task, "active", "--by", "ada"]).code(0);
     }
@@ -126,7 +126,7 @@ fn notices_are_a_stream() {
     assert_eq!(ids(&["--limit", "1"]), [4]);
     assert_eq!(ids(&["--to", "orchestrator", "--limit", "2"]), [2, 3]);
     assert_eq!(ids(&["--kind", "quarantine"]), [4]);
-    world.run(&["notices"]).code(0).says("orchestrator  task  the task `a` is active now, says ada");
+    world.run(&["notices"]).code(0).says("orchestrator  task  ada set the task `a` to active");
 
     let mut child = world
         .command(&["notices", "--follow", "--json", "--after", "3"])

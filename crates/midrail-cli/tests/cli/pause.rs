@@ -27,7 +27,7 @@ fn deploy(world: &World) -> Value {
 fn a_pause_lets_pass_says_so_and_ends_by_itself() {
     let world = world_of(PACK);
     world.stand_at("2026-11-15T10:00:00Z".parse().unwrap());
-    world.run(&["pause"]).code(0).says("nothing is paused");
+    world.run(&["pause"]).code(0).says("no guardrails are paused");
     world.check(&deploy(&world)).code(2);
 
     let ended = pause(&world, "human_operator", &["10m", "--reason", "the shop is down"]).code(0);
@@ -52,7 +52,7 @@ fn a_pause_lets_pass_says_so_and_ends_by_itself() {
 
     world.seconds(600);
     world.check(&deploy(&world)).code(2);
-    world.run(&["pause"]).code(0).says("nothing is paused");
+    world.run(&["pause"]).code(0).says("no guardrails are paused");
     world.run(&["audit", "verify"]).code(0);
     world.run(&["audit", "replay"]).code(0);
 }
@@ -62,7 +62,7 @@ fn a_pause_is_ended_before_its_time_and_everywhere_means_everywhere() {
     let world = world_of(PACK);
     pause(&world, "human_operator", &["1h", "--everywhere", "--reason", "all of it", "--json"]).code(0);
     world.check(&deploy(&world)).code(0);
-    world.run(&["pause", "--end"]).code(1).complains("every project is, which `--everywhere` ends");
+    world.run(&["pause", "--end"]).code(1).complains("every project is paused, which `--everywhere` ends");
     world.run(&["pause", "--end", "--everywhere"]).code(0).says("every project is enforced again");
     world.check(&deploy(&world)).code(2);
     assert_eq!(world.run(&["pause", "--json"]).code(0).json(), json!({"pauses": []}));
@@ -74,17 +74,17 @@ fn a_pause_takes_a_person_a_key_a_reason_and_an_hour_at_most() {
     let nobody = world.feed(&["pause", "5m", "--reason", "x", "--as", "ann", "--key-fd", "0"], "mrk_1");
     nobody.code(1).complains("there is no approver").complains("midrail approver add");
     let world = world_of(PACK);
-    pause(&world, "architect", &["5m", "--reason", "x"]).code(1).complains("paused by a human_operator");
+    pause(&world, "architect", &["5m", "--reason", "x"]).code(1).complains("only a human_operator");
     pause(&world, "human_operator", &["2h", "--reason", "x"]).code(1).complains("60 minutes at most");
     pause(&world, "human_operator", &["5m", "--reason", " "]).code(1).complains("needs a reason");
-    pause(&world, "human_operator", &["soon", "--reason", "x"]).code(1).complains("write 30m");
+    pause(&world, "human_operator", &["soon", "--reason", "x"]).code(1).complains("use 30m");
     world.run(&["pause", "5m", "--reason", "x"]).code(1).complains("--as");
     let wrong = ["pause", "5m", "--reason", "x", "--as", "human_operator-1", "--key-fd", "0"];
     world.feed(&wrong, "mrk_wrong").code(1).complains("with this key");
     pause(&world, "human_operator", &["5m", "--reason", "x", "--project", "/nowhere/at/all"])
         .code(1)
-        .complains("is no folder");
-    world.run(&["pause"]).code(0).says("nothing is paused");
+        .complains("is not a directory");
+    world.run(&["pause"]).code(0).says("no guardrails are paused");
 }
 
 #[test]

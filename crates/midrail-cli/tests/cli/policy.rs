@@ -73,8 +73,8 @@ fn the_prompt_tells_whom_what_is_for_and_until_when() {
     );
     let ended = world.run(&["policy", "--prompt"]).code(0);
     for part in [
-        "- As writer: Before you stop, this is needed: `a.md`; one of these (`make` to end well, or no open item on the \
-         to-do list).",
+        "- As writer: Before you stop, this is required: `a.md`; one of these (a successful run of `make`, or no open item on \
+         the to-do list).",
         "- As writer, you have to be finished 90 minutes after the run began.",
         "- You have to be finished by 2026-11-15T18:00:00Z.",
         "- You have a budget of 500 tokens.",
@@ -144,7 +144,7 @@ fn who_answers_and_where_notices_go_is_shown() {
         "\napprovals\n  order        reviewer < architect < human_operator\n",
         "\n  supervisors  architect, human_operator\n  people       human_operator\n",
         "\n  time         10 min for each to answer",
-        "\n  emergency    for `tool.name == 'stop'`: granted where nobody answers within 90 s, and to be reviewed within 12 h\n",
+        "\n  emergency    for `tool.name == 'stop'`: granted without an answer within 90 s, review due within 12 h\n",
         "\nnotices  all of them are kept: midrail notices\n",
         "\n  architect  http://127.0.0.1:9/x           no\n",
     ] {
@@ -156,5 +156,5 @@ fn who_answers_and_where_notices_go_is_shown() {
     let x = policy["guardrails"].as_array().unwrap().iter().find(|it| it["id"] == "x").unwrap().clone();
     assert_eq!(x["bypass"], json!({"allowed": true, "requires_approval": "architect"}));
     let plain = World::with_pack("pack: p\n").run(&["policy"]).code(0);
-    assert!(plain.out.contains("emergency    off: nobody but a person") && !plain.out.contains("\nnotices"));
+    assert!(plain.out.contains("emergency    off: only a person") && !plain.out.contains("\nnotices"));
 }

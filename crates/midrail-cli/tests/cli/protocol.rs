@@ -8,7 +8,7 @@ use std::thread;
 
 use jiff::{SignedDuration, Timestamp};
 use midrail::SqliteStore;
-use midrail::store::{AuditLog, Filter, Notices};
+use midrail::store::{AuditFilter, AuditLog, Notices};
 use serde_json::{Value, json};
 
 use crate::approvals::{call, check, request, with_key, world_of};
@@ -49,7 +49,7 @@ fn deploy() -> Value {
 /// The events of the audit log whose act has this name.
 fn acts(world: &World, what: &str) -> Vec<Value> {
     let store = SqliteStore::open_read_only(world.default_store()).unwrap();
-    let entries = store.entries(&Filter::default()).unwrap();
+    let entries = store.entries(&AuditFilter::default()).unwrap();
     let events =
         entries.iter().map(|entry| serde_json::from_str::<Value>(&entry.body).unwrap()["event"].clone());
     events.filter(|event| event["what"] == json!(what)).collect()
@@ -123,7 +123,7 @@ fn normal_unanswered_times_out_and_that_is_no_denial() {
     world.run(&["approvals", "wait", &id]).code(4).says("– timed out");
     world.run(&["approvals", "list", "--state", "timed-out"]).code(0).says(&id);
     world.run(&["audit", "list", "--session", "s-1"]).code(0).says("timed out");
-    world.run(&["log"]).code(0).says(&format!("nobody answered {id}"));
+    world.run(&["log"]).code(0).says(&format!("no answer to {id}"));
     with_key(&world, "human_operator", &["approve", &id]).code(1).complains("is timed out");
     world.check(&deploy()).code(2).says("timed out with no answer");
     assert_eq!(acts(&world, "approval_timed_out").len(), 1);
@@ -344,7 +344,7 @@ fn a_wait_is_awake_within_a_second() {
         with_key(&world, "reviewer", &["approve", &id.unwrap()]).code(0);
         Ended::from(child.wait_with_output().unwrap()).code(0);
         let store = SqliteStore::open_read_only(world.default_store()).unwrap();
-        let newest = Filter { newest_first: true, limit: Some(2), ..Filter::default() };
+        let newest = AuditFilter { newest_first: true, limit: Some(2), ..AuditFilter::default() };
         let [passed, answered] = &store.entries(&newest).unwrap()[..] else { panic!("both are recorded") };
         assert_eq!((&*passed.labels.effect, &*answered.labels.kind), ("allow", "approval_decided"));
         passed.labels.time.duration_since(answered.labels.time)

@@ -40,7 +40,7 @@ fn people_read_a_timeline() {
 ── 2027-03-01 · session s-1 ──
 10:00:00  ✗ block     before_tool b x
                       first-a: Tool 'b' requires prior invocation of: a
-                      → Call a first, and b again once that has succeeded.
+                      → Call a first, then call b again.
           5 s pass
 10:00:05  ✓ allow     after_tool  a
 10:00:05  ✓ allow     before_tool b
@@ -100,7 +100,7 @@ fn root_and_store_can_be_named() {
     let answers = ended.json_lines();
     assert_eq!((&answers[0]["effect"], &answers[1]["effect"]), (&json!("block"), &json!("allow")));
     world.run(&["audit", "verify", "--store", &store]).code(0).says("records     2");
-    world.feed(&["replay", "--root", "nowhere", "-"], "").code(1).complains("`nowhere` is no folder");
+    world.feed(&["replay", "--root", "nowhere", "-"], "").code(1).complains("`nowhere` is not a directory");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_directive_that_cannot_be_obeyed_is_an_error_of_its_line() {
         (json!({"kind": "restore", "from": "nothing"}), "there is no snapshot `nothing`"),
         (json!({"kind": "set", "key": "a"}), "`set` needs `value`"),
         (json!({"kind": "snapshot"}), "`snapshot` needs `as`, a text"),
-        (json!({"kind": "set", "key": "a", "valeu": 1}), "`valeu` does not belong beside `set`"),
+        (json!({"kind": "set", "key": "a", "valeu": 1}), "`valeu` does not belong next to `set`"),
     ] {
         world.feed(&["replay", "-"], format!("{line}\n")).code(1).complains("line 1").complains(part);
     }

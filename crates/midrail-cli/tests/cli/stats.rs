@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use midrail::store::Urgency;
-use midrail::{Ask, Engine, Load, SqliteStore};
+use midrail::{BypassRequest, Engine, Load, SqliteStore};
 use serde_json::json;
 
 use crate::world::{World, before};
@@ -30,8 +30,11 @@ fn decided() -> World {
     world.check(&before("rm", json!({"n": 1}))).code(2);
     let engine = engine(&world);
     let reason = "the build folder has to go before the release".to_owned();
-    engine.request(&Ask { seq: 1, guardrail: None, reason, urgency: Urgency::Normal }).unwrap();
-    engine.store().count("reloads_refused", 2).unwrap();
+    engine
+        .approvals()
+        .request(&BypassRequest { seq: 1, guardrail: None, reason, urgency: Urgency::Normal })
+        .unwrap();
+    engine.store().increment_counter("reloads_refused", 2).unwrap();
     world
 }
 

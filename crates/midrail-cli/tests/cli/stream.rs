@@ -88,7 +88,7 @@ fn a_bad_pack_leaves_the_old_policy_and_is_told_loudly() {
     assert_eq!(stream.effect("x"), "block");
     // Nor is less enforced because a pack is gone.
     fs::remove_file(world.path(".midrail/pack.yaml")).unwrap();
-    while !told.contains("is gone") {
+    while !told.contains("is missing") {
         assert!(stream.errors.read_line(&mut told).unwrap() > 0, "{told}");
     }
     assert_eq!(stream.effect("x"), "block");

@@ -40,7 +40,7 @@ fn every_word_and_a_difference_for_each_miss() {
             + found     allow
             by
             - expected  g
-            + found     nobody
+            + found     no guardrail
   Noisy     too much › step 1: before_tool x
             effect
             - expected  allow

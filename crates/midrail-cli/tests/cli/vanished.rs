@@ -71,7 +71,7 @@ fn a_hook_keeps_the_policy_of_its_session_through_a_stash() {
     // People are told once, and every record follows from its policy.
     let notices = world.run(&["notices", "--json"]).code(0);
     assert_eq!(
-        notices.out.matches("is gone, and without it less would be enforced").count(),
+        notices.out.matches("is missing, and without it less would be enforced").count(),
         1,
         "{}",
         notices.out
@@ -101,11 +101,11 @@ fn check_keeps_the_policy_of_its_session_on_another_branch() {
     git(&world, &["switch", "-q", "main"]);
     let first = world.feed(&["check", "--json"], in_session("s-1", "look").to_string()).code(0).json();
     let told = first["feedback"][0].as_str().unwrap_or_default();
-    for part in ["pack.yaml` is gone", "edits the file", "begins a new session"] {
+    for part in ["pack.yaml` is missing", "edit the file", "start a new session"] {
         assert!(told.contains(part), "`{part}` is not in {first}");
     }
     let next = world.feed(&["check", "--json"], in_session("s-1", "look").to_string()).code(0).json();
-    assert!(!next.to_string().contains("is gone"), "{next}");
+    assert!(!next.to_string().contains("is missing"), "{next}");
     world.check(&in_session("s-1", "deploy")).code(2).says("not from here");
     world.check(&in_session("s-2", "deploy")).code(0);
     // An event of no session has nothing that it goes on with.
@@ -220,8 +220,8 @@ fn a_policy_that_cannot_be_had_is_a_block() {
     store.execute_batch("DROP TRIGGER policies_stay; DELETE FROM policies").unwrap();
     drop(store);
     fs::remove_dir_all(world.path(".midrail")).unwrap();
-    world.check(&in_session("s-1", "look")).code(2).says("pack.yaml` is gone").says("begin a new session");
+    world.check(&in_session("s-1", "look")).code(2).says("pack.yaml` is missing").says("start a new session");
     let call = json!({"tool_name": "look", "tool_input": {}, "tool_use_id": "t"});
-    hook(&world, "s-1", "PreToolUse", call).code(2).complains("is gone");
+    hook(&world, "s-1", "PreToolUse", call).code(2).complains("is missing");
     world.check(&in_session("s-2", "look")).code(0);
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::generate::{cases, events};
 use crate::plan::policy;
-use crate::reference::{self, Outcome, Said};
+use crate::reference::{self, Outcome, VerdictRecord};
 use crate::world::key_part;
 
 fn agrees(real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
@@ -19,7 +19,7 @@ fn agrees(real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(&real.advice, &model.advice, "advice");
     prop_assert_eq!(&real.user_message, &model.user_message, "user_message");
     prop_assert_eq!(real.would, model.would, "would");
-    prop_assert_eq!(real.meant, model.meant, "meant");
+    prop_assert_eq!(real.requested, model.meant, "meant");
     prop_assert_eq!(real.paused.as_ref().map(|pause| &pause.by), model.paused_by.as_ref(), "paused");
     prop_assert!(model.paused_by.is_none() || real.mode == Mode::Shadow, "mode");
     prop_assert_eq!(&real.retry, &model.retry, "retry");
@@ -53,7 +53,7 @@ fn agrees(real: &Decision, model: &Outcome) -> Result<(), TestCaseError> {
     for said in &real.verdicts {
         if let Some(effect) = said.effect {
             let (reason, is_shadow, error) = (said.reason.clone(), said.shadow, said.error.clone());
-            let heard = Said { effect, reason, is_shadow, error };
+            let heard = VerdictRecord { effect, reason, is_shadow, error };
             let all = model.said.get(&*said.guardrail).cloned().unwrap_or_default();
             prop_assert!(all.contains(&heard), "what `{}` said: {heard:?} is not in {all:?}", said.guardrail);
         }
@@ -109,7 +109,7 @@ proptest! {
     #[test]
     fn one_event_is_decided_as_the_model_does(case in cases(12), event in events()) {
         let backing = case.backing(&event);
-        let real = backing.settle(&policy(&case.plans).striking(case.rules.clone()), &event).decision;
+        let real = backing.settle(&policy(&case.plans).with_strike_rules(case.rules.clone()), &event).decision;
         agrees(&real, &reference::decide(&case.plans, &case.rules, &backing, &event))?;
     }
 }
@@ -119,7 +119,7 @@ proptest! {
 
     #[test]
     fn a_session_goes_as_the_model_does(case in cases(8), steps in steps()) {
-        let policy = policy(&case.plans).striking(case.rules.clone());
+        let policy = policy(&case.plans).with_strike_rules(case.rules.clone());
         let mut backing = case.backing.clone();
         for step in steps {
             match step {

@@ -1,13 +1,13 @@
 //! Examples of asking a person: escalations, what answers lead to, and when they are used up.
 
 use midrail_core::{
-    Bypass, Effect, ErrorInfo, Event, EventKind, Found, Handoff, Mode, OnFault, Task, ToolResult, Verdict,
-    approval_key,
+    Bypass, Effect, ErrorInfo, Event, EventKind, Handoff, Mode, OnFault, StopFinding, Task, ToolResult,
+    Verdict, approval_key,
 };
 use serde_json::json;
 
 use crate::plan::{Does, Plan, plan, says};
-use crate::world::{Run, minute, once, write};
+use crate::world::{SessionRun, minute, once, write};
 
 fn blocks_unless(key: &str) -> Plan {
     let key = key.to_owned();
@@ -16,7 +16,7 @@ fn blocks_unless(key: &str) -> Plan {
 
 #[test]
 fn an_escalation_asks_with_name_approver_and_expiry() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let decision = run.feed(&write("a.rs"));
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Escalate, Some("a")));
     let request = decision.approval.unwrap();
@@ -28,7 +28,7 @@ fn an_escalation_asks_with_name_approver_and_expiry() {
 
 #[test]
 fn a_pending_action_keeps_its_name() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let first = run.feed(&write("a.rs")).approval.unwrap();
     let later = Event { time: Some(minute(7)), ..write("a.rs") };
     assert_eq!(run.feed(&later).approval.unwrap(), first);
@@ -36,7 +36,7 @@ fn a_pending_action_keeps_its_name() {
 
 #[test]
 fn a_used_approval_is_gone() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
     run.backing.answer("approved");
     let decision = run.feed(&write("a.rs"));
@@ -48,7 +48,7 @@ fn a_used_approval_is_gone() {
 
 #[test]
 fn an_approval_is_not_used_up_when_another_guardrail_blocks() {
-    let mut run = Run::new(&[says("a", Effect::Escalate), blocks_unless("var/open")]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate), blocks_unless("var/open")]);
     run.backing.slices.insert("var/open".to_owned(), json!(true));
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
     run.backing.answer("approved");
@@ -62,7 +62,7 @@ fn an_approval_is_not_used_up_when_another_guardrail_blocks() {
 
 #[test]
 fn changed_arguments_need_a_new_approval() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let first = run.feed(&write("a.rs")).approval.unwrap();
     run.backing.answer("approved");
     let other = run.feed(&write("b.rs"));
@@ -87,12 +87,12 @@ fn another_tool_task_session_text_or_receiver_needs_a_new_approval() {
         (to("ada"), to("bob")),
         (prompt("one"), prompt("two")),
     ] {
-        let mut run = Run::new(&[says("a", Effect::Escalate)]);
+        let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
         run.feed(&approved);
         run.backing.answer("approved");
         assert_eq!(run.feed(&other).effect, Effect::Escalate, "{other:?}");
     }
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.feed(&write("a.rs"));
     run.backing.answer("approved");
     run.backing.session = "s-2".to_owned();
@@ -112,7 +112,7 @@ fn another_result_output_or_error_needs_a_new_approval() {
         (stop("a plan"), stop("a different plan")),
         (error("time-out"), error("disk full")),
     ] {
-        let mut run = Run::new(&[says("a", Effect::Escalate)]);
+        let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
         run.feed(&approved);
         run.backing.answer("approved");
         assert_eq!(run.feed(&other).effect, Effect::Escalate, "{other:?}");
@@ -121,10 +121,10 @@ fn another_result_output_or_error_needs_a_new_approval() {
 }
 
 /// A guardrail that finds one thing while a slice is there, and another while it is not.
-fn finds(effect: Effect, present: Found, absent: Found) -> Run {
-    let verdict = |found| Verdict::new(effect, "not done").finding(found);
+fn finds(effect: Effect, present: StopFinding, absent: StopFinding) -> SessionRun {
+    let verdict = |found| Verdict::new(effect, "not done").with_stop_finding(found);
     let does = Does::Reads { key: "var/one".to_owned(), present: verdict(present), absent: verdict(absent) };
-    Run::new(&[Plan { bypass: Bypass::By("architect".to_owned()), ..plan("a", does) }])
+    SessionRun::new(&[Plan { bypass: Bypass::By("architect".to_owned()), ..plan("a", does) }])
 }
 
 fn stop(output: &str) -> Event {
@@ -133,7 +133,7 @@ fn stop(output: &str) -> Event {
 
 #[test]
 fn an_approval_to_stop_is_for_what_was_found_and_for_nothing_else() {
-    let mut run = finds(Effect::Escalate, Found::new("lint"), Found::new("tests: a, b"));
+    let mut run = finds(Effect::Escalate, StopFinding::new("lint"), StopFinding::new("tests: a, b"));
     let asked = run.feed(&stop("I am done")).approval.unwrap();
     assert_eq!(run.feed(&stop("I am done, really")).approval.unwrap(), asked);
     run.backing.answer("approved");
@@ -150,7 +150,8 @@ fn an_approval_to_stop_is_for_what_was_found_and_for_nothing_else() {
 
 #[test]
 fn what_was_found_in_the_output_is_approved_with_it() {
-    let mut run = finds(Effect::Escalate, Found::in_output("judgement"), Found::in_output("form"));
+    let mut run =
+        finds(Effect::Escalate, StopFinding::in_output("judgement"), StopFinding::in_output("form"));
     run.feed(&stop("a plan"));
     run.backing.answer("approved");
     assert_eq!(run.feed(&stop("another plan")).effect, Effect::Escalate);
@@ -163,7 +164,7 @@ fn what_was_found_in_the_output_is_approved_with_it() {
 #[test]
 fn another_task_and_a_secret_in_the_output_are_other_stops() {
     let task = Task { id: Some("t-2".to_owned()), ..Task::default() };
-    let found = || Found::new("tests");
+    let found = || StopFinding::new("tests");
     let mut run = finds(Effect::Escalate, found(), found());
     run.feed(&stop("done"));
     run.backing.answer("approved");
@@ -176,7 +177,7 @@ fn another_task_and_a_secret_in_the_output_are_other_stops() {
 
 #[test]
 fn a_bypass_of_a_stop_is_for_what_was_found() {
-    let mut run = finds(Effect::Block, Found::new("lint"), Found::new("tests"));
+    let mut run = finds(Effect::Block, StopFinding::new("lint"), StopFinding::new("tests"));
     let blocked = run.feed(&stop("done"));
     assert_eq!(blocked.effect, Effect::Block);
     let action = blocked.verdicts[0].action.clone().unwrap();
@@ -191,7 +192,7 @@ fn a_bypass_of_a_stop_is_for_what_was_found() {
 
 #[test]
 fn elsewhere_than_at_a_stop_an_approval_is_for_the_event() {
-    let mut run = finds(Effect::Escalate, Found::new("lint"), Found::new("tests"));
+    let mut run = finds(Effect::Escalate, StopFinding::new("lint"), StopFinding::new("tests"));
     let asked = run.feed(&write("a.rs"));
     assert_eq!(asked.verdicts[0].action, None);
     run.backing.answer("approved");
@@ -201,7 +202,7 @@ fn elsewhere_than_at_a_stop_an_approval_is_for_the_event() {
 
 #[test]
 fn an_approval_is_bound_to_the_name_that_the_engine_gave_an_action() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.backing.action_digest = Some("d-1".to_owned());
     assert_eq!(run.feed(&write("a.rs")).approval.unwrap().action, "d-1");
     assert!(run.backing.slices.contains_key(&approval_key("a", "d-1")));
@@ -214,7 +215,7 @@ fn an_approval_is_bound_to_the_name_that_the_engine_gave_an_action() {
 
 #[test]
 fn the_hosts_name_for_a_call_and_its_time_are_no_part_of_the_action() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let mut event = write("a.rs");
     run.feed(&event);
     run.backing.answer("approved");
@@ -225,7 +226,7 @@ fn the_hosts_name_for_a_call_and_its_time_are_no_part_of_the_action() {
 
 #[test]
 fn each_guardrail_asks_for_itself() {
-    let mut run = Run::new(&[says("a", Effect::Escalate), says("b", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate), says("b", Effect::Escalate)]);
     let decision = run.feed(&write("a.rs"));
     assert_eq!(decision.requests.len(), 2);
     assert_eq!(decision.approval.as_ref(), decision.requests.first());
@@ -241,7 +242,7 @@ fn each_guardrail_asks_for_itself() {
 
 #[test]
 fn a_denial_blocks() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.feed(&write("a.rs"));
     run.backing.answer("denied");
     let decision = run.feed(&write("a.rs"));
@@ -253,7 +254,7 @@ fn a_denial_blocks() {
 
 #[test]
 fn no_answer_in_time_blocks_once_and_then_asks_anew() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let at = |minutes| Event { time: Some(minute(minutes)), ..write("a.rs") };
     let first = run.feed(&at(0)).approval.unwrap();
     assert_eq!(run.feed(&at(29)).effect, Effect::Escalate);
@@ -267,7 +268,7 @@ fn no_answer_in_time_blocks_once_and_then_asks_anew() {
 
 #[test]
 fn an_approval_that_timed_out_before_it_was_used_is_no_approval() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.feed(&write("a.rs"));
     run.backing.answer("approved");
     let late = Event { time: Some(minute(30)), ..write("a.rs") };
@@ -283,7 +284,7 @@ fn an_approval_that_timed_out_before_it_was_used_is_no_approval() {
 
 #[test]
 fn nobody_is_asked_where_something_else_blocks() {
-    let mut run = Run::new(&[says("a", Effect::Escalate), says("b", Effect::Block)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate), says("b", Effect::Block)]);
     let decision = run.feed(&write("a.rs"));
     assert_eq!((decision.effect, decision.approval), (Effect::Block, None));
     assert!(decision.requests.is_empty() && run.backing.approvals().is_empty());
@@ -302,7 +303,7 @@ fn handed_off() -> Event {
 
 #[test]
 fn an_escalation_after_a_hand_off_is_queued() {
-    let mut run = Run::new(&[says("a", Effect::Escalate), says("b", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate), says("b", Effect::Escalate)]);
     let decision = run.feed(&handed_off());
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Warn, Some("a")));
     let asking: Vec<&str> = decision.requests.iter().map(|request| &*request.guardrail).collect();
@@ -319,7 +320,7 @@ fn an_escalation_after_a_hand_off_is_queued() {
 
 #[test]
 fn a_denial_after_a_hand_off_is_a_warning() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.feed(&handed_off());
     run.backing.answer("denied");
     let decision = run.feed(&handed_off());
@@ -330,7 +331,7 @@ fn a_denial_after_a_hand_off_is_a_warning() {
 #[test]
 fn nobody_is_asked_after_a_hand_off_in_a_halted_run() {
     for has_consequences in [false, true] {
-        let mut run = Run::new(&[Plan { has_consequences, ..says("a", Effect::Escalate) }]);
+        let mut run = SessionRun::new(&[Plan { has_consequences, ..says("a", Effect::Escalate) }]);
         run.backing.slices.insert("halted".to_owned(), json!({"by": "b", "reason": "enough"}));
         let decision = run.feed(&handed_off());
         assert_eq!(decision.effect, Effect::Halt);
@@ -341,7 +342,7 @@ fn nobody_is_asked_after_a_hand_off_in_a_halted_run() {
 #[test]
 fn an_escalation_whose_answer_cannot_be_looked_up_still_asks() {
     for on_missing in [OnFault::Allow, OnFault::Escalate] {
-        let mut run = Run::new(&[Plan { on_missing, ..says("a", Effect::Escalate) }]);
+        let mut run = SessionRun::new(&[Plan { on_missing, ..says("a", Effect::Escalate) }]);
         let (action, id) = run.backing.names("a", &write("a.rs"), None);
         run.backing.unreadable.insert(approval_key("a", &action));
         let decision = run.feed(&write("a.rs"));

@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use midrail_core::{
     Agent, Authorities, Autonomy, Bypass, Context, Effect, Emergency, ErrorInfo, Event, EventKind, Facts,
-    Missing, Mode, Recovery, Risk, Session, Task, Usage, Verdict, approval_key, digest_of_action,
-    grants_itself, quarantine_key, task_key,
+    Missing, Mode, Recovery, Risk, Session, Task, Usage, Verdict, action_digest, allows_emergency_override,
+    approval_key, quarantine_key, task_key,
 };
 use serde_json::{Value, json};
 
 use crate::plan::{Does, Plan, plan, policy, says};
-use crate::world::{Run, minute, write};
+use crate::world::{SessionRun, minute, write};
 
 fn liftable() -> Plan {
     Plan { bypass: Bypass::By("architect".to_owned()), ..says("a", Effect::Block) }
 }
 
 /// What an engine keeps of a request to lift `a` for this action.
-fn hold(run: &mut Run, event: &Event, request: Value) {
-    let key = approval_key("a", &digest_of_action(&Facts::default(), event, &run.backing.session));
+fn hold(run: &mut SessionRun, event: &Event, request: Value) {
+    let key = approval_key("a", &action_digest(&Facts::default(), event, &run.backing.session));
     let mut held = json!({
         "id": "b-1", "kind": "bypass", "state": "approved", "by": "ada", "role": "architect",
         "urgency": "normal", "expires": minute(15).to_string(),
@@ -35,7 +35,7 @@ fn at(event: Event, minutes: i64) -> Event {
 
 #[test]
 fn a_bypass_lifts_its_guardrail_for_one_action() {
-    let mut run = Run::new(&[liftable()]);
+    let mut run = SessionRun::new(&[liftable()]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
     hold(&mut run, &write("a.rs"), json!({}));
     assert_eq!(run.feed(&write("b.rs")).effect, Effect::Block, "another action");
@@ -47,7 +47,7 @@ fn a_bypass_lifts_its_guardrail_for_one_action() {
 
 #[test]
 fn a_bypass_is_not_used_up_when_another_guardrail_blocks() {
-    let mut run = Run::new(&[liftable(), says("b", Effect::Block)]);
+    let mut run = SessionRun::new(&[liftable(), says("b", Effect::Block)]);
     hold(&mut run, &write("a.rs"), json!({}));
     assert_eq!(run.feed(&write("a.rs")).by.as_deref(), Some("b"));
     assert_eq!(run.backing.approvals().len(), 1);
@@ -62,7 +62,7 @@ fn what_became_of_a_request_is_told() {
         (json!({"state": "denied"}), 20, "bypass denied by ada (b-1): a says block"),
         (json!({"state": "denied", "taken_back": true}), 0, "bypass taken back by ada (b-1): a says block"),
     ] {
-        let mut run = Run::new(&[liftable()]);
+        let mut run = SessionRun::new(&[liftable()]);
         hold(&mut run, &write("a.rs"), request);
         let decision = run.feed(&at(write("a.rs"), minutes));
         assert_eq!((decision.effect, decision.reason.as_str()), (Effect::Block, told));
@@ -71,7 +71,7 @@ fn what_became_of_a_request_is_told() {
 
 #[test]
 fn an_answer_to_a_question_does_not_lift_a_block() {
-    let mut run = Run::new(&[liftable()]);
+    let mut run = SessionRun::new(&[liftable()]);
     hold(&mut run, &write("a.rs"), json!({"kind": "escalation"}));
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
 }
@@ -86,7 +86,7 @@ fn not_every_guardrail_can_be_lifted() {
         (Bypass::Emergency, "emergency", Effect::Allow),
         (Bypass::By("architect".to_owned()), "normal", Effect::Allow),
     ] {
-        let mut run = Run::new(&[Plan { bypass: bypass.clone(), ..says("a", Effect::Block) }]);
+        let mut run = SessionRun::new(&[Plan { bypass: bypass.clone(), ..says("a", Effect::Block) }]);
         hold(&mut run, &write("a.rs"), json!({"urgency": urgency}));
         assert_eq!(run.feed(&write("a.rs")).effect, effect, "{bypass:?} {urgency}");
     }
@@ -107,27 +107,27 @@ fn the_less_is_left_the_more_authority_it_takes() {
         (100, false, false, false),
     ] {
         for (role, may) in [("reviewer", reviewer), ("architect", architect), ("human_operator", human)] {
-            let mut run = Run::new(&[liftable()]);
+            let mut run = SessionRun::new(&[liftable()]);
             hold(&mut run, &with_budget(used), json!({"role": role}));
             let effect = run.feed(&with_budget(used)).effect;
             assert_eq!(effect == Effect::Allow, may, "{role} at {used}");
         }
     }
-    let mut run = Run::new(&[liftable()]);
+    let mut run = SessionRun::new(&[liftable()]);
     hold(&mut run, &with_budget(100), json!({"role": "architect", "urgency": "emergency"}));
     assert_eq!(run.feed(&with_budget(100)).effect, Effect::Allow);
 }
 
-fn in_an_emergency(only_for: fn(&Context<'_>) -> Result<bool, Missing>) -> Run {
+fn in_an_emergency(only_for: fn(&Context<'_>) -> Result<bool, Missing>) -> SessionRun {
     let emergency = Emergency {
         only_for: Arc::new(only_for),
-        described: String::new(),
+        description: String::new(),
         wait_s: 60,
         review_within_s: 86_400,
     };
-    let mut run = Run::new(&[Plan { bypass: Bypass::Emergency, ..says("a", Effect::Block) }]);
+    let mut run = SessionRun::new(&[Plan { bypass: Bypass::Emergency, ..says("a", Effect::Block) }]);
     run.policy = policy(&[Plan { bypass: Bypass::Emergency, ..says("a", Effect::Block) }])
-        .under(Authorities { emergency: Some(emergency), ..Authorities::default() });
+        .with_authorities(Authorities { emergency: Some(emergency), ..Authorities::default() });
     let request = json!({"state": "pending", "urgency": "emergency", "override_at": minute(1).to_string()});
     hold(&mut run, &write("a.rs"), request);
     run
@@ -168,7 +168,13 @@ fn what_a_person_denied_does_not_grant_itself() {
 fn whether_an_emergency_is_for_an_action_can_be_told_beforehand() {
     let told = |only_for: fn(&Context<'_>) -> Result<bool, Missing>, guardrail: &str| {
         let run = in_an_emergency(only_for);
-        grants_itself(&run.policy, &Session::new("s"), &Facts::default(), &write("a.rs"), guardrail)
+        allows_emergency_override(
+            &run.policy,
+            &Session::new("s"),
+            &Facts::default(),
+            &write("a.rs"),
+            guardrail,
+        )
     };
     assert!(told(|_| Ok(true), "a").0);
     assert!(!told(|_| Ok(false), "a").0);
@@ -195,7 +201,7 @@ fn a_quarantined_agent_does_nothing_more() {
         ..Verdict::warn("it failed three times")
     });
     let agent = Some(Agent { id: Some("impl-1".to_owned()), ..Agent::default() });
-    let mut run = Run::new(&[Plan { on: vec![EventKind::OnError], ..plan("a", failed) }]);
+    let mut run = SessionRun::new(&[Plan { on: vec![EventKind::OnError], ..plan("a", failed) }]);
     let error = Event {
         agent: agent.clone(),
         error: Some(ErrorInfo::default()),
@@ -242,7 +248,7 @@ fn whoever_works_for_a_quarantined_agent_or_in_its_session_rests_too() {
         ("sub", vec![by("sub", Some("zed"))], vec![by("zed", None), by("other", Some("zed")), write("a.rs")]),
         ("session:s-2", vec![], vec![by("sub", Some("s-1")), by("s-2", None), write("a.rs")]),
     ] {
-        let mut run = Run::new(&[]);
+        let mut run = SessionRun::new(&[]);
         run.backing.slices.insert(quarantine_key(who), json!({"reason": "it failed"}));
         for event in rests {
             let decision = run.feed(&event);
@@ -269,7 +275,7 @@ fn whoever_works_for_those_who_work_for_a_quarantined_agent_rests_too() {
         parent: parent.map(str::to_owned),
         ..write("a.rs")
     };
-    let mut run = Run::new(&[]);
+    let mut run = SessionRun::new(&[]);
     for event in [by("c1", Some("bad")), by("c2", Some("c1")), by("d1", Some("good"))] {
         assert_eq!(run.feed(&event).effect, Effect::Allow);
     }
@@ -286,7 +292,7 @@ fn whoever_works_for_those_who_work_for_a_quarantined_agent_rests_too() {
 
 #[test]
 fn a_quarantined_agent_gets_no_work_from_others() {
-    let mut run = Run::new(&[]);
+    let mut run = SessionRun::new(&[]);
     run.backing.slices.insert(quarantine_key("rev-1"), json!({"reason": "it failed"}));
     let handoff = |kind: EventKind, handoff: Value| Event {
         handoff: Some(serde_json::from_value(handoff).unwrap()),
@@ -316,7 +322,7 @@ fn nothing_is_done_for_a_task_that_rests() {
         ("completed", Effect::Block),
         ("handed_off", Effect::Allow),
     ] {
-        let mut run = Run::new(&[]);
+        let mut run = SessionRun::new(&[]);
         run.backing.slices.insert(task_key("t-1"), json!({"status": status}));
         assert_eq!(run.feed(&of(EventKind::BeforeHandoff)).effect, effect, "{status}");
         assert_eq!(run.feed(&of(EventKind::BeforeStop)).effect, Effect::Allow, "{status}");
@@ -325,7 +331,7 @@ fn nothing_is_done_for_a_task_that_rests() {
 
 #[test]
 fn the_mode_stands_in_the_decision() {
-    let mut run = Run::new(&[]);
+    let mut run = SessionRun::new(&[]);
     for (used, mode) in [
         (49, None),
         (50, Some(Autonomy::Strict)),
@@ -345,16 +351,16 @@ fn in_lockdown_a_warning_stops_unless_it_is_the_budget_s_own() {
     let budget = Plan { category: midrail_core::Category::Budget, ..warns.clone() };
     let shadow = Plan { mode: Mode::Shadow, ..warns.clone() };
     for (plan, effect) in [(&warns, Effect::Block), (&budget, Effect::Warn), (&shadow, Effect::Allow)] {
-        let decision = Run::new(std::slice::from_ref(plan)).feed(&with_budget(81));
+        let decision = SessionRun::new(std::slice::from_ref(plan)).feed(&with_budget(81));
         assert_eq!(decision.effect, effect);
     }
     let stop = Event { kind: EventKind::BeforeStop, tool: None, ..with_budget(81) };
-    assert_eq!(Run::new(&[warns]).feed(&stop).effect, Effect::Warn, "an agent can always end");
+    assert_eq!(SessionRun::new(&[warns]).feed(&stop).effect, Effect::Warn, "an agent can always end");
 }
 
 #[test]
 fn what_calls_used_is_summed_up_for_their_task() {
-    let mut run = Run::new(&[]);
+    let mut run = SessionRun::new(&[]);
     let used = |tokens: u64, task: &str| Event {
         task: Some(Task { id: Some(task.to_owned()), token_budget: Some(100), ..Task::default() }),
         usage: serde_json::from_value(json!({"call": {"tokens": tokens}})).unwrap(),

@@ -4,7 +4,7 @@ use midrail_core::{Decision, Effect, Event, EventKind, Fact, FactKey, OnFault, V
 use serde_json::json;
 
 use crate::plan::{Does, Learns, Plan, When, plan, says};
-use crate::world::{Run, once, write};
+use crate::world::{SessionRun, once, write};
 
 fn panics(id: &str) -> Plan {
     plan(id, Does::Panics("index out of bounds".to_owned()))
@@ -15,8 +15,8 @@ fn reads_what_cannot_be_loaded(id: &str) -> Plan {
     plan(id, Does::Reads { key: "lost".to_owned(), present, absent })
 }
 
-fn run_without(key: &str, plans: &[Plan]) -> Run {
-    let mut run = Run::new(plans);
+fn run_without(key: &str, plans: &[Plan]) -> SessionRun {
+    let mut run = SessionRun::new(plans);
     run.backing.unreadable.insert(key.to_owned());
     run
 }
@@ -116,7 +116,7 @@ fn a_fact_that_could_not_be_had_is_missing() {
         "a",
         Does::Asks { name: "tests".to_owned(), yes: Verdict::allow(), no: Verdict::warn("they fail") },
     );
-    let mut run = Run::new(&[asks]);
+    let mut run = SessionRun::new(&[asks]);
     let mut with = |fact: Option<Fact>| {
         run.backing.facts =
             fact.into_iter().map(|fact| (FactKey::Answer("tests".to_owned()), fact)).collect();
@@ -133,7 +133,7 @@ fn a_fact_that_could_not_be_had_is_missing() {
 #[test]
 fn an_unknown_condition_applies() {
     let when = When::Slice("var/strict".to_owned());
-    let mut run = Run::new(&[Plan { when, ..says("a", Effect::Block) }]);
+    let mut run = SessionRun::new(&[Plan { when, ..says("a", Effect::Block) }]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
     run.backing.slices.insert("var/strict".to_owned(), json!(true));
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
@@ -178,7 +178,7 @@ fn a_failing_observer_is_recorded_and_changes_nothing() {
         let observer = Plan { learns, watches: EventKind::ALL.to_vec(), ..says("a", Effect::Allow) };
         let other =
             Plan { learns: Learns::Counts, watches: EventKind::ALL.to_vec(), ..says("b", Effect::Allow) };
-        let mut run = Run::new(&[observer, other]);
+        let mut run = SessionRun::new(&[observer, other]);
         let decision = run.feed(&write("a.rs"));
         assert_eq!(decision.effect, Effect::Allow);
         assert!(decision.verdicts.iter().any(|said| &*said.guardrail == "a" && said.error.is_some()));
@@ -244,7 +244,7 @@ fn a_retry_whose_tries_cannot_be_loaded_still_says_what_to_do() {
 
 #[test]
 fn an_answer_of_a_person_that_cannot_be_loaded_takes_on_missing() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     let (action, _) = run.backing.names("a", &write("a.rs"), None);
     let key = approval_key("a", &action);
     run.backing.unreadable.insert(key.clone());
@@ -287,7 +287,7 @@ fn a_fault_is_neither_a_try_nor_a_success() {
     let key = "var/x".to_owned();
     let (present, absent) = (Verdict::allow(), Verdict::new(Effect::Retry, "not yet"));
     let does = Does::Reads { key: key.clone(), present, absent };
-    let mut run = Run::new(&[Plan { on_missing: OnFault::Allow, ..plan("a", does) }]);
+    let mut run = SessionRun::new(&[Plan { on_missing: OnFault::Allow, ..plan("a", does) }]);
     assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, 1);
     run.backing.unreadable.insert(key);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    Agent, Bypass, CallUsage, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, Found, HALTED,
-    Handoff, Host, Lack, Mode, OnFault, Recovery, Redaction, Risk, StrikeRule, Task, ToolCall, ToolResult,
-    Usage, Verdict,
+    Agent, Bypass, CallUsage, Category, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, HALTED, Handoff,
+    Host, HostLimit, Mode, OnFault, Recovery, Redaction, Risk, StopFinding, StrikeRule, Task, ToolCall,
+    ToolResult, Usage, Verdict,
 };
 use proptest::collection::vec;
 use proptest::option::{of, weighted};
@@ -40,7 +40,7 @@ impl Case {
         for (guardrail, held) in &self.held {
             let plan = self.plans.iter().find(|plan| plan.id == *guardrail);
             let found = plan.and_then(|plan| match &plan.does {
-                Does::Says(verdict) => verdict.found.clone(),
+                Does::Says(verdict) => verdict.stop_finding.clone(),
                 _ => None,
             });
             let found = found.filter(|_| event.kind == EventKind::BeforeStop);
@@ -85,9 +85,9 @@ fn strike_rules() -> impl Strategy<Value = StrikeRule> {
     let effect = select(&[Effect::Warn, Effect::Escalate, Effect::Escalate, Effect::Block, Effect::Halt][..]);
     let of = weighted(0.3, words(&["g0", "g1"]));
     (1_u64..4, of, effect, of_two(&["goodbye"]), select(&[60_u32, 1_800][..])).prop_map(
-        |(count, of, effect, user_message, approval_timeout_s)| StrikeRule {
+        |(count, guardrail, effect, user_message, approval_timeout_s)| StrikeRule {
             count,
-            of,
+            guardrail,
             effect,
             user_message,
             approver: "reviewer".to_owned(),
@@ -179,12 +179,12 @@ fn some_tools() -> impl Strategy<Value = Option<Vec<String>>> {
 }
 
 /// What guardrails find where an agent wants to stop.
-pub(crate) fn findings() -> Vec<Option<Found>> {
+pub(crate) fn findings() -> Vec<Option<StopFinding>> {
     vec![
         None,
-        Some(Found::new("a test fails")),
-        Some(Found::new("b is missing")),
-        Some(Found::in_output("b is missing")),
+        Some(StopFinding::new("a test fails")),
+        Some(StopFinding::new("b is missing")),
+        Some(StopFinding::in_output("b is missing")),
     ]
 }
 
@@ -207,28 +207,30 @@ pub(crate) fn verdicts() -> BoxedStrategy<Verdict> {
         (select(findings()), weighted(0.1, Just(true)).prop_map(|is_late| is_late.is_some())),
     );
     (effects(), texts, rest)
-        .prop_map(|(effect, texts, (redactions, effects, recovery, passed_over, (found, unanswered)))| {
-            let (reason, advice, retry_message, user_message, feedback, replacement) = texts;
-            Verdict {
-                advice,
-                retry_message,
-                user_message,
-                feedback,
-                replacement,
-                redactions,
-                effects,
-                recovery,
-                passed_over,
-                unanswered,
-                found,
-                ..Verdict::new(effect, reason)
-            }
-        })
+        .prop_map(
+            |(effect, texts, (redactions, effects, recovery, not_checked, (stop_finding, timed_out)))| {
+                let (reason, advice, retry_message, user_message, feedback, replacement) = texts;
+                Verdict {
+                    advice,
+                    retry_message,
+                    user_message,
+                    feedback,
+                    replacement,
+                    redactions,
+                    effects,
+                    recovery,
+                    not_checked,
+                    timed_out,
+                    stop_finding,
+                    ..Verdict::new(effect, reason)
+                }
+            },
+        )
         .boxed()
 }
 
 /// Slices that guardrails read by their whole key. The last cannot be loaded.
-const SHARED: &[&str] = &["var/one", "var/two", "g0/seen", "lost"];
+const SHARED_PREFIX: &[&str] = &["var/one", "var/two", "g0/seen", "lost"];
 
 fn deeds() -> BoxedStrategy<Does> {
     prop_oneof![
@@ -237,7 +239,7 @@ fn deeds() -> BoxedStrategy<Does> {
         1 => (verdicts(), words(&["the disk is full now"]))
             .prop_map(|(said, why)| Does::FailsAfter(said, why)),
         1 => words(&["oh no"]).prop_map(Does::Panics),
-        2 => (words(SHARED), verdicts(), verdicts())
+        2 => (words(SHARED_PREFIX), verdicts(), verdicts())
             .prop_map(|(key, present, absent)| Does::Reads { key, present, absent }),
         2 => (words(&["seen", "last", "copy"]), verdicts(), verdicts())
             .prop_map(|(name, present, absent)| Does::Recalls { name, present, absent }),
@@ -261,7 +263,7 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
         prop_oneof![
             8 => Just(When::Always),
             1 => Just(When::Never),
-            2 => words(SHARED).prop_map(When::Slice),
+            2 => words(SHARED_PREFIX).prop_map(When::Slice),
             1 => Just(When::Panics),
         ],
     );
@@ -294,7 +296,7 @@ pub(crate) fn plans() -> BoxedStrategy<Plan> {
         2 => Just(Learns::Remembers),
         1 => Just(Learns::Fails),
         1 => Just(Learns::Panics),
-        1 => words(SHARED).prop_map(Learns::Copies),
+        1 => words(SHARED_PREFIX).prop_map(Learns::Copies),
     ];
     let is_late = prop_oneof![2 => Just(false), 1 => Just(true)];
     let check = (deeds(), 0_usize..7, weighted(0.2, Just(())), many_kinds(), learns, is_late);
@@ -372,7 +374,7 @@ fn backings() -> BoxedStrategy<Backing> {
     let counters = vec((key, count), 0..40);
     let one = prop_oneof![4 => Just(json!(1)), 1 => Just(Value::Null)];
     let states = vec((select(&IDS[..]), words(&["/seen", "/last", "/copy", "@p-1/seen"]), one), 0..8);
-    let shared = subsequence(SHARED, 0..=2);
+    let shared = subsequence(SHARED_PREFIX, 0..=2);
     let fact = prop_oneof![
         Just(Fact::Answer(json!(true))),
         Just(Fact::Answer(json!(false))),
@@ -411,12 +413,12 @@ fn backings() -> BoxedStrategy<Backing> {
     let world = (counters, states, shared, facts, standing, weighted(0.3, pauses()));
     let root = weighted(0.7, words(&["/repo", "/repo/below", "/repository"]));
     // Within the text, behind it, and in the middle of a character.
-    let passed = prop_oneof![3 => Just(0_usize), 2 => 1_usize..30];
-    (world, halted, weighted(0.03, Just(())), lost, (digest, passed, weighted(0.05, Just(())), root))
-        .prop_map(|(world, halted, halted_is_lost, lost, (action_digest, passed, overlong, root))| {
+    let sent_bytes = prop_oneof![3 => Just(0_usize), 2 => 1_usize..30];
+    (world, halted, weighted(0.03, Just(())), lost, (digest, sent_bytes, weighted(0.05, Just(())), root))
+        .prop_map(|(world, halted, halted_is_lost, lost, (action_digest, sent_bytes, overlong, root))| {
             let (counters, states, shared, facts, standing, pauses) = world;
             let mut backing =
-                Backing { action_digest, passed, overlong: overlong.is_some(), root, ..Backing::new() };
+                Backing { action_digest, sent_bytes, overlong: overlong.is_some(), root, ..Backing::new() };
             let mut slices: BTreeMap<String, Value> = counters.into_iter().collect();
             for (id, name, one) in states {
                 slices.insert(format!("{}{name}", key_part(id)), one);
@@ -516,11 +518,12 @@ pub(crate) fn events() -> BoxedStrategy<Event> {
     let time = weighted(0.9, (0_i64..3).prop_map(minute));
     let deadline = weighted(0.15, (-1_i64..9).prop_map(minute));
     let stream = (of(words(&["m-1", "m-2", ""])), of(any::<bool>()));
-    let lacks = subsequence(vec![Lack::Notes, Lack::Redact, Lack::Block, Lack::Halt], 0..=4);
-    let host = (lacks, any::<bool>()).prop_map(|(lacks, asks)| Host {
+    let limits =
+        subsequence(vec![HostLimit::Notes, HostLimit::Redact, HostLimit::Block, HostLimit::Halt], 0..=4);
+    let host = (limits, any::<bool>()).prop_map(|(limits, asks_user)| Host {
         name: "some-host".to_owned(),
-        lacks,
-        asks,
+        limits,
+        asks_user,
         ..Host::default()
     });
     let stream = (stream, weighted(0.3, host), weighted(0.7, words(&["startup", "clear", "resume", "new"])));

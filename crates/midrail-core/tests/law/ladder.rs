@@ -7,7 +7,7 @@ use midrail_core::{
 use serde_json::json;
 
 use crate::plan::{Does, Plan, plan, says};
-use crate::world::{Run, once, write};
+use crate::world::{SessionRun, once, write};
 
 fn heard(decision: &Decision) -> Vec<&str> {
     decision.verdicts.iter().filter(|said| !said.skipped).map(|said| &*said.guardrail).collect()
@@ -106,7 +106,7 @@ fn what_a_shadow_guardrail_lacks_changes_nothing_that_is_enforced() {
     let lacks = Plan { mode: Mode::Shadow, ..lacks };
     let notes = Verdict { feedback: Some("a note".to_owned()), ..Verdict::allow() };
     let (blocks, notes) = (says("blocks", Effect::Block), plan("notes", Does::Says(notes)));
-    let mut with = Run::new(&[lacks, blocks.clone(), notes.clone()]);
+    let mut with = SessionRun::new(&[lacks, blocks.clone(), notes.clone()]);
     with.backing.unreadable.insert("lost".to_owned());
     assert_eq!(with.feed(&write("a.rs")).feedback, once(&[blocks, notes], &write("a.rs")).feedback);
 }
@@ -238,7 +238,7 @@ fn retry_messages_are_joined_and_the_fewest_tries_left_are_told() {
         Plan { max_attempts, ..plan(id, Does::Says(verdict)) }
     };
     let plans = [retries("a", "add tests", 5), retries("b", "add docs", 2), says("c", Effect::Retry)];
-    let mut run = Run::new(&plans);
+    let mut run = SessionRun::new(&plans);
     for attempt in 1..=2 {
         let decision = run.feed(&Event::new(EventKind::BeforeStop));
         assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Retry, Some("a")));
@@ -252,7 +252,7 @@ fn retry_messages_are_joined_and_the_fewest_tries_left_are_told() {
 fn of_two_with_as_few_tries_left_the_first_is_told() {
     let plans = [2, 3]
         .map(|max_attempts| Plan { max_attempts, ..says(&format!("of-{max_attempts}"), Effect::Retry) });
-    let mut run = Run::new(&plans);
+    let mut run = SessionRun::new(&plans);
     run.backing.slices.insert("retry/of-3/before_tool/Write".to_owned(), json!(1));
     let retry = run.feed(&write("a.rs")).retry.unwrap();
     assert_eq!((retry.attempt, retry.max_attempts), (1, 2));
@@ -266,7 +266,7 @@ fn used_up_tries_lead_to_what_the_spec_says() {
         (Some(OnFault::Block), Effect::Block),
         (Some(OnFault::Allow), Effect::Warn),
     ] {
-        let mut run = Run::new(&[Plan { max_attempts: 2, on_exhausted, ..says("a", Effect::Retry) }]);
+        let mut run = SessionRun::new(&[Plan { max_attempts: 2, on_exhausted, ..says("a", Effect::Retry) }]);
         assert_eq!(run.feed(&write("a.rs")).effect, Effect::Retry);
         assert_eq!(run.feed(&write("a.rs")).effect, Effect::Retry);
         let decision = run.feed(&write("a.rs"));
@@ -285,7 +285,7 @@ fn an_agent_whose_tries_are_used_up_may_stop_with_a_warning() {
         (Some(OnFault::Block), Effect::Block),
     ] {
         let stubborn = Plan { max_attempts: 1, on_exhausted, ..says("a", Effect::Retry) };
-        let mut run = Run::new(&[stubborn]);
+        let mut run = SessionRun::new(&[stubborn]);
         let first = run.feed(&stop);
         assert_eq!((first.effect, first.notices.len()), (Effect::Retry, 0));
         let second = run.feed(&stop);
@@ -303,7 +303,7 @@ fn tries_are_counted_for_each_tool_and_given_back_by_a_success() {
         present: Verdict::allow(),
         absent: Verdict::new(Effect::Retry, "not yet"),
     };
-    let mut run = Run::new(&[plan("a", done)]);
+    let mut run = SessionRun::new(&[plan("a", done)]);
     let attempt = |decision: Decision| decision.retry.map(|retry| retry.attempt);
     let read = Event::before_tool("Read", json!({}));
     assert_eq!(attempt(run.feed(&write("a.rs"))), Some(1));
@@ -322,7 +322,7 @@ fn a_success_gives_the_tries_back_whatever_else_a_guardrail_can_say() {
     let (present, absent) = (Verdict::allow(), Verdict::new(Effect::Retry, "not yet"));
     let does = Does::Reads { key: key.clone(), present, absent };
     for ceiling in [Effect::Retry, Effect::Block, Effect::Halt] {
-        let mut run = Run::new(&[Plan { ceiling, ..plan("a", does.clone()) }]);
+        let mut run = SessionRun::new(&[Plan { ceiling, ..plan("a", does.clone()) }]);
         assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, 1);
         run.backing.slices.insert(key.clone(), json!(true));
         assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
@@ -336,13 +336,13 @@ fn the_effect_of_a_spec_says_whether_there_are_tries() {
     let key = "var/done".to_owned();
     let (present, absent) = (Verdict::allow(), Verdict::warn("not yet"));
     let does = Does::Reads { key: key.clone(), present, absent };
-    let mut run = Run::new(&[Plan { effect: Some(Effect::Retry), ..plan("a", does) }]);
+    let mut run = SessionRun::new(&[Plan { effect: Some(Effect::Retry), ..plan("a", does) }]);
     assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, 1);
     run.backing.slices.insert(key, json!(true));
     run.feed(&write("a.rs"));
     assert!(!run.backing.slices.contains_key("retry/a/before_tool/Write"));
 
-    let mut run = Run::new(&[Plan { effect: Some(Effect::Warn), ..says("a", Effect::Retry) }]);
+    let mut run = SessionRun::new(&[Plan { effect: Some(Effect::Warn), ..says("a", Effect::Retry) }]);
     run.backing.slices.insert("retry/a/before_tool/Write".to_owned(), json!(1));
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Warn);
     assert_eq!(run.backing.slices["retry/a/before_tool/Write"], json!(1));
@@ -355,7 +355,7 @@ fn a_call_that_may_go_on_gives_no_tries_back_to_its_results() {
     let (present, absent) = (Verdict::allow(), Verdict::new(Effect::Retry, "add tests"));
     let key = "var/is_call".to_owned();
     let does = Does::Reads { key: key.clone(), present, absent };
-    let mut run = Run::new(&[Plan { on, max_attempts: 3, ..plan("a", does) }]);
+    let mut run = SessionRun::new(&[Plan { on, max_attempts: 3, ..plan("a", does) }]);
     for attempt in 1..=3 {
         run.backing.slices.insert(key.clone(), json!(true));
         assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
@@ -375,7 +375,7 @@ impl Guardrail for Quiet {
         Ok(Verdict::allow())
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         self.0
     }
 }
@@ -384,7 +384,7 @@ impl Guardrail for Quiet {
 fn a_guardrail_that_does_not_say_may_retry_where_that_is_its_most_or_all_is() {
     for effect in Effect::LADDER {
         let expected = matches!(effect, Effect::Retry | Effect::Halt);
-        assert_eq!(Quiet(effect).may_retry(EventKind::BeforeTool), expected, "{effect}");
+        assert_eq!(Quiet(effect).can_retry(EventKind::BeforeTool), expected, "{effect}");
     }
 }
 
@@ -395,7 +395,7 @@ fn a_try_that_another_guardrail_stopped_does_not_count() {
         present: Verdict::allow(),
         absent: Verdict::block("not now"),
     };
-    let mut run = Run::new(&[says("again", Effect::Retry), plan("blocks", blocks_once)]);
+    let mut run = SessionRun::new(&[says("again", Effect::Retry), plan("blocks", blocks_once)]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
     run.backing.slices.insert("var/seen".to_owned(), json!(true));
     assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, 1);
@@ -420,7 +420,7 @@ fn a_run_that_was_halted_tells_nobody_again() {
     let effects = ["emit_alert", "increment_strike", "flag_trajectory"].map(str::to_owned).to_vec();
     let notices = vec![Notice { to: "human_operator".to_owned(), message: "look".to_owned() }];
     let halts = Does::Says(Verdict { effects, notices, ..Verdict::new(Effect::Halt, "enough") });
-    let mut run = Run::new(&[Plan { has_consequences: true, ..plan("a", halts) }]);
+    let mut run = SessionRun::new(&[Plan { has_consequences: true, ..plan("a", halts) }]);
     let first = run.feed(&write("a.rs"));
     assert_eq!((first.effect, first.effects.len(), first.notices.len()), (Effect::Halt, 3, 2));
     run.backing.slices.remove("flagged");
@@ -474,8 +474,8 @@ fn notes_come_with_a_result_and_not_in_its_place() {
 #[test]
 fn not_to_have_looked_gives_no_tries_back_and_sub_agents_have_their_own() {
     let key = "var/late".to_owned();
-    let (present, absent) = (Verdict::pass_over("too late"), Verdict::new(Effect::Retry, "go on"));
-    let mut run = Run::new(&[plan("a", Does::Reads { key: key.clone(), present, absent })]);
+    let (present, absent) = (Verdict::not_checked("too late"), Verdict::new(Effect::Retry, "go on"));
+    let mut run = SessionRun::new(&[plan("a", Does::Reads { key: key.clone(), present, absent })]);
     let stop = Event::new(EventKind::BeforeStop);
     let sub = |parent: &str, id: &str| Event {
         parent: Some(parent.to_owned()),

@@ -1,10 +1,10 @@
 //! While a project is paused guardrails speak without consequence, and those that are always on with all of theirs.
 
-use midrail_core::{Effect, Event, Mode, PAUSE, Pause, Verdict};
+use midrail_core::{Effect, Event, Mode, PAUSES, Pause, Verdict};
 use serde_json::{Value, json};
 
 use crate::plan::{Does, Plan, plan, policy, says};
-use crate::world::{Backing, Run, minute, write};
+use crate::world::{Backing, SessionRun, minute, write};
 
 fn pause(since: i64, until: i64, project: Option<&str>) -> Value {
     json!([{
@@ -13,10 +13,10 @@ fn pause(since: i64, until: i64, project: Option<&str>) -> Value {
     }])
 }
 
-fn paused(plans: &[Plan], pause: Value) -> Run {
-    let mut run = Run::new(plans);
+fn paused(plans: &[Plan], pause: Value) -> SessionRun {
+    let mut run = SessionRun::new(plans);
     run.backing.root = Some("/repo".to_owned());
-    run.backing.slices.insert(PAUSE.to_owned(), pause);
+    run.backing.slices.insert(PAUSES.to_owned(), pause);
     run
 }
 
@@ -78,7 +78,7 @@ fn a_pause_is_for_its_project_and_what_is_below() {
 #[test]
 fn what_is_no_proper_pause_pauses_nothing() {
     let longer = minute(0)
-        .checked_add(Pause::LONGEST)
+        .checked_add(Pause::MAX_DURATION)
         .unwrap()
         .checked_add(jiff::SignedDuration::from_secs(1))
         .unwrap();
@@ -93,7 +93,7 @@ fn what_is_no_proper_pause_pauses_nothing() {
         assert_eq!((decision.effect, decision.paused), (Effect::Block, None), "{value}");
     }
     let mut unreadable = paused(&[says("g1", Effect::Block)], pause(-1, 10, None));
-    unreadable.backing.unreadable.insert(PAUSE.to_owned());
+    unreadable.backing.unreadable.insert(PAUSES.to_owned());
     assert_eq!(unreadable.feed(&at(0)).effect, Effect::Block);
 }
 
@@ -105,7 +105,7 @@ fn nothing_is_counted_asked_or_hidden_meanwhile() {
     let decision = run.feed(&at(0));
     assert!(decision.requests.is_empty() && decision.approval.is_none() && decision.retry.is_none());
     let kept: Vec<&String> = run.backing.slices.keys().filter(|key| !key.starts_with("shadow/")).collect();
-    assert_eq!(kept, [PAUSE]);
+    assert_eq!(kept, [PAUSES]);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_halted_run_and_a_quarantined_agent_are_not_let_go() {
 
 #[test]
 fn the_pause_is_one_of_the_slices_that_every_event_is_decided_with() {
-    assert!(midrail_core::standing_keys(&at(0), "s-1").contains(&PAUSE.to_owned()));
+    assert!(midrail_core::builtin_slice_keys(&at(0), "s-1").contains(&PAUSES.to_owned()));
     let settled = Backing::new().settle(&policy(&[says("g1", Effect::Block)]), &at(0));
-    assert_eq!(settled.session.get(PAUSE), Some(None));
+    assert_eq!(settled.session.get(PAUSES), Some(None));
 }

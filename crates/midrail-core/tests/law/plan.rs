@@ -3,8 +3,8 @@
 use std::sync::{Arc, Once};
 
 use midrail_core::{
-    Bypass, Category, Changes, Context, Effect, Entry, EventKind, Fault, Guardrail, Missing, Mode, OnFault,
-    Policy, Risk, Spec, Tools, Verdict,
+    Bypass, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Mode, OnFault, Policy,
+    PolicyEntry, Risk, Spec, Tools, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -153,7 +153,7 @@ pub(crate) fn policy(plans: &[Plan]) -> Policy {
 
 impl Does {
     /// Whether it can say anything that leads to more than its effect. These guardrails do not lie.
-    fn strikes(&self) -> bool {
+    fn has_effects(&self) -> bool {
         let leads_on = |verdict: &Verdict| !verdict.effects.is_empty();
         match self {
             Does::Says(verdict) | Does::FailsAfter(verdict, _) => leads_on(verdict),
@@ -165,8 +165,8 @@ impl Does {
     }
 
     /// The strongest effect that it can say where nobody answered in time.
-    fn unanswered(&self) -> Effect {
-        let of = |verdict: &Verdict| if verdict.unanswered { verdict.effect } else { Effect::Allow };
+    fn timeout_effect(&self) -> Effect {
+        let of = |verdict: &Verdict| if verdict.timed_out { verdict.effect } else { Effect::Allow };
         match self {
             Does::Says(verdict) | Does::FailsAfter(verdict, _) => of(verdict),
             Does::Fails(_) | Does::Panics(_) => Effect::Allow,
@@ -192,13 +192,13 @@ impl Does {
         self.effects().into_iter().max().unwrap_or(Effect::Allow)
     }
 
-    pub(crate) fn may_retry(&self) -> bool {
+    pub(crate) fn can_retry(&self) -> bool {
         self.effects().contains(&Effect::Retry)
     }
 }
 
 impl Plan {
-    pub(crate) fn entry(&self) -> Entry {
+    pub(crate) fn entry(&self) -> PolicyEntry {
         silence_scripted_panics();
         let tools = |names: &Option<Vec<String>>| names.as_ref().map_or(Tools::All, Tools::only);
         let spec = Spec {
@@ -226,7 +226,10 @@ impl Plan {
             always_on: self.always_on,
             ..Spec::new(self.id.as_str())
         };
-        Entry { spec, guardrail: Arc::new(Scripted { plan: self.clone(), tools: tools(&self.governs) }) }
+        PolicyEntry {
+            spec,
+            guardrail: Arc::new(Scripted { plan: self.clone(), tools: tools(&self.governs) }),
+        }
     }
 }
 
@@ -262,7 +265,7 @@ impl Guardrail for Scripted {
             Does::Reads { key, present, absent } => Ok(pick(context.slice(key)?, present, absent)),
             Does::Recalls { name, present, absent } => Ok(pick(context.state(name)?, present, absent)),
             Does::Asks { name, yes, no } => {
-                Ok(if context.answer(name)? == &json!(true) { yes.clone() } else { no.clone() })
+                Ok(if context.probe_answer(name)? == &json!(true) { yes.clone() } else { no.clone() })
             }
         }
     }
@@ -274,7 +277,7 @@ impl Guardrail for Scripted {
                 let seen = context.state("seen")?.and_then(Value::as_u64).unwrap_or(0);
                 changes.set(context.key("seen"), seen + 1);
             }
-            Learns::Remembers => changes.set(context.key("last"), effect.word()),
+            Learns::Remembers => changes.set(context.key("last"), effect.as_str()),
             Learns::Fails => {
                 changes.set(context.key("last"), "half done");
                 return Err(Fault::Failed("no memory".to_owned()));
@@ -288,7 +291,7 @@ impl Guardrail for Scripted {
         Ok(())
     }
 
-    fn watches(&self) -> &[EventKind] {
+    fn observes(&self) -> &[EventKind] {
         &self.plan.watches
     }
 
@@ -296,27 +299,27 @@ impl Guardrail for Scripted {
         self.tools.clone()
     }
 
-    fn ceiling(&self) -> Effect {
+    fn max_effect(&self) -> Effect {
         self.plan.ceiling
     }
 
-    fn unanswered(&self, _: Effect) -> Effect {
-        self.plan.does.unanswered()
+    fn timeout_effect(&self, _: Effect) -> Effect {
+        self.plan.does.timeout_effect()
     }
 
     fn has_consequences(&self) -> bool {
-        self.plan.has_consequences || self.plan.does.strikes()
+        self.plan.has_consequences || self.plan.does.has_effects()
     }
 
-    fn may_retry(&self, _: EventKind) -> bool {
-        self.plan.does.may_retry()
+    fn can_retry(&self, _: EventKind) -> bool {
+        self.plan.does.can_retry()
     }
 
-    fn may_be_late(&self) -> bool {
+    fn has_late_answers(&self) -> bool {
         self.plan.is_late
     }
 
-    fn late(&self, _: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+    fn check_late_answer(&self, _: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
         Ok(of_answer(answer))
     }
 }

@@ -1,10 +1,12 @@
 //! Examples of a policy: who is in its chain, how long it takes to learn what is lacking, and what its revision tells.
 
-use midrail_core::{Effect, Entry, Event, EventKind, Fact, FactKey, OnFault, Policy, Spec, Tools, Verdict};
+use midrail_core::{
+    Effect, Event, EventKind, Fact, FactKey, OnFault, Policy, PolicyEntry, Spec, Tools, Verdict,
+};
 use serde_json::json;
 
 use crate::plan::{Does, Plan, plan, policy, says};
-use crate::world::{Backing, Run, once, write};
+use crate::world::{Backing, SessionRun, once, write};
 
 #[test]
 fn a_call_of_no_named_tool_might_be_of_any() {
@@ -15,7 +17,7 @@ fn a_call_of_no_named_tool_might_be_of_any() {
         assert_eq!(once(&plans, event).effect, Effect::Block);
     }
     // Whichever comes first, the others are not taken for it.
-    let mut run = Run::new(&plans);
+    let mut run = SessionRun::new(&plans);
     for (event, expected) in
         [(&other, Effect::Allow), (&nameless, Effect::Block), (&none, Effect::Block), (&other, Effect::Allow)]
     {
@@ -52,9 +54,9 @@ fn one_guardrail_needs_as_many_rounds_as_twelve() {
 }
 
 fn with(change: impl Fn(&mut Spec)) -> Policy {
-    let mut entry: Entry = says("a", Effect::Warn).entry();
+    let mut entry: PolicyEntry = says("a", Effect::Warn).entry();
     change(&mut entry.spec);
-    policy(&[says("b", Effect::Warn)]).with(entry)
+    policy(&[says("b", Effect::Warn)]).with_entry(entry)
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    Aside, AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, Meter, Mode, PolicyDenied, Record,
-    Session, Unmetered, decide, evaluate, late_action,
+    AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, Meter, Mode, NoMeter, PolicyDenied, Record,
+    Session, Suppressed, decide, evaluate, late_answer_digest,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
     let (kind, tool) = (event.kind, event.tool_name().unwrap_or_default());
     let agent = event.agent.as_ref().and_then(|agent| agent.id.clone());
     let who = agent.unwrap_or_else(|| "session:s-1".to_owned());
-    let mut keys = midrail_core::standing_keys(event, "s-1");
+    let mut keys = midrail_core::builtin_slice_keys(event, "s-1");
     keys.extend([
         "spent/".to_owned(),
         format!("shared/spent/{task}"),
@@ -49,7 +49,7 @@ fn everything(case: &Case, backing: &Backing, event: &Event) -> Session {
         format!("approval/{}/{action}", key_part(row["guardrail"].as_str().unwrap()))
     };
     keys.extend(rows("late/held").iter().map(|row| approval(row, row["action"].as_str().unwrap())));
-    keys.extend(rows("late").iter().map(|row| approval(row, &late_action("s-1", row))));
+    keys.extend(rows("late").iter().map(|row| approval(row, &late_answer_digest("s-1", row))));
     keys.extend(backing.slices.keys().cloned());
     for Plan { id: whole_id, does, when, learns, .. } in &case.plans {
         let id = key_part(whole_id);
@@ -93,9 +93,9 @@ fn make_all_known(backing: &mut Backing) {
 
 fn text_on_the_wire(decision: &Decision) -> String {
     let mut decision = decision.clone();
-    decision.audit = Aside(None);
+    decision.audit = Suppressed(None);
     for said in &mut decision.verdicts {
-        said.duration_us = Aside(None);
+        said.duration_us = Suppressed(None);
     }
     serde_json::to_string(&decision).unwrap()
 }
@@ -183,11 +183,11 @@ proptest! {
         let policy = policy(&case.plans);
         let Settled { session, facts, .. } = backing.settle(&policy, &event);
         let mut live = evaluate(&policy, &session, &facts, &event, &Ticking(Cell::new(0))).decision;
-        live.audit = Aside(Some(AuditRef { seq: 7, hash: "sha256:00".to_owned() }));
+        live.audit = Suppressed(Some(AuditRef { seq: 7, hash: "sha256:00".to_owned() }));
         let record = Record {
             time: minute(0),
             session: session.id,
-            denied: PolicyDenied::of(&event, &live, "s-1", minute(0), "d-1".to_owned()),
+            denied: PolicyDenied::from_decision(&event, &live, "s-1", minute(0), "d-1".to_owned()),
             event,
             slices: session.slices,
             facts,
@@ -213,7 +213,7 @@ proptest! {
 
         let policy = policy(&case.plans);
         let settled = backing.settle(&policy, &event);
-        let end = evaluate(&policy, &settled.session, &settled.facts, &event, &Unmetered);
+        let end = evaluate(&policy, &settled.session, &settled.facts, &event, &NoMeter);
         prop_assert!(end.needs.is_empty(), "{:?} are lacking", end.needs);
         let session = everything(&case, &backing, &event);
         prop_assert_eq!(&decide(&policy, &session, &backing.facts(), &event), &settled.decision);
@@ -227,21 +227,21 @@ proptest! {
 
         let loaded = everything(&case, &backing, &event);
         let pause = loaded.slices.get("shared/pause").cloned().flatten();
-        let mut foreseen = Session { foreseen: loaded.slices.clone(), ..Session::new(&*loaded.id) };
+        let mut prefetched = Session { prefetched: loaded.slices.clone(), ..Session::new(&*loaded.id) };
         // Pauses are looked up before anybody is heard.
-        foreseen.load("shared/pause", pause.clone());
-        let heard = evaluate(&policy, &foreseen, &facts, &event, &Unmetered);
+        prefetched.load("shared/pause", pause.clone());
+        let heard = evaluate(&policy, &prefetched, &facts, &event, &NoMeter);
         prop_assert!(heard.needs.is_empty(), "{:?} are lacking", heard.needs);
         prop_assert_eq!(&heard.decision, &decide(&policy, &loaded, &facts, &event));
 
         let mut read = Session::new(&*loaded.id);
         read.load("shared/pause", pause);
-        for key in &heard.foreseen {
+        for key in &heard.prefetched {
             read.load(key.clone(), loaded.slices[key].clone());
         }
-        let again = evaluate(&policy, &read, &facts, &event, &Unmetered);
+        let again = evaluate(&policy, &read, &facts, &event, &NoMeter);
         prop_assert!(again.needs.is_empty(), "{:?} are lacking", again.needs);
-        prop_assert!(again.foreseen.is_empty());
+        prop_assert!(again.prefetched.is_empty());
         prop_assert_eq!(&again.decision, &heard.decision);
     }
 
@@ -272,7 +272,7 @@ proptest! {
             make_all_known(&mut backing);
         }
         // Under a pause nothing is enforced but what is always on.
-        backing.slices.remove(midrail_core::PAUSE);
+        backing.slices.remove(midrail_core::PAUSES);
         let enforced: Vec<Plan> =
             case.plans.iter().filter(|plan| plan.mode == Mode::Enforce).cloned().collect();
         let with = settled(&case.plans, &backing, &event).decision;
@@ -308,7 +308,7 @@ proptest! {
     fn a_policy_in_shadow_mode_lets_everything_pass(case in cases(12), event in events()) {
         let mut backing = case.backing(&event);
         backing.overlong = false;
-        for key in midrail_core::standing_keys(&event, "s-1") {
+        for key in midrail_core::builtin_slice_keys(&event, "s-1") {
             backing.slices.remove(&key);
             backing.unreadable.remove(&key);
         }
@@ -318,7 +318,7 @@ proptest! {
         prop_assert_eq!(decision.effect, Effect::Allow);
         // Of a chunk it is always told what passes on.
         let is_chunk = event.kind == EventKind::ModelChunk && event.stream.is_some();
-        let chunk = event.text.as_deref().unwrap_or_default().get(backing.passed..).unwrap_or_default();
+        let chunk = event.text.as_deref().unwrap_or_default().get(backing.sent_bytes..).unwrap_or_default();
         let passes = is_chunk.then(|| chunk.to_owned());
         prop_assert_eq!((decision.by, decision.content, decision.retry), (None, passes, None));
         prop_assert!(decision.would != Some(Effect::Allow));

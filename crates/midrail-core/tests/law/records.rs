@@ -1,12 +1,12 @@
 //! Examples of records: what was decided can be written down, read back, and decided again.
 
 use midrail_core::{
-    Effect, Event, Facts, Policy, Record, Session, ToolResult, Verdict, decide, standing_keys,
+    Effect, Event, Facts, Policy, Record, Session, ToolResult, Verdict, builtin_slice_keys, decide,
 };
 use serde_json::{Value, json};
 
 use crate::plan::{Does, plan, policy, says};
-use crate::world::{Run, minute, write};
+use crate::world::{SessionRun, minute, write};
 
 fn record(policy: &Policy, session: Session, event: Event) -> Record {
     let facts = Facts::default();
@@ -28,7 +28,7 @@ fn read_back(record: &Record) -> Record {
 
 /// The record of an event that a person has approved.
 fn approved(event: Event) -> (Policy, Record) {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.feed(&event);
     run.backing.answer("approved");
     let session = run.backing.settle(&run.policy, &event).session;
@@ -58,7 +58,7 @@ fn a_slice_that_holds_null_is_none_now_and_in_a_replay() {
     let (present, absent) = (Verdict::block("it is there"), Verdict::allow());
     let policy = policy(&[plan("a", Does::Reads { key: "var/x".to_owned(), present, absent })]);
     let mut session = Session::new("s-1");
-    for key in standing_keys(&write("a.rs"), "s-1") {
+    for key in builtin_slice_keys(&write("a.rs"), "s-1") {
         session.load(key, Some(Value::Null));
     }
     session.load("var/x", Some(Value::Null));
@@ -71,7 +71,7 @@ fn a_slice_that_holds_null_is_none_now_and_in_a_replay() {
 #[test]
 fn an_action_that_the_engine_has_named_replays_without_what_it_was() {
     let event = Event::before_tool("Login", json!({"password": "hunter2"}));
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     run.backing.action_digest = Some("d-1".to_owned());
     run.feed(&event);
     run.backing.answer("approved");

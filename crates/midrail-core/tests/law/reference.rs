@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{
-    ApprovalKind, ApprovalRequest, Bypass, Category, Effect, Event, EventKind, Fact, FactKey, Lack, Mode,
-    OnFault, Recovery, Redaction, Retry, Risk, StrikeRule, Verdict, late_action,
+    ApprovalKind, ApprovalRequest, Bypass, Category, Effect, Event, EventKind, Fact, FactKey, HostLimit,
+    Mode, OnFault, Recovery, Redaction, Retry, Risk, StrikeRule, Verdict, late_answer_digest,
 };
 use serde_json::{Value, json};
 
@@ -44,12 +44,12 @@ pub(crate) struct Outcome {
     pub(crate) recovery: Option<Recovery>,
     pub(crate) rollback_requested: bool,
     /// What each guardrail said, by its id, whether or not it had to be heard.
-    pub(crate) said: BTreeMap<String, Vec<Said>>,
+    pub(crate) said: BTreeMap<String, Vec<VerdictRecord>>,
 }
 
 /// What is recorded of one guardrail.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct VerdictRecord {
     pub(crate) effect: Effect,
     pub(crate) reason: String,
     pub(crate) is_shadow: bool,
@@ -146,7 +146,7 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
     let by_host = |voice: &Voice| as_the_host_can(backing, event, voice.verdict.effect);
     let effect = enforced.iter().map(|voice| by_host(voice)).max().unwrap_or(Effect::Allow);
     let would = voices.iter().map(by_host).max().unwrap_or(Effect::Allow);
-    let asks_there = effect == Effect::Escalate && event.host.as_ref().is_some_and(|host| host.asks);
+    let asks_there = effect == Effect::Escalate && event.host.as_ref().is_some_and(|host| host.asks_user);
     let mut outcome =
         Outcome { effect, would: (would > effect).then_some(would), paused_by, ..Outcome::default() };
     if begins_anew {
@@ -185,7 +185,7 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
         }
         outcome.tidied.extend(voice.tidied.clone());
         if !voice.is_law {
-            let said = Said {
+            let said = VerdictRecord {
                 effect: voice.verdict.effect,
                 reason: voice.verdict.reason.clone(),
                 is_shadow: voice.is_shadow,
@@ -207,7 +207,7 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
         outcome.changes.insert("halted".to_owned(), Some(halted));
     }
     outcome.content = match chunk_of(event) {
-        Some(_) => (effect <= Effect::Redact).then(|| rest_of_chunk(&enforced, event, backing.passed)),
+        Some(_) => (effect <= Effect::Redact).then(|| rest_of_chunk(&enforced, event, backing.sent_bytes)),
         None => passing_on(&enforced, event, effect),
     };
     // A stream that was stopped stays so until its last chunk has come, or a person has let the chunk pass.
@@ -265,7 +265,7 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
         outcome.changes.insert("late".to_owned(), None);
     }
     outcome.changes.extend(spent(backing, event));
-    outcome.changes.extend(began(backing, event));
+    outcome.changes.extend(run_start(backing, event));
 
     // Once it is decided, those that watch learn from it.
     for plan in &chain {
@@ -279,8 +279,8 @@ pub(crate) fn decide(plans: &[Plan], rules: &[StrikeRule], backing: &Backing, ev
 /// A host that cannot change a text lets none pass; one that cannot end a run stops the action.
 fn as_the_host_can(backing: &Backing, event: &Event, effect: Effect) -> Effect {
     let effect = match effect {
-        Effect::Redact if lacks(event, Lack::Redact) => Effect::Block,
-        Effect::Halt if lacks(event, Lack::Halt) => Effect::Block,
+        Effect::Redact if lacks(event, HostLimit::Redact) => Effect::Block,
+        Effect::Halt if lacks(event, HostLimit::Halt) => Effect::Block,
         effect => effect,
     };
     let is_tired =
@@ -310,8 +310,8 @@ fn sent_back(backing: &Backing, event: &Event, effect: Effect) -> Changes {
     }
 }
 
-fn lacks(event: &Event, what: Lack) -> bool {
-    event.host.as_ref().is_some_and(|host| host.lacks.contains(&what))
+fn lacks(event: &Event, what: HostLimit) -> bool {
+    event.host.as_ref().is_some_and(|host| host.limits.contains(&what))
 }
 
 /// What could not be told before comes first; what cannot be told now is kept.
@@ -327,7 +327,7 @@ fn tell(backing: &Backing, event: &Event, outcome: &mut Outcome) {
     if event.host.is_none() {
         return;
     }
-    if outcome.effect > Effect::Redact || !lacks(event, Lack::Notes) {
+    if outcome.effect > Effect::Redact || !lacks(event, HostLimit::Notes) {
         if !owed.is_empty() {
             outcome.changes.insert(key, None);
             outcome.feedback = [owed, outcome.feedback.clone()].concat();
@@ -378,7 +378,7 @@ fn in_order(plans: &[Plan]) -> Vec<&Plan> {
     chain.sort_by_key(|(declared, plan)| {
         let rank = ["safety", "compliance", "budget", "scope", "quality"]
             .iter()
-            .position(|word| *word == plan.category.word());
+            .position(|word| *word == plan.category.as_str());
         (plan.priority, rank.unwrap(), *declared)
     });
     chain.into_iter().map(|(_, plan)| plan).collect()
@@ -471,7 +471,7 @@ fn quarantined(backing: &Backing, event: &Event) -> Option<Voice> {
     let rests = "Whoever works for it, or in it, rests too. Stop here and report. A person lifts the quarantine once the \
                  cause is found.";
     let acts = is_quarantined(backing, event, actor(backing, event), stop);
-    let started = above(backing, event).into_iter().find_map(|parent| {
+    let started = ancestors(backing, event).into_iter().find_map(|parent| {
         is_quarantined(backing, event, parent.clone(), rests)
             .or_else(|| is_quarantined(backing, event, format!("session:{parent}"), rests))
     });
@@ -484,7 +484,7 @@ fn quarantined(backing: &Backing, event: &Event) -> Option<Voice> {
 }
 
 /// Who started the agent, and who started that one, as far as the session has seen.
-fn above(backing: &Backing, event: &Event) -> Vec<String> {
+fn ancestors(backing: &Backing, event: &Event) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut next = event.parent.as_deref().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
     while let Some(parent) = next.filter(|parent| !all.contains(parent)) {
@@ -596,7 +596,7 @@ fn struck(
     };
     let mut is_asked = false;
     let is_reached = |rule: &StrikeRule| {
-        let is_of_rule = asking.iter().any(|voice| rule.of.as_ref().is_none_or(|of| *of == voice.id));
+        let is_of_rule = asking.iter().any(|voice| rule.guardrail.as_ref().is_none_or(|of| *of == voice.id));
         rule.effect == Effect::Escalate && is_of_rule && strikes_of(rule, &before) >= rule.count
     };
     if rules.iter().any(is_reached) {
@@ -615,7 +615,7 @@ fn struck(
 
 /// The strikes that count for a rule.
 fn strikes_of(rule: &StrikeRule, all: &Value) -> u64 {
-    match &rule.of {
+    match &rule.guardrail {
         Some(id) => all[id].as_u64().unwrap_or(0),
         None => all.as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum(),
     }
@@ -628,7 +628,7 @@ fn struck_out(rules: &[StrikeRule], struck: &Struck, backing: &Backing, event: &
     let mut strongest: Option<(&StrikeRule, u64)> = None;
     for rule in rules {
         let count = |all: &Value| strikes_of(rule, all);
-        let is_of_rule = asking.iter().any(|id| rule.of.as_ref().is_none_or(|of| of == id));
+        let is_of_rule = asking.iter().any(|id| rule.guardrail.as_ref().is_none_or(|of| of == id));
         let stands = *is_asked && rule.effect == Effect::Escalate && is_of_rule;
         let is_reached = count(after) >= rule.count && (count(after) > count(before) || stands);
         if is_reached && strongest.is_none_or(|(other, _)| rule.effect > other.effect) {
@@ -636,7 +636,7 @@ fn struck_out(rules: &[StrikeRule], struck: &Struck, backing: &Backing, event: &
         }
     }
     let (rule, count) = strongest?;
-    let of = rule.of.as_ref().map_or(String::new(), |id| format!(" of `{id}`"));
+    let of = rule.guardrail.as_ref().map_or(String::new(), |id| format!(" of `{id}`"));
     let reason = format!("this is strike {count}{of} in this session, and {} are the limit", rule.count);
     let verdict = Verdict { user_message: rule.user_message.clone(), ..Verdict::new(rule.effect, reason) };
     let mut voice = Voice::new("strikes", false, verdict.clone());
@@ -759,7 +759,7 @@ fn hear_late(
             }
         };
         let heard = Plan { when: When::Always, ..(*plan).clone() };
-        let action = late_action(&backing.session, late);
+        let action = late_answer_digest(&backing.session, late);
         let (voice, asked) = considered_for(&heard, said, Some(&action), backing, event);
         let known = holds.iter().any(|hold| hold.guardrail == guardrail && hold.action == action);
         if let (Some((verdict, effect)), false) = (asked, known || holds.len() >= 64)
@@ -804,7 +804,7 @@ fn kept_holds(holds: Vec<Hold>, backing: &Backing, outcome: &Outcome, asks_there
 }
 
 /// When the run began is kept once somebody sets it a deadline.
-fn began(backing: &Backing, event: &Event) -> Changes {
+fn run_start(backing: &Backing, event: &Event) -> Changes {
     let is_made =
         matches!(event.kind, EventKind::ApprovalDecided | EventKind::Restored | EventKind::Administered);
     match (event.deadline, event.time, slice(backing, "began")) {
@@ -906,7 +906,7 @@ fn heard(plan: &Plan, backing: &Backing, event: &Event) -> Option<Heard> {
 /// A verdict with what is said around it in the policy.
 fn dressed(plan: &Plan, mut said: Verdict, event: &Event) -> Verdict {
     // That nobody answered in time is no objection.
-    if said.unanswered && plan.effect != Some(Effect::Allow) {
+    if said.timed_out && plan.effect != Some(Effect::Allow) {
         return said;
     }
     let risk = event.task.as_ref().and_then(|task| task.risk);
@@ -994,7 +994,7 @@ fn considered_for(
     }
 
     // Tries. A fault is neither a try nor a success.
-    let can_retry = plan.effect.map_or(plan.does.may_retry(), |effect| effect == Effect::Retry);
+    let can_retry = plan.effect.map_or(plan.does.can_retry(), |effect| effect == Effect::Retry);
     // Each sub-agent that wants to stop has its own.
     let sub_agent = event.parent.as_deref().is_some_and(|parent| !parent.trim().is_empty());
     let whose = match event.agent.as_ref().and_then(|agent| agent.id.as_deref()) {
@@ -1007,7 +1007,7 @@ fn considered_for(
         if let Some(so_far) = kept(plan, &mut voice, backing, &key) {
             count_a_try(plan, &mut voice, key, so_far.as_u64().unwrap_or(0), event);
         }
-    } else if !is_fault && can_retry && !voice.verdict.passed_over && voice.verdict.effect <= Effect::Redact {
+    } else if !is_fault && can_retry && !voice.verdict.not_checked && voice.verdict.effect <= Effect::Redact {
         // A success gives the tries back, where there are any to be seen. Not to have looked is no success.
         if let Ok(Some(_)) = slice(backing, &key) {
             voice.if_it_goes_on.insert(key, None);
@@ -1026,7 +1026,7 @@ fn considered_for(
         // A block is of the event that it stops, whatever it was found about.
         let late = late.filter(|_| before.effect == Effect::Escalate);
         // Who lets an agent stop lets it stop with what was found. Elsewhere an answer is about the event.
-        let found = voice.verdict.found.clone().filter(|_| event.kind == EventKind::BeforeStop);
+        let found = voice.verdict.stop_finding.clone().filter(|_| event.kind == EventKind::BeforeStop);
         let action = late.map_or_else(|| backing.names(&plan.id, event, found).0, str::to_owned);
         voice.is_of_run = late.is_some();
         ask_a_person(plan, &mut voice, &action, backing, event);
@@ -1292,7 +1292,7 @@ fn learnt(plan: &Plan, backing: &Backing, event: &Event, effect: Effect) -> Chan
             }
         }
         Learns::Remembers => {
-            changes.insert(own("last"), Some(json!(effect.word())));
+            changes.insert(own("last"), Some(json!(effect.as_str())));
         }
         Learns::Copies(key) => {
             if let Ok(value) = slice(backing, key) {

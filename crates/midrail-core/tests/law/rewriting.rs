@@ -1,12 +1,12 @@
 //! Examples of guardrails that put another text in place of a result, before anyone else looks at it.
 
 use midrail_core::{
-    Context, Decision, Effect, Entry, Event, Fact, FactKey, Fault, Guardrail, HookAnswer, HookCall, HookEnd,
-    Mode, OnFault, Policy, Redaction, Rewrite, Spec, ToolResult, Verdict,
+    Context, Decision, Effect, Event, Fact, FactKey, Fault, Guardrail, HookAnswer, HookCall, HookOutcome,
+    Mode, OnFault, Policy, PolicyEntry, Redaction, Rewrite, Spec, ToolResult, Verdict,
 };
 use serde_json::json;
 
-use crate::world::{Backing, Run};
+use crate::world::{Backing, SessionRun};
 
 /// What a script would be: its answer is a fact.
 struct Script;
@@ -21,7 +21,7 @@ impl Guardrail for Script {
         })
     }
 
-    fn rewrites(&self) -> bool {
+    fn can_rewrite(&self) -> bool {
         true
     }
 
@@ -53,30 +53,30 @@ impl Guardrail for Reader {
     }
 }
 
-fn script(id: &str) -> Entry {
+fn script(id: &str) -> PolicyEntry {
     let spec = Spec {
         on: vec![midrail_core::EventKind::AfterTool],
         max_attempts: 2,
         on_exhausted: Some(OnFault::Allow),
         ..Spec::new(id)
     };
-    Entry { spec, guardrail: std::sync::Arc::new(Script) }
+    PolicyEntry { spec, guardrail: std::sync::Arc::new(Script) }
 }
 
-fn run(scripts: Vec<Entry>, answers: &[(&str, &[&str], HookAnswer)]) -> Run {
+fn run(scripts: Vec<PolicyEntry>, answers: &[(&str, &[&str], HookAnswer)]) -> SessionRun {
     let mut spec = Spec::new("reader");
     spec.on = vec![midrail_core::EventKind::AfterTool];
     // Before the scripts in the chain, and after them all the same.
     spec.priority = 1;
-    let mut entries = vec![Entry { spec, guardrail: std::sync::Arc::new(Reader) }];
+    let mut entries = vec![PolicyEntry { spec, guardrail: std::sync::Arc::new(Reader) }];
     entries.extend(scripts);
     let mut backing = Backing::new();
     for (script, after, answer) in answers {
         let after = after.iter().map(|id| (*id).into()).collect();
-        let end = HookEnd { answer: answer.clone(), ..HookEnd::pass() };
+        let end = HookOutcome { answer: answer.clone(), ..HookOutcome::pass() };
         backing.facts.insert(FactKey::Hook(HookCall { script: (*script).into(), after }), Fact::Hook(end));
     }
-    Run { policy: Policy::new(entries, Vec::new(), b"test"), backing }
+    SessionRun { policy: Policy::new(entries, Vec::new(), b"test"), backing }
 }
 
 fn replace(result: &str, is_error: bool) -> HookAnswer {
@@ -145,13 +145,13 @@ fn in_shadow_mode_nothing_is_replaced() {
 fn nothing_else_is_fetched_before_the_text_is_settled() {
     let run = run(vec![script("a")], &[]);
     let mut session = midrail_core::Session::new("s-1");
-    session.load(midrail_core::PAUSE, None);
+    session.load(midrail_core::PAUSES, None);
     let needs = midrail_core::evaluate(
         &run.policy,
         &session,
         &midrail_core::Facts::default(),
         &result(),
-        &midrail_core::Unmetered,
+        &midrail_core::NoMeter,
     )
     .needs;
     assert!(needs.slices.is_empty(), "{needs:?}");

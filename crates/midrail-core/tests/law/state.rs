@@ -4,7 +4,7 @@ use midrail_core::{Effect, Event, EventKind, HALTED, Mode, Session, Snapshot, Ta
 use serde_json::json;
 
 use crate::plan::{Does, Learns, Plan, plan, says};
-use crate::world::{Run, write};
+use crate::world::{SessionRun, write};
 
 fn of_task(task: &str) -> Event {
     Event { task: Some(Task { id: Some(task.to_owned()), ..Task::default() }), ..write("a.rs") }
@@ -16,7 +16,7 @@ fn watching(id: &str, learns: Learns) -> Plan {
 
 #[test]
 fn warnings_become_escalations_at_the_third() {
-    let mut run = Run::new(&[says("a", Effect::Warn)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Warn)]);
     let effects: Vec<Effect> = (0..4).map(|_| run.feed(&write("a.rs")).effect).collect();
     assert_eq!(effects, [Effect::Warn, Effect::Warn, Effect::Escalate, Effect::Escalate]);
     let reason = run.feed(&write("a.rs")).reason;
@@ -25,7 +25,7 @@ fn warnings_become_escalations_at_the_third() {
 
 #[test]
 fn warnings_are_counted_for_each_guardrail_and_task() {
-    let mut run = Run::new(&[says("a", Effect::Warn)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Warn)]);
     for event in [of_task("t-1"), of_task("t-1"), of_task("t-2"), of_task("t-2"), write("a.rs")] {
         assert_eq!(run.feed(&event).effect, Effect::Warn);
     }
@@ -38,7 +38,8 @@ fn warnings_are_counted_for_each_guardrail_and_task() {
 fn a_warning_counts_only_where_the_action_went_on() {
     let key = "var/open".to_owned();
     let (present, absent) = (Verdict::allow(), Verdict::block("not now"));
-    let mut run = Run::new(&[says("a", Effect::Warn), plan("b", Does::Reads { key, present, absent })]);
+    let mut run =
+        SessionRun::new(&[says("a", Effect::Warn), plan("b", Does::Reads { key, present, absent })]);
     for _ in 0..5 {
         assert_eq!(run.feed(&write("a.rs")).effect, Effect::Block);
     }
@@ -50,26 +51,26 @@ fn a_warning_counts_only_where_the_action_went_on() {
 
 #[test]
 fn without_a_limit_warnings_stay_warnings() {
-    let mut run = Run::new(&[Plan { warn_limit: 0, ..says("a", Effect::Warn) }]);
+    let mut run = SessionRun::new(&[Plan { warn_limit: 0, ..says("a", Effect::Warn) }]);
     assert!((0..9).all(|_| run.feed(&write("a.rs")).effect == Effect::Warn));
 }
 
 #[test]
 fn a_count_at_its_end_is_still_a_count() {
     for (effect, key) in [(Effect::Warn, "warn/a/"), (Effect::Retry, "retry/a/before_tool/Write")] {
-        let mut run = Run::new(&[says("a", effect)]);
+        let mut run = SessionRun::new(&[says("a", effect)]);
         run.backing.slices.insert(key.to_owned(), json!(u64::MAX));
         assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate, "{effect}");
     }
     // Tries without an end have none.
-    let mut run = Run::new(&[Plan { max_attempts: u32::MAX, ..says("a", Effect::Retry) }]);
+    let mut run = SessionRun::new(&[Plan { max_attempts: u32::MAX, ..says("a", Effect::Retry) }]);
     run.backing.slices.insert("retry/a/before_tool/Write".to_owned(), json!(u64::MAX));
     assert_eq!(run.feed(&write("a.rs")).retry.unwrap().attempt, u32::MAX);
 }
 
 #[test]
 fn a_task_cannot_reach_into_another_guardrails_count() {
-    let mut run = Run::new(&[says("a", Effect::Warn)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Warn)]);
     run.feed(&of_task("b/c"));
     run.feed(&of_task("b/c"));
     run.policy = crate::plan::policy(&[says("a/b", Effect::Warn)]);
@@ -87,7 +88,7 @@ fn whatever_a_guardrail_is_called_its_state_is_its_own() {
         ["a", "a/b", "a@b", "a%2Fb", "%warn", "warn", "var", "halted", "shadow", "retry", "approval", ""];
     let plans = ids.map(|id| Plan { per_prompt: true, ..watching(id, Learns::Counts) });
     let of = |prompt: &str| Event { prompt: Some(prompt.to_owned()), ..write("a.rs") };
-    let mut run = Run::new(&plans);
+    let mut run = SessionRun::new(&plans);
     for event in [of("b"), of("b/seen"), of("warn"), write("a.rs")] {
         run.feed(&event);
     }
@@ -102,7 +103,7 @@ fn whatever_a_guardrail_is_called_its_state_is_its_own() {
 
 #[test]
 fn an_approved_third_warning_goes_on_and_the_next_asks_again() {
-    let mut run = Run::new(&[says("a", Effect::Warn)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Warn)]);
     for _ in 0..3 {
         run.feed(&write("a.rs"));
     }
@@ -113,7 +114,7 @@ fn an_approved_third_warning_goes_on_and_the_next_asks_again() {
 
 #[test]
 fn warnings_of_shadow_mode_are_counted_apart() {
-    let mut run = Run::new(&[Plan { mode: Mode::Shadow, ..says("a", Effect::Warn) }]);
+    let mut run = SessionRun::new(&[Plan { mode: Mode::Shadow, ..says("a", Effect::Warn) }]);
     let would: Vec<_> = (0..3).map(|_| run.feed(&write("a.rs")).would.unwrap()).collect();
     assert_eq!(would, [Effect::Warn, Effect::Warn, Effect::Escalate]);
     run.policy = crate::plan::policy(&[says("a", Effect::Warn)]);
@@ -124,7 +125,7 @@ fn warnings_of_shadow_mode_are_counted_apart() {
 fn tries_of_shadow_mode_are_counted_whatever_is_decided() {
     let shadow = Plan { mode: Mode::Shadow, max_attempts: 2, ..says("a", Effect::Retry) };
     for decided in [Effect::Allow, Effect::Retry, Effect::Escalate] {
-        let mut run = Run::new(&[shadow.clone(), Plan { max_attempts: 9, ..says("b", decided) }]);
+        let mut run = SessionRun::new(&[shadow.clone(), Plan { max_attempts: 9, ..says("b", decided) }]);
         for tries in [1, 2, 2] {
             let decision = run.feed(&write("a.rs"));
             assert_eq!(decision.effect, decided);
@@ -140,7 +141,7 @@ fn an_objection_of_shadow_mode_is_no_success() {
     let key = "var/x".to_owned();
     let (present, absent) = (Verdict::block("no"), Verdict::new(Effect::Retry, "not yet"));
     let does = Does::Reads { key: key.clone(), present, absent };
-    let mut run = Run::new(&[Plan { mode: Mode::Shadow, ..plan("a", does) }]);
+    let mut run = SessionRun::new(&[Plan { mode: Mode::Shadow, ..plan("a", does) }]);
     run.feed(&write("a.rs"));
     run.backing.slices.insert(key, json!(true));
     assert_eq!(run.feed(&write("a.rs")).would, Some(Effect::Block));
@@ -152,7 +153,7 @@ fn a_halted_run_answers_halt_to_every_later_event() {
     let verdict =
         Verdict { user_message: Some("call ada".to_owned()), ..Verdict::new(Effect::Halt, "enough") };
     let halts = Plan { on: vec![EventKind::BeforeTool], ..plan("a", Does::Says(verdict)) };
-    let mut run = Run::new(&[halts, says("b", Effect::Warn)]);
+    let mut run = SessionRun::new(&[halts, says("b", Effect::Warn)]);
     let decision = run.feed(&write("a.rs"));
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("a")));
     assert_eq!(decision.user_message.as_deref(), Some("call ada"));
@@ -169,7 +170,7 @@ fn a_halted_run_answers_halt_to_every_later_event() {
 #[test]
 fn a_session_that_begins_anew_is_a_new_run() {
     let halts = Plan { on: vec![EventKind::BeforeTool], ..says("a", Effect::Halt) };
-    let mut run = Run::new(&[halts]);
+    let mut run = SessionRun::new(&[halts]);
     run.feed(&write("a.rs"));
     let start = |source: Option<&str>| Event {
         source: source.map(str::to_owned),
@@ -193,7 +194,7 @@ fn a_result_of_a_call_that_was_denied_is_no_success() {
         serde_json::from_value(json!({"kind": "before_tool", "tool": {"name": "Write", "call_id": id}}))
             .unwrap()
     };
-    let mut run = Run::new(&[says("a", Effect::Block)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Block)]);
     run.feed(&denied("c-1"));
     assert_eq!(run.backing.slices.get("denied/c-1"), Some(&json!(true)));
     run.policy = crate::plan::policy(&[]);
@@ -209,7 +210,7 @@ fn a_result_that_is_told_twice_is_counted_once() {
         let task = json!({"id": "t-1", "token_budget": 1000});
         serde_json::from_value(json!({"kind": kind, "tool": tool, "usage": usage, "task": task})).unwrap()
     };
-    let mut run = Run::new(&[]);
+    let mut run = SessionRun::new(&[]);
     let mut told = |kind: &str, id: Option<&str>, session: &str| {
         run.backing.session = session.to_owned();
         run.feed(&event(kind, id));
@@ -232,7 +233,7 @@ fn a_result_that_is_told_twice_is_counted_once() {
 
 #[test]
 fn a_guardrail_named_midrail_can_halt_a_run() {
-    let mut run = Run::new(&[says("midrail", Effect::Halt)]);
+    let mut run = SessionRun::new(&[says("midrail", Effect::Halt)]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Halt);
     assert_eq!(run.backing.slices[HALTED]["by"], json!("midrail"));
     let reason = run.feed(&write("a.rs")).reason;
@@ -242,7 +243,7 @@ fn a_guardrail_named_midrail_can_halt_a_run() {
 
 #[test]
 fn a_halt_in_shadow_mode_halts_nothing() {
-    let mut run = Run::new(&[Plan { mode: Mode::Shadow, ..says("a", Effect::Halt) }]);
+    let mut run = SessionRun::new(&[Plan { mode: Mode::Shadow, ..says("a", Effect::Halt) }]);
     assert_eq!(run.feed(&write("a.rs")).would, Some(Effect::Halt));
     assert!(!run.backing.slices.contains_key(HALTED));
 }
@@ -250,7 +251,7 @@ fn a_halt_in_shadow_mode_halts_nothing() {
 #[test]
 fn observe_is_not_called_for_tools_that_it_does_not_govern() {
     let governs = Some(vec!["Read".to_owned()]);
-    let mut run = Run::new(&[Plan { governs, ..watching("a", Learns::Counts) }]);
+    let mut run = SessionRun::new(&[Plan { governs, ..watching("a", Learns::Counts) }]);
     run.feed(&write("a.rs"));
     assert!(run.backing.slices.is_empty());
     run.feed(&Event::after_tool("Read", json!({}), ToolResult::ok("text")));
@@ -263,7 +264,7 @@ fn observe_is_not_called_for_tools_that_it_does_not_govern() {
 fn observe_is_called_for_tools_that_it_is_not_asked_about() {
     // Read-before-write is asked about writes and learns from reads.
     let tools = Some(vec!["Write".to_owned()]);
-    let mut run = Run::new(&[Plan { tools, ..watching("a", Learns::Counts) }]);
+    let mut run = SessionRun::new(&[Plan { tools, ..watching("a", Learns::Counts) }]);
     let decision = run.feed(&Event::after_tool("Read", json!({}), ToolResult::ok("text")));
     assert!(decision.verdicts.is_empty());
     assert_eq!(run.backing.slices["a/seen"], json!(1));
@@ -271,7 +272,7 @@ fn observe_is_called_for_tools_that_it_is_not_asked_about() {
 
 #[test]
 fn observe_is_called_even_when_skipped_and_learns_the_effect() {
-    let mut run = Run::new(&[says("blocks", Effect::Block), watching("a", Learns::Remembers)]);
+    let mut run = SessionRun::new(&[says("blocks", Effect::Block), watching("a", Learns::Remembers)]);
     let decision = run.feed(&write("a.rs"));
     assert!(decision.verdicts.iter().any(|said| &*said.guardrail == "a" && said.skipped));
     assert_eq!(run.backing.slices["a/last"], json!("block"));
@@ -280,7 +281,7 @@ fn observe_is_called_even_when_skipped_and_learns_the_effect() {
 #[test]
 fn observe_is_called_for_the_kinds_that_it_watches_only() {
     let watches = vec![EventKind::AfterTool];
-    let mut run = Run::new(&[Plan { watches, ..watching("a", Learns::Counts) }]);
+    let mut run = SessionRun::new(&[Plan { watches, ..watching("a", Learns::Counts) }]);
     run.feed(&write("a.rs"));
     assert!(run.backing.slices.is_empty());
 }
@@ -288,7 +289,7 @@ fn observe_is_called_for_the_kinds_that_it_watches_only() {
 #[test]
 fn a_shadow_guardrail_learns_from_events_and_of_the_enforced_effect() {
     let shadow = Plan { mode: Mode::Shadow, ..says("a", Effect::Block) };
-    let mut run = Run::new(&[Plan { mode: Mode::Shadow, ..watching("b", Learns::Remembers) }, shadow]);
+    let mut run = SessionRun::new(&[Plan { mode: Mode::Shadow, ..watching("b", Learns::Remembers) }, shadow]);
     run.feed(&write("a.rs"));
     assert_eq!(run.backing.slices["b/last"], json!("allow"));
 }
@@ -297,7 +298,7 @@ fn a_shadow_guardrail_learns_from_events_and_of_the_enforced_effect() {
 fn state_of_prompts_is_apart_with_per_prompt() {
     let of = |prompt: &str| Event { prompt: Some(prompt.to_owned()), ..write("a.rs") };
     let apart = Plan { per_prompt: true, ..watching("apart", Learns::Counts) };
-    let mut run = Run::new(&[apart, watching("together", Learns::Counts)]);
+    let mut run = SessionRun::new(&[apart, watching("together", Learns::Counts)]);
     for event in [of("p-1"), of("p-1"), of("p-2"), write("a.rs")] {
         run.feed(&event);
     }
@@ -308,7 +309,7 @@ fn state_of_prompts_is_apart_with_per_prompt() {
 
 #[test]
 fn a_snapshot_is_a_value_that_serialises() {
-    let mut run = Run::new(&[says("a", Effect::Warn), watching("b", Learns::Counts)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Warn), watching("b", Learns::Counts)]);
     run.feed(&of_task("t-1"));
     let snapshot = Snapshot { session: "s-1".to_owned(), slices: run.backing.slices.clone() };
     let text = serde_json::to_string(&snapshot).unwrap();
@@ -328,7 +329,7 @@ fn a_snapshot_is_a_value_that_serialises() {
 
 #[test]
 fn changes_played_onto_a_session_are_loaded_slices() {
-    let mut run = Run::new(&[says("a", Effect::Warn)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Warn)]);
     let changes = run.feed(&write("a.rs")).changes;
     let mut session = Session::new("s-1");
     session.apply(&changes);

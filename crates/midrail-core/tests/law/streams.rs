@@ -1,10 +1,10 @@
 //! Examples of chunks: what of one passes on, and what becomes of a stream that was stopped.
 
-use midrail_core::{Effect, Event, EventKind, Redaction, Verdict, over_key};
+use midrail_core::{Effect, Event, EventKind, Redaction, Verdict, stopped_stream_key};
 use serde_json::json;
 
 use crate::plan::{Does, Plan, plan, policy, says};
-use crate::world::{Run, minute, once};
+use crate::world::{SessionRun, minute, once};
 
 fn chunk(text: &str) -> Event {
     Event {
@@ -39,8 +39,8 @@ fn what_passes_on_of_a_chunk_is_always_told() {
 #[test]
 fn what_has_passed_is_not_told_again_nor_changed() {
     let content = |passed: usize, plans: &[Plan]| {
-        let mut run = Run::new(plans);
-        run.backing.passed = passed;
+        let mut run = SessionRun::new(plans);
+        run.backing.sent_bytes = passed;
         run.feed(&chunk("one two é")).content.unwrap()
     };
     assert_eq!(content(4, &[]), "two é");
@@ -58,9 +58,9 @@ fn what_has_passed_is_not_told_again_nor_changed() {
 
 #[test]
 fn a_stopped_stream_is_blocked_until_its_last_chunk() {
-    let mut run = Run::new(&[says("a", Effect::Block)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Block)]);
     run.feed(&chunk("x"));
-    assert_eq!(run.backing.slices[&over_key("m")], json!({"by": "a", "reason": "a says block"}));
+    assert_eq!(run.backing.slices[&stopped_stream_key("m")], json!({"by": "a", "reason": "a says block"}));
     run.policy = policy(&[]);
     let decision = run.feed(&chunk("y"));
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("midrail")));
@@ -72,19 +72,19 @@ fn a_stopped_stream_is_blocked_until_its_last_chunk() {
 
 #[test]
 fn the_chunk_that_a_person_was_asked_about_may_come_again() {
-    let mut run = Run::new(&[says("a", Effect::Escalate)]);
+    let mut run = SessionRun::new(&[says("a", Effect::Escalate)]);
     assert_eq!(run.feed(&last("x")).effect, Effect::Escalate);
     assert_eq!(run.feed(&chunk("y")).effect, Effect::Block);
     assert_eq!(run.feed(&last("x")).effect, Effect::Escalate);
     run.backing.answer("approved");
     let decision = run.feed(&last("x"));
     assert_eq!((decision.effect, decision.content.as_deref()), (Effect::Allow, Some("x")));
-    assert!(!run.backing.slices.contains_key(&over_key("m")));
+    assert!(!run.backing.slices.contains_key(&stopped_stream_key("m")));
 }
 
 #[test]
 fn what_cannot_be_held_back_any_longer_is_stopped() {
-    let mut run = Run::new(&[]);
+    let mut run = SessionRun::new(&[]);
     run.backing.overlong = true;
     assert_eq!(run.feed(&chunk("x")).effect, Effect::Block);
     run.backing.overlong = false;

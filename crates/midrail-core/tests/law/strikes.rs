@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use midrail_core::{
-    Context, Effect, Entry, EventKind, Fault, Guardrail, LATE, Mode, Policy, Spec, StrikeRule, Verdict,
+    Context, Effect, EventKind, Fault, Guardrail, LATE_ANSWERS, Mode, Policy, PolicyEntry, Spec, StrikeRule,
+    Verdict,
 };
 use serde_json::{Value, json};
 
 use crate::plan::{Does, Plan, plan, policy};
-use crate::world::{Backing, Run, minute, write};
+use crate::world::{Backing, SessionRun, minute, write};
 
 fn strikes(id: &str, effect: Effect) -> Plan {
     let verdict = Verdict { effects: vec!["increment_strike".into()], ..Verdict::new(effect, "a try") };
@@ -18,7 +19,7 @@ fn strikes(id: &str, effect: Effect) -> Plan {
 fn rule(count: u64, effect: Effect) -> StrikeRule {
     StrikeRule {
         count,
-        of: None,
+        guardrail: None,
         effect,
         user_message: Some("This run ends here.".into()),
         approver: "reviewer".into(),
@@ -26,8 +27,8 @@ fn rule(count: u64, effect: Effect) -> StrikeRule {
     }
 }
 
-fn under(plans: &[Plan], rules: Vec<StrikeRule>) -> Run {
-    Run { policy: policy(plans).striking(rules), backing: Backing::new() }
+fn under(plans: &[Plan], rules: Vec<StrikeRule>) -> SessionRun {
+    SessionRun { policy: policy(plans).with_strike_rules(rules), backing: Backing::new() }
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn strikes_are_counted_by_guardrail_and_lead_to_what_the_policy_says() {
 
 #[test]
 fn strikes_of_one_guardrail_can_count_alone() {
-    let only = StrikeRule { of: Some("b".into()), ..rule(2, Effect::Block) };
+    let only = StrikeRule { guardrail: Some("b".into()), ..rule(2, Effect::Block) };
     let mut run = under(&[strikes("a", Effect::Allow), strikes("b", Effect::Allow)], vec![only]);
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Allow);
     let decision = run.feed(&write("a.rs"));
@@ -66,7 +67,7 @@ fn strikes_that_ask_a_person_are_answered_for_the_exact_action_and_once() {
     assert_eq!((request.approver.as_str(), request.expires), ("security", Some(minute(1))));
     assert_eq!(run.feed(&write("b.rs")).effect, Effect::Escalate, "another action, another question");
     run.backing.answer("approved");
-    assert!(run.feed(&write("a.rs")).effect.goes_on());
+    assert!(run.feed(&write("a.rs")).effect.allows());
     assert_eq!(run.backing.slices["strikes"], json!({"a": 3}), "an answer undoes no strike, and adds none");
     // An answer is used up, and the next strike asks anew. One that nobody gives is a block.
     assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
@@ -98,7 +99,7 @@ fn an_action_that_waits_or_was_let_pass_counts_once() {
         assert_eq!(run.feed(&write("a.rs")).effect, Effect::Escalate);
     }
     run.backing.answer("approved");
-    assert!(run.feed(&write("a.rs")).effect.goes_on());
+    assert!(run.feed(&write("a.rs")).effect.allows());
     assert_eq!(run.backing.slices["strikes"], json!({"a": 1}));
 
     // The strikes themselves do, and the question stands although nothing is counted.
@@ -198,11 +199,11 @@ impl Guardrail for Late {
         Ok(Verdict::allow())
     }
 
-    fn may_be_late(&self) -> bool {
+    fn has_late_answers(&self) -> bool {
         true
     }
 
-    fn late(&self, _: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
+    fn check_late_answer(&self, _: &Context<'_>, answer: &Value) -> Result<Verdict, Fault> {
         Ok(match answer.as_str() {
             Some("bad") => Verdict::new(Effect::Halt, "bad"),
             Some("odd") => {
@@ -214,12 +215,12 @@ impl Guardrail for Late {
     }
 }
 
-fn late(slice: Option<Value>) -> Run {
+fn late(slice: Option<Value>) -> SessionRun {
     let spec = Spec { on: vec![EventKind::BeforeTool], ..Spec::new("deep") };
-    let policy = Policy::new(vec![Entry { spec, guardrail: Arc::new(Late) }], Vec::new(), b"test");
+    let policy = Policy::new(vec![PolicyEntry { spec, guardrail: Arc::new(Late) }], Vec::new(), b"test");
     let mut backing = Backing::new();
-    backing.slices.extend(slice.map(|slice| (LATE.to_owned(), slice)));
-    Run { policy, backing }
+    backing.slices.extend(slice.map(|slice| (LATE_ANSWERS.to_owned(), slice)));
+    SessionRun { policy, backing }
 }
 
 #[test]
@@ -228,7 +229,7 @@ fn an_answer_that_came_late_counts_for_the_next_event_whatever_its_kind_and_then
         late(Some(json!([{"guardrail": "deep", "answer": "good"}, {"guardrail": "gone", "answer": "bad"}])));
     let decision = run.feed(&write("a.rs"));
     assert_eq!(decision.effect, Effect::Allow);
-    assert_eq!(run.backing.slices.get(LATE), None);
+    assert_eq!(run.backing.slices.get(LATE_ANSWERS), None);
 
     let mut run = late(Some(json!([{"guardrail": "deep", "answer": "bad"}])));
     let mut event = midrail_core::Event::new(EventKind::BeforeModel);
@@ -236,7 +237,7 @@ fn an_answer_that_came_late_counts_for_the_next_event_whatever_its_kind_and_then
     let decision = run.feed(&event);
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Halt, Some("deep")));
     assert_eq!(decision.reason, "bad (found about an earlier event of this run)");
-    assert_eq!(run.backing.slices.get(LATE), None);
+    assert_eq!(run.backing.slices.get(LATE_ANSWERS), None);
 }
 
 #[test]
@@ -249,7 +250,7 @@ fn a_question_that_failed_late_takes_the_fail_mode() {
     );
 }
 
-fn odd() -> Run {
+fn odd() -> SessionRun {
     late(Some(json!([{"guardrail": "deep", "answer": "odd"}])))
 }
 
@@ -307,7 +308,7 @@ fn a_late_question_is_not_lost_where_something_else_stops_the_event() {
 
 #[test]
 fn the_user_of_a_host_that_asks_is_asked_once() {
-    let host = midrail_core::Host { asks: true, ..Default::default() };
+    let host = midrail_core::Host { asks_user: true, ..Default::default() };
     let asks = |path: &str| midrail_core::Event { host: Some(host.clone()), ..write(path) };
     let mut run = odd();
     let decision = run.feed(&asks("a.rs"));
@@ -328,9 +329,9 @@ fn what_held_a_run_does_not_hold_the_next() {
     run.feed(&start("resume"));
     assert_eq!(run.feed(&write("b.rs")).effect, Effect::Block);
     // What is found about the earlier run is not heard in the next one.
-    run.backing.slices.insert(LATE.to_owned(), json!([{"guardrail": "deep", "answer": "bad"}]));
+    run.backing.slices.insert(LATE_ANSWERS.to_owned(), json!([{"guardrail": "deep", "answer": "bad"}]));
     assert_eq!(run.feed(&start("startup")).effect, Effect::Allow);
-    assert_eq!((run.backing.slices.get("late/held"), run.backing.slices.get(LATE)), (None, None));
+    assert_eq!((run.backing.slices.get("late/held"), run.backing.slices.get(LATE_ANSWERS)), (None, None));
     assert_eq!(run.feed(&write("b.rs")).effect, Effect::Allow);
 }
 

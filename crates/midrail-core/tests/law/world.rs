@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::{
-    Changes, Decision, Effect, Evaluation, Event, EventKind, Fact, FactKey, Facts, Found, HELD, Needs,
-    Policy, Session, Unmetered, Verdict, evaluate, standing_keys,
+    Changes, Decision, Effect, Evaluation, Event, EventKind, Fact, FactKey, Facts, HOLDS, Needs, NoMeter,
+    Policy, Session, StopFinding, Verdict, builtin_slice_keys, evaluate,
 };
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(crate) struct Backing {
     /// What the engine calls every action, where it does so.
     pub(crate) action_digest: Option<String>,
     /// How much of a chunk's text has passed on already.
-    pub(crate) passed: usize,
+    pub(crate) sent_bytes: usize,
     /// Whether more of its stream would have to be held back than can be.
     pub(crate) overlong: bool,
     /// The folder that the session works in.
@@ -63,13 +63,13 @@ impl Backing {
         let mut session = Session::new(self.session.as_str());
         let mut facts = Facts {
             action_digest: self.action_digest.clone(),
-            passed: self.passed,
+            sent_bytes: self.sent_bytes,
             overlong: self.overlong,
             root: self.root.clone(),
             ..Facts::default()
         };
         for rounds in 1..1_000 {
-            let evaluation = evaluate(policy, &session, &facts, event, &Unmetered);
+            let evaluation = evaluate(policy, &session, &facts, event, &NoMeter);
             if !self.fetch(&evaluation.needs, &mut session, &mut facts) {
                 return Settled { decision: evaluation.decision, session, facts, rounds };
             }
@@ -81,7 +81,7 @@ impl Backing {
     pub(crate) fn facts(&self) -> Facts {
         Facts {
             action_digest: self.action_digest.clone(),
-            passed: self.passed,
+            sent_bytes: self.sent_bytes,
             overlong: self.overlong,
             root: self.root.clone(),
             known: self.facts.clone(),
@@ -91,21 +91,26 @@ impl Backing {
 
     /// How the law names an action, asked of the law itself: the digest of the action, and the id of a new request.
     /// What a digest must tell apart is tested elsewhere; the model takes it as given.
-    pub(crate) fn names(&self, guardrail: &str, event: &Event, found: Option<Found>) -> (String, String) {
-        let verdict = Verdict { found, ..Verdict::new(Effect::Escalate, "names") };
+    pub(crate) fn names(
+        &self,
+        guardrail: &str,
+        event: &Event,
+        found: Option<StopFinding>,
+    ) -> (String, String) {
+        let verdict = Verdict { stop_finding: found, ..Verdict::new(Effect::Escalate, "names") };
         let policy = policy(&[plan(guardrail, Does::Says(verdict))]);
         // A host that asks its own user makes no request.
         let event = &Event { host: None, ..event.clone() };
         let mut session = Session::new(self.session.as_str());
-        for key in standing_keys(event, &self.session) {
+        for key in builtin_slice_keys(event, &self.session) {
             session.load(key, None);
         }
         let facts = Facts { overlong: false, ..self.facts() };
-        let needs = evaluate(&policy, &session, &facts, event, &Unmetered).needs;
+        let needs = evaluate(&policy, &session, &facts, event, &NoMeter).needs;
         let prefix = format!("approval/{}/", key_part(guardrail));
         let key = needs.slices.iter().find(|key| key.starts_with(&prefix)).unwrap();
         session.load(key.clone(), None);
-        let decision = evaluate(&policy, &session, &facts, event, &Unmetered).decision;
+        let decision = evaluate(&policy, &session, &facts, event, &NoMeter).decision;
         (key[prefix.len()..].to_owned(), decision.requests[0].id.clone())
     }
 
@@ -116,11 +121,11 @@ impl Backing {
         let event = &Event { host: None, kind: EventKind::BeforeTool, ..event.clone() };
         let mut session = Session::new(self.session.as_str());
         let row = json!({"guardrail": guardrail, "action": action, "reason": "why"});
-        session.load(HELD, Some(json!([row])));
+        session.load(HOLDS, Some(json!([row])));
         for rounds in 0.. {
             assert!(rounds < 10, "nobody is asked");
             let Evaluation { needs, decision, .. } =
-                evaluate(&policy, &session, &self.facts(), event, &Unmetered);
+                evaluate(&policy, &session, &self.facts(), event, &NoMeter);
             if needs.slices.is_empty() {
                 return decision.requests[0].id.clone();
             }
@@ -154,14 +159,14 @@ impl Backing {
 }
 
 /// A session under way: each event is decided, and its changes are kept.
-pub(crate) struct Run {
+pub(crate) struct SessionRun {
     pub(crate) policy: Policy,
     pub(crate) backing: Backing,
 }
 
-impl Run {
+impl SessionRun {
     pub(crate) fn new(plans: &[Plan]) -> Self {
-        Run { policy: policy(plans), backing: Backing::new() }
+        SessionRun { policy: policy(plans), backing: Backing::new() }
     }
 
     pub(crate) fn feed(&mut self, event: &Event) -> Decision {
@@ -173,7 +178,7 @@ impl Run {
 
 /// One event on a fresh session.
 pub(crate) fn once(plans: &[Plan], event: &Event) -> Decision {
-    Run::new(plans).feed(event)
+    SessionRun::new(plans).feed(event)
 }
 
 /// Minutes after the beginning of these tests' time.

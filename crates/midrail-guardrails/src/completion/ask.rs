@@ -1,29 +1,30 @@
-//! Somebody outside who judges whether the work is done.
+//! An external classifier, LLM judge or command that decides whether the work is complete.
 
-use midrail_core::{DeepEnd, Effect, Fault, Found};
+use midrail_core::{DeepOutcome, Effect, Fault, StopFinding};
 
-use super::part::{Look, Moment, State};
-use crate::deep::{Deep, DeepSettings};
+use super::part::{Evaluation, Moment, State};
+use crate::deep::{DeepGuardrail, DeepSettings};
 
-impl Look<'_, '_> {
-    /// Whoever judges is asked when the agent wants to stop, and waited for.
+impl Evaluation<'_, '_> {
+    /// Calls the judge when the agent wants to stop, and waits for the answer.
     pub(super) fn ask(&self, settings: &DeepSettings) -> Result<State, Fault> {
         if self.moment != Moment::Stop {
             return Ok(State::Unknown);
         }
         let within = settings.timeout.0;
-        let judge = Deep::new(settings.clone(), None);
-        // Whoever judges says the same in other words each time; what is judged is what the agent ends with.
-        let lacks = |what: String| State::Incomplete(what, Found::in_output("the judgement of the output"));
-        Ok(match self.had(self.context.deep(within))? {
-            Ok(DeepEnd::Answered(answer)) => match judge.judged(self.context, answer)? {
+        let judge = DeepGuardrail::new(settings.clone(), None);
+        // The wording of a judge differs each time; the judged output identifies the finding.
+        let lacks =
+            |what: String| State::Incomplete(what, StopFinding::in_output("the judgement of the output"));
+        Ok(match self.available(self.context.deep(within))? {
+            Ok(DeepOutcome::Answered(answer)) => match judge.verdict(self.context, answer)? {
                 verdict if verdict.effect == Effect::Allow => State::Complete,
                 verdict => lacks(format!("{}.", verdict.reason.trim_end_matches('.'))),
             },
-            Ok(DeepEnd::Late) => {
-                lacks(format!("Whoever judges whether it is done did not answer within {within} ms."))
+            Ok(DeepOutcome::Late) => {
+                lacks(format!("The judge of the completion did not answer within {within} ms."))
             }
-            Err(why) => lacks(format!("It is not known whether it is done: {why}.")),
+            Err(why) => lacks(format!("Whether the work is complete is unknown: {why}.")),
         })
     }
 }

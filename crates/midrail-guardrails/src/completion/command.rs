@@ -1,22 +1,22 @@
-//! A command that has to end well.
+//! A command that must succeed.
 
 use midrail_core::{Effect, Fault, Verdict};
 
-use super::part::{Look, Moment, Part, State};
+use super::part::{Evaluation, Moment, Part, State};
 
-impl Look<'_, '_> {
-    /// A command is run when the agent wants to stop. Afterwards its last outcome counts.
+impl Evaluation<'_, '_> {
+    /// Runs the command when the agent wants to stop. Later its last result counts.
     pub(super) fn command(&self, part: &Part) -> Result<State, Fault> {
         let Some((required, context)) = part.required(self.context) else { return Ok(State::Unknown) };
-        let said = match self.moment {
+        let verdict = match self.moment {
             Moment::Call => return Ok(State::Unknown),
             Moment::End => match required.last(&context) {
-                Ok(Some(said)) => Ok(said),
-                // What runs every time has no files that it could have run on.
+                Ok(Some(verdict)) => Ok(verdict),
+                // A command that runs every time has no relevant files.
                 Ok(None) if required.files.is_empty() => return Ok(State::Unknown),
                 Ok(None) => {
                     return Ok(State::lacks(format!(
-                        "`{}` has not run on the files as they are.",
+                        "`{}` has not run since the files changed.",
                         required.run.0
                     )));
                 }
@@ -31,14 +31,12 @@ impl Look<'_, '_> {
                 required.verdict(&context)
             }
         };
-        Ok(match said {
-            Ok(said) if said.effect == Effect::Allow => State::Complete,
-            Ok(Verdict { reason, found: Some(found), .. }) => State::Incomplete(reason, found),
-            Ok(said) => State::lacks(said.reason),
-            Err(fault) if self.context.awaits() => return Err(fault),
-            Err(fault) => {
-                State::lacks(format!("It is not known whether `{}` ends well: {fault}.", required.run.0))
-            }
+        Ok(match verdict {
+            Ok(verdict) if verdict.effect == Effect::Allow => State::Complete,
+            Ok(Verdict { reason, stop_finding: Some(found), .. }) => State::Incomplete(reason, found),
+            Ok(verdict) => State::lacks(verdict.reason),
+            Err(fault) if self.context.has_pending_needs() => return Err(fault),
+            Err(fault) => State::lacks(format!("The result of `{}` is unknown: {fault}.", required.run.0)),
         })
     }
 }

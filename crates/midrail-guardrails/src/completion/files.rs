@@ -1,22 +1,22 @@
-//! Files that have to be there, by path or by pattern.
+//! Required files, by path or by pattern.
 
-use midrail_core::{Fault, FileState, Found};
+use midrail_core::{Fault, FileState, StopFinding};
 
-use super::part::{Look, State, named};
+use super::part::{Evaluation, State, named};
 use crate::settings::Pattern;
 
-impl Look<'_, '_> {
+impl Evaluation<'_, '_> {
     pub(super) fn files(&self, files: &[String]) -> Result<State, Fault> {
         let mut missing: Vec<&str> = Vec::new();
         for file in files {
-            match self.had(self.context.file(&self.place(file)))? {
+            match self.available(self.context.file(&self.place(file)))? {
                 Ok(FileState::File { .. }) if !file.ends_with('/') => {}
                 Ok(FileState::Special) if file.ends_with('/') => {}
                 Ok(_) => missing.push(file),
                 Err(why) => {
                     let (are, count) = (if files.len() == 1 { "file" } else { "files" }, files.len());
                     return Ok(State::lacks(format!(
-                        "No filesystem tells of them: cannot verify the {count} required output {are} ({why})."
+                        "No filesystem is available: cannot verify the {count} required output {are} ({why})."
                     )));
                 }
             }
@@ -27,21 +27,21 @@ impl Look<'_, '_> {
             1 => format!("1 required output file is missing: {}.", named(&missing)),
             _ => format!("{count} required output files are missing: {}", named(&missing)),
         };
-        Ok(State::Incomplete(what, Found::new(format!("missing: {}", missing.join("\n")))))
+        Ok(State::Incomplete(what, StopFinding::new(format!("missing: {}", missing.join("\n")))))
     }
 
     pub(super) fn glob(&self, pattern: &Pattern, at_least: u64) -> Result<State, Fault> {
         let Pattern(pattern) = pattern;
-        let asked = self.context.count(std::slice::from_ref(pattern));
-        Ok(match self.had(asked)? {
+        let asked = self.context.count_files(std::slice::from_ref(pattern));
+        Ok(match self.available(asked)? {
             Ok(count) if count >= at_least => State::Complete,
             Ok(count) => State::lacks(format!(
-                "At least {at_least} {} have to fit `{pattern}`, and {count} {}.",
+                "At least {at_least} {} must match `{pattern}`, but {count} {}.",
                 if at_least == 1 { "file" } else { "files" },
                 if count == 1 { "does" } else { "do" },
             )),
             Err(why) => State::lacks(format!(
-                "No filesystem tells of them: cannot verify the files that have to fit `{pattern}` ({why})."
+                "No filesystem is available: cannot verify the files that must match `{pattern}` ({why})."
             )),
         })
     }

@@ -1,25 +1,25 @@
-//! An expression that has to hold.
+//! An expression that must be true.
 
-use midrail_core::{Fault, Found, Missing};
+use midrail_core::{Fault, Missing, StopFinding};
 
-use super::part::{Look, Moment, State};
-use super::settings::Holds;
+use super::part::{Evaluation, Moment, State};
+use super::settings::CheckExpression;
 
-impl Look<'_, '_> {
-    pub(super) fn holds(&self, holds: &Holds) -> Result<State, Fault> {
-        let Holds { source, condition } = holds;
+impl Evaluation<'_, '_> {
+    pub(super) fn holds(&self, holds: &CheckExpression) -> Result<State, Fault> {
+        let CheckExpression { source, condition } = holds;
         let held = match condition {
-            Some(condition) => self.had(condition.holds(self.context))?,
-            None => Err(Missing("the expression cannot be read".to_owned())),
+            Some(condition) => self.available(condition.holds(self.context))?,
+            None => Err(Missing("the expression is invalid".to_owned())),
         };
-        // It may well be about what the agent ends with.
-        let found = Found::in_output(source.trim());
+        // It may depend on the output of the agent.
+        let found = StopFinding::in_output(source.trim());
         Ok(match held {
             Ok(true) => State::Complete,
-            Ok(false) => State::Incomplete(format!("This has to hold: {}", source.trim()), found),
-            // What an agent ends with is not known before it ends, and neither is much else.
+            Ok(false) => State::Incomplete(format!("This must be true: {}", source.trim()), found),
+            // The output of an agent is unknown before it stops.
             Err(_) if self.moment != Moment::Stop => State::Unknown,
-            Err(why) => State::Incomplete(format!("This has to hold, and {why}: {}", source.trim()), found),
+            Err(why) => State::Incomplete(format!("This must be true, but {why}: {}", source.trim()), found),
         })
     }
 }

@@ -1,14 +1,14 @@
-//! An output of a form. What is made of the last one is kept, because the end of a session brings none.
+//! An output that must conform to a schema. The result is stored, because the end of a session has no output.
 
-use midrail_core::{Changes, Context, Event, EventKind, Fault, Found};
+use midrail_core::{Changes, Context, Event, EventKind, Fault, StopFinding};
 use serde_json::Value;
 
-use super::part::{Look, Moment, NAMED, State};
+use super::part::{Evaluation, Moment, NAMED, State};
 use crate::asked::is_asked;
-use crate::json_form::JsonForm;
+use crate::json_form::CompiledSchema;
 
-impl Look<'_, '_> {
-    pub(super) fn output(&self, name: &str, form: &JsonForm) -> Result<State, Fault> {
+impl Evaluation<'_, '_> {
+    pub(super) fn output(&self, name: &str, form: &CompiledSchema) -> Result<State, Fault> {
         let event = self.context.event;
         match self.moment {
             Moment::Call => Ok(State::Unknown),
@@ -17,26 +17,26 @@ impl Look<'_, '_> {
             Moment::End => Ok(match self.context.state(name)?.and_then(Value::as_str) {
                 Some("") => State::Complete,
                 Some(what) => State::lacks(what.to_owned()),
-                None => State::lacks("No output was seen.".to_owned()),
+                None => State::lacks("There was no output.".to_owned()),
             }),
         }
     }
 }
 
-fn judged(form: &JsonForm, event: &Event) -> State {
+fn judged(form: &CompiledSchema, event: &Event) -> State {
     let problems = form.problems(event.output.as_ref().unwrap_or(&Value::Null), true, NAMED);
     if problems.is_empty() {
         return State::Complete;
     }
     let problems: Vec<String> = problems.iter().map(|(at, what)| format!("`{at}` {what}")).collect();
-    let what = format!("The output does not have the form that is asked for: {}.", problems.join("; "));
-    State::Incomplete(what, Found::in_output("the form of the output"))
+    let what = format!("The output does not conform to its schema: {}.", problems.join("; "));
+    State::Incomplete(what, StopFinding::in_output("the schema of the output"))
 }
 
-/// Keeps what is missing of the run's last output, whether or not it was looked at. Nothing: it is complete.
+/// Stores the problems of the run's last output. Empty: it conforms.
 pub(super) fn observe(
     name: &str,
-    form: &JsonForm,
+    form: &CompiledSchema,
     context: &Context<'_>,
     changes: &mut Changes,
 ) -> Result<(), Fault> {

@@ -1,4 +1,4 @@
-//! The settings of completion: what a pack writes, and what is wrong with it.
+//! The settings of completion, and their validation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::deep::DeepSettings;
-use crate::json_form::JsonForm;
+use crate::json_form::CompiledSchema;
 use crate::ran::{CommandLine, Timeout};
 use crate::settings::Pattern;
 
-/// How deep `all` and `any` may be nested.
+/// Maximum depth of nested `all` and `any`.
 const MAX_DEPTH: usize = 8;
 
-/// How many commands may be asked, one after the other.
+/// Maximum number of commands.
 const MAX_COMMANDS: usize = 3;
 
 macro_rules! with_checks {
@@ -24,40 +24,40 @@ macro_rules! with_checks {
         #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct $name {
-            /// Files that have to be there: paths below the root. One that ends with `/` is a folder.
+            /// Required files: paths below the root. A path that ends with `/` is a folder.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub files: Option<Vec<String>>,
-            /// A glob pattern that files below the root have to fit.
+            /// A glob pattern that files below the root must match.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub glob: Option<Pattern>,
-            /// How many files have to fit `glob`: 1 unless set.
+            /// How many files must match `glob`. Default: 1.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub at_least: Option<u64>,
-            /// `none_open`: nothing on the agent's to-do list is left to be done.
+            /// `none_open`: the agent's to-do list has no open item.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub todos: Option<Todos>,
-            /// What the agent ends with has this form.
+            pub todos: Option<TodoCheck>,
+            /// The schema of the output.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub output: Option<Output>,
-            /// An expression that has to hold.
+            pub output: Option<OutputCheck>,
+            /// An expression that must be true.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub check: Option<Holds>,
-            /// All of these have to be complete. The first that is not is told.
+            pub check: Option<CheckExpression>,
+            /// Checks that must all pass. The first that fails is reported.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub all: Option<Vec<Checks>>,
-            /// One of these has to be complete.
+            pub all: Option<Vec<CompletionChecks>>,
+            /// Checks of which one must pass.
             #[serde(skip_serializing_if = "Option::is_none")]
-            pub any: Option<Vec<Checks>>,
-            /// A command that has to exit with 0. It runs once all that stands beside it is complete.
+            pub any: Option<Vec<CompletionChecks>>,
+            /// A command that must exit with 0. It runs after the other checks of the map have passed.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub command: Option<CommandLine>,
-            /// How long `command` may take: ten minutes unless set.
+            /// The time limit of `command`. Default: ten minutes.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub timeout: Option<Timeout>,
-            /// `command` runs again once one of these files changed: all files unless set; empty: every time.
+            /// `command` runs again after one of these files changed. Default: all files; empty: every time.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub when_changed: Option<Vec<Pattern>>,
-            /// Somebody outside who judges whether it is done, asked once all that stands beside it is complete. One in all.
+            /// An external judge of the completion, called after the other checks of the map have passed. At most one.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub ask: Option<DeepSettings>,
             $($(#[$field_doc])* #[serde(skip_serializing_if = "is_default")] pub $field: $kind,)*
@@ -72,17 +72,17 @@ macro_rules! with_checks {
 }
 
 with_checks! {
-    /// What has to be complete. Several things in one map have to be complete together.
-    Checks {}
+    /// Checks that must all pass.
+    CompletionChecks {}
 }
 
 with_checks! {
-    /// The settings of `completion`. Several things in one map have to be complete together.
+    /// The settings of `completion`. All checks in one map must pass.
     Completion {
-        /// After each call the agent is told what is still missing, whenever that changed. Commands are not run for it.
+        /// Report what is still missing after each call, whenever that changed. Commands are not run for it.
         also_after_tool: bool,
-        /// Whether the stops of sub-agents are checked.
-        sub_agents: SubAgents,
+        /// Whether stops of sub-agents are checked.
+        sub_agents: SubAgentStops,
     }
 }
 
@@ -90,60 +90,60 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What is asked of a to-do list.
+/// The requirement for a to-do list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Todos {
-    /// Nothing is left to be done.
+pub enum TodoCheck {
+    /// No item is open.
     NoneOpen,
 }
 
-/// The form of an output.
+/// The requirement for an output.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Output {
+pub struct OutputCheck {
     /// Its JSON Schema.
-    pub schema: JsonForm,
+    pub schema: CompiledSchema,
 }
 
-/// Whether the stops of sub-agents are checked.
+/// Whether stops of sub-agents are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum SubAgents {
-    /// They are not: what the run has to bring is not for each of its helpers to bring.
+pub enum SubAgentStops {
+    /// They are not checked: the requirements apply to the run, not to each sub-agent.
     #[default]
     Exempt,
-    /// They are.
+    /// They are checked.
     Check,
 }
 
-/// An expression, and what it was compiled to.
+/// An expression and its compiled condition.
 #[derive(Clone)]
-pub struct Holds {
-    /// As it is written.
+pub struct CheckExpression {
+    /// The source text.
     pub source: String,
     pub(super) condition: Option<Arc<dyn Condition>>,
 }
 
-impl fmt::Debug for Holds {
+impl fmt::Debug for CheckExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Holds").field(&self.source).finish()
     }
 }
 
-impl Serialize for Holds {
+impl Serialize for CheckExpression {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.source)
     }
 }
 
-impl<'de> Deserialize<'de> for Holds {
+impl<'de> Deserialize<'de> for CheckExpression {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Holds { source: String::deserialize(deserializer)?, condition: None })
+        Ok(CheckExpression { source: String::deserialize(deserializer)?, condition: None })
     }
 }
 
-impl JsonSchema for Holds {
+impl JsonSchema for CheckExpression {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Expression".into()
     }
@@ -153,17 +153,17 @@ impl JsonSchema for Holds {
     }
 }
 
-/// Makes a condition of an expression that stands at a place of the settings, given as a JSON pointer.
-pub type Bind<'b> = dyn FnMut(&str, &str) -> Option<Arc<dyn Condition>> + 'b;
+/// Compiles an expression at a place of the settings, given as a JSON pointer.
+pub type CompileCondition<'b> = dyn FnMut(&str, &str) -> Option<Arc<dyn Condition>> + 'b;
 
-/// Something wrong with the settings.
+/// An error in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletionProblem {
-    /// Where, as a JSON pointer.
+    /// Its place, as a JSON pointer.
     pub at: String,
-    /// What.
+    /// The error message.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: String,
 }
 
@@ -174,8 +174,8 @@ impl CompletionProblem {
 }
 
 impl Completion {
-    /// Everything that has to be complete.
-    fn checks(&self) -> Checks {
+    /// All checks.
+    fn checks(&self) -> CompletionChecks {
         let Completion {
             files,
             glob,
@@ -192,22 +192,38 @@ impl Completion {
             also_after_tool: _,
             sub_agents: _,
         } = self.clone();
-        Checks { files, glob, at_least, todos, output, check, all, any, command, timeout, when_changed, ask }
+        CompletionChecks {
+            files,
+            glob,
+            at_least,
+            todos,
+            output,
+            check,
+            all,
+            any,
+            command,
+            timeout,
+            when_changed,
+            ask,
+        }
     }
 
-    /// What has to be complete, with its expressions made into conditions, or all that is wrong with the settings.
-    pub(super) fn bound(&self, bind: &mut Bind<'_>) -> Result<Checks, Vec<CompletionProblem>> {
+    /// All checks with compiled expressions, or all errors in the settings.
+    pub(super) fn bound(
+        &self,
+        bind: &mut CompileCondition<'_>,
+    ) -> Result<CompletionChecks, Vec<CompletionProblem>> {
         let mut checks = self.checks();
         let mut problems = Vec::new();
         checks.problems("", 0, &mut problems);
         let commands = checks.count_commands();
         if commands > MAX_COMMANDS {
-            let message = format!("there are {commands} commands, and {MAX_COMMANDS} are run at most");
-            problems.push(CompletionProblem::new("", message, "join them: `make lint && make test`"));
+            let message = format!("there are {commands} commands; at most {MAX_COMMANDS} are allowed");
+            problems.push(CompletionProblem::new("", message, "combine them: `make lint && make test`"));
         }
         if checks.count_asks() > 1 {
-            let message = "several are asked whether it is done, and one can be";
-            problems.push(CompletionProblem::new("", message, "make it a guardrail of its own for each"));
+            let message = "there are several `ask`; at most one is allowed";
+            problems.push(CompletionProblem::new("", message, "write a separate guardrail for each"));
         }
         if !problems.is_empty() {
             return Err(problems);
@@ -216,16 +232,16 @@ impl Completion {
         Ok(checks)
     }
 
-    /// Whether nothing at all has to be complete.
+    /// Whether there are no checks at all.
     pub fn is_empty(&self) -> bool {
         self.checks().is_empty()
     }
 }
 
-impl Checks {
-    /// Whether nothing has to be complete.
+impl CompletionChecks {
+    /// Whether there are no checks.
     fn is_empty(&self) -> bool {
-        let Checks {
+        let CompletionChecks {
             files,
             glob,
             at_least: _,
@@ -246,9 +262,9 @@ impl Checks {
             || command.is_some()
             || ask.is_some()
             || files.as_ref().is_some_and(|files| !files.is_empty());
-        let asks = |parts: &Vec<Checks>| parts.iter().any(|part| !part.is_empty());
-        let asks_all = |parts: &Vec<Checks>| parts.iter().all(|part| !part.is_empty());
-        // One of several that asks for nothing is enough for `any`.
+        let asks = |parts: &Vec<CompletionChecks>| parts.iter().any(|part| !part.is_empty());
+        let asks_all = |parts: &Vec<CompletionChecks>| parts.iter().all(|part| !part.is_empty());
+        // An alternative without checks always passes.
         !is_single && !all.as_ref().is_some_and(asks) && !any.as_ref().is_some_and(asks_all)
     }
 
@@ -257,39 +273,31 @@ impl Checks {
             problems.push(CompletionProblem::new(format!("{at}/{name}"), what, help));
         };
         if depth > MAX_DEPTH {
-            return wrong(
-                "all",
-                "this is nested too deep",
-                "put what has to be complete together into one map",
-            );
+            return wrong("all", "the nesting is too deep", "merge nested checks into one map");
         }
         for (i, file) in self.files.iter().flatten().enumerate() {
             if file.trim().is_empty() {
                 wrong(
                     &format!("files/{i}"),
-                    "a file needs a name",
-                    "write its path from the root, or leave it out",
+                    "the file name is empty",
+                    "write its path relative to the root, or remove it",
                 );
             }
         }
         if self.at_least.is_some() && self.glob.is_none() {
-            wrong("at_least", "`at_least` goes with `glob`", "add `glob: PATTERN`, or leave it out");
+            wrong("at_least", "`at_least` needs `glob`", "add `glob: PATTERN`, or remove it");
         }
         if self.at_least == Some(0) {
-            wrong("at_least", "no file at all always fits", "write a number from 1 on, or leave it out");
+            wrong("at_least", "zero files always match", "write a number from 1 on, or remove it");
         }
         if self.timeout.is_some() && self.command.is_none() {
-            wrong("timeout", "`timeout` goes with `command`", "put it beside the command that it is for");
+            wrong("timeout", "`timeout` needs `command`", "move it next to its command");
         }
         if self.when_changed.is_some() && self.command.is_none() {
-            wrong(
-                "when_changed",
-                "`when_changed` goes with `command`",
-                "put it beside the command that it is for",
-            );
+            wrong("when_changed", "`when_changed` needs `command`", "move it next to its command");
         }
         if self.any.as_ref().is_some_and(Vec::is_empty) {
-            wrong("any", "one of none can never be complete", "name what may be complete, or leave it out");
+            wrong("any", "an empty `any` can never pass", "add a check, or remove it");
         }
         for (name, parts) in [("all", &self.all), ("any", &self.any)] {
             for (i, part) in parts.iter().flatten().enumerate() {
@@ -299,16 +307,16 @@ impl Checks {
     }
 
     fn count_commands(&self) -> usize {
-        let below = self.all.iter().chain(&self.any).flatten().map(Checks::count_commands);
+        let below = self.all.iter().chain(&self.any).flatten().map(CompletionChecks::count_commands);
         usize::from(self.command.is_some()).saturating_add(below.sum())
     }
 
     fn count_asks(&self) -> usize {
-        let below = self.all.iter().chain(&self.any).flatten().map(Checks::count_asks);
+        let below = self.all.iter().chain(&self.any).flatten().map(CompletionChecks::count_asks);
         usize::from(self.ask.is_some()).saturating_add(below.sum())
     }
 
-    fn bind(&mut self, at: &str, bind: &mut Bind<'_>) {
+    fn bind(&mut self, at: &str, bind: &mut CompileCondition<'_>) {
         if let Some(check) = &mut self.check {
             check.condition = bind(&format!("{at}/check"), &check.source);
         }

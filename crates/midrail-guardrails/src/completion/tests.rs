@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::Run;
-use midrail_core::{CommandEnd, Decision, Event, Task, ToolResult, Usage};
+use midrail_core::{CommandOutcome, Decision, Event, Task, ToolResult, Usage};
 use serde_json::json;
 
 const ASKED: [EventKind; 3] = [EventKind::BeforeStop, EventKind::SessionEnd, EventKind::AfterTool];
@@ -33,7 +33,7 @@ fn is_incomplete(run: &mut Run, parts: &[&str]) {
         assert!(decision.reason.contains(part), "{}", decision.reason);
     }
     let message = decision.retry.unwrap().message;
-    assert!(message.starts_with(&decision.reason) && message.ends_with("and stop then."), "{message}");
+    assert!(message.starts_with(&decision.reason) && message.ends_with("then stop."), "{message}");
 }
 
 #[track_caller]
@@ -109,7 +109,7 @@ fn any_ends_with_the_first_that_is_complete() {
     run.ends("two", 2, "");
     is_incomplete(
         &mut run,
-        &["One of these is needed", "`one` exited with code 1", "`two` exited with code 2"],
+        &["One of these is required", "`one` exited with code 1", "`two` exited with code 2"],
     );
     // Files and a command beside each other are both needed.
     let both = json!({"any": [{"files": ["a"], "command": "one"}, {"files": ["b"]}]});
@@ -132,7 +132,7 @@ fn commands_keep_their_outcomes_apart() {
     let mut run = run_of(json!({"command": "one", "when_changed": []}));
     run.ends("one", 0, "");
     is_complete(&mut run);
-    run.ends_as("one", CommandEnd { exit_code: None, ..CommandEnd::default() });
+    run.ends_as("one", CommandOutcome { exit_code: None, ..CommandOutcome::default() });
     is_incomplete(&mut run, &["was ended by a signal"]);
 }
 
@@ -158,7 +158,7 @@ fn only_what_a_to_do_tool_was_told_with_success_counts() {
 fn an_output_has_its_form() {
     let settings = json!({"output": {"schema": {"type": "object", "required": ["summary"]}}});
     let mut run = run_of(settings);
-    is_incomplete(&mut run, &["does not have the form"]);
+    is_incomplete(&mut run, &["does not conform to its schema"]);
     let with = |output: Value| Event { output: Some(output), ..stop() };
     assert_eq!(run.decide(&with(json!({"summary": 1}))).effect, Effect::Allow);
     assert_eq!(run.decide(&with(json!("{\"summary\": 1}"))).effect, Effect::Allow);
@@ -166,7 +166,7 @@ fn an_output_has_its_form() {
     assert_eq!(decision.effect, Effect::Retry);
     assert!(!decision.reason.contains("hunter2"), "{}", decision.reason);
     // At the end of a session what was said last counts.
-    assert!(run.decide(&end()).reason.contains("does not have the form"));
+    assert!(run.decide(&end()).reason.contains("does not conform to its schema"));
     run.decide(&with(json!({"summary": 1})));
     assert_eq!(run.decide(&end()).effect, Effect::Allow);
     // A sub-agent's output is not that of the run, and neither is that of an agent whom it is not about.
@@ -175,7 +175,7 @@ fn an_output_has_its_form() {
     let last = Event { output: Some(json!({})), ..end() };
     assert_eq!(run.decide(&last).effect, Effect::Warn, "what comes with the end is the last");
     let mut silent = run_of(json!({"output": {"schema": {"type": "object"}}}));
-    assert!(silent.decide(&end()).reason.contains("No output was seen"));
+    assert!(silent.decide(&end()).reason.contains("There was no output"));
 }
 
 #[test]
@@ -204,12 +204,12 @@ fn an_expression_holds_or_not() {
         Run::on(guardrail, ASKED.to_vec())
     };
     is_complete(&mut bound(Ok(true)));
-    is_incomplete(&mut bound(Ok(false)), &["This has to hold: it holds"]);
+    is_incomplete(&mut bound(Ok(false)), &["This must be true: it holds"]);
     let mut unknown = bound(Err(Missing("`x` is not known".into())));
     is_incomplete(&mut unknown, &["`x` is not known"]);
     assert_eq!(unknown.decide(&end()).effect, Effect::Allow);
     // One that nobody compiled is never complete.
-    is_incomplete(&mut run_of(json!({"check": "it holds"})), &["cannot be read"]);
+    is_incomplete(&mut run_of(json!({"check": "it holds"})), &["the expression is invalid"]);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn at_the_end_no_command_runs_and_its_last_outcome_counts() {
     is_complete(&mut run);
     assert_eq!(run.decide(&end()).effect, Effect::Allow);
     run.tree("1");
-    assert!(run.decide(&end()).reason.contains("has not run on the files as they are"));
+    assert!(run.decide(&end()).reason.contains("has not run since the files changed"));
     let mut run = run_of(json!({"command": "make", "when_changed": []}));
     run.ends("make", 1, "");
     assert_eq!(
@@ -388,11 +388,11 @@ fn what_is_needed_is_told_with_its_alternatives() {
     assert_eq!(
         told(settings).as_deref(),
         Some(
-            "Before you stop, this is needed: `a`, `b`; one of these (`make` to end well, or `c`; no open item on the \
+            "Before you stop, this is required: `a`, `b`; one of these (a successful run of `make`, or `c`; no open item on the \
              to-do list)."
         )
     );
-    assert_eq!(told(json!({"any": [{"files": ["a"]}]})).unwrap(), "Before you stop, this is needed: `a`.");
+    assert_eq!(told(json!({"any": [{"files": ["a"]}]})).unwrap(), "Before you stop, this is required: `a`.");
     for nothing in [json!({}), json!({"all": []}), json!({"any": [{"files": ["a"]}, {}]})] {
         assert_eq!(told(nothing.clone()), None, "{nothing}");
         assert!(serde_json::from_value::<Completion>(nothing).unwrap().is_empty());

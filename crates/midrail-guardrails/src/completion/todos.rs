@@ -1,19 +1,19 @@
-//! A to-do list on which nothing is open.
+//! A to-do list without open items.
 
-use midrail_core::{Changes, Context, Effect, Fault, Found};
+use midrail_core::{Changes, Context, Effect, Fault, StopFinding};
 
-use super::part::{Look, Moment, State, named};
+use super::part::{Evaluation, Moment, State, named};
 use crate::todo_list::{self, TodoList};
 
-/// The slice that holds an agent's to-do list. Each agent has one of its own, sub-agents too.
+/// The slice with an agent's to-do list. Each agent and sub-agent has its own.
 pub(super) fn key(context: &Context<'_>) -> String {
     format!("todos/{}", context.actor())
 }
 
-impl Look<'_, '_> {
+impl Evaluation<'_, '_> {
     pub(super) fn todos(&self) -> Result<State, Fault> {
-        let mut list = TodoList::kept(self.context.state(&key(self.context))?);
-        // What this call tells is not kept yet.
+        let mut list = TodoList::stored(self.context.state(&key(self.context))?);
+        // The list of this call is not stored yet.
         if self.moment == Moment::Call
             && let Some(after) = list.after(self.context.event)
         {
@@ -25,17 +25,17 @@ impl Look<'_, '_> {
             1 => format!("1 item of the to-do list is open: {}.", named(&open)),
             count => format!("{count} items of the to-do list are open: {}", named(&open)),
         };
-        Ok(State::Incomplete(what, Found::new(format!("open: {}", open.join("\n")))))
+        Ok(State::Incomplete(what, StopFinding::new(format!("open: {}", open.join("\n")))))
     }
 }
 
-/// Keeps what a call told of the list.
+/// Stores the list after a call.
 pub(super) fn observe(context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
     let is_todo_tool = context.event.tool_name().is_some_and(|name| todo_list::TOOLS.contains(&name));
     if !is_todo_tool || !context.succeeded(effect)? {
         return Ok(());
     }
-    let before = TodoList::kept(context.state(&key(context))?);
+    let before = TodoList::stored(context.state(&key(context))?);
     if let Some(after) = before.after(context.event).filter(|after| *after != before) {
         let after = serde_json::to_value(after).map_err(|error| Fault::Failed(error.to_string()))?;
         changes.set(context.key(&key(context)), after);

@@ -1,40 +1,40 @@
-//! Where a question goes, and the headers that go with it. Secrets are named here, never held.
+//! The URL and headers of a request. Secrets are named by environment variables and never contained.
 
 use std::collections::BTreeMap;
 
-use midrail_detect::secrets;
+use midrail_scan::secrets;
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The longest address.
-const MAX_ADDRESS: usize = 2_000;
+/// Maximum length of a URL.
+const MAX_URL: usize = 2_000;
 
-/// An `http` or `https` address, which was checked when it was read.
+/// A valid `http` or `https` URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Address(String);
+pub struct EndpointUrl(String);
 
-impl Address {
-    /// As it was written.
+impl EndpointUrl {
+    /// The source text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The host, with the port where one is given: what may be told to anyone.
+    /// The host, with its port if there is one. Safe to show.
     pub fn host(&self) -> &str {
         let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
         rest.split(['/', '?', '#']).next().unwrap_or_default()
     }
 
-    /// The path, without what is asked of it.
+    /// The path, without the query.
     pub fn path(&self) -> &str {
         let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
         let path = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default();
         path.split(['?', '#']).next().unwrap_or_default()
     }
 
-    /// Whether what is sent there can be read on the way.
+    /// Whether the connection is unencrypted.
     pub fn is_plain(&self) -> bool {
         self.0.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"))
     }
@@ -47,41 +47,41 @@ impl Address {
     fn check(address: &str) -> Result<(), &'static str> {
         let scheme = address.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         if !matches!(scheme.as_deref(), Some("http" | "https")) {
-            return Err("an address starts with `https://` or `http://`");
+            return Err("a URL starts with `https://` or `http://`");
         }
-        if address.len() > MAX_ADDRESS || address.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return Err("an address has no spaces, and no more than 2000 bytes");
+        if address.len() > MAX_URL || address.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err("a URL contains no spaces and has at most 2000 bytes");
         }
-        let host = Address(address.to_owned());
+        let host = EndpointUrl(address.to_owned());
         let host = host.host();
         if host.contains('@') {
-            return Err("an address names no user and no password; use `headers` or `key_env`");
+            return Err("a URL contains no user and no password; use `headers` or `key_env`");
         }
         let (name, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((name, rest)) => (name, rest.strip_prefix(':')),
             None => host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port))),
         };
         if name.is_empty() || port.is_some_and(|port| port.parse::<u16>().map_or(true, |port| port == 0)) {
-            return Err("an address names a host, and a port from 1 to 65535 where it names one");
+            return Err("a URL names a host, and optionally a port from 1 to 65535");
         }
         if address.contains('#') {
-            return Err("an address ends before a `#`");
+            return Err("a URL has no fragment (`#`)");
         }
         if address.contains(['{', '}']) {
-            return Err("an address holds no parts of the event; they belong in `body`");
+            return Err("a URL contains no parts of the event; they belong in `body`");
         }
         if !secrets::scan(address).is_empty() {
-            return Err("an address that holds a secret is shown to people; use `headers` with `${NAME}`");
+            return Err("the URL contains a secret and would be shown; use `headers` with `${NAME}`");
         }
         Ok(())
     }
 }
 
-impl<'de> Deserialize<'de> for Address {
+impl<'de> Deserialize<'de> for EndpointUrl {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let address = String::deserialize(deserializer)?;
-        match Address::check(&address) {
-            Ok(()) => Ok(Address(address)),
+        match EndpointUrl::check(&address) {
+            Ok(()) => Ok(EndpointUrl(address)),
             Err(why) => Err(D::Error::custom(why)),
         }
     }
@@ -100,23 +100,23 @@ pub fn is_loopback(host: &str) -> bool {
 /// The name of an environment variable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Variable(String);
+pub struct EnvVariable(String);
 
-impl Variable {
+impl EnvVariable {
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl<'de> Deserialize<'de> for Variable {
+impl<'de> Deserialize<'de> for EnvVariable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        // The text is not told again: it may well be the key itself.
+        // The error does not repeat the text, because it may be the key itself.
         match is_name(&name) && secrets::scan(&name).is_empty() {
-            true => Ok(Variable(name)),
+            true => Ok(EnvVariable(name)),
             false => Err(D::Error::custom(
-                "this is the name of an environment variable, such as `OPENAI_API_KEY`, never the key itself",
+                "write the name of an environment variable, such as `OPENAI_API_KEY`, never the key itself",
             )),
         }
     }
@@ -130,15 +130,15 @@ fn is_name(name: &str) -> bool {
         && !name.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
 }
 
-/// Headers of a request. Values name environment variables as `${NAME}`, and hold no secret themselves.
+/// Headers of a request. Values name environment variables as `${NAME}` and contain no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Headers(BTreeMap<String, String>);
 
-/// One stretch of a header's value.
+/// A piece of a header's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'v> {
-    /// Words that stand for themselves.
+pub enum HeaderPiece<'v> {
+    /// Literal text.
     Words(&'v str),
     /// The value of an environment variable.
     Variable(&'v str),
@@ -155,13 +155,13 @@ impl Headers {
         self.0.keys().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Every header, with its value taken apart.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Vec<Piece<'_>>)> {
+    /// Every header, with its value split into pieces.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Vec<HeaderPiece<'_>>)> {
         self.0.iter().map(|(name, value)| (name.as_str(), pieces(value).unwrap_or_default()))
     }
 }
 
-/// Headers that belong to the client.
+/// Headers that the client sets itself.
 const OWN: &[&str] =
     &["host", "content-length", "content-type", "transfer-encoding", "connection", "expect", "upgrade"];
 
@@ -173,7 +173,7 @@ impl<'de> Deserialize<'de> for Headers {
         }
         for (name, value) in &headers {
             if let Err(why) = check_header(name, value) {
-                // The value is not told: it may hold a secret.
+                // The error does not show the value, because it may contain a secret.
                 return Err(D::Error::custom(format!("header `{}`: {why}", name.escape_debug())));
             }
         }
@@ -184,7 +184,7 @@ impl<'de> Deserialize<'de> for Headers {
 fn check_header(name: &str, value: &str) -> Result<(), &'static str> {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || name.len() > 100 || !name.bytes().all(is_token) {
-        return Err("a name has letters, digits and `-` only");
+        return Err("a name contains only letters, digits and `-`");
     }
     if OWN.iter().any(|own| own.eq_ignore_ascii_case(name)) {
         return Err("it is set by Midrail itself");
@@ -193,36 +193,36 @@ fn check_header(name: &str, value: &str) -> Result<(), &'static str> {
         return Err("a value is one line of plain ASCII of at most 4000 bytes");
     }
     let Some(pieces) = pieces(value) else {
-        return Err("an environment variable is named as `${NAME}`, with letters, digits and `_`");
+        return Err("an environment variable is written as `${NAME}`, with letters, digits and `_`");
     };
     let words: String =
-        pieces.iter().map(|piece| if let Piece::Words(words) = piece { words } else { "" }).collect();
+        pieces.iter().map(|piece| if let HeaderPiece::Words(words) = piece { words } else { "" }).collect();
     if !secrets::scan(&format!("{name}: {words}")).is_empty() {
-        return Err("it holds a secret; put that into an environment variable, and name it as `${NAME}`");
+        return Err("it contains a secret; put it into an environment variable and write `${NAME}`");
     }
     let is_secret = ["authorization", "key", "token", "secret", "cookie", "password"]
         .iter()
         .any(|word| name.to_ascii_lowercase().contains(word));
-    if is_secret && !pieces.iter().any(|piece| matches!(piece, Piece::Variable(_))) {
-        return Err("what it holds belongs into an environment variable, named as `${NAME}`");
+    if is_secret && !pieces.iter().any(|piece| matches!(piece, HeaderPiece::Variable(_))) {
+        return Err("its value belongs into an environment variable; write `${NAME}`");
     }
     Ok(())
 }
 
-/// A value, taken apart. `None`: it names a variable in a wrong way.
-fn pieces(value: &str) -> Option<Vec<Piece<'_>>> {
+/// The pieces of a value. `None`: invalid syntax of a variable.
+fn pieces(value: &str) -> Option<Vec<HeaderPiece<'_>>> {
     let mut pieces = Vec::new();
     let mut rest = value;
     while let Some((words, after)) = rest.split_once("${") {
         let (name, after) = after.split_once('}').filter(|(name, _)| is_name(name))?;
         if !words.is_empty() {
-            pieces.push(Piece::Words(words));
+            pieces.push(HeaderPiece::Words(words));
         }
-        pieces.push(Piece::Variable(name));
+        pieces.push(HeaderPiece::Variable(name));
         rest = after;
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Words(rest));
+        pieces.push(HeaderPiece::Words(rest));
     }
     Some(pieces)
 }
@@ -232,12 +232,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn address(text: &str) -> Result<Address, String> {
+    fn address(text: &str) -> Result<EndpointUrl, String> {
         serde_json::from_value(json!(text)).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn addresses_are_taken_apart() {
+    fn urls_are_split_into_parts() {
         let api = address("https://api.example.com/v1/messages?x=1").unwrap();
         assert_eq!((api.host(), api.path()), ("api.example.com", "/v1/messages"));
         assert!(!api.is_plain() && !api.is_loopback());
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_addresses_are_told() {
+    fn invalid_urls_are_rejected() {
         for (wrong, part) in [
             ("ftp://a", "starts with `https://`"),
             ("api.example.com", "starts with `https://`"),
@@ -260,7 +260,7 @@ mod tests {
             ("https://user:pw@a/", "no password"),
             ("https://a/ b", "no spaces"),
             ("https://a/{text}", "belong in `body`"),
-            ("https://a/?key=AKIAQ4ZTX7RK2MPLWN3J", "holds a secret"),
+            ("https://a/?key=AKIAQ4ZTX7RK2MPLWN3J", "contains a secret"),
         ] {
             let error = address(wrong).unwrap_err();
             assert!(error.contains(part), "{wrong}: {error}");
@@ -269,23 +269,26 @@ mod tests {
     }
 
     #[test]
-    fn headers_name_secrets_and_hold_none() {
+    fn headers_name_secrets_and_contain_none() {
         let headers: Headers = serde_json::from_value(
             json!({"Authorization": "Bearer ${API_KEY}", "x-api-key": "${K}", "X-A": "b"}),
         )
         .unwrap();
         let all: Vec<_> = headers.iter().collect();
-        assert_eq!(all[0], ("Authorization", vec![Piece::Words("Bearer "), Piece::Variable("API_KEY")]));
-        assert_eq!(all[2].1, [Piece::Variable("K")]);
+        assert_eq!(
+            all[0],
+            ("Authorization", vec![HeaderPiece::Words("Bearer "), HeaderPiece::Variable("API_KEY")])
+        );
+        assert_eq!(all[2].1, [HeaderPiece::Variable("K")]);
         assert!(headers.has("authorization") && !headers.has("x-b"));
         for (name, value, part) in [
             (
                 "Authorization",
                 "Bearer sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF",
-                "holds a secret",
+                "contains a secret",
             ),
-            ("x-key", "${}", "is named as"),
-            ("x-key", "${A B}", "is named as"),
+            ("x-key", "${}", "is written as"),
+            ("x-key", "${A B}", "is written as"),
             ("x-key", "a\r\nb: c", "one line"),
             ("Host", "a", "by Midrail itself"),
             ("a b", "c", "letters, digits"),
@@ -297,10 +300,10 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_named_and_never_given() {
-        assert!(serde_json::from_value::<Variable>(json!("OPENAI_API_KEY")).is_ok());
+    fn keys_are_named_and_never_contained() {
+        assert!(serde_json::from_value::<EnvVariable>(json!("OPENAI_API_KEY")).is_ok());
         for wrong in ["", "1A", "A-B", "AKIAQ4ZTX7RK2MPLWN3J"] {
-            let error = serde_json::from_value::<Variable>(json!(wrong)).unwrap_err().to_string();
+            let error = serde_json::from_value::<EnvVariable>(json!(wrong)).unwrap_err().to_string();
             assert!(error.contains("never the key itself") && !error.contains("AKIA"), "{error}");
         }
     }

@@ -1,72 +1,72 @@
-//! The parts of an event that a question can hold, and the places for them in a template.
+//! The parts of an event that a request can contain, and templates with placeholders for them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A part of an event that a question can hold. In a template it stands in braces, such as `{text}`.
+/// A part of an event that a request can contain. In a template it is written in braces: `{text}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum EventPart {
     /// The text of the event.
     Text,
     /// The name of the tool.
     Tool,
     /// The arguments of the tool.
     Args,
-    /// What the agent is to reach.
+    /// The goal of the task.
     Goal,
     /// The scope of the task.
     Scope,
-    /// What the agent said last.
+    /// The last message of the agent.
     LastAssistant,
-    /// The tools that the agent has.
+    /// The available tools.
     AvailableTools,
     /// The whole event.
     Event,
 }
 
-impl Part {
+impl EventPart {
     /// Every part.
-    pub const ALL: &'static [Part] = &[
-        Part::Text,
-        Part::Tool,
-        Part::Args,
-        Part::Goal,
-        Part::Scope,
-        Part::LastAssistant,
-        Part::AvailableTools,
-        Part::Event,
+    pub const ALL: &'static [EventPart] = &[
+        EventPart::Text,
+        EventPart::Tool,
+        EventPart::Args,
+        EventPart::Goal,
+        EventPart::Scope,
+        EventPart::LastAssistant,
+        EventPart::AvailableTools,
+        EventPart::Event,
     ];
 
     /// Its name in packs.
     pub fn word(self) -> &'static str {
         match self {
-            Part::Text => "text",
-            Part::Tool => "tool",
-            Part::Args => "args",
-            Part::Goal => "goal",
-            Part::Scope => "scope",
-            Part::LastAssistant => "last_assistant",
-            Part::AvailableTools => "available_tools",
-            Part::Event => "event",
+            EventPart::Text => "text",
+            EventPart::Tool => "tool",
+            EventPart::Args => "args",
+            EventPart::Goal => "goal",
+            EventPart::Scope => "scope",
+            EventPart::LastAssistant => "last_assistant",
+            EventPart::AvailableTools => "available_tools",
+            EventPart::Event => "event",
         }
     }
 }
 
-/// One stretch of a template.
+/// A piece of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slot<'t> {
-    /// Words that stand for themselves.
+pub enum TemplatePiece<'t> {
+    /// Literal text.
     Words(&'t str),
-    /// A place that a part fills.
-    Part(Part),
-    /// A name in braces that is no part.
+    /// A placeholder for a part.
+    Part(EventPart),
+    /// An unknown name in braces.
     Unknown(&'t str),
 }
 
-/// A template, taken apart. Braces around anything but a lower-case name stand for themselves.
-pub fn slots(template: &str) -> Vec<Slot<'_>> {
-    let mut slots = Vec::new();
+/// Splits a template into pieces. Braces around anything but a lower-case name are literal text.
+pub fn parse_template(template: &str) -> Vec<TemplatePiece<'_>> {
+    let mut pieces = Vec::new();
     let mut words = 0;
     let mut at = 0;
     while let Some(open) = template.get(at..).and_then(|rest| rest.find('{')).map(|found| at + found) {
@@ -78,19 +78,19 @@ pub fn slots(template: &str) -> Vec<Slot<'_>> {
             continue;
         }
         if let Some(before) = template.get(words..open).filter(|before| !before.is_empty()) {
-            slots.push(Slot::Words(before));
+            pieces.push(TemplatePiece::Words(before));
         }
-        slots.push(match Part::ALL.iter().find(|part| part.word() == name) {
-            Some(part) => Slot::Part(*part),
-            None => Slot::Unknown(name),
+        pieces.push(match EventPart::ALL.iter().find(|part| part.word() == name) {
+            Some(part) => TemplatePiece::Part(*part),
+            None => TemplatePiece::Unknown(name),
         });
         at += length + 1;
         words = at;
     }
     if let Some(rest) = template.get(words..).filter(|rest| !rest.is_empty()) {
-        slots.push(Slot::Words(rest));
+        pieces.push(TemplatePiece::Words(rest));
     }
-    slots
+    pieces
 }
 
 #[cfg(test)]
@@ -99,23 +99,26 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn names_in_packs_are_the_words() {
-        for part in Part::ALL {
+    fn pack_names_match_serialization() {
+        for part in EventPart::ALL {
             assert_eq!(serde_json::to_value(part).unwrap(), json!(part.word()));
         }
     }
 
     #[test]
-    fn templates_come_apart() {
-        use Slot::{Part as P, Unknown, Words};
-        assert_eq!(slots("{text}"), [P(Part::Text)]);
-        assert_eq!(slots("a {tool}{args} b"), [Words("a "), P(Part::Tool), P(Part::Args), Words(" b")]);
-        assert_eq!(slots("{nobody}"), [Unknown("nobody")]);
+    fn templates_are_split_into_pieces() {
+        use TemplatePiece::{Part as P, Unknown, Words};
+        assert_eq!(parse_template("{text}"), [P(EventPart::Text)]);
+        assert_eq!(
+            parse_template("a {tool}{args} b"),
+            [Words("a "), P(EventPart::Tool), P(EventPart::Args), Words(" b")]
+        );
+        assert_eq!(parse_template("{unknown}"), [Unknown("unknown")]);
         for plain in ["{", "}", "{}", "{ text }", "{text", "{\"a\": 1}", "{Text}", "$5"] {
-            assert_eq!(slots(plain), [Words(plain)]);
+            assert_eq!(parse_template(plain), [Words(plain)]);
         }
-        assert_eq!(slots("{{text}}"), [Words("{"), P(Part::Text), Words("}")]);
-        assert_eq!(slots("ä{goal}ö"), [Words("ä"), P(Part::Goal), Words("ö")]);
-        assert!(slots("").is_empty());
+        assert_eq!(parse_template("{{text}}"), [Words("{"), P(EventPart::Text), Words("}")]);
+        assert_eq!(parse_template("ä{goal}ö"), [Words("ä"), P(EventPart::Goal), Words("ö")]);
+        assert!(parse_template("").is_empty());
     }
 }

@@ -22,7 +22,7 @@ fn little_is_needed_and_the_rest_has_defaults() {
     assert_eq!((settings.timeout, settings.max_concurrent), (Timeout(10_000), 4));
     assert_eq!((settings.cache, settings.max_answer_bytes), (Seconds(600.0), 1 << 20));
     assert_eq!((settings.breaker.failures, settings.breaker.pause), (5, Seconds(30.0)));
-    let DeepKind::Http(http) = &settings.kind else { panic!("{settings:?}") };
+    let DeepBackend::Http(http) = &settings.kind else { panic!("{settings:?}") };
     assert_eq!((http.method, http.body.clone()), (HttpMethod::Post, text_and_event()));
     assert!(settings.warnings().is_empty());
 
@@ -55,7 +55,7 @@ fn wrong_settings_are_told() {
         (json!({"command": "a", "http": {"url": "https://a"}}), "exactly one of"),
         (json!({"command": "a", "timeuot": 1}), "unknown field `timeuot`"),
         (json!({"command": "a", "timeout": "11m"}), "at most `10m`"),
-        (json!({"command": "a", "timeout": 0}), "at least a millisecond"),
+        (json!({"command": "a", "timeout": 0}), "between one millisecond"),
         (json!({"command": "a", "ca_file": "/ca.pem"}), "a `command` has no certificate"),
         (json!({"http": {"url": "https://a"}, "ca_file": "ca.pem"}), "`ca_file` is an absolute path"),
         (json!({"command": "a", "max_windows": 0}), "`max_windows` is a number from 1 to 64"),
@@ -65,13 +65,13 @@ fn wrong_settings_are_told() {
         (json!({"http": {"url": "https://a", "method": "GET"}}), "unknown variant `GET`"),
         (
             json!({"http": {"url": "https://a", "body": [{"q": "{txt}"}]}}),
-            "unknown part `{txt}`; there are `{text}`",
+            "unknown part `{txt}`; the parts are `{text}`",
         ),
-        (judge(json!({"prompt": " "})), "says what to judge"),
+        (judge(json!({"prompt": " "})), "a prompt is not empty"),
         (judge(json!({"prompt": "Is {text} bad?"})), "list them under `include`"),
         (judge(json!({"parameters": {"messages": []}})), "`messages` is set by Midrail"),
-        (judge(json!({"budget": {"day": 1}})), "needs to know what tokens `cost`"),
-        (judge(json!({"cost": {"input": -1, "output": 0}})), "from zero up"),
+        (judge(json!({"budget": {"day": 1}})), "needs the `cost` of tokens"),
+        (judge(json!({"cost": {"input": -1, "output": 0}})), "not negative"),
         (json!({"moderation": {"style": "llama_guard", "url": "https://a"}}), "name of the `model`"),
     ] {
         let error = read(value).unwrap_err();

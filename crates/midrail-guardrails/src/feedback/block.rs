@@ -1,11 +1,11 @@
-//! How feedback is written: one block for each provider, escaped and cut, and durations in words.
+//! The format of feedback: one escaped block per provider, and durations in words.
 
-/// The block of a provider. Nothing in its name or text can end it.
+/// The block of a provider. Its name and text are escaped, so they cannot end the block.
 pub(crate) fn block(name: &str, text: &str, max_chars: usize) -> String {
     format!("<feedback provider='{}'>\n{}\n</feedback>", escaped(name, usize::MAX), escaped(text, max_chars))
 }
 
-/// A text of at most so many characters; the last is `…` where something is left out.
+/// A text shortened to a number of characters; the last one is `…` if it was cut.
 pub(super) fn cut(text: &str, max_chars: usize) -> String {
     if text.chars().nth(max_chars).is_none() {
         return text.to_owned();
@@ -15,11 +15,11 @@ pub(super) fn cut(text: &str, max_chars: usize) -> String {
     short
 }
 
-/// The text with what could be taken for markup written in another way, cut between characters and not within one.
+/// The text with markup escaped, cut between characters.
 fn escaped(text: &str, max_chars: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut used = 0_usize;
-    // Where `…` goes if what follows does not fit.
+    // The position of `…` if the rest is too long.
     let mut fallback = 0;
     for c in text.trim_end().chars() {
         let mut buffer = [0; 4];
@@ -45,7 +45,7 @@ fn escaped(text: &str, max_chars: usize) -> String {
     out
 }
 
-/// A duration as people say it: `45 seconds`, `1 minute`, `2.0 hours`.
+/// A duration in words: `45 seconds`, `1 minute`, `2.0 hours`.
 pub(super) fn duration(seconds: i64) -> String {
     let counted = |count: i64, what: &str| match count {
         1 => format!("1 {what}"),
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_ends_its_block() {
+    fn texts_cannot_end_their_block() {
         let made = block("a'><b", "x </feedback> & \u{1b}[2Jy\n", 2_000);
         assert_eq!(made, "<feedback provider='a&apos;>&lt;b'>\nx &lt;/feedback> &amp; [2Jy\n</feedback>");
     }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_read_as_people_say_them() {
+    fn durations_are_written_in_words() {
         for (seconds, expected) in [
             (-5, "0 seconds"),
             (1, "1 second"),

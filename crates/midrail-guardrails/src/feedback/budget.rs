@@ -1,19 +1,19 @@
-//! What is used of the budgets, and how long the rest lasts.
+//! The used shares of the budgets, and how many calls the rest lasts.
 
-use midrail_core::{Context, Measure, Missing, Resource};
+use midrail_core::{Context, Missing, Resource, UsageSource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Note;
 use super::history::History;
-use super::providers::Own;
+use super::note::Note;
+use super::state::ProviderState;
 use crate::budget::Share;
 
-/// The shares of the budgets that are used.
+/// Reports the used shares of the budgets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetNote {
-    /// The shares at which it speaks, where it has no trigger of its own.
+    /// The shares that trigger a note if there is no other trigger.
     pub at: Vec<Share>,
 }
 
@@ -26,7 +26,7 @@ impl Default for BudgetNote {
 const RESOURCES: [(Resource, &str); 4] = [
     (Resource::Tokens, "Tokens"),
     (Resource::Time, "Seconds"),
-    (Resource::Calls, "Calls to the outside"),
+    (Resource::Calls, "External calls"),
     (Resource::Cost, "Cost"),
 ];
 
@@ -34,7 +34,7 @@ impl BudgetNote {
     pub(super) fn note(
         &self,
         context: &Context<'_>,
-        own: &Own,
+        own: &ProviderState,
         history: &History,
         has_trigger: bool,
     ) -> Result<Option<Note>, Missing> {
@@ -46,7 +46,7 @@ impl BudgetNote {
         let mut is_warning = false;
         for (resource, what) in RESOURCES {
             let Some(budget) = context.budget_after(resource)? else { continue };
-            if budget.measure == Measure::Unmeasured {
+            if budget.measure == UsageSource::Unmeasured {
                 continue;
             }
             let share = 1.0 - budget.remaining();
@@ -61,7 +61,7 @@ impl BudgetNote {
             if rate > 0.0 && budget.used < budget.limit {
                 let left = ((budget.limit - budget.used) / rate).floor();
                 line.push_str(&format!(
-                    " At {} a call, the rest is enough for about {} more.",
+                    " At {} per call, the rest is enough for about {} more calls.",
                     amount(rate),
                     amount(left)
                 ));
@@ -73,12 +73,12 @@ impl BudgetNote {
         }
         let text = lines.join("\n");
         Ok(Some(match is_warning {
-            true => Note::warning(format!("{text}\n\n-> Do what matters most first.")),
+            true => Note::warning(format!("{text}\n\n-> Do the most important work first.")),
             false => Note::info(text),
         }))
     }
 
-    /// How many of the steps the budget that is used most has reached.
+    /// How many of the shares the most used budget has reached.
     pub(super) fn reached(&self, context: &Context<'_>) -> u64 {
         let shares =
             RESOURCES.iter().filter_map(|(resource, _)| context.budget_after(*resource).ok().flatten());
@@ -88,7 +88,7 @@ impl BudgetNote {
     }
 }
 
-/// Counts of calls are far below what a float holds exactly.
+/// Counts of calls are small enough for an exact float.
 fn number(count: u64) -> f64 {
     u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
 }

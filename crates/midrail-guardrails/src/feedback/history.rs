@@ -1,4 +1,4 @@
-//! What is kept of the calls of a prompt, for all providers together: how many went well, and the last few in short.
+//! The stored calls of a prompt, shared by all providers: the number of successes and the most recent calls.
 
 use std::collections::BTreeMap;
 
@@ -6,80 +6,81 @@ use jiff::Timestamp;
 use midrail_core::{Context, Missing, state_prefix};
 use serde_json::{Value, json};
 
-use super::providers::Own;
+use super::outcome::CallOutcome;
+use super::state::ProviderState;
 
-/// The calls that are remembered. A circle of four calls that is gone round ten times fits.
+/// Maximum number of remembered calls: enough for ten rounds of a cycle of four.
 pub(super) const RECENT: usize = 40;
 
-/// Characters of a tool's name that are remembered.
+/// Maximum length of a remembered tool name.
 const MAX_NAME: usize = 64;
 
-/// How deep and how far arguments are looked into.
+/// Maximum depth of hashed arguments.
 const MAX_DEPTH: usize = 32;
 
 /// The calls of a prompt so far.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct History {
-    /// Calls that went well.
+    /// Successful calls.
     pub(super) calls: u64,
     /// The last calls, the latest at the end.
     pub(super) recent: Vec<Call>,
 }
 
-/// A call in short.
+/// A remembered call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) tool: String,
-    /// A digest of what its arguments mean.
+    /// A digest of its normalised arguments.
     pub(super) args: String,
     pub(super) ok: bool,
 }
 
 impl Call {
-    pub(super) fn of(context: &Context<'_>, ok: bool) -> Option<Self> {
+    pub(super) fn from_context(context: &Context<'_>, ok: bool) -> Option<Self> {
         let tool = context.event.tool.as_ref()?;
         let name = tool.name.chars().take(MAX_NAME).collect();
         Some(Call { tool: name, args: digest(&tool.args, context), ok })
     }
 }
 
-/// What the keys of slices begin with that all providers of a prompt share.
+/// The key prefix of slices that all providers of a prompt share.
 fn prefix(context: &Context<'_>) -> String {
-    prefix_of(context.event.prompt.as_deref())
+    prefix_for_prompt(context.event.prompt.as_deref())
 }
 
-fn prefix_of(prompt: Option<&str>) -> String {
+fn prefix_for_prompt(prompt: Option<&str>) -> String {
     format!("feedback{}", state_prefix("", prompt))
 }
 
-/// The slices that hold the calls of a prompt, and what its feedback providers said last: for scripts, which see the
-/// session from outside the law.
-pub fn feedback_keys(prompt: Option<&str>) -> [String; 2] {
-    ["calls", "last"].map(|name| format!("{}{name}", prefix_of(prompt)))
+/// The slices with the calls of a prompt and the last note of its feedback providers. Scripts read them outside
+/// the decision core.
+pub fn feedback_slice_keys(prompt: Option<&str>) -> [String; 2] {
+    ["calls", "last"].map(|name| format!("{}{name}", prefix_for_prompt(prompt)))
 }
 
-/// What those slices tell, as scripts see it. The call of the event itself is not in it yet.
-pub fn feedback_told(calls: Option<&Value>, last: Option<&Value>) -> Value {
+/// The content of those slices as scripts see it, without the call of the event itself.
+pub fn feedback_view(calls: Option<&Value>, last: Option<&Value>) -> Value {
     let recent = calls.and_then(|calls| calls.get("recent")?.as_array()).into_iter().flatten();
     let recent: Vec<Value> = recent.map(|call| json!({"tool": call.get(0), "ok": call.get(2)})).collect();
     let count = calls.and_then(|calls| calls.get("calls")?.as_u64()).unwrap_or(0);
-    let said = |name: &str| last.and_then(|last| last.get(name)).cloned().unwrap_or_default();
-    let at = said("at").as_u64().unwrap_or(0);
+    let field = |name: &str| last.and_then(|last| last.get(name)).cloned().unwrap_or_default();
+    let at = field("at").as_u64().unwrap_or(0);
     json!({
         "calls": count,
         "callsSince": count.saturating_sub(at),
-        "last": said("text"),
-        "lastProvider": said("provider"),
+        "last": field("text"),
+        "lastProvider": field("provider"),
         "recentCalls": recent,
     })
 }
 
-/// The slice that holds the last feedback of any provider.
+/// The slice with the last note of any provider.
 pub(super) fn last_key(context: &Context<'_>) -> String {
     format!("{}last", prefix(context))
 }
 
-/// The slice that holds the last feedback of one provider.
+/// The slice with the last note of one provider.
 pub(super) fn by_key(context: &Context<'_>, provider: &str) -> String {
     format!("{}by/{}", prefix(context), state_prefix(provider, None))
 }
@@ -89,7 +90,7 @@ impl History {
         format!("{}calls", prefix(context))
     }
 
-    pub(super) fn of(context: &Context<'_>) -> Result<Self, Missing> {
+    pub(super) fn from_context(context: &Context<'_>) -> Result<Self, Missing> {
         let Some(slice) = context.slice(&Self::key(context))? else { return Ok(History::default()) };
         let recent = slice.get("recent").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let call = |value: &Value| {
@@ -102,10 +103,10 @@ impl History {
         })
     }
 
-    /// With the call of this event.
+    /// The history including the call of this event.
     pub(super) fn after(mut self, context: &Context<'_>, ok: bool) -> Self {
         self.calls = self.calls.saturating_add(ok.into());
-        self.recent.extend(Call::of(context, ok));
+        self.recent.extend(Call::from_context(context, ok));
         let over = self.recent.len().saturating_sub(RECENT);
         self.recent.drain(..over);
         self
@@ -118,39 +119,39 @@ impl History {
     }
 }
 
-/// What came before, as the expressions of a pack see it. The call of the event itself is counted in.
+/// The history as the expressions of a pack see it, including the call of the event itself.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct FeedbackPast {
-    /// Calls of this prompt that went well.
+pub struct FeedbackHistory {
+    /// Successful calls of this prompt.
     pub calls: u64,
-    /// Those since this provider last spoke.
+    /// Those since the last note of this provider.
     pub calls_since: u64,
-    /// Those since any provider last spoke.
+    /// Those since the last note of any provider.
     pub calls_since_any: u64,
-    /// What was said last.
+    /// The last note.
     pub last: Option<String>,
-    /// Who said it.
+    /// Its provider.
     pub last_provider: Option<String>,
-    /// When this provider last spoke.
+    /// The time of the last note of this provider.
     pub last_time: Option<Timestamp>,
-    /// The tools of the last calls, the latest at the end.
+    /// The tools of the last calls, in order.
     pub recent: Vec<String>,
 }
 
-/// What came before this event: counts and feedback of its prompt. It is kept where a policy has feedback providers.
-pub fn feedback_past(context: &Context<'_>) -> Result<FeedbackPast, Missing> {
-    let (history, last) = (History::of(context), context.slice(&last_key(context)));
-    let own = Own::of(context);
+/// The counts and notes of a prompt. They are stored if the policy has feedback providers.
+pub fn feedback_history(context: &Context<'_>) -> Result<FeedbackHistory, Missing> {
+    let (history, last) = (History::from_context(context), context.slice(&last_key(context)));
+    let own = ProviderState::from_context(context);
     let (mut history, last, own) = (history?, last?, own?);
-    let counts = super::Outcome::of(context)? == super::Outcome::Success;
+    let counts = CallOutcome::from_context(context)? == CallOutcome::Success;
     if counts {
         history = history.after(context, true);
     }
     let text = |name: &str| last.and_then(|last| last.get(name)).and_then(Value::as_str).map(str::to_owned);
     let at = last.and_then(|last| last.get("at")).and_then(Value::as_u64).unwrap_or(0);
-    Ok(FeedbackPast {
+    Ok(FeedbackHistory {
         calls: history.calls,
-        calls_since: match own.has_spoken {
+        calls_since: match own.has_noted {
             true => own.since.saturating_add(counts.into()),
             false => history.calls,
         },
@@ -162,29 +163,29 @@ pub fn feedback_past(context: &Context<'_>) -> Result<FeedbackPast, Missing> {
     })
 }
 
-/// What one provider said last, as the expressions of others see it.
+/// The last note of one provider, as the expressions of others see it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct FeedbackOf {
-    /// Calls of this prompt that went well since it last spoke, or all of them where it has not.
+pub struct ProviderFeedback {
+    /// Successful calls of this prompt since its last note, or all of them if there is none.
     pub calls_since: u64,
-    /// What it said last.
+    /// Its last note.
     pub last: Option<String>,
 }
 
-/// What a provider said last, by the name that the agent sees.
-pub fn feedback_of(context: &Context<'_>, provider: &str) -> Result<FeedbackOf, Missing> {
-    let (history, said) = (History::of(context), context.slice(&by_key(context, provider)));
-    let counts = super::Outcome::of(context)? == super::Outcome::Success;
-    let (history, said) = (history?, said?);
-    let at = said.and_then(|said| said.get("at")).and_then(Value::as_u64).unwrap_or(0);
-    let last = said.and_then(|said| said.get("text")).and_then(Value::as_str).map(str::to_owned);
+/// The last note of a provider, by the name that the agent sees.
+pub fn provider_feedback(context: &Context<'_>, provider: &str) -> Result<ProviderFeedback, Missing> {
+    let (history, note) = (History::from_context(context), context.slice(&by_key(context, provider)));
+    let counts = CallOutcome::from_context(context)? == CallOutcome::Success;
+    let (history, note) = (history?, note?);
+    let at = note.and_then(|note| note.get("at")).and_then(Value::as_u64).unwrap_or(0);
+    let last = note.and_then(|note| note.get("text")).and_then(Value::as_str).map(str::to_owned);
     let calls = history.calls.saturating_add(counts.into());
-    Ok(FeedbackOf { calls_since: calls.saturating_sub(at), last })
+    Ok(ProviderFeedback { calls_since: calls.saturating_sub(at), last })
 }
 
-/// A digest of what arguments mean: the order of keys, `1` and `1.0`, blanks around texts and spellings of a path make
-/// no difference. It tells calls apart that agents repeat by mistake; it is no protection against one that wants to
-/// hide something.
+/// A digest of normalised arguments: the order of keys, `1` and `1.0`, surrounding whitespace and spellings of a
+/// path make no difference. It detects accidental repetition; it is not a protection against an agent that hides
+/// something.
 fn digest(args: &serde_json::Map<String, Value>, context: &Context<'_>) -> String {
     let mut hash = Fnv::default();
     add_map(args, context, &mut hash, MAX_DEPTH);
@@ -209,7 +210,7 @@ fn add(key: Option<&str>, value: &Value, context: &Context<'_>, hash: &mut Fnv, 
         Value::Bool(true) => hash.add(b"t"),
         Value::Bool(false) => hash.add(b"f"),
         Value::Number(number) => match number.as_f64() {
-            // Whole numbers of any size are told apart as they are written.
+            // Integers of any size are compared as written.
             Some(float) if number.is_f64() => hash.add(format!("#{float}\0").as_bytes()),
             _ => hash.add(format!("#{number}\0").as_bytes()),
         },
@@ -233,7 +234,7 @@ fn add(key: Option<&str>, value: &Value, context: &Context<'_>, hash: &mut Fnv, 
     }
 }
 
-/// Names of arguments that hold paths.
+/// Names of arguments that contain paths.
 const PATHS: &[&str] = &[
     "path",
     "paths",

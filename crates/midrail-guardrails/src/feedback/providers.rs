@@ -1,29 +1,28 @@
-//! What providers say: fixed texts, the deadline, and what they notice about the way that the work goes.
+//! The sources of feedback: fixed texts, the deadline, and observations about the progress of the work.
 
-use jiff::Timestamp;
-use midrail_core::{ActionType, Changes, Context, Fault, Missing, Run, glob};
-use midrail_detect::secrets::shown;
+use midrail_core::{ActionType, Changes, Context, Fault, Missing, PackCommand};
+use midrail_scan::secrets::redact;
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 
 use super::block::duration;
 use super::budget::BudgetNote;
 use super::history::{Call, History};
-use super::streak::{FailingStreak, Streak, learn_streak};
-use super::{Note, OWN};
+use super::note::Note;
+use super::state::ProviderState;
+use super::streak::{FailingStreak, record_streak};
 use crate::ran::{CommandLine, Timeout};
 use crate::seconds::Seconds;
-use crate::settings::Pattern;
+use crate::settings::{Pattern, any_matches, at_least_one};
 use crate::todo_list::{self, TodoList};
 
-/// The slice of a to-do list that a provider follows.
+/// The slice with the to-do list that a provider follows.
 const LIST: &str = "list";
 
-/// What a provider says.
+/// The source of a provider.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Provide {
+pub(super) enum FeedbackSource {
     Static(String),
     Deadline(DeadlineNote),
     RepeatedCalls(RepeatedCalls),
@@ -34,51 +33,11 @@ pub(super) enum Provide {
     Command(CommandNote),
 }
 
-/// What a provider keeps for itself. Its size is bounded.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct Own {
-    /// Calls since it last spoke.
-    pub(super) since: u64,
-    /// It has spoken.
-    pub(super) has_spoken: bool,
-    /// When it last spoke.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) last: Option<Timestamp>,
-    /// Calls since something moved: a file, a test, the list.
-    #[serde(skip_serializing_if = "is_zero")]
-    idle: u64,
-    /// Open entries of the list.
-    #[serde(skip_serializing_if = "is_zero")]
-    open: u64,
-    /// Steps of the budgets that were told.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(super) steps: u64,
-    /// Tools that fail, the latest at the end.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) streaks: Vec<Streak>,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-impl Own {
-    pub(super) fn of(context: &Context<'_>) -> Result<Self, Missing> {
-        let slice = context.state(OWN)?;
-        Ok(slice.and_then(|slice| Own::deserialize(slice).ok()).unwrap_or_default())
-    }
-
-    pub(super) fn kept(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-}
-
-/// The time used and the time left.
+/// Reports the time used and the time left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DeadlineNote {
-    /// With this much time left or less, it also says what to do.
+    /// From this remaining time on, the note also says what to do.
     #[serde(alias = "warning_threshold_seconds")]
     pub warning_threshold: Seconds,
 }
@@ -89,19 +48,19 @@ impl Default for DeadlineNote {
     }
 }
 
-/// The same call, or the same few in a circle.
+/// Reports repeated calls, or repeated cycles of calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RepeatedCalls {
-    /// How many times in a row.
+    /// Repetitions in a row.
     #[serde(deserialize_with = "two_to_ten")]
     #[schemars(range(min = 2, max = 10))]
     pub times: usize,
-    /// The most calls of a circle. 1: only the same call again.
+    /// Maximum length of a cycle. 1: only the same call.
     #[serde(deserialize_with = "up_to_four")]
     #[schemars(range(min = 1, max = 4))]
     pub circle: usize,
-    /// Tools that may be called again and again: names or glob patterns.
+    /// Tools that may be called repeatedly: names or glob patterns.
     pub ignore: Vec<Pattern>,
 }
 
@@ -111,15 +70,15 @@ impl Default for RepeatedCalls {
     }
 }
 
-/// Many calls with no file changed and no test run.
+/// Reports many calls that changed no file and ran no test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NoProgress {
-    /// How many.
+    /// Number of calls.
     #[serde(deserialize_with = "at_least_one")]
     #[schemars(range(min = 1))]
     pub calls: u64,
-    /// Further tools that are progress: names or glob patterns.
+    /// Further tools that count as progress: names or glob patterns.
     pub tools: Vec<Pattern>,
 }
 
@@ -129,15 +88,15 @@ impl Default for NoProgress {
     }
 }
 
-/// A to-do list with open entries that nobody touches.
+/// Reports a to-do list with open entries that is not updated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StalePlan {
-    /// For how many calls.
+    /// Number of calls.
     #[serde(deserialize_with = "at_least_one")]
     #[schemars(range(min = 1))]
     pub calls: u64,
-    /// The tools that keep the list: names or glob patterns.
+    /// The tools that manage the list: names or glob patterns.
     pub tools: Vec<Pattern>,
 }
 
@@ -148,16 +107,16 @@ impl Default for StalePlan {
     }
 }
 
-/// What a command prints.
+/// Reports the output of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandNote {
     /// The command.
     pub run: CommandLine,
-    /// How long it may take.
+    /// The time limit.
     #[serde(default = "thirty_seconds")]
     pub timeout: Timeout,
-    /// Whether it says something only where the command does not end well.
+    /// Whether it adds a note only if the command fails.
     #[serde(default)]
     pub failing_only: bool,
 }
@@ -166,85 +125,74 @@ fn thirty_seconds() -> Timeout {
     Timeout::seconds(30)
 }
 
-pub(super) fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    match u64::deserialize(deserializer)? {
-        0 => Err(D::Error::custom("`0` is no number from 1 on")),
-        count => Ok(count),
-    }
-}
-
 fn two_to_ten<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     match usize::deserialize(deserializer)? {
         count @ 2..=10 => Ok(count),
-        count => Err(D::Error::custom(format!("`{count}` is no number from 2 to 10"))),
+        count => Err(D::Error::custom(format!("`{count}` is not a number from 2 to 10"))),
     }
 }
 
 fn up_to_four<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     match usize::deserialize(deserializer)? {
         count @ 1..=4 => Ok(count),
-        count => Err(D::Error::custom(format!("`{count}` is no number from 1 to 4"))),
+        count => Err(D::Error::custom(format!("`{count}` is not a number from 1 to 4"))),
     }
 }
 
-fn any_fits(patterns: &[Pattern], name: &str) -> bool {
-    patterns.iter().any(|pattern| glob::name_matches(&pattern.0, name))
-}
-
-impl Provide {
-    /// For those that look for something and need no trigger: the calls for which they are silent once they spoke.
+impl FeedbackSource {
+    /// For sources that need no trigger: the number of calls without a note after each note.
     pub(super) fn pause(&self) -> Option<u64> {
         match self {
-            Provide::Static(_) | Provide::Deadline(_) | Provide::Command(_) => None,
-            Provide::RepeatedCalls(settings) => u64::try_from(settings.times).ok(),
-            Provide::NoProgress(settings) => Some(settings.calls),
-            Provide::StalePlan(settings) => Some(settings.calls),
-            Provide::Budget(_) | Provide::FailingStreak(_) => Some(1),
+            FeedbackSource::Static(_) | FeedbackSource::Deadline(_) | FeedbackSource::Command(_) => None,
+            FeedbackSource::RepeatedCalls(settings) => u64::try_from(settings.times).ok(),
+            FeedbackSource::NoProgress(settings) => Some(settings.calls),
+            FeedbackSource::StalePlan(settings) => Some(settings.calls),
+            FeedbackSource::Budget(_) | FeedbackSource::FailingStreak(_) => Some(1),
         }
     }
 
-    /// What it has to say of a call, where it is its turn.
+    /// The note for a call, if it is due.
     pub(super) fn note(
         &self,
         context: &Context<'_>,
-        own: &Own,
+        own: &ProviderState,
         history: &History,
         has_trigger: bool,
     ) -> Result<Option<Note>, Fault> {
         Ok(match self {
-            Provide::Static(text) => Some(Note::info(text)),
-            Provide::Deadline(settings) => settings.note(context)?,
-            Provide::RepeatedCalls(settings) => settings.note(context, history),
-            Provide::NoProgress(settings) => settings.note(context, own)?,
-            Provide::Budget(settings) => settings.note(context, own, history, has_trigger)?,
-            Provide::FailingStreak(settings) => settings.note(context, own),
-            Provide::StalePlan(settings) => settings.note(context, own),
-            Provide::Command(settings) => settings.note(context),
+            FeedbackSource::Static(text) => Some(Note::info(text)),
+            FeedbackSource::Deadline(settings) => settings.note(context)?,
+            FeedbackSource::RepeatedCalls(settings) => settings.note(context, history),
+            FeedbackSource::NoProgress(settings) => settings.note(context, own)?,
+            FeedbackSource::Budget(settings) => settings.note(context, own, history, has_trigger)?,
+            FeedbackSource::FailingStreak(settings) => settings.note(context, own),
+            FeedbackSource::StalePlan(settings) => settings.note(context, own),
+            FeedbackSource::Command(settings) => settings.note(context),
         })
     }
 
-    /// Keeps what it needs to know of a call later.
-    pub(super) fn learn(
+    /// Stores what later notes need to know about a call.
+    pub(super) fn record(
         &self,
         context: &Context<'_>,
         is_success: bool,
-        has_spoken: bool,
-        own: &mut Own,
+        has_noted: bool,
+        own: &mut ProviderState,
         changes: &mut Changes,
     ) -> Result<(), Fault> {
         match self {
-            Provide::NoProgress(settings) => {
-                // A test that fails is progress as well.
+            FeedbackSource::NoProgress(settings) => {
+                // A failing test is progress as well.
                 if settings.is_progress(context) {
                     own.idle = 0;
                 } else if is_success {
                     own.idle = own.idle.saturating_add(1);
                 }
             }
-            Provide::StalePlan(settings) if is_success => {
+            FeedbackSource::StalePlan(settings) if is_success => {
                 if settings.is_list(context) {
                     own.idle = 0;
-                    let before = TodoList::kept(context.state(LIST)?);
+                    let before = TodoList::stored(context.state(LIST)?);
                     if let Some(after) = before.after_any(context.event) {
                         own.open = u64::try_from(after.open().len()).unwrap_or(u64::MAX);
                         let after = serde_json::to_value(after);
@@ -255,14 +203,14 @@ impl Provide {
                     own.idle = own.idle.saturating_add(1);
                 }
             }
-            Provide::Budget(settings) if has_spoken => own.steps = settings.reached(context),
-            Provide::FailingStreak(_) => learn_streak(context, is_success, own),
-            Provide::Static(_)
-            | Provide::Deadline(_)
-            | Provide::RepeatedCalls(_)
-            | Provide::Budget(_)
-            | Provide::StalePlan(_)
-            | Provide::Command(_) => {}
+            FeedbackSource::Budget(settings) if has_noted => own.steps = settings.reached(context),
+            FeedbackSource::FailingStreak(_) => record_streak(context, is_success, own),
+            FeedbackSource::Static(_)
+            | FeedbackSource::Deadline(_)
+            | FeedbackSource::RepeatedCalls(_)
+            | FeedbackSource::Budget(_)
+            | FeedbackSource::StalePlan(_)
+            | FeedbackSource::Command(_) => {}
         }
         Ok(())
     }
@@ -272,7 +220,7 @@ impl DeadlineNote {
     fn note(&self, context: &Context<'_>) -> Result<Option<Note>, Missing> {
         let Some(deadline) = context.deadline()? else { return Ok(None) };
         let now = context.now()?;
-        let began = context.began()?;
+        let began = context.run_start()?;
         let took = duration(now.duration_since(began).as_secs());
         let left = deadline.duration_since(now);
         if !left.is_positive() {
@@ -297,34 +245,34 @@ impl DeadlineNote {
 
 impl RepeatedCalls {
     fn note(&self, context: &Context<'_>, history: &History) -> Option<Note> {
-        let this = Call::of(context, true)?;
-        if any_fits(&self.ignore, &this.tool) {
+        let this = Call::from_context(context, true)?;
+        if any_matches(&self.ignore, &this.tool) {
             return None;
         }
         let mut calls: Vec<&Call> =
-            history.recent.iter().filter(|call| !any_fits(&self.ignore, &call.tool)).collect();
+            history.recent.iter().filter(|call| !any_matches(&self.ignore, &call.tool)).collect();
         calls.push(&this);
-        let around = (1..=self.circle).find(|around| self.goes_round(&calls, *around))?;
+        let around = (1..=self.circle).find(|around| self.is_cycle(&calls, *around))?;
         let times = self.times;
         if around == 1 {
-            let tool = shown(&this.tool);
+            let tool = redact(&this.tool);
             return Some(Note::warning(format!(
-                "You have called `{tool}` with the same arguments {times} times in a row. Its answer will hardly \
-                 change.\n\n-> Use what it told you, or try something else."
+                "You have called `{tool}` with the same arguments {times} times in a row. Its answer is unlikely to \
+                 change.\n\n-> Use the previous answer, or try another approach."
             )));
         }
         let first = calls.len().saturating_sub(around);
         let tools: Vec<String> =
-            calls.iter().skip(first).map(|call| format!("`{}`", shown(&call.tool))).collect();
+            calls.iter().skip(first).map(|call| format!("`{}`", redact(&call.tool))).collect();
         Some(Note::warning(format!(
-            "You are going in a circle: the same {around} calls ({}) came {times} times in a row.\n\n-> Step back, and \
-             choose another way.",
+            "You are repeating a cycle: the same {around} calls ({}) came {times} times in a row.\n\n-> Choose another \
+             approach.",
             tools.join(", ")
         )))
     }
 
-    /// Whether the last calls are the same few, again and again.
-    fn goes_round(&self, calls: &[&Call], around: usize) -> bool {
+    /// Whether the last calls repeat a cycle of this length.
+    fn is_cycle(&self, calls: &[&Call], around: usize) -> bool {
         let Some(first) = calls.len().checked_sub(around.saturating_mul(self.times)) else { return false };
         let last = calls.iter().skip(first);
         last.clone()
@@ -333,28 +281,28 @@ impl RepeatedCalls {
     }
 }
 
-/// Words that run tests where they stand in a command line.
+/// Words of a command line that run tests.
 const TESTS: &[&str] =
     &["test", "pytest", "jest", "vitest", "ctest", "nextest", "tox", "rspec", "phpunit", "unittest", "mocha"];
 
 impl NoProgress {
-    fn note(&self, context: &Context<'_>, own: &Own) -> Result<Option<Note>, Missing> {
+    fn note(&self, context: &Context<'_>, own: &ProviderState) -> Result<Option<Note>, Missing> {
         let calls = own.idle.saturating_add(1);
         if calls < self.calls {
             return Ok(None);
         }
-        // What a call does that nobody understands is not known to be progress.
+        // An unknown call does not count as progress.
         if self.is_progress(context) {
             return Ok(None);
         }
         Ok(Some(Note::warning(format!(
-            "The last {calls} calls changed no file and ran no test.\n\n-> Decide what the next change is, and make it; \
-             or say what keeps you from it."
+            "The last {calls} calls changed no file and ran no test.\n\n-> Decide on the next change and make it, \
+             or report what prevents it."
         ))))
     }
 
     fn is_progress(&self, context: &Context<'_>) -> bool {
-        if context.event.tool_name().is_some_and(|tool| any_fits(&self.tools, tool)) {
+        if context.event.tool_name().is_some_and(|tool| any_matches(&self.tools, tool)) {
             return true;
         }
         let Ok(action) = context.action() else { return false };
@@ -371,30 +319,30 @@ impl NoProgress {
 }
 
 impl StalePlan {
-    fn note(&self, context: &Context<'_>, own: &Own) -> Option<Note> {
+    fn note(&self, context: &Context<'_>, own: &ProviderState) -> Option<Note> {
         let calls = own.idle.saturating_add(1);
         if own.open == 0 || calls < self.calls || self.is_list(context) {
             return None;
         }
         let entries = if own.open == 1 { "1 entry".to_owned() } else { format!("{} entries", own.open) };
         Some(Note::info(format!(
-            "Your to-do list has {entries} open and was not touched for {calls} calls.\n\n-> Bring it up to date, and go \
-             on with what is open."
+            "Your to-do list has {entries} open and was not updated for {calls} calls.\n\n-> Update it, and continue \
+             with the open entries."
         )))
     }
 
     fn is_list(&self, context: &Context<'_>) -> bool {
-        context.event.tool_name().is_some_and(|tool| any_fits(&self.tools, tool))
+        context.event.tool_name().is_some_and(|tool| any_matches(&self.tools, tool))
     }
 }
 
 impl CommandNote {
     fn note(&self, context: &Context<'_>) -> Option<Note> {
-        let run = Run { command: self.run.0.clone(), timeout_ms: self.timeout.0 };
+        let run = PackCommand { command: self.run.0.clone(), timeout_ms: self.timeout.0 };
         let line = &self.run.0;
         let end = match context.command(&run) {
             Ok(end) => end,
-            // Said as well, so that a command that hangs is not run with every call from now on.
+            // A note, so that a hanging command does not run again with the next call.
             Err(missing) => return Some(Note::warning(format!("`{line}` could not be run: {missing}"))),
         };
         let output = end.output.trim();

@@ -1,20 +1,21 @@
-//! A tool that fails again and again.
+//! A tool that fails repeatedly.
 
 use midrail_core::Context;
-use midrail_detect::secrets::shown;
+use midrail_scan::secrets::redact;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Note;
 use super::block::cut;
-use super::providers::{Own, at_least_one};
+use super::note::Note;
+use super::state::ProviderState;
+use crate::settings::at_least_one;
 
-/// A tool that fails again and again.
+/// Reports a tool that fails repeatedly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FailingStreak {
-    /// How many failures in a row.
+    /// Failures in a row.
     #[serde(deserialize_with = "at_least_one")]
     #[schemars(range(min = 1))]
     pub failures: u64,
@@ -26,44 +27,36 @@ impl Default for FailingStreak {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(super) struct Streak {
-    tool: String,
-    failures: u64,
-    /// The last errors, in short and without secrets.
-    errors: Vec<String>,
-}
-
-/// Tools whose failures are counted at a time, and errors that are told of each.
+/// Maximum number of tracked tools, and of reported errors per tool.
 const MAX_STREAKS: usize = 16;
 const MAX_ERRORS: usize = 3;
 
-/// Characters of an error that are told.
+/// Maximum length of a reported error.
 const MAX_ERROR: usize = 200;
 
 impl FailingStreak {
-    pub(super) fn note(&self, context: &Context<'_>, own: &Own) -> Option<Note> {
+    pub(super) fn note(&self, context: &Context<'_>, own: &ProviderState) -> Option<Note> {
         let tool = context.event.tool_name()?;
         let mut own = own.clone();
-        learn_streak(context, false, &mut own);
+        record_streak(context, false, &mut own);
         let streak = own.streaks.last()?;
         let is_full = streak.failures.is_multiple_of(self.failures);
         if !is_full {
             return None;
         }
         let errors: Vec<String> = streak.errors.iter().map(|error| format!("- {error}")).collect();
-        let told = if errors.is_empty() { String::new() } else { " The last errors:\n".to_owned() };
+        let intro = if errors.is_empty() { String::new() } else { " The last errors:\n".to_owned() };
         Some(Note::warning(format!(
-            "`{}` has failed {} times in a row.{told}{}\n\n-> Find out why before you call it again.",
-            shown(&cut(tool, 64)),
+            "`{}` has failed {} times in a row.{intro}{}\n\n-> Find out why before you call it again.",
+            redact(&cut(tool, 64)),
             streak.failures,
             errors.join("\n")
         )))
     }
 }
 
-/// Adds a failure to those of its tool, or forgets them after a success.
-pub(super) fn learn_streak(context: &Context<'_>, is_success: bool, own: &mut Own) {
+/// Counts a failure of a tool, or resets the count after a success.
+pub(super) fn record_streak(context: &Context<'_>, is_success: bool, own: &mut ProviderState) {
     let Some(tool) = context.event.tool_name() else { return };
     let tool = cut(tool, 64);
     let at = own.streaks.iter().position(|streak| streak.tool == tool);
@@ -88,8 +81,8 @@ pub(super) fn learn_streak(context: &Context<'_>, is_success: bool, own: &mut Ow
     own.streaks.drain(..over);
 }
 
-/// The first line of an error, in short and without secrets.
+/// The first line of an error, shortened and without secrets.
 fn first_line(error: &str) -> String {
     let line = error.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    cut(&shown(&cut(line, MAX_ERROR * 4)), MAX_ERROR)
+    cut(&redact(&cut(line, MAX_ERROR * 4)), MAX_ERROR)
 }

@@ -281,7 +281,7 @@ fn what_a_call_takes_of_a_budget_is_told_with_that_call() {
     };
     assert!(!speaks(&run.decide(&spends(40))));
     let text = run.decide(&spends(10)).feedback.concat();
-    assert!(text.contains("Tokens: 50 of 100 used (50%). At 25 a call"), "{text}");
+    assert!(text.contains("Tokens: 50 of 100 used (50%). At 25 per call"), "{text}");
     assert!(!speaks(&run.decide(&spends(10))));
     assert!(speaks(&run.decide(&spends(15))));
 }

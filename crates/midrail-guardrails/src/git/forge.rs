@@ -1,22 +1,22 @@
-//! Pull requests: which one a call reviews, merges or opens, by the words of a forge's program or the arguments of a tool.
+//! The pull request that a call reviews, merges or opens, from a forge's command line or a tool's arguments.
 
 use midrail_core::{Context, Missing, RepositoryCall, ToolCall};
 use serde_json::Value;
 
 use super::shown;
 
-/// What is reviewed and merged.
+/// The subject of a review or merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// A pull request, by its number, after its repository where one is named: `12`, `me/site#12`.
+    /// A pull request by number, with its repository if given: `12`, `me/site#12`.
     Pull(String),
     /// A branch.
     Branch(String),
-    /// It is not told.
+    /// Unknown.
     Unknown,
 }
 
-/// What a call does to it.
+/// The step of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Open,
@@ -24,7 +24,7 @@ pub(crate) enum Step {
     Merge,
 }
 
-/// A call that does something to a pull request.
+/// A call that concerns a pull request.
 #[derive(Debug)]
 pub(crate) struct PullCall {
     pub(crate) step: Step,
@@ -32,7 +32,7 @@ pub(crate) struct PullCall {
     pub(crate) call: String,
 }
 
-/// Options of the forges' programs that take the next word.
+/// Options of the forges' programs that take a value.
 const VALUES: &[&str] = &[
     "-R",
     "--repo",
@@ -72,7 +72,7 @@ const VALUES: &[&str] = &[
     "--jq",
 ];
 
-/// What a call of `gh` or `glab` does to a pull request, if anything.
+/// The step of a `gh` or `glab` call, if it concerns a pull request.
 pub(crate) fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<Option<PullCall>, Missing> {
     if call.program == "git" {
         return Ok(None);
@@ -82,7 +82,7 @@ pub(crate) fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<
     let mut args = call.args.iter().map(String::as_str).enumerate();
     let mut is_review = false;
     while let Some((at, word)) = args.next() {
-        // In a review `-a` approves and `-r` asks for changes; elsewhere they take a name.
+        // In a review, `-a` approves and `-r` requests changes; elsewhere they take a value.
         let is_flag = is_review && matches!(word, "-a" | "-r" | "-c");
         match word {
             _ if !word.starts_with('-') || word.len() < 2 => {
@@ -116,7 +116,7 @@ pub(crate) fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<
         ("pr", "review") if has(&["--approve", "-a"]) => Step::Approve,
         ("mr", "approve") => Step::Approve,
         ("pr" | "mr", "create" | "new") => Step::Open,
-        ("api", path) => return Ok(of_interface(call, path, &options)),
+        ("api", path) => return Ok(from_api_call(call, path, &options)),
         _ => return Ok(None),
     };
     let subject = match operands.get(2) {
@@ -131,18 +131,18 @@ pub(crate) fn pull_call(context: &Context<'_>, call: &RepositoryCall) -> Result<
     Ok(Some(PullCall { step, subject, call: shown(call) }))
 }
 
-/// The branch that is checked out.
+/// The checked-out branch.
 fn current(context: &Context<'_>) -> Result<Subject, Missing> {
     Ok(context.git()?.and_then(|git| git.branch.clone()).map_or(Subject::Unknown, Subject::Branch))
 }
 
-/// `gh api -X PUT repos/me/site/pulls/12/merge` merges, too.
-fn of_interface(call: &RepositoryCall, path: &str, options: &[(&str, &str)]) -> Option<PullCall> {
+/// The step of an API call such as `gh api -X PUT repos/me/site/pulls/12/merge`.
+fn from_api_call(call: &RepositoryCall, path: &str, options: &[(&str, &str)]) -> Option<PullCall> {
     let made = |step, subject| Some(PullCall { step, subject, call: shown(call) });
     let says = |text: &str| options.iter().any(|(_, value)| value.to_ascii_lowercase().contains(text));
     let parts: Vec<&str> = path.split(['?', '#']).next()?.trim_matches('/').split('/').collect();
     let repository = match parts.as_slice() {
-        // Placeholders stand for the repository that the call is made in.
+        // Placeholders mean the repository of the working directory.
         ["repos", owner, repo, ..] if !owner.starts_with(['{', ':']) => Some(format!("{owner}/{repo}")),
         ["projects", project, ..] if !project.starts_with(':') => Some((*project).to_owned()),
         _ => None,
@@ -175,7 +175,7 @@ fn of_interface(call: &RepositoryCall, path: &str, options: &[(&str, &str)]) -> 
     }
 }
 
-/// What a word names: `12`, `#12`, an address, a branch.
+/// The subject named by a word: `12`, `#12`, a URL or a branch.
 fn subject_of(word: &str, repository: Option<&str>) -> Subject {
     let is_number =
         |text: &str| !text.is_empty() && text.len() < 12 && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -199,7 +199,7 @@ fn subject_of(word: &str, repository: Option<&str>) -> Subject {
     Subject::Branch(word.rsplit(':').next().unwrap_or(word).to_owned())
 }
 
-/// Arguments of tools that hold the number of a pull request.
+/// Arguments with the number of a pull request.
 const NUMBERS: &[&str] = &[
     "pull_number",
     "pullNumber",
@@ -213,7 +213,7 @@ const NUMBERS: &[&str] = &[
     "iid",
 ];
 
-/// What a tool for pull requests is about.
+/// The subject of a pull request tool.
 pub(crate) fn subject_of_tool(tool: &ToolCall) -> Subject {
     let text = |name: &str| match tool.args.get(name)? {
         Value::String(text) => Some(text.clone()),
@@ -232,7 +232,7 @@ pub(crate) fn subject_of_tool(tool: &ToolCall) -> Subject {
     }
 }
 
-/// The number of a pull request that was just opened, as its address in the answer tells it.
+/// The number of a newly opened pull request, from the URL in the answer.
 pub(crate) fn opened(content: &Value) -> Option<String> {
     let text = match content {
         Value::String(text) => text.clone(),
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pull_requests_are_named_in_many_ways() {
+    fn spellings_of_pull_requests_are_recognised() {
         let pull = |text: &str| Subject::Pull(text.to_owned());
         assert_eq!(subject_of("12", None), pull("12"));
         assert_eq!(subject_of("#012", None), pull("12"));

@@ -6,15 +6,15 @@ pub(crate) fn branch_of(name: &str) -> &str {
     name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("heads/")).unwrap_or(name)
 }
 
-/// One word of a push: what goes where.
+/// A refspec of a push.
 pub(super) struct Refspec<'a> {
-    /// What is pushed. Empty: nothing, so that the target is deleted.
+    /// The source. Empty: the target is deleted.
     pub(super) from: &'a str,
-    /// The branch that it is pushed to. `None`: the one that is checked out.
+    /// The target branch. `None`: the checked-out branch.
     pub(super) to: Option<&'a str>,
 }
 
-/// Reads a word of a push. `None`: it is about no branch, but a tag or a review.
+/// Parses a word of a push. `None`: it is a tag or a review, not a branch.
 pub(super) fn refspec(word: &str) -> Option<Refspec<'_>> {
     let word = word.trim_start_matches('+');
     let (from, to) = word.split_once(':').unwrap_or((word, word));
@@ -23,7 +23,7 @@ pub(super) fn refspec(word: &str) -> Option<Refspec<'_>> {
     if !is_branch || is_tags {
         return None;
     }
-    // `:` alone pushes all branches that both sides know.
+    // `:` alone pushes all branches that exist on both sides.
     let is_all = word == ":";
     Some(match to {
         _ if is_all => Refspec { from: ":", to: Some("") },
@@ -32,7 +32,7 @@ pub(super) fn refspec(word: &str) -> Option<Refspec<'_>> {
     })
 }
 
-/// Ways to say the current branch that people and agents put into a command.
+/// Substitutions that yield the current branch.
 const CURRENT: &[&str] = &[
     "git branch --show-current",
     "git rev-parse --abbrev-ref HEAD",
@@ -41,17 +41,17 @@ const CURRENT: &[&str] = &[
     "git symbolic-ref --short -q HEAD",
 ];
 
-/// Whether a word that is not known stands for the branch that is checked out.
+/// Whether an unknown word is a substitution for the current branch.
 pub(super) fn stands_for_current(word: &str) -> bool {
     let inner = word.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
     let inner = inner.or_else(|| word.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')));
     inner.is_some_and(|inner| CURRENT.contains(&inner.trim()))
 }
 
-/// Ways to say the folder that a command runs in.
+/// Expansions that yield the working directory.
 const HERE: &[&str] = &["$PWD", "${PWD}", "$(pwd)", "`pwd`", "$(pwd -P)", "$(git rev-parse --show-toplevel)"];
 
-/// A folder that is told from where the command runs: `$PWD/src` is `./src`.
+/// A folder relative to the working directory: `$PWD/src` is `./src`.
 pub(super) fn from_here(word: &str) -> Option<&str> {
     let rest = HERE.iter().find_map(|here| word.strip_prefix(here))?;
     match rest.strip_prefix('/') {
@@ -61,7 +61,7 @@ pub(super) fn from_here(word: &str) -> Option<&str> {
     }
 }
 
-/// Whether a word names a commit and no branch: `HEAD~2`, `origin/main`, `v1^{}`.
+/// Whether a word names a commit and not a branch: `HEAD~2`, `origin/main`, `v1^{}`.
 pub(super) fn is_revision(word: &str) -> bool {
     let is_digest = word.len() >= 7 && word.len() <= 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_digest
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_a_push_are_read() {
+    fn refspecs_are_parsed() {
         let read = |word| refspec(word).map(|spec| (spec.from.to_owned(), spec.to.map(str::to_owned)));
         let pair = |from: &str, to: &str| Some((from.to_owned(), Some(to.to_owned())));
         assert_eq!(read("main"), pair("main", "main"));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_are_no_branches() {
+    fn commits_are_not_branches() {
         assert!(is_revision("HEAD~1") && is_revision("0a1b2c3d") && is_revision("origin/main"));
         assert!(!is_revision("feature/x") && !is_revision("main") && !is_revision("decade"));
         assert!(stands_for_current("$(git branch --show-current)") && !stands_for_current("$BRANCH"));

@@ -1,17 +1,16 @@
-//! Calls of git whose meaning depends on what is there, as command lines that mean the same whatever is there.
+//! Git calls that depend on the repository, expanded to command lines that do not.
 
 use midrail_core::{Action, Context, FileState, RepositoryCall};
 
-use super::aliases::is_own;
+use super::commands::is_own;
 
-/// The command lines that the calls of an action stand for, where what is there makes more of them than they say. What
-/// cannot be looked at makes nothing of them.
-pub(crate) fn spelled_out(context: &Context<'_>, action: &Action) -> Vec<String> {
+/// The expanded command lines of an action's git calls. Calls with unknown state are left out.
+pub(crate) fn expanded_commands(context: &Context<'_>, action: &Action) -> Vec<String> {
     let calls = action.repository.iter().filter(|call| call.program == "git");
     calls.filter_map(|call| named(context, call).or_else(|| paths(context, call))).collect()
 }
 
-/// A name of the repository's own configuration. Those that start other programs were judged when they were given.
+/// Expands an alias of the repository. Aliases that start other programs were checked when they were defined.
 fn named(context: &Context<'_>, call: &RepositoryCall) -> Option<String> {
     let (name, rest) = call.args.split_first()?;
     if name.starts_with('-') || is_own(name) {
@@ -23,7 +22,7 @@ fn named(context: &Context<'_>, call: &RepositoryCall) -> Option<String> {
     Some(format!("git {body} {}", rest.join(" ")))
 }
 
-/// `git checkout src`, where `src` is there: git takes it for files, or refuses where it is a branch as well.
+/// Expands `git checkout src` if `src` is an existing path.
 fn paths(context: &Context<'_>, call: &RepositoryCall) -> Option<String> {
     let ([verb, path], Some(folder)) = (call.args.as_slice(), &call.folder) else { return None };
     if verb != "checkout" || path.starts_with('-') || !call.unknown.is_empty() {
@@ -37,7 +36,7 @@ fn paths(context: &Context<'_>, call: &RepositoryCall) -> Option<String> {
     }
 }
 
-/// An argument as a shell reads it. What is not known stays as it is written.
+/// An argument quoted for a shell. Unknown values are kept.
 fn quoted(arg: &str) -> String {
     if arg.contains('$') { format!("\"{arg}\"") } else { format!("'{}'", arg.replace('\'', "'\\''")) }
 }

@@ -1,23 +1,23 @@
-//! Calls of git that change what stands in a work tree: whole folders of files that they do not name.
+//! Git calls that change files of a work tree without naming them.
 
 use midrail_core::{Context, FileState, Missing, RepositoryCall};
 
-use super::aliases::is_own;
-use super::words::Words;
-use super::{Word, shown};
+use super::commands::is_own;
+use super::shown;
+use super::words::{Word, Words};
 use crate::places::is_below;
 
-/// Commands whose files are told with the action, and may be folders.
+/// Commands whose files are listed in the action and may be folders.
 const NAMED: &[&str] = &["rm", "mv", "restore", "checkout"];
 
-/// What a call of git overwrites or removes and the action does not name.
+/// Files that a git call overwrites or removes without naming them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Swept {
-    /// A folder or file, seen from where the action starts.
+    /// A folder or file, relative to the start of the action.
     Path(String),
-    /// All of the work tree that this folder is in, seen from where the action starts.
+    /// The whole work tree of this folder, relative to the start of the action.
     Tree(String),
-    /// The same, by a change of branch: the files in which the branches differ. The call is told as it is shown.
+    /// The same by a change of branch: the files in which the branches differ.
     Branch {
         /// The folder.
         folder: String,
@@ -26,13 +26,13 @@ pub(crate) enum Swept {
     },
 }
 
-/// Whether one of these calls takes folders with all that is in them, or lists what is in them for others.
+/// Whether one of these calls changes whole folders, or lists their content for other programs.
 pub(crate) fn takes_folders(calls: &[RepositoryCall]) -> bool {
     let is_deep = |command: &str| NAMED.contains(&command) || command == "ls-files";
     calls.iter().filter(|call| call.program == "git").any(|call| is_deep(Words::of(call).command))
 }
 
-/// What a call overwrites or removes and the action does not name.
+/// The files that a call overwrites or removes without naming them.
 pub(crate) fn swept(context: &Context<'_>, call: &RepositoryCall) -> Result<Vec<Swept>, Missing> {
     let is_there = |path: &str| {
         let place = context.real_place(path, None)?;
@@ -42,40 +42,40 @@ pub(crate) fn swept(context: &Context<'_>, call: &RepositoryCall) -> Result<Vec<
         return match context.git() {
             Ok(git) => {
                 let body = git.and_then(|git| git.aliases.get(&command.to_ascii_lowercase()));
-                body.map_or_else(|| Ok(Vec::new()), |body| swept_by_name(call, &command, body, &is_there))
+                body.map_or_else(|| Ok(Vec::new()), |body| swept_by_alias(call, &command, body, &is_there))
             }
-            Err(missing) if context.awaits() => Err(missing),
-            // Where there is no repository to ask there are no names of its own.
+            Err(missing) if context.has_pending_needs() => Err(missing),
+            // Without a repository there are no aliases.
             Err(_) => Ok(Vec::new()),
         };
     }
-    // The files of a patch that stands in the line are told with the action.
+    // The files of a patch in the command line are listed in the action.
     if is_patch_from_input(call) && context.action()?.command.as_deref().is_some_and(holds_patch) {
         return Ok(Vec::new());
     }
     swept_where(call, &is_there)
 }
 
-/// Whether a call may overwrite or remove what the action does not name, by its words alone.
+/// Whether a call may overwrite or remove files without naming them, judged by its words alone.
 pub(crate) fn may_sweep(call: &RepositoryCall) -> bool {
     named_elsewhere(call).is_some() || swept_where(call, &|_| Ok(false)).is_ok_and(|swept| !swept.is_empty())
 }
 
-/// A command of git that is none of its own: the repository's configuration may give it a meaning.
+/// A command that is not built into git and may be an alias.
 fn named_elsewhere(call: &RepositoryCall) -> Option<String> {
     let words = Words::of(call);
     let is_other = call.program == "git" && !words.is_unknown && !is_own(words.command);
     is_other.then(|| words.command.to_owned())
 }
 
-/// What a name of the repository's own takes.
-fn swept_by_name(
+/// The files that an alias overwrites or removes.
+fn swept_by_alias(
     call: &RepositoryCall,
     name: &str,
     body: &str,
     is_there: &dyn Fn(&str) -> Result<bool, Missing>,
 ) -> Result<Vec<Swept>, Missing> {
-    // Of what starts other programs only the commands of git are told, without what stands behind them.
+    // For an alias that starts other programs, only its git commands are known, without arguments.
     if let Some(commands) = body.strip_prefix('!') {
         let takes = commands.split_whitespace().any(|command| CHANGES_FILES.contains(&command));
         let folder = folder(call, &Words::of(call));
@@ -94,7 +94,7 @@ fn swept_by_name(
         .collect())
 }
 
-/// Commands of git that may change files of the work tree.
+/// Git commands that may change files of the work tree.
 const CHANGES_FILES: &[&str] = &[
     "am",
     "bisect",
@@ -109,17 +109,17 @@ const CHANGES_FILES: &[&str] = &[
     "switch",
 ];
 
-/// Whether a patch is applied that comes through a pipe.
+/// Whether a patch from standard input is applied.
 fn is_patch_from_input(call: &RepositoryCall) -> bool {
     let words = Words::of(call);
     matches!(words.command, "apply" | "am") && words.operands.iter().all(|word| word.text == "-")
 }
 
 fn holds_patch(line: &str) -> bool {
-    !midrail_detect::patch::targets(line).is_empty()
+    !midrail_shell::patch::targets(line).is_empty()
 }
 
-/// The absolute path of the work tree that a folder of this action is in. One that is of no repository stands for itself.
+/// The absolute path of the work tree of a folder, or of the folder itself outside a repository.
 pub(crate) fn top(context: &Context<'_>, folder: &str) -> Result<String, Missing> {
     let place = context.real_place(if folder.is_empty() { "." } else { folder }, None)?;
     let root = context.root().map(|root| root.trim_end_matches('/'));
@@ -130,7 +130,7 @@ pub(crate) fn top(context: &Context<'_>, folder: &str) -> Result<String, Missing
         (None, key) => key.to_owned(),
     };
     if place.inside {
-        // A folder below the root may hold a repository or work tree of its own.
+        // A folder below the root may contain another repository or work tree.
         let mut folder = place.key.trim_matches('/');
         while !matches!(folder, "" | ".") {
             let git = context.real_place(&format!("{folder}/.git"), None)?;
@@ -141,9 +141,9 @@ pub(crate) fn top(context: &Context<'_>, folder: &str) -> Result<String, Missing
         }
     }
     let here = if place.inside { absolute("") } else { place.key.clone() };
-    // The root may be a folder of a repository that begins above it.
+    // The root may be inside a larger repository.
     let git = match context.git() {
-        Err(missing) if context.awaits() => return Err(missing),
+        Err(missing) if context.has_pending_needs() => return Err(missing),
         git => git.ok().flatten(),
     };
     let top = git.map(|git| git.top.as_str()).filter(|top| !top.is_empty() && is_below(top, &here));
@@ -156,7 +156,7 @@ fn swept_where(
 ) -> Result<Vec<Swept>, Missing> {
     match call.program.as_str() {
         "git" => {}
-        "gh" | "glab" => return Ok(of_forge(call)),
+        "gh" | "glab" => return Ok(swept_by_forge(call)),
         _ => return Ok(Vec::new()),
     }
     let words = Words::of(call);
@@ -175,7 +175,7 @@ fn swept_where(
         let swept = |text: &str| match (is_plain(text), text.starts_with(':') || text.contains("..")) {
             (true, _) => Swept::Path(below(text)),
             (false, true) => Swept::Tree(folder.clone()),
-            // A wildcard of git's own goes down into folders.
+            // A git wildcard also matches in subfolders.
             (false, false) => {
                 let spelt = text.split(WILDCARDS).next().unwrap_or_default();
                 Swept::Path(below(spelt.rsplit_once('/').map_or(".", |(folder, _)| folder)))
@@ -186,7 +186,7 @@ fn swept_where(
     let whole = || vec![Swept::Tree(folder.clone())];
     let branch = || vec![Swept::Branch { folder: folder.clone(), call: shown(call) }];
     let operand = words.operands.first().map_or("", |word| word.text);
-    // What puts back what such a call itself has begun, and what only looks.
+    // Aborting an operation, or inspecting it.
     let looks = words.has(&["--abort", "--quit", "--edit-todo", "--show-current-patch"]);
     Ok(match words.command {
         "cherry-pick" | "revert" | "am" | "rebase" | "pull" if !looks => branch(),
@@ -208,13 +208,13 @@ fn swept_where(
         "stash" => match operand {
             "push" if words.operands.len() > 1 => paths(1),
             "" | "push" | "save" => whole(),
-            // What was put aside comes back, wherever that is.
+            // Stashed files may be anywhere.
             "pop" | "apply" | "branch" => branch(),
             _ => Vec::new(),
         },
         "checkout" | "switch" if words.has(&["-f", "--force", "--discard-changes"]) => whole(),
         "checkout" if names_elsewhere(call) => whole(),
-        // Piece by piece, of whatever is named: a commit may stand before the paths.
+        // With --patch, a commit may precede the paths.
         "checkout" if words.has(&["-p", "--patch"]) => match words.before_dashes {
             Some(before) if before < words.operands.len() => paths(before),
             _ => {
@@ -226,7 +226,7 @@ fn swept_where(
             }
         },
         "checkout" | "switch" if changes_branch(&words) => match words.operands.first() {
-            // A file is put back by its name alone, where no branch has that name.
+            // A bare file name restores the file if no branch has that name.
             Some(target)
                 if words.command == "checkout" && target.is_known && is_there(&below(target.text))? =>
             {
@@ -239,7 +239,7 @@ fn swept_where(
         "restore" if words.operands.is_empty() && words.has(&["-p", "--patch"]) => whole(),
         "rm" if words.has(&["--cached"]) => Vec::new(),
         "restore" | "rm" if names_elsewhere(call) => whole(),
-        // Plain paths are told with the action.
+        // Plain paths are listed in the action.
         "restore" | "rm" if !words.operands.iter().all(|word| is_plain(word.text)) => paths(0),
         "checkout-index" if words.has(&["-f", "--force"]) => match words.has(&["-a", "--all", "--stdin"]) {
             true => whole(),
@@ -249,36 +249,36 @@ fn swept_where(
     })
 }
 
-/// Options by which a patch is only looked at, or goes to the index alone.
+/// Options that only inspect a patch or apply it to the index.
 const ONLY_LOOKS: &[&str] = &["--check", "--stat", "--numstat", "--summary", "--cached"];
 
-/// Characters by which a path stands for many.
+/// Wildcard characters.
 const WILDCARDS: [char; 3] = ['*', '?', '['];
 
-/// Whether a path of git's command line is one, and not a pattern or one of the forms that begin with a colon.
+/// Whether a pathspec is a plain path, without wildcards and magic.
 fn is_plain(path: &str) -> bool {
     !path.starts_with(':') && !path.contains(WILDCARDS)
 }
 
-/// Whether the paths stand in a file, or come through a pipe.
+/// Whether the paths come from a file or standard input.
 fn names_elsewhere(call: &RepositoryCall) -> bool {
     call.args.iter().any(|arg| arg.starts_with("--pathspec-from-file"))
 }
 
-/// Whether a call that puts back the index puts back files as well.
+/// Whether a call that restores the index restores files as well.
 fn writes_work_tree(call: &RepositoryCall) -> bool {
     let is_short = |arg: &str| arg.starts_with('-') && !arg.starts_with("--");
     call.args.iter().any(|arg| arg.starts_with("--w") || (is_short(arg) && arg.contains('W')))
 }
 
-/// Options that make a branch.
+/// Options that create a branch.
 const CREATES: &[&str] = &["-b", "-B", "-c", "-C", "--create", "--force-create", "--orphan"];
 
-/// Whether the files of another branch or commit take the place of those that stand there.
+/// Whether the call checks out the files of another branch or commit.
 fn changes_branch(words: &Words<'_>) -> bool {
     let is_other = |word: Option<&Word<'_>>| word.is_some_and(|word| !matches!(word.text, "HEAD" | "@"));
     let is_switch = words.command == "switch";
-    // A branch that begins here changes no file; that of a new history has none.
+    // A new branch at HEAD changes no file; an orphan branch removes them.
     if words.has(CREATES) {
         return is_other(words.operands.first()) || (is_switch && words.has(&["--orphan"]));
     }
@@ -290,7 +290,7 @@ fn changes_branch(words: &Words<'_>) -> bool {
 }
 
 /// `gh pr checkout 7`, `gh co 7`
-fn of_forge(call: &RepositoryCall) -> Vec<Swept> {
+fn swept_by_forge(call: &RepositoryCall) -> Vec<Swept> {
     let mut words = Vec::new();
     let mut args = call.args.iter().map(String::as_str);
     while let Some(arg) = args.next() {
@@ -310,7 +310,7 @@ fn of_forge(call: &RepositoryCall) -> Vec<Swept> {
     }
 }
 
-/// The folder that a call works in, seen from where the action starts.
+/// The folder of a call, relative to the start of the action.
 fn folder(call: &RepositoryCall, words: &Words<'_>) -> String {
     let mut folder = call.folder.clone().unwrap_or_default();
     for next in &words.folders {
@@ -326,7 +326,7 @@ fn folder(call: &RepositoryCall, words: &Words<'_>) -> String {
 mod tests {
     use super::*;
 
-    /// What a line sweeps, in a folder that holds `src` and `a.rs`: paths as they are, `tree:` and `branch:` with their
+    /// The swept files of a line, in a folder with `src` and `a.rs`: plain paths, or `tree:` and `branch:` with their
     /// folders.
     fn of(line: &str) -> Vec<String> {
         let mut words = line.split(' ').map(str::to_owned);
@@ -338,16 +338,16 @@ mod tests {
             ..RepositoryCall::default()
         };
         let swept = swept_where(&call, &|path| Ok(["src", "a.rs"].contains(&path))).unwrap();
-        let told = |swept| match swept {
+        let label = |swept| match swept {
             Swept::Path(path) => path,
             Swept::Tree(folder) => format!("tree:{folder}"),
             Swept::Branch { folder, .. } => format!("branch:{folder}"),
         };
-        swept.into_iter().map(told).collect()
+        swept.into_iter().map(label).collect()
     }
 
     #[test]
-    fn what_is_thrown_away_is_known() {
+    fn discarded_files_are_detected() {
         for (line, paths) in [
             ("git checkout .", &["."][..]),
             ("git checkout :/", &["tree:"]),
@@ -441,7 +441,7 @@ mod tests {
             let args = line.split(' ').skip(1).map(str::to_owned).collect();
             let call = RepositoryCall { program: "git".into(), args, ..RepositoryCall::default() };
             assert!(may_sweep(&call), "{line}");
-            swept_by_name(&call, name, body, &|_| Ok(false)).unwrap()
+            swept_by_alias(&call, name, body, &|_| Ok(false)).unwrap()
         };
         for (line, name, body) in [
             ("git co main", "co", "checkout"),

@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     fn call(line: &str) -> RepositoryCall {
-        midrail_detect::shell::analyse(line).repository.pop().unwrap()
+        midrail_shell::command::analyse(line).repository.pop().unwrap()
     }
 
     #[test]

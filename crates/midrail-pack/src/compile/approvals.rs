@@ -8,7 +8,7 @@ use midrail_core::{Authorities, Emergency};
 use super::{Compiler, Issue, key};
 use crate::expr::Expected;
 use crate::raw::{ApprovalRules, Channel};
-use crate::rule::When;
+use crate::rule::ExpressionCondition;
 
 impl Compiler<'_> {
     pub(super) fn authorities(&mut self, rules: &ApprovalRules) -> Authorities {
@@ -22,8 +22,8 @@ impl Compiler<'_> {
             let only_for =
                 self.expression("/approvals/emergency/only_for", &rule.only_for, Expected::Bool)?;
             Some(Emergency {
-                only_for: Arc::new(When(only_for)),
-                described: rule.only_for.trim().to_owned(),
+                only_for: Arc::new(ExpressionCondition(only_for)),
+                description: rule.only_for.trim().to_owned(),
                 wait_s: rule.wait.map_or(60, |wait| wait.whole()),
                 review_within_s: rule.review_within.map_or(24 * 60 * 60, |within| within.whole()),
             })

@@ -5,25 +5,25 @@ use std::sync::Arc;
 
 use midrail_core::{Condition, Context, Effect, Guardrail, Spec, Tools};
 use midrail_guardrails::{
-    CommandLines, Completion, CompletionProblem, Deep, Feedback, Key, KeyedDependency, KeyedRule, Page,
-    ReadBeforeWrite, RuleSet, Script, SequentialDependency,
+    Builtin, CallKey, CommandWrites, Completion, CompletionProblem, DeepGuardrail, Feedback, KeyedDependency,
+    KeyedRule, PackKey, ReadBeforeWrite, RuleSet, Script, SequentialDependency,
 };
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Compiler, Issue, key as pointer};
-use crate::decode::{in_plain_words, keys_of};
+use crate::decode::{describe_serde_error, keys_of};
 use crate::expr::Expected;
 use crate::raw::{Guard, KeySource, RequireBefore};
-use crate::rule::{CustomCheck, Deferred, When, key, worded};
-use crate::scalar::Many;
+use crate::rule::{CustomCheck, Deferred, ExpressionCondition, key, worded};
+use crate::scalar::OneOrMany;
 
 type Check = Option<Arc<dyn Guardrail>>;
 
 impl Compiler<'_> {
     /// The check itself, with the words that the pack puts in its mouth.
-    pub(super) fn check(&mut self, at: &str, guard: &Guard, page: Option<&Page>, spec: &Spec) -> Check {
+    pub(super) fn check(&mut self, at: &str, guard: &Guard, page: Option<&Builtin>, spec: &Spec) -> Check {
         let kinds: Vec<&str> = [
             ("use", guard.uses.is_some()),
             ("check", guard.check.is_some() && guard.deep.is_none()),
@@ -66,7 +66,7 @@ impl Compiler<'_> {
         Some(worded(inner, guard.user_message.clone(), guard.corrective_message.clone()))
     }
 
-    fn built_in(&mut self, at: &str, guard: &Guard, page: &Page, spec: &Spec) -> Check {
+    fn built_in(&mut self, at: &str, guard: &Guard, page: &Builtin, spec: &Spec) -> Check {
         if let Some(feedback) = &guard.feedback {
             return self.feedback(at, guard, feedback, spec);
         }
@@ -99,16 +99,20 @@ impl Compiler<'_> {
         }
         if let Some(settings) = &guard.deep {
             let passes: Option<Arc<dyn Condition>> = match &guard.check {
-                Some(source) => {
-                    Some(Arc::new(When(self.expression(&format!("{at}/check"), source, Expected::Bool)?)))
-                }
+                Some(source) => Some(Arc::new(ExpressionCondition(self.expression(
+                    &format!("{at}/check"),
+                    source,
+                    Expected::Bool,
+                )?))),
                 None => None,
             };
-            return Some(Arc::new(Deep::new(settings.clone(), passes).described(guard.check.clone())));
+            return Some(Arc::new(
+                DeepGuardrail::new(settings.clone(), passes).described(guard.check.clone()),
+            ));
         }
         let at = format!("{at}/with");
         let made = self.with_settings(&at, guard.with.as_ref(), page)?;
-        if page.id == super::COMPLETION {
+        if page.pack_key == PackKey::Completion {
             let completion = guard.with.as_ref().and_then(|with| Completion::deserialize(with).ok());
             return self.completion(&at, &completion.unwrap_or_default());
         }
@@ -130,7 +134,7 @@ impl Compiler<'_> {
         let made = completion.compiled(&mut |below, source| {
             let condition = self.expression(&format!("{at}{below}"), source, Expected::Bool);
             is_right &= condition.is_some();
-            Some(Arc::new(When(condition?)))
+            Some(Arc::new(ExpressionCondition(condition?)))
         });
         match made {
             Ok(made) => Some(made).filter(|_| is_right),
@@ -146,7 +150,7 @@ impl Compiler<'_> {
 
     /// A guardrail of the catalogue with the settings of a pack. All that is wrong with them is told: what is wrong is
     /// taken out, and the rest is read again.
-    fn with_settings(&mut self, at: &str, settings: Option<&Value>, page: &Page) -> Check {
+    fn with_settings(&mut self, at: &str, settings: Option<&Value>, page: &Builtin) -> Check {
         let mut rest = settings.cloned().unwrap_or_else(|| json!({}));
         let mut is_right = true;
         for _ in 0..MAX_PROBLEMS {
@@ -157,7 +161,7 @@ impl Compiler<'_> {
             is_right = false;
             let (keys, message) = keys_of(&problem.message);
             let below = keys.iter().fold(problem.at.clone(), |at, name| format!("{at}/{}", pointer(name)));
-            let (message, help) = in_plain_words(message);
+            let (message, help) = describe_serde_error(message);
             let issue = Issue::new(format!("{at}{below}"), message);
             self.issues.push(match help {
                 Some(help) => issue.help(help),
@@ -194,11 +198,11 @@ impl Compiler<'_> {
         // In a definition, nothing stands around it.
         let is_alone = at.rsplit('/').nth(1) == Some("feedback");
         let at = if is_alone { at.to_owned() } else { format!("{at}/feedback") };
-        for key in feedback.blanks() {
+        for key in feedback.empty_texts() {
             let issue = Issue::new(format!("{at}/{key}"), format!("`{key}` is empty"));
             self.issues.push(issue.help("write a text, or leave it out"));
         }
-        let says = feedback.says();
+        let says = feedback.sources();
         match says.as_slice() {
             [_] => {}
             [] => {
@@ -220,7 +224,7 @@ impl Compiler<'_> {
         let should_run: Option<Arc<dyn Condition>> = match &feedback.should_run {
             Some(source) => {
                 let expression = self.expression(&format!("{at}/should_run"), source, Expected::Bool)?;
-                Some(Arc::new(When(expression)))
+                Some(Arc::new(ExpressionCondition(expression)))
             }
             None => None,
         };
@@ -273,7 +277,7 @@ impl Compiler<'_> {
             new_files: rule.new_files.unwrap_or_default(),
             freshness: rule.freshness.unwrap_or_default(),
             own_writes: rule.own_writes.unwrap_or_default(),
-            commands: CommandLines::default(),
+            commands: CommandWrites::default(),
             mount: rule.mount.clone(),
             key,
         }))
@@ -302,11 +306,11 @@ impl Compiler<'_> {
                 self.issues.push(issue.help("leave `key` out for a rule without one"));
                 return None;
             }
-            Some(KeySource::Args(names)) => Key::Args(names.0.clone()),
+            Some(KeySource::Args(names)) => CallKey::Args(names.0.clone()),
             Some(KeySource::Expression { expression }) => {
                 let expression =
                     self.expression(&format!("{at}/key/expression"), expression, Expected::Any)?;
-                Key::Computed(Arc::new(move |context: &Context<'_>| key(&expression, context)))
+                CallKey::Computed(Arc::new(move |context: &Context<'_>| key(&expression, context)))
             }
         };
         let rules = rule.tool.iter().map(|tool| KeyedRule {
@@ -317,7 +321,7 @@ impl Compiler<'_> {
         Some(Arc::new(KeyedDependency { rules: rules.collect() }))
     }
 
-    fn sequential(&mut self, at: &str, rules: &BTreeMap<String, Many>) -> Check {
+    fn sequential(&mut self, at: &str, rules: &BTreeMap<String, OneOrMany>) -> Check {
         for (tool, requires) in rules {
             let place = format!("{at}/{}", pointer(tool));
             self.pattern(&place, tool);
@@ -353,7 +357,7 @@ impl Compiler<'_> {
 /// The name under which agents see a feedback provider: its own, or that of what it says.
 pub(crate) fn provider_name(guard: &Guard, id: &str) -> Option<String> {
     let feedback = guard.feedback.as_ref()?;
-    let (_, title) = feedback.says().first().copied()?;
+    let (_, title) = feedback.sources().first().copied()?;
     let named = feedback.name.as_ref().or(guard.name.as_ref()).or(guard.id.as_ref());
     Some(named.cloned().unwrap_or_else(|| {
         // The number that tells it from others of its kind.

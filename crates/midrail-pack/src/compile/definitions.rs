@@ -6,7 +6,7 @@ use midrail_core::{Agent, Definition, Scope, Task};
 
 use super::{Bound, Compiler, Issue, key};
 use crate::raw::{AgentDefinition, Budgets, Pack, TaskDefinition};
-use crate::scalar::When;
+use crate::scalar::TimeOrDuration;
 
 /// What a pack sets for every run. Nothing, where it sets nothing.
 pub(super) fn of_pack(pack: &Pack) -> Option<Definition> {
@@ -18,7 +18,7 @@ pub(super) fn of_pack(pack: &Pack) -> Option<Definition> {
         cost_budget: cost,
         ..Task::default()
     };
-    let deadline = pack.deadline.map(|When(deadline)| deadline);
+    let deadline = pack.deadline.map(|TimeOrDuration(deadline)| deadline);
     let is_set = deadline.is_some() || task != Task::default();
     is_set.then(|| Definition { name: pack.pack.clone(), task, deadline, ..Definition::default() })
 }
@@ -56,7 +56,7 @@ impl<'p> Compiler<'p> {
                 additional_tools: agent.additional_tools.clone(),
                 ..Task::default()
             },
-            deadline: agent.deadline.map(|When(deadline)| deadline),
+            deadline: agent.deadline.map(|TimeOrDuration(deadline)| deadline),
         };
         let whole =
             Bound { definition: Some(Arc::new(definition.clone())), agent: Some((name, agent)), tools: None };
@@ -106,7 +106,7 @@ impl<'p> Compiler<'p> {
                 additional_tools: task.additional_tools.clone(),
                 ..Task::default()
             },
-            deadline: task.deadline.map(|When(deadline)| deadline),
+            deadline: task.deadline.map(|TimeOrDuration(deadline)| deadline),
             ..Definition::default()
         }
     }

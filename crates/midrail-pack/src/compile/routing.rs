@@ -23,7 +23,7 @@ impl Compiler<'_> {
             let timeout = limit.approval_timeout.or(defaults.approval_timeout);
             rules.push(StrikeRule {
                 count: limit.count,
-                of: limit.of.clone(),
+                guardrail: limit.of.clone(),
                 effect: limit.effect,
                 user_message: limit.user_message.clone(),
                 approver: limit.approver.clone().or(defaults.approver.clone()).unwrap_or(usual.approver),
@@ -64,9 +64,9 @@ pub(crate) fn routing<'p>(packs: impl Iterator<Item = &'p Pack> + Clone) -> Rout
             Some((at, wait)) if is_below(at) => wait.max(tier.wait_ms),
             wait => wait.map_or(tier.wait_ms, |(_, wait)| wait),
         };
-        tier.then = match timeout {
-            Some((at, then)) if is_below(at) => then.max(tier.then),
-            timeout => timeout.map_or(tier.then, |(_, then)| then),
+        tier.on_timeout = match timeout {
+            Some((at, then)) if is_below(at) => then.max(tier.on_timeout),
+            timeout => timeout.map_or(tier.on_timeout, |(_, then)| then),
         };
         for id in required.flat_map(|ids| ids.iter()) {
             if !tier.require.contains(id) {

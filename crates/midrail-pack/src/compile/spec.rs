@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use midrail_core::{Bypass, Effect, Mode, OnFault, Spec, Tools};
-use midrail_guardrails::Page;
+use midrail_guardrails::{Builtin, PackKey};
 
 use super::{Bound, Compiler, Issue};
 use crate::expr::Expected;
 use crate::pattern::{is_everything, within};
 use crate::raw::{Guard, StateScope};
-use crate::rule::When;
+use crate::rule::ExpressionCondition;
 use crate::scalar::Seconds;
 
 impl Compiler<'_> {
@@ -19,7 +19,7 @@ impl Compiler<'_> {
         at: &str,
         spec: &mut Spec,
         guard: &Guard,
-        page: Option<&Page>,
+        page: Option<&Builtin>,
         bound: &Bound<'_>,
     ) {
         let always_on = page.filter(|page| page.always_on && *spec.id == *page.id);
@@ -30,13 +30,8 @@ impl Compiler<'_> {
         let pack = self.pack;
         let defaults = &pack.defaults;
         let for_all = |on_fault: Option<OnFault>| on_fault.filter(|_| always_on.is_none());
-        let deep = page.is_some_and(|page| page.id == super::DEEP || super::CLASSIFIERS.contains(&page.id));
-        let is_feedback = page.is_some_and(|page| page.id == super::FEEDBACK);
-        let fault = match (deep, is_feedback) {
-            (true, _) => OnFault::Escalate,
-            (false, true) => OnFault::Allow,
-            (false, false) => OnFault::Block,
-        };
+        let is_feedback = page.is_some_and(|page| page.pack_key == PackKey::Feedback);
+        let fault = page.map_or(OnFault::Block, Builtin::on_error);
         // What a pack says for its gates is not meant for what only speaks.
         let for_all = |on_fault: Option<OnFault>| for_all(on_fault).filter(|_| !is_feedback);
         spec.always_on = always_on.is_some();
@@ -77,9 +72,7 @@ impl Compiler<'_> {
             spec.effect_by_risk = guard.effect.is_none();
         }
         self.bypass(spec, guard);
-        if guard.effect == Some(Effect::Redact)
-            && page.is_none_or(|page| !["secret-redaction", "result-limit"].contains(&page.id))
-        {
+        if guard.effect == Some(Effect::Redact) && !page.is_some_and(|page| page.redacts) {
             let issue = Issue::new(format!("{at}/effect"), "this guardrail cannot say what to replace");
             self.issues.push(issue.help("use `warn`, `retry`, `escalate`, `block` or `halt`"));
         }
@@ -87,7 +80,7 @@ impl Compiler<'_> {
     }
 
     /// Nothing in a pack may take a built-in that is always on out of force.
-    fn stays_on(&mut self, at: &str, page: &Page, guard: &Guard, bound: &Bound<'_>) {
+    fn stays_on(&mut self, at: &str, page: &Builtin, guard: &Guard, bound: &Bound<'_>) {
         let narrows =
             |patterns: &[String]| !patterns.is_empty() && !patterns.iter().any(|it| is_everything(it));
         let kinds =
@@ -129,7 +122,7 @@ impl Compiler<'_> {
         };
     }
 
-    fn priority(&mut self, at: &str, spec: &mut Spec, guard: &Guard, page: Option<&Page>) {
+    fn priority(&mut self, at: &str, spec: &mut Spec, guard: &Guard, page: Option<&Builtin>) {
         let Some(priority) = guard.priority else { return };
         if page.is_none() && priority < 100 {
             let message = format!("priority must be >= 100 for custom rules, and is {priority}");
@@ -165,7 +158,7 @@ impl Compiler<'_> {
         if let Some(when) = &guard.when
             && let Some(when) = self.expression(&format!("{at}/when"), when, Expected::Bool)
         {
-            spec.when = Some(Arc::new(When(when)));
+            spec.when = Some(Arc::new(ExpressionCondition(when)));
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Origin;
 use crate::case::Case;
 use crate::raw::{Guard, Pack, RiskRouter};
-use crate::scalar::{Seconds, Text};
+use crate::scalar::{Seconds, TextOrNumber};
 
 /// A policy pack of a gateway.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct PolicyPack {
     pub policy_pack: String,
     /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<Text>,
+    pub version: Option<TextOrNumber>,
     /// How it is enforced.
     #[serde(default)]
     pub gateway: Gateway,
@@ -51,16 +51,16 @@ pub struct Gateway {
     /// `shadow` or `enforce`.
     pub mode: Mode,
     /// Guardrails that answer at once.
-    pub sync: Sync,
+    pub sync: SyncRuleSettings,
     /// Guardrails that take their time.
     #[serde(rename = "async")]
-    pub deep: Deep,
+    pub deep: AsyncRuleSettings,
 }
 
 /// How guardrails that answer at once are run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Sync {
+pub struct SyncRuleSettings {
     /// How long they may take together.
     pub timeout_ms: Option<u64>,
     /// One that fails allows.
@@ -70,16 +70,16 @@ pub struct Sync {
 /// How guardrails that take their time are run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Deep {
+pub struct AsyncRuleSettings {
     /// Whether they run at all.
     pub enabled: bool,
     /// One that fails allows.
     pub fail_open: bool,
 }
 
-impl Default for Deep {
+impl Default for AsyncRuleSettings {
     fn default() -> Self {
-        Deep { enabled: true, fail_open: false }
+        AsyncRuleSettings { enabled: true, fail_open: false }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use midrail_core::{Category, Effect, EventKind};
-use midrail_guardrails::Page;
+use midrail_guardrails::Builtin;
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Origin;
 use crate::case::Case;
 use crate::raw::{AlertRule, Bypass, Guard, Pack};
-use crate::scalar::Many;
+use crate::scalar::OneOrMany;
 
 /// A document of validation hooks: a guardrail, or one of each kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,46 +26,46 @@ pub struct HookDocument {
     pub custom_guardrail: Option<HookGuardrail>,
     /// Guardrails of the catalogue against harm, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub safety_guardrails: Vec<Listed>,
+    pub safety_guardrails: Vec<CatalogueEntry>,
     /// Guardrails of the catalogue for the quality of output, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub quality_guardrails: Vec<Listed>,
+    pub quality_guardrails: Vec<CatalogueEntry>,
     /// Guardrails of the catalogue for rules of the work, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub compliance_guardrails: Vec<Listed>,
+    pub compliance_guardrails: Vec<CatalogueEntry>,
     /// Guardrails of the catalogue for what is used up, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub budget_guardrails: Vec<Listed>,
+    pub budget_guardrails: Vec<CatalogueEntry>,
     /// Guardrails of the catalogue for what is touched, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub scope_guardrails: Vec<Listed>,
+    pub scope_guardrails: Vec<CatalogueEntry>,
     /// Guardrails of the catalogue that are asked before each call, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pre_execution_chain: Vec<Linked>,
+    pub pre_execution_chain: Vec<ChainLink>,
     /// Those that are asked about each result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub post_execution_chain: Vec<Linked>,
+    pub post_execution_chain: Vec<ChainLink>,
     /// Those that are asked before each hand-off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pre_handoff_chain: Vec<Linked>,
+    pub pre_handoff_chain: Vec<ChainLink>,
     /// Those that are asked after each hand-off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub post_handoff_chain: Vec<Linked>,
+    pub post_handoff_chain: Vec<ChainLink>,
     /// Those that are asked about each error.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub on_error_chain: Vec<Linked>,
+    pub on_error_chain: Vec<ChainLink>,
     /// The built-in that keeps to the token budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub builtin_token_budget: Option<BuiltIn>,
+    pub builtin_token_budget: Option<BuiltInGuardrail>,
     /// The built-in that keeps to the time budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub builtin_time_budget: Option<BuiltIn>,
+    pub builtin_time_budget: Option<BuiltInGuardrail>,
     /// The built-in that keeps to the files of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub builtin_scope_boundary: Option<BuiltIn>,
+    pub builtin_scope_boundary: Option<BuiltInGuardrail>,
     /// The built-in that keeps to the tools of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub builtin_tool_allowlist: Option<BuiltIn>,
+    pub builtin_tool_allowlist: Option<BuiltInGuardrail>,
     /// Alerts on what the guardrails do over time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<AlertRule>,
@@ -169,11 +169,11 @@ pub struct HookCondition {
 #[serde(deny_unknown_fields, default)]
 pub struct AppliesTo {
     /// Agents, by id.
-    pub agents: Many,
+    pub agents: OneOrMany,
     /// Tasks, by id.
-    pub tasks: Many,
+    pub tasks: OneOrMany,
     /// Tools, by name.
-    pub tools: Many,
+    pub tools: OneOrMany,
 }
 
 /// What a hook checks.
@@ -215,7 +215,7 @@ pub(super) const KEYS: &[&str] = &[
 /// A guardrail of the catalogue in a list: bound by its id, and described by its check.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Listed {
+pub struct CatalogueEntry {
     /// Its id.
     pub id: String,
     /// Its name.
@@ -226,17 +226,17 @@ pub struct Listed {
     pub check: Option<String>,
     /// The share at which it warns, where it has one: `0.9`, and words after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threshold: Option<Share>,
+    pub threshold: Option<LooseShare>,
     /// What its objection leads to: a word, and words after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
-    pub action_on_fail: Option<FirstEffect>,
+    pub action_on_fail: Option<LooseEffect>,
 }
 
 /// A guardrail of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Linked {
+pub struct ChainLink {
     /// The id of a guardrail of the catalogue.
     pub guardrail: String,
 }
@@ -244,7 +244,7 @@ pub struct Linked {
 /// A built-in that is always on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct BuiltIn {
+pub struct BuiltInGuardrail {
     /// Its id.
     pub id: String,
     /// The kind of event.
@@ -258,27 +258,27 @@ pub struct BuiltIn {
     pub check: Option<String>,
     /// Shares at which something happens: `80%`, and words after it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub thresholds: BTreeMap<String, Share>,
+    pub thresholds: BTreeMap<String, LooseShare>,
     /// What its objection leads to. The thresholds of budgets say that themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
-    pub action_on_fail: Option<FirstEffect>,
+    pub action_on_fail: Option<LooseEffect>,
 }
 
 /// A share as people write it: `0.9`, `80%`, `80% consumed`, `0.9 (warn at 90%)`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-#[schemars(with = "ShareSchema")]
-pub struct Share(pub f64);
+#[schemars(with = "LooseShareSchema")]
+pub struct LooseShare(pub f64);
 
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "it only describes what is read")]
-enum ShareSchema {
+enum LooseShareSchema {
     Number(f64),
     Text(String),
 }
 
-impl<'de> Deserialize<'de> for Share {
+impl<'de> Deserialize<'de> for LooseShare {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         let share = match &value {
@@ -286,7 +286,7 @@ impl<'de> Deserialize<'de> for Share {
             Value::String(text) => share(text),
             _ => None,
         };
-        share.filter(|share| (0.0..=1.0).contains(share)).map(Share).ok_or_else(|| {
+        share.filter(|share| (0.0..=1.0).contains(share)).map(LooseShare).ok_or_else(|| {
             D::Error::custom(format!("expected a share such as `0.9` or `80%`, found `{value}`"))
         })
     }
@@ -302,13 +302,13 @@ fn share(text: &str) -> Option<f64> {
 
 /// An effect with words after it: `escalate (at 100%)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct FirstEffect(pub Effect);
+pub struct LooseEffect(pub Effect);
 
-impl<'de> Deserialize<'de> for FirstEffect {
+impl<'de> Deserialize<'de> for LooseEffect {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let word = text.split_whitespace().next().unwrap_or_default();
-        crate::words::effect_of(word).map(FirstEffect)
+        crate::words::effect_of(word).map(LooseEffect)
     }
 }
 
@@ -409,13 +409,13 @@ const BUILT_IN_PLACES: &[(&str, &str)] = &[
 ];
 
 /// Budgets have thresholds of their own, each with its effect; one word for all of them does not replace those.
-fn own_effect(page: Option<&Page>, effect: Option<Effect>) -> Option<Effect> {
+fn own_effect(page: Option<&Builtin>, effect: Option<Effect>) -> Option<Effect> {
     effect.filter(|_| page.is_none_or(|page| page.category != Category::Budget))
 }
 
 fn hook_guard(hook: HookGuardrail) -> Guard {
     // A built-in is bound by its id, and its check text is its description.
-    let page = midrail_guardrails::page(&hook.id);
+    let page = midrail_guardrails::builtin(&hook.id);
     let with = hook.validation.threshold.filter(|_| page.is_some());
     Guard {
         uses: page.map(|page| page.id.to_owned()),
@@ -425,7 +425,7 @@ fn hook_guard(hook: HookGuardrail) -> Guard {
         id: Some(page.map_or(hook.id, |page| page.id.to_owned())),
         name: hook.name,
         enabled: hook.enabled,
-        on: Many(vec![hook.kind.kind()]),
+        on: OneOrMany(vec![hook.kind.kind()]),
         tools: hook.condition.applies_to.tools,
         agents: hook.condition.applies_to.agents,
         tasks: hook.condition.applies_to.tasks,
@@ -438,21 +438,21 @@ fn hook_guard(hook: HookGuardrail) -> Guard {
     }
 }
 
-fn listed_guard(listed: Listed) -> Guard {
-    let page = midrail_guardrails::page(&listed.id);
+fn listed_guard(listed: CatalogueEntry) -> Guard {
+    let page = midrail_guardrails::builtin(&listed.id);
     Guard {
         uses: Some(listed.id.clone()),
         id: Some(page.map_or(listed.id, |page| page.id.to_owned())),
         name: listed.name,
         description: listed.check,
-        with: listed.threshold.map(|Share(share)| json!({"thresholds": {"warn": share}})),
-        effect: own_effect(page, listed.action_on_fail.map(|FirstEffect(effect)| effect)),
+        with: listed.threshold.map(|LooseShare(share)| json!({"thresholds": {"warn": share}})),
+        effect: own_effect(page, listed.action_on_fail.map(|LooseEffect(effect)| effect)),
         ..Guard::default()
     }
 }
 
-fn linked_guard(linked: Linked, on: EventKind) -> Guard {
-    let page = midrail_guardrails::page(&linked.guardrail);
+fn linked_guard(linked: ChainLink, on: EventKind) -> Guard {
+    let page = midrail_guardrails::builtin(&linked.guardrail);
     // A guardrail stays where it belongs, whatever chain it is named in besides.
     let mut kinds = page.map(|page| page.on.to_vec()).unwrap_or_default();
     if !kinds.contains(&on) {
@@ -461,23 +461,23 @@ fn linked_guard(linked: Linked, on: EventKind) -> Guard {
     Guard {
         id: Some(page.map_or_else(|| linked.guardrail.clone(), |page| page.id.to_owned())),
         uses: Some(linked.guardrail),
-        on: Many(kinds),
+        on: OneOrMany(kinds),
         ..Guard::default()
     }
 }
 
-fn built_in_guard(built_in: BuiltIn) -> Guard {
-    let page = midrail_guardrails::page(&built_in.id);
+fn built_in_guard(built_in: BuiltInGuardrail) -> Guard {
+    let page = midrail_guardrails::builtin(&built_in.id);
     let thresholds: BTreeMap<String, f64> =
-        built_in.thresholds.into_iter().map(|(name, Share(share))| (name, share)).collect();
+        built_in.thresholds.into_iter().map(|(name, LooseShare(share))| (name, share)).collect();
     Guard {
         uses: Some(built_in.id.clone()),
         id: Some(page.map_or(built_in.id, |page| page.id.to_owned())),
         description: built_in.check,
         with: (!thresholds.is_empty()).then(|| json!({"thresholds": thresholds})),
-        on: Many(vec![built_in.kind.kind()]),
+        on: OneOrMany(vec![built_in.kind.kind()]),
         priority: built_in.priority,
-        effect: own_effect(page, built_in.action_on_fail.map(|FirstEffect(effect)| effect)),
+        effect: own_effect(page, built_in.action_on_fail.map(|LooseEffect(effect)| effect)),
         ..Guard::default()
     }
 }

@@ -3,30 +3,30 @@
 use std::collections::BTreeSet;
 
 use midrail_core::{Effect, EventKind};
-use midrail_guardrails::Completion;
+use midrail_guardrails::{Completion, PackKey};
 use serde::Deserialize;
 
-use super::{Found, Issue, Linter, Severity};
-use crate::compile::{COMPLETION, provider_name};
+use super::{DiagnosticLevel, Found, Issue, Linter};
+use crate::compile::provider_name;
 use crate::diagnostic::nearest;
 use crate::expr::{Expected, Expression};
 use crate::names::{EVENT_NAMES, GLOBS};
 
 /// Feedback and completion whose settings lead to nothing.
 pub(super) fn without_effect(linter: &mut Linter<'_>) {
-    linter.each_guard("silent-feedback", Severity::Error, |it| {
+    linter.each_guard("silent-feedback", DiagnosticLevel::Error, |it| {
         let feedback = it.guard.guard.feedback.as_ref().filter(|feedback| feedback.is_silent())?;
-        let (key, _) = feedback.says().first().copied()?;
+        let (key, _) = feedback.sources().first().copied()?;
         let message = format!("`{key}` without a trigger is never said");
         let issue = Issue::new(format!("{}/{key}", feedback_at(it)), message);
         Some(issue.help("add `every_n_calls`, `every_n_seconds` or `on_file_created`"))
     });
-    linter.each_guard("empty-completion", Severity::Error, |it| {
+    linter.each_guard("empty-completion", DiagnosticLevel::Error, |it| {
         let (at, completion) = completion(it)?;
         let issue = Issue::new(at, "nothing has to be complete, so this stops nobody");
         completion.is_empty().then_some(issue.help("name `files`, a `command`, `todos` or another check"))
     });
-    linter.each_guard("untold", Severity::Error, |it| {
+    linter.each_guard("untold", DiagnosticLevel::Error, |it| {
         let (at, completion) = completion(it)?;
         let is_told = it.guard.entry.spec.on.contains(&EventKind::AfterTool);
         let issue =
@@ -34,7 +34,7 @@ pub(super) fn without_effect(linter: &mut Linter<'_>) {
         (completion.also_after_tool && !is_told)
             .then_some(issue.help("leave `on` out, or add `after_tool` to it"))
     });
-    linter.each_guard("effect-unused", Severity::Error, |it| {
+    linter.each_guard("effect-unused", DiagnosticLevel::Error, |it| {
         let effect = it.guard.guard.effect?;
         let at = format!("{}/effect", it.guard.at);
         if it.guard.guard.feedback.is_some() {
@@ -86,7 +86,7 @@ pub(super) fn feedback_names(linter: &mut Linter<'_>) {
         }
     }
     for (code, document, issue) in found {
-        linter.found(code, Severity::Error, document, issue);
+        linter.found(code, DiagnosticLevel::Error, document, issue);
     }
 }
 
@@ -105,7 +105,7 @@ pub(super) fn same_names(linter: &mut Linter<'_>) {
         seen.push((name, it.document));
     }
     for (document, issue) in found {
-        linter.found("same-provider", Severity::Warning, document, issue);
+        linter.found("same-provider", DiagnosticLevel::Warning, document, issue);
     }
 }
 
@@ -130,7 +130,7 @@ fn completion(it: &Found<'_>) -> Option<(String, Completion)> {
         let at = if at.ends_with("/completion") { at.clone() } else { format!("{at}/completion") };
         return Some((at, completion.clone()));
     }
-    it.guard.page.filter(|page| page.id == COMPLETION)?;
+    it.guard.page.filter(|page| page.pack_key == PackKey::Completion)?;
     let completion = guard.with.as_ref().and_then(|with| Completion::deserialize(with).ok());
     Some((
         if guard.with.is_some() { format!("{at}/with") } else { at.clone() },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Found, Issue, Linter, Severity};
+use super::{DiagnosticLevel, Found, Issue, Linter};
 use crate::layers::Layer;
 
 /// Guardrails that a higher layer locks already.
@@ -27,14 +27,14 @@ pub(super) fn overlapping(linter: &mut Linter<'_>) {
             && upper.guard.agent == lower.guard.agent
             && settings(upper) == settings(lower);
         let (code, severity, message) = if is_same {
-            ("repeats-locked", Severity::Note, format!("`{}` repeats {by} word for word", lower.id()))
+            ("repeats-locked", DiagnosticLevel::Note, format!("`{}` repeats {by} word for word", lower.id()))
         } else if lower.guard.locked {
             let message = format!("`{}` is locked twice: {by} locks it too", lower.id());
-            ("overlapping-lock", Severity::Warning, message)
+            ("overlapping-lock", DiagnosticLevel::Warning, message)
         } else {
             (
                 "redefines-locked",
-                Severity::Note,
+                DiagnosticLevel::Note,
                 format!("`{}` is locked by {by}, and stays in force", lower.id()),
             )
         };

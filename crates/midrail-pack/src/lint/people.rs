@@ -6,7 +6,7 @@ use midrail_core::Authorities;
 use midrail_guardrails::{Seconds, Share, Thresholds};
 use serde::Deserialize;
 
-use super::{Found, Issue, Linter, Severity};
+use super::{DiagnosticLevel, Found, Issue, Linter};
 use crate::compile::key;
 use crate::diagnostic::nearest;
 use crate::raw::{ApprovalRules, Channel, Pack};
@@ -38,7 +38,7 @@ pub(super) fn roles(linter: &mut Linter<'_>) {
         }
     }
     for (document, issue) in found {
-        linter.found("unknown-role", Severity::Warning, document, issue);
+        linter.found("unknown-role", DiagnosticLevel::Warning, document, issue);
     }
 }
 
@@ -70,13 +70,13 @@ pub(super) fn timeouts(linter: &mut Linter<'_>) {
         }
     }
     for (document, issue) in found {
-        linter.found("no-time-to-answer", Severity::Warning, document, issue);
+        linter.found("no-time-to-answer", DiagnosticLevel::Warning, document, issue);
     }
 }
 
 /// Steps of a budget of which the milder comes after the harder, and so never.
 pub(super) fn thresholds(linter: &mut Linter<'_>) {
-    linter.each_guard("steps-out-of-order", Severity::Warning, |it| {
+    linter.each_guard("steps-out-of-order", DiagnosticLevel::Warning, |it| {
         let said = it.guard.guard.with.as_ref()?.get("thresholds")?;
         let Thresholds { warn, escalate, block } = Thresholds::deserialize(said).ok()?;
         let steps = [("warn", warn), ("escalate", escalate), ("block", block)];
@@ -104,7 +104,7 @@ pub(super) fn channels(linter: &mut Linter<'_>) {
                     format!("notices to `{to}` go nowhere: there is neither a webhook nor a command");
                 let issue = Issue::new(format!("/notify/{}", key(to)), message)
                     .help("add `webhook` or `command`, or say `log: true` if the log is all that is meant");
-                linter.found("empty-channel", Severity::Warning, at, issue);
+                linter.found("empty-channel", DiagnosticLevel::Warning, at, issue);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use midrail_core::glob;
 
 use super::needs::{Need, could_be_any};
-use super::{Issue, Linter, Severity};
+use super::{DiagnosticLevel, Issue, Linter};
 use crate::pattern::{Prefixes, covers, literal_start};
 
 /// Tools that wait for one another.
@@ -46,7 +46,7 @@ pub(super) fn cycles(linter: &mut Linter<'_>, needs: &[Need]) {
                 _ => format!("`{}` can never be called: {}", first.tool, steps.join(", ")),
             };
             let issue = Issue::new(&first.at, message).help("take one of these requirements out");
-            linter.found("prerequisite-cycle", Severity::Error, first.document, issue);
+            linter.found("prerequisite-cycle", DiagnosticLevel::Error, first.document, issue);
         }
     }
 }
@@ -276,7 +276,7 @@ pub(super) fn not_allowed(linter: &mut Linter<'_>, needs: &[Need]) {
         }
     }
     for (document, issue) in idle {
-        linter.found("tool-not-allowed", Severity::Warning, document, issue);
+        linter.found("tool-not-allowed", DiagnosticLevel::Warning, document, issue);
     }
     let by_name: BTreeSet<&str> = allowed.iter().map(String::as_str).collect();
     let may_be_called = |tool: &str| by_name.contains(tool) || could_be_any(tool, &allowed);
@@ -286,14 +286,14 @@ pub(super) fn not_allowed(linter: &mut Linter<'_>, needs: &[Need]) {
             if told.insert((need.document, need.at.clone(), need.tool.clone())) {
                 let message = format!("no agent may call `{}`, so this rule never comes to bear", need.tool);
                 let issue = Issue::new(&need.at, message).help("add it to the `allowed_tools` of an agent");
-                linter.found("tool-not-allowed", Severity::Warning, need.document, issue);
+                linter.found("tool-not-allowed", DiagnosticLevel::Warning, need.document, issue);
             }
         } else if !need.any_of.iter().any(|required| may_be_called(required)) {
             let required = one_of(&need.any_of);
             let message =
                 format!("`{}` can never be called: no agent may call {required}, which it needs", need.tool);
             let issue = Issue::new(&need.at, message).help("add it to the `allowed_tools` of an agent");
-            linter.found("tool-not-allowed", Severity::Error, need.document, issue);
+            linter.found("tool-not-allowed", DiagnosticLevel::Error, need.document, issue);
         }
     }
 }

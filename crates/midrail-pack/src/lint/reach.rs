@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{Effect, EventKind, Mode, Tools};
 
-use super::{Issue, Linter, Severity};
+use super::{DiagnosticLevel, Issue, Linter};
 use crate::expr::{Expected, Expression};
 use crate::layers::{Merged, Placed};
 use crate::names::{EVENT_NAMES, GLOBS};
@@ -27,7 +27,7 @@ pub(super) fn shadowed(linter: &mut Linter<'_>, merged: &Merged<'_>) {
             format!("`{}` never has a say: `{wall}` stops everything that it is asked about", spec.id);
         let help = format!("take it out, or give `{wall}` a `when` or fewer `tools`");
         let issue = Issue::new(&later.guard.at, message).help(help);
-        linter.found("unreachable-guardrail", Severity::Warning, later.member, issue);
+        linter.found("unreachable-guardrail", DiagnosticLevel::Warning, later.member, issue);
     }
 }
 
@@ -94,7 +94,7 @@ fn is_wall(placed: &Placed<'_>) -> bool {
 fn stops_all_of(wall: &Placed<'_>, later: &Placed<'_>) -> bool {
     let effect = wall.guard.guard.effect.unwrap_or(Effect::Block);
     let (wall, later) = (&wall.guard.entry, &later.guard.entry);
-    let strongest = later.spec.effect.unwrap_or_else(|| later.guardrail.ceiling());
+    let strongest = later.spec.effect.unwrap_or_else(|| later.guardrail.max_effect());
     strongest <= effect
         && !later.guardrail.has_consequences()
         && !later.spec.on.is_empty()
@@ -127,7 +127,7 @@ pub(super) fn duplicates(linter: &mut Linter<'_>, merged: &Merged<'_>) {
         let (twin, spec) = (&twin.guard.entry.spec.id, &later.guard.entry.spec);
         let message = format!("`{}` checks the same as `{twin}`", spec.id);
         let issue = Issue::new(&later.guard.at, message).help("keep one of them, with the stronger effect");
-        linter.found("duplicate-guardrail", Severity::Warning, later.member, issue);
+        linter.found("duplicate-guardrail", DiagnosticLevel::Warning, later.member, issue);
     }
 }
 

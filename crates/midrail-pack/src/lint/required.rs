@@ -4,7 +4,7 @@
 use midrail_core::{Effect, EventKind, Mode, Risk, Spec};
 use midrail_guardrails::DeepSettings;
 
-use super::{Issue, Linter, Severity};
+use super::{DiagnosticLevel, Issue, Linter};
 use crate::compile::routing;
 use crate::layers::{Merged, Placed};
 use crate::raw::RiskRouter;
@@ -25,7 +25,10 @@ pub(super) fn never_judged(linter: &mut Linter<'_>, merged: &Merged<'_>) {
             let is_required = tier.require.iter().any(|id| **id == *placed.guard.entry.spec.id);
             placed.guard.enabled && comes_late(placed, is_required)
         };
-        if tier.wait_ms > 0 || tier.then != Effect::Allow || !merged.guards.iter().any(|it| comes_late(&it)) {
+        if tier.wait_ms > 0
+            || tier.on_timeout != Effect::Allow
+            || !merged.guards.iter().any(|it| comes_late(&it))
+        {
             continue;
         }
         let said = names.iter().find_map(|name| {
@@ -37,7 +40,7 @@ pub(super) fn never_judged(linter: &mut Linter<'_>, merged: &Merged<'_>) {
             Some((*at, *name))
         });
         let Some((at, key)) = said else { continue };
-        let word = risk.word();
+        let word = risk.as_str();
         let message = format!(
             "calls of {word} risk wait for nobody and go on: what deep guardrails say comes too late for every one of them"
         );
@@ -45,7 +48,7 @@ pub(super) fn never_judged(linter: &mut Linter<'_>, merged: &Merged<'_>) {
         found.push((at, Issue::new(format!("/risk_router/{key}"), message).help(help)));
     }
     for (document, issue) in found {
-        linter.found("never-judged", Severity::Warning, document, issue);
+        linter.found("never-judged", DiagnosticLevel::Warning, document, issue);
     }
 }
 
@@ -53,7 +56,8 @@ pub(super) fn never_judged(linter: &mut Linter<'_>, merged: &Merged<'_>) {
 fn comes_late(placed: &Placed<'_>, is_required: bool) -> bool {
     let entry = &placed.guard.entry;
     let is_of_calls = |kind: &EventKind| matches!(kind, EventKind::BeforeTool | EventKind::AfterTool);
-    let settings = entry.guardrail.outside().and_then(|settings| settings.downcast::<DeepSettings>().ok());
+    let settings =
+        entry.guardrail.external_request().and_then(|settings| settings.downcast::<DeepSettings>().ok());
     (is_required || entry.spec.on.iter().any(is_of_calls)) && settings.is_some_and(|deep| !deep.required)
 }
 
@@ -66,8 +70,8 @@ pub(super) fn in_vain(linter: &mut Linter<'_>, merged: &Merged<'_>) {
             for (i, id) in ids.iter().enumerate() {
                 let is_meant = |placed: &&Placed<'_>| *placed.guard.entry.spec.id == **id;
                 let Some(placed) = merged.guards.iter().find(is_meant) else { continue };
-                let place = format!("/risk_router/require/{}/{i}", risk.word());
-                let told = told(id, risk.word(), placed);
+                let place = format!("/risk_router/require/{}/{i}", risk.as_str());
+                let told = told(id, risk.as_str(), placed);
                 found.extend(
                     told.into_iter().map(|(code, message, help)| {
                         (at, code, Issue::new(place.clone(), message).help(help))
@@ -77,7 +81,7 @@ pub(super) fn in_vain(linter: &mut Linter<'_>, merged: &Merged<'_>) {
         }
     }
     for (document, code, issue) in found {
-        linter.found(code, Severity::Warning, document, issue);
+        linter.found(code, DiagnosticLevel::Warning, document, issue);
     }
 }
 

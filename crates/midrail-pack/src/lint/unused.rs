@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Issue, Linter, Severity};
+use super::{DiagnosticLevel, Issue, Linter};
 use crate::compile::key;
 use crate::diagnostic::nearest;
 use crate::expr::{Expected, Expression};
@@ -41,7 +41,7 @@ fn agents(linter: &mut Linter<'_>, ids: &[&[String]]) {
         }
     }
     for (document, issue) in found {
-        linter.found("unknown-agent", Severity::Warning, document, issue);
+        linter.found("unknown-agent", DiagnosticLevel::Warning, document, issue);
     }
 }
 
@@ -75,7 +75,7 @@ fn tasks(linter: &mut Linter<'_>) {
         }
     }
     for (document, issue) in found {
-        linter.found("unknown-task", Severity::Warning, document, issue);
+        linter.found("unknown-task", DiagnosticLevel::Warning, document, issue);
     }
 }
 
@@ -116,7 +116,7 @@ fn roles(linter: &mut Linter<'_>, declared: &[Option<&str>]) {
         }
     }
     for (document, issue) in found {
-        linter.found("unknown-role", Severity::Warning, document, issue);
+        linter.found("unknown-role", DiagnosticLevel::Warning, document, issue);
     }
 }
 
@@ -126,16 +126,16 @@ pub(super) fn parts(linter: &mut Linter<'_>) {
         for env in &document.idle_overlays {
             let issue =
                 Issue::new(format!("/env/{}", key(env)), format!("the overlay `{env}` changes nothing"));
-            linter.found("idle-overlay", Severity::Warning, at, issue.help("leave it out"));
+            linter.found("idle-overlay", DiagnosticLevel::Warning, at, issue.help("leave it out"));
         }
         let has_guardrails = || linter.guards.iter().any(|it| it.document == at);
         if document.pack.defaults != Defaults::default() && !has_guardrails() {
             let issue = Issue::new("/defaults", "these defaults are for no guardrail")
                 .help("defaults hold for the guardrails of their own pack");
-            linter.found("idle-defaults", Severity::Warning, at, issue);
+            linter.found("idle-defaults", DiagnosticLevel::Warning, at, issue);
         }
     }
-    linter.each_guard("disabled", Severity::Note, |it| {
+    linter.each_guard("disabled", DiagnosticLevel::Note, |it| {
         let issue = Issue::new(format!("{}/enabled", it.guard.at), format!("`{}` is switched off", it.id()));
         (!it.guard.enabled).then_some(issue)
     });

@@ -2,7 +2,7 @@
 
 use midrail_core::{EventKind, Risk};
 
-use super::{Found, Issue, Linter, Severity};
+use super::{DiagnosticLevel, Found, Issue, Linter};
 use crate::diagnostic::nearest;
 use crate::expr::{Expected, Expression};
 use crate::names::{EVENT_NAMES, GLOBS};
@@ -11,8 +11,8 @@ use crate::names::{EVENT_NAMES, GLOBS};
 fn closed_sets() -> [(&'static str, Vec<&'static str>); 3] {
     [
         ("action.type", vec!["file_read", "file_write", "command", "network", "other"]),
-        ("task.risk", [Risk::Low, Risk::Medium, Risk::High, Risk::Critical].map(Risk::word).to_vec()),
-        ("event.kind", EventKind::ALL.iter().map(|kind| kind.word()).collect()),
+        ("task.risk", [Risk::Low, Risk::Medium, Risk::High, Risk::Critical].map(Risk::as_str).to_vec()),
+        ("event.kind", EventKind::ALL.iter().map(|kind| kind.as_str()).collect()),
     ]
 }
 
@@ -36,7 +36,7 @@ pub(super) fn unknown(linter: &mut Linter<'_>) {
         }
     }
     for (document, issue) in found {
-        linter.found("unknown-value", Severity::Warning, document, issue);
+        linter.found("unknown-value", DiagnosticLevel::Warning, document, issue);
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn without_tool(linter: &mut Linter<'_>) {
         if on.is_empty() || on.iter().any(may_have_tool) {
             continue;
         }
-        let kinds: Vec<&str> = on.iter().map(|kind| kind.word()).collect();
+        let kinds: Vec<&str> = on.iter().map(|kind| kind.as_str()).collect();
         let kinds = kinds.join(", ");
         let help = "ask it `on: before_tool`, or leave the tool out";
         if !it.guard.guard.tools.is_empty() {
@@ -67,7 +67,7 @@ pub(super) fn without_tool(linter: &mut Linter<'_>) {
         }
     }
     for (document, issue) in found {
-        linter.found("no-tool", Severity::Warning, document, issue);
+        linter.found("no-tool", DiagnosticLevel::Warning, document, issue);
     }
 }
 

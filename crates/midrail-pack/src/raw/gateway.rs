@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::scalar::{Many, Seconds};
+use crate::scalar::{OneOrMany, Seconds};
 
 /// How long deep guardrails are waited for by the risk of the tool, and what follows where they do not answer in time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub struct RiskRouter {
     pub on_timeout: BTreeMap<Risk, TimeoutWord>,
     /// Guardrails that are asked about calls of such tools, whatever else they are asked about, by risk.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "by_risk")]
-    pub require: BTreeMap<Risk, Many>,
+    pub require: BTreeMap<Risk, OneOrMany>,
 }
 
 /// Something for each risk. The risk is read as a text, so that what is wrong below it is found there.
@@ -55,7 +55,7 @@ impl<'de> Deserialize<'de> for RiskName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         const ALL: [Risk; 4] = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
         let name = String::deserialize(deserializer)?;
-        let risk = ALL.into_iter().find(|risk| risk.word() == name);
+        let risk = ALL.into_iter().find(|risk| risk.as_str() == name);
         let unknown = || Error::unknown_field(&name, &["low", "medium", "high", "critical"]);
         risk.map(RiskName).ok_or_else(unknown)
     }

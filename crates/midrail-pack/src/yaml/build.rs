@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Key, Limits, Node, NodeValue, Span, TextStyle, scalar};
-use crate::diagnostic::{Problem, excerpt};
+use crate::diagnostic::{Diagnostic, excerpt};
 
 /// After this many problems the rest of the text is not read.
 const MAX_PROBLEMS: usize = 100;
@@ -32,7 +32,7 @@ pub(super) struct Builder<'a> {
     stack: Vec<Frame>,
     anchors: BTreeMap<usize, Node>,
     documents: Vec<Node>,
-    problems: Vec<Problem>,
+    problems: Vec<Diagnostic>,
     size: Size,
     /// End of the last piece of content, which is where an open block ends.
     content_end: usize,
@@ -80,16 +80,16 @@ impl<'a> Builder<'a> {
     }
 
     /// The documents that could be built, and what was wrong with them.
-    pub(super) fn finish(self) -> (Vec<Node>, Vec<Problem>) {
+    pub(super) fn finish(self) -> (Vec<Node>, Vec<Diagnostic>) {
         (self.documents, self.problems)
     }
 
-    pub(super) fn problem(&mut self, problem: Problem) -> Step {
+    pub(super) fn problem(&mut self, problem: Diagnostic) -> Step {
         self.problems.push(problem);
         if self.problems.len() < MAX_PROBLEMS { Ok(()) } else { Err(Stop) }
     }
 
-    pub(super) fn stop(&mut self, problem: Problem) -> Step {
+    pub(super) fn stop(&mut self, problem: Diagnostic) -> Step {
         self.problems.push(problem);
         Err(Stop)
     }
@@ -111,7 +111,7 @@ impl<'a> Builder<'a> {
                 Some(value) => value,
                 None => {
                     let message = format!("`{}` does not fit the tag `!!{tag}`", excerpt(&scalar.text));
-                    self.problem(Problem::new(message, scalar.span.clone()))?;
+                    self.problem(Diagnostic::new(message, scalar.span.clone()))?;
                     NodeValue::Null
                 }
             },
@@ -145,7 +145,7 @@ impl<'a> Builder<'a> {
         if self.awaits_key() {
             let help = "only texts, numbers and truth values can be keys";
             let message = format!("a key cannot be {}", node.kind());
-            self.problem(Problem::new(message, node.span).with_help(help))?;
+            self.problem(Diagnostic::new(message, node.span).with_help(help))?;
             self.set_slot(Slot::Refused);
             return Ok(());
         }
@@ -156,7 +156,7 @@ impl<'a> Builder<'a> {
         self.content_end = span.end;
         let name = excerpt(self.source.get(span.start + 1..span.end).unwrap_or_default());
         if self.awaits_key() {
-            self.problem(Problem::new("a key cannot be an alias", span).with_help("write the key out"))?;
+            self.problem(Diagnostic::new("a key cannot be an alias", span).with_help("write the key out"))?;
             self.set_slot(Slot::Refused);
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl<'a> Builder<'a> {
             } else {
                 format!("unknown anchor `{name}`")
             };
-            return self.stop(Problem::new(message, span));
+            return self.stop(Diagnostic::new(message, span));
         };
         let (size, depth) = measure(node);
         if self.stack.len() + depth > self.limits.depth {
@@ -189,8 +189,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    pub(super) fn too_deep(&self, span: Span) -> Problem {
-        Problem::new(format!("nested more than {} levels deep", self.limits.depth), span)
+    pub(super) fn too_deep(&self, span: Span) -> Diagnostic {
+        Diagnostic::new(format!("nested more than {} levels deep", self.limits.depth), span)
     }
 
     fn grow(&mut self, size: Size, span: &Span) -> Step {
@@ -199,11 +199,11 @@ impl<'a> Builder<'a> {
         if self.size.nodes > self.limits.nodes {
             let message =
                 format!("more than {} values, those that aliases repeat included", self.limits.nodes);
-            return self.stop(Problem::new(message, span.clone()));
+            return self.stop(Diagnostic::new(message, span.clone()));
         }
         // A text can only outgrow its source by aliases.
         if self.size.text > self.limits.bytes.saturating_mul(4) {
-            return self.stop(Problem::new("aliases repeat too much text", span.clone()));
+            return self.stop(Diagnostic::new("aliases repeat too much text", span.clone()));
         }
         Ok(())
     }
@@ -226,7 +226,7 @@ impl<'a> Builder<'a> {
         }
         if style == TextStyle::Plain && text.is_empty() {
             self.set_slot(Slot::Refused);
-            return self.problem(Problem::new("a key is missing", span));
+            return self.problem(Diagnostic::new("a key is missing", span));
         }
         let Some(Frame { items: Items::Map { seen, slot, .. }, .. }) = self.stack.last_mut() else {
             return Ok(());
@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
             let line =
                 self.source.get(..first).unwrap_or_default().bytes().filter(|byte| *byte == b'\n').count()
                     + 1;
-            let problem = Problem::new(format!("duplicate key `{}`", excerpt(&text)), span);
+            let problem = Diagnostic::new(format!("duplicate key `{}`", excerpt(&text)), span);
             return self.problem(problem.with_help(format!("it is set in line {line} already")));
         }
         seen.insert(text.clone(), span.start);
@@ -283,7 +283,7 @@ impl<'a> Builder<'a> {
         for node in maps {
             let NodeValue::Map(merged) = node.value else {
                 let message = format!("`<<` needs a map or a list of maps, not {}", node.kind());
-                self.problem(Problem::new(message, node.span))?;
+                self.problem(Diagnostic::new(message, node.span))?;
                 continue;
             };
             for (key, node) in merged {

@@ -2,10 +2,10 @@
 
 use super::build::{Builder, Scalar, Stop};
 use super::{Limits, Node, NodeValue, TextStyle, scalar};
-use crate::diagnostic::Problem;
+use crate::diagnostic::Diagnostic;
 
 /// Parses a text that is one JSON list or object; nothing where it is not (it may still be YAML).
-pub(super) fn parse(source: &str, limits: &Limits) -> Option<(Vec<Node>, Vec<Problem>)> {
+pub(super) fn parse(source: &str, limits: &Limits) -> Option<(Vec<Node>, Vec<Diagnostic>)> {
     let start = source.len() - source.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).len();
     if !source.get(start..)?.starts_with(['{', '[']) {
         return None;

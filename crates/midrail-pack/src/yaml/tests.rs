@@ -15,7 +15,7 @@ fn one(source: &str) -> Node {
     nodes.remove(0)
 }
 
-fn problems(source: &str) -> Vec<Problem> {
+fn problems(source: &str) -> Vec<Diagnostic> {
     match parse(source, &Limits::default()) {
         Ok(_) => panic!("no problem in {:?}", source.chars().take(40).collect::<String>()),
         Err(problems) => problems,
@@ -287,7 +287,7 @@ fn check(source: &str) {
         Ok(nodes) => nodes.iter().for_each(|node| check_node(source, node)),
         Err(problems) => {
             assert!(!problems.is_empty());
-            crate::diagnostic::Report::new("p", source, problems).render(true);
+            crate::diagnostic::DiagnosticReport::new("p", source, problems).render(true);
         }
     }
 }

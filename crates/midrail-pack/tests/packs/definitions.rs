@@ -221,7 +221,7 @@ fn amounts_and_texts_that_mean_nothing_are_refused_at_their_place() {
         ("pack: p\nbudgets: {cost: .inf}\n", "2:17", "is no amount"),
         ("pack: p\nbudgets: {time: 0x}\n", "2:17", "duration"),
         ("pack: p\nbudgets: {token: 5}\n", "2:11", "did you mean `tokens`"),
-        ("pack: p\nguardrails:\n  - completion: {files: [a, \"\"]}\n", "3:29", "a file needs a name"),
+        ("pack: p\nguardrails:\n  - completion: {files: [a, \"\"]}\n", "3:29", "the file name is empty"),
         (
             "pack: p\nguardrails:\n  - {completion: {files: [a]}, \"on\": before_tool}\n",
             "3:38",
@@ -231,7 +231,7 @@ fn amounts_and_texts_that_mean_nothing_are_refused_at_their_place() {
         (
             "pack: p\nguardrails:\n  - feedback: {static: x, every_n_seconds: 0}\n",
             "3:44",
-            "no time at all is no rhythm",
+            "the interval must be longer than zero",
         ),
         (
             "pack: p\nguardrails:\n  - feedback: {static: \"\", every_n_calls: 1}\n",
@@ -259,7 +259,7 @@ fn feedback_without_a_name_is_not_replaced_by_that_of_a_lower_layer() {
         (midrail_pack::Layer::Organisation, "org.yaml", &upper),
         (midrail_pack::Layer::Project, "p.yaml", &lower),
     ]);
-    let (policy, _) = midrail_pack::policy(&documents).unwrap();
+    let (policy, _) = midrail_pack::compile_policy(&documents).unwrap();
     let ids: Vec<&str> =
         policy.entries().iter().map(|entry| &*entry.spec.id).filter(|id| id.starts_with("same:")).collect();
     assert_eq!(ids, ["same:static", "same:static@same"]);

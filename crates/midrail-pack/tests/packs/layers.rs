@@ -1,7 +1,7 @@
 //! Several packs as one policy: what replaces what, what is locked, what is always on, and when the revision changes.
 
 use midrail_core::{Effect, Event};
-use midrail_pack::{Layer, PolicySource, policy};
+use midrail_pack::{Layer, PolicySource, compile_policy};
 use serde_json::json;
 
 use crate::world::{World, in_layers, policy_of, project, read, read_in, refused};
@@ -42,7 +42,7 @@ fn what_is_locked_cannot_be_loosened() {
     ] {
         let documents =
             in_layers(&[(Layer::Organisation, "org.yaml", &locked), (Layer::Project, "mine.yaml", project)]);
-        let Err(reports) = policy(&documents) else { panic!("{project} was accepted") };
+        let Err(reports) = compile_policy(&documents) else { panic!("{project} was accepted") };
         assert_eq!(reports.len(), 1);
         let problem = &reports[0].plain()[0];
         assert_eq!(problem.message, "`no-deploy` is locked by the organisation pack `org`");
@@ -77,7 +77,9 @@ fn what_a_higher_layer_requires_is_not_taken_out_from_under_it() {
         "pack: mine\nguardrails:\n  - {id: fraud, enabled: false}\n",
         "pack: mine\nguardrails:\n  - {id: fraud, mode: shadow, tools: refund}\n",
     ] {
-        let Err(reports) = policy(&in_layers(&under(project))) else { panic!("{project} was accepted") };
+        let Err(reports) = compile_policy(&in_layers(&under(project))) else {
+            panic!("{project} was accepted")
+        };
         let problem = &reports[0].plain()[0];
         assert_eq!(problem.message, "`fraud` is required by the organisation pack `org`");
         assert_eq!((problem.file.as_str(), problem.line), ("mine.yaml", 3));
@@ -88,7 +90,7 @@ fn what_a_higher_layer_requires_is_not_taken_out_from_under_it() {
     );
     let policy = policy_of(&in_layers(&hasty));
     let tier = &policy.routing().critical;
-    assert_eq!((tier.wait_ms, tier.then), (200, Effect::Halt));
+    assert_eq!((tier.wait_ms, tier.on_timeout), (200, Effect::Halt));
     assert_eq!(policy.routing().high.wait_ms, 0, "what nobody requires is the project's to say");
     let patient = under("pack: mine\nrisk_router: {critical_risk_wait_ms: 900}\n");
     assert_eq!(policy_of(&in_layers(&patient)).routing().critical.wait_ms, 900);
@@ -151,7 +153,7 @@ fn a_locked_base_holds_against_the_pack_that_extends_it() {
     let base = read("base.yaml", &locked).remove(0).as_base_of("mine.yaml");
     let mine = "pack: mine\nextends: base.yaml\nguardrails:\n  - {id: no-deploy, enabled: false}\n";
     let documents = [(Layer::Project, base), (Layer::Project, read("mine.yaml", mine).remove(0))];
-    assert!(policy(&documents).is_err());
+    assert!(compile_policy(&documents).is_err());
 }
 
 #[test]
@@ -300,7 +302,7 @@ fn what_a_policy_was_made_of_makes_it_again() {
              - {sequential: {deploy: [test]}, on: PreToolUse}\nagents:\n  tester: {time_budget: 2h, scope: {files: {write: 'tests/**'}}}\ntests:\n  - {id: t}\n",
         ),
     ]);
-    let (policy, source) = policy(&documents).unwrap_or_else(|reports| panic!("{}", reports[0]));
+    let (policy, source) = compile_policy(&documents).unwrap_or_else(|reports| panic!("{}", reports[0]));
     let again: PolicySource = serde_json::from_str(&source.to_json()).unwrap();
     assert_eq!(again, source);
     let compiled = again.compile().unwrap();

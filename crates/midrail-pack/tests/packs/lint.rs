@@ -1,12 +1,12 @@
 //! Lint: each finding with a pack that shows it, and a near miss that stays silent.
 
-use midrail_pack::{Layer, Lint, Report, Severity, lint};
+use midrail_pack::{DiagnosticLevel, DiagnosticReport, Layer, LintFinding, lint};
 
 use crate::world::{in_layers, project};
 
 const ORG: Layer = Layer::Organisation;
 
-fn found(packs: &[(Layer, &str, &str)]) -> Vec<Lint> {
+fn found(packs: &[(Layer, &str, &str)]) -> Vec<LintFinding> {
     lint(&in_layers(packs))
 }
 
@@ -15,7 +15,14 @@ fn codes(source: &str) -> Vec<&'static str> {
 }
 
 /// The first pack shows exactly this finding, at a place and with words; the second shows nothing.
-fn shows(code: &str, severity: Severity, at: (usize, usize), words: &str, shows: &str, near_miss: &str) {
+fn shows(
+    code: &str,
+    severity: DiagnosticLevel,
+    at: (usize, usize),
+    words: &str,
+    shows: &str,
+    near_miss: &str,
+) {
     let lints = lint(&project(shows));
     let [only] = lints.as_slice() else { panic!("{code}: {lints:#?}\n{shows}") };
     assert_eq!(
@@ -32,7 +39,7 @@ fn tools_that_wait_for_one_another() {
     let two = "pack: p\nguardrails:\n  - require_before: {tool: a, requires: b}\n  - require_before: {tool: b, requires: a}\n";
     shows(
         "prerequisite-cycle",
-        Severity::Error,
+        DiagnosticLevel::Error,
         (3, 21),
         "`a` can never be called: `a` needs `b`, `b` needs `a`",
         two,
@@ -40,7 +47,7 @@ fn tools_that_wait_for_one_another() {
     );
     shows(
         "prerequisite-cycle",
-        Severity::Error,
+        DiagnosticLevel::Error,
         (3, 21),
         "`a` can never be called: it needs itself first",
         "pack: p\nguardrails:\n  - require_before: {tool: a, requires: a}\n",
@@ -49,7 +56,7 @@ fn tools_that_wait_for_one_another() {
     // Longer, over several kinds of rules.
     shows(
         "prerequisite-cycle",
-        Severity::Error,
+        DiagnosticLevel::Error,
         (3, 22),
         "`a` needs `b`, `b` needs `c`, `c` needs `d`, `d` needs `a`",
         "pack: p\nguardrails:\n  - {sequential: {a: [x, b], b: [c]}}\n  - {id: r, rules: [{require_before: {tool: c, requires: [d]}}]}\n  - {keyed: [{tool: d, requires: [a], key: k}]}\n",
@@ -58,7 +65,7 @@ fn tools_that_wait_for_one_another() {
     // Of several alternatives, all have to be in the circle.
     shows(
         "prerequisite-cycle",
-        Severity::Error,
+        DiagnosticLevel::Error,
         (3, 14),
         "`a` needs `b` or `c`",
         "pack: p\nguardrails:\n  - {keyed: [{tool: a, requires: [b, c], key: k}]}\n  - {sequential: {b: a, c: a}}\n",
@@ -67,7 +74,7 @@ fn tools_that_wait_for_one_another() {
     // Patterns: every tool of the pattern waits, or only some do.
     shows(
         "prerequisite-cycle",
-        Severity::Error,
+        DiagnosticLevel::Error,
         (3, 26),
         "can never be called",
         "pack: p\nguardrails:\n  - {sequential: {'db_*': check, check: 'db_*'}}\n"
@@ -122,7 +129,7 @@ fn tools_that_no_agent_may_call() {
     let agents = "  dev: {allowed_tools: [deploy, 'fs_*']}\n  ops: {allowed_tools: [merge], additional_tools: [review]}\n";
     shows(
         "tool-not-allowed",
-        Severity::Error,
+        DiagnosticLevel::Error,
         (6, 21),
         "`deploy` can never be called: no agent may call `test`, which it needs",
         &pack(agents, "require_before: {tool: deploy, requires: test}"),
@@ -130,7 +137,7 @@ fn tools_that_no_agent_may_call() {
     );
     shows(
         "tool-not-allowed",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (6, 21),
         "no agent may call `release`, so this rule never comes to bear",
         &pack(agents, "require_before: {tool: release, requires: merge}"),
@@ -159,7 +166,7 @@ fn guardrails_that_never_have_a_say() {
     let later = "{id: later, tools: [deploy], check: \"tool.args.x == 1\"}";
     shows(
         "unreachable-guardrail",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (4, 5),
         "`later` never has a say: `wall` stops everything that it is asked about",
         &pack("{id: wall, tools: ['dep*']}", later),
@@ -199,7 +206,7 @@ fn guardrails_that_say_the_same() {
     let other = |other: &str| format!("{one}  - {other}\n");
     shows(
         "duplicate-guardrail",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (4, 5),
         "`two` checks the same as `one`",
         &other("{id: two, tools: [x], check: tool.args.n < 5, effect: warn}"),
@@ -239,7 +246,7 @@ fn expressions_that_are_settled() {
     let near = pack("check: \"tool.args.n < 5\", when: \"agent.role == 'a' OR agent.role == 'b'\"");
     shows(
         "never-applies",
-        Severity::Error,
+        DiagnosticLevel::Error,
         (3, 19),
         "`when` can never be true, so `g` never applies",
         &pack("when: \"agent.role == 'a' AND agent.role == 'b'\""),
@@ -247,7 +254,7 @@ fn expressions_that_are_settled() {
     );
     shows(
         "always-applies",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (3, 19),
         "`when` is always true",
         &pack("when: \"1 < 2\""),
@@ -255,7 +262,7 @@ fn expressions_that_are_settled() {
     );
     shows(
         "never-objects",
-        Severity::Error,
+        DiagnosticLevel::Error,
         (3, 20),
         "`check` always holds, so `g` never objects",
         &pack("check: \"agent.role != 'a' OR agent.role != 'b'\""),
@@ -263,7 +270,7 @@ fn expressions_that_are_settled() {
     );
     shows(
         "always-objects",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (3, 20),
         "`check` can never hold, so `g` objects whenever it applies",
         &pack("check: \"usage.cost > 5 AND usage.cost < 3\""),
@@ -279,7 +286,7 @@ fn names_that_fit_nothing() {
     let with_ids = "  dev: {id: ['dev-*']}\n  ops: {id: ops-1}\n";
     shows(
         "unknown-agent",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (6, 32),
         "no definition is for an agent `tester-*`",
         &agents(with_ids, "['tester-*']"),
@@ -302,7 +309,7 @@ fn names_that_fit_nothing() {
     let roles = "  implementer: {}\n  dev: {id: x, role: reviewer}\n";
     shows(
         "unknown-role",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (6, 45),
         "no definition declares the role `implementor`",
         &role(roles, "implementor"),
@@ -324,7 +331,7 @@ fn names_that_fit_nothing() {
 fn parts_that_do_nothing() {
     shows(
         "idle-overlay",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (4, 9),
         "the overlay `prod` changes nothing",
         "pack: p\nmode: enforce\nenv:\n  prod: {mode: enforce}\n",
@@ -332,7 +339,7 @@ fn parts_that_do_nothing() {
     );
     shows(
         "idle-defaults",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (2, 11),
         "these defaults are for no guardrail",
         "pack: p\ndefaults: {on_error: escalate}\nagents: {a: {}}\n",
@@ -340,7 +347,7 @@ fn parts_that_do_nothing() {
     );
     shows(
         "disabled",
-        Severity::Note,
+        DiagnosticLevel::Note,
         (3, 22),
         "`a` is switched off",
         "pack: p\nguardrails:\n  - {id: a, enabled: false}\n",
@@ -377,7 +384,7 @@ fn guardrails_that_fail_open() {
     ] {
         shows(
             "unconfigured",
-            Severity::Warning,
+            DiagnosticLevel::Warning,
             (3, 5),
             words,
             &format!("pack: p\nguardrails:\n  - {{use: scope-classifier{more}}}\n"),
@@ -387,7 +394,7 @@ fn guardrails_that_fail_open() {
     let pack = |more: &str| format!("pack: p\nguardrails:\n  - {{use: injection-patterns{more}}}\n");
     shows(
         "fails-open",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (3, 41),
         "`injection-patterns` guards safety and allows everything when it fails",
         &pack(", on_error: allow"),
@@ -410,7 +417,7 @@ fn guardrails_that_fail_open() {
 fn settings_that_do_not_do_what_they_seem_to() {
     shows(
         "locked-shadow",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (3, 7),
         "what it locks stops nothing",
         "pack: p\nlock: true\nmode: shadow\n",
@@ -423,7 +430,7 @@ fn settings_that_do_not_do_what_they_seem_to() {
     };
     shows(
         "always-audited",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (5, 43),
         "every bypass is audited",
         &hook("", false),
@@ -431,7 +438,7 @@ fn settings_that_do_not_do_what_they_seem_to() {
     );
     shows(
         "unused-threshold",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (4, 23),
         "`threshold` is not used",
         &hook(", threshold: 0.9", true),
@@ -461,7 +468,7 @@ warning: `when` is always true
   |
   = help: leave it out
 ";
-    assert_eq!(Report::new("pack.yaml", source, problems).render(false), expected);
+    assert_eq!(DiagnosticReport::new("pack.yaml", source, problems).render(false), expected);
     let json = serde_json::to_value(&lints[1]).unwrap();
     assert_eq!(
         json,
@@ -482,7 +489,7 @@ fn sound_packs_are_left_in_peace() {
 fn words_that_a_name_never_stands_for() {
     shows(
         "unknown-value",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (3, 37),
         "`action.type` is never `filewrite`",
         "pack: p\nguardrails:\n  - {id: a, check: \"action.type == 'filewrite'\"}\n",
@@ -502,7 +509,7 @@ fn words_that_a_name_never_stands_for() {
 fn tools_where_there_are_none() {
     shows(
         "no-tool",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (3, 38),
         "`tools` does nothing here: before_model has no tool",
         "pack: p\nguardrails:\n  - {id: a, on: before_model, tools: x}\n",
@@ -518,7 +525,7 @@ fn tools_where_there_are_none() {
 fn guardrails_for_tools_and_tasks_that_nobody_has() {
     shows(
         "tool-not-allowed",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (4, 20),
         "no agent may call `deploy`, so `g` never comes to bear",
         "pack: p\nagents: {dev: {allowed_tools: [Read]}}\nguardrails:\n  - {id: g, tools: deploy}\n",
@@ -526,7 +533,7 @@ fn guardrails_for_tools_and_tasks_that_nobody_has() {
     );
     shows(
         "unknown-task",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (4, 20),
         "no definition is for a task `relase`",
         "pack: p\ntasks: {release: {token_budget: 5}}\nguardrails:\n  - {id: g, tasks: relase}\n",
@@ -568,7 +575,7 @@ fn people_who_cannot_be_asked_or_told() {
     let asks = "pack: p\nguardrails:\n  - {id: g, tools: x, effect: escalate, approver: reviewr}\n";
     shows(
         "unknown-role",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (3, 51),
         "no role `reviewr` is ranked",
         asks,
@@ -581,7 +588,7 @@ fn people_who_cannot_be_asked_or_told() {
         "pack: p\nguardrails:\n  - {id: g, tools: x, bypass: {allowed: true, requires_approval: boss}}\n";
     shows(
         "unknown-role",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (3, 66),
         "`boss`",
         lifts,
@@ -590,7 +597,7 @@ fn people_who_cannot_be_asked_or_told() {
     let at_once = "pack: p\nguardrails:\n  - {id: g, tools: x, effect: escalate, approval_timeout: 0s}\n";
     shows(
         "no-time-to-answer",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (3, 59),
         "times out at once",
         at_once,
@@ -598,12 +605,19 @@ fn people_who_cannot_be_asked_or_told() {
     );
     let struck = "pack: p\nstrikes: [{count: 2, effect: escalate, approval_timeout: 0s}]\n";
     let words = "times out at once";
-    shows("no-time-to-answer", Severity::Warning, (2, 58), words, struck, &struck.replace("0s", "1s"));
+    shows("no-time-to-answer", DiagnosticLevel::Warning, (2, 58), words, struck, &struck.replace("0s", "1s"));
     let alone = "pack: p\nrisk_router: {critical_risk_wait_ms: 0, on_timeout: {critical: allow}}\n";
     assert_eq!(codes(alone), Vec::<&str>::new(), "nobody is asked, so nobody comes too late");
     let hasty = &format!("{alone}guardrails:\n  - {{id: d, deep: {{command: ./judge}}, effect: block}}\n");
     let words = "calls of critical risk wait for nobody and go on";
-    shows("never-judged", Severity::Warning, (2, 38), words, hasty, &hasty.replace("allow", "escalate"));
+    shows(
+        "never-judged",
+        DiagnosticLevel::Warning,
+        (2, 38),
+        words,
+        hasty,
+        &hasty.replace("allow", "escalate"),
+    );
     assert_eq!(codes(&hasty.replace("ms: 0", "ms: 1")), Vec::<&str>::new());
     // Calls wait for this one in any case; that one is not asked about calls.
     assert_eq!(codes(&hasty.replace("./judge", "./judge, required: true")), Vec::<&str>::new());
@@ -622,7 +636,7 @@ fn people_who_cannot_be_asked_or_told() {
         "pack: p\nguardrails:\n  - {use: budget-001, with: {thresholds: {warn: 0.9, escalate: 80%}}}\n";
     shows(
         "steps-out-of-order",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (3, 49),
         "`warn` comes after `escalate`",
         steps,
@@ -631,7 +645,7 @@ fn people_who_cannot_be_asked_or_told() {
     let nowhere = "pack: p\nnotify: {reviewer: {}}\n";
     shows(
         "empty-channel",
-        Severity::Warning,
+        DiagnosticLevel::Warning,
         (2, 20),
         "notices to `reviewer` go nowhere",
         nowhere,
@@ -659,15 +673,15 @@ fn guardrails_that_are_required_in_vain() {
         ("required-but-shadow", ", effect: block, mode: shadow", "in shadow mode: it stops nothing"),
         ("required-but-allows", ", effect: allow", "its objection allows the call"),
     ] {
-        shows(code, Severity::Warning, (2, 32), words, &pack(more), near);
+        shows(code, DiagnosticLevel::Warning, (2, 32), words, &pack(more), near);
     }
     let one = &pack(", effect: allow").replace("[d]", "d");
-    shows("required-but-allows", Severity::Warning, (2, 31), "allows", one, &near.replace("[d]", "d"));
+    shows("required-but-allows", DiagnosticLevel::Warning, (2, 31), "allows", one, &near.replace("[d]", "d"));
 }
 
 #[test]
 fn feedback_and_completion_that_do_nothing() {
-    let error = Severity::Error;
+    let error = DiagnosticLevel::Error;
     let of = |what: &str| format!("pack: p\nguardrails:\n  - {what}\n");
     for (code, at, words, what, near_miss) in [
         (

@@ -1,6 +1,6 @@
 //! What is wrong with a pack is told at its place, all of it at once, with advice.
 
-use midrail_pack::Document;
+use midrail_pack::PackDocument;
 
 use crate::world::{World, read, refused};
 
@@ -113,7 +113,7 @@ fn problems_speak_the_words_of_packs() {
         (
             "pack: p\nguardrails: [nothing]\n",
             "unknown guardrail `nothing`",
-            "the built-in guardrails are self-protection, safety-001,",
+            "the built-in guardrails are builtin-004, budget-003,",
         ),
         (
             "pack: p\nguardrails:\n  - {use: safety-001, with: {alow: [x]}}\n",
@@ -132,8 +132,8 @@ fn problems_speak_the_words_of_packs() {
         ),
         (
             "pack: p\nguardrails:\n  - {use: safety-003, with: {locales: [zz]}}\n",
-            "no formats are known of the country `zz`",
-            "`midrail explain safety-003`",
+            "no formats are known for the country `zz`",
+            "the known countries are ae, ar",
         ),
         (
             "pack: p\nguardrails:\n  - {use: builtin-004, with: {allow: [x]}}\n",
@@ -215,7 +215,7 @@ fn what_is_wrong_with_those_who_are_asked_is_told_at_the_value() {
         (
             "guardrails:\n  - {id: d, deep: {http: {url: 'https://a'}, ca_file: ca.pem}}",
             ":3:55",
-            "`ca_file` is an absolute path, and `ca.pem` is none",
+            "`ca_file` is an absolute path, and `ca.pem` is not",
         ),
         ("risk_router: {on_timeout: {critical: blokc}}", ":2:38", "unknown value `blokc`"),
         ("risk_router: {on_timeout: {hgh: allow}}", ":2:28", "unknown key `hgh`"),
@@ -290,7 +290,7 @@ fn a_pack_of_a_thousand_guardrails_is_read() {
     let guards: String = (0..1_000)
         .map(|i| format!("  - {{id: g{i}, tools: t{i}, check: \"tool.args.x == {i}\"}}\n"))
         .collect();
-    let documents = Document::read("p.yaml", &format!("pack: p\nguardrails:\n{guards}"), None).unwrap();
+    let documents = PackDocument::read("p.yaml", &format!("pack: p\nguardrails:\n{guards}"), None).unwrap();
     assert_eq!(documents[0].pack.guardrails.len(), 1_000);
 }
 

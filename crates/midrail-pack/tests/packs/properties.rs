@@ -1,7 +1,7 @@
 //! What holds for every pack: order does not matter, and nothing makes reading panic.
 
 use midrail_core::{Effect, Event, ToolResult};
-use midrail_pack::{Document, Layer, lint, policy};
+use midrail_pack::{Layer, PackDocument, compile_policy, lint};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -88,12 +88,12 @@ fn mutated() -> impl Strategy<Value = String> {
 
 /// Reads, and where that goes well goes on to everything that can be made of it.
 fn survive(source: &str) {
-    match Document::read("p.yaml", source, Some("prod")) {
+    match PackDocument::read("p.yaml", source, Some("prod")) {
         Ok(documents) => {
             let documents: Vec<_> =
                 documents.into_iter().map(|document| (Layer::Project, document)).collect();
             lint(&documents);
-            if let Ok((policy, source)) = policy(&documents) {
+            if let Ok((policy, source)) = compile_policy(&documents) {
                 assert_eq!(source.compile().unwrap().revision(), policy.revision());
             }
         }
@@ -131,7 +131,7 @@ proptest! {
     fn one_pack_or_several_is_the_same(at in 0_usize..=9, events in events()) {
         let (first, second) = GUARDS.split_at(at);
         let pack_of = |guards: &[&str]| {
-            let documents = Document::read("p.yaml", &pack(guards).replace("guardrails:\n", if guards.is_empty() { "" } else { "guardrails:\n" }), None);
+            let documents = PackDocument::read("p.yaml", &pack(guards).replace("guardrails:\n", if guards.is_empty() { "" } else { "guardrails:\n" }), None);
             documents.unwrap().remove(0)
         };
         let mut whole = World::of(&pack(&GUARDS));

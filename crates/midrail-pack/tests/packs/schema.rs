@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use midrail_pack::Document;
+use midrail_pack::PackDocument;
 use serde_json::{Value, json};
 
 use crate::checker::{fits, pack_schema};
@@ -10,7 +10,7 @@ use crate::checker::{fits, pack_schema};
 /// The keys that the decoder knows at a place: it lists them for one that it does not know.
 fn decoder_keys(document: &Value) -> BTreeSet<String> {
     let source = document.to_string();
-    let report = Document::read("p.json", &source, None).unwrap_err();
+    let report = PackDocument::read("p.json", &source, None).unwrap_err();
     let problem = report
         .problems
         .iter()
@@ -56,8 +56,8 @@ fn every_key_that_is_read_is_in_the_schema() {
         ("HookValidation", json!({"guardrail": {"validation": slip()}})),
         ("PolicyPack", json!({"policy_pack": "p", "zzzzzzzzzzzzzzzz": 1})),
         ("Gateway", json!({"policy_pack": "p", "gateway": slip()})),
-        ("Sync", json!({"policy_pack": "p", "gateway": {"sync": slip()}})),
-        ("Deep", json!({"policy_pack": "p", "gateway": {"async": slip()}})),
+        ("SyncRuleSettings", json!({"policy_pack": "p", "gateway": {"sync": slip()}})),
+        ("AsyncRuleSettings", json!({"policy_pack": "p", "gateway": {"async": slip()}})),
         ("RuleRef", json!({"policy_pack": "p", "sync_rules": [slip()]})),
         ("ToolPolicy", json!({"policy": "p", "zzzzzzzzzzzzzzzz": 1})),
     ] {
@@ -81,7 +81,7 @@ fn the_schema_refuses_what_is_refused() {
         json!({"pack": "p", "guardrails": [{"id": "a", "priority": "high"}]}),
     ] {
         assert!(!fits(&document), "{document}");
-        assert!(Document::read("p.json", &document.to_string(), None).is_err(), "{document}");
+        assert!(PackDocument::read("p.json", &document.to_string(), None).is_err(), "{document}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The documents that Midrail grew from are read as they stand, and mean what they say.
 
 use midrail_core::{Effect, Event, EventKind, ToolResult};
-use midrail_pack::Document;
+use midrail_pack::PackDocument;
 use serde_json::json;
 
 use crate::world::{World, call_by, prompt, read};
@@ -180,7 +180,7 @@ fn policy_pack_stops_injections_and_its_classifier_fails_open() {
     assert_eq!(documents[0].pack.tool_risks["tools.delete_user"], midrail_core::Risk::Critical);
 
     let mut world = World::of(POLICY_PACK);
-    let decision = world.decide(&prompt("What is the weather?"));
+    let decision = world.decide(&prompt("StepAction is the weather?"));
     assert_eq!(decision.effect, Effect::Allow);
     let classifier = decision.verdicts.iter().find(|said| &*said.guardrail == "scope-classifier").unwrap();
     assert_eq!(classifier.effect, Some(Effect::Allow));
@@ -271,14 +271,14 @@ fn the_words_of_a_pack_go_with_a_built_ins_objection() {
 fn a_pack_made_by_a_program_is_the_same_pack() {
     for source in [CUSTOM_GUARDRAIL, POLICY_PACK, RULES] {
         let document = read("p.yaml", source).remove(0);
-        let again =
-            Document::of_pack("p.yaml", document.pack.clone()).unwrap_or_else(|report| panic!("{report}"));
+        let again = PackDocument::from_pack("p.yaml", document.pack.clone())
+            .unwrap_or_else(|report| panic!("{report}"));
         assert_eq!(again.pack, document.pack);
     }
     let source = "pack: p\nguardrails: [read_before_write]\ntests:\n  - id: t\n    files: {a: x}\n    events:\n      \
                   - {before_tool: Write, args: {file_path: a}, expect: {effect: block, reason: must be read}}\n      - {advance: 5}\n";
     let document = read("p.yaml", source).remove(0);
     let again =
-        Document::of_pack("p.yaml", document.pack.clone()).unwrap_or_else(|report| panic!("{report}"));
+        PackDocument::from_pack("p.yaml", document.pack.clone()).unwrap_or_else(|report| panic!("{report}"));
     assert_eq!(again.pack, document.pack);
 }

@@ -3,33 +3,33 @@
 use std::collections::BTreeMap;
 
 use midrail_core::{
-    Agent, Decision, Effect, Event, EventKind, Fact, FactKey, Facts, FileState, Policy, Session, ToolResult,
-    Unmetered, evaluate,
+    Agent, Decision, Effect, Event, EventKind, Fact, FactKey, Facts, FileState, NoMeter, Policy, Session,
+    ToolResult, evaluate,
 };
-use midrail_pack::{Document, Layer, policy};
+use midrail_pack::{Layer, PackDocument, compile_policy};
 use serde_json::Value;
 
 use crate::checker;
 
 /// The documents of a text, which have to be valid and to fit the schema.
-pub(crate) fn read(path: &str, source: &str) -> Vec<Document> {
+pub(crate) fn read(path: &str, source: &str) -> Vec<PackDocument> {
     read_in(path, source, None)
 }
 
 /// The same, in an environment.
-pub(crate) fn read_in(path: &str, source: &str, env: Option<&str>) -> Vec<Document> {
-    let documents = Document::read(path, source, env).unwrap_or_else(|report| panic!("{report}"));
+pub(crate) fn read_in(path: &str, source: &str, env: Option<&str>) -> Vec<PackDocument> {
+    let documents = PackDocument::read(path, source, env).unwrap_or_else(|report| panic!("{report}"));
     checker::accepts(source);
     documents
 }
 
 /// One project pack.
-pub(crate) fn project(source: &str) -> Vec<(Layer, Document)> {
+pub(crate) fn project(source: &str) -> Vec<(Layer, PackDocument)> {
     in_layers(&[(Layer::Project, "pack.yaml", source)])
 }
 
 /// Packs in their layers.
-pub(crate) fn in_layers(packs: &[(Layer, &str, &str)]) -> Vec<(Layer, Document)> {
+pub(crate) fn in_layers(packs: &[(Layer, &str, &str)]) -> Vec<(Layer, PackDocument)> {
     packs
         .iter()
         .flat_map(|(layer, path, source)| read(path, source).into_iter().map(|document| (*layer, document)))
@@ -37,8 +37,8 @@ pub(crate) fn in_layers(packs: &[(Layer, &str, &str)]) -> Vec<(Layer, Document)>
 }
 
 /// The policy of documents that fit together.
-pub(crate) fn policy_of(documents: &[(Layer, Document)]) -> Policy {
-    match policy(documents) {
+pub(crate) fn policy_of(documents: &[(Layer, PackDocument)]) -> Policy {
+    match compile_policy(documents) {
         Ok((policy, _)) => policy,
         Err(reports) => panic!("{}", reports.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")),
     }
@@ -46,7 +46,7 @@ pub(crate) fn policy_of(documents: &[(Layer, Document)]) -> Policy {
 
 /// Why a text is no pack.
 pub(crate) fn refused(source: &str) -> String {
-    match Document::read("pack.yaml", source, None) {
+    match PackDocument::read("pack.yaml", source, None) {
         Ok(_) => panic!("this was accepted:\n{source}"),
         Err(report) => report.render(false),
     }
@@ -65,7 +65,7 @@ impl World {
         World::under(&project(source))
     }
 
-    pub(crate) fn under(documents: &[(Layer, Document)]) -> World {
+    pub(crate) fn under(documents: &[(Layer, PackDocument)]) -> World {
         World { policy: policy_of(documents), slices: BTreeMap::new(), files: BTreeMap::new() }
     }
 
@@ -100,7 +100,7 @@ impl World {
         let mut session = Session::new("s");
         let mut facts = Facts::default();
         for _ in 0..16 {
-            let evaluation = evaluate(&self.policy, &session, &facts, event, &Unmetered);
+            let evaluation = evaluate(&self.policy, &session, &facts, event, &NoMeter);
             if evaluation.needs.is_empty() {
                 for (key, value) in evaluation.decision.changes.0.clone() {
                     match value {
@@ -124,36 +124,36 @@ impl World {
 
     fn fact(&self, key: &FactKey, event: &Event) -> Fact {
         match key {
-            FactKey::Action => Fact::of_action(midrail_detect::action::of(event)),
+            FactKey::Action => Fact::from_action(midrail_shell::action::of(event)),
             FactKey::Place(path) => Fact::Place(
-                midrail_core::path::place(path, event.cwd.as_deref(), Default::default(), None).key,
+                midrail_core::path::resolve(path, event.cwd.as_deref(), Default::default(), None).key,
             ),
             FactKey::Secrets => {
                 let value = serde_json::to_value(event).unwrap();
-                Fact::Secrets(midrail_detect::secrets::scan_json(&value, b"key"))
+                Fact::Secrets(midrail_scan::secrets::scan_json(&value, b"key"))
             }
             FactKey::PersonalData => {
                 let value = serde_json::to_value(event).unwrap();
-                Fact::Findings(midrail_detect::of_event::personal_data(&value, b"key"))
+                Fact::Findings(midrail_scan::event::find_personal_data(&value, b"key"))
             }
             FactKey::Injections => {
                 let value = serde_json::to_value(event).unwrap();
-                Fact::Findings(midrail_detect::of_event::injections(&value, b"key"))
+                Fact::Findings(midrail_scan::event::find_injections(&value, b"key"))
             }
             FactKey::Command(_) | FactKey::Tree(_) | FactKey::Count(_) => {
                 Fact::Unavailable("not in this world".to_owned())
             }
             FactKey::Git => Fact::Git(None),
-            FactKey::Unsaved(_) => Fact::Unsaved(midrail_core::Unsaved::default()),
+            FactKey::Unsaved(_) => Fact::Unsaved(midrail_core::UnsavedFiles::default()),
             FactKey::Script(key) => {
-                let known: Vec<_> = midrail_core::Held::of_key(key)
+                let known: Vec<_> = midrail_core::ScriptSource::decode(key)
                     .into_iter()
-                    .map(|held| midrail_detect::shell::File {
+                    .map(|held| midrail_shell::command::File {
                         text: Some(self.files.get(&held.place).cloned().unwrap_or_default()),
                         path: held.path,
                     })
                     .collect();
-                Fact::Script(Box::new(midrail_detect::action::with_files(event, &known)))
+                Fact::Script(Box::new(midrail_shell::action::with_files(event, &known)))
             }
             FactKey::File(path) => Fact::File(match self.files.get(path) {
                 Some(content) => FileState::File { checksum: content.clone() },

@@ -1,15 +1,16 @@
-//! People who have logged in: a cookie that is sealed with the key of the project's store, so that every instance
-//! knows it and none has to remember it. What is revoked since, or signed out, is not let in.
+//! Login cookies, sealed with the key of the project's store, so that every instance can check them without shared
+//! state. Revoked and signed-out people are rejected.
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 use jiff::{SignedDuration, Timestamp};
-use midrail::Person;
+use midrail::admin::Person;
 use midrail::store::Approver;
+use midrail_core::hex;
 use ring::hmac;
 use serde::{Deserialize, Serialize};
 
-use crate::problem::{Outcome, Problem};
+use crate::problem::{HandlerResult, Problem};
 use crate::project::{HOME, Project};
 
 /// The name of the cookie.
@@ -25,7 +26,7 @@ const CSRF: &[u8] = b"midrail-csrf-v1";
 /// A person who has logged in.
 #[derive(Debug, Clone)]
 pub(crate) struct SignedIn {
-    /// Who it is.
+    /// The person.
     pub(crate) person: Person,
     /// The project whose approver they are.
     pub(crate) belongs: String,
@@ -38,7 +39,7 @@ pub(crate) struct SignedIn {
 impl SignedIn {
     /// Whether they set up the service.
     pub(crate) fn is_admin(&self) -> bool {
-        self.person.roles().iter().any(|role| role == midrail::ADMIN)
+        self.person.roles().iter().any(|role| role == midrail::admin::ADMIN)
     }
 
     /// Whether a token is that of this session. Takes the same time wherever the difference is.
@@ -61,7 +62,7 @@ pub(crate) struct Ticket {
     pub(crate) name: String,
     /// The project whose approver they are.
     pub(crate) project: String,
-    /// Since when they are an approver: somebody else may have the name later.
+    /// When the approver was added: another person may have the same name later.
     since: Timestamp,
     /// Until when it holds.
     until: Timestamp,
@@ -70,20 +71,20 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// A ticket for somebody who has shown their key.
-    pub(crate) fn new(approver: &Approver, project: &str, now: Timestamp) -> Outcome<Self> {
+    /// The ticket of an approver whose key was checked.
+    pub(crate) fn new(approver: &Approver, project: &str, now: Timestamp) -> HandlerResult<Self> {
         let mut bytes = [0_u8; 16];
         getrandom::fill(&mut bytes)
             .map_err(|error| Problem::internal(format!("no random bytes: {error}")))?;
         let until = now.checked_add(LASTS).unwrap_or(now);
         let (name, project) = (approver.name.clone(), project.to_owned());
-        Ok(Ticket { name, project, since: approver.created, until, id: hex(&bytes) })
+        Ok(Ticket { name, project, since: approver.created, until, id: hex::encode(&bytes) })
     }
 
     /// The cookie of it. `secure`: the browser sends it over HTTPS alone.
     pub(crate) fn cookie(&self, key: &[u8], secure: bool) -> String {
-        let body = hex(serde_json::to_string(self).unwrap_or_default().as_bytes());
-        let seal = hex(hmac::sign(&own_key(key, LABEL), body.as_bytes()).as_ref());
+        let body = hex::encode(serde_json::to_string(self).unwrap_or_default().as_bytes());
+        let seal = hex::encode(hmac::sign(&own_key(key, LABEL), body.as_bytes()).as_ref());
         let secure = if secure { "; Secure" } else { "" };
         let age = LASTS.as_secs();
         format!("{NAME}={body}.{seal}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
@@ -105,11 +106,16 @@ impl Ticket {
     }
 
     /// The person of a genuine ticket, if they still are who they were.
-    pub(crate) fn person(&self, project: &Project, now: Timestamp, key: &[u8]) -> Outcome<Option<SignedIn>> {
+    pub(crate) fn person(
+        &self,
+        project: &Project,
+        now: Timestamp,
+        key: &[u8],
+    ) -> HandlerResult<Option<SignedIn>> {
         if now >= self.until {
             return Ok(None);
         }
-        if project.engine().is_signed_out(&self.id)? {
+        if project.engine().admin().is_signed_out(&self.id)? {
             return Ok(None);
         }
         let approver = project.store().approver(&self.name)?;
@@ -117,21 +123,14 @@ impl Ticket {
             return Ok(None);
         };
         let csrf = csrf_token(key, &self.id);
-        let person = Person::vouched_for(approver.name, approver.roles);
+        let person = Person::authenticated(approver.name, approver.roles);
         Ok(Some(SignedIn { person, belongs: self.project.clone(), ticket: self.clone(), csrf }))
     }
 }
 
-/// A short random name. Without randomness it is no name of its own, which is no harm where nobody goes by it.
-pub(crate) fn random_name() -> String {
-    let mut bytes = [0_u8; 4];
-    let _ = getrandom::fill(&mut bytes);
-    hex(&bytes)
-}
-
 /// What forms of a browser's session carry, so that no other page can send one.
 pub(crate) fn csrf_token(key: &[u8], id: &str) -> String {
-    hex(hmac::sign(&own_key(key, CSRF), id.as_bytes()).as_ref())
+    hex::encode(hmac::sign(&own_key(key, CSRF), id.as_bytes()).as_ref())
 }
 
 /// A cookie that takes the place of the one before and says nothing.
@@ -148,10 +147,6 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
 fn own_key(key: &[u8], label: &[u8]) -> hmac::Key {
     let own = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), label);
     hmac::Key::new(hmac::HMAC_SHA256, own.as_ref())
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
@@ -184,7 +179,7 @@ mod tests {
         assert_eq!(claimed.name, "ann");
         assert!(Ticket::is_genuine(&text, b"key"));
         assert!(!Ticket::is_genuine(&text, b"other key"));
-        let forged = format!("{}{}", hex(b"{}"), &text[text.find('.').unwrap()..]);
+        let forged = format!("{}{}", hex::encode(b"{}"), &text[text.find('.').unwrap()..]);
         assert!(!Ticket::is_genuine(&forged, b"key"));
     }
 

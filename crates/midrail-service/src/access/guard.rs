@@ -2,20 +2,21 @@
 
 use std::net::IpAddr;
 
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::Request;
 use axum::http::header::{self, COOKIE, HOST, ORIGIN, UPGRADE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use crate::access::{Caller, Right, Who};
+use crate::access::identity::{Caller, Identity, Right};
+use crate::access::peer::peer;
 use crate::app::App;
+use crate::blocking::blocking;
 use crate::config::At;
-use crate::problem::{Outcome, Problem};
-use crate::project::{HOME, short};
-use crate::server::Peer;
-use crate::work::blocking;
+use crate::problem::{HandlerResult, Problem};
+use crate::project::HOME;
+use crate::text::short;
 
 /// Projects that programs may make, by naming them. Each has a store and watches its packs.
 const MOST_PROJECTS: usize = 1_000;
@@ -29,10 +30,10 @@ pub(crate) const PROJECT_COOKIE: &str = "midrail_project";
 /// The header that requests of people carry, so that no other page can send them.
 pub(crate) const CSRF: &str = "x-csrf-token";
 
-/// Where a request that is not let in is led.
+/// How a rejected request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Face {
-    /// A program is told what is wrong.
+pub(crate) enum Surface {
+    /// With a problem as JSON.
     Api,
     /// A person is led to the page where they log in.
     Page,
@@ -42,7 +43,7 @@ pub(crate) enum Face {
 pub(crate) async fn guard<A: Future<Output = Response>>(
     app: &App,
     right: Right,
-    face: Face,
+    surface: Surface,
     request: Request,
     handler: impl FnOnce(Request) -> A,
 ) -> Response {
@@ -52,7 +53,7 @@ pub(crate) async fn guard<A: Future<Output = Response>>(
             request.extensions.insert(caller);
             handler(Request::from_parts(request, body)).await
         }
-        Err(problem) if face == Face::Page && problem.status == 401 => {
+        Err(problem) if surface == Surface::Page && problem.status == 401 => {
             let wanted = request.uri.path_and_query().map_or("/", |wanted| wanted.as_str());
             let is_htmx = request.headers.contains_key("hx-request");
             let page = format!("/login?next={}", escaped(wanted));
@@ -67,13 +68,13 @@ pub(crate) async fn guard<A: Future<Output = Response>>(
     }
 }
 
-async fn admit(app: &App, right: Right, request: &Parts) -> Outcome<Caller> {
+async fn admit(app: &App, right: Right, request: &Parts) -> HandlerResult<Caller> {
     let headers = &request.headers;
     check_origin(app, &request.method, headers)?;
-    let Some(who) = app.doorkeeper.who(app, headers, right).await? else {
+    let Some(who) = app.authenticator.identify(headers, right).await? else {
         if headers.contains_key(header::AUTHORIZATION) {
             let from = peer(request);
-            app.doorkeeper.wrong_key(&from)?;
+            app.authenticator.wrong_key(&from)?;
             log::warn!(from:%; "an unknown key was shown");
             return Err(Problem::unauthenticated("the key is not known, or was revoked"));
         }
@@ -82,13 +83,13 @@ async fn admit(app: &App, right: Right, request: &Parts) -> Outcome<Caller> {
     };
     if !who.may(right) {
         let refused =
-            Problem::forbidden(format!("{} may not do this: it takes {}", who.name(), right.words()));
+            Problem::forbidden(format!("{} may not do this: it takes {}", who.name(), right.holders()));
         return Err(match right == Right::ReadAll && who.may(Right::Read) {
             true => refused.help("this shows what belongs to all agents, and the key is for some of them"),
             false => refused,
         });
     }
-    if let Who::Person(signed_in) = &who
+    if let Identity::Person(signed_in) = &who
         && !request.method.is_safe()
         && right != Right::Open
     {
@@ -98,17 +99,17 @@ async fn admit(app: &App, right: Right, request: &Parts) -> Outcome<Caller> {
                 .help(format!("send the header `{CSRF}` with the token that the page holds")));
         }
     }
-    app.doorkeeper.count(&who, 1)?;
-    // Whoever is not known learns nothing of projects, not even which there are.
+    app.authenticator.count(&who, 1)?;
+    // Unknown callers learn nothing about projects, not even their names.
     let name = match (&who, right) {
-        (Who::Anyone, Right::Open) => HOME.to_owned(),
+        (Identity::Anyone, Right::Open) => HOME.to_owned(),
         _ => project_of(&who, request)?,
     };
     let project = match app.projects.open_already(&name) {
         Some(project) => project,
         None => {
             let app = app.clone();
-            let is_program = matches!(who, Who::Program(_)) && right == Right::Decide;
+            let is_program = matches!(who, Identity::Program(_)) && right == Right::Decide;
             blocking(move || {
                 // Only a program that has the right to work in it makes a project that is not there.
                 if !app.projects.knows(&name)? {
@@ -125,11 +126,11 @@ async fn admit(app: &App, right: Right, request: &Parts) -> Outcome<Caller> {
             .await?
         }
     };
-    Ok(Caller { who, project })
+    Ok(Caller::new(who, project))
 }
 
 /// The project that a request names, or means, if the caller may enter it.
-fn project_of(who: &Who, request: &Parts) -> Outcome<String> {
+fn project_of(who: &Identity, request: &Parts) -> HandlerResult<String> {
     let named = match request.headers.get(PROJECT) {
         Some(name) => Some(name.to_str().unwrap_or_default().to_owned()),
         None => query_project(request.uri.query().unwrap_or_default()),
@@ -138,8 +139,8 @@ fn project_of(who: &Who, request: &Parts) -> Outcome<String> {
         Problem::forbidden(format!("{} may not enter the project `{}`", who.name(), short(name)))
     };
     let name = match who {
-        Who::Anyone => named.unwrap_or_else(|| HOME.to_owned()),
-        Who::Program(key) => {
+        Identity::Anyone => named.unwrap_or_else(|| HOME.to_owned()),
+        Identity::Program(key) => {
             let name =
                 named.or_else(|| key.only_project().map(str::to_owned)).unwrap_or_else(|| HOME.to_owned());
             if !key.is_for_project(&name) {
@@ -147,7 +148,7 @@ fn project_of(who: &Who, request: &Parts) -> Outcome<String> {
             }
             name
         }
-        Who::Person(signed_in) => match named {
+        Identity::Person(signed_in) => match named {
             Some(name) if !signed_in.may_enter(&name) => return Err(refused(&name)),
             Some(name) => name,
             // A cookie that names a project which they may no longer enter is passed over.
@@ -171,8 +172,8 @@ fn cookie_project(headers: &HeaderMap) -> Option<String> {
     pairs.find(|(name, _)| *name == PROJECT_COOKIE).map(|(_, value)| unescaped(value))
 }
 
-/// A page of another site cannot speak for a person, nor reach a service on this machine by a name of its own.
-fn check_origin(app: &App, method: &Method, headers: &HeaderMap) -> Outcome<()> {
+/// Rejects requests from pages of other sites, and requests to a local service under a foreign host name.
+fn check_origin(app: &App, method: &Method, headers: &HeaderMap) -> HandlerResult<()> {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(HOST).unwrap_or_default();
     if app.config.is_private()
@@ -208,12 +209,6 @@ fn is_loopback(host: &str) -> bool {
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Where a request comes from, for the log and for counting.
-pub(crate) fn peer(request: &Parts) -> String {
-    let info = request.extensions.get::<ConnectInfo<Peer>>();
-    info.map_or_else(|| "nowhere".to_owned(), |ConnectInfo(Peer(address))| address.clone())
-}
-
 /// Holds one of the places for requests that are worked on, and ends the request when its time is over.
 pub(crate) async fn place(app: &App, answer: impl Future<Output = Response>) -> Response {
     let Ok(_place) = app.places.try_acquire() else {
@@ -227,7 +222,7 @@ pub(crate) async fn place(app: &App, answer: impl Future<Output = Response>) -> 
     }
 }
 
-/// What browsers are told about every answer.
+/// Sets the security headers of every response.
 pub(crate) async fn headers(app: App, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

@@ -10,8 +10,8 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use jiff::Timestamp;
-use midrail::redecide::{Change, Reproduced, Reproduction};
-use midrail::store::{Checkpoint, Entry, Expect, Filter, Labels, Verification};
+use midrail::reproduce::{DecisionChange, Reproduction, ReproductionResult};
+use midrail::store::{AuditEntry, AuditFilter, Checkpoint, Labels, TrustAnchor, Verification};
 use midrail::{Decision, Effect, EventKind, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,23 +21,24 @@ use tokio::time::timeout;
 
 use crate::access::{Caller, Right};
 use crate::api::input::{Body, Named, Page, Query, page_size};
-use crate::api::{Api, Content, Lasts, Operation, Place};
+use crate::api::openapi::{Content, Lifetime, Operation, Place};
+use crate::api::router::Api;
 use crate::app::App;
-use crate::lines::Line;
-use crate::problem::{Outcome, Problem};
-use crate::streamed::{Filling, streamed};
-use crate::work::blocking;
+use crate::blocking::blocking;
+use crate::problem::{HandlerResult, Problem};
+use crate::record_line::RecordLine;
+use crate::stream_body::{BodySender, stream_body};
 
 /// Bytes of an export that are sent at a time.
-const PIECE: usize = 64 << 10;
+const CHUNK: usize = 64 << 10;
 
-/// How long whoever reads an export may take for one piece of it.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The timeout for one chunk of an export.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Which records.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct ListQuery {
     #[serde(default)]
     session: Option<String>,
     #[serde(default)]
@@ -65,7 +66,7 @@ struct Wanted {
 /// Which records of an export come with their content.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Exported {
+struct ExportQuery {
     #[serde(default)]
     session: Option<String>,
     #[serde(default)]
@@ -82,10 +83,9 @@ struct Exported {
     until: Option<Timestamp>,
 }
 
-/// A record as it stands in the log.
+/// A record as it audit_record in the log.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "AuditRecord")]
-pub(crate) struct Stands {
+pub(crate) struct AuditRecord {
     /// Its number.
     pub(crate) seq: u64,
     /// What it is found by.
@@ -109,7 +109,7 @@ pub(crate) struct Stands {
 pub(crate) struct Explanation {
     /// The record in short.
     #[serde(flatten)]
-    pub(crate) line: Line,
+    pub(crate) line: RecordLine,
     /// The decision, with what each guardrail said.
     pub(crate) decision: Decision,
     /// The event, with secrets replaced.
@@ -132,7 +132,7 @@ pub(crate) struct Replay {
     pub(crate) outcome: String,
     /// Where it differs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<DecisionChange>,
     /// Why it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
@@ -142,10 +142,10 @@ pub(crate) struct Replay {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "LogExpected")]
-struct Known {
+struct ExpectedLog {
     /// A record that must be there, as it was once noted down.
     #[serde(default)]
-    head: Option<Head>,
+    head: Option<LogHead>,
     /// The names of the keys that may have signed. Absent: every key that the log itself names.
     #[serde(default)]
     keys: Option<Vec<String>>,
@@ -154,8 +154,7 @@ struct Known {
 /// A record and its hash.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "LogHead")]
-struct Head {
+struct LogHead {
     /// Its number.
     seq: u64,
     /// Its hash.
@@ -165,7 +164,7 @@ struct Head {
 /// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "LogVerified")]
-struct Verified {
+struct VerificationResult {
     /// Whether everything fits.
     sound: bool,
     /// What was found.
@@ -173,7 +172,7 @@ struct Verified {
     found: Verification,
 }
 
-fn filtered(operation: Operation) -> Operation {
+fn with_filters(operation: Operation) -> Operation {
     operation
         .with::<Option<String>>(Place::Query, "session", "Those of this session")
         .with::<Option<EventKind>>(Place::Query, "kind", "Those of this kind of event")
@@ -190,14 +189,14 @@ fn filtered(operation: Operation) -> Operation {
 
 pub(super) fn routes(api: Api) -> Api {
     let of = |method, path, id, summary| Operation::new(method, path, id, "audit", summary);
-    let list = filtered(of("get", "/v1/audit", "list_records", "Lists records of the audit log"))
+    let list = with_filters(of("get", "/v1/audit", "list_records", "Lists records of the audit log"))
         .with::<bool>(Place::Query, "newest_first", "From the newest to the oldest")
         .with::<Option<u64>>(Place::Query, "after", "Go on after this record")
         .with::<Option<usize>>(Place::Query, "limit", "Records of a page: 1 to 1000, usually 100")
         .with::<bool>(Place::Query, "full", "With the whole records")
-        .gives::<Page<Line>>("Records. After the last page `next` is absent")
+        .gives::<Page<RecordLine>>("Records. After the last page `next` is absent")
         .fails(&[504]);
-    let export = filtered(of(
+    let export = with_filters(of(
         "get",
         "/v1/audit/export",
         "export_log",
@@ -210,15 +209,15 @@ pub(super) fn routes(api: Api) -> Api {
     );
     let verify =
         of("post", "/v1/audit/verify", "verify_log", "Goes through the whole log and tells whether it fits")
-            .takes::<Known>()
-            .gives::<Verified>("What was found")
+            .takes::<ExpectedLog>()
+            .gives::<VerificationResult>("What was found")
             .fails(&[409]);
     let one = |path, id, summary| {
         of("get", path, id, summary).with::<u64>(Place::Path, "seq", "The number of the record").fails(&[504])
     };
     let show =
-        one("/v1/audit/{seq}", "show_record", "Shows a record as it stands in the log, with its proof")
-            .gives::<Stands>("The record");
+        one("/v1/audit/{seq}", "show_record", "Shows a record as it audit_record in the log, with its proof")
+            .gives::<AuditRecord>("The record");
     let explain = one(
         "/v1/audit/{seq}/explanation",
         "explain_record",
@@ -226,45 +225,49 @@ pub(super) fn routes(api: Api) -> Api {
     )
     .gives::<Explanation>("How it came about")
     .fails(&[409, 504]);
-    api.route(list, Right::Read, Lasts::Briefly, get(records))
-        .route(export, Right::Read, Lasts::Long, get(export_log))
-        .route(verify, Right::ReadAll, Lasts::Long, post(verify_log))
-        .route(show, Right::Read, Lasts::Briefly, get(record))
-        .route(explain, Right::Read, Lasts::Briefly, get(explanation))
+    api.route(list, Right::Read, Lifetime::Short, get(records))
+        .route(export, Right::Read, Lifetime::Long, get(export_log))
+        .route(verify, Right::ReadAll, Lifetime::Long, post(verify_log))
+        .route(show, Right::Read, Lifetime::Short, get(record))
+        .route(explain, Right::Read, Lifetime::Short, get(explanation))
 }
 
-async fn records(caller: Caller, Query(wanted): Query<Wanted>) -> Outcome<Json<Page<Line>>> {
-    let limit = page_size(wanted.limit)?;
-    let filter = Filter {
-        session: wanted.session,
-        kind: wanted.kind,
-        tool: wanted.tool,
-        effect: wanted.effect,
-        guardrail: wanted.guardrail,
-        since: wanted.since,
-        until: wanted.until,
-        newest_first: wanted.newest_first,
-        after_seq: wanted.after,
+async fn records(caller: Caller, Query(query): Query<ListQuery>) -> HandlerResult<Json<Page<RecordLine>>> {
+    let limit = page_size(query.limit)?;
+    let filter = AuditFilter {
+        session: query.session,
+        kind: query.kind,
+        tool: query.tool,
+        effect: query.effect,
+        guardrail: query.guardrail,
+        since: query.since,
+        until: query.until,
+        newest_first: query.newest_first,
+        after_seq: query.after,
         limit: Some(limit),
     };
-    let line = if wanted.full { Line::full } else { Line::of };
+    let line = if query.full { RecordLine::with_record } else { RecordLine::new };
     blocking(move || Ok(Json(page(&caller, &filter, line)?))).await
 }
 
-/// A page of the records that somebody sees.
-pub(crate) fn page(caller: &Caller, filter: &Filter, line: fn(&Entry) -> Line) -> Outcome<Page<Line>> {
-    let (entries, next) = caller.sight().entries(&**caller.project().store(), filter)?;
+/// A page of the records that are visible to the caller.
+pub(crate) fn page(
+    caller: &Caller,
+    filter: &AuditFilter,
+    line: fn(&AuditEntry) -> RecordLine,
+) -> HandlerResult<Page<RecordLine>> {
+    let (entries, next) = caller.visibility().entries(&**caller.project().store(), filter)?;
     Ok(Page { items: entries.iter().map(line).collect(), next: next.map(|next| next.to_string()) })
 }
 
-/// A record, by its number. One that somebody does not see is not there for them.
-pub(crate) fn entry(caller: &Caller, seq: u64) -> Outcome<Entry> {
+/// A record, if it is visible to the caller.
+pub(crate) fn entry(caller: &Caller, seq: u64) -> HandlerResult<AuditEntry> {
     let store = caller.project().store();
-    let found = store.entry(seq)?.filter(|entry| caller.sight().entry(entry));
+    let found = store.entry(seq)?.filter(|entry| caller.visibility().entry(entry));
     found.ok_or_else(|| {
         let problem = Problem::not_found(format!("there is no record {seq}"));
         match store.head() {
-            _ if !caller.sight().is_whole() => problem,
+            _ if !caller.visibility().is_full() => problem,
             Ok(Some(head)) => problem.help(format!("the log has records 1 to {}", head.seq)),
             _ => problem.help("the log is empty"),
         }
@@ -272,48 +275,48 @@ pub(crate) fn entry(caller: &Caller, seq: u64) -> Outcome<Entry> {
 }
 
 /// What a record says, where it can be read.
-pub(crate) fn readable(entry: &Entry) -> Outcome<Record> {
+pub(crate) fn decode_record(entry: &AuditEntry) -> HandlerResult<Record> {
     entry.record().map_err(|error| {
         Problem::refused(error.to_string())
             .help("POST /v1/audit/verify tells whether it is as it was written")
     })
 }
 
-async fn record(caller: Caller, Named(seq): Named<u64>) -> Outcome<Json<Stands>> {
-    blocking(move || Ok(Json(stands(&caller, seq)?))).await
+async fn record(caller: Caller, Named(seq): Named<u64>) -> HandlerResult<Json<AuditRecord>> {
+    blocking(move || Ok(Json(audit_record(&caller, seq)?))).await
 }
 
-/// A record as it stands in the log.
-pub(crate) fn stands(caller: &Caller, seq: u64) -> Outcome<Stands> {
-    let Entry { seq, labels, prev, hash, body } = entry(caller, seq)?;
+/// A record as it audit_record in the log.
+pub(crate) fn audit_record(caller: &Caller, seq: u64) -> HandlerResult<AuditRecord> {
+    let AuditEntry { seq, labels, prev, hash, body } = entry(caller, seq)?;
     let record = serde_json::from_str(&body).ok();
     let checkpoint = caller.project().store().checkpoints(seq.saturating_sub(1), 1)?.into_iter().next();
-    Ok(Stands { seq, labels, prev, hash, body, record, checkpoint })
+    Ok(AuditRecord { seq, labels, prev, hash, body, record, checkpoint })
 }
 
-async fn explanation(caller: Caller, Named(seq): Named<u64>) -> Outcome<Json<Explanation>> {
+async fn explanation(caller: Caller, Named(seq): Named<u64>) -> HandlerResult<Json<Explanation>> {
     blocking(move || Ok(Json(explain(&caller, seq)?))).await
 }
 
 /// How a decision came about.
-pub(crate) fn explain(caller: &Caller, seq: u64) -> Outcome<Explanation> {
+pub(crate) fn explain(caller: &Caller, seq: u64) -> HandlerResult<Explanation> {
     let project = caller.project();
     let entry = entry(caller, seq)?;
-    let record = readable(&entry)?;
+    let record = decode_record(&entry)?;
     let replay = |outcome: &str, changes, why| Replay { outcome: outcome.to_owned(), changes, why };
-    let replay = match Reproduction::new(&**project.store()).again(&record)? {
+    let replay = match Reproduction::new(&**project.store()).reproduce(&record)? {
         None => replay("nothing", Vec::new(), None),
-        Some(Reproduced::Same) => replay("same", Vec::new(), None),
-        Some(Reproduced::Differs(changes)) => replay("differs", changes, None),
-        Some(Reproduced::Unknown(why)) => replay("unknown", Vec::new(), Some(why)),
+        Some(ReproductionResult::Same) => replay("same", Vec::new(), None),
+        Some(ReproductionResult::Differs(changes)) => replay("differs", changes, None),
+        Some(ReproductionResult::Unknown(why)) => replay("unknown", Vec::new(), Some(why)),
     };
     let mut decision = record.decision;
-    decision.audit = midrail::Aside(Some(midrail::AuditRef { seq, hash: entry.hash.clone() }));
+    decision.audit = midrail::Suppressed(Some(midrail::AuditRef { seq, hash: entry.hash.clone() }));
     let mut body: Value = serde_json::from_str(&entry.body).unwrap_or_default();
     let mut part = |name: &str| body.get_mut(name).map(Value::take).unwrap_or_default();
     Ok(Explanation {
-        line: Line::of(&entry),
-        how_to_ask: project.engine().how_to_ask(&decision),
+        line: RecordLine::new(&entry),
+        how_to_ask: project.engine().approvals().guidance(&decision),
         decision,
         event: part("event"),
         facts: part("facts"),
@@ -322,14 +325,17 @@ pub(crate) fn explain(caller: &Caller, seq: u64) -> Outcome<Explanation> {
     })
 }
 
-async fn verify_log(caller: Caller, Body(known): Body<Known>) -> Outcome<Json<Verified>> {
-    let expect = Expect { head: known.head.map(|head| (head.seq, head.hash)), keys: known.keys };
-    let found = verified(caller, expect).await?;
-    Ok(Json(Verified { sound: found.is_sound(), found }))
+async fn verify_log(
+    caller: Caller,
+    Body(known): Body<ExpectedLog>,
+) -> HandlerResult<Json<VerificationResult>> {
+    let expect = TrustAnchor { head: known.head.map(|head| (head.seq, head.hash)), keys: known.keys };
+    let found = verify_project_log(caller, expect).await?;
+    Ok(Json(VerificationResult { sound: found.is_intact(), found }))
 }
 
 /// Goes through the log of the caller's project, one at a time.
-pub(crate) async fn verified(caller: Caller, expect: Expect) -> Outcome<Verification> {
+pub(crate) async fn verify_project_log(caller: Caller, expect: TrustAnchor) -> HandlerResult<Verification> {
     let place = caller.project().verifying().clone().try_acquire_owned();
     let place = place.map_err(|_| {
         Problem::refused("this log is being verified already").help("wait until that is done").retry_after(5)
@@ -344,30 +350,30 @@ pub(crate) async fn verified(caller: Caller, expect: Expect) -> Outcome<Verifica
 async fn export_log(
     State(app): State<App>,
     caller: Caller,
-    Query(wanted): Query<Exported>,
-) -> Outcome<Response> {
-    let filter = Filter {
-        session: wanted.session,
-        kind: wanted.kind,
-        tool: wanted.tool,
-        effect: wanted.effect,
-        guardrail: wanted.guardrail,
-        since: wanted.since,
-        until: wanted.until,
-        ..Filter::default()
+    Query(query): Query<ExportQuery>,
+) -> HandlerResult<Response> {
+    let filter = AuditFilter {
+        session: query.session,
+        kind: query.kind,
+        tool: query.tool,
+        effect: query.effect,
+        guardrail: query.guardrail,
+        since: query.since,
+        until: query.until,
+        ..AuditFilter::default()
     };
     let place = caller.project().exporting().clone().try_acquire_owned();
     let place = place
         .map_err(|_| Problem::unavailable("this log is being exported by others already").retry_after(5))?;
-    let (filling, body) = streamed(2);
+    let (sender, body) = stream_body(2);
     let name = format!("midrail-audit-{}.jsonl", caller.project().name().replace('/', "-"));
     tokio::task::spawn_blocking(move || {
         let _place = place;
-        let mut out = Pieces { app, filling, kept: Vec::with_capacity(PIECE), to: Handle::current() };
-        let (store, sight) = (caller.project().store(), caller.sight());
-        if let Err(error) = store.export_shown(&filter, &|entry| sight.entry(entry), &mut out) {
+        let mut out = ChunkWriter { app, sender, kept: Vec::with_capacity(CHUNK), to: Handle::current() };
+        let (store, visibility) = (caller.project().store(), caller.visibility());
+        if let Err(error) = store.export_shown(&filter, &|entry| visibility.entry(entry), &mut out) {
             log::warn!(project = caller.project().name(), error:%; "an export was broken off");
-            // An export without its end is none, and the connection is closed so that nobody takes it for one.
+            // The connection is closed with an error, so that an incomplete export is recognised.
             let _ = out.send(Err(io::Error::other("the export was broken off")));
         }
     });
@@ -379,18 +385,18 @@ async fn export_log(
 }
 
 /// Sends what is written in pieces, and waits until they are read.
-struct Pieces {
+struct ChunkWriter {
     app: App,
-    filling: Filling,
+    sender: BodySender,
     kept: Vec<u8>,
     to: Handle,
 }
 
-impl Pieces {
+impl ChunkWriter {
     fn send(&self, piece: io::Result<Bytes>) -> io::Result<()> {
         self.to.block_on(async {
             tokio::select! {
-                sent = timeout(PATIENCE, self.filling.send(piece)) => match sent {
+                sent = timeout(READ_TIMEOUT, self.sender.send(piece)) => match sent {
                     Ok(Ok(())) => Ok(()),
                     Ok(Err(_)) => Err(io::Error::from(io::ErrorKind::BrokenPipe)),
                     Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut)),
@@ -401,10 +407,10 @@ impl Pieces {
     }
 }
 
-impl Write for Pieces {
+impl Write for ChunkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.kept.extend_from_slice(bytes);
-        if self.kept.len() >= PIECE {
+        if self.kept.len() >= CHUNK {
             self.flush()?;
         }
         Ok(bytes.len())
@@ -414,7 +420,7 @@ impl Write for Pieces {
         if self.kept.is_empty() {
             return Ok(());
         }
-        let piece = Bytes::from(std::mem::replace(&mut self.kept, Vec::with_capacity(PIECE)));
+        let piece = Bytes::from(std::mem::replace(&mut self.kept, Vec::with_capacity(CHUNK)));
         self.send(Ok(piece))
     }
 }

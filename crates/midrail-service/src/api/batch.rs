@@ -9,21 +9,22 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use midrail::{Decision, Engine, Event};
-use midrail_doors::wire;
+use midrail_adapters::wire;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::access::{Caller, Right};
-use crate::api::decide::event_of;
+use crate::api::decide::decode_event;
 use crate::api::input::{JsonBytes, parse};
-use crate::api::{Api, Lasts, Operation};
+use crate::api::openapi::{Lifetime, Operation};
+use crate::api::router::Api;
 use crate::app::App;
-use crate::problem::{Outcome, Problem};
-use crate::work::blocking;
+use crate::blocking::blocking;
+use crate::problem::{HandlerResult, Problem};
 
 /// Events of one request.
-const MOST: usize = 1_000;
+const MAX_EVENTS: usize = 1_000;
 
 /// Sessions of one request that are worked on at a time.
 const AT_ONCE: usize = 8;
@@ -63,20 +64,20 @@ pub(super) fn routes(api: Api) -> Api {
     .takes::<BatchSchema>()
     .gives::<Decisions>("The decisions, one for each event")
     .fails(&[504]);
-    api.route(batch, Right::Decide, Lasts::Briefly, post(decide_all))
+    api.route(batch, Right::Decide, Lifetime::Short, post(decide_all))
 }
 
 async fn decide_all(
     State(app): State<App>,
     caller: Caller,
     JsonBytes(bytes): JsonBytes,
-) -> Outcome<Response> {
+) -> HandlerResult<Response> {
     let until = Instant::now() + app.config.limits.time;
     let body = blocking(move || {
-        let events = events_of(&caller, &bytes)?;
+        let events = decode_events(&caller, &bytes)?;
         // The request itself was counted as one.
-        app.doorkeeper.count(caller.who(), events.len().saturating_sub(1))?;
-        let decisions = decided(caller.project().engine(), events, until)?;
+        app.authenticator.count(caller.identity(), events.len().saturating_sub(1))?;
+        let decisions = decide_events(caller.project().engine(), events, until)?;
         Ok(encoded(&decisions))
     })
     .await?;
@@ -84,14 +85,14 @@ async fn decide_all(
 }
 
 /// The events of a body, each of which the caller may send.
-fn events_of(caller: &Caller, bytes: &[u8]) -> Outcome<Vec<Event>> {
+fn decode_events(caller: &Caller, bytes: &[u8]) -> HandlerResult<Vec<Event>> {
     let batch: Batch<'_> = parse(bytes)?;
-    if batch.events.len() > MOST {
-        return Err(Problem::invalid(format!("a batch holds at most {MOST} events")));
+    if batch.events.len() > MAX_EVENTS {
+        return Err(Problem::invalid(format!("a batch holds at most {MAX_EVENTS} events")));
     }
     let mut events = Vec::with_capacity(batch.events.len());
     for (at, text) in batch.events.iter().enumerate() {
-        let event = event_of(caller, text.get().as_bytes()).map_err(|problem| {
+        let event = decode_event(caller, text.get().as_bytes()).map_err(|problem| {
             let told = match problem.status {
                 403 => Problem::forbidden(format!("events[{at}]: {}", problem.detail)),
                 _ => Problem::invalid(format!("events[{at}]: {}", problem.detail)),
@@ -104,22 +105,22 @@ fn events_of(caller: &Caller, bytes: &[u8]) -> Outcome<Vec<Event>> {
 }
 
 /// The decisions of events. Those of one session are made one after the other; sessions do not wait for each other.
-fn decided(engine: &Engine, events: Vec<Event>, until: Instant) -> Outcome<Vec<Decision>> {
+fn decide_events(engine: &Engine, events: Vec<Event>, until: Instant) -> HandlerResult<Vec<Decision>> {
     let mut sessions: BTreeMap<Option<String>, Vec<(usize, Event)>> = BTreeMap::new();
     for (at, event) in events.into_iter().enumerate() {
         sessions.entry(event.session.clone()).or_default().push((at, event));
     }
-    let mut hands: Vec<Vec<(usize, Event)>> = Vec::new();
+    let mut groups: Vec<Vec<(usize, Event)>> = Vec::new();
     for (at, (_, events)) in sessions.into_iter().enumerate() {
-        match hands.get_mut(at % AT_ONCE) {
-            Some(hand) => hand.extend(events),
-            None => hands.push(events),
+        match groups.get_mut(at % AT_ONCE) {
+            Some(group) => group.extend(events),
+            None => groups.push(events),
         }
     }
-    let work = |hand: Vec<(usize, Event)>| -> Option<Vec<(usize, Decision)>> {
-        let mut made = Vec::with_capacity(hand.len());
-        for (at, event) in hand {
-            // Nobody waits for the answer any more.
+    let work = |group: Vec<(usize, Event)>| -> Option<Vec<(usize, Decision)>> {
+        let mut made = Vec::with_capacity(group.len());
+        for (at, event) in group {
+            // The caller has timed out.
             if Instant::now() + Duration::from_millis(1) > until {
                 return None;
             }
@@ -129,16 +130,16 @@ fn decided(engine: &Engine, events: Vec<Event>, until: Instant) -> Outcome<Vec<D
     };
     let mut made: Vec<(usize, Decision)> = Vec::new();
     let mut is_whole = true;
-    if hands.len() <= 1 {
-        for hand in hands {
-            match work(hand) {
+    if groups.len() <= 1 {
+        for group in groups {
+            match work(group) {
                 Some(decisions) => made.extend(decisions),
                 None => is_whole = false,
             }
         }
     } else {
         thread::scope(|scope| {
-            let threads: Vec<_> = hands.into_iter().map(|hand| scope.spawn(|| work(hand))).collect();
+            let threads: Vec<_> = groups.into_iter().map(|group| scope.spawn(|| work(group))).collect();
             for thread in threads {
                 match thread.join() {
                     Ok(Some(decisions)) => made.extend(decisions),

@@ -6,21 +6,22 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use midrail::{Decision, Event};
-use midrail_doors::wire::{self, WireError};
+use midrail_adapters::wire::{self, WireError};
 
 use crate::access::{Caller, Right};
 use crate::api::input::JsonBytes;
-use crate::api::{Api, Lasts, Operation, Place};
+use crate::api::openapi::{Lifetime, Operation, Place};
+use crate::api::router::Api;
 use crate::app::App;
-use crate::observe::otlp::{Parent, within};
-use crate::problem::{Outcome, Problem};
-use crate::project::short;
-use crate::work::blocking;
+use crate::blocking::blocking;
+use crate::observe::otlp::{Parent, with_parent};
+use crate::problem::{HandlerResult, Problem};
+use crate::text::short;
 
 /// The header that makes a request one that is decided once.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// Bytes of an event that takes long to look through, beside others.
+/// Events larger than this are decided on their own thread.
 const LARGE: usize = 64 << 10;
 
 /// The longest that such a key may be.
@@ -32,7 +33,7 @@ pub(super) fn routes(api: Api) -> Api {
         .takes::<Event>()
         .gives::<Decision>("The decision. Whatever goes wrong in deciding is a block that says so")
         .fails(&[409, 504]);
-    api.route(decide, Right::Decide, Lasts::Briefly, post(decide_one))
+    api.route(decide, Right::Decide, Lifetime::Short, post(decide_one))
 }
 
 async fn decide_one(
@@ -40,7 +41,7 @@ async fn decide_one(
     caller: Caller,
     headers: HeaderMap,
     JsonBytes(bytes): JsonBytes,
-) -> Outcome<Response> {
+) -> HandlerResult<Response> {
     let once = headers.get(IDEMPOTENCY_KEY).map(|key| key.to_str().unwrap_or_default().to_owned());
     if once.as_ref().is_some_and(|key| key.is_empty() || key.len() > MAX_KEY) {
         return Err(Problem::malformed(format!("`{IDEMPOTENCY_KEY}` has 1 to {MAX_KEY} visible characters")));
@@ -50,33 +51,33 @@ async fn decide_one(
     // What is traced, decided once or large has a thread to itself.
     let decision = if once.is_some() || is_traced || bytes.len() > LARGE {
         blocking(move || {
-            let event = event_of(&caller, &bytes)?;
+            let event = decode_event(&caller, &bytes)?;
             let engine = caller.project().engine();
-            Ok(within(parent, || match once {
-                Some(key) => engine.decide_once(event, &key),
+            Ok(with_parent(parent, || match once {
+                Some(key) => engine.decide_idempotent(event, &key),
                 None => Ok(engine.decide(event)),
             })?)
         })
         .await?
     } else {
-        let event = event_of(&caller, &bytes)?;
-        caller.project().desk().decide(event).await?
+        let event = decode_event(&caller, &bytes)?;
+        caller.project().queue().decide(event).await?
     };
     let body = wire::encode(&decision);
     Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// The event of a body, if the caller speaks for its agent.
-pub(crate) fn event_of(caller: &Caller, bytes: &[u8]) -> Outcome<Event> {
-    let mut event: Event = wire::decode_strictly(bytes).map_err(problem)?;
-    // INVARIANT: whoever sends events does not set the clock by which approvals end and calls are counted.
+/// Decodes an event, and checks that the caller may act for its agent.
+pub(crate) fn decode_event(caller: &Caller, bytes: &[u8]) -> HandlerResult<Event> {
+    let mut event: Event = wire::decode_strict(bytes).map_err(problem)?;
+    // INVARIANT: callers do not set the time that approvals and counters depend on.
     event.time = None;
-    speaks_for(caller, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))?;
+    check_agent(caller, event.agent.as_ref().and_then(|agent| agent.id.as_deref()))?;
     Ok(event)
 }
 
-/// Whether the caller's key speaks for an agent.
-pub(crate) fn speaks_for(caller: &Caller, agent: Option<&str>) -> Outcome<()> {
+/// Checks that the caller's key may act for an agent.
+pub(crate) fn check_agent(caller: &Caller, agent: Option<&str>) -> HandlerResult<()> {
     match caller.key() {
         Some(key) if !key.is_for_agent(agent) => {
             let named = agent.map_or_else(

@@ -1,37 +1,31 @@
 //! The page that shows the OpenAPI document to people. It is made here, once; a browser needs no script for it.
 
 mod example;
+mod schema;
 
 use std::collections::BTreeMap;
 
 use maud::{DOCTYPE, Markup, html};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use self::example::curl;
+use self::schema::{list, resolve, text};
 
 /// An operation of the document, with its method and place.
-struct Told<'d> {
+struct OperationDoc<'d> {
     method: &'d str,
     path: &'d str,
     body: &'d Value,
 }
 
-impl<'d> Told<'d> {
+impl<'d> OperationDoc<'d> {
     fn text(&self, name: &str) -> &'d str {
         text(self.body, name)
     }
 }
 
-fn text<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
 fn map(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     value.and_then(Value::as_object).into_iter().flatten()
-}
-
-fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
-    value.and_then(Value::as_array).into_iter().flatten()
 }
 
 /// What the page looks like, on top of the console's style.
@@ -39,11 +33,11 @@ pub(super) const STYLE: &str = include_str!("docs/docs.css");
 
 /// The page of a document.
 pub(super) fn page(document: &Value) -> Markup {
-    let mut groups: BTreeMap<&str, Vec<Told<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, Vec<OperationDoc<'_>>> = BTreeMap::new();
     for (path, methods) in map(document.get("paths")) {
         for (method, body) in map(Some(methods)) {
             let tag = list(body.get("tags")).next().and_then(Value::as_str).unwrap_or("other");
-            groups.entry(tag).or_default().push(Told { method, path, body });
+            groups.entry(tag).or_default().push(OperationDoc { method, path, body });
         }
     }
     let info = document.get("info").unwrap_or(&Value::Null);
@@ -73,7 +67,7 @@ pub(super) fn page(document: &Value) -> Markup {
                     @for (tag, operations) in &groups {
                         section id=(format!("group-{tag}")) class="docs-group" {
                             h2 { (tag) }
-                            @for told in operations { (operation(document, told)) }
+                            @for doc in operations { (operation(document, doc)) }
                         }
                     }
                     section id="schemas" class="docs-group" {
@@ -86,7 +80,7 @@ pub(super) fn page(document: &Value) -> Markup {
     }
 }
 
-fn nav(groups: &BTreeMap<&str, Vec<Told<'_>>>) -> Markup {
+fn nav(groups: &BTreeMap<&str, Vec<OperationDoc<'_>>>) -> Markup {
     html! {
         nav aria-label="Contents" class="docs-nav" {
             ul {
@@ -94,8 +88,8 @@ fn nav(groups: &BTreeMap<&str, Vec<Told<'_>>>) -> Markup {
                     li {
                         a href=(format!("#group-{tag}")) { (tag) }
                         ul {
-                            @for told in operations {
-                                li { a href=(format!("#{}", told.text("operationId"))) { code { (told.method.to_uppercase()) " " (told.path) } } }
+                            @for doc in operations {
+                                li { a href=(format!("#{}", doc.text("operationId"))) { code { (doc.method.to_uppercase()) " " (doc.path) } } }
                             }
                         }
                     }
@@ -109,7 +103,7 @@ fn nav(groups: &BTreeMap<&str, Vec<Told<'_>>>) -> Markup {
 fn access() -> Markup {
     html! {
         section id="access" class="docs-group" {
-            h2 { "Who may ask" }
+            h2 { "Authentication" }
             p {
                 "Programs send " code { "Authorization: Bearer KEY" } "; " code { "midrail key add NAME" }
                 " makes a key. People log in with their approver key and get a cookie; what they change carries the header "
@@ -123,20 +117,20 @@ fn access() -> Markup {
     }
 }
 
-fn operation(document: &Value, told: &Told<'_>) -> Markup {
-    let right = told.text("x-midrail-right");
-    let content = told.body.pointer("/requestBody/content");
+fn operation(document: &Value, doc: &OperationDoc<'_>) -> Markup {
+    let right = doc.text("x-midrail-right");
+    let content = doc.body.pointer("/requestBody/content");
     let is_problem = |answer: &Value| answer.pointer("/content/application~1problem+json").is_some();
-    let all = || map(told.body.get("responses"));
+    let all = || map(doc.body.get("responses"));
     let answers = all().filter(|(_, answer)| !is_problem(answer));
     let problems: Vec<&String> =
         all().filter(|(_, answer)| is_problem(answer)).map(|(status, _)| status).collect();
     html! {
-        article id=(told.text("operationId")) class="docs-operation" {
-            h3 { span class=(format!("method method-{}", told.method)) { (told.method.to_uppercase()) } " " code { (told.path) } }
-            p { (told.text("summary")) "." }
+        article id=(doc.text("operationId")) class="docs-operation" {
+            h3 { span class=(format!("method method-{}", doc.method)) { (doc.method.to_uppercase()) } " " code { (doc.path) } }
+            p { (doc.text("summary")) "." }
             p class="docs-right" { "Takes the right " code { (right) } "." }
-            (parameters(document, told.body.get("parameters")))
+            (parameters(document, doc.body.get("parameters")))
             @for (media, body) in map(content) {
                 h4 { "Body" }
                 p { code { (media) } ": " (kind(body.get("schema").unwrap_or(&Value::Null))) }
@@ -156,11 +150,11 @@ fn operation(document: &Value, told: &Told<'_>) -> Markup {
             @if !problems.is_empty() {
                 p class="docs-right" {
                     "Problems: " @for (at, status) in problems.iter().enumerate() { @if at > 0 { ", " } code { (status) } }
-                    ", told as a " a href="#schema-Problem" { "Problem" } "."
+                    ", returned as a " a href="#schema-Problem" { "Problem" } "."
                 }
             }
             h4 { "Example" }
-            pre { code { (curl(document, told.method, told.path, told.body)) } }
+            pre { code { (curl(document, doc.method, doc.path, doc.body)) } }
         }
     }
 }
@@ -214,12 +208,6 @@ fn schema(name: &str, body: &Value) -> Markup {
     }
 }
 
-/// What a schema points at, if it points anywhere.
-fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
-    let pointer = value.get("$ref").and_then(Value::as_str).and_then(|place| place.strip_prefix('#'));
-    pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)
-}
-
 /// A schema in a few words, with a link to what it points at.
 fn kind(schema: &Value) -> Markup {
     if let Some(name) = schema.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next())
@@ -249,9 +237,4 @@ fn kind(schema: &Value) -> Markup {
         @else if types.is_empty() { "anything" }
         @else { (types.join(" or ")) }
     }
-}
-
-/// The fields of an object.
-fn fields(value: &Value) -> Option<&Map<String, Value>> {
-    value.get("properties").and_then(Value::as_object)
 }

@@ -7,11 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::access::Right;
-use crate::api::{Api, Lasts, Operation};
+use crate::api::openapi::{Lifetime, Operation};
+use crate::api::router::Api;
 use crate::app::App;
-use crate::problem::{Outcome, Problem};
+use crate::blocking::blocking;
+use crate::problem::{HandlerResult, Problem};
 use crate::project::HOME;
-use crate::work::blocking;
 
 /// How the service is.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -31,10 +32,10 @@ pub(super) fn routes(api: Api) -> Api {
         "health",
         "Whether it can decide: the store can be reached",
     );
-    api.route(lives.gives::<Health>("It lives"), Right::Open, Lasts::Long, get(healthz)).route(
+    api.route(lives.gives::<Health>("It lives"), Right::Open, Lifetime::Long, get(healthz)).route(
         ready.gives::<Health>("It can decide").fails(&[503]),
         Right::Open,
-        Lasts::Long,
+        Lifetime::Long,
         get(readyz),
     )
 }
@@ -43,7 +44,7 @@ async fn healthz() -> Json<Health> {
     Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
-async fn readyz(State(app): State<App>) -> Outcome<Json<Health>> {
+async fn readyz(State(app): State<App>) -> HandlerResult<Json<Health>> {
     if app.is_closing() {
         return Err(Problem::unavailable("the service is being stopped"));
     }

@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
-use crate::problem::{Outcome, Problem};
+use crate::problem::{HandlerResult, Problem};
 
 /// Items of a page where nothing else is asked for.
-const USUAL_PAGE: usize = 100;
+const DEFAULT_PAGE: usize = 100;
 
 /// The bytes of a JSON body.
 pub(crate) struct JsonBytes(pub(crate) Bytes);
@@ -77,7 +77,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
 }
 
 /// A value from JSON, or where and why it is none.
-pub(crate) fn parse<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Outcome<T> {
+pub(crate) fn parse<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> HandlerResult<T> {
     serde_json::from_slice(bytes).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => Problem::invalid(error.to_string()),
         _ => Problem::malformed(format!("the body is not JSON: {error}")),
@@ -118,7 +118,7 @@ impl<T: DeserializeOwned + Send> axum::extract::FromRequestParts<App> for Named<
     }
 }
 
-/// Items of a list, and how to go on.
+/// A page of a list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "PageOf{T}")]
 pub(crate) struct Page<T> {
@@ -130,16 +130,16 @@ pub(crate) struct Page<T> {
 }
 
 /// The size of a page: as asked for, and no more than there is on one.
-pub(crate) fn page_size(asked: Option<usize>) -> Outcome<usize> {
+pub(crate) fn page_size(asked: Option<usize>) -> HandlerResult<usize> {
     match asked {
-        None => Ok(USUAL_PAGE),
+        None => Ok(DEFAULT_PAGE),
         Some(size @ 1..=MAX_PAGE) => Ok(size),
         Some(_) => Err(Problem::malformed(format!("`limit` is 1 to {MAX_PAGE}"))),
     }
 }
 
 /// A text that may not be empty nor endless.
-pub(crate) fn within(name: &str, text: &str, most: usize) -> Outcome<()> {
+pub(crate) fn check_length(name: &str, text: &str, most: usize) -> HandlerResult<()> {
     match text.len() {
         1.. if text.len() <= most => Ok(()),
         _ => Err(Problem::invalid(format!("`{name}` has 1 to {most} bytes"))),
@@ -147,6 +147,6 @@ pub(crate) fn within(name: &str, text: &str, most: usize) -> Outcome<()> {
 }
 
 /// The answer to a place that is none.
-pub(crate) async fn nothing_here() -> impl IntoResponse {
+pub(crate) async fn not_found() -> impl IntoResponse {
     Problem::not_found("there is nothing at this place").help("GET /v1/openapi.json tells what there is")
 }

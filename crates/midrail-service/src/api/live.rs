@@ -11,18 +11,19 @@ use serde::Deserialize;
 
 use crate::access::{Caller, Right};
 use crate::api::input::Query;
-use crate::api::{Api, Content, Lasts, Operation, Place};
+use crate::api::openapi::{Content, Lifetime, Operation, Place};
+use crate::api::router::Api;
 use crate::app::App;
-use crate::live::{self, Reader, Wanted};
-use crate::problem::{Outcome, Problem};
+use crate::live::{self, LiveFilter, Reader};
+use crate::problem::{HandlerResult, Problem};
 
 /// The header with which a reader comes again.
 const LAST: &str = "last-event-id";
 
-/// What to hear of.
+/// The filter of a live stream.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Heard {
+struct StreamQuery {
     #[serde(default)]
     effect: Option<Effect>,
     #[serde(default)]
@@ -58,15 +59,15 @@ pub(super) fn routes(api: Api) -> Api {
          the stream has come where nothing fitted; `ended`, `dropped` and `failed` are the last",
         Some(Content::text("text/event-stream")),
     );
-    api.route(live, Right::Read, Lasts::Long, get(listen))
+    api.route(live, Right::Read, Lifetime::Long, get(listen))
 }
 
 async fn listen(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Query(heard): Query<Heard>,
-) -> Outcome<Response> {
+    Query(query): Query<StreamQuery>,
+) -> HandlerResult<Response> {
     let last = match headers.get(LAST) {
         Some(text) => {
             let number = text.to_str().ok().and_then(|text| text.trim().parse::<u64>().ok());
@@ -74,14 +75,14 @@ async fn listen(
         }
         None => None,
     };
-    let wanted = Wanted {
-        effect: heard.effect,
-        at_least: heard.at_least,
-        session: heard.session,
-        guardrail: heard.guardrail,
-        tool: heard.tool,
+    let filter = LiveFilter {
+        effect: query.effect,
+        at_least: query.at_least,
+        session: query.session,
+        guardrail: query.guardrail,
+        tool: query.tool,
         key: caller.key().cloned(),
     };
-    let show = Arc::new(|happening: &live::Happening| serde_json::to_string(happening).ok());
-    live::stream(Reader { app, caller, headers }, wanted, last.or(heard.after), show).await
+    let show = Arc::new(|event: &live::LiveEvent| serde_json::to_string(event).ok());
+    live::stream(Reader { app, caller, headers }, filter, last.or(query.after), show).await
 }

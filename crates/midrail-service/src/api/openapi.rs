@@ -12,9 +12,18 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::access::Right;
-use crate::api::{Lasts, docs};
+use crate::api::docs;
 use crate::app::App;
 use crate::problem::Problem;
+
+/// How long a request lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// As long as the work takes: it holds one of the places, and its time is limited.
+    Short,
+    /// Until the caller disconnects or an answer arrives: it takes no slot.
+    Long,
+}
 
 /// One method of one place.
 pub(crate) struct Operation {
@@ -34,7 +43,7 @@ pub(crate) struct Operation {
     pub(crate) body: Option<Content>,
     /// What it answers: the status, what that means, and the body.
     pub(crate) answers: Vec<(u16, &'static str, Option<Content>)>,
-    /// The problems that it can end in, beside those that every request can.
+    /// The problems of this operation, in addition to those of every request.
     pub(crate) problems: &'static [u16],
 }
 
@@ -52,7 +61,7 @@ pub(crate) struct Parameter {
     schema: Value,
 }
 
-/// Where a parameter stands.
+/// The location of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Path,
@@ -143,7 +152,7 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    pub(crate) fn add(&mut self, operation: Operation, right: Right, lasts: Lasts) {
+    pub(crate) fn add(&mut self, operation: Operation, right: Right, lifetime: Lifetime) {
         let generator = self.generator.get_or_insert_with(|| {
             SchemaSettings::draft2020_12()
                 .with(|settings| {
@@ -167,7 +176,7 @@ impl Document {
             Right::Decide => &[401, 403, 404, 409, 422, 429, 503],
             _ => &[401, 403, 404, 429, 503],
         };
-        let of_time: &[u16] = if lasts == Lasts::Briefly { &[503, 504] } else { &[] };
+        let of_time: &[u16] = if lifetime == Lifetime::Short { &[503, 504] } else { &[] };
         let of_body: &[u16] = if operation.body.is_some() { &[400, 413, 415, 422] } else { &[] };
         let of_parameters: &[u16] = if operation.parameters.is_empty() { &[] } else { &[400] };
         let problem = Content {

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::routing::{get, post};
 use jiff::Timestamp;
-use midrail::pack::diagnostic::PlainProblem;
+use midrail::pack::diagnostic::DiagnosticRecord;
 use midrail::pack::{Layer, PolicySource};
 use midrail::shadow::{ShadowQuery, ShadowReport, shadow_report};
 use midrail::{Mode, Policy};
@@ -21,11 +21,12 @@ use self::validate::{Candidate, Validation, validated};
 use self::view::{GuardrailView, guardrails};
 use crate::access::{Caller, Right};
 use crate::api::input::{Body, Named, Query};
-use crate::api::{Api, Lasts, Operation, Place};
+use crate::api::openapi::{Lifetime, Operation, Place};
+use crate::api::router::Api;
 use crate::app::App;
-use crate::problem::{Outcome, Problem};
-use crate::project::short;
-use crate::work::blocking;
+use crate::blocking::blocking;
+use crate::problem::{HandlerResult, Problem};
+use crate::text::short;
 
 /// Decisions that a shadow report looks at, the latest.
 const MOST_SHADOWED: u64 = 100_000;
@@ -194,21 +195,21 @@ pub(super) fn routes(api: Api) -> Api {
     )
     .gives::<ShadowReport>("The report")
     .fails(&[504]);
-    api.route(shown, Right::Read, Lasts::Briefly, get(policy))
-        .route(layers, Right::Read, Lasts::Briefly, get(policy_layers))
-        .route(diff, Right::Read, Lasts::Briefly, get(policy_diff))
-        .route(kept, Right::Read, Lasts::Briefly, get(policy_kept))
-        .route(validate, Right::Read, Lasts::Briefly, post(policy_validate))
-        .route(reload, Right::Administer, Lasts::Briefly, post(policy_reload))
-        .route(shadow, Right::ReadAll, Lasts::Briefly, get(shadowed))
+    api.route(shown, Right::Read, Lifetime::Short, get(policy))
+        .route(layers, Right::Read, Lifetime::Short, get(policy_layers))
+        .route(diff, Right::Read, Lifetime::Short, get(policy_diff))
+        .route(kept, Right::Read, Lifetime::Short, get(policy_kept))
+        .route(validate, Right::Read, Lifetime::Short, post(policy_validate))
+        .route(reload, Right::Administer, Lifetime::Short, post(policy_reload))
+        .route(shadow, Right::ReadAll, Lifetime::Short, get(shadowed))
 }
 
-async fn policy(caller: Caller) -> Outcome<Json<PolicyView>> {
+async fn policy(caller: Caller) -> HandlerResult<Json<PolicyView>> {
     blocking(move || {
         let project = caller.project();
         let (policy, source) = (project.engine().policy(), project.engine().policy_source());
         let reloads = project.reloads();
-        let (since, by) = project.standing().since();
+        let (since, by) = project.policy_sync().since();
         Ok(Json(PolicyView {
             revision: policy.revision().to_string(),
             mode: policy.mode(),
@@ -225,7 +226,7 @@ async fn policy(caller: Caller) -> Outcome<Json<PolicyView>> {
     .await
 }
 
-async fn policy_layers(caller: Caller) -> Outcome<Json<Layers>> {
+async fn policy_layers(caller: Caller) -> HandlerResult<Json<Layers>> {
     blocking(move || {
         let engine = caller.project().engine();
         let source = engine.policy_source();
@@ -244,7 +245,7 @@ async fn policy_layers(caller: Caller) -> Outcome<Json<Layers>> {
     .await
 }
 
-async fn policy_kept(caller: Caller, Named(revision): Named<String>) -> Outcome<Json<KeptPolicy>> {
+async fn policy_kept(caller: Caller, Named(revision): Named<String>) -> HandlerResult<Json<KeptPolicy>> {
     blocking(move || {
         let engine = caller.project().engine();
         let source = match **engine.policy().revision() == *revision {
@@ -265,7 +266,10 @@ fn unknown(revision: &str) -> Problem {
         .help("records name the revision that they were decided with; GET /v1/policy tells the one in force")
 }
 
-async fn policy_diff(caller: Caller, Query(FromTo { from, to }): Query<FromTo>) -> Outcome<Json<Difference>> {
+async fn policy_diff(
+    caller: Caller,
+    Query(FromTo { from, to }): Query<FromTo>,
+) -> HandlerResult<Json<Difference>> {
     blocking(move || {
         let to = to.unwrap_or_else(|| caller.project().engine().policy().revision().to_string());
         let (before, after) = (made(&caller, &from)?, made(&caller, &to)?);
@@ -275,7 +279,7 @@ async fn policy_diff(caller: Caller, Query(FromTo { from, to }): Query<FromTo>) 
 }
 
 /// A policy of a revision.
-pub(crate) fn made(caller: &Caller, revision: &str) -> Outcome<(Policy, PolicySource)> {
+pub(crate) fn made(caller: &Caller, revision: &str) -> HandlerResult<(Policy, PolicySource)> {
     let engine = caller.project().engine();
     if **engine.policy().revision() == *revision {
         let source = engine.policy_source();
@@ -286,14 +290,17 @@ pub(crate) fn made(caller: &Caller, revision: &str) -> Outcome<(Policy, PolicySo
     if caller.project().store().policy(revision)?.is_none() {
         return Err(unknown(revision));
     }
-    engine.kept_policy(revision)?.map_err(Problem::refused)
+    engine.announcements().policy(revision).map_err(|error| match error {
+        midrail::StoredPolicyError::Store(error) => error.into(),
+        other => Problem::refused(other.to_string()),
+    })
 }
 
-async fn policy_validate(Body(candidate): Body<Candidate>) -> Outcome<Json<Validation>> {
+async fn policy_validate(Body(candidate): Body<Candidate>) -> HandlerResult<Json<Validation>> {
     blocking(move || Ok(Json(validated(&candidate)?))).await
 }
 
-async fn policy_reload(State(_): State<App>, caller: Caller) -> Outcome<Json<Reloaded>> {
+async fn policy_reload(State(_): State<App>, caller: Caller) -> HandlerResult<Json<Reloaded>> {
     blocking(move || {
         let by = caller.person()?.name().to_owned();
         let project = caller.project();
@@ -313,7 +320,7 @@ async fn policy_reload(State(_): State<App>, caller: Caller) -> Outcome<Json<Rel
 }
 
 /// The first problems in a line.
-fn told(problems: &[PlainProblem]) -> String {
+fn told(problems: &[DiagnosticRecord]) -> String {
     let first = problems.iter().take(3);
     let lines: Vec<String> =
         first.map(|at| format!("{}:{}:{}: {}", at.file, at.line, at.column, at.message)).collect();
@@ -324,7 +331,7 @@ fn told(problems: &[PlainProblem]) -> String {
     }
 }
 
-async fn shadowed(caller: Caller, Query(asked): Query<ShadowAsked>) -> Outcome<Json<ShadowReport>> {
+async fn shadowed(caller: Caller, Query(asked): Query<ShadowAsked>) -> HandlerResult<Json<ShadowReport>> {
     let examples = asked.examples.unwrap_or(5);
     if examples > MOST_EXAMPLES {
         return Err(Problem::malformed(format!("`examples` is at most {MOST_EXAMPLES}")));

@@ -6,12 +6,13 @@ use axum::routing::get;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::access::{Caller, Right, Who};
+use crate::access::{Caller, Identity, Right};
 use crate::api::input::Page;
-use crate::api::{Api, Lasts, Operation};
+use crate::api::openapi::{Lifetime, Operation};
+use crate::api::router::Api;
 use crate::app::App;
-use crate::problem::Outcome;
-use crate::work::blocking;
+use crate::blocking::blocking;
+use crate::problem::HandlerResult;
 
 /// A project.
 #[derive(Serialize, JsonSchema)]
@@ -31,15 +32,15 @@ pub(super) fn routes(api: Api) -> Api {
         "The projects that the caller may enter",
     )
     .gives::<Page<ProjectView>>("The projects");
-    api.route(list, Right::Read, Lasts::Briefly, get(all))
+    api.route(list, Right::Read, Lifetime::Short, get(all))
 }
 
-async fn all(State(app): State<App>, caller: Caller) -> Outcome<Json<Page<ProjectView>>> {
+async fn all(State(app): State<App>, caller: Caller) -> HandlerResult<Json<Page<ProjectView>>> {
     blocking(move || {
-        let may_enter = |name: &String| match caller.who() {
-            Who::Anyone => true,
-            Who::Program(key) => key.is_for_project(name),
-            Who::Person(signed_in) => signed_in.may_enter(name),
+        let may_enter = |name: &String| match caller.identity() {
+            Identity::Anyone => true,
+            Identity::Program(key) => key.is_for_project(name),
+            Identity::Person(signed_in) => signed_in.may_enter(name),
         };
         let names = app.projects.names()?.into_iter().filter(may_enter);
         let items = names.map(|name| ProjectView { current: name == caller.project().name(), name });

@@ -2,20 +2,22 @@
 
 use axum::Json;
 use axum::routing::{get, post};
-use midrail::store::{ApprovalFilter, Filter, MAX_PAGE, SessionInfo};
-use midrail::{Agent, ApprovalState, Decision, Effect, Event, EventKind, Lock, Snapshot};
+use midrail::admin::Lock;
+use midrail::store::{ApprovalFilter, AuditFilter, MAX_PAGE, SessionInfo};
+use midrail::{Agent, ApprovalState, Decision, Effect, Event, EventKind, Snapshot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::{Caller, Right};
-use crate::api::approvals::Shown;
+use crate::api::approvals::ApprovalView;
 use crate::api::input::{Body, Named, Page, Query, page_size};
-use crate::api::{Api, Lasts, Operation, Place};
-use crate::lines::Line;
-use crate::problem::{Outcome, Problem};
-use crate::project::short;
-use crate::work::blocking;
+use crate::api::openapi::{Lifetime, Operation, Place};
+use crate::api::router::Api;
+use crate::blocking::blocking;
+use crate::problem::{HandlerResult, Problem};
+use crate::record_line::RecordLine;
+use crate::text::short;
 
 /// The latest records that are shown with a session.
 const LATEST: usize = 20;
@@ -26,7 +28,7 @@ const HALTED: &str = "halted";
 /// Which sessions.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Listed {
+struct ListQuery {
     #[serde(default)]
     after: Option<u64>,
     #[serde(default)]
@@ -39,15 +41,15 @@ struct Session {
     /// In short.
     #[serde(flatten)]
     info: SessionInfo,
-    /// Who ended the run and why, where a guardrail did.
+    /// The guardrail that halted the run, and its reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     halted: Option<Value>,
     /// The files that it has locked.
     locks: Vec<Lock>,
     /// Its requests that wait for an answer.
-    waiting: Vec<Shown>,
+    waiting: Vec<ApprovalView>,
     /// Its latest records, the newest first.
-    latest: Vec<Line>,
+    latest: Vec<RecordLine>,
 }
 
 /// Which records of a session.
@@ -101,7 +103,7 @@ pub(super) fn routes(api: Api) -> Api {
             .with::<Option<usize>>(Place::Query, "limit", "Records of a page: 1 to 1000, usually 100")
             .with::<bool>(Place::Query, "newest_first", "From the newest to the oldest")
             .with::<bool>(Place::Query, "full", "With the whole records")
-            .gives::<Page<Line>>(
+            .gives::<Page<RecordLine>>(
                 "Records, with what every guardrail said. After the last page `next` is absent",
             );
     let snapshot = one(
@@ -120,30 +122,30 @@ pub(super) fn routes(api: Api) -> Api {
         .takes::<End>()
         .gives::<Decision>("The decision")
         .fails(&[409, 504]);
-    api.route(list, Right::Read, Lasts::Briefly, get(sessions))
-        .route(show, Right::Read, Lasts::Briefly, get(session))
-        .route(records, Right::Read, Lasts::Briefly, get(session_records))
-        .route(snapshot, Right::ReadAll, Lasts::Briefly, post(take_snapshot))
-        .route(restore, Right::Administer, Lasts::Briefly, post(put_back))
-        .route(end, Right::Decide, Lasts::Briefly, post(end_it))
+    api.route(list, Right::Read, Lifetime::Short, get(sessions))
+        .route(show, Right::Read, Lifetime::Short, get(session))
+        .route(records, Right::Read, Lifetime::Short, get(session_records))
+        .route(snapshot, Right::ReadAll, Lifetime::Short, post(take_snapshot))
+        .route(restore, Right::Administer, Lifetime::Short, post(put_back))
+        .route(end, Right::Decide, Lifetime::Short, post(end_it))
 }
 
-async fn sessions(caller: Caller, Query(listed): Query<Listed>) -> Outcome<Json<Page<SessionInfo>>> {
-    let limit = page_size(listed.limit)?;
+async fn sessions(caller: Caller, Query(query): Query<ListQuery>) -> HandlerResult<Json<Page<SessionInfo>>> {
+    let limit = page_size(query.limit)?;
     blocking(move || {
-        let (items, next) = caller.sight().sessions(&**caller.project().store(), listed.after, limit)?;
+        let (items, next) = caller.visibility().sessions(&**caller.project().store(), query.after, limit)?;
         Ok(Json(Page { items, next: next.map(|next| next.to_string()) }))
     })
     .await
 }
 
-async fn session(caller: Caller, Named(id): Named<String>) -> Outcome<Json<Session>> {
+async fn session(caller: Caller, Named(id): Named<String>) -> HandlerResult<Json<Session>> {
     blocking(move || {
         let (engine, store) = (caller.project().engine(), caller.project().store());
         known(&caller, &id)?;
-        let (sight, info) = (caller.sight(), store.session(&id)?.ok_or_else(|| unknown(&id))?);
-        let mut locks = engine.locks()?;
-        locks.retain(|lock| lock.session == id && sight.agent(Some(&lock.actor)));
+        let (visibility, info) = (caller.visibility(), store.session(&id)?.ok_or_else(|| unknown(&id))?);
+        let mut locks = engine.admin().locks()?;
+        locks.retain(|lock| lock.session == id && visibility.agent(Some(&lock.actor)));
         let halted = store.load(&id, &[HALTED])?.into_iter().next().and_then(|slice| slice.value);
         let pending = ApprovalFilter {
             state: Some(ApprovalState::Pending),
@@ -153,11 +155,15 @@ async fn session(caller: Caller, Named(id): Named<String>) -> Outcome<Json<Sessi
         };
         let now = engine.now();
         let mut waiting = store.approvals(&pending)?;
-        waiting.retain(|approval| approval.authority_at(now).is_some() && sight.approval(approval));
-        let waiting = waiting.into_iter().map(|approval| Shown::at(approval, now)).collect();
-        let latest =
-            Filter { session: Some(id), limit: Some(LATEST), newest_first: true, ..Filter::default() };
-        let latest = super::audit::page(&caller, &latest, Line::heard)?.items;
+        waiting.retain(|approval| approval.authority_at(now).is_some() && visibility.approval(approval));
+        let waiting = waiting.into_iter().map(|approval| ApprovalView::new(approval, now)).collect();
+        let latest = AuditFilter {
+            session: Some(id),
+            limit: Some(LATEST),
+            newest_first: true,
+            ..AuditFilter::default()
+        };
+        let latest = super::audit::page(&caller, &latest, RecordLine::with_verdicts)?.items;
         Ok(Json(Session { info, halted, locks, waiting, latest }))
     })
     .await
@@ -167,25 +173,25 @@ async fn session_records(
     caller: Caller,
     Named(id): Named<String>,
     Query(wanted): Query<Records>,
-) -> Outcome<Json<Page<Line>>> {
+) -> HandlerResult<Json<Page<RecordLine>>> {
     let limit = page_size(wanted.limit)?;
     blocking(move || {
         known(&caller, &id)?;
-        let filter = Filter {
+        let filter = AuditFilter {
             session: Some(id),
             effect: wanted.effect,
             after_seq: wanted.after,
             limit: Some(limit.min(MAX_PAGE)),
             newest_first: wanted.newest_first,
-            ..Filter::default()
+            ..AuditFilter::default()
         };
-        let line = if wanted.full { Line::full } else { Line::heard };
+        let line = if wanted.full { RecordLine::with_record } else { RecordLine::with_verdicts };
         Ok(Json(super::audit::page(&caller, &filter, line)?))
     })
     .await
 }
 
-async fn take_snapshot(caller: Caller, Named(id): Named<String>) -> Outcome<Json<Snapshot>> {
+async fn take_snapshot(caller: Caller, Named(id): Named<String>) -> HandlerResult<Json<Snapshot>> {
     blocking(move || {
         known(&caller, &id)?;
         Ok(Json(caller.project().engine().session(id).snapshot()?))
@@ -197,7 +203,7 @@ async fn put_back(
     caller: Caller,
     Named(id): Named<String>,
     Body(snapshot): Body<Snapshot>,
-) -> Outcome<Json<Decision>> {
+) -> HandlerResult<Json<Decision>> {
     let by = caller.person()?.name().to_owned();
     if snapshot.slices.keys().any(|key| key.starts_with("shared/")) {
         return Err(Problem::invalid("a snapshot holds no slice that belongs to all sessions"));
@@ -209,7 +215,11 @@ async fn put_back(
     .await
 }
 
-async fn end_it(caller: Caller, Named(id): Named<String>, Body(end): Body<End>) -> Outcome<Json<Decision>> {
+async fn end_it(
+    caller: Caller,
+    Named(id): Named<String>,
+    Body(end): Body<End>,
+) -> HandlerResult<Json<Decision>> {
     if let Some(key) = caller.key()
         && !key.is_for_agent(end.agent.as_deref())
     {
@@ -226,10 +236,10 @@ async fn end_it(caller: Caller, Named(id): Named<String>, Body(end): Body<End>) 
 }
 
 /// A session that has records, and that the caller sees.
-fn known(caller: &Caller, id: &str) -> Outcome<()> {
+fn known(caller: &Caller, id: &str) -> HandlerResult<()> {
     let store = &**caller.project().store();
-    let any = Filter { session: Some(id.to_owned()), limit: Some(1), ..Filter::default() };
-    match !store.entries(&any)?.is_empty() && caller.sight().session(store, id)? {
+    let any = AuditFilter { session: Some(id.to_owned()), limit: Some(1), ..AuditFilter::default() };
+    match !store.entries(&any)?.is_empty() && caller.visibility().session(store, id)? {
         true => Ok(()),
         false => Err(unknown(id)),
     }

@@ -7,10 +7,11 @@ use serde::Deserialize;
 
 use crate::access::{Caller, Right};
 use crate::api::input::Query;
-use crate::api::{Api, Lasts, Operation, Place};
-use crate::figures::{self, Stats, Timeline};
-use crate::problem::Outcome;
-use crate::work::blocking;
+use crate::api::openapi::{Lifetime, Operation, Place};
+use crate::api::router::Api;
+use crate::blocking::blocking;
+use crate::problem::HandlerResult;
+use crate::stats::{self, Stats, Timeline};
 
 /// Since when.
 #[derive(Debug, Deserialize)]
@@ -46,25 +47,25 @@ pub(super) fn routes(api: Api) -> Api {
         .with::<Option<Timestamp>>(Place::Query, "until", "Until when; usually now")
         .with::<Option<usize>>(Place::Query, "buckets", "Equal parts: 1 to 500, usually 60")
         .gives::<Timeline>("Decisions over time");
-    api.route(all, Right::ReadAll, Lasts::Briefly, get(stats)).route(
+    api.route(all, Right::ReadAll, Lifetime::Short, get(stats)).route(
         timeline,
         Right::ReadAll,
-        Lasts::Briefly,
+        Lifetime::Short,
         get(over_time),
     )
 }
 
-async fn stats(caller: Caller, Query(since): Query<Since>) -> Outcome<Json<Stats>> {
-    blocking(move || Ok(Json(figures::stats(caller.project(), since.since)?))).await
+async fn stats(caller: Caller, Query(since): Query<Since>) -> HandlerResult<Json<Stats>> {
+    blocking(move || Ok(Json(stats::stats(caller.project(), since.since)?))).await
 }
 
-async fn over_time(caller: Caller, Query(parts): Query<Parts>) -> Outcome<Json<Timeline>> {
+async fn over_time(caller: Caller, Query(parts): Query<Parts>) -> HandlerResult<Json<Timeline>> {
     blocking(move || {
         let until = parts.until.unwrap_or_else(|| caller.project().engine().now());
         let hour = || until.checked_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN);
         let since = parts.since.unwrap_or_else(hour);
         let store = &**caller.project().store();
-        Ok(Json(figures::timeline(store, since, until, parts.buckets.unwrap_or(60))?))
+        Ok(Json(stats::timeline(store, since, until, parts.buckets.unwrap_or(60))?))
     })
     .await
 }

@@ -2,7 +2,8 @@
 //! as messages of a WebSocket. Whatever goes wrong, what is not decided stays withheld.
 
 mod lines;
-mod talk;
+mod message;
+mod session;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -12,19 +13,18 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use midrail::{Agent, Decision, Task};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use self::lines::Lines;
-use self::talk::{Heard, Talk};
+use self::message::{StreamMessage, StreamedStep};
+use self::session::{Reply, StreamSession};
 use crate::access::{Caller, Right};
 
-use crate::api::{Api, Content, Lasts, Operation};
+use crate::api::openapi::{Content, Lifetime, Operation};
+use crate::api::router::Api;
 use crate::app::App;
-use crate::problem::{Outcome, Problem};
-use crate::streamed::{Filling, streamed};
+use crate::problem::{HandlerResult, Problem};
+use crate::stream_body::{BodySender, stream_body};
 
 /// The largest message.
 const MAX_MESSAGE: usize = 1 << 20;
@@ -33,83 +33,6 @@ const MAX_MESSAGE: usize = 1 << 20;
 const WAITING: usize = 16;
 
 const LINES: &str = "application/x-ndjson";
-
-/// One message to a stream. The first one opens it; each of the others is one of the rest.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct StreamMessage {
-    /// Whose stream it is. Only the first message has this, and it has to.
-    open: Option<StreamOpening>,
-    /// The next chunk of text.
-    text: Option<String>,
-    /// Decides what was collected, however little it is. It is always answered.
-    flush: bool,
-    /// Decides the rest and ends the stream.
-    finish: bool,
-    /// Asks again about the text that a person was asked about.
-    resume: bool,
-}
-
-/// Whose stream it is.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct StreamOpening {
-    /// The session.
-    session: String,
-    /// The name of the stream. Absent: one of its own.
-    #[serde(default)]
-    stream: Option<String>,
-    /// Chunks are collected until there are so many bytes, and decided together. Absent: 4096, and at most 65536. 0: each is decided
-    /// by itself.
-    #[serde(default)]
-    max_bytes: Option<usize>,
-    /// Who acts.
-    #[serde(default)]
-    agent: Option<Agent>,
-    /// What the agent was asked to do.
-    #[serde(default)]
-    task: Option<Task>,
-    /// The folder that it works in.
-    #[serde(default)]
-    cwd: Option<String>,
-    /// The prompt that it runs under.
-    #[serde(default)]
-    prompt: Option<String>,
-    /// Who started it, where it is a sub-agent.
-    #[serde(default)]
-    parent: Option<String>,
-}
-
-/// What comes out of a stream.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct StreamedStep {
-    /// The name of the stream, in the first answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stream: Option<String>,
-    /// The text that may pass on now.
-    text: String,
-    /// Whether nothing more comes. Where the decision is `escalate`, a `resume` may still go on with it.
-    over: bool,
-    /// What was decided.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    decision: Option<Decision>,
-    /// What the user is told, where the run was halted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user_message: Option<String>,
-    /// Why the stream was broken off. What was not decided is withheld.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<Problem>,
-}
-
-impl StreamedStep {
-    fn broken(problem: Problem) -> Self {
-        StreamedStep { over: true, problem: Some(problem), ..StreamedStep::default() }
-    }
-
-    fn to_line(&self) -> String {
-        serde_json::to_string(self).unwrap_or_else(|_| r#"{"text":"","over":true}"#.to_owned())
-    }
-}
 
 pub(super) fn routes(api: Api) -> Api {
     let lines = Operation::new(
@@ -131,56 +54,56 @@ pub(super) fn routes(api: Api) -> Api {
     )
     .answers(101, "The connection is a WebSocket", None)
     .fails(&[400, 426, 503]);
-    api.route(lines, Right::Decide, Lasts::Long, post(by_lines)).route(
+    api.route(lines, Right::Decide, Lifetime::Long, post(stream_lines)).route(
         socket,
         Right::Decide,
-        Lasts::Long,
-        get(by_socket),
+        Lifetime::Long,
+        get(stream_socket),
     )
 }
 
-async fn by_lines(
+async fn stream_lines(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
-) -> Outcome<Response> {
+) -> HandlerResult<Response> {
     let media = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
     let media = media.split(';').next().unwrap_or_default().trim();
     if !media.eq_ignore_ascii_case(LINES) && !media.eq_ignore_ascii_case("application/jsonl") {
         return Err(Problem::wrong_media("the body has to be lines of JSON")
             .help(format!("send `Content-Type: {LINES}`")));
     }
-    let place = place(&app)?;
-    let mut talk = Talk::new(app.clone(), caller, headers);
+    let permit = permit(&app)?;
+    let mut session = StreamSession::new(app.clone(), caller, headers);
     let mut lines = Lines::new(body, MAX_MESSAGE);
-    // What is wrong with the opening is told as of any other request.
-    let opening = heard(&talk, lines.next()).await?;
+    // A problem with the opening is returned like that of any other request.
+    let opening = received(&session, lines.next()).await?;
     let opening =
         opening.ok_or_else(|| Problem::malformed("the body is empty: the first line opens the stream"))?;
-    let first = talk.open(&opening).await?;
-    let (filling, answer) = streamed(WAITING);
+    let first = session.open(&opening).await?;
+    let (sender, answer) = stream_body(WAITING);
     tokio::spawn(async move {
-        let _place = place;
-        if !write(&talk, &filling, &first).await {
+        let _permit = permit;
+        if !write(&session, &sender, &first).await {
             return;
         }
         loop {
-            let line = match heard(&talk, lines.next()).await {
+            let line = match received(&session, lines.next()).await {
                 Ok(Some(line)) => line,
                 // The body has ended without `finish`: what was sent is decided as the whole of it.
                 Ok(None) => br#"{"finish":true}"#.to_vec(),
                 Err(problem) => {
-                    write(&talk, &filling, &StreamedStep::broken(problem)).await;
+                    write(&session, &sender, &StreamedStep::failed(problem)).await;
                     return;
                 }
             };
-            match talk.hear(&line).await {
-                Heard::Nothing => {}
-                Heard::Step(step) if !write(&talk, &filling, &step).await => return,
-                Heard::Step(_) => {}
-                Heard::Last(step) => {
-                    write(&talk, &filling, &step).await;
+            match session.handle(&line).await {
+                Reply::Nothing => {}
+                Reply::Step(step) if !write(&session, &sender, &step).await => return,
+                Reply::Step(_) => {}
+                Reply::Last(step) => {
+                    write(&session, &sender, &step).await;
                     return;
                 }
             }
@@ -190,86 +113,89 @@ async fn by_lines(
 }
 
 /// The next message, unless the stream has been silent for too long, has lasted for too long, or the service ends.
-async fn heard<T>(talk: &Talk, next: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+async fn received<T>(
+    session: &StreamSession,
+    next: impl Future<Output = HandlerResult<T>>,
+) -> HandlerResult<T> {
     tokio::select! {
-        () = talk.app().closed() => {
+        () = session.app().closed() => {
             Err(Problem::unavailable("the service is being stopped").help("begin the stream anew, elsewhere"))
         }
-        heard = timeout(talk.patience(), next) => match heard {
-            Ok(heard) => heard,
+        received = timeout(session.message_timeout(), next) => match received {
+            Ok(received) => received,
             Err(_) => Err(Problem::too_late("no message came in time, or the stream lasted for too long")),
         },
     }
 }
 
-/// Writes a step. `false`: nobody reads it.
-async fn write(talk: &Talk, filling: &Filling, step: &StreamedStep) -> bool {
+/// Writes a step. `false`: the caller has disconnected.
+async fn write(session: &StreamSession, sender: &BodySender, step: &StreamedStep) -> bool {
     let line = Bytes::from(step.to_line() + "\n");
-    let sent = timeout(talk.app().config.limits.silence, filling.send(Ok(line))).await;
+    let sent = timeout(session.app().config.limits.silence, sender.send(Ok(line))).await;
     matches!(sent, Ok(Ok(())))
 }
 
-async fn by_socket(
+async fn stream_socket(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Outcome<Response> {
+) -> HandlerResult<Response> {
     let upgrade = upgrade.map_err(|error| {
         Problem::malformed(format!("this is no WebSocket: {}", error.body_text()))
             .help("a GET asks for a WebSocket; POST takes lines of JSON")
     })?;
-    let place = place(&app)?;
-    let talk = Talk::new(app, caller, headers);
+    let permit = permit(&app)?;
+    let session = StreamSession::new(app, caller, headers);
     let upgrade = upgrade.max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
     Ok(upgrade.on_upgrade(async move |socket| {
-        let _place = place;
-        converse(talk, socket).await;
+        let _permit = permit;
+        run_socket(session, socket).await;
     }))
 }
 
-fn place(app: &App) -> Outcome<tokio::sync::OwnedSemaphorePermit> {
+fn permit(app: &App) -> HandlerResult<tokio::sync::OwnedSemaphorePermit> {
     app.streams
         .clone()
         .try_acquire_owned()
         .map_err(|_| Problem::unavailable("too many streams are open").retry_after(1))
 }
 
-async fn converse(mut talk: Talk, mut socket: WebSocket) {
+async fn run_socket(mut session: StreamSession, mut socket: WebSocket) {
     let mut is_open = false;
     loop {
-        let text = match heard(&talk, message(&mut socket)).await {
+        let text = match received(&session, message(&mut socket)).await {
             Ok(Some(text)) => text,
             Ok(None) => return,
             Err(problem) => {
-                tell(&talk, &mut socket, &StreamedStep::broken(problem)).await;
+                send_step(&session, &mut socket, &StreamedStep::failed(problem)).await;
                 break;
             }
         };
-        let heard = if is_open {
-            talk.hear(&text).await
+        let received = if is_open {
+            session.handle(&text).await
         } else {
             is_open = true;
-            match talk.open(&text).await {
-                Ok(step) => Heard::Step(step),
-                Err(problem) => Heard::Last(StreamedStep::broken(problem)),
+            match session.open(&text).await {
+                Ok(step) => Reply::Step(step),
+                Err(problem) => Reply::Last(StreamedStep::failed(problem)),
             }
         };
-        match heard {
-            Heard::Nothing => {}
-            Heard::Step(step) if !tell(&talk, &mut socket, &step).await => return,
-            Heard::Step(_) => {}
-            Heard::Last(step) => {
-                tell(&talk, &mut socket, &step).await;
+        match received {
+            Reply::Nothing => {}
+            Reply::Step(step) if !send_step(&session, &mut socket, &step).await => return,
+            Reply::Step(_) => {}
+            Reply::Last(step) => {
+                send_step(&session, &mut socket, &step).await;
                 break;
             }
         }
     }
-    let _ = timeout(talk.app().config.limits.silence, socket.send(Message::Close(None))).await;
+    let _ = timeout(session.app().config.limits.silence, socket.send(Message::Close(None))).await;
 }
 
 /// The next text. `None`: the other side has gone.
-async fn message(socket: &mut WebSocket) -> Outcome<Option<Vec<u8>>> {
+async fn message(socket: &mut WebSocket) -> HandlerResult<Option<Vec<u8>>> {
     loop {
         match socket.recv().await {
             Some(Ok(Message::Text(text))) => return Ok(Some(text.as_bytes().to_vec())),
@@ -288,8 +214,8 @@ async fn message(socket: &mut WebSocket) -> Outcome<Option<Vec<u8>>> {
     }
 }
 
-async fn tell(talk: &Talk, socket: &mut WebSocket, step: &StreamedStep) -> bool {
+async fn send_step(session: &StreamSession, socket: &mut WebSocket, step: &StreamedStep) -> bool {
     let sent =
-        timeout(talk.app().config.limits.silence, socket.send(Message::Text(step.to_line().into()))).await;
+        timeout(session.app().config.limits.silence, socket.send(Message::Text(step.to_line().into()))).await;
     matches!(sent, Ok(Ok(())))
 }

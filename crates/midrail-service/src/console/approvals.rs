@@ -4,21 +4,21 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use midrail::store::{ApprovalFilter, Filter, Urgency};
-use midrail::{Approval, ApprovalKind, ApprovalState, Policy, is_late, record_of_approval};
+use midrail::store::{ApprovalFilter, AuditFilter, Urgency};
+use midrail::{Approval, ApprovalKind, ApprovalState, Policy, is_about_earlier_event, record_for_approval};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::context;
 use super::layout::{self, Frame, Tab};
-use super::look::{self, line, shown};
-use super::telling;
-use crate::access::{Caller, Who};
-use crate::api::approvals::{MOST, decide, reviewed, standing};
-use crate::api::input::{Body, Query, within};
+use super::record_view;
+use super::widgets::{self, short_line, visible_text};
+use crate::access::{Caller, Identity};
+use crate::api::approvals::{MAX_TEXT, answer_approval, permissions, review_approval};
+use crate::api::input::{Body, Query, check_length};
 use crate::app::App;
-use crate::problem::{Outcome, Problem};
-use crate::work::blocking;
+use crate::blocking::blocking;
+use crate::problem::{HandlerResult, Problem};
 
 /// Requests on a page.
 const PAGE: usize = 50;
@@ -46,7 +46,7 @@ pub(crate) fn what(approval: &Approval) -> String {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct PageQuery {
     show: Option<String>,
     page: Option<usize>,
 }
@@ -54,12 +54,12 @@ pub(crate) struct Asked {
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
-    Query(asked): Query<Asked>,
-) -> Outcome<Markup> {
+    Query(query): Query<PageQuery>,
+) -> HandlerResult<Markup> {
     blocking(move || {
-        let frame = Frame::of(&app, &caller, "Approvals", Tab::Approvals)?;
-        let all = asked.show.as_deref() == Some("all");
-        let page = asked.page.unwrap_or(0);
+        let frame = Frame::new(&app, &caller, "Approvals", Tab::Approvals)?;
+        let all = query.show.as_deref() == Some("all");
+        let page = query.page.unwrap_or(0);
         let content = if all { answered(&caller, page, frame.now)? } else { queue(&caller)? };
         Ok(frame.page(html! {
             div.page-head {
@@ -74,7 +74,7 @@ pub(crate) async fn list(
             }
             @if !frame.may_answer {
                 p.notice {
-                    @if frame.is_person { "You can look, and answer nothing: your roles are those of a viewer." }
+                    @if frame.is_person { "You can view requests, but not answer them: you only have the role of a viewer." }
                     @else { "To answer, " a href="/login?next=/approvals" { "log in" } " with your approver key. " code { "midrail approver add NAME --role human_operator" } " makes one." }
                 }
             }
@@ -85,19 +85,19 @@ pub(crate) async fn list(
 }
 
 /// The queue alone, to be put in place of the one before.
-pub(crate) async fn part(caller: Caller) -> Outcome<Markup> {
+pub(crate) async fn part(caller: Caller) -> HandlerResult<Markup> {
     blocking(move || queue(&caller)).await
 }
 
 /// How many wait, for the badge.
-pub(crate) async fn waiting(caller: Caller) -> Outcome<Response> {
+pub(crate) async fn waiting(caller: Caller) -> HandlerResult<Response> {
     blocking(
         move || Ok(axum::Json(serde_json::json!({"waiting": layout::waiting(&caller)?})).into_response()),
     )
     .await
 }
 
-fn queue(caller: &Caller) -> Outcome<Markup> {
+fn queue(caller: &Caller) -> HandlerResult<Markup> {
     let (store, now) = (caller.project().store(), caller.project().engine().now());
     let owed = store.approvals(&ApprovalFilter {
         needs_review: true,
@@ -107,7 +107,7 @@ fn queue(caller: &Caller) -> Outcome<Markup> {
     let pending = ApprovalFilter { state: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
     let mut waiting = store.approvals(&pending)?;
     waiting.retain(|approval| approval.authority_at(now).is_some());
-    // The most urgent first, then whoever has waited longest.
+    // The most urgent first, then the oldest.
     waiting
         .sort_by_key(|approval| (std::cmp::Reverse(approval.urgency), approval.deadline(), approval.created));
     let mut owed = owed;
@@ -117,8 +117,8 @@ fn queue(caller: &Caller) -> Outcome<Markup> {
     Ok(html! {
         @for approval in &owed { (owed_card(approval, now)) }
         @if waiting.is_empty() && owed.is_empty() {
-            section.card { (look::empty("Nothing waits for you", html! {
-                p { "When a guardrail wants a person's judgement, the call is held and shows up here. Leave this page open: it follows along, and can notify you." }
+            section.card { (widgets::empty("No requests are waiting", html! {
+                p { "When a guardrail escalates a call, the call is held and appears here. Keep this page open: it updates itself and can notify you." }
             })) }
         }
         @for approval in waiting.iter().take(PAGE) { (card(approval, caller, &policy, now)) }
@@ -127,19 +127,19 @@ fn queue(caller: &Caller) -> Outcome<Markup> {
 }
 
 fn card(approval: &Approval, caller: &Caller, policy: &Policy, now: Timestamp) -> Markup {
-    let at = format!("/approvals/{}", look::part(&approval.id));
+    let at = format!("/approvals/{}", widgets::part(&approval.id));
     html! {
-        article.card.request data-item data-href=(at) data-approval=(approval.id) data-what={ (line(approval.subject(), 40)) " " (line(&what(approval), 300)) } {
+        article.card.request data-item data-href=(at) data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&what(approval), 300)) } {
             div.request-head {
                 (urgency(approval))
-                strong { (line(approval.subject(), 40)) }
-                a.chip href={ "/guardrails/" (look::part(&approval.guardrail)) } { (line(&approval.guardrail, 40)) }
-                span.muted { "asked by " (line(approval.requested_by.as_deref().unwrap_or("an agent"), 40)) " in " (line(&approval.session, 24)) ", " (look::ago(approval.created, now)) }
+                strong { (short_line(approval.subject(), 40)) }
+                a.chip href={ "/guardrails/" (widgets::part(&approval.guardrail)) } { (short_line(&approval.guardrail, 40)) }
+                span.muted { "requested by " (short_line(approval.requested_by.as_deref().unwrap_or("an agent"), 40)) " in " (short_line(&approval.session, 24)) ", " (widgets::ago(approval.created, now)) }
                 span.request-left { (left(approval, now)) }
             }
-            pre.code.command { code { (look::marked(&what(approval))) } }
-            p.reason { (look::worded(&approval.reason)) }
-            @if let Some(text) = &approval.justification { p.justification { span.label { "The agent says" } (shown(text)) } }
+            pre.code.command { code { (widgets::mark_redactions(&what(approval))) } }
+            p.reason { (widgets::inline_code(&approval.reason)) }
+            @if let Some(text) = &approval.justification { p.justification { span.label { "The agent says" } (visible_text(text)) } }
             div.request-foot {
                 (buttons(approval, caller, policy, now))
                 a.details-link href=(at) { "Full context" }
@@ -162,23 +162,23 @@ fn urgency(approval: &Approval) -> Markup {
 fn left(approval: &Approval, now: Timestamp) -> Markup {
     html! {
         @if let (Some(_), Some(end)) = (approval.authority_at(now), approval.deadline()) {
-            (look::countdown(end, now)) span.muted { " left" }
+            (widgets::countdown(end, now)) span.muted { " left" }
         }
     }
 }
 
 fn buttons(approval: &Approval, caller: &Caller, policy: &Policy, now: Timestamp) -> Markup {
-    let (_, can) = standing(approval, policy.authorities(), caller.who(), now);
+    let (_, can) = permissions(approval, policy.authorities(), caller.identity(), now);
     html! {
         @if can.answer {
             div.actions {
                 button.button.approve type="button" data-answer="approve" { "Approve" kbd { "a" } }
                 button.button.deny type="button" data-answer="deny" { "Deny" kbd { "d" } }
             }
-        } @else if let Some(why) = &can.why_not { p.muted { (line(why, 200)) } }
+        } @else if let Some(why) = &can.why_not { p.muted { (short_line(why, 200)) } }
         @if can.take_back {
-            div.actions { button.button.deny type="button" data-answer="take-back" { "Take back" kbd { "t" } } }
-            p.muted { "As long as nobody has used it, the call can be stopped again." }
+            div.actions { button.button.deny type="button" data-answer="take-back" { "Revoke" kbd { "t" } } }
+            p.muted { "As long as the approval is not used, you can revoke it." }
         }
         @if can.review { div.actions { button.button type="button" data-answer="review" { "Write the review" } } }
     }
@@ -188,20 +188,20 @@ fn owed_card(approval: &Approval, now: Timestamp) -> Markup {
     let Some(review) = &approval.review else { return html! {} };
     let is_overdue = review.status_at(now) == "overdue";
     html! {
-        article.card.request.owed.overdue[is_overdue] data-item data-href={ "/approvals/" (look::part(&approval.id)) } {
+        article.card.request.owed.overdue[is_overdue] data-item data-href={ "/approvals/" (widgets::part(&approval.id)) } {
             div.request-head {
                 span class={ "badge " (if is_overdue { "sev-critical" } else { "sev-medium" }) } { @if is_overdue { "review overdue" } @else { "review due" } }
-                strong { (line(approval.subject(), 40)) }
-                span.muted { "let pass in an emergency, " (look::ago(approval.created, now)) }
-                span.request-left { @if is_overdue { "due " (look::ago(review.due, now)) } @else { (look::countdown(review.due, now)) span.muted { " left" } } }
+                strong { (short_line(approval.subject(), 40)) }
+                span.muted { "allowed by an emergency override, " (widgets::ago(approval.created, now)) }
+                span.request-left { @if is_overdue { "due " (widgets::ago(review.due, now)) } @else { (widgets::countdown(review.due, now)) span.muted { " left" } } }
             }
-            pre.code.command { code { (look::marked(&what(approval))) } }
-            div.request-foot { a.button href={ "/approvals/" (look::part(&approval.id)) } { "Review" } }
+            pre.code.command { code { (widgets::mark_redactions(&what(approval))) } }
+            div.request-foot { a.button href={ "/approvals/" (widgets::part(&approval.id)) } { "Review" } }
         }
     }
 }
 
-fn answered(caller: &Caller, page: usize, now: Timestamp) -> Outcome<Markup> {
+fn answered(caller: &Caller, page: usize, now: Timestamp) -> HandlerResult<Markup> {
     let limit = page.saturating_add(1).saturating_mul(PAGE).saturating_add(1);
     let rows = caller
         .project()
@@ -212,20 +212,20 @@ fn answered(caller: &Caller, page: usize, now: Timestamp) -> Outcome<Markup> {
     Ok(html! {
         section.card.flush {
             @if rows.is_empty() {
-                (look::empty("Nobody was asked yet", html! { p { "Requests stay here when they are answered, with who answered and why." } }))
+                (widgets::empty("No requests yet", html! { p { "Answered requests stay here, with who answered and why." } }))
             } @else {
                 div.scroll { table.list {
-                    thead { tr { th { "Status" } th { "What" } th { "Guardrail" } th { "Answered by" } th { "Asked" } } }
+                    thead { tr { th { "Status" } th { "What" } th { "Guardrail" } th { "Answered by" } th { "Requested" } } }
                     tbody {
                         @for approval in &rows {
-                            @let at = format!("/approvals/{}", look::part(&approval.id));
+                            @let at = format!("/approvals/{}", widgets::part(&approval.id));
                             tr data-item data-href=(at) {
                                 td { (status(approval, now)) }
-                                td.about { a href=(at) { strong { (line(approval.subject(), 40)) } } " " span.mono.subject { (line(&what(approval), 120)) }
-                                    @if let Some(note) = &approval.note { div.row-reason { "“" (line(note, 160)) "”" } } }
-                                td { (line(&approval.guardrail, 40)) }
-                                td { @match &approval.decided_by { Some(by) => (line(by, 40)), None => span.muted { "–" } } }
-                                td.nowrap { (look::ago(approval.created, now)) }
+                                td.about { a href=(at) { strong { (short_line(approval.subject(), 40)) } } " " span.mono.subject { (short_line(&what(approval), 120)) }
+                                    @if let Some(note) = &approval.note { div.row-reason { "“" (short_line(note, 160)) "”" } } }
+                                td { (short_line(&approval.guardrail, 40)) }
+                                td { @match &approval.decided_by { Some(by) => (short_line(by, 40)), None => span.muted { "–" } } }
+                                td.nowrap { (widgets::ago(approval.created, now)) }
                             }
                         }
                     }
@@ -244,11 +244,15 @@ fn status(approval: &Approval, now: Timestamp) -> Markup {
     html! { span class={ "badge st-" (status.replace(' ', "-")) } { (status) } }
 }
 
-pub(crate) async fn show(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Outcome<Markup> {
+pub(crate) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> HandlerResult<Markup> {
     blocking(move || {
         let approval = caller.project().approval(&id)?;
         let title = format!("{} {}", approval.tool.as_deref().unwrap_or("Approval"), what(&approval));
-        let frame = Frame::of(&app, &caller, title, Tab::Approvals)?;
+        let frame = Frame::new(&app, &caller, title, Tab::Approvals)?;
         Ok(frame.page(html! {
             nav.crumbs { a href="/approvals" { "Approvals" } span { "/" } }
             (whole(&caller, &approval)?)
@@ -257,45 +261,45 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Path(id): Path<
     .await
 }
 
-fn whole(caller: &Caller, approval: &Approval) -> Outcome<Markup> {
+fn whole(caller: &Caller, approval: &Approval) -> HandlerResult<Markup> {
     let (store, now) = (caller.project().store(), caller.project().engine().now());
-    let entry = record_of_approval(&**store, approval)?;
+    let entry = record_for_approval(&**store, approval)?;
     let record = entry.as_ref().and_then(|entry| entry.record().ok());
-    let of = Filter { session: Some(approval.session.clone()), ..Filter::default() };
-    let mut history = store.entries(&Filter {
+    let of = AuditFilter { session: Some(approval.session.clone()), ..AuditFilter::default() };
+    let mut history = store.entries(&AuditFilter {
         until: Some(approval.created),
         newest_first: true,
         limit: Some(BEFORE),
         ..of.clone()
     })?;
     history.reverse();
-    let after = store.entries(&Filter { since: Some(approval.created), limit: Some(AFTER), ..of })?;
+    let after = store.entries(&AuditFilter { since: Some(approval.created), limit: Some(AFTER), ..of })?;
     let engine = caller.project().engine_of(approval)?;
     let policy = engine.policy();
     Ok(html! {
-        article.approval #approval data-item data-approval=(approval.id) data-what={ (line(approval.subject(), 40)) " " (line(&what(approval), 300)) } {
+        article.approval #approval data-item data-approval=(approval.id) data-what={ (short_line(approval.subject(), 40)) " " (short_line(&what(approval), 300)) } {
             div.page-head {
-                h1 { (line(approval.tool.as_deref().unwrap_or("Action"), 60)) }
+                h1 { (short_line(approval.tool.as_deref().unwrap_or("Action"), 60)) }
                 div.actions { (urgency(approval)) (status(approval, now)) }
             }
             div.split {
                 div.split-main {
                     section.card.first-seen {
-                        h2 { "What it wants to do" }
-                        @match record.as_ref().filter(|record| !is_late(record, approval)) { Some(record) => (context::action(record)), None => pre.code.command { code { (look::marked(&approval.summary)) } } }
+                        h2 { "Requested action" }
+                        @match record.as_ref().filter(|record| !is_about_earlier_event(record, approval)) { Some(record) => (context::action(record)), None => pre.code.command { code { (widgets::mark_redactions(&approval.summary)) } } }
                     }
                     section.card {
-                        h2 { "Why you are asked" }
-                        p.reason { (look::worded(&approval.reason)) }
-                        p.justification { span.label { "The agent says" } @match &approval.justification { Some(text) => (shown(text)), None => span.muted { "nothing about why it is needed" } } }
-                        p { a href={ "/guardrails/" (look::part(&approval.guardrail)) } { (line(&approval.guardrail, 60)) } " asks" @if let Some(entry) = &entry { ", in " a href={ "/audit/" (entry.seq) } { "record " (entry.seq) } } }
+                        h2 { "Why your approval is needed" }
+                        p.reason { (widgets::inline_code(&approval.reason)) }
+                        p.justification { span.label { "The agent says" } @match &approval.justification { Some(text) => (visible_text(text)), None => span.muted { "no reason given" } } }
+                        p { a href={ "/guardrails/" (widgets::part(&approval.guardrail)) } { (short_line(&approval.guardrail, 60)) } " escalated this call" @if let Some(entry) = &entry { ", in " a href={ "/audit/" (entry.seq) } { "record " (entry.seq) } } }
                     }
                     section.card.flush {
-                        h2 { "What the session did" }
+                        h2 { "Session activity" }
                         div.scroll { table.list {
-                            tbody { @for entry in history.iter().chain(&after) { (telling::row(entry, false, now)) } }
+                            tbody { @for entry in history.iter().chain(&after) { (record_view::row(entry, false, now)) } }
                         } }
-                        p.card-foot { a href=(look::session_at(&approval.session)) { "The whole session" } }
+                        p.card-foot { a href=(widgets::session_at(&approval.session)) { "View session" } }
                     }
                 }
                 aside.split-side {
@@ -312,27 +316,27 @@ fn whole(caller: &Caller, approval: &Approval) -> Outcome<Markup> {
     })
 }
 
-/// How it stands, in a sentence.
+/// The status of a request in a sentence.
 fn stands(approval: &Approval, now: Timestamp) -> Markup {
     html! {
         @if approval.authority_at(now).is_some() {
             h2 { "Your answer" }
-            @if let Some(end) = approval.deadline() { p.big-countdown { (look::countdown(end, now)) } p.muted { "until no answer becomes a no" } }
-            @if approval.denied_before.is_some() { p.notice { "A person has denied this action before: it never grants itself." } }
+            @if let Some(end) = approval.deadline() { p.big-countdown { (widgets::countdown(end, now)) } p.muted { "until the request times out" } }
+            @if approval.denied_before.is_some() { p.notice { "A person denied this action before, so an emergency override is not possible." } }
             @if let Some(at) = approval.override_at {
-                p.notice { @if now >= at { "It grants itself now." } @else { "It grants itself in " (look::countdown(at, now)) "." } }
+                p.notice { @if now >= at { "The emergency override is in effect." } @else { "Emergency override in " (widgets::countdown(at, now)) "." } }
             }
-            p.muted { "An approval is good for this very call, once." }
+            p.muted { "An approval allows this exact call once." }
         } @else if let Some(by) = &approval.decided_by {
-            h2 { (line(by, 40)) " " @match approval.state { ApprovalState::Denied if approval.taken_back.is_some() => "took the approval back", ApprovalState::Denied => "denied this", _ => "approved this" } }
-            p.muted { @if let Some(role) = &approval.decided_role { "as " (line(role, 40)) ", " } @if let Some(at) = approval.decided_at { (look::ago(at, now)) } }
-            @if let Some(note) = &approval.note { blockquote { (shown(note)) } }
-            @if let Some(was) = &approval.taken_back { p.muted { "It was approved by " (line(was.by.as_deref().unwrap_or("someone"), 40)) @if let Some(at) = was.at { ", " (look::ago(at, now)) } "." } }
-            @if let Some(used) = approval.used_at { p { "The call was made " (look::ago(used, now)) "." } }
-            @else if approval.state == ApprovalState::Approved { p { "The very same call passes once" @if let Some(end) = approval.deadline() { ", within " (look::countdown(end, now)) } "." } }
+            h2 { (short_line(by, 40)) " " @match approval.state { ApprovalState::Denied if approval.taken_back.is_some() => "revoked the approval", ApprovalState::Denied => "denied this", _ => "approved this" } }
+            p.muted { @if let Some(role) = &approval.decided_role { "as " (short_line(role, 40)) ", " } @if let Some(at) = approval.decided_at { (widgets::ago(at, now)) } }
+            @if let Some(note) = &approval.note { blockquote { (visible_text(note)) } }
+            @if let Some(was) = &approval.taken_back { p.muted { "It was approved by " (short_line(was.by.as_deref().unwrap_or("someone"), 40)) @if let Some(at) = was.at { ", " (widgets::ago(at, now)) } "." } }
+            @if let Some(used) = approval.used_at { p { "The call was made " (widgets::ago(used, now)) "." } }
+            @else if approval.state == ApprovalState::Approved { p { "The same call is allowed once" @if let Some(end) = approval.deadline() { ", within " (widgets::countdown(end, now)) } "." } }
         } @else {
-            h2 { "Nobody answered in time" }
-            p.muted { "The call stays blocked. This is no denial, and it can be asked again." }
+            h2 { "No answer in time" }
+            p.muted { "The call stays blocked. This does not count as a denial: the agent can request it again." }
         }
     }
 }
@@ -342,11 +346,11 @@ fn review(approval: &Approval, now: Timestamp) -> Markup {
     html! {
         @if let Some(at) = review.filed_at {
             h3 { "Reviewed" }
-            p.muted { "by " (line(review.filed_by.as_deref().unwrap_or("someone"), 40)) ", " (look::ago(at, now)) }
-            blockquote { (shown(review.text.as_deref().unwrap_or_default())) }
+            p.muted { "by " (short_line(review.filed_by.as_deref().unwrap_or("someone"), 40)) ", " (widgets::ago(at, now)) }
+            blockquote { (visible_text(review.text.as_deref().unwrap_or_default())) }
         } @else {
-            h3 { "A review is owed" }
-            p { @if review.status_at(now) == "overdue" { span.badge.sev-critical { "overdue" } " since " (look::ago(review.due, now)) } @else { "within " (look::countdown(review.due, now)) } }
+            h3 { "Review due" }
+            p { @if review.status_at(now) == "overdue" { span.badge.sev-critical { "overdue" } " since " (widgets::ago(review.due, now)) } @else { "within " (widgets::countdown(review.due, now)) } }
         }
     }
 }
@@ -358,20 +362,20 @@ fn details(approval: &Approval, policy: &Policy, now: Timestamp) -> Markup {
     } else {
         approval.approvers.iter().collect()
     };
-    let (may_answer, _) = standing(approval, policy.authorities(), &Who::Anyone, now);
+    let (may_answer, _) = permissions(approval, policy.authorities(), &Identity::Anyone, now);
     html! {
         dl.stacked {
-            @if !may_answer.is_empty() { div { dt { "Who may answer" } dd { @for role in &may_answer { span.chip { (line(role, 40)) } " " } } } }
+            @if !may_answer.is_empty() { div { dt { "Who may answer" } dd { @for role in &may_answer { span.chip { (short_line(role, 40)) } " " } } } }
             @if approval.urgency == Urgency::Urgent && chain.len() > 1 {
-                div { dt { "Goes to" } dd { @for (at, role) in chain.iter().enumerate() { @if at > 0 { " → " } @if Some(role.as_str()) == authority { strong { (line(role, 40)) } } @else { (line(role, 40)) } } } }
+                div { dt { "Escalation path" } dd { @for (at, role) in chain.iter().enumerate() { @if at > 0 { " → " } @if Some(role.as_str()) == authority { strong { (short_line(role, 40)) } } @else { (short_line(role, 40)) } } } }
             }
-            div { dt { "Asked by" } dd { (line(approval.requested_by.as_deref().unwrap_or("an agent without a name"), 60)) } }
-            div { dt { "Asked" } dd { (look::ago(approval.created, now)) } }
-            div { dt { "Session" } dd { a href=(look::session_at(&approval.session)) { (line(&approval.session, 60)) } } }
-            @if let Some(task) = &approval.task { div { dt { "Task" } dd { (line(task, 80)) } } }
-            @if let Some(severity) = approval.severity { div { dt { "Severity" } dd { span class={ "badge sev-" (severity.word()) } { (severity.word()) } } } }
-            div { dt { "Bound to" } dd { code.break { (line(&approval.action, 80)) } } }
-            div { dt { "Request" } dd { code.break { (line(&approval.id, 80)) } } }
+            div { dt { "Requested by" } dd { (short_line(approval.requested_by.as_deref().unwrap_or("an unnamed agent"), 60)) } }
+            div { dt { "Requested" } dd { (widgets::ago(approval.created, now)) } }
+            div { dt { "Session" } dd { a href=(widgets::session_at(&approval.session)) { (short_line(&approval.session, 60)) } } }
+            @if let Some(task) = &approval.task { div { dt { "Task" } dd { (short_line(task, 80)) } } }
+            @if let Some(severity) = approval.severity { div { dt { "Severity" } dd { span class={ "badge sev-" (severity.as_str()) } { (severity.as_str()) } } } }
+            div { dt { "Bound to" } dd { code.break { (short_line(&approval.action, 80)) } } }
+            div { dt { "Request" } dd { code.break { (short_line(&approval.id, 80)) } } }
         }
     }
 }
@@ -390,17 +394,17 @@ pub(crate) async fn answer(
     caller: Caller,
     Path(id): Path<String>,
     Body(given): Body<Answer>,
-) -> Outcome<Markup> {
+) -> HandlerResult<Markup> {
     if given.answer == "review" || !given.note.is_empty() {
-        within("note", &given.note, MOST)?;
+        check_length("note", &given.note, MAX_TEXT)?;
     }
     blocking(move || {
         let (project, person) = (caller.project(), caller.person()?);
         match given.answer.as_str() {
-            "approve" => decide(project, &id, true, person, Some(&given.note))?,
+            "approve" => answer_approval(project, &id, true, person, Some(&given.note))?,
             // A no to what is approved and not used yet takes the approval back.
-            "deny" | "take-back" => decide(project, &id, false, person, Some(&given.note))?,
-            "review" => reviewed(project, &id, person, &given.note)?,
+            "deny" | "take-back" => answer_approval(project, &id, false, person, Some(&given.note))?,
+            "review" => review_approval(project, &id, person, &given.note)?,
             _ => return Err(Problem::invalid("`answer` is `approve`, `deny`, `take-back` or `review`")),
         };
         whole(&caller, &project.approval(&id)?)

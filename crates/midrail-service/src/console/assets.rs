@@ -24,8 +24,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     for (_, _, content) in ASSETS {
         context.update(content);
     }
-    let bytes = context.finish();
-    bytes.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    midrail_core::hex::encode(context.finish().as_ref()).chars().take(16).collect()
 });
 
 /// Where one of them is found.
@@ -35,7 +34,7 @@ pub(crate) fn at(name: &str) -> String {
 
 pub(crate) async fn serve(Path(name): Path<String>, RawQuery(query): RawQuery) -> Response {
     let is_named = query.is_some_and(|query| query == format!("v={}", *VERSION));
-    // Whoever asks for it without the digest gets what there is now, every time.
+    // Without the digest, the asset is not cached.
     let kept = if is_named { "public, max-age=31536000, immutable" } else { "no-cache" };
     match ASSETS.into_iter().find(|(known, ..)| *known == name) {
         Some((_, kind, content)) => ([(CONTENT_TYPE, kind), (CACHE_CONTROL, kept)], content).into_response(),

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use midrail::Effect;
 use midrail::store::Durations;
 
-use super::look::{EFFECTS, compact, count, exact, float, micros, whole};
+use super::widgets::{EFFECTS, compact, count, exact, float, micros, whole};
 
 /// Width and height of the drawing. It is stretched to its place.
 const WIDTH: f64 = 1000.0;
@@ -37,7 +37,7 @@ pub(crate) fn stacked(parts: &[BTreeMap<Effect, u64>], since: Timestamp, until: 
                         title { (title(begins(at), part, *total)) }
                         rect.hit x=(round(f64::from(at) * step)) y="0" width=(round(step)) height=(HEIGHT) {}
                         @for (effect, y, height) in segments(part, top) {
-                            rect class={ "fill-" (effect.word()) } x=(round(f64::from(at) * step + step * 0.1))
+                            rect class={ "fill-" (effect.as_str()) } x=(round(f64::from(at) * step + step * 0.1))
                                 y=(round(y)) width=(round(step * 0.8)) height=(round(height)) {}
                         }
                     }
@@ -48,13 +48,13 @@ pub(crate) fn stacked(parts: &[BTreeMap<Effect, u64>], since: Timestamp, until: 
     }
 }
 
-/// What each effect stands for, with how many there were.
+/// The legend: each effect with its count.
 pub(crate) fn legend(sums: &BTreeMap<Effect, u64>) -> Markup {
     html! {
         ul.legend {
             @for effect in EFFECTS {
                 @let number = sums.get(&effect).copied().unwrap_or(0);
-                li.zero[number == 0] { span class={ "key fill-" (effect.word()) } {} (effect.word()) " " b { (count(number)) } }
+                li.zero[number == 0] { span class={ "key fill-" (effect.as_str()) } {} (effect.as_str()) " " b { (count(number)) } }
             }
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn spectrum(sums: &BTreeMap<Effect, u64>) -> Markup {
         svg.meter.spectrum viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
             rect.track width="100" height="8" {}
             @for (effect, x, share) in parts {
-                @if share > 0.0 { rect class={ "fill-" (effect.word()) } x=(round(x)) width=(round(share)) height="8" {} }
+                @if share > 0.0 { rect class={ "fill-" (effect.as_str()) } x=(round(x)) width=(round(share)) height="8" {} }
             }
         }
     }
@@ -115,7 +115,7 @@ pub(crate) fn histogram(durations: &Durations) -> Markup {
 
 fn title(begins: Timestamp, part: &BTreeMap<Effect, u64>, total: u64) -> String {
     let told: Vec<String> =
-        part.iter().map(|(effect, number)| format!("{} {number}", effect.word())).collect();
+        part.iter().map(|(effect, number)| format!("{} {number}", effect.as_str())).collect();
     match told.as_slice() {
         [] => format!("{}\nnothing", exact(begins)),
         told => format!("{}\n{total} decisions: {}", exact(begins), told.join(", ")),

@@ -1,4 +1,4 @@
-//! What a person has to see before they answer: the command with its dangerous parts marked, a change as a diff.
+//! What a person has to see before they answer: the command with its dangerous parts mark_redactions, a change as a diff.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use midrail::{Danger, Fact, FactKey, Finding, Record};
 use serde_json::Value;
 
-use super::look::{self, line, shown};
+use super::widgets::{self, short_line, visible_text};
 
 /// Lines of a text that are compared. Longer texts are shown one after the other.
 const MOST_LINES: usize = 400;
@@ -21,32 +21,32 @@ pub(crate) fn action(record: &Record) -> Markup {
         .find_map(|(old, new)| Some((text(old)?, text(new)?)));
     html! {
         @if let Some((old, new)) = change {
-            @if let Some(path) = ["file_path", "path", "filePath"].iter().find_map(|name| text(name)) { p.file { code { (line(path, 200)) } } }
+            @if let Some(path) = ["file_path", "path", "filePath"].iter().find_map(|name| text(name)) { p.file { code { (short_line(path, 200)) } } }
             (diff(old, new))
         } @else {
             @for (name, value) in args.into_iter().flatten() {
                 @let pointer = format!("/tool/args/{}", name.replace('~', "~0").replace('/', "~1"));
                 div.arg {
-                    span.label { (line(name, 60)) }
+                    span.label { (short_line(name, 60)) }
                     @match value {
                         Value::String(text) => (dangerous(text, &dangers, &findings(record, &pointer))),
                         Value::Array(words) if words.iter().all(Value::is_string) => {
                             @let text = words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ");
                             (dangerous(&text, &dangers, &[]))
                         },
-                        other => (look::json(other)),
+                        other => (widgets::json(other)),
                     }
                 }
             }
-            @if args.is_none() { (super::telling::event(&record.event)) }
+            @if args.is_none() { (super::record_view::event(&record.event)) }
         }
         @if !dangers.is_empty() {
             ul.dangers {
                 @for danger in &dangers {
                     li {
-                        span class={ "badge sev-" (danger.severity.word()) } { (danger.severity.word()) }
-                        span.danger-text { (shown(&danger.reason)) @if !danger.safer.is_empty() { span.muted { " · " (shown(&danger.safer)) } } }
-                        code.rule { (line(&danger.rule, 60)) }
+                        span class={ "badge sev-" (danger.severity.as_str()) } { (danger.severity.as_str()) }
+                        span.danger-text { (visible_text(&danger.reason)) @if !danger.safer.is_empty() { span.muted { " · " (visible_text(&danger.safer)) } } }
+                        code.rule { (short_line(&danger.rule, 60)) }
                     }
                 }
             }
@@ -81,13 +81,13 @@ fn dangerous(text: &str, dangers: &[Danger], findings: &[Finding]) -> Markup {
     html! {
         pre.code.command { code {
             @for (part, why) in parts {
-                @match why { Some(why) => mark.danger title=(shown(&why)) { (shown(part)) }, None => (look::marked(part)) }
+                @match why { Some(why) => mark.danger title=(visible_text(&why)) { (visible_text(part)) }, None => (widgets::mark_redactions(part)) }
             }
         } }
     }
 }
 
-/// Where a danger stands in a text: its command as it would run, or else its program and what it would hit.
+/// The positions of a danger in a text: its command, or else its program and targets.
 fn places(text: &str, danger: &Danger) -> Vec<Range<usize>> {
     let all = |wanted: &str| -> Vec<Range<usize>> {
         if wanted.is_empty() {
@@ -141,9 +141,9 @@ pub(crate) fn diff(old: &str, new: &str) -> Markup {
         pre.code.diff { code {
             @for line in lines(old, new) {
                 @match line {
-                    Line::Same(text) => span.same { "  " (shown(text)) "\n" },
-                    Line::Gone(text) => span.gone { "− " (look::marked(text)) "\n" },
-                    Line::New(text) => span.new { "+ " (look::marked(text)) "\n" },
+                    Line::Same(text) => span.same { "  " (visible_text(text)) "\n" },
+                    Line::Gone(text) => span.gone { "− " (widgets::mark_redactions(text)) "\n" },
+                    Line::New(text) => span.new { "+ " (widgets::mark_redactions(text)) "\n" },
                 }
             }
         } }

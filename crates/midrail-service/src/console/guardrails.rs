@@ -7,24 +7,25 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use maud::{Markup, html};
 use midrail::pack::PolicySource;
-use midrail::store::{Figures, Filter, GuardrailFigures};
+use midrail::store::{AuditFilter, AuditStats, GuardrailStats};
 use midrail::{
-    Bypass, CATALOGUE, Category, Effect, Engine, Entry, Event, Files, Mode, Page, Past, Policy, Tools,
+    Builtin, Bypass, CATALOGUE, Category, Effect, Engine, Event, Files, Mode, Policy, PolicyEntry,
+    RecordedFiles, Tools,
 };
-use midrail_doors::wire;
+use midrail_adapters::wire;
 
 use super::charts;
-use super::figures;
 use super::layout::{Frame, Tab};
-use super::look::{self, badge, compact, count, line, micros, shown};
 use super::markdown;
-use super::telling;
+use super::record_view;
+use super::stats;
+use super::widgets::{self, badge, compact, count, micros, short_line, visible_text};
 use crate::access::{Caller, unescaped};
 use crate::api::policy::view::guardrails;
 use crate::app::App;
-use crate::problem::{Outcome, Problem};
-use crate::project::short;
-use crate::work::blocking;
+use crate::blocking::blocking;
+use crate::problem::{HandlerResult, Problem};
+use crate::text::short;
 
 /// Decisions of a guardrail that its page shows.
 const RECENT: usize = 10;
@@ -43,8 +44,8 @@ struct Known<'p> {
     name: String,
     about: String,
     category: Category,
-    page: Option<&'static Page>,
-    entry: Option<&'p Entry>,
+    page: Option<&'static Builtin>,
+    entry: Option<&'p PolicyEntry>,
 }
 
 fn all(policy: &Policy) -> Vec<Known<'_>> {
@@ -70,7 +71,7 @@ fn all(policy: &Policy) -> Vec<Known<'_>> {
             name: String::new(),
             about: String::new(),
             category: spec.category,
-            page: midrail::page(&spec.id),
+            page: midrail::builtin(&spec.id),
             entry: None,
         });
         one.entry = Some(entry);
@@ -89,11 +90,11 @@ fn all(policy: &Policy) -> Vec<Known<'_>> {
 const CATEGORIES: [Category; 5] =
     [Category::Safety, Category::Compliance, Category::Budget, Category::Scope, Category::Quality];
 
-pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Outcome<Markup> {
+pub(crate) async fn list(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
     blocking(move || {
-        let frame = Frame::of(&app, &caller, "Guardrails", Tab::Guardrails)?;
+        let frame = Frame::new(&app, &caller, "Guardrails", Tab::Guardrails)?;
         let policy = caller.project().engine().policy();
-        let (log, behind) = figures::of_log(caller.project())?;
+        let (log, behind) = stats::log_figures(caller.project())?;
         let known = all(&policy);
         let in_force = known.iter().filter(|one| one.entry.is_some()).count();
         Ok(frame.page(html! {
@@ -106,7 +107,7 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Outcome<Mark
             @for category in CATEGORIES {
                 @let of: Vec<&Known<'_>> = known.iter().filter(|one| one.category == category).collect();
                 @if !of.is_empty() {
-                    h2.group { (category.word()) }
+                    h2.group { (category.as_str()) }
                     div.cards { @for one in of { (card(one, &log)) } }
                 }
             }
@@ -115,7 +116,7 @@ pub(crate) async fn list(State(app): State<App>, caller: Caller) -> Outcome<Mark
     .await
 }
 
-fn state(entry: Option<&Entry>) -> Markup {
+fn state(entry: Option<&PolicyEntry>) -> Markup {
     html! {
         @match entry {
             Some(entry) if entry.spec.mode == Mode::Shadow => span.badge.shadow { "shadow" },
@@ -126,31 +127,31 @@ fn state(entry: Option<&Entry>) -> Markup {
     }
 }
 
-fn card(one: &Known<'_>, log: &Figures) -> Markup {
+fn card(one: &Known<'_>, log: &AuditStats) -> Markup {
     let figures = log.guardrails.get(&one.id);
-    let at = format!("/guardrails/{}", look::part(&one.id));
+    let at = format!("/guardrails/{}", widgets::part(&one.id));
     html! {
         a.card.guard.off[one.entry.is_none()] href=(at) data-item data-href=(at) {
-            div.guard-head { strong { (line(&one.id, 40)) } (state(one.entry)) }
-            @if !one.name.is_empty() { span.guard-name { (line(&one.name, 60)) } }
-            p.guard-about { (line(&one.about, 140)) }
+            div.guard-head { strong { (short_line(&one.id, 40)) } (state(one.entry)) }
+            @if !one.name.is_empty() { span.guard-name { (short_line(&one.name, 60)) } }
+            p.guard-about { (short_line(&one.about, 140)) }
             @if let Some(figures) = figures { (counters(figures)) }
         }
     }
 }
 
-fn counters(figures: &GuardrailFigures) -> Markup {
-    let asked = figures.enforced.invocation_count + figures.shadow.invocation_count;
+fn counters(figures: &GuardrailStats) -> Markup {
+    let query = figures.enforced.invocation_count + figures.shadow.invocation_count;
     let passed = figures.enforced.pass_count + figures.shadow.pass_count;
     html! {
         div.guard-figures {
             (charts::spectrum(&effects(figures)))
-            span.num { b { (compact(asked - passed)) } " of " (compact(asked)) @if let Some(us) = figures.durations.average_us() { " · " (micros(us)) } }
+            span.num { b { (compact(query - passed)) } " of " (compact(query)) @if let Some(us) = figures.durations.average_us() { " · " (micros(us)) } }
         }
     }
 }
 
-fn effects(figures: &GuardrailFigures) -> BTreeMap<midrail::Effect, u64> {
+fn effects(figures: &GuardrailStats) -> BTreeMap<midrail::Effect, u64> {
     use midrail::Effect::{Allow, Block, Escalate, Redact, Retry, Warn};
     let (own, shadow) = (&figures.enforced, &figures.shadow);
     BTreeMap::from([
@@ -167,19 +168,23 @@ fn effects(figures: &GuardrailFigures) -> BTreeMap<midrail::Effect, u64> {
 fn try_it() -> Markup {
     html! {
         details.card.try {
-            summary { strong { "Try it" } span.muted { " Paste an event and see the chain. Nothing is recorded, and nothing is run." } }
+            summary { strong { "Try it" } span.muted { " Paste an event to see the decision. Nothing is recorded or run." } }
             form hx-post="/guardrails/try" hx-target="#tried" hx-swap="innerHTML" {
-                label { span.label { "The event as JSON" } textarea.mono name="event" rows="8" spellcheck="false" { (SAMPLE) } }
-                div.actions { button.button type="submit" { "Decide" } a href="/v1/docs" { "What an event can say" } }
+                label { span.label { "Event (JSON)" } textarea.mono name="event" rows="8" spellcheck="false" { (SAMPLE) } }
+                div.actions { button.button type="submit" { "Decide" } a href="/v1/docs" { "Event reference" } }
             }
             div #tried aria-live="polite" {}
         }
     }
 }
 
-pub(crate) async fn show(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Outcome<Markup> {
+pub(crate) async fn show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> HandlerResult<Markup> {
     blocking(move || {
-        let frame = Frame::of(&app, &caller, id.clone(), Tab::Guardrails)?;
+        let frame = Frame::new(&app, &caller, id.clone(), Tab::Guardrails)?;
         let policy = caller.project().engine().policy();
         let mut known = all(&policy);
         let Some(at) = known.iter().position(|one| one.id == id) else {
@@ -187,45 +192,45 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Path(id): Path<
                 .help("it may have been part of an earlier policy; the audit log still shows its decisions"));
         };
         let one = known.swap_remove(at);
-        let (log, behind) = figures::of_log(caller.project())?;
+        let (log, behind) = stats::log_figures(caller.project())?;
         let figures = log.guardrails.get(&one.id);
         let source = caller.project().engine().policy_source();
         let view = guardrails(&policy, &source).into_iter().find(|view| view.id == one.id);
         let settings = view.filter(|view| !view.settings.is_empty());
-        let settings = settings.map(|view| look::json(&serde_json::Value::Object(view.settings)));
-        let filter = Filter { guardrail: Some(one.id.clone()), newest_first: true, limit: Some(RECENT), ..Filter::default() };
+        let settings = settings.map(|view| widgets::json(&serde_json::Value::Object(view.settings)));
+        let filter = AuditFilter { guardrail: Some(one.id.clone()), newest_first: true, limit: Some(RECENT), ..AuditFilter::default() };
         let recent = caller.project().store().entries(&filter)?;
         Ok(frame.page(html! {
             nav.crumbs { a href="/guardrails" { "Guardrails" } span { "/" } }
             div.page-head {
-                h1 { (line(&one.id, 60)) @if !one.name.is_empty() { span.sub-title { (line(&one.name, 60)) } } }
-                div.actions { (state(one.entry)) span.chip { (one.category.word()) } }
+                h1 { (short_line(&one.id, 60)) @if !one.name.is_empty() { span.sub-title { (short_line(&one.name, 60)) } } }
+                div.actions { (state(one.entry)) span.chip { (one.category.as_str()) } }
             }
             div.split {
                 div.split-main {
                     section.card {
                         @match one.page {
                             Some(page) => (markdown::page(page.page)),
-                            None => p { (shown(&one.about)) @if one.about.is_empty() { span.muted { "A guardrail of a pack here. Its pack says nothing more about it." } } },
+                            None => p { (visible_text(&one.about)) @if one.about.is_empty() { span.muted { "This guardrail is defined in a pack and has no description." } } },
                         }
                     }
                     section.card.flush {
-                        div.card-head { h2 { "Its latest objections" } a href={ "/audit" (look::query(&[("guardrail", &one.id)])) } { "All" } }
-                        @if recent.is_empty() { p.muted.pad { "It has not objected to anything yet." } }
-                        div.scroll { table.list { tbody { @for entry in &recent { (telling::row(entry, true, frame.now)) } } } }
+                        div.card-head { h2 { "Latest findings" } a href={ "/audit" (widgets::query(&[("guardrail", &one.id)])) } { "All" } }
+                        @if recent.is_empty() { p.muted.pad { "No findings yet." } }
+                        div.scroll { table.list { tbody { @for entry in &recent { (record_view::row(entry, true, frame.now)) } } } }
                     }
                 }
                 aside.split-side {
-                    @if let Some(entry) = one.entry { section.card { h2 { "As it is in force" } (spec(entry)) @if let Some(settings) = settings { h3 { "Settings" } (settings) } } }
-                    @else { section.card { h2 { "Off here" } p { "No pack of this project uses it. A pack that does says:" } pre.code { code { "guardrails:\n  - use: " (one.id) } } } }
+                    @if let Some(entry) = one.entry { section.card { h2 { "Configuration" } (spec(entry)) @if let Some(settings) = settings { h3 { "Settings" } (settings) } } }
+                    @else { section.card { h2 { "Not enabled" } p { "No pack of this project uses it. To enable it, add to a pack:" } pre.code { code { "guardrails:\n  - use: " (one.id) } } } }
                     section.card {
-                        h2 { "What it said" }
+                        h2 { "Results" }
                         @if behind > 0 { p.notice { (count(behind)) " records are still being counted." } }
-                        @match figures { Some(figures) => (numbers(figures, frame.now)), None => p.muted { "It was not asked yet." } }
+                        @match figures { Some(figures) => (numbers(figures, frame.now)), None => p.muted { "Not evaluated yet." } }
                     }
                     @if let Some(figures) = figures.filter(|figures| figures.durations.count > 0) {
                         section.card {
-                            h2 { "How long it took" }
+                            h2 { "Duration" }
                             p.muted { "average " (micros(figures.durations.average_us().unwrap_or(0))) ", longest " (micros(figures.durations.max_us)) }
                             (charts::histogram(&figures.durations))
                         }
@@ -237,68 +242,68 @@ pub(crate) async fn show(State(app): State<App>, caller: Caller, Path(id): Path<
     .await
 }
 
-fn numbers(figures: &GuardrailFigures, now: jiff::Timestamp) -> Markup {
+fn numbers(figures: &GuardrailStats, now: jiff::Timestamp) -> Markup {
     let (own, shadow) = (&figures.enforced, &figures.shadow);
-    let asked = own.invocation_count + shadow.invocation_count;
+    let query = own.invocation_count + shadow.invocation_count;
     html! {
         (charts::spectrum(&effects(figures)))
         dl.stacked.figures {
-            div { dt { "Asked" } dd.num { (count(asked)) } }
+            div { dt { "Evaluated" } dd.num { (count(query)) } }
             @for (effect, number) in effects(figures) { @if number > 0 { div { dt { (badge(effect)) } dd.num { (count(number)) } } } }
             @if own.skipped_count > 0 { div { dt { "Skipped" } dd.num { (count(own.skipped_count)) } } }
             @if own.error_count + shadow.error_count > 0 { div { dt { "Failed" } dd.num.error { (count(own.error_count + shadow.error_count)) } } }
-            @if let Some(last) = figures.last_triggered { div { dt { "Last objection" } dd { (look::ago(last, now)) } } }
+            @if let Some(last) = figures.last_triggered { div { dt { "Last finding" } dd { (widgets::ago(last, now)) } } }
         }
     }
 }
 
-fn spec(entry: &Entry) -> Markup {
+fn spec(entry: &PolicyEntry) -> Markup {
     let spec = &entry.spec;
-    let on: Vec<String> = spec.on.iter().map(|kind| telling::kind(*kind)).collect();
+    let on: Vec<String> = spec.on.iter().map(|kind| record_view::kind(*kind)).collect();
     let tools = match (&spec.tools, entry.guardrail.tools()) {
         (Tools::Only(names), _) => names.join(", "),
         (Tools::All, Tools::Only(names)) => names.join(", "),
         (Tools::All, Tools::All) => "all".to_owned(),
     };
     let lifted = match &spec.bypass {
-        Bypass::Never => "nobody".to_owned(),
+        Bypass::Never => "not possible".to_owned(),
         Bypass::Emergency if spec.effect == Some(Effect::Escalate) => {
             format!("{}, or an emergency", spec.approver)
         }
-        Bypass::Emergency => "an emergency alone".to_owned(),
+        Bypass::Emergency => "emergency override only".to_owned(),
         Bypass::By(role) => role.clone(),
     };
     html! {
         dl.stacked {
-            div { dt { "Asked about" } dd { (line(&on.join(", "), 200)) } }
-            div { dt { "Tools" } dd { (line(&tools, 200)) } }
-            div { dt { "Strongest effect" } dd { (badge(spec.effect.unwrap_or_else(|| entry.guardrail.ceiling()))) } }
+            div { dt { "Events" } dd { (short_line(&on.join(", "), 200)) } }
+            div { dt { "Tools" } dd { (short_line(&tools, 200)) } }
+            div { dt { "Strongest effect" } dd { (badge(spec.effect.unwrap_or_else(|| entry.guardrail.max_effect()))) } }
             div { dt { "Priority" } dd { (spec.priority) } }
             div { dt { "If it fails" } dd { (badge(spec.on_error.effect())) } }
-            div { dt { "If it lacks a fact" } dd { (badge(spec.on_missing.effect())) } }
-            div { dt { "Escalates to" } dd { (line(&spec.approver, 60)) } }
-            div { dt { "Lifted by" } dd { (line(&lifted, 60)) } }
-            @if let Some(risk) = spec.from_risk { div { dt { "From risk" } dd { (risk.word()) } } }
+            div { dt { "If a fact is missing" } dd { (badge(spec.on_missing.effect())) } }
+            div { dt { "Escalates to" } dd { (short_line(&spec.approver, 60)) } }
+            div { dt { "Bypass" } dd { (short_line(&lifted, 60)) } }
+            @if let Some(risk) = spec.from_risk { div { dt { "From risk" } dd { (risk.as_str()) } } }
         }
     }
 }
 
-/// Decides an event that somebody pasted, apart from everything: no store, no file, no command, no script, nobody outside.
-pub(crate) async fn try_event(caller: Caller, body: Bytes) -> Outcome<Markup> {
+/// Decides a pasted event in isolation: without store, files, commands, scripts and external services.
+pub(crate) async fn try_event(caller: Caller, body: Bytes) -> HandlerResult<Markup> {
     blocking(move || {
         let text = String::from_utf8_lossy(&body);
         let text = text.split('&').find_map(|pair| pair.strip_prefix("event=")).map(unescaped);
-        let text = text.ok_or_else(|| Problem::malformed("there is no event"))?;
-        let event = wire::decode_strictly(text.as_bytes()).map_err(crate::api::decide::problem)?;
+        let text = text.ok_or_else(|| Problem::malformed("the form has no event"))?;
+        let event = wire::decode_strict(text.as_bytes()).map_err(crate::api::decide::problem)?;
         let (decision, left_out) = tried(&caller.project().engine().policy(), event)?;
         Ok(html! {
             div.tried {
-                div.record-head { (badge(decision.effect)) @if let Some(by) = &decision.by { span { "by " a href={ "/guardrails/" (look::part(by)) } { (line(by, 60)) } } } }
-                @if telling::was_told(&decision) { div.told { span.label { "The agent would see" } (telling::told(&decision)) } }
-                (telling::chain(&decision))
+                div.record-head { (badge(decision.effect)) @if let Some(by) = &decision.by { span { "by " a href={ "/guardrails/" (widgets::part(by)) } { (short_line(by, 60)) } } } }
+                @if record_view::has_agent_message(&decision) { div.told { span.label { "Shown to the agent" } (record_view::agent_message(&decision)) } }
+                (record_view::chain(&decision))
                 p.muted {
-                    "Decided in a session without a past. Files, commands and repositories are taken as not known."
-                    @if !left_out.is_empty() { " Not asked, because they ask somebody outside or run a script: " (line(&left_out.join(", "), 300)) "." }
+                    "Decided in a new session. Files, commands and repositories are treated as unknown."
+                    @if !left_out.is_empty() { " Not evaluated, because they call an external service or run a script: " (short_line(&left_out.join(", "), 300)) "." }
                 }
             }
         })
@@ -307,20 +312,20 @@ pub(crate) async fn try_event(caller: Caller, body: Bytes) -> Outcome<Markup> {
 }
 
 /// The decision about an event, and the guardrails that were left out.
-fn tried(policy: &Policy, event: Event) -> Outcome<(midrail::Decision, Vec<String>)> {
-    let is_outside = |entry: &&Entry| entry.guardrail.outside().is_some();
+fn tried(policy: &Policy, event: Event) -> HandlerResult<(midrail::Decision, Vec<String>)> {
+    let is_outside = |entry: &&PolicyEntry| entry.guardrail.external_request().is_some();
     let left_out: Vec<String> =
         policy.entries().iter().filter(is_outside).map(|entry| entry.spec.id.to_string()).collect();
     // A copy of the policy: its last guardrail put in its own place.
     let Some(last) = policy.entries().last() else {
         return Err(Problem::refused("the policy has no guardrails"));
     };
-    let mut own = policy.with(last.clone());
+    let mut own = policy.with_entry(last.clone());
     for id in &left_out {
         own = own.without(id).unwrap_or(own);
     }
-    // Without a source nobody is told of anything, and the past is a file system on which nothing is run.
-    let files = Arc::new(Files::Past(Past::default()));
+    // Without a source no notices are sent, and recorded files run no commands.
+    let files = Arc::new(Files::Recorded(RecordedFiles::default()));
     let engine = Engine::builder(own, &PolicySource::default()).files(files).build()?;
     let mut decision = engine.try_decide(event)?;
     decision.audit = Default::default();
@@ -335,7 +340,7 @@ mod tests {
     fn events_are_tried_apart_from_everything() {
         let load = midrail::Load { packs: vec!["midrail:default".into()], ..midrail::Load::default() };
         let policy = load.load().unwrap().policy;
-        let event = wire::decode_strictly(SAMPLE.as_bytes()).unwrap();
+        let event = wire::decode_strict(SAMPLE.as_bytes()).unwrap();
         let (decision, _) = tried(&policy, event).unwrap();
         assert_eq!(decision.effect, midrail::Effect::Block);
         assert!(decision.verdicts.len() > 1 && decision.audit.is_empty());

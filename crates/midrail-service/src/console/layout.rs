@@ -2,15 +2,15 @@
 
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use midrail::ADMIN;
+use midrail::admin::ADMIN;
 
 use super::assets;
-use super::look;
-use crate::access::{Caller, Right, Who};
+use super::widgets;
+use crate::access::{Caller, Identity, Right};
 use crate::app::App;
-use crate::figures::open_approvals;
-use crate::problem::Outcome;
+use crate::problem::HandlerResult;
 use crate::project::HOME;
+use crate::stats::open_approvals;
 
 /// The pages that the navigation leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +53,6 @@ const TABS: [(Tab, &str, &str, &str, &str); 7] = [
     ),
 ];
 
-/// An empty tray.
-pub(crate) const ICON_EMPTY: &str = "<path d='M4 13l3-8h10l3 8v6H4z'/><path d='M4 13h5l1 2h4l1-2h5'/>";
-
 /// The mark of the program.
 const MARK: &str = "<path d='M4 4v16M20 4v16M4 9h16M4 15h16'/>";
 
@@ -80,31 +77,31 @@ pub(crate) struct Frame {
 }
 
 /// How many requests wait for an answer. At most a thousand are counted.
-pub(crate) fn waiting(caller: &Caller) -> Outcome<usize> {
+pub(crate) fn waiting(caller: &Caller) -> HandlerResult<usize> {
     open_approvals(&**caller.project().store(), caller.project().engine().now())
 }
 
 impl Frame {
     /// The frame of a page for a caller.
-    pub(crate) fn of(app: &App, caller: &Caller, title: impl Into<String>, tab: Tab) -> Outcome<Self> {
-        let (roles, csrf, is_admin) = match caller.who() {
-            Who::Person(person) => {
+    pub(crate) fn new(app: &App, caller: &Caller, title: impl Into<String>, tab: Tab) -> HandlerResult<Self> {
+        let (roles, csrf, is_admin) = match caller.identity() {
+            Identity::Person(person) => {
                 let is_admin =
                     person.belongs == HOME && person.person.roles().iter().any(|role| role == ADMIN);
                 (person.person.roles().to_vec(), Some(person.csrf.clone()), is_admin)
             }
-            Who::Anyone | Who::Program(_) => (Vec::new(), None, false),
+            Identity::Anyone | Identity::Program(_) => (Vec::new(), None, false),
         };
         Ok(Frame {
             title: title.into(),
             tab,
             project: caller.project().name().to_owned(),
             projects: if is_admin { app.projects.names()? } else { Vec::new() },
-            name: caller.who().name(),
+            name: caller.identity().name(),
             roles,
             csrf,
             may_answer: caller.may(Right::Answer),
-            is_person: matches!(caller.who(), Who::Person(_)),
+            is_person: matches!(caller.identity(), Identity::Person(_)),
             waiting: waiting(caller)?,
             now: caller.project().engine().now(),
         })
@@ -117,7 +114,7 @@ impl Frame {
             html lang="en" {
                 (head(&self.title, self.csrf.as_deref()))
                 body data-project=(self.project) data-waiting=(self.waiting) data-live="/live/stream" {
-                    a.skip href="#main" { "Skip to the content" }
+                    a.skip href="#main" { "Skip to content" }
                     header.top {
                         a.brand href="/" aria-label="Midrail, overview" { (mark()) span { "Midrail" } }
                         (self.side())
@@ -151,7 +148,7 @@ impl Frame {
         }
     }
 
-    /// Who is here, and where.
+    /// The logged-in person and the project.
     fn side(&self) -> Markup {
         html! {
             div.side {
@@ -165,11 +162,11 @@ impl Frame {
                         }
                     }
                 } @else {
-                    div.where { span.label { "Project" } span.where-name { (look::line(&self.project, 40)) } }
+                    div.where { span.label { "Project" } span.where-name { (widgets::short_line(&self.project, 40)) } }
                 }
                 div.who {
                     @if self.is_person {
-                        span.who-name title=(look::line(&self.roles.join(", "), 80)) { (look::line(&self.name, 32)) }
+                        span.who-name title=(widgets::short_line(&self.roles.join(", "), 80)) { (widgets::short_line(&self.name, 32)) }
                         button.link type="button" data-logout { "Log out" }
                     } @else {
                         span.who-name { "Not logged in" }
@@ -177,7 +174,7 @@ impl Frame {
                     }
                 }
                 div.tools {
-                    span.live-state data-state="off" title="Whether this page is told of what happens" {
+                    span.live-state data-state="off" title="Live updates" {
                         span.dot {} span.live-word { "offline" }
                     }
                     button.tool type="button" data-theme-switch aria-label="Light or dark" title="Light or dark" {
@@ -203,7 +200,7 @@ fn head(title: &str, csrf: Option<&str>) -> Markup {
             meta name="robots" content="noindex";
             @if let Some(csrf) = csrf { meta name="csrf" content=(csrf); }
             meta name="htmx-config" content=r#"{"includeIndicatorCSS":false}"#;
-            title { (look::line(title, 80)) " · Midrail" }
+            title { (widgets::short_line(title, 80)) " · Midrail" }
             link rel="icon" type="image/svg+xml" href=(assets::at("icon.svg"));
             link rel="stylesheet" href=(assets::at("console.css"));
             script src=(assets::at("console.js")) {}
@@ -231,9 +228,9 @@ pub(crate) fn problem_page(status: u16, title: &str, detail: &str, help: Option<
             section.card.problem {
                 p.problem-code { (status) }
                 h1 { (title) }
-                p { (look::shown(detail)) }
-                @if let Some(help) = help { p.muted { (look::shown(help)) } }
-                p.actions { a.button href="/" { "To the overview" } a.button.quiet href="/login" { "Log in" } }
+                p { (widgets::visible_text(detail)) }
+                @if let Some(help) = help { p.muted { (widgets::visible_text(help)) } }
+                p.actions { a.button href="/" { "Go to the overview" } a.button.quiet href="/login" { "Log in" } }
             }
         },
     )
@@ -243,24 +240,24 @@ pub(crate) fn problem_page(status: u16, title: &str, detail: &str, help: Option<
 pub(crate) fn problem_part(title: &str, detail: &str, help: Option<&str>) -> Markup {
     html! {
         div.notice.bad role="alert" {
-            strong { (title) } " " (look::shown(detail))
-            @if let Some(help) = help { p { (look::shown(help)) } }
+            strong { (title) } " " (widgets::visible_text(detail))
+            @if let Some(help) = help { p { (widgets::visible_text(help)) } }
         }
     }
 }
 
 fn help() -> Markup {
     let keys: [(&str, &[&str], &str); 10] = [
-        ("Move", &["j", "k"], "to the next and the one before"),
-        ("Open", &["Enter"], "what is selected"),
-        ("Approve", &["a"], "the selected request; you are asked to confirm"),
-        ("Deny", &["d"], "the selected request; you are asked to confirm"),
-        ("Take back", &["t"], "an approval that nobody has used yet"),
-        ("Search", &["/"], "goes to the first filter"),
-        ("Pause", &["p"], "holds the live stream, and lets it go on"),
+        ("Move", &["j", "k"], "to the next or previous item"),
+        ("Open", &["Enter"], "the selected item"),
+        ("Approve", &["a"], "the selected request, after confirmation"),
+        ("Deny", &["d"], "the selected request, after confirmation"),
+        ("Revoke", &["t"], "an approval that is not used yet"),
+        ("Search", &["/"], "Focus the first filter"),
+        ("Pause", &["p"], "Pause or resume the live stream"),
         ("Go", &["g", "o"], "Overview; l Live, s Sessions, a Approvals, g Guardrails, p Policy, u Audit"),
-        ("Back", &["Esc"], "closes this, and leaves a field"),
-        ("Help", &["?"], "shows this"),
+        ("Back", &["Esc"], "Close this dialog, or leave a field"),
+        ("Help", &["?"], "Show this dialog"),
     ];
     html! {
         dialog #help aria-labelledby="help-title" {
@@ -283,7 +280,7 @@ fn answer_dialog() -> Markup {
             form #answer-form autocomplete="off" {
                 h2 #answer-title {}
                 p.answer-what { code #answer-what {} }
-                label.field { span.label #answer-label { "Reason, for the record" } textarea #answer-note rows="3" maxlength="4000" {} }
+                label.field { span.label #answer-label { "Reason (recorded)" } textarea #answer-note rows="3" maxlength="4000" {} }
                 p.answer-follows.muted #answer-follows {}
                 p.notice.bad #answer-error hidden role="alert" {}
                 div.actions {

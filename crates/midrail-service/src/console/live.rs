@@ -7,25 +7,25 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use maud::{Markup, html};
 use midrail::EventKind;
-use midrail::store::Filter;
+use midrail::store::AuditFilter;
 use serde::Deserialize;
 
 use super::layout::{Frame, Tab};
-use super::look::{self, EFFECTS, line};
-use super::telling;
+use super::record_view;
+use super::widgets::{self, EFFECTS, short_line};
 use crate::access::Caller;
 use crate::api::input::Query;
 use crate::app::App;
-use crate::live::{self, Happening, Reader, Wanted};
-use crate::problem::Outcome;
+use crate::blocking::blocking;
+use crate::live::{self, LiveEvent, LiveFilter, Reader};
+use crate::problem::HandlerResult;
 use crate::project::Project;
-use crate::work::blocking;
 
 /// Decisions that are there when the page opens.
 const AT_FIRST: usize = 50;
 
 #[derive(Deserialize, Default)]
-pub(crate) struct Asked {
+pub(crate) struct PageQuery {
     effect: Option<String>,
     session: Option<String>,
     tool: Option<String>,
@@ -35,19 +35,19 @@ pub(crate) struct Asked {
 pub(crate) async fn page(
     State(app): State<App>,
     caller: Caller,
-    Query(asked): Query<Asked>,
-) -> Outcome<Markup> {
+    Query(query): Query<PageQuery>,
+) -> HandlerResult<Markup> {
     blocking(move || {
-        let frame = Frame::of(&app, &caller, "Live", Tab::Live)?;
+        let frame = Frame::new(&app, &caller, "Live", Tab::Live)?;
         let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        let filter = Filter {
-            effect: asked.effect.as_deref().and_then(look::effect_of),
-            session: said(&asked.session),
-            tool: said(&asked.tool),
-            guardrail: said(&asked.guardrail),
+        let filter = AuditFilter {
+            effect: query.effect.as_deref().and_then(widgets::effect_of),
+            session: said(&query.session),
+            tool: said(&query.tool),
+            guardrail: said(&query.guardrail),
             newest_first: true,
             limit: Some(AT_FIRST),
-            ..Filter::default()
+            ..AuditFilter::default()
         };
         let store = caller.project().store();
         let entries = store.entries(&filter)?;
@@ -65,14 +65,14 @@ pub(crate) async fn page(
                 label { span.label { "Effect" }
                     select name="effect" data-search {
                         option value="" { "any" }
-                        @for effect in EFFECTS { option value=(effect.word()) selected[asked.effect.as_deref() == Some(effect.word())] { (effect.word()) } }
+                        @for effect in EFFECTS { option value=(effect.as_str()) selected[query.effect.as_deref() == Some(effect.as_str())] { (effect.as_str()) } }
                     }
                 }
-                @for (name, title, text) in [("session", "Session", &asked.session), ("tool", "Tool", &asked.tool), ("guardrail", "Guardrail", &asked.guardrail)] {
+                @for (name, title, text) in [("session", "Session", &query.session), ("tool", "Tool", &query.tool), ("guardrail", "Guardrail", &query.guardrail)] {
                     label { span.label { (title) } input name=(name) value=(value(text)) placeholder="any" autocomplete="off" spellcheck="false"; }
                 }
                 button.button type="submit" { "Filter" }
-                @if [&asked.effect, &asked.session, &asked.tool, &asked.guardrail].into_iter().any(|text| said(text).is_some()) {
+                @if [&query.effect, &query.session, &query.tool, &query.guardrail].into_iter().any(|text| said(text).is_some()) {
                     a.button.quiet href="/live" { "Clear" }
                 }
             }
@@ -84,7 +84,7 @@ pub(crate) async fn page(
                     }
                 }
                 div #live-empty hidden[!entries.is_empty()] {
-                    (look::empty("Nothing yet", html! { p { "Decisions appear here the moment they are made. Let an agent do something, or loosen the filter." } }))
+                    (widgets::empty("No decisions yet", html! { p { "Decisions appear here as they are made. Run an agent, or change the filter." } }))
                 }
             }
         }))
@@ -92,15 +92,15 @@ pub(crate) async fn page(
     .await
 }
 
-/// What a page is told of while it is open.
+/// The live events that a page receives.
 #[derive(Deserialize, Default)]
-pub(crate) struct Heard {
+pub(crate) struct StreamQuery {
     effect: Option<String>,
     session: Option<String>,
     tool: Option<String>,
     guardrail: Option<String>,
     after: Option<u64>,
-    /// Whether decisions come as rows. Else it is told that there were some.
+    /// Whether decisions are sent as table rows.
     #[serde(default)]
     rows: bool,
 }
@@ -109,66 +109,66 @@ pub(crate) async fn stream(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Query(heard): Query<Heard>,
-) -> Outcome<Response> {
+    Query(query): Query<StreamQuery>,
+) -> HandlerResult<Response> {
     let said = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let wanted = Wanted {
-        effect: heard.effect.as_deref().and_then(look::effect_of),
+    let filter = LiveFilter {
+        effect: query.effect.as_deref().and_then(widgets::effect_of),
         at_least: None,
-        session: said(heard.session),
-        guardrail: said(heard.guardrail),
-        tool: said(heard.tool),
+        session: said(query.session),
+        guardrail: said(query.guardrail),
+        tool: said(query.tool),
         key: caller.key().cloned(),
     };
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok()?.trim().parse().ok());
-    let (of, rows) = (caller.project().clone(), heard.rows);
-    let show = Arc::new(move |happening: &Happening| shown(&of, happening, rows));
-    live::stream(Reader { app, caller, headers }, wanted, last.or(heard.after), show).await
+    let (of, rows) = (caller.project().clone(), query.rows);
+    let show = Arc::new(move |event: &LiveEvent| visible_text(&of, event, rows));
+    live::stream(Reader { app, caller, headers }, filter, last.or(query.after), show).await
 }
 
-/// A happening as the script of the console takes it.
-fn shown(project: &Project, happening: &Happening, rows: bool) -> Option<String> {
-    match happening {
-        Happening::Decision(line) | Happening::Change(line) if rows => {
+/// A event as the script of the console takes it.
+fn visible_text(project: &Project, event: &LiveEvent, rows: bool) -> Option<String> {
+    match event {
+        LiveEvent::Decision(line) | LiveEvent::Change(line) if rows => {
             let entry = project.store().entry(line.seq).ok()??;
             Some(serde_json::json!({"row": row(&entry).into_string()}).to_string())
         }
-        Happening::Decision(_) | Happening::Change(_) => None,
-        Happening::Approval(asked) => {
-            let approval = &asked.approval;
+        LiveEvent::Decision(_) | LiveEvent::Change(_) => None,
+        LiveEvent::Approval(query) => {
+            let approval = &query.approval;
             let what = format!("{} {}", approval.subject(), super::approvals::what(approval));
             let told = serde_json::json!({
-                "id": approval.id, "status": asked.status, "what": line(&what, 160), "reason": line(&approval.reason, 200),
+                "id": approval.id, "status": query.status, "what": short_line(&what, 160), "reason": short_line(&approval.reason, 200),
             });
             Some(told.to_string())
         }
-        Happening::Alert(alert) => Some(
-            serde_json::json!({"name": line(&alert.name, 60), "message": line(&alert.message, 200)})
+        LiveEvent::Alert(alert) => Some(
+            serde_json::json!({"name": short_line(&alert.name, 60), "message": short_line(&alert.message, 200)})
                 .to_string(),
         ),
     }
 }
 
-fn row(entry: &midrail::store::Entry) -> Markup {
+fn row(entry: &midrail::store::AuditEntry) -> Markup {
     let record = entry.record().ok();
-    let is_own = entry.labels.kind.parse::<EventKind>().is_ok_and(EventKind::is_engines_own);
+    let is_own = entry.labels.kind.parse::<EventKind>().is_ok_and(EventKind::is_internal);
     html! {
         tr.own[is_own] data-item data-href={ "/audit/" (entry.seq) } {
-            td.nowrap { (look::clock(entry.labels.time)) }
-            td { (look::badge_of(&entry.labels.effect)) }
+            td.nowrap { (widgets::clock(entry.labels.time)) }
+            td { (widgets::badge_of(&entry.labels.effect)) }
             td.about {
-                span.kind { (line(&entry.labels.kind.replace('_', " "), 30)) } " "
+                span.kind { (short_line(&entry.labels.kind.replace('_', " "), 30)) } " "
                 @if let Some(record) = &record {
-                    span.subject { (telling::subject(&record.event)) }
+                    span.subject { (record_view::subject(&record.event)) }
                     @if !record.decision.reason.is_empty() {
                         div.row-reason {
-                            @if let Some(by) = &record.decision.by { code { (line(by, 40)) } " " }
-                            span { (line(&record.decision.reason, 160)) }
+                            @if let Some(by) = &record.decision.by { code { (short_line(by, 40)) } " " }
+                            span { (short_line(&record.decision.reason, 160)) }
                         }
                     }
                 }
             }
-            td.session { a href=(look::session_at(&entry.labels.session)) { (line(&entry.labels.session, 28)) } }
+            td.session { a href=(widgets::session_at(&entry.labels.session)) { (short_line(&entry.labels.session, 28)) } }
             td.num { a href={ "/audit/" (entry.seq) } { (entry.seq) } }
         }
     }

@@ -7,37 +7,37 @@ use serde::Deserialize;
 use super::layout;
 use crate::api::input::Query;
 use crate::app::App;
-use crate::problem::Outcome;
+use crate::problem::HandlerResult;
 
 #[derive(Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct PageQuery {
     next: Option<String>,
 }
 
-pub(crate) async fn page(State(app): State<App>, Query(asked): Query<Asked>) -> Outcome<Markup> {
-    let set_up = app.doorkeeper.set_up(&app).await?;
+pub(crate) async fn page(State(app): State<App>, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
+    let setup = app.authenticator.setup().await?;
     Ok(layout::bare(
         "Log in",
         html! {
             section.card.login {
                 h1 { "Log in" }
-                @if !set_up.people {
+                @if !setup.people {
                     div.notice {
-                        strong { "Nobody can log in yet." }
-                        p { "Whoever runs this service makes the first person who may answer, and hands them the key:" }
+                        strong { "There are no approvers yet." }
+                        p { "Add the first approver on the machine that runs this service:" }
                         pre.code { code { "midrail approver add NAME --role human_operator" } }
                     }
                 }
-                form #login data-next=(own_place(asked.next.as_deref())) {
+                form #login data-next=(own_place(query.next.as_deref())) {
                     label.field { span.label { "Name" } input name="name" autocomplete="username" required autofocus spellcheck="false" autocapitalize="none"; }
                     label.field { span.label { "Approver key" } input name="key" type="password" autocomplete="current-password" required; }
-                    details { summary { "Another project than the default one" }
+                    details { summary { "Use another project" }
                         label.field { span.label { "Project" } input name="project" placeholder="default" autocomplete="off" spellcheck="false" autocapitalize="none"; }
                     }
                     p.notice.bad #login-error hidden role="alert" {}
                     button.button type="submit" { "Log in" }
                 }
-                p.muted { "The key is the one that " code { "midrail approver add" } " showed once. It is sent to this service alone." }
+                p.muted { "Use the key that " code { "midrail approver add" } " printed. It is only sent to this service." }
             }
         },
     ))

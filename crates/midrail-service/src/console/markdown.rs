@@ -11,7 +11,7 @@ enum Block<'t> {
     Table(Vec<Vec<String>>),
 }
 
-/// A page. Its first heading is left out: whoever shows it has one.
+/// Renders a page without its first heading, which the caller shows.
 pub(crate) fn page(text: &str) -> Markup {
     html! {
         div.prose {

@@ -3,19 +3,19 @@
 use axum::extract::State;
 use jiff::Timestamp;
 use maud::{Markup, html};
-use midrail::store::{Alert, ApprovalFilter, Durations, Figures, GuardrailFigures};
+use midrail::store::{Alert, ApprovalFilter, AuditStats, Durations, GuardrailStats};
 use midrail::{Approval, ApprovalState, Mode};
 use serde::Deserialize;
 
 use super::charts;
-use super::figures::{self, RANGES, Range, Timeline};
 use super::layout::{Frame, Tab};
-use super::look::{self, compact, count, line, micros, percent};
+use super::stats::{self, RANGES, Range, Timeline};
+use super::widgets::{self, compact, count, micros, percent, short_line};
 use crate::access::Caller;
 use crate::api::input::Query;
 use crate::app::App;
-use crate::problem::Outcome;
-use crate::work::blocking;
+use crate::blocking::blocking;
+use crate::problem::HandlerResult;
 
 /// Guardrails in a list of the busiest.
 const MOST: usize = 6;
@@ -24,18 +24,18 @@ const MOST: usize = 6;
 const ALERTS: usize = 50;
 
 #[derive(Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct PageQuery {
     range: Option<String>,
 }
 
 pub(crate) async fn page(
     State(app): State<App>,
     caller: Caller,
-    Query(asked): Query<Asked>,
-) -> Outcome<Markup> {
+    Query(query): Query<PageQuery>,
+) -> HandlerResult<Markup> {
     blocking(move || {
-        let frame = Frame::of(&app, &caller, "Overview", Tab::Overview)?;
-        let range = figures::range(asked.range.as_deref());
+        let frame = Frame::new(&app, &caller, "Overview", Tab::Overview)?;
+        let range = stats::range(query.range.as_deref());
         let content = content(&app, &caller, range)?;
         Ok(frame.page(html! {
             div.page-head {
@@ -55,18 +55,18 @@ pub(crate) async fn page(
 pub(crate) async fn part(
     State(app): State<App>,
     caller: Caller,
-    Query(asked): Query<Asked>,
-) -> Outcome<Markup> {
-    blocking(move || content(&app, &caller, figures::range(asked.range.as_deref()))).await
+    Query(query): Query<PageQuery>,
+) -> HandlerResult<Markup> {
+    blocking(move || content(&app, &caller, stats::range(query.range.as_deref()))).await
 }
 
-fn content(app: &App, caller: &Caller, range: Range) -> Outcome<Markup> {
+fn content(app: &App, caller: &Caller, range: Range) -> HandlerResult<Markup> {
     let project = caller.project();
     let store = project.store();
     let now = project.engine().now();
-    let timeline = figures::timeline(project, range)?;
-    let window = store.window(timeline.since)?;
-    let (log, behind) = figures::of_log(project)?;
+    let timeline = stats::timeline(project, range)?;
+    let window = store.action_counts(timeline.since)?;
+    let (log, behind) = stats::log_figures(project)?;
     let pending = ApprovalFilter { state: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
     let mut waiting = store.approvals(&pending)?;
     waiting.retain(|approval| approval.authority_at(now).is_some());
@@ -86,15 +86,15 @@ fn content(app: &App, caller: &Caller, range: Range) -> Outcome<Markup> {
             (tile("Decisions", &compact(decisions), html! { "in " (range.name) }, None))
             (tile("Block rate", &percent(window.blocked, window.decisions), html! {
                 (charts::meter(window.blocked, window.decisions, "fill-block"))
-                (count(window.blocked)) " of " (count(window.decisions)) " actions stopped"
+                (count(window.blocked)) " of " (count(window.decisions)) " actions blocked"
             }, Some("/audit?effect=block")))
-            (tile("Waiting for a person", &count(look::whole(waiting.len())), html! {
+            (tile("Waiting for a person", &count(widgets::whole(waiting.len())), html! {
                 @match waiting.first() {
-                    Some(first) => { "oldest " (look::ago(first.created, now)) },
-                    None => { "nobody has to answer" },
+                    Some(first) => { "oldest " (widgets::ago(first.created, now)) },
+                    None => { "no open requests" },
                 }
             }, Some("/approvals")))
-            (tile("Alerts", &count(look::whole(alerts.len())), html! { "in " (range.name) }, None))
+            (tile("Alerts", &count(widgets::whole(alerts.len())), html! { "in " (range.name) }, None))
         }
         (chart(&timeline, range))
         div.columns {
@@ -107,12 +107,12 @@ fn content(app: &App, caller: &Caller, range: Range) -> Outcome<Markup> {
 fn first_steps() -> Markup {
     html! {
         section.card.first {
-            h2 { "Nothing was decided here yet" }
-            p { "Send the first event, or let a coding agent do it:" }
+            h2 { "No decisions yet" }
+            p { "Send a first event, or install hooks into a coding agent:" }
             pre.code { code {
-                "curl -s -H 'Content-Type: application/json' \\\n  -d '{\"kind\":\"before_tool\",\"session\":\"s-1\",\"tool\":{\"name\":\"Bash\",\"args\":{\"command\":\"rm -rf ~\"}}}' \\\n  http://127.0.0.1:7420/v1/decide\n\nmidrail init        # puts hooks into the coding agents of this machine"
+                "curl -s -H 'Content-Type: application/json' \\\n  -d '{\"kind\":\"before_tool\",\"session\":\"s-1\",\"tool\":{\"name\":\"Bash\",\"args\":{\"command\":\"rm -rf ~\"}}}' \\\n  http://127.0.0.1:7420/v1/decide\n\nmidrail init        # install hooks into the coding agents on this machine"
             } }
-            p.muted { "Whatever is decided in this project's store shows up here at once, whichever process decides." }
+            p.muted { "Decisions of every process that uses this project's store appear here immediately." }
         }
     }
 }
@@ -130,7 +130,7 @@ fn chart(timeline: &Timeline, range: Range) -> Markup {
         section.card {
             div.card-head { h2 { "Decisions over time" } span.muted { "last " (range.name) ", by effect" } }
             @if timeline.sums.is_empty() {
-                (look::empty("Nothing was decided in this time", html! { p { "Look further back, or wait: this page follows along." } }))
+                (widgets::empty("No decisions in this period", html! { p { "Choose a longer period. The page updates itself." } }))
             } @else {
                 (charts::stacked(&timeline.parts, timeline.since, timeline.until))
                 (charts::legend(&timeline.sums))
@@ -148,19 +148,19 @@ fn approvals(waiting: &[Approval], owed: &[Approval], now: Timestamp) -> Markup 
         section.card {
             div.card-head { h2 { "Open approvals" } a href="/approvals" { "All" } }
             @if !overdue.is_empty() {
-                a.notice.bad href="/approvals" { (look::many(look::whole(overdue.len()), "emergency review")) " overdue" }
+                a.notice.bad href="/approvals" { (widgets::many(widgets::whole(overdue.len()), "emergency review")) " overdue" }
             }
             @if waiting.is_empty() {
-                p.muted { "Nothing waits for an answer." }
+                p.muted { "No requests are waiting." }
             } @else {
                 ul.rows {
                     @for approval in waiting.iter().take(5) {
-                        li data-item data-href={ "/approvals/" (look::part(&approval.id)) } {
-                            a.row-main href={ "/approvals/" (look::part(&approval.id)) } {
-                                strong { (line(approval.subject(), 40)) } " "
-                                span.mono { (line(&super::approvals::what(approval), 70)) }
+                        li data-item data-href={ "/approvals/" (widgets::part(&approval.id)) } {
+                            a.row-main href={ "/approvals/" (widgets::part(&approval.id)) } {
+                                strong { (short_line(approval.subject(), 40)) } " "
+                                span.mono { (short_line(&super::approvals::what(approval), 70)) }
                             }
-                            span.row-side { @if let Some(end) = approval.deadline() { (look::countdown(end, now)) } }
+                            span.row-side { @if let Some(end) = approval.deadline() { (widgets::countdown(end, now)) } }
                         }
                     }
                 }
@@ -179,8 +179,8 @@ fn alert_list(alerts: &[Alert], range: Range, now: Timestamp) -> Markup {
                 ul.rows {
                     @for alert in alerts.iter().take(6) {
                         li {
-                            span.row-main { strong { (line(&alert.name.replace('_', " "), 40)) } " " span.muted { (line(alert.message.trim_start_matches(&alert.name).trim_start_matches(':'), 160)) } }
-                            span.row-side { (look::ago(alert.fired_at, now)) }
+                            span.row-main { strong { (short_line(&alert.name.replace('_', " "), 40)) } " " span.muted { (short_line(alert.message.trim_start_matches(&alert.name).trim_start_matches(':'), 160)) } }
+                            span.row-side { (widgets::ago(alert.fired_at, now)) }
                         }
                     }
                 }
@@ -189,10 +189,10 @@ fn alert_list(alerts: &[Alert], range: Range, now: Timestamp) -> Markup {
     }
 }
 
-fn busiest(log: &Figures, behind: u64) -> Markup {
+fn busiest(log: &AuditStats, behind: u64) -> Markup {
     let objections =
-        |figures: &GuardrailFigures| figures.enforced.invocation_count - figures.enforced.pass_count;
-    let mut rows: Vec<(&String, &GuardrailFigures)> =
+        |figures: &GuardrailStats| figures.enforced.invocation_count - figures.enforced.pass_count;
+    let mut rows: Vec<(&String, &GuardrailStats)> =
         log.guardrails.iter().filter(|(_, figures)| figures.enforced.invocation_count > 0).collect();
     rows.sort_by_key(|(_, figures)| {
         std::cmp::Reverse((objections(figures), figures.enforced.invocation_count))
@@ -200,15 +200,15 @@ fn busiest(log: &Figures, behind: u64) -> Markup {
     let most = rows.first().map_or(0, |(_, figures)| objections(figures));
     html! {
         section.card {
-            div.card-head { h2 { "Busiest guardrails" } span.muted { "objections, all time" } }
+            div.card-head { h2 { "Busiest guardrails" } span.muted { "findings, all time" } }
             @if behind > 0 { p.notice { (count(behind)) " records are still being counted." } }
-            @if rows.is_empty() { p.muted { "No guardrail was asked yet." } }
+            @if rows.is_empty() { p.muted { "No guardrail was evaluated yet." } }
             ul.bars {
                 @for (id, figures) in rows.iter().take(MOST) {
                     li {
-                        a.bars-name href={ "/guardrails/" (look::part(id)) } { (line(id, 40)) }
+                        a.bars-name href={ "/guardrails/" (widgets::part(id)) } { (short_line(id, 40)) }
                         (charts::meter(objections(figures), most, "fill-block"))
-                        span.num title={ (count(objections(figures))) " objections, asked " (count(figures.enforced.invocation_count)) " times" } {
+                        span.num title={ (count(objections(figures))) " findings, evaluated " (count(figures.enforced.invocation_count)) " times" } {
                             b { (compact(objections(figures))) } span.muted { " / " (compact(figures.enforced.invocation_count)) }
                         }
                     }
@@ -218,7 +218,7 @@ fn busiest(log: &Figures, behind: u64) -> Markup {
     }
 }
 
-fn slowest(log: &Figures) -> Markup {
+fn slowest(log: &AuditStats) -> Markup {
     let average = |durations: &Durations| durations.average_us().unwrap_or(0);
     let mut rows: Vec<(&String, &Durations)> = log
         .guardrails
@@ -231,11 +231,11 @@ fn slowest(log: &Figures) -> Markup {
     html! {
         section.card {
             div.card-head { h2 { "Slowest guardrails" } span.muted { "average, all time" } }
-            @if rows.is_empty() { p.muted { "Nothing was measured yet." } }
+            @if rows.is_empty() { p.muted { "No measurements yet." } }
             ul.bars {
                 @for (id, durations) in rows.iter().take(MOST) {
                     li {
-                        a.bars-name href={ "/guardrails/" (look::part(id)) } { (line(id, 40)) }
+                        a.bars-name href={ "/guardrails/" (widgets::part(id)) } { (short_line(id, 40)) }
                         (charts::meter(average(durations), most, "fill-accent"))
                         span.num title={ "longest " (micros(durations.max_us)) } { (micros(average(durations))) }
                     }
@@ -245,7 +245,7 @@ fn slowest(log: &Figures) -> Markup {
     }
 }
 
-fn health(app: &App, caller: &Caller, log: &Figures, now: Timestamp) -> Outcome<Markup> {
+fn health(app: &App, caller: &Caller, log: &AuditStats, now: Timestamp) -> HandlerResult<Markup> {
     let project = caller.project();
     let policy = project.engine().policy();
     let reloads = project.reloads();
@@ -254,14 +254,14 @@ fn health(app: &App, caller: &Caller, log: &Figures, now: Timestamp) -> Outcome<
     let up = i64::try_from(app.started.elapsed().as_secs()).unwrap_or(i64::MAX);
     Ok(html! {
         section.card {
-            div.card-head { h2 { "Health" } span.muted { "version " (env!("CARGO_PKG_VERSION")) ", up " (look::span(jiff::SignedDuration::from_secs(up))) } }
+            div.card-head { h2 { "Health" } span.muted { "version " (env!("CARGO_PKG_VERSION")) ", up " (widgets::span(jiff::SignedDuration::from_secs(up))) } }
             div.health {
                 div {
                     span.dot.good {} strong { "Store" }
                     p {
                         @match &head {
-                            Some(head) => { (count(head.seq)) " records, head " (look::hash(&head.hash)) },
-                            None => { "empty, and can be reached" },
+                            Some(head) => { (count(head.seq)) " records, head " (widgets::hash(&head.hash)) },
+                            None => { "empty and reachable" },
                         }
                     }
                     @if log.unreadable > 0 { p.error { (count(log.unreadable)) " records cannot be read: verify the log" } }
@@ -270,7 +270,7 @@ fn health(app: &App, caller: &Caller, log: &Figures, now: Timestamp) -> Outcome<
                     span.dot.good {} strong { "Signed" }
                     p {
                         @match &checkpoint {
-                            Some(checkpoint) => { "up to record " (count(checkpoint.seq)) ", " (look::ago_of(&checkpoint.time, now)) },
+                            Some(checkpoint) => { "up to record " (count(checkpoint.seq)) ", " (widgets::ago_of(&checkpoint.time, now)) },
                             None => { "no checkpoint yet" },
                         }
                     }
@@ -278,12 +278,12 @@ fn health(app: &App, caller: &Caller, log: &Figures, now: Timestamp) -> Outcome<
                 div {
                     span class={ "dot " (if reloads.last_error.is_some() { "bad" } else { "good" }) } {} strong { "Policy" }
                     p {
-                        (look::hash(policy.revision())) ", " (look::many(look::whole(policy.entries().len()), "guardrail"))
+                        (widgets::hash(policy.revision())) ", " (widgets::many(widgets::whole(policy.entries().len()), "guardrail"))
                         @if policy.mode() == Mode::Shadow { " " span.badge.shadow { "shadow" } }
                     }
                     @match &reloads.last_error {
-                        Some(error) => { p.error { "its packs cannot be used: " (line(error, 200)) } },
-                        None => { p.muted { (look::many(reloads.applied, "reload")) ", " (reloads.refused) " refused" } },
+                        Some(error) => { p.error { "its packs cannot be used: " (short_line(error, 200)) } },
+                        None => { p.muted { (widgets::many(reloads.applied, "reload")) ", " (reloads.refused) " refused" } },
                     }
                 }
             }

@@ -4,22 +4,22 @@ use axum::extract::{Path, State};
 use maud::{Markup, html};
 use midrail::pack::PolicySource;
 use midrail::shadow::{ShadowQuery, ShadowReport, shadow_report};
-use midrail::store::Filter;
+use midrail::store::AuditFilter;
 use midrail::{Mode, Policy, Store, summary};
 use serde::Deserialize;
 
 use super::context;
 use super::layout::{Frame, Tab, problem_part};
-use super::look::{self, badge, count, line, shown};
-use super::telling;
+use super::record_view;
+use super::widgets::{self, badge, count, short_line, visible_text};
 use crate::access::Caller;
 use crate::api::input::Query;
 use crate::api::policy::diff::difference;
 use crate::api::policy::made;
 use crate::api::policy::view::{GuardrailView, guardrails};
 use crate::app::App;
-use crate::problem::Outcome;
-use crate::work::blocking;
+use crate::blocking::blocking;
+use crate::problem::HandlerResult;
 
 /// Records in which revisions are looked for.
 const LOOKED_AT: usize = 1_000;
@@ -28,7 +28,7 @@ const LOOKED_AT: usize = 1_000;
 const SHADOWED: u64 = 5_000;
 
 #[derive(Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct PageQuery {
     from: Option<String>,
     to: Option<String>,
 }
@@ -36,14 +36,14 @@ pub(crate) struct Asked {
 pub(crate) async fn page(
     State(app): State<App>,
     caller: Caller,
-    Query(asked): Query<Asked>,
-) -> Outcome<Markup> {
+    Query(query): Query<PageQuery>,
+) -> HandlerResult<Markup> {
     blocking(move || {
-        let frame = Frame::of(&app, &caller, "Policy", Tab::Policy)?;
+        let frame = Frame::new(&app, &caller, "Policy", Tab::Policy)?;
         let project = caller.project();
         let policy = project.engine().policy();
         let reloads = project.reloads();
-        let (since, _) = project.standing().since();
+        let (since, _) = project.policy_sync().since();
         let revisions = revisions(&**project.store(), &policy)?;
         let sentences = summary::sentences(&policy);
         Ok(frame.page(html! {
@@ -51,24 +51,24 @@ pub(crate) async fn page(
                 h1 { "Policy" }
                 div.actions {
                     @if policy.mode() == Mode::Shadow { span.badge.shadow { "shadow" } } @else { span.badge.st-approved { "enforced" } }
-                    (look::hash(policy.revision()))
+                    (widgets::hash(policy.revision()))
                 }
             }
             @match &reloads.last_error {
-                Some(error) => div.notice.bad role="alert" { strong { "The packs as they are now cannot be used." } " The policy before stays in force." pre.code { code { (shown(error)) } } },
-                None => p.muted { "In force since " (look::ago(since, frame.now)) ", in step with its files: " (look::many(reloads.applied, "reload")) " applied, " (reloads.refused) " refused since the service began." },
+                Some(error) => div.notice.bad role="alert" { strong { "The current pack files are invalid." } " The previous policy stays in force." pre.code { code { (visible_text(error)) } } },
+                None => p.muted { "In force since " (widgets::ago(since, frame.now)) ". Reloads since the service started: " (widgets::many(reloads.applied, "reload")) " applied, " (reloads.refused) " rejected." },
             }
             section.card {
-                h2 { "In plain words" }
-                @if sentences.is_empty() { p.muted { "No guardrail limits what agents do beyond the usual care." } }
-                ul.sentences { @for sentence in &sentences { li { (shown(sentence)) } } }
+                h2 { "Summary" }
+                @if sentences.is_empty() { p.muted { "The policy only has the built-in guardrails." } }
+                ul.sentences { @for sentence in &sentences { li { (visible_text(sentence)) } } }
             }
             (layers(&policy, &project.engine().policy_source()))
-            (compare(&caller, &policy, &revisions, &asked)?)
+            (compare(&caller, &policy, &revisions, &query)?)
             section.card {
                 div.card-head { h2 { "Shadow report" } span.muted { "the latest " (count(SHADOWED)) " records" } }
-                p { "What guardrails in shadow mode would have done, had they been enforced." }
-                div #shadow { button.button.quiet type="button" hx-get="/policy/shadow" hx-target="#shadow" hx-swap="innerHTML" data-busy="Reading…" { "Make the report" } }
+                p { "What guardrails in shadow mode would have done if they were enforced." }
+                div #shadow { button.button.quiet type="button" hx-get="/policy/shadow" hx-target="#shadow" hx-swap="innerHTML" data-busy="Reading…" { "Create report" } }
             }
         }))
     })
@@ -84,17 +84,17 @@ fn layers(policy: &Policy, source: &PolicySource) -> Markup {
     html! {
         section.card {
             h2 { "Layers" }
-            p.muted { "All of them apply. A lower layer adds and tightens; it cannot loosen what a higher one locks." }
+            p.muted { "All layers apply. A lower layer can add and tighten guardrails; it cannot loosen what a higher layer locks." }
             ol.layers {
                 @for layered in &source.0 {
                     li {
                         div.layer-head {
                             span.chip { (layered.layer.word()) }
-                            strong { (line(&layered.pack.pack, 60)) }
-                            @if let Some(version) = &layered.pack.version { span.muted { (line(&version.0.to_string(), 20)) } }
+                            strong { (short_line(&layered.pack.pack, 60)) }
+                            @if let Some(version) = &layered.pack.version { span.muted { (short_line(&version.0.to_string(), 20)) } }
                             @if layered.pack.lock { span.badge.fx-skipped { "locked" } }
                             @if layered.pack.mode == Some(Mode::Shadow) { span.badge.shadow { "shadow" } }
-                            code.layer-path { (line(&layered.path, 120)) }
+                            code.layer-path { (short_line(&layered.path, 120)) }
                         }
                         (entries(&of(Some(&layered.path))))
                     }
@@ -110,15 +110,15 @@ fn layers(policy: &Policy, source: &PolicySource) -> Markup {
 
 fn entries(views: &[&GuardrailView]) -> Markup {
     html! {
-        @if views.is_empty() { p.muted { "No guardrail of its own." } }
+        @if views.is_empty() { p.muted { "No guardrails of its own." } }
         @else {
             div.scroll { table.list.compact.layer {
                 tbody { @for view in views {
                     tr {
-                        td { a href={ "/guardrails/" (look::part(&view.id)) } { (line(&view.id, 50)) } }
+                        td { a href={ "/guardrails/" (widgets::part(&view.id)) } { (short_line(&view.id, 50)) } }
                         td.num.muted { (view.priority) }
                         td { (badge(view.effect)) @if view.mode == Mode::Shadow { " " span.badge.shadow { "shadow" } } }
-                        td.muted { (line(&view.on.iter().map(|kind| telling::kind(*kind)).collect::<Vec<_>>().join(", "), 80)) }
+                        td.muted { (short_line(&view.on.iter().map(|kind| record_view::kind(*kind)).collect::<Vec<_>>().join(", "), 80)) }
                     }
                 } }
             } }
@@ -127,7 +127,7 @@ fn entries(views: &[&GuardrailView]) -> Markup {
 }
 
 /// The revisions that the latest records were decided with, the latest first, with the last record of each.
-fn revisions(store: &dyn Store, policy: &Policy) -> Outcome<Vec<(String, u64)>> {
+fn revisions(store: &dyn Store, policy: &Policy) -> HandlerResult<Vec<(String, u64)>> {
     #[derive(Deserialize)]
     struct Outline {
         decision: Decided,
@@ -138,7 +138,11 @@ fn revisions(store: &dyn Store, policy: &Policy) -> Outcome<Vec<(String, u64)>> 
         policy: String,
     }
     let mut found: Vec<(String, u64)> = Vec::new();
-    let page = store.entries(&Filter { newest_first: true, limit: Some(LOOKED_AT), ..Filter::default() })?;
+    let page = store.entries(&AuditFilter {
+        newest_first: true,
+        limit: Some(LOOKED_AT),
+        ..AuditFilter::default()
+    })?;
     for entry in page {
         let Ok(Outline { decision: Decided { policy } }) = serde_json::from_str(&entry.body) else {
             continue;
@@ -161,25 +165,30 @@ fn revisions(store: &dyn Store, policy: &Policy) -> Outcome<Vec<(String, u64)>> 
     Ok(found)
 }
 
-fn compare(caller: &Caller, policy: &Policy, revisions: &[(String, u64)], asked: &Asked) -> Outcome<Markup> {
+fn compare(
+    caller: &Caller,
+    policy: &Policy,
+    revisions: &[(String, u64)],
+    query: &PageQuery,
+) -> HandlerResult<Markup> {
     let latest = revisions.first().map(|(revision, _)| revision.clone()).unwrap_or_default();
     let before = revisions.get(1).map(|(revision, _)| revision.clone()).unwrap_or_default();
-    let from = asked.from.clone().filter(|from| !from.is_empty()).unwrap_or(before);
-    let to = asked.to.clone().filter(|to| !to.is_empty()).unwrap_or(latest);
-    let differs = asked.from.is_some() && from != to;
-    let found = differs.then(|| told_difference(caller, &from, &to)).map(|found| {
+    let from = query.from.clone().filter(|from| !from.is_empty()).unwrap_or(before);
+    let to = query.to.clone().filter(|to| !to.is_empty()).unwrap_or(latest);
+    let differs = query.from.is_some() && from != to;
+    let found = differs.then(|| render_difference(caller, &from, &to)).map(|found| {
         found.unwrap_or_else(|problem| problem_part(problem.title, &problem.detail, problem.help.as_deref()))
     });
     Ok(html! {
         section.card #revisions {
-            div.card-head { h2 { "Revisions" } span.muted { "that the latest " (count(look::whole(LOOKED_AT))) " records were decided with" } }
-            @if revisions.len() < 2 && asked.from.is_none() { p.muted { "Only one: " (look::hash(policy.revision())) ". Change a pack, and what changed can be compared here." } }
+            div.card-head { h2 { "Revisions" } span.muted { "used by the latest " (count(widgets::whole(LOOKED_AT))) " records" } }
+            @if revisions.len() < 2 && query.from.is_none() { p.muted { "There is one revision: " (widgets::hash(policy.revision())) ". After a pack changes, you can compare revisions here." } }
             @else {
                 form.filters method="get" action="/policy#revisions" {
                     @for (name, title, chosen) in [("from", "From", &from), ("to", "To", &to)] {
                         label { span.label { (title) } select name=(name) {
-                            @for (revision, seq) in revisions { option value=(revision) selected[revision == chosen] { (line(revision.strip_prefix("sha256:").unwrap_or(revision), 12)) @if *revision == **policy.revision() { " (in force)" } @else { " (up to " (seq) ")" } } }
-                            @if !revisions.iter().any(|(revision, _)| revision == chosen) { option value=(chosen) selected { (line(chosen, 24)) } }
+                            @for (revision, seq) in revisions { option value=(revision) selected[revision == chosen] { (short_line(revision.strip_prefix("sha256:").unwrap_or(revision), 12)) @if *revision == **policy.revision() { " (in force)" } @else { " (up to " (seq) ")" } } }
+                            @if !revisions.iter().any(|(revision, _)| revision == chosen) { option value=(chosen) selected { (short_line(chosen, 24)) } }
                         } }
                     }
                     button.button type="submit" { "Compare" }
@@ -190,7 +199,7 @@ fn compare(caller: &Caller, policy: &Policy, revisions: &[(String, u64)], asked:
     })
 }
 
-fn told_difference(caller: &Caller, from: &str, to: &str) -> Outcome<Markup> {
+fn render_difference(caller: &Caller, from: &str, to: &str) -> HandlerResult<Markup> {
     let ((old, old_source), (new, new_source)) = (made(caller, from)?, made(caller, to)?);
     let before = (from.to_owned(), guardrails(&old, &old_source));
     let found = difference(before, (to.to_owned(), guardrails(&new, &new_source)));
@@ -203,19 +212,19 @@ fn told_difference(caller: &Caller, from: &str, to: &str) -> Outcome<Markup> {
     };
     Ok(html! {
         div.difference {
-            @if is_same { p.muted { "No guardrail was added, removed or changed. The packs may say something else all the same:" } }
+            @if is_same { p.muted { "No guardrail was added, removed or changed. The pack files may still differ:" } }
             @for (views, class, word) in [(&found.added, "new", "added"), (&found.removed, "gone", "removed")] {
                 @for view in views {
-                    p { span class={ "badge " (class) } { (word) } " " a href={ "/guardrails/" (look::part(&view.id)) } { (line(&view.id, 60)) } " " (badge(view.effect)) }
+                    p { span class={ "badge " (class) } { (word) } " " a href={ "/guardrails/" (widgets::part(&view.id)) } { (short_line(&view.id, 60)) } " " (badge(view.effect)) }
                 }
             }
             @for changed in &found.changed {
-                p { span.badge.fx-warn { "changed" } " " a href={ "/guardrails/" (look::part(&changed.id)) } { (line(&changed.id, 60)) } }
+                p { span.badge.fx-warn { "changed" } " " a href={ "/guardrails/" (widgets::part(&changed.id)) } { (short_line(&changed.id, 60)) } }
                 div.scroll { table.list.compact { tbody { @for (name, field) in &changed.fields {
-                    tr { th { (line(name, 60)) } td.gone { (line(&value(&field.from), 200)) } td.new { (line(&value(&field.to), 200)) } }
+                    tr { th { (short_line(name, 60)) } td.gone { (short_line(&value(&field.from), 200)) } td.new { (short_line(&value(&field.to), 200)) } }
                 } } } }
             }
-            details.raw { summary { "The packs, line by line" } (context::diff(&text(&old_source), &text(&new_source))) }
+            details.raw { summary { "Pack files, line by line" } (context::diff(&text(&old_source), &text(&new_source))) }
         }
     })
 }
@@ -225,30 +234,30 @@ pub(crate) async fn revision(
     State(app): State<App>,
     caller: Caller,
     Path(revision): Path<String>,
-) -> Outcome<Markup> {
+) -> HandlerResult<Markup> {
     blocking(move || {
-        let frame = Frame::of(&app, &caller, "Policy", Tab::Policy)?;
+        let frame = Frame::new(&app, &caller, "Policy", Tab::Policy)?;
         let (policy, source) = made(&caller, &revision)?;
         let now = caller.project().engine().policy();
         let is_in_force = **now.revision() == *revision;
         Ok(frame.page(html! {
             nav.crumbs { a href="/policy" { "Policy" } span { "/" } }
             div.page-head {
-                h1.mono { (look::hash(&revision)) }
+                h1.mono { (widgets::hash(&revision)) }
                 div.actions {
                     @if is_in_force { span.badge.st-approved { "in force" } }
-                    @else { a.button.quiet href={ "/policy" (look::query(&[("from", &revision), ("to", now.revision())])) "#revisions" } { "Compare with the one in force" } }
+                    @else { a.button.quiet href={ "/policy" (widgets::query(&[("from", &revision), ("to", now.revision())])) "#revisions" } { "Compare with the policy in force" } }
                 }
             }
-            section.card { h2 { "In plain words" } ul.sentences { @for sentence in summary::sentences(&policy) { li { (shown(&sentence)) } } } }
+            section.card { h2 { "Summary" } ul.sentences { @for sentence in summary::sentences(&policy) { li { (visible_text(&sentence)) } } } }
             section.card { h2 { "Guardrails" } (entries(&guardrails(&policy, &source).iter().collect::<Vec<_>>())) }
-            section.card { details.raw { summary { "Its packs, as they were kept" } (look::json(&serde_json::to_value(&source.0).unwrap_or_default())) } }
+            section.card { details.raw { summary { "Pack files" } (widgets::json(&serde_json::to_value(&source.0).unwrap_or_default())) } }
         }))
     })
     .await
 }
 
-pub(crate) async fn shadow(caller: Caller) -> Outcome<Markup> {
+pub(crate) async fn shadow(caller: Caller) -> HandlerResult<Markup> {
     blocking(move || {
         let store = caller.project().store();
         let head = store.head()?.map_or(0, |head| head.seq);
@@ -260,24 +269,24 @@ pub(crate) async fn shadow(caller: Caller) -> Outcome<Markup> {
             ..ShadowQuery::default()
         };
         let report = shadow_report(&**store, &query, &mut |_| {})?;
-        Ok(told(&report, caller.project().engine().now()))
+        Ok(render_report(&report, caller.project().engine().now()))
     })
     .await
 }
 
-fn told(report: &ShadowReport, now: jiff::Timestamp) -> Markup {
+fn render_report(report: &ShadowReport, now: jiff::Timestamp) -> Markup {
     html! {
         @if report.guardrails.is_empty() {
-            (look::empty("No guardrail is in shadow mode", html! { p { "Set " code { "mode: shadow" } " for a guardrail or a pack: it is asked and recorded, and stops nothing. This report then tells whether to enforce it." } }))
+            (widgets::empty("No guardrail is in shadow mode", html! { p { "Set " code { "mode: shadow" } " for a guardrail or a pack to evaluate and record it without enforcing it. This report then shows what it would have blocked." } }))
         } @else {
             p { (count(report.decisions)) " decisions, " strong { (count(report.stricter)) } " of them would have been stricter." }
             @for one in &report.guardrails {
                 div.shadowed {
-                    p { a href={ "/guardrails/" (look::part(&one.guardrail)) } { strong { (line(&one.guardrail, 60)) } } " asked " (count(one.asked)) ", objected " (count(one.objections())) ", would have stopped " strong { (count(one.stopped)) } " in " (look::many(one.sessions, "session")) }
+                    p { a href={ "/guardrails/" (widgets::part(&one.guardrail)) } { strong { (short_line(&one.guardrail, 60)) } } " evaluated " (count(one.asked)) ", findings " (count(one.objections())) ", would have blocked " strong { (count(one.stopped)) } " in " (widgets::many(one.sessions, "session")) }
                     p { @for (effect, number) in &one.effects { (badge(*effect)) " " (count(*number)) " " } }
                     ul.rows { @for example in &one.examples { li {
-                        span.row-main { a href={ "/audit/" (example.seq) } { (line(&example.what, 40)) } " " span.muted { (line(&example.reason, 160)) } }
-                        span.row-side { (look::ago(example.time, now)) }
+                        span.row-main { a href={ "/audit/" (example.seq) } { (short_line(&example.what, 40)) } " " span.muted { (short_line(&example.reason, 160)) } }
+                        span.row-side { (widgets::ago(example.time, now)) }
                     } } }
                 }
             }

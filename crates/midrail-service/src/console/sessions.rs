@@ -6,19 +6,19 @@ use axum::extract::{Path, State};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use midrail::Approval;
-use midrail::store::{ApprovalFilter, Entry, Filter, SessionFilter, SessionInfo};
+use midrail::store::{ApprovalFilter, AuditEntry, AuditFilter, SessionFilter, SessionInfo};
 use serde::Deserialize;
 
 use super::charts;
 use super::layout::{Frame, Tab};
-use super::look::{self, badge, count, line};
-use super::telling::{self, subject};
+use super::record_view::{self, subject};
+use super::widgets::{self, badge, count, short_line};
 use crate::access::Caller;
 use crate::api::input::Query;
 use crate::app::App;
-use crate::problem::{Outcome, Problem};
-use crate::project::short;
-use crate::work::blocking;
+use crate::blocking::blocking;
+use crate::problem::{HandlerResult, Problem};
+use crate::text::short;
 
 /// Sessions on a page.
 const PAGE: usize = 50;
@@ -27,7 +27,7 @@ const PAGE: usize = 50;
 const EVENTS: usize = 60;
 
 #[derive(Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct PageQuery {
     q: Option<String>,
     /// Show those whose last record came before this one.
     before: Option<u64>,
@@ -36,19 +36,19 @@ pub(crate) struct Asked {
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Caller,
-    Query(asked): Query<Asked>,
-) -> Outcome<Markup> {
+    Query(query): Query<PageQuery>,
+) -> HandlerResult<Markup> {
     blocking(move || {
-        let frame = Frame::of(&app, &caller, "Sessions", Tab::Sessions)?;
+        let frame = Frame::new(&app, &caller, "Sessions", Tab::Sessions)?;
         let store = caller.project().store();
-        let wanted = asked.q.unwrap_or_default();
+        let wanted = query.q.unwrap_or_default();
         let some = SessionFilter {
             containing: Some(wanted.clone()).filter(|part| !part.is_empty()),
-            before_seq: asked.before,
+            before_seq: query.before,
             limit: Some(PAGE + 1),
             ..SessionFilter::default()
         };
-        let mut page = store.some_sessions(&some)?;
+        let mut page = store.find_sessions(&some)?;
         let has_older = page.len() > PAGE;
         page.truncate(PAGE);
         let oldest = page.last().filter(|_| has_older).map(|info| info.last_seq);
@@ -62,14 +62,14 @@ pub(crate) async fn list(
         Ok(frame.page(html! {
             div.page-head { h1 { "Sessions" } }
             form.filters method="get" action="/sessions" {
-                label.wide { span.label { "Session" } input name="q" value=(wanted) placeholder="part of its name" data-search autocomplete="off" spellcheck="false"; }
+                label.wide { span.label { "Session" } input name="q" value=(wanted) placeholder="part of the name" data-search autocomplete="off" spellcheck="false"; }
                 button.button type="submit" { "Search" }
             }
             section.card.flush {
                 @if rows.is_empty() {
-                    (look::empty("No session here", html! {
-                        @if wanted.is_empty() { p { "A session begins with the first event that names it. Run an agent with Midrail's hooks, or POST an event to " code { "/v1/decide" } "." } }
-                        @else { p { "None has this in its name." } a.button.quiet href="/sessions" { "Show all" } }
+                    (widgets::empty("No sessions", html! {
+                        @if wanted.is_empty() { p { "A session starts with its first event. Run an agent with Midrail's hooks, or POST an event to " code { "/v1/decide" } "." } }
+                        @else { p { "No session name contains this text." } a.button.quiet href="/sessions" { "Show all" } }
                     }))
                 } @else {
                     div.scroll { table.list {
@@ -78,33 +78,33 @@ pub(crate) async fn list(
                     } }
                 }
             }
-            (pager(&wanted, asked.before.is_some(), oldest))
+            (pager(&wanted, query.before.is_some(), oldest))
         }))
     })
     .await
 }
 
-fn session_row(info: &SessionInfo, last: Option<&Entry>, now: Timestamp) -> Markup {
+fn session_row(info: &SessionInfo, last: Option<&AuditEntry>, now: Timestamp) -> Markup {
     let record = last.and_then(|entry| entry.record().ok());
-    let agent = record.as_ref().and_then(|record| telling::agent(&record.event));
+    let agent = record.as_ref().and_then(|record| record_view::agent(&record.event));
     html! {
-        tr data-item data-href=(look::session_at(&info.session)) {
-            td.session { a href=(look::session_at(&info.session)) { (line(&info.session, 48)) } }
-            td.nowrap { @match agent { Some(agent) => (line(&agent, 32)), None => span.muted { "–" } } }
+        tr data-item data-href=(widgets::session_at(&info.session)) {
+            td.session { a href=(widgets::session_at(&info.session)) { (short_line(&info.session, 48)) } }
+            td.nowrap { @match agent { Some(agent) => (short_line(&agent, 32)), None => span.muted { "–" } } }
             td.about {
                 @if let Some(record) = &record {
-                    @if !record.event.kind.is_engines_own() { (badge(record.decision.effect)) " " }
-                    span.kind { (telling::kind(record.event.kind)) } " " span.subject { (subject(&record.event)) }
+                    @if !record.event.kind.is_internal() { (badge(record.decision.effect)) " " }
+                    span.kind { (record_view::kind(record.event.kind)) } " " span.subject { (subject(&record.event)) }
                 }
             }
             td.num { (count(info.records)) }
-            td.nowrap { (look::ago(info.last_active, now)) }
+            td.nowrap { (widgets::ago(info.last_active, now)) }
         }
     }
 }
 
 fn pager(wanted: &str, is_later: bool, oldest: Option<u64>) -> Markup {
-    let to = |before: &str| format!("/sessions{}", look::query(&[("q", wanted), ("before", before)]));
+    let to = |before: &str| format!("/sessions{}", widgets::query(&[("q", wanted), ("before", before)]));
     html! {
         @if is_later || oldest.is_some() {
             nav.pager aria-label="Pages of the list" {
@@ -128,35 +128,35 @@ pub(crate) async fn show(
     caller: Caller,
     Path(session): Path<String>,
     Query(place): Query<Place>,
-) -> Outcome<Markup> {
+) -> HandlerResult<Markup> {
     blocking(move || {
-        let frame = Frame::of(&app, &caller, telling::heading(&session), Tab::Sessions)?;
+        let frame = Frame::new(&app, &caller, record_view::heading(&session), Tab::Sessions)?;
         let store = caller.project().store();
-        let of = Filter { session: Some(session.clone()), limit: Some(EVENTS), ..Filter::default() };
+        let of = AuditFilter { session: Some(session.clone()), limit: Some(EVENTS), ..AuditFilter::default() };
         let mut entries = match place.after {
-            Some(after) => store.entries(&Filter { after_seq: Some(after), ..of.clone() })?,
+            Some(after) => store.entries(&AuditFilter { after_seq: Some(after), ..of.clone() })?,
             None => {
-                let mut page = store.entries(&Filter { after_seq: place.before, newest_first: true, ..of.clone() })?;
+                let mut page = store.entries(&AuditFilter { after_seq: place.before, newest_first: true, ..of.clone() })?;
                 page.reverse();
                 page
             }
         };
         if entries.is_empty() && place.after.is_some() {
-            entries = store.entries(&Filter { newest_first: true, ..of.clone() })?;
+            entries = store.entries(&AuditFilter { newest_first: true, ..of.clone() })?;
             entries.reverse();
         }
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
             return Err(Problem::not_found(format!("there is no session `{}` here", short(&session))));
         };
-        let one = Filter { limit: Some(1), ..of.clone() };
-        let has_earlier = !store.entries(&Filter { after_seq: Some(first.seq), newest_first: true, ..one.clone() })?.is_empty();
-        let has_later = !store.entries(&Filter { after_seq: Some(last.seq), ..one })?.is_empty();
+        let one = AuditFilter { limit: Some(1), ..of.clone() };
+        let has_earlier = !store.entries(&AuditFilter { after_seq: Some(first.seq), newest_first: true, ..one.clone() })?.is_empty();
+        let has_later = !store.entries(&AuditFilter { after_seq: Some(last.seq), ..one })?.is_empty();
         let approvals = store.approvals(&ApprovalFilter { session: Some(session.clone()), limit: Some(200), ..ApprovalFilter::default() })?;
         let approvals: BTreeMap<String, Approval> = approvals.into_iter().map(|approval| (approval.id.clone(), approval)).collect();
-        let at = look::session_at(&session);
+        let at = widgets::session_at(&session);
         Ok(frame.page(html! {
             nav.crumbs { a href="/sessions" { "Sessions" } span { "/" } }
-            div.page-head { h1.mono { (telling::heading(&session)) } a.button.quiet href={ "/live" (look::query(&[("session", &session)])) } { "Watch live" } }
+            div.page-head { h1.mono { (record_view::heading(&session)) } a.button.quiet href={ "/live" (widgets::query(&[("session", &session)])) } { "Watch live" } }
             (facts_of(&entries, &approvals, frame.now))
             @if has_earlier { nav.pager { a.button.quiet href={ (at) "?before=" (first.seq) } { "Earlier events" } } }
             ol.timeline {
@@ -167,35 +167,35 @@ pub(crate) async fn show(
                 }
             }
             @if has_later { nav.pager { a.button.quiet href={ (at) "?after=" (last.seq) } { "Later events" } a.button.quiet href=(at) { "Latest" } } }
-            @else { p.muted.timeline-end { "This is the latest. " a href=(at) { "Look again" } } }
+            @else { p.muted.timeline-end { "These are the latest events. " a href=(at) { "Refresh" } } }
         }))
     })
     .await
 }
 
-/// What stands above the timeline.
-fn facts_of(entries: &[Entry], approvals: &BTreeMap<String, Approval>, now: Timestamp) -> Markup {
+/// The facts above the timeline.
+fn facts_of(entries: &[AuditEntry], approvals: &BTreeMap<String, Approval>, now: Timestamp) -> Markup {
     let records: Vec<_> = entries.iter().filter_map(|entry| entry.record().ok()).collect();
     let agents: BTreeSet<String> =
-        records.iter().filter_map(|record| telling::agent(&record.event)).collect();
+        records.iter().filter_map(|record| record_view::agent(&record.event)).collect();
     let parents: BTreeSet<String> = records.iter().filter_map(|record| record.event.parent.clone()).collect();
     let task = records.iter().rev().find_map(|record| record.event.task.as_ref());
     let cwd = records.iter().rev().find_map(|record| record.event.cwd.as_deref());
     let mut sums = BTreeMap::new();
-    for record in records.iter().filter(|record| !record.event.kind.is_engines_own()) {
+    for record in records.iter().filter(|record| !record.event.kind.is_internal()) {
         *sums.entry(record.decision.effect).or_default() += 1;
     }
     let waiting = approvals.values().filter(|approval| approval.authority_at(now).is_some()).count();
     html! {
         section.card.facts {
             dl {
-                @if !agents.is_empty() { div { dt { "Agents" } dd { @for agent in agents.iter().take(8) { span.chip { (line(agent, 40)) } " " } } } }
-                @if !parents.is_empty() { div { dt { "Sub-agents of" } dd { @for parent in parents.iter().take(8) { span.chip { (line(parent, 40)) } " " } } } }
+                @if !agents.is_empty() { div { dt { "Agents" } dd { @for agent in agents.iter().take(8) { span.chip { (short_line(agent, 40)) } " " } } } }
+                @if !parents.is_empty() { div { dt { "Sub-agents of" } dd { @for parent in parents.iter().take(8) { span.chip { (short_line(parent, 40)) } " " } } } }
                 @if let Some(task) = task {
-                    div { dt { "Task" } dd { @if let Some(id) = &task.id { code { (line(id, 40)) } " " } (line(task.goal.as_deref().unwrap_or_default(), 200)) } }
+                    div { dt { "Task" } dd { @if let Some(id) = &task.id { code { (short_line(id, 40)) } " " } (short_line(task.goal.as_deref().unwrap_or_default(), 200)) } }
                 }
-                @if let Some(cwd) = cwd { div { dt { "Folder" } dd { code { (line(cwd, 120)) } } } }
-                @if waiting > 0 { div { dt { "Waiting" } dd { a href="/approvals" { (look::many(look::whole(waiting), "request")) " for a person" } } } }
+                @if let Some(cwd) = cwd { div { dt { "Folder" } dd { code { (short_line(cwd, 120)) } } } }
+                @if waiting > 0 { div { dt { "Waiting" } dd { a href="/approvals" { (widgets::many(widgets::whole(waiting), "request")) " for a person" } } } }
             }
             div.facts-side { (charts::spectrum(&sums)) (charts::legend(&sums)) }
         }
@@ -203,45 +203,45 @@ fn facts_of(entries: &[Entry], approvals: &BTreeMap<String, Approval>, now: Time
 }
 
 /// The day of a record.
-fn day_of(entry: &Entry) -> String {
+fn day_of(entry: &AuditEntry) -> String {
     entry.labels.time.strftime("%A, %d %B %Y").to_string()
 }
 
-fn event(entry: &Entry, approvals: &BTreeMap<String, Approval>, now: Timestamp) -> Markup {
+fn event(entry: &AuditEntry, approvals: &BTreeMap<String, Approval>, now: Timestamp) -> Markup {
     let Ok(record) = entry.record() else {
         return html! { li.event { p.error { "Record " (entry.seq) " cannot be read. " a href="/audit" { "Verify the log" } } } };
     };
     let (event, decision) = (&record.event, &record.decision);
-    let approval = decision.approval.as_ref().and_then(|asked| approvals.get(&asked.id));
-    let is_own = event.kind.is_engines_own();
+    let approval = decision.approval.as_ref().and_then(|query| approvals.get(&query.id));
+    let is_own = event.kind.is_internal();
     html! {
         li.event.sub[event.is_sub_agent()].own[is_own] id={ "r" (entry.seq) } data-item data-toggle {
-            span class={ "node fill-" (decision.effect.word()) } aria-hidden="true" {}
+            span class={ "node fill-" (decision.effect.as_str()) } aria-hidden="true" {}
             details hx-get={ "/audit/" (entry.seq) "/part" } hx-trigger="toggle once" hx-target="find .event-more" hx-swap="innerHTML" {
                 summary {
                     span.event-head {
-                        (look::clock(entry.labels.time))
+                        (widgets::clock(entry.labels.time))
                         @if !is_own { (badge(decision.effect)) }
-                        span.kind { (telling::kind(event.kind)) }
+                        span.kind { (record_view::kind(event.kind)) }
                         span.subject { (subject(event)) }
                     }
                     span.event-side {
-                        @if event.is_sub_agent() { span.chip title={ "sub-agent of " (line(event.parent.as_deref().unwrap_or_default(), 60)) } { "sub-agent" } }
-                        @if let Some(agent) = telling::agent(event) { span.chip { (line(&agent, 24)) } }
-                        @if decision.would.is_some() { span.badge.shadow { "would be stricter" } }
+                        @if event.is_sub_agent() { span.chip title={ "sub-agent of " (short_line(event.parent.as_deref().unwrap_or_default(), 60)) } { "sub-agent" } }
+                        @if let Some(agent) = record_view::agent(event) { span.chip { (short_line(&agent, 24)) } }
+                        @if decision.would.is_some() { span.badge.shadow { "shadow: stricter" } }
                         span.seq { "#" (entry.seq) }
                     }
                 }
-                div.event-more { p.muted.loading { "Loading the chain…" } }
+                div.event-more { p.muted.loading { "Loading…" } }
             }
-            @if telling::was_told(decision) && !is_own {
+            @if record_view::has_agent_message(decision) && !is_own {
                 div.told {
-                    span.label { "The agent saw" @if let Some(by) = &decision.by { " · " a href={ "/guardrails/" (look::part(by)) } { (line(by, 40)) } } }
-                    (telling::told(decision))
+                    span.label { "Shown to the agent" @if let Some(by) = &decision.by { " · " a href={ "/guardrails/" (widgets::part(by)) } { (short_line(by, 40)) } } }
+                    (record_view::agent_message(decision))
                 }
             }
-            @if !decision.verdicts.is_empty() && !is_own { (telling::heard(decision)) }
-            @if let Some(approval) = approval { (telling::in_line(approval, now)) }
+            @if !decision.verdicts.is_empty() && !is_own { (record_view::chain_summary(decision)) }
+            @if let Some(approval) = approval { (record_view::approval_line(approval, now)) }
         }
     }
 }

@@ -6,7 +6,7 @@ use midrail::{Agent, Event, EventKind, Load, Task, ToolResult};
 use serde_json::json;
 use tower::ServiceExt;
 
-use super::look;
+use super::widgets;
 use crate::app::App;
 use crate::config::{At, Config, FilesAt, Limits, StoreAt};
 use crate::project::HOME;
@@ -108,7 +108,7 @@ fn hostile_records_stay_text_on_every_page() {
         for event in events(text) {
             let decision = project.engine().decide(event);
             places.extend(
-                decision.approval.iter().map(|asked| format!("/approvals/{}", look::part(&asked.id))),
+                decision.approval.iter().map(|query| format!("/approvals/{}", widgets::part(&query.id))),
             );
             places.extend(
                 decision.audit.0.iter().flat_map(|audit| {
@@ -116,7 +116,7 @@ fn hostile_records_stay_text_on_every_page() {
                 }),
             );
         }
-        let part = look::part(text);
+        let part = widgets::part(text);
         places.extend([
             format!("/sessions/{part}"),
             format!("/sessions?q={part}"),
@@ -163,12 +163,18 @@ fn pages_lead_to_the_log_in_once_somebody_can() {
     let app = app();
     block_on(async {
         assert_eq!(get(&app, "/sessions").await.0, StatusCode::OK);
-        app.projects.get(HOME).unwrap().engine().add_approver("ann", &["reviewer".to_owned()], None).unwrap();
-        app.doorkeeper.forget();
+        app.projects
+            .get(HOME)
+            .unwrap()
+            .engine()
+            .admin()
+            .add_approver("ann", &["reviewer".to_owned()], None)
+            .unwrap();
+        app.authenticator.forget();
         assert_eq!(get(&app, "/sessions").await.0, StatusCode::SEE_OTHER);
         let (status, page) = get(&app, "/login").await;
         assert_eq!(status, StatusCode::OK);
-        assert!(page.contains("Approver key") && !page.contains("Nobody can log in yet"), "{page}");
+        assert!(page.contains("Approver key") && !page.contains("There are no approvers yet"), "{page}");
         let (status, page) = get(&app, "/nowhere").await;
         assert_eq!(status, StatusCode::NOT_FOUND);
         assert!(page.contains("<h1>"), "{page}");

@@ -1,5 +1,5 @@
-//! Server-sent events of a project: every reader goes through the log from where it stands, and is given each record in
-//! its order. Whoever comes again with the last id that it saw misses nothing.
+//! Server-sent events of a project: every reader receives the records in order from its own position. A reader that
+//! reconnects with its last id misses nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,35 +10,36 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
-use midrail::store::{Alert, Filter};
-use midrail::{ApiKey, Approval, Effect};
+use midrail::admin::ApiKey;
+use midrail::store::{Alert, AuditFilter};
+use midrail::{Approval, Effect};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::access::{Caller, Right, Sight};
+use crate::access::{Caller, Right, Visibility};
 use crate::app::App;
-use crate::lines::Line;
-use crate::live::Listener;
-use crate::problem::{Outcome, Problem};
+use crate::blocking::blocking;
+use crate::live::follow::Listener;
+use crate::problem::{HandlerResult, Problem};
 use crate::project::Project;
-use crate::streamed::{Filling, streamed};
-use crate::work::blocking;
+use crate::record_line::RecordLine;
+use crate::stream_body::{BodySender, stream_body};
 
-/// How often something is sent where nothing happens, so that nobody on the way takes the stream for dead.
+/// The interval of heartbeats, which keep proxies from closing an idle stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// How long a reader may take for what is sent to it. Whoever is slower is let go.
-const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 10_000 });
+/// The timeout for reading a chunk. Slower readers are dropped.
+const READ_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 10_000 });
 
-/// How long a stream lasts. Readers come again by themselves, and it is asked again who they are.
+/// How long a stream lasts. Readers come again by themselves, and it is checked again who they are.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 
-/// How often it is asked whether a reader may still listen: before anything is told, but no more than once in so long.
-const ASKED: Duration = Duration::from_secs(1);
+/// The least interval between checks that a reader is still authorised, before something is sent.
+const RECHECK: Duration = Duration::from_secs(1);
 
-/// How long a reader to whom nothing is told is believed.
-const BELIEVED: Duration = Duration::from_secs(3);
+/// The interval of these checks while nothing is sent.
+const IDLE_RECHECK: Duration = Duration::from_secs(3);
 
 /// Records that are read at a time.
 const PAGE: usize = 200;
@@ -47,49 +48,49 @@ const PAGE: usize = 200;
 const ALERTS: usize = 50;
 
 /// Pieces that wait to be read.
-const PIECES: usize = 8;
+const BUFFERED_CHUNKS: usize = 8;
 
-/// Something that happened.
+/// Something that events.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(clippy::large_enum_variant, reason = "they are made one after the other, and not kept")]
-pub(crate) enum Happening {
+pub(crate) enum LiveEvent {
     /// An event was decided.
-    Decision(Line),
+    Decision(RecordLine),
     /// A request to a person was made, answered or changed.
-    Approval(Asked),
-    /// Something else was changed by somebody: a pause, a lock.
-    Change(Line),
+    Approval(ApprovalEvent),
+    /// Another administrative change: a pause, a lock.
+    Change(RecordLine),
     /// An alert was raised.
     Alert(Alert),
 }
 
-/// A request to a person, and the record that tells of it.
+/// A request to a person, and the record of its change.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Asked {
+pub(crate) struct ApprovalEvent {
     /// The record.
-    pub(crate) record: Line,
+    pub(crate) record: RecordLine,
     /// The request as it is now.
     pub(crate) approval: Approval,
-    /// How it stands now.
+    /// Its current status.
     pub(crate) status: String,
 }
 
-impl Happening {
+impl LiveEvent {
     /// The name of the event on the wire.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Happening::Decision(_) => "decision",
-            Happening::Approval(_) => "approval",
-            Happening::Change(_) => "change",
-            Happening::Alert(_) => "alert",
+            LiveEvent::Decision(_) => "decision",
+            LiveEvent::Approval(_) => "approval",
+            LiveEvent::Change(_) => "change",
+            LiveEvent::Alert(_) => "alert",
         }
     }
 }
 
-/// What a reader wants to hear of. Everything that is set must hold.
+/// The filter of a reader. All set fields must match.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct LiveFilter {
     /// Decisions with this effect.
     pub(crate) effect: Option<Effect>,
     /// Decisions with this effect, or a higher one.
@@ -100,57 +101,57 @@ pub(crate) struct Wanted {
     pub(crate) guardrail: Option<String>,
     /// Decisions about this tool.
     pub(crate) tool: Option<String>,
-    /// The key of who listens, where it is a program: what it may not see it does not hear.
+    /// The key of the reader, if it is a program. It only receives what it may see.
     pub(crate) key: Option<ApiKey>,
 }
 
-impl Wanted {
-    /// Whether whoever listens sees it.
-    fn sees(&self, happening: &Happening) -> bool {
-        let sight = Sight::of(self.key.as_ref());
-        match happening {
-            Happening::Decision(line) | Happening::Change(line) => sight.line(line),
-            Happening::Approval(asked) => sight.approval(&asked.approval),
-            Happening::Alert(_) => sight.is_whole(),
+impl LiveFilter {
+    /// Whether the reader may see an event.
+    fn sees(&self, event: &LiveEvent) -> bool {
+        let visibility = Visibility::of(self.key.as_ref());
+        match event {
+            LiveEvent::Decision(line) | LiveEvent::Change(line) => visibility.line(line),
+            LiveEvent::Approval(checked) => visibility.approval(&checked.approval),
+            LiveEvent::Alert(_) => visibility.is_full(),
         }
     }
 
-    fn fits(&self, happening: &Happening) -> bool {
-        let is = |wanted: &Option<String>, value: Option<&str>| {
-            wanted.as_ref().is_none_or(|wanted| value == Some(wanted.as_str()))
+    fn fits(&self, event: &LiveEvent) -> bool {
+        let is = |filter: &Option<String>, value: Option<&str>| {
+            filter.as_ref().is_none_or(|filter| value == Some(filter.as_str()))
         };
-        match happening {
-            Happening::Decision(line) => {
+        match event {
+            LiveEvent::Decision(line) => {
                 let effect = line.effect.parse::<Effect>().ok();
-                self.effect.is_none_or(|wanted| effect == Some(wanted))
+                self.effect.is_none_or(|filter| effect == Some(filter))
                     && self.at_least.is_none_or(|least| effect >= Some(least))
                     && is(&self.session, Some(&line.session))
                     && is(&self.tool, line.tool.as_deref())
                     && self.guardrail.as_ref().is_none_or(|id| line.guardrails.contains(id))
             }
-            Happening::Approval(asked) => {
-                is(&self.session, Some(&asked.approval.session))
-                    && is(&self.guardrail, Some(&asked.approval.guardrail))
-                    && is(&self.tool, asked.approval.tool.as_deref())
+            LiveEvent::Approval(checked) => {
+                is(&self.session, Some(&checked.approval.session))
+                    && is(&self.guardrail, Some(&checked.approval.guardrail))
+                    && is(&self.tool, checked.approval.tool.as_deref())
             }
-            Happening::Change(line) => {
+            LiveEvent::Change(line) => {
                 is(&self.session, Some(&line.session)) && self.guardrail.is_none() && self.tool.is_none()
             }
-            Happening::Alert(_) => self.session.is_none() && self.guardrail.is_none() && self.tool.is_none(),
+            LiveEvent::Alert(_) => self.session.is_none() && self.guardrail.is_none() && self.tool.is_none(),
         }
     }
 }
 
-/// How a happening is shown on the wire. `None`: not at all.
-pub(crate) type Showing = dyn Fn(&Happening) -> Option<String> + Send + Sync;
+/// How a event is shown on the wire. `None`: not at all.
+pub(crate) type Render = dyn Fn(&LiveEvent) -> Option<String> + Send + Sync;
 
-/// What happened, in its order, each with the id that comes with it.
-type Happened = Vec<(Happening, Option<u64>)>;
+/// What events, in its order, each with the id that comes with it.
+type EventPage = Vec<(LiveEvent, Option<u64>)>;
 
-/// Where a reader stands.
+/// The position of a reader.
 pub(crate) struct Feed {
     project: Arc<Project>,
-    wanted: Wanted,
+    filter: LiveFilter,
     /// The last record that was gone through.
     cursor: u64,
     /// Alerts that the reader knows, or that are older than the stream.
@@ -159,7 +160,11 @@ pub(crate) struct Feed {
 
 impl Feed {
     /// Begins after a record, or with what happens from now on.
-    pub(crate) fn begin(project: Arc<Project>, wanted: Wanted, after: Option<u64>) -> Outcome<Self> {
+    pub(crate) fn begin(
+        project: Arc<Project>,
+        filter: LiveFilter,
+        after: Option<u64>,
+    ) -> HandlerResult<Self> {
         let store = project.store();
         let head = store.head()?.map_or(0, |head| head.seq);
         // One that lies ahead is of another log.
@@ -171,40 +176,38 @@ impl Feed {
         let alerts = store.alerts(ALERTS)?.into_iter();
         let known = alerts.filter(|alert| last.is_none_or(|last| alert.fired_at < last)).map(|it| key(&it));
         let known = known.collect();
-        Ok(Feed { project, wanted, cursor, known })
+        Ok(Feed { project, filter, cursor, known })
     }
 
-    /// The next page of what happened: with each happening the id that a reader comes again with. The flag tells whether
-    /// there may be more.
-    pub(crate) fn next(&mut self) -> Outcome<(Happened, bool)> {
+    /// The next page of events, each with the id to reconnect with, and whether there may be more.
+    pub(crate) fn next(&mut self) -> HandlerResult<(EventPage, bool)> {
         let store = self.project.store().clone();
-        let filter = Filter {
-            session: self.wanted.session.clone(),
+        let filter = AuditFilter {
+            session: self.filter.session.clone(),
             after_seq: Some(self.cursor),
             limit: Some(PAGE),
-            ..Filter::default()
+            ..AuditFilter::default()
         };
         let head = store.head()?.map_or(0, |head| head.seq);
         let page = store.entries(&filter)?;
-        let mut happened = Vec::new();
+        let mut events = Vec::new();
         for entry in &page {
-            let line = Line::of(entry);
+            let line = RecordLine::new(entry);
             if let Some(id) = &line.approval
                 && let Some(approval) = store.approval(id)?
             {
                 let status = approval.status_at(self.project.engine().now()).to_owned();
                 let approval = Approval { seal: None, ..approval };
-                let asked = Asked { record: line.clone(), approval, status };
+                let checked = ApprovalEvent { record: line.clone(), approval, status };
                 // INVARIANT: the id comes with the last event of a record, so that none of them is missed.
                 let id = (!line.is_decision()).then_some(entry.seq);
-                happened.push((Happening::Approval(asked), id));
+                events.push((LiveEvent::Approval(checked), id));
                 if !line.is_decision() {
                     continue;
                 }
             }
-            let happening =
-                if line.is_decision() { Happening::Decision(line) } else { Happening::Change(line) };
-            happened.push((happening, Some(entry.seq)));
+            let event = if line.is_decision() { LiveEvent::Decision(line) } else { LiveEvent::Change(line) };
+            events.push((event, Some(entry.seq)));
         }
         self.cursor = page.last().map_or(self.cursor.max(head), |last| last.seq);
         if page.is_empty() {
@@ -216,10 +219,10 @@ impl Feed {
             while self.known.len() > 2 * ALERTS {
                 self.known.pop_first();
             }
-            happened.extend(new.into_iter().map(|alert| (Happening::Alert(alert), None)));
+            events.extend(new.into_iter().map(|alert| (LiveEvent::Alert(alert), None)));
         }
-        happened.retain(|(happening, _)| self.wanted.sees(happening) && self.wanted.fits(happening));
-        Ok((happened, !page.is_empty()))
+        events.retain(|(event, _)| self.filter.sees(event) && self.filter.fits(event));
+        Ok((events, !page.is_empty()))
     }
 }
 
@@ -227,7 +230,7 @@ fn key(alert: &Alert) -> (Timestamp, String, String) {
     (alert.fired_at, alert.name.clone(), alert.key.clone())
 }
 
-/// Whoever reads a stream, and what they showed when they came.
+/// The reader of a stream, with its credentials.
 pub(crate) struct Reader {
     pub(crate) app: App,
     pub(crate) caller: Caller,
@@ -235,9 +238,9 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Whether they would still be let in.
-    async fn may_listen(&self) -> Outcome<bool> {
-        let who = self.app.doorkeeper.who(&self.app, &self.headers, Right::Read).await?;
+    /// Whether the reader is still authorised.
+    async fn is_authorised(&self) -> HandlerResult<bool> {
+        let who = self.app.authenticator.identify(&self.headers, Right::Read).await?;
         Ok(who.is_some_and(|who| who.may(Right::Read) && self.caller.is_still(&who)))
     }
 }
@@ -246,20 +249,20 @@ impl Reader {
 /// ends.
 pub(crate) async fn stream(
     reader: Reader,
-    wanted: Wanted,
+    filter: LiveFilter,
     after: Option<u64>,
-    show: Arc<Showing>,
-) -> Outcome<Response> {
+    show: Arc<Render>,
+) -> HandlerResult<Response> {
     let project = reader.caller.project().clone();
-    // First the ear, then the beginning: nothing comes to pass in between.
+    // Listen before reading the start position, so that no event is missed.
     let listener = project.live().listen(project.store())?;
-    let feed = blocking(move || Feed::begin(project, wanted, after)).await?;
-    let (filling, body) = streamed(PIECES + 1);
-    // The place of the last word is held, so that it can be said to whoever is too slow for all others.
-    let last = filling.clone().reserve_owned().await;
+    let feed = blocking(move || Feed::begin(project, filter, after)).await?;
+    let (sender, body) = stream_body(BUFFERED_CHUNKS + 1);
+    // A slot is reserved for the closing event, so that it can be sent to a slow reader.
+    let last = sender.clone().reserve_owned().await;
     let last = last.map_err(|_| Problem::internal("the stream was closed before it began"))?;
     tokio::spawn(async move {
-        if let Some(why) = fill(&reader, feed, listener, &filling, &show).await {
+        if let Some(why) = fill(&reader, feed, listener, &sender, &show).await {
             last.send(Ok(Bytes::from(why)));
         }
     });
@@ -272,21 +275,23 @@ async fn fill(
     reader: &Reader,
     mut feed: Feed,
     mut listener: Listener,
-    filling: &Filling,
-    show: &Arc<Showing>,
+    sender: &BodySender,
+    show: &Arc<Render>,
 ) -> Option<String> {
     let app = &reader.app;
     let end = Instant::now() + LONGEST;
-    let mut asked = Instant::now();
+    let mut checked = Instant::now();
     let mut beat = Instant::now() + HEARTBEAT;
     let mut text = "retry: 1000\n\n".to_owned();
     loop {
         listener.catch_up();
-        if asked.elapsed() >= ASKED {
-            match reader.may_listen().await {
-                Ok(true) => asked = Instant::now(),
-                Ok(false) => return Some(farewell("ended", "the key or the log-in is not good any more")),
-                Err(problem) => return Some(farewell("failed", &problem.detail)),
+        if checked.elapsed() >= RECHECK {
+            match reader.is_authorised().await {
+                Ok(true) => checked = Instant::now(),
+                Ok(false) => {
+                    return Some(closing_event("ended", "the key or the log-in is not good any more"));
+                }
+                Err(problem) => return Some(closing_event("failed", &problem.detail)),
             }
         }
         let more;
@@ -294,8 +299,8 @@ async fn fill(
         let read = {
             let show = show.clone();
             blocking(move || {
-                let (happened, more) = feed.next()?;
-                let shown: String = happened.iter().filter_map(|(it, id)| event(it, *id, &*show)).collect();
+                let (events, more) = feed.next()?;
+                let shown: String = events.iter().filter_map(|(it, id)| event(it, *id, &*show)).collect();
                 Ok((feed, shown, more))
             })
             .await
@@ -304,45 +309,45 @@ async fn fill(
             Ok((next, shown, has_more)) => {
                 text.push_str(&shown);
                 more = has_more;
-                // A reader that wants little still hears how far it has come.
+                // A reader whose filter matches nothing still receives its position.
                 if text.is_empty() && next.cursor > at {
                     text = format!("id: {}\nevent: passed\ndata: {{}}\n\n", next.cursor);
                 }
                 feed = next;
             }
-            Err(problem) => return Some(farewell("failed", &problem.detail)),
+            Err(problem) => return Some(closing_event("failed", &problem.detail)),
         }
         if !text.is_empty() {
             let piece = Ok(Bytes::from(std::mem::take(&mut text)));
-            match timeout(PATIENCE, filling.send(piece)).await {
+            match timeout(READ_TIMEOUT, sender.send(piece)).await {
                 Ok(Ok(())) => beat = Instant::now() + HEARTBEAT,
                 Ok(Err(_)) => return None,
                 Err(_) => {
-                    return Some(farewell("dropped", "what happened was not read in time; come again"));
+                    return Some(closing_event("dropped", "what events was not read in time; come again"));
                 }
             }
         }
         if app.is_closing() {
-            return Some(farewell("ended", "the service is being stopped"));
+            return Some(closing_event("ended", "the service is being stopped"));
         }
         if more {
             continue;
         }
         tokio::select! {
             () = listener.news() => {}
-            () = sleep_until(asked + BELIEVED) => {}
+            () = sleep_until(checked + IDLE_RECHECK) => {}
             () = sleep_until(beat) => text = ": still here\n\n".to_owned(),
-            () = sleep_until(end) => return Some(farewell("ended", "come again")),
-            () = filling.closed() => return None,
-            () = app.closed() => return Some(farewell("ended", "the service is being stopped")),
+            () = sleep_until(end) => return Some(closing_event("ended", "come again")),
+            () = sender.closed() => return None,
+            () = app.closed() => return Some(closing_event("ended", "the service is being stopped")),
         }
     }
 }
 
-fn event(happening: &Happening, id: Option<u64>, show: &Showing) -> Option<String> {
-    let shown = show(happening)?;
+fn event(event: &LiveEvent, id: Option<u64>, show: &Render) -> Option<String> {
+    let shown = show(event)?;
     let mut text = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
-    text.push_str(&format!("event: {}\n", happening.name()));
+    text.push_str(&format!("event: {}\n", event.name()));
     for line in shown.lines() {
         text.push_str(&format!("data: {line}\n"));
     }
@@ -350,7 +355,7 @@ fn event(happening: &Happening, id: Option<u64>, show: &Showing) -> Option<Strin
     Some(text)
 }
 
-fn farewell(name: &str, why: &str) -> String {
+fn closing_event(name: &str, why: &str) -> String {
     format!("event: {name}\ndata: {}\n\n", serde_json::json!({"reason": why}))
 }
 
@@ -387,22 +392,22 @@ mod tests {
     async fn a_reader_that_is_too_slow_is_let_go_and_told_so_and_can_come_again() {
         let app = app();
         let project = app.projects.get(HOME).unwrap();
-        let count = u64::try_from((PIECES + 2) * PAGE).unwrap();
+        let count = u64::try_from((BUFFERED_CHUNKS + 2) * PAGE).unwrap();
         for _ in 0..count {
             let event = Event::before_tool("Read", serde_json::json!({"file_path": "a"})).in_session("s");
             project.engine().decide(event);
         }
-        let show = || Arc::new(|it: &Happening| serde_json::to_string(it).ok());
+        let show = || Arc::new(|it: &LiveEvent| serde_json::to_string(it).ok());
         let reader = || Reader {
             app: app.clone(),
-            caller: Caller::anyone(project.clone()),
+            caller: Caller::new(crate::access::Identity::Anyone, project.clone()),
             headers: HeaderMap::new(),
         };
-        let open = |after| stream(reader(), Wanted::default(), Some(after), show());
+        let open = |after| stream(reader(), LiveFilter::default(), Some(after), show());
         let ids = |text: &str| -> Vec<u64> {
             text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect()
         };
-        // Nobody reads until the patience is over: the stream has room for no more than its pieces.
+        // The reader does not read until the timeout: the buffer is full.
         let body = open(0).await.unwrap().into_body();
         while project.live().listeners() > 0 {
             tokio::task::yield_now().await;
@@ -412,7 +417,7 @@ mod tests {
         assert_eq!(last, Some("dropped"));
         let mut told = ids(&text);
         assert!(told.len() < usize::try_from(count).unwrap());
-        // Whoever comes again, as often as it takes, hears the rest.
+        // A reader that reconnects receives the rest.
         while told.last() != Some(&count) {
             let mut body = open(told.last().copied().unwrap_or(0)).await.unwrap().into_body();
             while told.last() != Some(&count)

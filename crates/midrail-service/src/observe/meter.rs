@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::response::Response;
-use midrail::metrics::Text;
+use parking_lot::Mutex;
 
-use crate::app::App;
+use axum::response::Response;
+use midrail::metrics::MetricsText;
 
 /// Upper bounds of the histogram of durations, in seconds.
 const BOUNDS: [(u64, &str); 12] = [
@@ -51,7 +50,7 @@ struct Tally {
 impl Meter {
     fn add(&self, key: Key, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut routes = self.routes.lock();
         let tally = routes.entry(key).or_default();
         tally.count += 1;
         tally.micros = tally.micros.saturating_add(micros);
@@ -62,8 +61,8 @@ impl Meter {
     }
 
     /// The metrics.
-    pub(crate) fn write(&self, out: &mut Text) {
-        let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn write(&self, out: &mut MetricsText) {
+        let routes = self.routes.lock();
         out.head("http_requests_total", "counter", "Requests, by route and how they ended.");
         for (Key { method, route, status }, tally) in &*routes {
             let status = status.to_string();
@@ -101,7 +100,7 @@ impl Meter {
 
 /// Measures how long the answer to a request takes.
 pub(crate) async fn measure(
-    app: &App,
+    meter: &Meter,
     method: &'static str,
     route: &'static str,
     answer: impl Future<Output = Response>,
@@ -114,8 +113,8 @@ pub(crate) async fn measure(
             self.0.add(self.1, self.2.elapsed());
         }
     }
-    app.meter.under_way.fetch_add(1, Ordering::Relaxed);
-    let mut under_way = UnderWay(&app.meter, Key { method, route, status: 499 }, Instant::now());
+    meter.under_way.fetch_add(1, Ordering::Relaxed);
+    let mut under_way = UnderWay(meter, Key { method, route, status: 499 }, Instant::now());
     let response = answer.await;
     under_way.1.status = response.status().as_u16();
     drop(under_way);
@@ -134,7 +133,7 @@ mod tests {
             meter.add(key, Duration::from_micros(micros));
         }
         meter.add(Key { status: 422, ..key }, Duration::from_micros(1));
-        let mut text = Text::default();
+        let mut text = MetricsText::default();
         meter.write(&mut text);
         for line in [
             r#"http_requests_total{method="post",route="/v1/decide",status="200"} 4"#,

@@ -1,26 +1,28 @@
-//! Traces and logs by OTLP over HTTP, in its JSON form: one span a decision, with an event for what each guardrail
-//! said, and a log line for everything that was stopped. A queue of bounded length stands between decisions and the
-//! network: what does not fit is counted and left out, and no decision waits.
+//! Traces and logs by OTLP over HTTP, as JSON: one span per decision, with an event per verdict, and a log line for
+//! every blocked action. A bounded queue decouples decisions from the network: spans that do not fit are counted
+//! and dropped.
 
 mod encode;
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use midrail::metrics::Text;
+use parking_lot::{Mutex, RwLock};
+
+use midrail::metrics::MetricsText;
 use midrail::{AuditRef, Record};
 use serde_json::Value;
 
 pub(crate) use encode::Parent;
 
 /// Decisions that wait to be sent.
-const WAITING: usize = 4_096;
+const QUEUE_LENGTH: usize = 4_096;
 
-/// Decisions that are sent at once.
+/// The most decisions per export.
 const BATCH: usize = 256;
 
 /// How long a decision waits for others to be sent with.
@@ -51,21 +53,21 @@ impl std::fmt::Debug for Otlp {
 
 /// Sends decisions on.
 pub(crate) struct Exporter {
-    queue: RwLock<Option<SyncSender<Exported>>>,
+    queue: RwLock<Option<SyncSender<QueuedSpan>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    told: Arc<Told>,
+    counts: Arc<ExportCounts>,
 }
 
 /// What became of what was to be sent.
 #[derive(Default)]
-struct Told {
+struct ExportCounts {
     sent: AtomicU64,
     dropped: AtomicU64,
     failed: AtomicU64,
 }
 
 /// A decision on its way.
-struct Exported {
+struct QueuedSpan {
     span: Value,
     log: Option<Value>,
 }
@@ -76,7 +78,7 @@ thread_local! {
 }
 
 /// Decides within a span of the caller's.
-pub(crate) fn within<T>(parent: Option<Parent>, decide: impl FnOnce() -> T) -> T {
+pub(crate) fn with_parent<T>(parent: Option<Parent>, decide: impl FnOnce() -> T) -> T {
     PARENT.with(|held| *held.borrow_mut() = parent);
     let decided = decide();
     PARENT.with(|held| *held.borrow_mut() = None);
@@ -86,33 +88,33 @@ pub(crate) fn within<T>(parent: Option<Parent>, decide: impl FnOnce() -> T) -> T
 impl Exporter {
     /// Starts sending.
     pub(crate) fn start(to: Otlp) -> std::io::Result<Self> {
-        let (queue, waiting) = sync_channel(WAITING);
-        let told = Arc::new(Told::default());
-        let counts = told.clone();
+        let (queue, waiting) = sync_channel(QUEUE_LENGTH);
+        let counts = Arc::new(ExportCounts::default());
+        let thread_counts = counts.clone();
         let thread = thread::Builder::new()
             .name("midrail-otlp".to_owned())
-            .spawn(move || Sender { agent: agent(), to, told: counts }.run(&waiting))?;
-        Ok(Exporter { queue: RwLock::new(Some(queue)), thread: Mutex::new(Some(thread)), told })
+            .spawn(move || Sender { agent: agent(), to, counts: thread_counts }.run(&waiting))?;
+        Ok(Exporter { queue: RwLock::new(Some(queue)), thread: Mutex::new(Some(thread)), counts })
     }
 
     /// Takes a decision to be sent on.
-    pub(crate) fn take(&self, project: &str, record: &Record, place: &AuditRef) {
+    pub(crate) fn export(&self, project: &str, record: &Record, place: &AuditRef) {
         let parent = PARENT.with(|held| held.borrow().clone());
         let (span, log) = encode::decision(project, record, place, parent.as_ref());
-        let queue = self.queue.read().unwrap_or_else(PoisonError::into_inner);
-        let full = match queue.as_ref().map(|queue| queue.try_send(Exported { span, log })) {
+        let queue = self.queue.read();
+        let full = match queue.as_ref().map(|queue| queue.try_send(QueuedSpan { span, log })) {
             Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => true,
             Some(Ok(())) => false,
         };
         if full {
-            self.told.dropped.fetch_add(1, Ordering::Relaxed);
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// What became of what was to be sent, as metrics.
-    pub(crate) fn write(&self, out: &mut Text) {
+    pub(crate) fn write(&self, out: &mut MetricsText) {
         let counts =
-            [("sent", &self.told.sent), ("dropped", &self.told.dropped), ("failed", &self.told.failed)];
+            [("sent", &self.counts.sent), ("dropped", &self.counts.dropped), ("failed", &self.counts.failed)];
         out.head("midrail_otlp_spans_total", "counter", "Spans, by what became of them.");
         for (outcome, count) in counts {
             let count = count.load(Ordering::Relaxed).to_string();
@@ -122,8 +124,8 @@ impl Exporter {
 
     /// Sends what waits, and ends.
     pub(crate) fn finish(&self) {
-        *self.queue.write().unwrap_or_else(PoisonError::into_inner) = None;
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        *self.queue.write() = None;
+        let thread = self.thread.lock().take();
         if let Some(thread) = thread {
             let _ = thread.join();
         }
@@ -144,21 +146,21 @@ fn agent() -> ureq::Agent {
 struct Sender {
     agent: ureq::Agent,
     to: Otlp,
-    told: Arc<Told>,
+    counts: Arc<ExportCounts>,
 }
 
 impl Sender {
-    fn run(&self, waiting: &Receiver<Exported>) {
+    fn run(&self, waiting: &Receiver<QueuedSpan>) {
         let mut batch = Vec::new();
         let mut since = Instant::now();
         loop {
             let left = LINGER.saturating_sub(since.elapsed());
             match waiting.recv_timeout(if batch.is_empty() { LINGER } else { left }) {
-                Ok(exported) => {
+                Ok(queued) => {
                     if batch.is_empty() {
                         since = Instant::now();
                     }
-                    batch.push(exported);
+                    batch.push(queued);
                     if batch.len() < BATCH {
                         continue;
                     }
@@ -173,19 +175,19 @@ impl Sender {
         }
     }
 
-    fn send(&self, batch: &mut Vec<Exported>) {
+    fn send(&self, batch: &mut Vec<QueuedSpan>) {
         if batch.is_empty() {
             return;
         }
         let count = u64::try_from(batch.len()).unwrap_or(u64::MAX);
         let (spans, logs): (Vec<Value>, Vec<Option<Value>>) =
-            batch.drain(..).map(|exported| (exported.span, exported.log)).unzip();
+            batch.drain(..).map(|queued| (queued.span, queued.log)).unzip();
         let logs: Vec<Value> = logs.into_iter().flatten().collect();
         let is_sent = self.post("v1/traces", &encode::traces(spans));
         if !logs.is_empty() {
             self.post("v1/logs", &encode::logs(logs));
         }
-        let counter = if is_sent { &self.told.sent } else { &self.told.failed };
+        let counter = if is_sent { &self.counts.sent } else { &self.counts.failed };
         counter.fetch_add(count, Ordering::Relaxed);
     }
 

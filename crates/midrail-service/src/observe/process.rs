@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use midrail::metrics::Text;
+use midrail::metrics::MetricsText;
 
-/// Writes them. What the system does not tell is left out.
-pub(crate) fn write(out: &mut Text) {
+/// Writes the metrics that the system provides.
+pub(crate) fn write(out: &mut MetricsText) {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program stands in parentheses, and may hold anything.
+    // The program name is in parentheses and may contain anything.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let field = |at: usize| fields.get(at).and_then(|text| text.parse::<u64>().ok());
     let ticks = rustix::param::clock_ticks_per_second().max(1);
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn this_process_has_memory_and_threads() {
-        let mut text = Text::default();
+        let mut text = MetricsText::default();
         write(&mut text);
         for name in [
             "process_cpu_seconds_total",

@@ -7,29 +7,30 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use midrail::metrics::{self, Bypasses, Measured, Reviews, Text};
-use midrail::store::Figures;
+use midrail::metrics::{self, Bypasses, MetricsText, ProjectMetrics, Reviews};
+use midrail::store::AuditStats;
 use midrail::{ApprovalState, store};
 
-use crate::access::{Caller, Right, Who};
-use crate::api::{Api, Content, Lasts, Operation};
+use crate::access::{Caller, Identity, Right};
+use crate::api::openapi::{Content, Lifetime, Operation};
+use crate::api::router::Api;
 use crate::app::App;
+use crate::blocking::blocking;
 use crate::observe::process;
-use crate::problem::Outcome;
+use crate::problem::HandlerResult;
 use crate::project::Project;
-use crate::work::blocking;
 
 pub(crate) fn routes(api: Api) -> Api {
     let scrape =
         Operation::new("get", "/metrics", "metrics", "health", "Metrics in the text format of Prometheus")
             .answers(200, "The metrics", Some(Content::text("text/plain")));
-    api.route(scrape, Right::ReadAll, Lasts::Briefly, get(scraped))
+    api.route(scrape, Right::ReadAll, Lifetime::Short, get(scraped))
 }
 
 /// What one project comes to.
 struct Counted {
     project: Arc<Project>,
-    figures: Figures,
+    figures: AuditStats,
     bypasses: Bypasses,
     reviews: Reviews,
     categories: BTreeMap<String, &'static str>,
@@ -39,35 +40,35 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(project: Arc<Project>) -> Outcome<Self> {
+    fn of(project: Arc<Project>) -> HandlerResult<Self> {
         let (engine, now) = (project.engine().clone(), project.engine().now());
         let waiting = store::ApprovalFilter { state: Some(ApprovalState::Pending), ..Default::default() };
         let waiting = project.store().approvals(&waiting)?;
         Ok(Counted {
-            figures: project.store().figures()?,
+            figures: project.store().audit_stats()?,
             bypasses: metrics::bypasses(&**project.store(), now)?,
             reviews: metrics::reviews(&**project.store(), now)?,
             categories: metrics::categories(&engine.policy()),
             waiting: waiting.iter().filter(|it| matches!(it.status_at(now), "pending" | "override")).count(),
             counters: project.store().counters()?,
-            paused: engine.pauses()?.len(),
+            paused: engine.admin().pauses()?.len(),
             project,
         })
     }
 }
 
-async fn scraped(State(app): State<App>, caller: Caller) -> Outcome<Response> {
+async fn scraped(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {
     let of = app.clone();
     let text = blocking(move || {
         let mine = caller.project().name().to_owned();
-        let may_see = |project: &Arc<Project>| match caller.who() {
-            Who::Anyone => true,
-            Who::Program(key) => key.is_for_project(project.name()),
-            Who::Person(person) => person.may_enter(project.name()),
+        let may_see = |project: &Arc<Project>| match caller.identity() {
+            Identity::Anyone => true,
+            Identity::Program(key) => key.is_for_project(project.name()),
+            Identity::Person(person) => person.may_enter(project.name()),
         };
         let open = of.projects.all().into_iter();
         let seen = open.filter(|project| project.name() == mine || may_see(project));
-        let counted: Vec<Counted> = seen.map(Counted::of).collect::<Outcome<_>>()?;
+        let counted: Vec<Counted> = seen.map(Counted::of).collect::<HandlerResult<_>>()?;
         Ok(text(&of, &counted))
     })
     .await?;
@@ -75,9 +76,9 @@ async fn scraped(State(app): State<App>, caller: Caller) -> Outcome<Response> {
 }
 
 fn text(app: &App, counted: &[Counted]) -> String {
-    let measured: Vec<Measured<'_>> = counted
+    let measured: Vec<ProjectMetrics<'_>> = counted
         .iter()
-        .map(|counted| Measured {
+        .map(|counted| ProjectMetrics {
             project: Some(counted.project.name()),
             figures: &counted.figures,
             bypasses: &counted.bypasses,
@@ -85,11 +86,11 @@ fn text(app: &App, counted: &[Counted]) -> String {
             categories: &counted.categories,
         })
         .collect();
-    let mut out = Text(metrics::guardrails(&measured));
+    let mut out = MetricsText(metrics::guardrails(&measured));
     out.head("midrail_decisions_total", "counter", "Events that were decided, by effect.");
     for one in counted {
         for (effect, count) in &one.figures.effects {
-            let labels = [("project", one.project.name()), ("effect", effect.word())];
+            let labels = [("project", one.project.name()), ("effect", effect.as_str())];
             out.sample("midrail_decisions_total", &labels, &count.to_string());
         }
     }

@@ -6,13 +6,13 @@ use jiff::Timestamp;
 use midrail_core::Effect;
 
 use crate::approver::{self, Approver, ApproverChange, Enrolled};
+use crate::audit_stats::{ActionCounts, AuditStats};
 use crate::entry::whole_micros;
 use crate::error::Result;
-use crate::figures::{Figures, Window};
 use crate::filter::MAX_PAGE;
 use crate::key::StoreKey;
 use crate::memory::{MemoryStore, State};
-use crate::notice::{Alert, NewNotice, StoredNotice, Undelivered, is_apart};
+use crate::notice::{Alert, NewNotice, PendingDelivery, StoredNotice, is_apart};
 use crate::store::{Alerts, Approvers, Commit, Notices, Stats};
 
 /// How far a channel is with a notice.
@@ -88,12 +88,12 @@ impl Notices for MemoryStore {
         Ok(after.take(limit.min(MAX_PAGE)).cloned().collect())
     }
 
-    fn undelivered(&self, channel: &str, limit: usize) -> Result<Vec<Undelivered>> {
+    fn pending_deliveries(&self, channel: &str, limit: usize) -> Result<Vec<PendingDelivery>> {
         let state = self.state();
         let passed = state.passed.get(channel).copied().unwrap_or(0);
         let waiting = state.notices.iter().filter(|notice| notice.id > passed).filter_map(|notice| {
             let delivery = state.deliveries.get(&(channel.to_owned(), notice.id));
-            delivery.is_none_or(|delivery| delivery.delivered.is_none()).then(|| Undelivered {
+            delivery.is_none_or(|delivery| delivery.delivered.is_none()).then(|| PendingDelivery {
                 notice: notice.clone(),
                 attempts: delivery.map_or(0, |delivery| delivery.attempts),
                 tried: delivery.and_then(|delivery| delivery.tried),
@@ -102,7 +102,7 @@ impl Notices for MemoryStore {
         Ok(waiting.take(limit.min(MAX_PAGE)).collect())
     }
 
-    fn try_delivery(&self, id: u64, channel: &str, now: Timestamp, again_after_s: u64) -> Result<bool> {
+    fn claim_delivery(&self, id: u64, channel: &str, now: Timestamp, again_after_s: u64) -> Result<bool> {
         let mut state = self.state();
         if id <= state.passed.get(channel).copied().unwrap_or(0) {
             return Ok(false);
@@ -124,7 +124,7 @@ impl Notices for MemoryStore {
         Ok(())
     }
 
-    fn pass_over(&self, channel: &str, through_id: u64) -> Result<()> {
+    fn skip_notices(&self, channel: &str, through_id: u64) -> Result<()> {
         let mut state = self.state();
         let through = through_id.min(state.last_notice());
         let passed = state.passed.entry(channel.to_owned()).or_default();
@@ -153,11 +153,11 @@ impl Alerts for MemoryStore {
 }
 
 impl Stats for MemoryStore {
-    fn saved_figures(&self) -> Result<Option<Figures>> {
+    fn saved_stats(&self) -> Result<Option<AuditStats>> {
         Ok(self.state().figures.clone())
     }
 
-    fn save_figures(&self, figures: &Figures) -> Result<()> {
+    fn save_stats(&self, figures: &AuditStats) -> Result<()> {
         // INVARIANT: nothing is ever cut from this log, so what is saved is always of it.
         let mut state = self.state();
         if state.figures.as_ref().is_none_or(|saved| saved.seq <= figures.seq) {
@@ -166,20 +166,20 @@ impl Stats for MemoryStore {
         Ok(())
     }
 
-    fn window(&self, since: Timestamp) -> Result<Window> {
-        let mut window = Window::default();
+    fn action_counts(&self, since: Timestamp) -> Result<ActionCounts> {
+        let mut window = ActionCounts::default();
         for labels in self.state().log.iter().map(|entry| &entry.labels).filter(|labels| labels.time >= since)
         {
-            if Window::KINDS.iter().any(|kind| kind.word() == labels.kind) {
+            if ActionCounts::KINDS.iter().any(|kind| kind.as_str() == labels.kind) {
                 window.decisions += 1;
                 let stops = [Effect::Block, Effect::Halt];
-                window.blocked += u64::from(stops.iter().any(|effect| effect.word() == labels.effect));
+                window.blocked += u64::from(stops.iter().any(|effect| effect.as_str() == labels.effect));
             }
         }
         Ok(window)
     }
 
-    fn count(&self, name: &str, by: u64) -> Result<()> {
+    fn increment_counter(&self, name: &str, by: u64) -> Result<()> {
         let mut state = self.state();
         let value = state.counters.entry(name.to_owned()).or_default();
         *value = value.saturating_add(by).min(u64::MAX / 2);

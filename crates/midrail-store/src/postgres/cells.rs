@@ -65,7 +65,7 @@ pub(super) fn session_id(session: &str) -> Id {
 
 /// What a project is called in notifications: short, and the same length for all.
 pub(super) fn signal(project: &str) -> String {
-    hex(&digest(&[project]))
+    hex::encode(&digest(&[project]))
 }
 
 fn digest(parts: &[&str]) -> Id {

@@ -9,14 +9,14 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::entry::{Entry, Labels};
+use crate::entry::{AuditEntry, Labels};
 use crate::error::Result;
-use crate::filter::Filter;
+use crate::filter::AuditFilter;
 use crate::postgres::PostgresStore;
 use crate::postgres::cells::{first_micro_from, int, limit, number, text, time, untext};
 use crate::postgres::read::next;
 use crate::store::AuditLog;
-use crate::verify::{self, Expect, Misfit, MisfitKind, Verification};
+use crate::verify::{self, Misfit, MisfitKind, TrustAnchor, Verification};
 
 const COLUMNS: &str = "seq, time, session, kind, tool, effect, guardrails, prev, hash, body";
 const CHECKPOINT: &str = "SELECT seq, hash, time, key, signature FROM checkpoints WHERE project = $1";
@@ -25,7 +25,7 @@ const CHECKPOINT: &str = "SELECT seq, hash, time, key, signature FROM checkpoint
 const PAGE_BYTES: usize = 16 << 20;
 
 impl AuditLog for PostgresStore {
-    fn verify(&self, expect: &Expect, progress: &mut dyn FnMut(u64, u64)) -> Result<Verification> {
+    fn verify(&self, expect: &TrustAnchor, progress: &mut dyn FnMut(u64, u64)) -> Result<Verification> {
         // Read before the log is, so that no decision that is made meanwhile looks cut off.
         let head = self.head()?;
         let written: i64 = self.read(async |client, project| {
@@ -36,7 +36,7 @@ impl AuditLog for PostgresStore {
         let end = found.head.as_ref().map_or(0, |head| head.seq);
         let noted = head.as_ref().map_or(0, |head| head.seq);
         let beyond = self.after_head()?;
-        if found.is_sound() {
+        if found.is_intact() {
             let written = number(written);
             found.misfit = if noted > end {
                 let detail = format!("the log ends at record {end}, and its project notes {noted}");
@@ -53,7 +53,7 @@ impl AuditLog for PostgresStore {
                 None
             };
         }
-        if let Some(head) = head.filter(|_| found.is_sound())
+        if let Some(head) = head.filter(|_| found.is_intact())
             && self.entry(head.seq)?.is_some_and(|entry| entry.hash != head.hash)
         {
             let detail = format!("record {} has another hash than its project notes", head.seq);
@@ -62,7 +62,7 @@ impl AuditLog for PostgresStore {
         Ok(found)
     }
 
-    fn entry(&self, seq: u64) -> Result<Option<Entry>> {
+    fn entry(&self, seq: u64) -> Result<Option<AuditEntry>> {
         self.read(async |client, project| {
             let select =
                 format!("SELECT {COLUMNS} FROM audit WHERE project = $1 AND seq = $2 ORDER BY time LIMIT 1");
@@ -71,7 +71,7 @@ impl AuditLog for PostgresStore {
         })
     }
 
-    fn entries(&self, filter: &Filter) -> Result<Vec<Entry>> {
+    fn entries(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
         let (select, cells) = query(filter);
         self.read(async |client, project| {
             let statement = client.prepare_cached(&select).await?;
@@ -102,7 +102,7 @@ impl AuditLog for PostgresStore {
         })
     }
 
-    fn wait_beyond(&self, seq: u64, at_most: Duration) -> Result<Option<AuditRef>> {
+    fn wait_for_record(&self, seq: u64, at_most: Duration) -> Result<Option<AuditRef>> {
         if at_most.is_zero() {
             return self.head();
         }
@@ -182,7 +182,7 @@ impl PostgresStore {
 }
 
 /// The query for a page, and its parameters after the project.
-fn query(filter: &Filter) -> (String, Vec<Box<dyn ToSql + Sync + Send>>) {
+fn query(filter: &AuditFilter) -> (String, Vec<Box<dyn ToSql + Sync + Send>>) {
     let mut terms = "project = $1".to_owned();
     let mut cells: Vec<Box<dyn ToSql + Sync + Send>> = Vec::new();
     let mut term = |text: &str, cell: Box<dyn ToSql + Sync + Send>| {
@@ -196,14 +196,14 @@ fn query(filter: &Filter) -> (String, Vec<Box<dyn ToSql + Sync + Send>>) {
     }
     if let Some(effect) = filter.effect {
         let indexed = if effect == Effect::Allow { "effect = ?" } else { "effect = ? AND effect <> 'allow'" };
-        term(indexed, Box::new(effect.word()));
+        term(indexed, Box::new(effect.as_str()));
     }
     if let Some(guardrail) = &filter.guardrail {
         let quoted = serde_json::Value::from(guardrail.as_str()).to_string();
         term("guardrails <> '' AND strpos(guardrails, ?) > 0", Box::new(quoted));
     }
     if let Some(kind) = filter.kind {
-        term("kind = ?", Box::new(kind.word()));
+        term("kind = ?", Box::new(kind.as_str()));
     }
     if let Some(tool) = &filter.tool {
         term("tool = ?", Box::new(text(tool).into_owned()));
@@ -223,7 +223,7 @@ fn query(filter: &Filter) -> (String, Vec<Box<dyn ToSql + Sync + Send>>) {
     (format!("SELECT {COLUMNS} FROM audit WHERE {terms} ORDER BY seq {order} LIMIT ${last}"), cells)
 }
 
-fn entry(row: &Row) -> Result<Entry, Error> {
+fn entry(row: &Row) -> Result<AuditEntry, Error> {
     let guardrails: String = row.try_get(6)?;
     let labels = Labels {
         time: time(row.try_get(1)?),
@@ -238,7 +238,7 @@ fn entry(row: &Row) -> Result<Entry, Error> {
         },
     };
     let (prev, hash, body) = (row.try_get(7)?, row.try_get(8)?, row.try_get(9)?);
-    Ok(Entry { seq: number(row.try_get(0)?), labels, prev, hash, body })
+    Ok(AuditEntry { seq: number(row.try_get(0)?), labels, prev, hash, body })
 }
 
 fn checkpoint(row: &Row) -> Result<Checkpoint, Error> {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use tokio_postgres::{Error, Row};
 
 use crate::error::Result;
-use crate::notice::{Alert, NewNotice, StoredNotice, Undelivered, is_apart};
+use crate::notice::{Alert, NewNotice, PendingDelivery, StoredNotice, is_apart};
 use crate::postgres::PostgresStore;
 use crate::postgres::cells::{int, number, parse, text, time, untext};
 use crate::postgres::jobs::Posted;
@@ -31,7 +31,7 @@ impl Notices for PostgresStore {
         rows.into_iter().map(with_body).collect()
     }
 
-    fn undelivered(&self, channel: &str, limit: usize) -> Result<Vec<Undelivered>> {
+    fn pending_deliveries(&self, channel: &str, limit: usize) -> Result<Vec<PendingDelivery>> {
         let rows = self.read(async |client, project| {
             let select = format!(
                 "SELECT id, seq, time, recipient, kind, message, body, coalesce(attempts, 0), tried
@@ -48,11 +48,11 @@ impl Notices for PostgresStore {
             rows.iter().map(one).collect::<Result<Vec<_>, Error>>()
         })?;
         let undelivered =
-            |(row, attempts, tried)| Ok(Undelivered { notice: with_body(row)?, attempts, tried });
+            |(row, attempts, tried)| Ok(PendingDelivery { notice: with_body(row)?, attempts, tried });
         rows.into_iter().map(undelivered).collect()
     }
 
-    fn try_delivery(&self, id: u64, channel: &str, now: Timestamp, again_after_s: u64) -> Result<bool> {
+    fn claim_delivery(&self, id: u64, channel: &str, now: Timestamp, again_after_s: u64) -> Result<bool> {
         let apart = int(again_after_s.saturating_mul(1_000_000));
         self.write(async |client, project| {
             // One statement, so that of all who try one is first.
@@ -94,7 +94,7 @@ impl Notices for PostgresStore {
         })
     }
 
-    fn pass_over(&self, channel: &str, through_id: u64) -> Result<()> {
+    fn skip_notices(&self, channel: &str, through_id: u64) -> Result<()> {
         self.write(async |client, project| {
             let pass = format!(
                 "INSERT INTO channels (project, channel, through)

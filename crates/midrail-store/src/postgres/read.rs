@@ -83,7 +83,7 @@ impl Slices for PostgresStore {
         Ok(keys.into_iter().filter(|key| is_shared(key)).collect())
     }
 
-    fn some_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
+    fn find_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
         let id = wanted.named.as_deref().map(session_id);
         let part = wanted.containing.as_deref().map(text);
         let before = wanted.before_seq.map_or(i64::MAX, int);
@@ -145,7 +145,7 @@ impl Approvals for PostgresStore {
         }
         select.push_str(" AND ($2::text IS NULL OR session = $2) AND ($3::bigint IS NULL OR created >= $3)");
         select.push_str(" ORDER BY created DESC, id DESC");
-        self.some_approvals(&select, &[&session, &after], filter.page(), |row| filter.fits(row))
+        self.some_approvals(&select, &[&session, &after], filter.page(), |row| filter.matches(row))
     }
 
     fn approval_counts(&self) -> Result<Vec<ApprovalCount>> {

@@ -1,18 +1,18 @@
-//! Figures of the log as they were saved, windows of it, and named counters.
+//! Statistics of the log as they were saved, windows of it, and named counters.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use midrail_core::Effect;
 
+use crate::audit_stats::{ActionCounts, AuditStats, OWN, part_us};
 use crate::error::Result;
-use crate::figures::{Figures, OWN, Window, part_us};
 use crate::postgres::PostgresStore;
 use crate::postgres::cells::{first_micro_from, int, json, number, text, untext};
 use crate::store::Stats;
 
 impl Stats for PostgresStore {
-    fn saved_figures(&self) -> Result<Option<Figures>> {
+    fn saved_stats(&self) -> Result<Option<AuditStats>> {
         let body: Option<String> = self.read(async |client, project| {
             let row = client.query_opt("SELECT body FROM figures WHERE project = $1", &[&project]).await?;
             row.map(|row| row.try_get(0)).transpose()
@@ -21,7 +21,7 @@ impl Stats for PostgresStore {
         Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
     }
 
-    fn save_figures(&self, figures: &Figures) -> Result<()> {
+    fn save_stats(&self, figures: &AuditStats) -> Result<()> {
         let body = json(figures, || "the figures".to_owned())?;
         self.write(async |client, project| {
             let save = "INSERT INTO figures (project, seq, hash, body) VALUES ($1, $2, $3, $4)
@@ -32,8 +32,8 @@ impl Stats for PostgresStore {
         })
     }
 
-    fn window(&self, since: Timestamp) -> Result<Window> {
-        let kinds = Window::KINDS.map(|kind| format!("'{}'", kind.word())).join(", ");
+    fn action_counts(&self, since: Timestamp) -> Result<ActionCounts> {
+        let kinds = ActionCounts::KINDS.map(|kind| format!("'{}'", kind.as_str())).join(", ");
         let select = format!(
             "SELECT count(*), count(*) FILTER (WHERE effect IN ('block', 'halt'))
              FROM audit WHERE project = $1 AND time >= $2 AND kind IN ({kinds})"
@@ -41,7 +41,7 @@ impl Stats for PostgresStore {
         self.read(async |client, project| {
             let statement = client.prepare_cached(&select).await?;
             let row = client.query_one(&statement, &[&project, &first_micro_from(since)]).await?;
-            Ok(Window { decisions: number(row.try_get(0)?), blocked: number(row.try_get(1)?) })
+            Ok(ActionCounts { decisions: number(row.try_get(0)?), blocked: number(row.try_get(1)?) })
         })
     }
 
@@ -74,7 +74,7 @@ impl Stats for PostgresStore {
         })
     }
 
-    fn count(&self, name: &str, by: u64) -> Result<()> {
+    fn increment_counter(&self, name: &str, by: u64) -> Result<()> {
         self.write(async |client, project| {
             let add = "INSERT INTO counters (project, name, value) VALUES ($1, $2, $3)
                  ON CONFLICT (project, name) DO UPDATE

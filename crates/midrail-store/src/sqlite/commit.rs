@@ -14,13 +14,13 @@ use crate::approver::ApproverChange;
 use crate::chain::{CHECKPOINT_EVERY, GENESIS};
 use crate::checkpoint::Checkpoint;
 use crate::draft::{Draft, conflict_in_approval, conflict_in_slice, home, is_shared};
-use crate::entry::Entry;
+use crate::entry::AuditEntry;
 use crate::error::{Result, StoreError};
 use crate::notice::NewNotice;
 use crate::sqlite::group::Turn;
 use crate::sqlite::transaction::Transaction;
 use crate::sqlite::{SqliteStore, log, read};
-use crate::store::{Commit, Pace, Store};
+use crate::store::{Commit, CommitCost, Store};
 
 impl Store for SqliteStore {
     fn commit(&self, commit: &Commit<'_>) -> Result<AuditRef> {
@@ -39,8 +39,8 @@ impl Store for SqliteStore {
         }
     }
 
-    fn pace(&self) -> Pace {
-        Pace::Together
+    fn commit_cost(&self) -> CommitCost {
+        CommitCost::Batched
     }
 }
 
@@ -182,8 +182,8 @@ fn write_slices(connection: &Connection, job: &Job<'_>, seq: u64) -> rusqlite::R
     Ok(())
 }
 
-fn append(connection: &Connection, entry: &Entry) -> rusqlite::Result<usize> {
-    let Entry { seq, labels, prev, hash, body } = entry;
+fn append(connection: &Connection, entry: &AuditEntry) -> rusqlite::Result<usize> {
+    let AuditEntry { seq, labels, prev, hash, body } = entry;
     let guardrails = log::guardrails_column(&labels.guardrails);
     connection
         .prepare_cached(

@@ -6,13 +6,13 @@ use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::checkpoint::{Checkpoint, PublicKey};
-use crate::entry::{Entry, Labels};
+use crate::entry::{AuditEntry, Labels};
 use crate::error::Result;
-use crate::filter::Filter;
+use crate::filter::AuditFilter;
 use crate::sqlite::SqliteStore;
 use crate::sqlite::read::{int, number};
 use crate::store::AuditLog;
-use crate::verify::{self, Expect, Misfit, MisfitKind, Verification};
+use crate::verify::{self, Misfit, MisfitKind, TrustAnchor, Verification};
 
 const COLUMNS: &str = "seq, time, session, kind, tool, effect, guardrails, prev, hash, body";
 
@@ -20,7 +20,7 @@ const COLUMNS: &str = "seq, time, session, kind, tool, effect, guardrails, prev,
 const PAGE_BYTES: usize = 16 << 20;
 
 impl AuditLog for SqliteStore {
-    fn verify(&self, expect: &Expect, progress: &mut dyn FnMut(u64, u64)) -> Result<Verification> {
+    fn verify(&self, expect: &TrustAnchor, progress: &mut dyn FnMut(u64, u64)) -> Result<Verification> {
         self.check_file()?;
         // Read before the log is, so that no decision that is made meanwhile looks cut off.
         let written = self.read(|connection| {
@@ -29,7 +29,7 @@ impl AuditLog for SqliteStore {
         })?;
         let mut found = verify::log(self, expect, progress)?;
         let end = found.head.as_ref().map_or(0, |head| head.seq);
-        if found.is_sound() && written > end {
+        if found.is_intact() && written > end {
             let detail =
                 format!("the log ends at record {end}, and sessions were written with record {written}");
             found.misfit = Some(Misfit { seq: end + 1, kind: MisfitKind::Truncated, detail });
@@ -37,12 +37,12 @@ impl AuditLog for SqliteStore {
         Ok(found)
     }
 
-    fn entry(&self, seq: u64) -> Result<Option<Entry>> {
+    fn entry(&self, seq: u64) -> Result<Option<AuditEntry>> {
         let select = format!("SELECT {COLUMNS} FROM audit WHERE seq = ?1");
         self.read(|connection| connection.query_row(&select, [int(seq)], entry).optional())
     }
 
-    fn entries(&self, filter: &Filter) -> Result<Vec<Entry>> {
+    fn entries(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
         self.read(|connection| {
             let Some((select, cells)) = query(connection, filter)? else { return Ok(Vec::new()) };
             let mut statement = connection.prepare_cached(&select)?;
@@ -112,7 +112,7 @@ pub(super) fn head(connection: &Connection) -> rusqlite::Result<Option<AuditRef>
 }
 
 /// The query for a page, or nothing where no record can fit.
-fn query(connection: &Connection, filter: &Filter) -> rusqlite::Result<Option<(String, Vec<Cell>)>> {
+fn query(connection: &Connection, filter: &AuditFilter) -> rusqlite::Result<Option<(String, Vec<Cell>)>> {
     let mut terms: Vec<&str> = Vec::new();
     let mut cells: Vec<Cell> = Vec::new();
     let mut index = "";
@@ -124,7 +124,7 @@ fn query(connection: &Connection, filter: &Filter) -> rusqlite::Result<Option<(S
     }
     if let Some(effect) = filter.effect {
         terms.push("effect = ?");
-        cells.push(effect.word().to_owned().into());
+        cells.push(effect.as_str().to_owned().into());
         if effect != Effect::Allow {
             terms.push("effect <> 'allow'");
             index = " INDEXED BY audit_effect";
@@ -137,7 +137,7 @@ fn query(connection: &Connection, filter: &Filter) -> rusqlite::Result<Option<(S
     }
     if let Some(kind) = filter.kind {
         terms.push("kind = ?");
-        cells.push(kind.word().to_owned().into());
+        cells.push(kind.as_str().to_owned().into());
     }
     if let Some(tool) = &filter.tool {
         terms.push("tool = ?");
@@ -185,7 +185,7 @@ pub(super) fn guardrails_column(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { serde_json::Value::from(names).to_string() }
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+fn entry(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
     let guardrails = text(row, 6)?;
     let labels = Labels {
         time: time(row.get(1)?),
@@ -200,7 +200,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         },
     };
     let (prev, hash, body) = (text(row, 7)?, text(row, 8)?, text(row, 9)?);
-    Ok(Entry { seq: number(row.get(0)?), labels, prev, hash, body })
+    Ok(AuditEntry { seq: number(row.get(0)?), labels, prev, hash, body })
 }
 
 fn checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {

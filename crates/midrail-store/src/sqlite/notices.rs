@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Result, StoreError};
 use crate::filter::MAX_PAGE;
-use crate::notice::{Alert, NewNotice, StoredNotice, Undelivered, is_apart};
+use crate::notice::{Alert, NewNotice, PendingDelivery, StoredNotice, is_apart};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::log::time;
 use crate::sqlite::read::{int, number, parse};
@@ -27,7 +27,7 @@ impl Notices for SqliteStore {
         rows.into_iter().map(with_body).collect()
     }
 
-    fn undelivered(&self, channel: &str, limit: usize) -> Result<Vec<Undelivered>> {
+    fn pending_deliveries(&self, channel: &str, limit: usize) -> Result<Vec<PendingDelivery>> {
         let rows = self.read(|connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "SELECT id, seq, time, recipient, kind, message, body, coalesce(attempts, 0), tried
@@ -40,11 +40,11 @@ impl Notices for SqliteStore {
             rows.collect::<rusqlite::Result<Vec<_>>>()
         })?;
         let undelivered =
-            |(row, attempts, tried)| Ok(Undelivered { notice: with_body(row)?, attempts, tried });
+            |(row, attempts, tried)| Ok(PendingDelivery { notice: with_body(row)?, attempts, tried });
         rows.into_iter().map(undelivered).collect()
     }
 
-    fn try_delivery(&self, id: u64, channel: &str, now: Timestamp, again_after_s: u64) -> Result<bool> {
+    fn claim_delivery(&self, id: u64, channel: &str, now: Timestamp, again_after_s: u64) -> Result<bool> {
         self.write(|transaction| {
             let work = || {
                 let is_waiting =
@@ -99,7 +99,7 @@ impl Notices for SqliteStore {
         })
     }
 
-    fn pass_over(&self, channel: &str, through_id: u64) -> Result<()> {
+    fn skip_notices(&self, channel: &str, through_id: u64) -> Result<()> {
         self.write(|transaction| {
             let work = || {
                 let last = "SELECT coalesce(max(id), 0) FROM notices";

@@ -68,7 +68,7 @@ impl Slices for SqliteStore {
         .map(|keys| keys.into_iter().filter(|key| is_shared(key)).collect())
     }
 
-    fn some_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
+    fn find_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
         let before = wanted.before_seq.map_or(i64::MAX, int);
         let most = wanted.limit.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX));
         self.read(|connection| {
@@ -145,7 +145,7 @@ impl Approvals for SqliteStore {
         select.push_str(" ORDER BY created DESC, id DESC");
         let mut found = Vec::new();
         self.each_approval(&select, cells, |row| {
-            if found.len() < filter.page() && filter.fits(&row) {
+            if found.len() < filter.page() && filter.matches(&row) {
                 found.push(row);
             }
             found.len() < filter.page()

@@ -1,4 +1,4 @@
-//! Figures of the log as they were saved, windows of it, and named counters.
+//! Statistics of the log as they were saved, windows of it, and named counters.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use midrail_core::Effect;
 use rusqlite::{OptionalExtension, params};
 
+use crate::audit_stats::{ActionCounts, AuditStats, OWN, part_us};
 use crate::error::Result;
-use crate::figures::{Figures, OWN, Window, part_us};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::commit::json;
 use crate::sqlite::log::first_micro_from;
@@ -15,7 +15,7 @@ use crate::sqlite::read::{int, number};
 use crate::store::Stats;
 
 impl Stats for SqliteStore {
-    fn saved_figures(&self) -> Result<Option<Figures>> {
+    fn saved_stats(&self) -> Result<Option<AuditStats>> {
         let body = self.read(|connection| {
             connection.query_row("SELECT body FROM figures", [], |row| row.get::<_, String>(0)).optional()
         })?;
@@ -23,7 +23,7 @@ impl Stats for SqliteStore {
         Ok(body.and_then(|body| serde_json::from_str(&body).ok()))
     }
 
-    fn save_figures(&self, figures: &Figures) -> Result<()> {
+    fn save_stats(&self, figures: &AuditStats) -> Result<()> {
         let body = json(figures, || "the figures".to_owned())?;
         self.write(|transaction| {
             let save = "INSERT INTO figures (id, seq, hash, body) VALUES (1, ?1, ?2, ?3)
@@ -35,15 +35,15 @@ impl Stats for SqliteStore {
         })
     }
 
-    fn window(&self, since: Timestamp) -> Result<Window> {
-        let kinds = Window::KINDS.map(|kind| format!("'{}'", kind.word())).join(", ");
+    fn action_counts(&self, since: Timestamp) -> Result<ActionCounts> {
+        let kinds = ActionCounts::KINDS.map(|kind| format!("'{}'", kind.as_str())).join(", ");
         let select = format!(
             "SELECT count(*), coalesce(sum(effect IN ('block', 'halt')), 0)
              FROM audit INDEXED BY audit_time WHERE time >= ?1 AND kind IN ({kinds})"
         );
         self.read(|connection| {
             connection.prepare_cached(&select)?.query_row([first_micro_from(since)], |row| {
-                Ok(Window { decisions: number(row.get(0)?), blocked: number(row.get(1)?) })
+                Ok(ActionCounts { decisions: number(row.get(0)?), blocked: number(row.get(1)?) })
             })
         })
     }
@@ -76,7 +76,7 @@ impl Stats for SqliteStore {
         Ok(timeline)
     }
 
-    fn count(&self, name: &str, by: u64) -> Result<()> {
+    fn increment_counter(&self, name: &str, by: u64) -> Result<()> {
         self.write(|transaction| {
             let add = "INSERT INTO counters (name, value) VALUES (?1, ?2)
                  ON CONFLICT DO UPDATE SET value = value + min(excluded.value, ?3 - value)";

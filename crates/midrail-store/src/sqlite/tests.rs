@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::sqlite::SqliteStore;
 use crate::sqlite::read::sessions_query;
 use crate::store::{Approvals, AuditLog, Commit, Slices, Store};
-use crate::verify::Expect;
+use crate::verify::TrustAnchor;
 
 fn record(bytes: usize) -> Record {
     let mut event = Event::new(EventKind::BeforeModel);
@@ -71,7 +71,7 @@ fn full_disk_leaves_nothing_half_written() {
         assert_eq!(store.commit(&commit).unwrap().seq, seq);
     }
     assert_eq!(store.load("s", &["a"]).unwrap()[0].value, Some(json!("y".repeat(20_000))));
-    let found = store.verify(&Expect::default(), &mut |_, _| ()).unwrap();
+    let found = store.verify(&TrustAnchor::default(), &mut |_, _| ()).unwrap();
     assert_eq!((found.misfit, found.records, found.checkpoints), (None, 64, 1));
 }
 
@@ -80,7 +80,7 @@ fn full_disk_leaves_nothing_half_written() {
 fn statements_of_a_decision_are_compiled_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    for store in [SqliteStore::open(&path).unwrap(), SqliteStore::open_for_many(&path, 1).unwrap()] {
+    for store in [SqliteStore::open(&path).unwrap(), SqliteStore::open_with_readers(&path, 1).unwrap()] {
         for session in ["s", "t", "u", "v"] {
             let pending = ApprovalFilter {
                 state: Some(ApprovalState::Pending),
@@ -133,5 +133,5 @@ fn sessions_are_listed_along_the_index() {
 
 #[test]
 fn queries_know_what_shared_keys_begin_with() {
-    assert_eq!((midrail_core::SHARED, midrail_core::SHARED.len()), ("shared/", 7));
+    assert_eq!((midrail_core::SHARED_PREFIX, midrail_core::SHARED_PREFIX.len()), ("shared/", 7));
 }

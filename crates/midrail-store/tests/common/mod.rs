@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use midrail_core::{ApprovalKind, Decision, Effect, Event, Facts, Record, Said};
-use midrail_store::{Approval, ApprovalState, AuditLog, Commit, Expect, Store, Verification};
+use midrail_core::{ApprovalKind, Decision, Effect, Event, Facts, Record, VerdictRecord};
+use midrail_store::{Approval, ApprovalState, AuditLog, Commit, Store, TrustAnchor, Verification};
 use serde_json::json;
 
 /// A moment, so many seconds after the start of the test's time.
@@ -32,7 +32,11 @@ pub(crate) fn record(session: &str, seconds: i64) -> Record {
 
 /// A call of `Write` that one guardrail blocked and another warned of.
 pub(crate) fn blocked(session: &str, seconds: i64, by: &str) -> Record {
-    let said = |id: &str, effect| Said { guardrail: Arc::from(id), effect: Some(effect), ..Said::default() };
+    let said = |id: &str, effect| VerdictRecord {
+        guardrail: Arc::from(id),
+        effect: Some(effect),
+        ..VerdictRecord::default()
+    };
     let mut record = record(session, seconds);
     record.event = Event::before_tool("Write", json!({"file_path": "src/a.rs"}));
     record.decision.effect = Effect::Block;
@@ -52,7 +56,7 @@ pub(crate) fn fill(store: &dyn Store, records: u64) {
 }
 
 pub(crate) fn verify<L: AuditLog + ?Sized>(log: &L) -> Verification {
-    log.verify(&Expect::default(), &mut |_, _| ()).unwrap()
+    log.verify(&TrustAnchor::default(), &mut |_, _| ()).unwrap()
 }
 
 /// A pending request.

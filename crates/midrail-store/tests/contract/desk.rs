@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::thread;
 
 use jiff::Timestamp;
-use midrail_core::{Aside, Effect, Event, EventKind, Mode, Record, Said};
-use midrail_store::{Alert, Commit, Counts, Figures, NewNotice, Store, Window};
+use midrail_core::{Effect, Event, EventKind, Mode, Record, Suppressed, VerdictRecord};
+use midrail_store::{ActionCounts, Alert, AuditStats, Commit, NewNotice, Store, VerdictCounts};
 use serde_json::json;
 
 use crate::common::{at, blocked, fill, record};
@@ -24,7 +24,7 @@ fn post(store: &dyn Store, messages: &[&str]) -> u64 {
 }
 
 fn waiting(store: &dyn Store, channel: &str) -> Vec<(u64, u64)> {
-    let waiting = store.undelivered(channel, 100).unwrap();
+    let waiting = store.pending_deliveries(channel, 100).unwrap();
     waiting.into_iter().map(|one| (one.notice.id, one.attempts)).collect()
 }
 
@@ -52,20 +52,20 @@ pub(crate) fn notices_come_with_their_record(store: &dyn Store) {
 
 pub(crate) fn notice_waits_until_its_channel_has_delivered_it(store: &dyn Store) {
     post(store, &["a", "b", "c"]);
-    assert!(store.try_delivery(2, "webhook", at(10), 60).unwrap());
-    assert!(!store.try_delivery(2, "webhook", at(69), 60).unwrap(), "another is at it");
-    assert!(store.try_delivery(2, "webhook", at(70), 60).unwrap(), "the other has died");
+    assert!(store.claim_delivery(2, "webhook", at(10), 60).unwrap());
+    assert!(!store.claim_delivery(2, "webhook", at(69), 60).unwrap(), "another is at it");
+    assert!(store.claim_delivery(2, "webhook", at(70), 60).unwrap(), "the other has died");
     assert_eq!(waiting(store, "webhook"), [(1, 0), (2, 2), (3, 0)]);
-    assert_eq!(store.undelivered("webhook", 2).unwrap()[1].tried, Some(at(70)));
+    assert_eq!(store.pending_deliveries("webhook", 2).unwrap()[1].tried, Some(at(70)));
     assert_eq!(waiting(store, "stream"), [(1, 0), (2, 0), (3, 0)]);
 
     store.mark_delivered(2, "webhook", at(71)).unwrap();
-    assert!(!store.try_delivery(2, "webhook", at(9999), 60).unwrap());
+    assert!(!store.claim_delivery(2, "webhook", at(9999), 60).unwrap());
     assert_eq!(waiting(store, "webhook"), [(1, 0), (3, 0)]);
     store.mark_delivered(1, "webhook", at(72)).unwrap();
     store.mark_delivered(1, "webhook", at(73)).unwrap();
     assert_eq!(waiting(store, "webhook"), [(3, 0)]);
-    assert!(!store.try_delivery(1, "webhook", at(9999), 60).unwrap());
+    assert!(!store.claim_delivery(1, "webhook", at(9999), 60).unwrap());
     store.mark_delivered(3, "webhook", at(74)).unwrap();
     assert_eq!(waiting(store, "webhook"), []);
     post(store, &["d"]);
@@ -74,19 +74,19 @@ pub(crate) fn notice_waits_until_its_channel_has_delivered_it(store: &dyn Store)
 
     // What there is not cannot be delivered.
     store.mark_delivered(99, "webhook", at(80)).unwrap();
-    assert!(!store.try_delivery(99, "webhook", at(80), 0).unwrap());
+    assert!(!store.claim_delivery(99, "webhook", at(80), 0).unwrap());
     assert_eq!(waiting(store, "webhook"), [(4, 0)]);
-    assert_eq!(store.undelivered("webhook", 0).unwrap(), []);
+    assert_eq!(store.pending_deliveries("webhook", 0).unwrap(), []);
 }
 
 pub(crate) fn new_channel_can_pass_over_what_is_old(store: &dyn Store) {
     post(store, &["a", "b", "c"]);
-    store.pass_over("late", 2).unwrap();
+    store.skip_notices("late", 2).unwrap();
     assert_eq!(waiting(store, "late"), [(3, 0)]);
-    assert!(!store.try_delivery(1, "late", at(10), 0).unwrap());
-    store.pass_over("late", 1).unwrap();
+    assert!(!store.claim_delivery(1, "late", at(10), 0).unwrap());
+    store.skip_notices("late", 1).unwrap();
     assert_eq!(waiting(store, "late"), [(3, 0)], "it does not go back");
-    store.pass_over("late", 99).unwrap();
+    store.skip_notices("late", 99).unwrap();
     post(store, &["d"]);
     assert_eq!(waiting(store, "late"), [(4, 0)], "what is to come is not passed over");
     assert_eq!(waiting(store, "webhook").len(), 4);
@@ -130,16 +130,16 @@ pub(crate) fn one_thread_of_many_raises_an_alert(store: &dyn Store) {
     assert_eq!((fired, store.alerts(10).unwrap().len(), store.notices(0, 10).unwrap().len()), (1, 1, 1));
 }
 
-fn said(guardrail: &str, effect: Effect, micros: u64) -> Said {
-    Said {
+fn said(guardrail: &str, effect: Effect, micros: u64) -> VerdictRecord {
+    VerdictRecord {
         guardrail: Arc::from(guardrail),
         effect: Some(effect),
-        duration_us: Aside(Some(micros)),
-        ..Said::default()
+        duration_us: Suppressed(Some(micros)),
+        ..VerdictRecord::default()
     }
 }
 
-fn decided(seconds: i64, kind: EventKind, effect: Effect, verdicts: Vec<Said>) -> Record {
+fn decided(seconds: i64, kind: EventKind, effect: Effect, verdicts: Vec<VerdictRecord>) -> Record {
     let mut record = record("s", seconds);
     record.event = Event::new(kind);
     record.decision.effect = effect;
@@ -148,16 +148,16 @@ fn decided(seconds: i64, kind: EventKind, effect: Effect, verdicts: Vec<Said>) -
 }
 
 pub(crate) fn figures_count_what_guardrails_said(store: &dyn Store) {
-    assert_eq!(store.figures().unwrap(), Figures::default());
+    assert_eq!(store.audit_stats().unwrap(), AuditStats::default());
     let ladder = [Effect::Warn, Effect::Redact, Effect::Retry, Effect::Escalate, Effect::Block, Effect::Halt];
     for (seconds, effect) in (1..).zip(ladder) {
         let verdicts = vec![said("g", effect, 20), said("quiet", Effect::Allow, 600_000)];
         store.commit(&Commit::new(&decided(seconds, EventKind::BeforeTool, effect, verdicts))).unwrap();
     }
     // An error, one that was skipped, one in shadow mode; by a clock that is behind.
-    let failed = Said { error: Some("it fell".to_owned()), ..said("g", Effect::Block, 5) };
-    let skipped = Said { guardrail: Arc::from("quiet"), skipped: true, ..Said::default() };
-    let shadow = Said { shadow: true, ..said("g", Effect::Block, 7) };
+    let failed = VerdictRecord { error: Some("it fell".to_owned()), ..said("g", Effect::Block, 5) };
+    let skipped = VerdictRecord { guardrail: Arc::from("quiet"), skipped: true, ..VerdictRecord::default() };
+    let shadow = VerdictRecord { shadow: true, ..said("g", Effect::Block, 7) };
     let mut odd = decided(0, EventKind::AfterTool, Effect::Block, vec![failed, skipped, shadow]);
     odd.decision.would = Some(Effect::Halt);
     store.commit(&Commit::new(&odd)).unwrap();
@@ -165,13 +165,13 @@ pub(crate) fn figures_count_what_guardrails_said(store: &dyn Store) {
     let own = decided(9, EventKind::ApprovalDecided, Effect::Allow, Vec::new());
     let head = store.commit(&Commit::new(&own)).unwrap();
 
-    let figures = store.figures().unwrap();
+    let figures = store.audit_stats().unwrap();
     assert_eq!((figures.seq, &figures.hash, figures.decisions, figures.unreadable), (8, &head.hash, 7, 0));
     let counted: Vec<_> = figures.effects.iter().map(|(effect, count)| (*effect, *count)).collect();
     assert_eq!(counted, ladder.map(|effect| (effect, if effect == Effect::Block { 2 } else { 1 })));
     assert_eq!(figures.would, BTreeMap::from([(Effect::Halt, 1)]));
     let g = &figures.guardrails["g"];
-    let expected = Counts {
+    let expected = VerdictCounts {
         invocation_count: 7,
         pass_count: 0,
         warn_count: 1,
@@ -193,38 +193,38 @@ pub(crate) fn figures_count_what_guardrails_said(store: &dyn Store) {
 }
 
 pub(crate) fn verdict_in_shadow_mode_triggers_nothing(store: &dyn Store) {
-    let shadow = Said { shadow: true, ..said("g", Effect::Block, 7) };
+    let shadow = VerdictRecord { shadow: true, ..said("g", Effect::Block, 7) };
     let mut record = decided(1, EventKind::BeforeTool, Effect::Allow, vec![shadow]);
     record.decision.mode = Mode::Shadow;
     record.decision.would = Some(Effect::Block);
     store.commit(&Commit::new(&record)).unwrap();
-    let figures = store.figures().unwrap();
+    let figures = store.audit_stats().unwrap();
     let g = &figures.guardrails["g"];
     assert!(g.enforced.is_empty() && g.last_triggered.is_none() && g.shadow.block_count == 1);
     assert_eq!(
         (figures.effects.get(&Effect::Allow), figures.would.get(&Effect::Block)),
         (Some(&1), Some(&1))
     );
-    assert_eq!(store.window(at(0)).unwrap(), Window { decisions: 1, blocked: 0 });
+    assert_eq!(store.action_counts(at(0)).unwrap(), ActionCounts { decisions: 1, blocked: 0 });
 }
 
 pub(crate) fn figures_are_saved_and_go_forward_only(store: &dyn Store) {
     fill(store, 100);
-    let early = store.figures().unwrap();
-    assert_eq!((early.decisions, store.saved_figures().unwrap()), (100, None), "not worth saving");
+    let early = store.audit_stats().unwrap();
+    assert_eq!((early.decisions, store.saved_stats().unwrap()), (100, None), "not worth saving");
     fill(store, 1300);
-    let late = store.figures().unwrap();
+    let late = store.audit_stats().unwrap();
     assert_eq!(late.decisions, 1300);
-    let saved = store.saved_figures().unwrap().unwrap();
+    let saved = store.saved_stats().unwrap().unwrap();
     assert!(saved.seq >= 1000 && saved.decisions == saved.seq, "{}", saved.seq);
-    store.save_figures(&early).unwrap();
-    assert_eq!(store.saved_figures().unwrap(), Some(saved.clone()), "a slow reader takes nothing back");
-    store.save_figures(&late).unwrap();
-    store.save_figures(&saved).unwrap();
-    assert_eq!(store.saved_figures().unwrap(), Some(late.clone()));
-    assert_eq!(store.figures().unwrap(), late, "nothing is counted twice");
+    store.save_stats(&early).unwrap();
+    assert_eq!(store.saved_stats().unwrap(), Some(saved.clone()), "a slow reader takes nothing back");
+    store.save_stats(&late).unwrap();
+    store.save_stats(&saved).unwrap();
+    assert_eq!(store.saved_stats().unwrap(), Some(late.clone()));
+    assert_eq!(store.audit_stats().unwrap(), late, "nothing is counted twice");
     fill(store, 1301);
-    assert_eq!(store.figures().unwrap().decisions, 1301);
+    assert_eq!(store.audit_stats().unwrap().decisions, 1301);
 }
 
 pub(crate) fn readers_and_writers_count_alike(store: &dyn Store) {
@@ -238,7 +238,7 @@ pub(crate) fn readers_and_writers_count_alike(store: &dyn Store) {
             scope.spawn(|| {
                 let mut last = 0;
                 while last < 800 {
-                    let figures = store.figures().unwrap();
+                    let figures = store.audit_stats().unwrap();
                     assert!(figures.decisions >= last && figures.decisions == figures.seq);
                     let counted = figures.guardrails.get("g").map_or(0, |g| g.enforced.block_count);
                     assert_eq!(counted, figures.decisions);
@@ -247,11 +247,11 @@ pub(crate) fn readers_and_writers_count_alike(store: &dyn Store) {
             });
         }
     });
-    assert_eq!(store.figures().unwrap().guardrails["g"].enforced.block_count, 800);
+    assert_eq!(store.audit_stats().unwrap().guardrails["g"].enforced.block_count, 800);
 }
 
 pub(crate) fn window_counts_actions_that_were_stopped(store: &dyn Store) {
-    assert_eq!(store.window(Timestamp::MIN).unwrap(), Window::default());
+    assert_eq!(store.action_counts(Timestamp::MIN).unwrap(), ActionCounts::default());
     for (seconds, kind, effect) in [
         (1, EventKind::BeforeTool, Effect::Block),
         (10, EventKind::BeforeTool, Effect::Allow),
@@ -265,9 +265,9 @@ pub(crate) fn window_counts_actions_that_were_stopped(store: &dyn Store) {
         let verdicts = vec![said("g", effect, u64::try_from(seconds).unwrap())];
         store.commit(&Commit::new(&decided(seconds, kind, effect, verdicts))).unwrap();
     }
-    assert_eq!(store.window(at(10)).unwrap(), Window { decisions: 4, blocked: 2 });
-    assert_eq!(store.window(at(1)).unwrap(), Window { decisions: 6, blocked: 4 });
-    assert_eq!(store.window(at(16)).unwrap(), Window::default());
+    assert_eq!(store.action_counts(at(10)).unwrap(), ActionCounts { decisions: 4, blocked: 2 });
+    assert_eq!(store.action_counts(at(1)).unwrap(), ActionCounts { decisions: 6, blocked: 4 });
+    assert_eq!(store.action_counts(at(16)).unwrap(), ActionCounts::default());
     // Three parts of two seconds: what the engine records of its own accord is in none.
     let counts = |pairs: &[(Effect, u64)]| pairs.iter().copied().collect::<BTreeMap<_, _>>();
     assert_eq!(
@@ -294,12 +294,14 @@ pub(crate) fn counters_add_up(store: &dyn Store) {
     assert_eq!(store.counters().unwrap(), BTreeMap::new());
     thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..25).for_each(|_| store.count("policy_reload_failures", 1).unwrap()));
+            scope.spawn(|| {
+                (0..25).for_each(|_| store.increment_counter("policy_reload_failures", 1).unwrap())
+            });
         }
     });
-    store.count("other", 5).unwrap();
-    store.count("most", u64::MAX).unwrap();
-    store.count("most", 7).unwrap();
+    store.increment_counter("other", 5).unwrap();
+    store.increment_counter("most", u64::MAX).unwrap();
+    store.increment_counter("most", 7).unwrap();
     let counters = store.counters().unwrap();
     assert_eq!((counters["policy_reload_failures"], counters["other"], counters.len()), (100, 5, 3));
     assert_eq!(counters["most"], u64::MAX / 2);

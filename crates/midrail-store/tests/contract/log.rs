@@ -1,11 +1,11 @@
 //! The audit log: filters, pages, checkpoints, verification, export.
 
 use midrail_core::{Effect, EventKind};
-use midrail_store::{Commit, Expect, Filter, MisfitKind, Store, verify_export};
+use midrail_store::{AuditFilter, Commit, MisfitKind, Store, TrustAnchor, verify_export};
 
 use crate::common::{at, blocked, fill, record, verify};
 
-fn seqs(store: &dyn Store, filter: Filter) -> Vec<u64> {
+fn seqs(store: &dyn Store, filter: AuditFilter) -> Vec<u64> {
     store.entries(&filter).unwrap().iter().map(|entry| entry.seq).collect()
 }
 
@@ -24,24 +24,24 @@ fn mixed_log(store: &dyn Store) {
 
 pub(crate) fn filters_find_their_records(store: &dyn Store) {
     mixed_log(store);
-    let all = Filter::default;
+    let all = AuditFilter::default;
     let text = |text: &str| Some(text.to_owned());
     assert_eq!(seqs(store, all()), [1, 2, 3, 4, 5]);
-    assert_eq!(seqs(store, Filter { session: text("s"), ..all() }), [1, 2, 5]);
-    assert_eq!(seqs(store, Filter { session: text("s%"), ..all() }), [0; 0]);
-    assert_eq!(seqs(store, Filter { guardrail: text("safety-001"), ..all() }), [2]);
-    assert_eq!(seqs(store, Filter { guardrail: text("loud"), ..all() }), [2, 4]);
-    assert_eq!(seqs(store, Filter { guardrail: text("quiet"), ..all() }), [0; 0]);
-    assert_eq!(seqs(store, Filter { effect: Some(Effect::Block), ..all() }), [2, 4]);
-    assert_eq!(seqs(store, Filter { effect: Some(Effect::Allow), ..all() }), [1, 3, 5]);
-    assert_eq!(seqs(store, Filter { kind: Some(EventKind::BeforeTool), ..all() }).len(), 5);
-    assert_eq!(seqs(store, Filter { kind: Some(EventKind::AfterTool), ..all() }), [0; 0]);
-    assert_eq!(seqs(store, Filter { tool: text("Write"), ..all() }), [2, 4]);
-    assert_eq!(seqs(store, Filter { since: Some(at(20)), ..all() }), [2, 3, 4]);
-    assert_eq!(seqs(store, Filter { until: Some(at(20)), ..all() }), [1, 5]);
-    assert_eq!(seqs(store, Filter { since: Some(at(15)), until: Some(at(30)), ..all() }), [2, 5]);
-    assert_eq!(seqs(store, Filter { since: Some(at(50)), ..all() }), [0; 0]);
-    let narrow = Filter {
+    assert_eq!(seqs(store, AuditFilter { session: text("s"), ..all() }), [1, 2, 5]);
+    assert_eq!(seqs(store, AuditFilter { session: text("s%"), ..all() }), [0; 0]);
+    assert_eq!(seqs(store, AuditFilter { guardrail: text("safety-001"), ..all() }), [2]);
+    assert_eq!(seqs(store, AuditFilter { guardrail: text("loud"), ..all() }), [2, 4]);
+    assert_eq!(seqs(store, AuditFilter { guardrail: text("quiet"), ..all() }), [0; 0]);
+    assert_eq!(seqs(store, AuditFilter { effect: Some(Effect::Block), ..all() }), [2, 4]);
+    assert_eq!(seqs(store, AuditFilter { effect: Some(Effect::Allow), ..all() }), [1, 3, 5]);
+    assert_eq!(seqs(store, AuditFilter { kind: Some(EventKind::BeforeTool), ..all() }).len(), 5);
+    assert_eq!(seqs(store, AuditFilter { kind: Some(EventKind::AfterTool), ..all() }), [0; 0]);
+    assert_eq!(seqs(store, AuditFilter { tool: text("Write"), ..all() }), [2, 4]);
+    assert_eq!(seqs(store, AuditFilter { since: Some(at(20)), ..all() }), [2, 3, 4]);
+    assert_eq!(seqs(store, AuditFilter { until: Some(at(20)), ..all() }), [1, 5]);
+    assert_eq!(seqs(store, AuditFilter { since: Some(at(15)), until: Some(at(30)), ..all() }), [2, 5]);
+    assert_eq!(seqs(store, AuditFilter { since: Some(at(50)), ..all() }), [0; 0]);
+    let narrow = AuditFilter {
         session: text("t"),
         guardrail: text("loud"),
         effect: Some(Effect::Block),
@@ -59,7 +59,7 @@ pub(crate) fn filters_find_their_records(store: &dyn Store) {
 pub(crate) fn pages_go_through_the_log_both_ways(store: &dyn Store) {
     fill(store, 10);
     let page = |after_seq, newest_first| {
-        seqs(store, Filter { after_seq, newest_first, limit: Some(4), ..Filter::default() })
+        seqs(store, AuditFilter { after_seq, newest_first, limit: Some(4), ..AuditFilter::default() })
     };
     assert_eq!(page(None, false), [1, 2, 3, 4]);
     assert_eq!(page(Some(4), false), [5, 6, 7, 8]);
@@ -70,7 +70,7 @@ pub(crate) fn pages_go_through_the_log_both_ways(store: &dyn Store) {
     assert_eq!(page(Some(1), true), [0; 0]);
     assert_eq!(page(Some(u64::MAX), false), [0; 0]);
     assert_eq!(page(Some(u64::MAX), true), [10, 9, 8, 7]);
-    assert_eq!(seqs(store, Filter { limit: Some(0), ..Filter::default() }), [0; 0]);
+    assert_eq!(seqs(store, AuditFilter { limit: Some(0), ..AuditFilter::default() }), [0; 0]);
 }
 
 pub(crate) fn records_come_back_as_written(store: &dyn Store) {
@@ -95,7 +95,7 @@ pub(crate) fn checkpoints_are_signed_and_the_log_verifies(store: &dyn Store) {
     assert_eq!(store.last_checkpoint().unwrap(), Some(now));
 
     let mut heard = Vec::new();
-    let found = store.verify(&Expect::default(), &mut |done, all| heard.push((done, all))).unwrap();
+    let found = store.verify(&TrustAnchor::default(), &mut |done, all| heard.push((done, all))).unwrap();
     assert_eq!(found.misfit, None);
     assert_eq!(
         (found.records, found.checkpoints, found.last_checkpoint, found.unsigned),
@@ -109,7 +109,7 @@ pub(crate) fn checkpoints_are_signed_and_the_log_verifies(store: &dyn Store) {
 pub(crate) fn head_that_was_noted_down_must_be_there(store: &dyn Store) {
     fill(store, 5);
     let verify = |seq, hash: &str| {
-        let expect = Expect { head: Some((seq, hash.to_owned())), keys: None };
+        let expect = TrustAnchor { head: Some((seq, hash.to_owned())), keys: None };
         store.verify(&expect, &mut |_, _| ()).unwrap().misfit.map(|misfit| (misfit.seq, misfit.kind))
     };
     let hash = store.entry(3).unwrap().unwrap().hash;
@@ -121,14 +121,14 @@ pub(crate) fn head_that_was_noted_down_must_be_there(store: &dyn Store) {
 pub(crate) fn keys_that_are_trusted_must_have_signed(store: &dyn Store) {
     fill(store, 64);
     let verify = |keys: Vec<String>| {
-        let expect = Expect { head: None, keys: Some(keys) };
+        let expect = TrustAnchor { head: None, keys: Some(keys) };
         store.verify(&expect, &mut |_, _| ()).unwrap().misfit.map(|misfit| (misfit.seq, misfit.kind))
     };
     assert_eq!(verify(vec![store.public_key().unwrap().id]), None);
     assert_eq!(verify(vec!["0123456789abcdef".to_owned()]), Some((64, MisfitKind::Signature)));
 }
 
-fn exported(store: &dyn Store, filter: &Filter) -> String {
+fn exported(store: &dyn Store, filter: &AuditFilter) -> String {
     let mut out = Vec::new();
     store.export(filter, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -136,13 +136,13 @@ fn exported(store: &dyn Store, filter: &Filter) -> String {
 
 pub(crate) fn export_verifies_by_itself(store: &dyn Store) {
     assert!(
-        verify_export(&mut exported(store, &Filter::default()).as_bytes(), &Expect::default())
+        verify_export(&mut exported(store, &AuditFilter::default()).as_bytes(), &TrustAnchor::default())
             .unwrap()
-            .is_sound()
+            .is_intact()
     );
     fill(store, 600);
-    let text = exported(store, &Filter::default());
-    let found = verify_export(&mut text.as_bytes(), &Expect::default()).unwrap();
+    let text = exported(store, &AuditFilter::default());
+    let found = verify_export(&mut text.as_bytes(), &TrustAnchor::default()).unwrap();
     assert_eq!(found, verify(store));
     assert_eq!((found.records, found.checkpoints, found.withheld), (600, 9, 0));
     // The bodies are there byte for byte.
@@ -152,11 +152,11 @@ pub(crate) fn export_verifies_by_itself(store: &dyn Store) {
 pub(crate) fn filtered_export_verifies_and_shows_no_other_content(store: &dyn Store) {
     mixed_log(store);
     fill(store, 70);
-    let filter = Filter { session: Some("t".to_owned()), limit: Some(1), ..Filter::default() };
+    let filter = AuditFilter { session: Some("t".to_owned()), limit: Some(1), ..AuditFilter::default() };
     let text = exported(store, &filter);
     assert!(!text.contains("\"session\":\"s\"") && !text.contains("safety-001\""), "{text}");
     assert_eq!(text.matches("\"session\":\"t\"").count(), 2);
-    let found = verify_export(&mut text.as_bytes(), &Expect::default()).unwrap();
+    let found = verify_export(&mut text.as_bytes(), &TrustAnchor::default()).unwrap();
     assert_eq!(found.misfit, None);
     assert_eq!((found.records, found.withheld, found.head), (70, 68, store.head().unwrap()));
 }
@@ -164,11 +164,11 @@ pub(crate) fn filtered_export_verifies_and_shows_no_other_content(store: &dyn St
 pub(crate) fn export_for_somebody_withholds_the_rest(store: &dyn Store) {
     mixed_log(store);
     let mut out = Vec::new();
-    let filter = Filter { session: Some("s".to_owned()), ..Filter::default() };
+    let filter = AuditFilter { session: Some("s".to_owned()), ..AuditFilter::default() };
     let done = store.export_shown(&filter, &|entry| entry.seq == 1, &mut out).unwrap();
     let all = store.head().unwrap().unwrap().seq;
     assert_eq!((done.shown, done.withheld), (1, all - 1));
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.matches("\"body\":").count(), 1);
-    assert_eq!(verify_export(&mut text.as_bytes(), &Expect::default()).unwrap().misfit, None);
+    assert_eq!(verify_export(&mut text.as_bytes(), &TrustAnchor::default()).unwrap().misfit, None);
 }

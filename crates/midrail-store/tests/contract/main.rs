@@ -28,7 +28,7 @@ macro_rules! contract {
             $(#[test] fn $name() {
                 let folder = tempfile::tempdir().unwrap();
                 let path = folder.path().join("new/store.db");
-                super::$module::$name(&midrail_store::SqliteStore::open_for_many(path, 2).unwrap());
+                super::$module::$name(&midrail_store::SqliteStore::open_with_readers(path, 2).unwrap());
             })*
         }
         #[cfg(feature = "postgres")]

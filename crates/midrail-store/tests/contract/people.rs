@@ -47,7 +47,7 @@ pub(crate) fn approvals_come_back_with_all_that_is_known(store: &dyn Store) {
         }),
         ..bypass("r", 1, Urgency::Normal, "a")
     };
-    write(store, ApprovalChange::ask(full.clone())).unwrap();
+    write(store, ApprovalChange::create(full.clone())).unwrap();
     assert_eq!(store.approval("r").unwrap(), Some(full));
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn approvals_are_found_by_what_they_are(store: &dyn Store) {
         owed(false),
         owed(true),
     ] {
-        write(store, ApprovalChange::ask(row)).unwrap();
+        write(store, ApprovalChange::create(row)).unwrap();
     }
     let all = ApprovalFilter::default;
     let ids = |filter: ApprovalFilter| {
@@ -106,7 +106,7 @@ pub(crate) fn approvals_are_counted_by_outcome(store: &dyn Store) {
     assert_eq!(store.approval_counts().unwrap(), []);
     let denied = Approval { state: ApprovalState::Denied, ..bypass("c", 1, Urgency::Normal, "a") };
     for row in [request("a", "s", 1), request("b", "s", 1), bypass("d", 1, Urgency::Urgent, "b"), denied] {
-        write(store, ApprovalChange::ask(row)).unwrap();
+        write(store, ApprovalChange::create(row)).unwrap();
     }
     let count = |kind, state, count| ApprovalCount { guardrail: "safety-001".to_owned(), kind, state, count };
     assert_eq!(
@@ -121,25 +121,25 @@ pub(crate) fn approvals_are_counted_by_outcome(store: &dyn Store) {
 
 pub(crate) fn decided_approval_never_goes_back(store: &dyn Store) {
     let asked = request("r", "s", 1);
-    write(store, ApprovalChange::ask(asked.clone())).unwrap();
+    write(store, ApprovalChange::create(asked.clone())).unwrap();
     let other = Approval { action: "cd".repeat(32), ..asked.clone() };
-    let refused = write(store, ApprovalChange::from(ApprovalState::Pending, other)).unwrap_err();
+    let refused = write(store, ApprovalChange::update(ApprovalState::Pending, other)).unwrap_err();
     assert!(matches!(refused, StoreError::Refused { .. }) && !refused.is_conflict(), "{refused:?}");
 
     let denied =
         Approval { state: ApprovalState::Denied, decided_by: Some("ada".to_owned()), ..asked.clone() };
-    write(store, ApprovalChange::from(ApprovalState::Pending, denied.clone())).unwrap();
+    write(store, ApprovalChange::update(ApprovalState::Pending, denied.clone())).unwrap();
     for state in
         [ApprovalState::Pending, ApprovalState::Approved, ApprovalState::Expired, ApprovalState::Used]
     {
         let back = Approval { state, ..denied.clone() };
-        let refused = write(store, ApprovalChange::from(ApprovalState::Denied, back)).unwrap_err();
+        let refused = write(store, ApprovalChange::update(ApprovalState::Denied, back)).unwrap_err();
         let word = state.word();
         let text = format!("the approval `r` is denied, and cannot become {word}, and nothing was written");
         assert_eq!(refused.to_string(), text);
     }
     let by_another = Approval { decided_by: Some("bob".to_owned()), ..denied.clone() };
-    assert!(write(store, ApprovalChange::from(ApprovalState::Denied, by_another)).is_err());
+    assert!(write(store, ApprovalChange::update(ApprovalState::Denied, by_another)).is_err());
     assert_eq!(store.approval("r").unwrap(), Some(denied));
     assert_eq!(store.head().unwrap().unwrap().seq, 2, "what was refused left no record");
 }
@@ -147,25 +147,27 @@ pub(crate) fn decided_approval_never_goes_back(store: &dyn Store) {
 pub(crate) fn approval_is_taken_back_or_used(store: &dyn Store) {
     for (id, is_used) in [("r", false), ("q", true)] {
         let asked = request(id, "s", 1);
-        write(store, ApprovalChange::ask(asked.clone())).unwrap();
+        write(store, ApprovalChange::create(asked.clone())).unwrap();
         let approved = Approval {
             state: ApprovalState::Approved,
             decided_by: Some("ada".to_owned()),
             decided_at: Some(at(2)),
             ..asked
         };
-        write(store, ApprovalChange::from(ApprovalState::Pending, approved.clone())).unwrap();
+        write(store, ApprovalChange::update(ApprovalState::Pending, approved.clone())).unwrap();
         let used = Approval { state: ApprovalState::Used, used_at: Some(at(3)), ..approved.clone() };
         let back = Approval {
             state: ApprovalState::Denied,
             decided_by: Some("bob".to_owned()),
             decided_at: Some(at(3)),
-            taken_back: Some(approved.as_taken_back()),
+            taken_back: Some(approved.revoked_answer()),
             ..approved
         };
         let (first, late) = if is_used { (used, back) } else { (back, used) };
-        write(store, ApprovalChange::from(ApprovalState::Approved, first.clone())).unwrap();
-        assert!(write(store, ApprovalChange::from(ApprovalState::Approved, late)).unwrap_err().is_conflict());
+        write(store, ApprovalChange::update(ApprovalState::Approved, first.clone())).unwrap();
+        assert!(
+            write(store, ApprovalChange::update(ApprovalState::Approved, late)).unwrap_err().is_conflict()
+        );
         assert_eq!(store.approval(id).unwrap(), Some(first));
     }
 }
@@ -176,7 +178,7 @@ pub(crate) fn review_is_filed_once(store: &dyn Store) {
         review: Some(Review::due(at(60))),
         ..bypass("r", 1, Urgency::Emergency, "a")
     };
-    write(store, ApprovalChange::ask(used.clone())).unwrap();
+    write(store, ApprovalChange::create(used.clone())).unwrap();
     let file = |who: &str| {
         let review = Review {
             filed_by: Some(who.to_owned()),
@@ -186,7 +188,7 @@ pub(crate) fn review_is_filed_once(store: &dyn Store) {
         };
         write(
             store,
-            ApprovalChange::from(ApprovalState::Used, Approval { review: Some(review), ..used.clone() }),
+            ApprovalChange::update(ApprovalState::Used, Approval { review: Some(review), ..used.clone() }),
         )
     };
     file("ada").unwrap();

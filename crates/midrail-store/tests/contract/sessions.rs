@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use midrail_store::{
-    Approval, ApprovalChange, ApprovalFilter, ApprovalState, Commit, Filter, Keys, MemoryStore,
+    Approval, ApprovalChange, ApprovalFilter, ApprovalState, AuditFilter, Commit, Keys, MemoryStore,
     SessionFilter, Slice, Store, StoreError,
 };
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub(crate) fn empty_store_has_nothing(store: &dyn Store) {
     assert_eq!(store.head().unwrap(), None);
     assert_eq!(store.entry(1).unwrap(), None);
     assert_eq!(store.entry(0).unwrap(), None);
-    assert_eq!(store.entries(&Filter { newest_first: true, ..Filter::default() }).unwrap(), vec![]);
+    assert_eq!(store.entries(&AuditFilter { newest_first: true, ..AuditFilter::default() }).unwrap(), vec![]);
     assert_eq!(store.load("s", &["a", "b"]).unwrap(), vec![Slice::default(), Slice::default()]);
     assert_eq!(store.load("s", &[]).unwrap(), vec![]);
     assert_eq!(store.load_prefix("s", "").unwrap(), BTreeMap::new());
@@ -35,7 +35,7 @@ pub(crate) fn empty_store_has_nothing(store: &dyn Store) {
     assert_eq!(store.approval("a").unwrap(), None);
     assert_eq!(store.policy("sha256:1").unwrap(), None);
     assert_eq!(store.checkpoint_now(at(0)).unwrap(), None);
-    assert!(verify(store).is_sound());
+    assert!(verify(store).is_intact());
     assert_eq!(verify(store).records, 0);
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn stale_read_is_a_conflict_and_writes_nothing(store: &dyn Store) {
     commit.read = vec![("b".to_owned(), 2), ("a".to_owned(), seen)];
     commit.changes.set("a", 9);
     commit.changes.set("b", 9);
-    commit.approvals.push(ApprovalChange::ask(request("r", "s", 1)));
+    commit.approvals.push(ApprovalChange::create(request("r", "s", 1)));
     let error = store.commit(&commit).unwrap_err();
     assert!(error.is_conflict());
     assert_eq!(error.to_string(), "the session's `a` changed in the meantime, and nothing was written");
@@ -143,7 +143,7 @@ pub(crate) fn threads_lose_no_update(store: &dyn Store) {
         }
     });
     assert_eq!(one(store, "s", "count").value, Some(json!(threads * rounds)));
-    assert!(verify(store).is_sound());
+    assert!(verify(store).is_intact());
 }
 
 fn increment(store: &dyn Store) {
@@ -181,7 +181,7 @@ pub(crate) fn sessions_are_found_by_name_and_come_in_pages(store: &dyn Store) {
         set(store, name, "a", 1);
     }
     let found = |wanted: SessionFilter| -> Vec<(String, u64, u64, u64)> {
-        let rows = store.some_sessions(&wanted).unwrap().into_iter();
+        let rows = store.find_sessions(&wanted).unwrap().into_iter();
         rows.map(|info| (info.session, info.records, info.slices, info.last_seq)).collect()
     };
     let names =
@@ -205,7 +205,7 @@ pub(crate) fn sessions_are_found_by_name_and_come_in_pages(store: &dyn Store) {
 pub(crate) fn of_two_deciders_one_wins(store: &dyn Store) {
     let asked = record("s", 1);
     let mut commit = Commit::new(&asked);
-    commit.approvals.push(ApprovalChange::ask(request("r", "s", 1)));
+    commit.approvals.push(ApprovalChange::create(request("r", "s", 1)));
     store.commit(&commit).unwrap();
     assert!(store.commit(&commit).unwrap_err().is_conflict(), "it is there already");
     assert_eq!(store.approval("r").unwrap(), Some(request("r", "s", 1)));
@@ -218,7 +218,7 @@ pub(crate) fn of_two_deciders_one_wins(store: &dyn Store) {
         now.decided_at = Some(at(60));
         let record = record("s", 60);
         let mut commit = Commit::new(&record);
-        commit.approvals.push(ApprovalChange::from(ApprovalState::Pending, now));
+        commit.approvals.push(ApprovalChange::update(ApprovalState::Pending, now));
         commit.changes.set("answer", who);
         gate.wait();
         store.commit(&commit).map(|_| ())
@@ -244,7 +244,7 @@ pub(crate) fn approvals_are_listed_by_state_and_session(store: &dyn Store) {
     ] {
         let mut commit = Commit::new(&asked);
         let row = request(id, session, seconds);
-        commit.approvals.push(ApprovalChange::ask(Approval { state, ..row }));
+        commit.approvals.push(ApprovalChange::create(Approval { state, ..row }));
         store.commit(&commit).unwrap();
     }
     let ids = |filter: ApprovalFilter| {
@@ -294,5 +294,5 @@ pub(crate) fn of_many_commits_each_succeeds_or_fails_for_itself(store: &dyn Stor
     assert_eq!(one(store, "a", "x"), Slice { value: Some(json!(2)), version: before + 1 });
     assert_eq!(one(store, "c", "x").version, before + 3);
     assert!(store.commit_all(&[]).is_empty());
-    assert!(verify(store).is_sound());
+    assert!(verify(store).is_intact());
 }

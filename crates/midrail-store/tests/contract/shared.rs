@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::thread;
 
-use midrail_core::{SHARED, lock_key};
+use midrail_core::{SHARED_PREFIX, lock_key};
 use midrail_store::{Commit, Slice, Store};
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ pub(crate) fn shared_prefix_reads_them_and_no_other_does(store: &dyn Store) {
     };
     for session in ["s", "t", "", "none"] {
         assert_eq!(keys(session, "shared/lock/"), ["shared/lock//a", "shared/lock//b"]);
-        assert_eq!(keys(session, SHARED).len(), 3);
+        assert_eq!(keys(session, SHARED_PREFIX).len(), 3);
     }
     for session in ["s", ""] {
         assert_eq!(keys(session, ""), ["sh", "zz"]);

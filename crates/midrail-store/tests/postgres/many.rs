@@ -33,7 +33,7 @@ fn two_pools_on_one_project_lose_no_update() {
     let found = verify(store);
     assert_eq!((found.misfit, found.records, found.checkpoints), (None, 960, 15));
     assert_eq!(found.keys.len(), 1, "both sign with one key");
-    assert_eq!(store.figures().unwrap().decisions, 960);
+    assert_eq!(store.audit_stats().unwrap().decisions, 960);
     let records: u64 = store.sessions().unwrap().iter().map(|info| info.records).sum();
     assert_eq!(records, 960);
 }
@@ -57,7 +57,7 @@ fn commits_that_are_written_together_keep_their_own_outcomes() {
                     }
                     if thread % 4 == 0 {
                         commit.changes.set("seen", thread);
-                        commit.approvals.push(ApprovalChange::ask(request("r", "s", thread)));
+                        commit.approvals.push(ApprovalChange::create(request("r", "s", thread)));
                     } else {
                         commit.changes.set(format!("own/{thread}"), thread);
                     }
@@ -108,7 +108,7 @@ fn one_that_the_database_does_not_take_fails_alone() {
                     let record = record("s", thread);
                     let mut commit = Commit::new(&record);
                     if thread % 8 == 0 {
-                        commit.approvals.push(ApprovalChange::ask(request(
+                        commit.approvals.push(ApprovalChange::create(request(
                             &format!("{thread}{long}"),
                             "s",
                             1,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use midrail_store::{
-    Alert, Alerts, ApprovalChange, ApprovalFilter, ApprovalState, Approvals, ApproverChange, Approvers,
-    AuditLog, Commit, Expect, Filter, Keys, NewApprover, NewNotice, Notices, Policies, PostgresStore, Slice,
-    Slices, Stats, Store, Window,
+    ActionCounts, Alert, Alerts, ApprovalChange, ApprovalFilter, ApprovalState, Approvals, ApproverChange,
+    Approvers, AuditFilter, AuditLog, Commit, Keys, NewApprover, NewNotice, Notices, Policies, PostgresStore,
+    Slice, Slices, Stats, Store, TrustAnchor,
 };
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn fill(store: &PostgresStore, who: &str) {
     commit.changes.set("shared/lock/a", who);
     let mut asked = request("r", "s", 1);
     asked.reason = who.to_owned();
-    commit.approvals.push(ApprovalChange::ask(asked));
+    commit.approvals.push(ApprovalChange::create(asked));
     let roles = vec![who.to_owned()];
     commit.approvers.push(ApproverChange::Add(NewApprover {
         name: "ada".to_owned(),
@@ -40,7 +40,7 @@ fn fill(store: &PostgresStore, who: &str) {
     commit.notices.push(notice(who));
     store.commit(&commit).unwrap();
     store.save_policy("sha256:1", who).unwrap();
-    store.count("reloads", 1).unwrap();
+    store.increment_counter("reloads", 1).unwrap();
     assert!(store.fire_alert(&alert(who), 600, &[]).unwrap());
 }
 
@@ -58,48 +58,48 @@ fn an_empty_project_sees_nothing_of_a_full_one() {
     let Some((full, empty)) = two() else { return };
     fill(&full, "full");
     full.checkpoint_now(at(5)).unwrap();
-    full.save_figures(&full.figures().unwrap()).unwrap();
+    full.save_stats(&full.audit_stats().unwrap()).unwrap();
     assert_eq!(empty.load("s", &["calls", "shared/lock/a"]).unwrap(), [Slice::default(), Slice::default()]);
     assert_eq!(empty.load_prefix("s", "").unwrap(), BTreeMap::new());
     assert_eq!(empty.load_prefix("s", "shared/").unwrap(), BTreeMap::new());
     assert_eq!(empty.sessions().unwrap(), []);
     assert_eq!((empty.entry(1).unwrap(), empty.head().unwrap()), (None, None));
-    let filter = Filter {
+    let filter = AuditFilter {
         session: Some("s".to_owned()),
         guardrail: Some("safety-001".to_owned()),
-        ..Filter::default()
+        ..AuditFilter::default()
     };
     assert_eq!(
-        (empty.entries(&Filter::default()).unwrap(), empty.entries(&filter).unwrap()),
+        (empty.entries(&AuditFilter::default()).unwrap(), empty.entries(&filter).unwrap()),
         (vec![], vec![])
     );
-    assert_eq!(empty.wait_beyond(0, Duration::from_millis(1)).unwrap(), None);
+    assert_eq!(empty.wait_for_record(0, Duration::from_millis(1)).unwrap(), None);
     assert_eq!((empty.checkpoints(0, 9).unwrap(), empty.last_checkpoint().unwrap()), (vec![], None));
     assert_eq!((empty.public_keys().unwrap(), empty.checkpoint_now(at(9)).unwrap()), (vec![], None));
     assert_eq!((verify(&empty).records, verify(&full).records), (0, 1));
     let mut out = Vec::new();
-    assert_eq!(empty.export(&Filter::default(), &mut out).unwrap().shown, 0);
+    assert_eq!(empty.export(&AuditFilter::default(), &mut out).unwrap().shown, 0);
     assert!(!String::from_utf8(out).unwrap().contains("safety-001"));
     assert_eq!(empty.approval("r").unwrap(), None);
     assert_eq!(empty.approvals(&ApprovalFilter::default()).unwrap(), []);
     assert_eq!(empty.approval_counts().unwrap(), []);
     assert_eq!((empty.approvers().unwrap(), empty.approver("ada").unwrap()), (vec![], None));
     assert_eq!(empty.check_key("ada", KEY).unwrap(), None);
-    assert_eq!((empty.notices(0, 9).unwrap(), empty.undelivered("c", 9).unwrap()), (vec![], vec![]));
-    assert!(!empty.try_delivery(1, "c", at(9), 0).unwrap());
+    assert_eq!((empty.notices(0, 9).unwrap(), empty.pending_deliveries("c", 9).unwrap()), (vec![], vec![]));
+    assert!(!empty.claim_delivery(1, "c", at(9), 0).unwrap());
     empty.mark_delivered(1, "c", at(9)).unwrap();
-    empty.pass_over("c", 9).unwrap();
+    empty.skip_notices("c", 9).unwrap();
     assert_eq!(
-        full.undelivered("c", 9).unwrap().len(),
+        full.pending_deliveries("c", 9).unwrap().len(),
         1,
         "what one delivers is not delivered for the other"
     );
     assert_eq!(empty.alerts(9).unwrap(), []);
-    assert_eq!((empty.figures().unwrap().decisions, empty.saved_figures().unwrap()), (0, None));
-    assert_eq!(empty.figures_since(at(0)).unwrap().decisions, 0);
+    assert_eq!((empty.audit_stats().unwrap().decisions, empty.saved_stats().unwrap()), (0, None));
+    assert_eq!(empty.audit_stats_since(at(0)).unwrap().decisions, 0);
     assert_eq!(
-        (empty.window(at(0)).unwrap(), empty.durations(at(0)).unwrap()),
-        (Window::default(), BTreeMap::new())
+        (empty.action_counts(at(0)).unwrap(), empty.durations(at(0)).unwrap()),
+        (ActionCounts::default(), BTreeMap::new())
     );
     assert_eq!(empty.counters().unwrap(), BTreeMap::new());
     assert_eq!(empty.policy("sha256:1").unwrap(), None);
@@ -143,12 +143,12 @@ fn what_is_changed_in_one_project_stays_in_the_other() {
     commit.changes.remove("shared/lock/a");
     let mut denied = a.approval("r").unwrap().unwrap();
     denied.state = ApprovalState::Denied;
-    commit.approvals.push(ApprovalChange::from(ApprovalState::Pending, denied));
+    commit.approvals.push(ApprovalChange::update(ApprovalState::Pending, denied));
     commit.approvers.push(ApproverChange::Revoke("ada".to_owned()));
     a.commit(&commit).unwrap();
-    assert!(a.try_delivery(1, "c", at(3), 60).unwrap());
+    assert!(a.claim_delivery(1, "c", at(3), 60).unwrap());
     a.mark_delivered(1, "c", at(4)).unwrap();
-    a.count("reloads", 4).unwrap();
+    a.increment_counter("reloads", 4).unwrap();
     assert_eq!(a.load_prefix("s", "").unwrap(), BTreeMap::new());
     assert_eq!(a.check_key("ada", KEY).unwrap(), None);
 
@@ -156,8 +156,8 @@ fn what_is_changed_in_one_project_stays_in_the_other() {
     assert_eq!(b.load_prefix("s", "shared/").unwrap().len(), 1);
     assert_eq!(b.approval("r").unwrap().unwrap().state, ApprovalState::Pending);
     assert!(b.check_key("ada", KEY).unwrap().is_some());
-    assert_eq!(b.undelivered("c", 9).unwrap().len(), 1);
-    assert!(b.try_delivery(1, "c", at(3), 60).unwrap());
+    assert_eq!(b.pending_deliveries("c", 9).unwrap().len(), 1);
+    assert!(b.claim_delivery(1, "c", at(3), 60).unwrap());
     assert_eq!(b.counters().unwrap()["reloads"], 1);
     // A version that the other project has reached is none here.
     let third = record("s", 3);
@@ -166,11 +166,11 @@ fn what_is_changed_in_one_project_stays_in_the_other() {
     assert!(b.commit(&commit).unwrap_err().is_conflict());
     // A head of one is none of the other, and no key of one has signed the other.
     let head = a.head().unwrap().unwrap();
-    let expect = Expect { head: Some((head.seq, head.hash)), keys: None };
-    assert!(!b.verify(&expect, &mut |_, _| ()).unwrap().is_sound());
+    let expect = TrustAnchor { head: Some((head.seq, head.hash)), keys: None };
+    assert!(!b.verify(&expect, &mut |_, _| ()).unwrap().is_intact());
     b.checkpoint_now(at(9)).unwrap();
-    let expect = Expect { head: None, keys: Some(vec![a.public_key().unwrap().id]) };
-    assert!(!b.verify(&expect, &mut |_, _| ()).unwrap().is_sound());
+    let expect = TrustAnchor { head: None, keys: Some(vec![a.public_key().unwrap().id]) };
+    assert!(!b.verify(&expect, &mut |_, _| ()).unwrap().is_intact());
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn names_of_projects_are_just_texts() {
     let listed = home.projects().unwrap();
     assert_eq!(listed.iter().filter(|name| name.starts_with(&base)).count(), names.len());
     for (seconds, name) in (0..).zip(&names) {
-        let entries = home.project(name).entries(&Filter::default()).unwrap();
+        let entries = home.project(name).entries(&AuditFilter::default()).unwrap();
         assert_eq!((entries.len(), entries[0].record().unwrap().time), (1, at(seconds)));
     }
 }

@@ -78,7 +78,7 @@ fn the_triggers_refuse() {
     let mut commit = Commit::new(&record);
     let mut denied = request("denied", "s", 1);
     denied.state = ApprovalState::Denied;
-    commit.approvals = vec![ApprovalChange::ask(denied), ApprovalChange::ask(request("asked", "s", 1))];
+    commit.approvals = vec![ApprovalChange::create(denied), ApprovalChange::create(request("asked", "s", 1))];
     let ada = NewApprover { name: "ada".to_owned(), roles: Vec::new(), key: "0123456789abcdef".repeat(2) };
     commit.approvers.push(ApproverChange::Add(ada));
     store.commit(&commit).unwrap();

@@ -55,7 +55,7 @@ fn what_asks_for_tls_is_never_plain() {
     for mode in ["require", "verify-full"] {
         let store = connect(format!("{by_name}?sslmode={mode}&sslrootcert={}", root.display())).unwrap();
         store.commit(&Commit::new(&record("s", 1))).unwrap();
-        store.wait_beyond(0, std::time::Duration::from_millis(100)).unwrap();
+        store.wait_for_record(0, std::time::Duration::from_millis(100)).unwrap();
         assert_eq!(encrypted(), "t", "all connections, and the one that listens");
     }
     // A certificate that no one vouches for, and one for another name.

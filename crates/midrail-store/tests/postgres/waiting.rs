@@ -22,7 +22,7 @@ fn who_waits_hears_what_others_write() {
         let waits: Vec<_> = (0..4)
             .map(|_| {
                 let here = here.clone();
-                thread::spawn(move || here.wait_beyond(seq, LONG).unwrap().unwrap())
+                thread::spawn(move || here.wait_for_record(seq, LONG).unwrap().unwrap())
             })
             .collect();
         let place = writer.commit(&Commit::new(&record("s", 1))).unwrap();
@@ -31,9 +31,9 @@ fn who_waits_hears_what_others_write() {
         }
     }
     // What is there already is not waited for, and what does not come is not waited for for ever.
-    assert_eq!(here.wait_beyond(0, LONG).unwrap().unwrap().seq, 3);
-    assert_eq!(here.wait_beyond(3, Duration::from_millis(5)).unwrap().unwrap().seq, 3);
-    assert_eq!(here.wait_beyond(9, Duration::ZERO).unwrap().unwrap().seq, 3);
+    assert_eq!(here.wait_for_record(0, LONG).unwrap().unwrap().seq, 3);
+    assert_eq!(here.wait_for_record(3, Duration::from_millis(5)).unwrap().unwrap().seq, 3);
+    assert_eq!(here.wait_for_record(9, Duration::ZERO).unwrap().unwrap().seq, 3);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn news_of_one_project_wakes_no_other() {
     let (quiet, loud) = (server::unique("quiet"), server::unique("loud"));
     let waits = {
         let quiet = one.project(&quiet);
-        thread::spawn(move || quiet.wait_beyond(0, Duration::from_millis(300)).unwrap())
+        thread::spawn(move || quiet.wait_for_record(0, Duration::from_millis(300)).unwrap())
     };
     (0..5).for_each(|n| drop(other.project(&loud).commit(&Commit::new(&record("s", n))).unwrap()));
     assert_eq!(waits.join().unwrap(), None);
@@ -54,12 +54,12 @@ fn who_waits_goes_on_after_the_database_was_away() {
     let here = PostgresStore::connect(&hasty(server.url())).unwrap();
     let there = PostgresStore::connect(&hasty(server.url())).unwrap();
     there.commit(&Commit::new(&record("s", 1))).unwrap();
-    assert_eq!(here.wait_beyond(0, LONG).unwrap().unwrap().seq, 1);
+    assert_eq!(here.wait_for_record(0, LONG).unwrap().unwrap().seq, 1);
     server.stop("immediate");
-    assert!(here.wait_beyond(1, LONG).is_err(), "it is told");
+    assert!(here.wait_for_record(1, LONG).is_err(), "it is told");
     server.go();
     until("it does not come back", || there.commit(&Commit::new(&record("s", 2))).is_ok());
-    assert!(here.wait_beyond(1, LONG).unwrap().unwrap().seq > 1);
+    assert!(here.wait_for_record(1, LONG).unwrap().unwrap().seq > 1);
 }
 
 #[test]

@@ -1,25 +1,27 @@
-//! A person answers, or files the review that is owed after an emergency.
+//! Answers of people, and the reviews that are due after an emergency.
 
 use jiff::SignedDuration;
-use midrail_core::{EventKind, STARTED, above, approval_key};
+use midrail_core::{EventKind, SUB_AGENT_PARENTS, ancestors, approval_key};
 use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, NewNotice, Review, StoreError};
 use serde_json::json;
 
-use super::overdue::note;
-use super::{held, not_allowed, record_of_approval, refused, seal, senseless};
-use crate::administer::Act;
-use crate::engine::{Engine, EngineError};
-use crate::people::Person;
+use super::common::{approval_slice, invalid, not_allowed, refused, seal};
+use super::handle::Approvals;
+use super::overdue_reviews::note;
+use super::policies::record_for_approval;
+use crate::admin::event::AdminEvent;
+use crate::admin::person::Person;
+use crate::error::EngineError;
 
-/// Tries against others who change the same request at the same time.
-const TRIES: usize = 8;
+/// The most attempts against other processes that change the same approval.
+const MAX_TRIES: usize = 8;
 
-/// Letters that a review has at least.
-const SHORTEST_REVIEW: usize = 20;
+/// The fewest letters of a review.
+const MIN_REVIEW: usize = 20;
 
-impl Engine {
-    /// A person's answer to a request. It holds for exactly that action, once, and is recorded as an event of its own. A
-    /// no to what is approved and not used yet takes the approval back.
+impl Approvals<'_> {
+    /// Answers a request on behalf of a person. The answer applies to exactly this action, once, and is recorded as an event
+    /// of its own. Denying an approval that is not used yet revokes it.
     pub fn answer(
         &self,
         id: &str,
@@ -27,7 +29,7 @@ impl Engine {
         by: &Person,
         note: Option<&str>,
     ) -> Result<Approval, EngineError> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             if let Some(answered) = self.try_answer(id, approve, by, note)? {
                 return Ok(answered);
             }
@@ -35,7 +37,7 @@ impl Engine {
         Err(EngineError::Contended)
     }
 
-    /// The same. `None`: it moved on to another authority meanwhile.
+    /// Answers a request. `None`: it moved on to another authority meanwhile.
     fn try_answer(
         &self,
         id: &str,
@@ -43,169 +45,169 @@ impl Engine {
         by: &Person,
         note: Option<&str>,
     ) -> Result<Option<Approval>, EngineError> {
-        let approval = self.settle_request(id)?;
-        let now = self.now();
-        let takes_back = !approve && approval.status_at(now) == "approved";
+        let approval = self.settle(id)?;
+        let now = self.engine.now();
+        let is_revoked = !approve && approval.status_at(now) == "approved";
         let authority = match approval.authority_at(now) {
             Some(authority) => authority.to_owned(),
-            None if takes_back => approval.authority_on_record().to_owned(),
+            None if is_revoked => approval.recorded_authority().to_owned(),
             None => {
                 let status = approval.status_at(now);
-                return Err(refused(format!("the approval `{id}` is {status}, and waits for no answer")));
+                return Err(refused(format!("the approval `{id}` is {status} and cannot be answered")));
             }
         };
-        if let Some(who) = self.is_behind(&approval, by)? {
-            return Err(not_allowed(format!("{who} asked for the approval `{id}`, and cannot answer it")));
+        if let Some(requester) = self.own_request(&approval, by)? {
+            return Err(not_allowed(format!(
+                "{requester} requested the approval `{id}`, and cannot answer it"
+            )));
         }
-        let policy = self.policy();
-        let authorities = policy.authorities();
-        let Some(role) = by.role_for(&authority, authorities) else {
+        let policy = self.engine.policy();
+        let Some(role) = by.role_for(&authority, policy.authorities()) else {
             return Err(not_allowed(format!(
                 "the approval `{id}` is for the role `{authority}`, and `{}` answers as {}",
                 by.name(),
                 by.roles().join(", ")
             )));
         };
-        if takes_back {
-            return self.take_back(&approval, by, Some(role), note);
+        if is_revoked {
+            return self.revoke(&approval, by, Some(role), note);
         }
         let state = if approve { ApprovalState::Approved } else { ApprovalState::Denied };
-        // Whoever was let pass has as long to act as there was to answer.
-        let usable = approval.expires.map(|expires| {
-            let given = match approval.timeout_s.and_then(|seconds| i64::try_from(seconds).ok()) {
-                Some(seconds) => SignedDuration::from_secs(seconds),
-                None => expires.duration_since(approval.created),
-            };
-            now.checked_add(given).unwrap_or(expires)
-        });
         let mut decided = Approval {
             state,
             decided_by: Some(by.name().to_owned()),
             decided_role: Some(role.to_owned()),
             decided_at: Some(now),
-            note: note.map(|note| self.masked_text(note)).transpose()?,
-            expires: if approve { usable } else { approval.expires },
+            note: note.map(|note| self.engine.masked_text(note)).transpose()?,
             ..approval.clone()
         };
-        decided.seal = approve.then(|| seal(&decided, self.fingerprint_key()));
-        let act =
-            Act::of("approval_decided").in_session(&decided.session).of_kind(EventKind::ApprovalDecided);
-        let record = self.administered(act.with("approval", serde_json::to_value(&decided)?))?;
+        if approve {
+            decided.expires = approval.expires.map(|expires| {
+                // The agent has as long to act as the approver had to answer.
+                let given = match approval.timeout_s.and_then(|seconds| i64::try_from(seconds).ok()) {
+                    Some(seconds) => SignedDuration::from_secs(seconds),
+                    None => expires.duration_since(approval.created),
+                };
+                now.checked_add(given).unwrap_or(expires)
+            });
+            decided.seal = Some(seal(&decided, self.engine.fingerprint_key()));
+        }
+        let act = AdminEvent::new("approval_decided")
+            .in_session(&decided.session)
+            .with_kind(EventKind::ApprovalDecided);
+        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&decided)?));
         let mut commit = Commit {
-            approvals: vec![ApprovalChange::from(ApprovalState::Pending, decided.clone())],
-            notices: vec![told(&decided, state.word(), by)],
+            approvals: vec![ApprovalChange::update(ApprovalState::Pending, decided.clone())],
+            notices: vec![notice(&decided, state.word(), by)],
             ..Commit::new(&record)
         };
-        commit.changes.set(approval_key(&decided.guardrail, &decided.action), held(&decided));
-        match self.commit(&commit) {
+        commit.changes.set(approval_key(&decided.guardrail, &decided.action), approval_slice(&decided));
+        match self.engine.commit(&commit) {
             Ok(()) => Ok(Some(decided)),
-            // Somebody else was first, and theirs holds.
-            Err(EngineError::Store(StoreError::Conflict { .. })) => {
-                let now = self.approval(id)?;
-                let status = now.status_at(self.now());
-                // A no holds, whoever was first to say yes.
-                if now.authority_at(self.now()).is_some() || (!approve && status == "approved") {
-                    return Ok(None);
-                }
-                let who = now.decided_by.unwrap_or_default();
-                Err(refused(format!(
-                    "the approval `{id}` is {status} by now ({who}), and waits for no answer"
-                )))
-            }
+            Err(EngineError::Store(StoreError::Conflict { .. })) => self.check_conflict(id, approve),
             Err(error) => Err(error),
         }
     }
 
-    /// Files the review that is owed for an action that an emergency let pass.
+    /// Another process changed the approval first. `None`: this answer can be tried again.
+    fn check_conflict(&self, id: &str, approve: bool) -> Result<Option<Approval>, EngineError> {
+        let current = self.get(id)?;
+        let now = self.engine.now();
+        let status = current.status_at(now);
+        // A denial also holds after an approval.
+        if current.authority_at(now).is_some() || (!approve && status == "approved") {
+            return Ok(None);
+        }
+        let by = current.decided_by.unwrap_or_default();
+        Err(refused(format!("the approval `{id}` is now {status} ({by}) and cannot be answered")))
+    }
+
+    /// Files the review that is due after an emergency override.
     pub fn review(&self, id: &str, by: &Person, text: &str) -> Result<Approval, EngineError> {
-        let approval = self.approval(id)?;
+        let approval = self.get(id)?;
         let Some(review) = approval.review.as_ref().filter(|review| !review.is_filed()) else {
-            return Err(refused(format!("no review is owed for the approval `{id}`")));
+            return Err(refused(format!("no review is due for the approval `{id}`")));
         };
-        if text.chars().filter(|c| c.is_alphanumeric()).count() < SHORTEST_REVIEW {
-            return Err(senseless(
+        if text.chars().filter(|c| c.is_alphanumeric()).count() < MIN_REVIEW {
+            return Err(invalid(
                 "say what happened, whether it was right, and what follows from it".to_owned(),
             ));
         }
-        let policy = self.policy();
-        let authorities = policy.authorities();
-        let is_able =
-            |role: &String| authorities.supervisors.contains(role) || authorities.humans.contains(role);
-        let mut able: Vec<&str> = Vec::new();
-        for role in authorities.supervisors.iter().chain(&authorities.humans) {
-            if !able.contains(&role.as_str()) {
-                able.push(role);
-            }
-        }
-        let cannot = |why: String| {
-            let (name, able) = (by.name(), able.join(" or "));
-            not_allowed(format!(
-                "`{name}` cannot review what `{id}` let pass: {why}; it takes the role {able}"
-            ))
-        };
-        if let Some(who) = self.is_behind(&approval, by)? {
-            return Err(cannot(format!("{who} asked for it, and another person has to look at it")));
-        }
-        if !by.roles().iter().any(is_able) {
-            return Err(cannot(format!("they answer as {}", by.roles().join(", "))));
-        }
-        let now = self.now();
+        self.check_reviewer(&approval, by)?;
         let filed = Review {
             filed_by: Some(by.name().to_owned()),
-            filed_at: Some(now),
-            text: Some(self.masked_text(text)?),
+            filed_at: Some(self.engine.now()),
+            text: Some(self.engine.masked_text(text)?),
             ..review.clone()
         };
         let reviewed = Approval { review: Some(filed), ..approval.clone() };
-        let act = Act::of("approval_reviewed").in_session(&reviewed.session);
-        let record = self.administered(act.with("approval", serde_json::to_value(&reviewed)?))?;
+        let act = AdminEvent::new("approval_reviewed").in_session(&reviewed.session);
+        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&reviewed)?));
         let mut commit = Commit {
-            approvals: vec![ApprovalChange::from(approval.state, reviewed.clone())],
-            notices: vec![told(&reviewed, "reviewed", by)],
+            approvals: vec![ApprovalChange::update(approval.state, reviewed.clone())],
+            notices: vec![notice(&reviewed, "reviewed", by)],
             ..Commit::new(&record)
         };
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             (commit.read, commit.changes) = Default::default();
-            note(&**self.store(), &commit.approvals, &mut commit.read, &mut commit.changes)?;
-            match self.commit(&commit) {
+            note(&**self.engine.store(), &commit.approvals, &mut commit.read, &mut commit.changes)?;
+            match self.engine.commit(&commit) {
                 Ok(()) => return Ok(reviewed),
-                // Another review was noted meanwhile, or somebody filed this one.
-                Err(EngineError::Store(StoreError::Conflict { .. })) if self.approval(id)?.needs_review() => {
-                }
+                // Another review was noted meanwhile, or another person filed this one.
+                Err(EngineError::Store(StoreError::Conflict { .. })) if self.get(id)?.needs_review() => {}
                 Err(error) => return Err(error),
             }
         }
         Err(EngineError::Contended)
     }
 
-    /// Whoever asked for a request in somebody's place, in words: they themselves, or a sub-agent of theirs. `None`:
-    /// others did.
-    fn is_behind(&self, approval: &Approval, by: &Person) -> Result<Option<String>, EngineError> {
-        // Names of agents are what their hosts say, in whatever case.
-        let is_theirs = |name: &str| name.trim().to_lowercase() == by.name().trim().to_lowercase();
-        if approval.requested_by.as_deref().is_some_and(is_theirs) {
-            return Ok(Some(format!("`{}`", by.name())));
+    fn check_reviewer(&self, approval: &Approval, by: &Person) -> Result<(), EngineError> {
+        let policy = self.engine.policy();
+        let authorities = policy.authorities();
+        let mut able: Vec<&String> = Vec::new();
+        for role in authorities.supervisors.iter().chain(&authorities.humans) {
+            if !able.contains(&role) {
+                able.push(role);
+            }
         }
-        let record = record_of_approval(&**self.store(), approval)?.and_then(|entry| entry.record().ok());
-        let Some(parent) = record.and_then(|record| record.event.parent) else { return Ok(None) };
-        let started = self.store().load(&approval.session, &[STARTED])?.into_iter().next();
-        let started = started.and_then(|slice| slice.value);
-        let is_below = above(started.as_ref(), parent.trim()).iter().any(|name| is_theirs(name));
-        Ok(is_below.then(|| format!("a sub-agent of `{}`", by.name())))
+        let why = match self.own_request(approval, by)? {
+            Some(requester) => format!("{requester} requested it, and another person has to review it"),
+            None if by.roles().iter().any(|role| able.contains(&role)) => return Ok(()),
+            None => format!("`{}` answers as {}", by.name(), by.roles().join(", ")),
+        };
+        let able: Vec<&str> = able.into_iter().map(String::as_str).collect();
+        Err(not_allowed(format!(
+            "`{}` cannot review the emergency override `{}`: {why}; the role {} is required",
+            by.name(),
+            approval.id,
+            able.join(" or ")
+        )))
     }
 
-    /// A request, by its name.
-    pub fn approval(&self, id: &str) -> Result<Approval, EngineError> {
-        self.store().approval(id)?.ok_or_else(|| refused(format!("there is no approval `{id}`")))
+    /// The requester, if a person or one of their sub-agents made the request. `None`: others did.
+    fn own_request(&self, approval: &Approval, by: &Person) -> Result<Option<String>, EngineError> {
+        // Hosts name agents in any case.
+        let is_own = |name: &str| name.trim().to_lowercase() == by.name().trim().to_lowercase();
+        if approval.requested_by.as_deref().is_some_and(is_own) {
+            return Ok(Some(format!("`{}`", by.name())));
+        }
+        let store = self.engine.store();
+        let record = record_for_approval(&**store, approval)?.and_then(|entry| entry.record().ok());
+        let Some(parent) = record.and_then(|record| record.event.parent) else { return Ok(None) };
+        let parents = store.load(&approval.session, &[SUB_AGENT_PARENTS])?.into_iter().next();
+        let parents = parents.and_then(|slice| slice.value);
+        let is_below = ancestors(parents.as_ref(), parent.trim()).iter().any(|name| is_own(name));
+        Ok(is_below.then(|| format!("a sub-agent of `{}`", by.name())))
     }
 }
 
-pub(super) fn told(approval: &Approval, what: &str, by: &Person) -> NewNotice {
+/// The notice about an answer.
+pub(super) fn notice(approval: &Approval, answer: &str, by: &Person) -> NewNotice {
     let action = approval.subject();
     NewNotice {
         to: "orchestrator".to_owned(),
         kind: "approval".to_owned(),
-        message: format!("`{}` for `{action}` was {what} by {}", approval.id, by.name()),
+        message: format!("`{}` for `{action}` was {answer} by {}", approval.id, by.name()),
         body: json!({"approval": approval}),
     }
 }

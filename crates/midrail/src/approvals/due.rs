@@ -1,35 +1,35 @@
-//! What time does to requests: an urgent one moves on to the next authority, and one that nobody answers or uses is
-//! over. Whoever looks first puts it on record.
+//! Deadlines of approvals: an urgent request moves on to the next authority, and one that is not answered or not used
+//! expires. The first process that notices records it.
 
 use jiff::Timestamp;
 use midrail_core::EventKind;
 use midrail_store::{
-    Approval, ApprovalChange, ApprovalFilter, ApprovalState, Approvals, Commit, Due, NewNotice, Slices,
-    StoreError,
+    Approval, ApprovalChange, ApprovalFilter, ApprovalState, Approvals as ApprovalTable, Commit,
+    DueTransition, NewNotice, Slices, StoreError,
 };
 use serde_json::json;
 
-use super::overdue::overdue;
-use super::request::asks;
-use crate::administer::Act;
-use crate::engine::{Engine, EngineError};
+use super::handle::Approvals;
+use super::overdue_reviews::overdue;
+use super::request::request_notice;
+use crate::admin::event::AdminEvent;
+use crate::error::EngineError;
 
-/// Steps that one request is brought forward by at a time. Each one is there to be taken, by this process or another.
+/// The most deadlines of one approval that are recorded at a time.
 const MAX_STEPS: usize = 256;
 
-/// The requests of all sessions that time has changed and that are not on record so yet: also those whose review is
-/// overdue.
-pub fn due_requests<S: Approvals + Slices + ?Sized>(
+/// The approvals of all sessions with a deadline or an overdue review that is not recorded yet.
+pub fn due_approvals<S: ApprovalTable + Slices + ?Sized>(
     store: &S,
     now: Timestamp,
 ) -> Result<Vec<Approval>, StoreError> {
-    let mut due = of_state(store, ApprovalState::Pending, None, now)?;
-    due.extend(of_state(store, ApprovalState::Approved, None, now)?);
+    let mut due = due_in_state(store, ApprovalState::Pending, None, now)?;
+    due.extend(due_in_state(store, ApprovalState::Approved, None, now)?);
     due.extend(overdue(store, now)?);
     Ok(due)
 }
 
-fn of_state<S: Approvals + ?Sized>(
+fn due_in_state<S: ApprovalTable + ?Sized>(
     store: &S,
     state: ApprovalState,
     session: Option<&str>,
@@ -38,17 +38,25 @@ fn of_state<S: Approvals + ?Sized>(
     let session = session.map(str::to_owned);
     let mut rows =
         store.approvals(&ApprovalFilter { state: Some(state), session, ..ApprovalFilter::default() })?;
-    rows.retain(|approval| approval.due_at(now).is_some());
+    rows.retain(|approval| approval.due_transition(now).is_some());
     Ok(rows)
 }
 
-impl Engine {
-    /// Puts on record what time has made of the requests that wait, of one session or of all, and which reviews are
-    /// overdue, of whatever session. Of all processes that try, one does. Answers how many there were.
-    ///
-    /// Every decision does so for its session.
-    pub fn settle_requests(&self, session: Option<&str>) -> Result<usize, EngineError> {
-        let due = of_state(&**self.store(), ApprovalState::Pending, session, self.now())?;
+impl Approvals<'_> {
+    /// Records all deadlines that have passed and all reviews that are overdue. Of several processes that try, one
+    /// succeeds. Returns how many there were.
+    pub fn settle_all(&self) -> Result<usize, EngineError> {
+        self.settle_pending(None)
+    }
+
+    /// Records the deadlines of one session, and the overdue reviews of all. Every decision does this first.
+    pub(crate) fn settle_session(&self, session: &str) -> Result<usize, EngineError> {
+        self.settle_pending(Some(session))
+    }
+
+    fn settle_pending(&self, session: Option<&str>) -> Result<usize, EngineError> {
+        let store = &**self.engine.store();
+        let due = due_in_state(store, ApprovalState::Pending, session, self.engine.now())?;
         let count = due.len();
         for approval in due {
             self.settled(approval)?;
@@ -56,22 +64,21 @@ impl Engine {
         Ok(count + self.settle_reviews(session.is_none())?)
     }
 
-    /// Puts on record what time has made of one request, and answers how it stands. A store that cannot be written is
-    /// left as it is.
-    pub fn settle_request(&self, id: &str) -> Result<Approval, EngineError> {
-        let approval = self.approval(id)?;
+    /// Records the deadlines of one approval, and returns it as it is now. A read-only store is not changed.
+    pub fn settle(&self, id: &str) -> Result<Approval, EngineError> {
+        let approval = self.get(id)?;
         self.settle_review(&approval)?;
         self.settled(approval)
     }
 
-    pub(super) fn settled(&self, mut approval: Approval) -> Result<Approval, EngineError> {
-        let now = self.now();
+    fn settled(&self, mut approval: Approval) -> Result<Approval, EngineError> {
+        let now = self.engine.now();
         for _ in 0..MAX_STEPS {
-            let Some(due) = approval.due_at(now) else { break };
-            approval = match self.settle(&approval, due, now) {
+            let Some(due) = approval.due_transition(now) else { break };
+            approval = match self.record_deadline(&approval, due, now) {
                 Ok(settled) => settled,
-                // Somebody else was first.
-                Err(EngineError::Store(StoreError::Conflict { .. })) => self.approval(&approval.id)?,
+                // Another process was first.
+                Err(EngineError::Store(StoreError::Conflict { .. })) => self.get(&approval.id)?,
                 Err(EngineError::Store(StoreError::ReadOnly { .. })) => break,
                 Err(error) => return Err(error),
             };
@@ -79,41 +86,53 @@ impl Engine {
         Ok(approval)
     }
 
-    fn settle(&self, was: &Approval, due: Due, now: Timestamp) -> Result<Approval, EngineError> {
-        let over =
-            || ApprovalChange::from(was.state, Approval { state: ApprovalState::Expired, ..was.clone() });
-        let (what, kind, at, change) = match due {
-            Due::MovesOn(at) => {
-                ("approval_moved_on", EventKind::Administered, at, ApprovalChange::move_on(was.clone()))
-            }
-            Due::TimesOut(at) => ("approval_timed_out", EventKind::ApprovalDecided, at, over()),
-            Due::Lapses(at) => ("approval_lapsed", EventKind::Administered, at, over()),
+    fn record_deadline(
+        &self,
+        before: &Approval,
+        due: DueTransition,
+        now: Timestamp,
+    ) -> Result<Approval, EngineError> {
+        let expired = || {
+            let expired = Approval { state: ApprovalState::Expired, ..before.clone() };
+            ApprovalChange::update(before.state, expired)
         };
-        let next = change.now.clone();
-        let mut act = Act::of(what).in_session(&next.session).of_kind(kind).with("due", at.to_string());
-        if let Due::MovesOn(_) = due {
-            act = act.with("from", was.authority_on_record()).with("to", next.authority_on_record());
+        let (name, kind, at, change) = match due {
+            DueTransition::NextAuthority(at) => {
+                ("approval_moved_on", EventKind::Administered, at, ApprovalChange::advance(before.clone()))
+            }
+            DueTransition::TimedOut(at) => ("approval_timed_out", EventKind::ApprovalDecided, at, expired()),
+            DueTransition::Lapsed(at) => ("approval_lapsed", EventKind::Administered, at, expired()),
+        };
+        let after = change.now.clone();
+        let mut act =
+            AdminEvent::new(name).in_session(&after.session).with_kind(kind).with("due", at.to_string());
+        if let DueTransition::NextAuthority(_) = due {
+            act = act.with("from", before.recorded_authority()).with("to", after.recorded_authority());
         }
-        let record = self.administered(act.with("approval", serde_json::to_value(&next)?))?;
-        let notices = told(&next, due, now);
-        self.commit(&Commit { approvals: vec![change], notices, ..Commit::new(&record) })?;
-        Ok(next)
+        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&after)?));
+        let notices = deadline_notices(&after, due, now);
+        self.engine.commit(&Commit { approvals: vec![change], notices, ..Commit::new(&record) })?;
+        Ok(after)
     }
 }
 
-/// Who is told: the authority that has it now, and whoever runs the agents once it is over.
-fn told(approval: &Approval, due: Due, now: Timestamp) -> Vec<NewNotice> {
+/// The notices about a deadline: to the next authority, or to the orchestrator once the request has ended.
+fn deadline_notices(approval: &Approval, due: DueTransition, now: Timestamp) -> Vec<NewNotice> {
     let id = &approval.id;
     let action = approval.subject();
     let message = match due {
-        Due::MovesOn(_) => {
-            let role = approval.authority_on_record();
-            // Who looks late tells only the one whose turn it still is.
-            let is_theirs = approval.authority_at(now) == Some(role);
-            return if is_theirs { vec![asks(approval, role)] } else { Vec::new() };
+        DueTransition::NextAuthority(_) => {
+            let role = approval.recorded_authority();
+            // A process that notices late informs only the current authority.
+            let is_current = approval.authority_at(now) == Some(role);
+            return if is_current { vec![request_notice(approval, role)] } else { Vec::new() };
         }
-        Due::TimesOut(at) => format!("`{id}` for `{action}` timed out at {at:.0}: nobody answered"),
-        Due::Lapses(at) => format!("`{id}` for `{action}` was approved, and not used until {at:.0}"),
+        DueTransition::TimedOut(at) => {
+            format!("`{id}` for `{action}` timed out at {at:.0} without an answer")
+        }
+        DueTransition::Lapsed(at) => {
+            format!("`{id}` for `{action}` was approved, and not used until {at:.0}")
+        }
     };
     vec![NewNotice {
         to: "orchestrator".to_owned(),

@@ -1,119 +1,118 @@
-//! What an agent that was stopped is told about asking a person.
+//! Advice for an agent that was stopped: how to request an approval.
 
 use midrail_core::{ApprovalRequest, Decision, Effect, EventKind, Recovery, approval_key};
 use midrail_store::{Approval, Urgency};
-use serde_json::Value;
 
-use super::chance::denied_before;
-use super::request::{action_of, approver};
-use super::sentence;
-use crate::engine::{Engine, EngineError};
+use super::common::{approval_id, sentence};
+use super::emergency::denied_before;
+use super::handle::Approvals;
+use super::request::{action_digest_of, approver};
+use crate::error::EngineError;
 
-impl Engine {
-    /// A decision whose advice ends with how to ask for what it stopped.
-    pub fn with_how_to_ask(&self, mut decision: Decision) -> Decision {
-        if let Some(ask) = self.how_to_ask(&decision) {
+impl Approvals<'_> {
+    /// The decision, with advice on how to request what it stopped.
+    pub fn with_guidance(&self, mut decision: Decision) -> Decision {
+        if let Some(guidance) = self.guidance(&decision) {
             decision.advice = Some(match decision.advice {
-                Some(advice) => format!("{} {ask}", sentence(&advice)),
-                None => ask,
+                Some(advice) => format!("{} {guidance}", sentence(&advice)),
+                None => guidance,
             });
         }
         decision
     }
 
-    /// How to ask for what a decision stopped, in words for the agent. `None`: there is no one to ask.
-    pub fn how_to_ask(&self, decision: &Decision) -> Option<String> {
+    /// How an agent can request what a decision stopped. `None`: it cannot.
+    pub fn guidance(&self, decision: &Decision) -> Option<String> {
         let seq = decision.audit.0.as_ref()?.seq;
-        let ask = format!("midrail approvals request --decision {seq} --reason \"…\"");
+        let command = format!("midrail approvals request --decision {seq} --reason \"…\"");
         if let Some(approval) = decision.approval.as_ref().filter(|_| decision.effect == Effect::Escalate) {
-            return Some(self.how_to_approve(decision, approval, &ask));
+            return Some(self.escalation_guidance(decision, approval, &command));
         }
         if decision.effect != Effect::Block {
             return None;
         }
-        let policy = self.policy();
+        let policy = self.engine.policy();
         let spec = &policy.get(decision.by.as_deref()?)?.spec;
         let autonomy = decision.autonomy.unwrap_or_default();
-        let of = |urgency| approver(spec, urgency, autonomy, policy.authorities()).ok();
-        let normal = of(Urgency::Normal);
+        let role_for = |urgency| approver(spec, urgency, autonomy, policy.authorities()).ok();
+        let normal = role_for(Urgency::Normal);
         let is_emergency = normal.is_none();
-        let (ask, role) = match normal {
-            Some(role) => (ask, role),
-            // Without the rule for emergencies it is not worth an agent's while to look for one.
+        let (command, role) = match normal {
+            Some(role) => (command, role),
             None => {
                 policy.authorities().emergency.as_ref()?;
-                (format!("{ask} --urgency emergency"), of(Urgency::Emergency)?)
+                (format!("{command} --urgency emergency"), role_for(Urgency::Emergency)?)
             }
         };
-        let (found, denied) = self.asked_for(seq, &spec.id).unwrap_or_default();
-        let waiting = found.filter(|found| found.authority_at(self.now()).is_some());
-        Some(match (waiting, denied) {
-            (Some(waiting), _) => format!(
-                "Your request `{}` waits for a person (`{}`). Repeat the very same call once it is approved; `midrail \
-                 approvals wait {}` tells when.",
-                waiting.id,
-                waiting.authority_at(self.now()).unwrap_or(&waiting.approver),
-                waiting.id
+        let (request, denied) = self.requests_about(seq, &spec.id).unwrap_or_default();
+        let now = self.engine.now();
+        let pending = request.filter(|request| request.authority_at(now).is_some());
+        Some(match (pending, denied) {
+            (Some(pending), _) => format!(
+                "Your request `{id}` waits for a person (`{role}`). Repeat the same call once it is approved; `midrail \
+                 approvals wait {id}` waits for the answer.",
+                id = pending.id,
+                role = pending.authority_at(now).unwrap_or(&pending.approver),
             ),
             (None, Some(denied)) if is_emergency => format!(
-                "A person has said no to this call (`{denied}`), and no emergency undoes that: do something else, or \
-                 tell whoever gave you the task."
+                "A person denied this call (`{denied}`), and an emergency does not override that: do something else, or \
+                 report it to the user who gave you the task."
             ),
             (None, Some(denied)) => format!(
-                "A person has said no to this call (`{denied}`): do something else. Where there is something that they \
-                 did not know, say it: `{ask}`. Only a person (`{role}`) can let it pass."
+                "A person denied this call (`{denied}`): do something else. If there is something that they did not \
+                 know, add it to a new request: `{command}`. Only a person (`{role}`) can allow it."
             ),
             (None, None) => format!(
-                "If there is no other way, ask a person (`{role}`) to let this one call pass: `{ask}`. Once it is \
-                 approved, repeat the very same call."
+                "If there is no other way, ask a person (`{role}`) to allow this one call: `{command}`. Once it is \
+                 approved, repeat the same call."
             ),
         })
     }
 
-    /// How people approve what a decision asks them, and what comes of it.
-    fn how_to_approve(&self, decision: &Decision, approval: &ApprovalRequest, ask: &str) -> String {
+    /// How a person approves an escalation, and what happens then.
+    fn escalation_guidance(&self, decision: &Decision, approval: &ApprovalRequest, command: &str) -> String {
         let (id, role) = (&approval.id, &approval.approver);
-        // A store that cannot be asked is told of elsewhere.
-        let first = match self.has_approvers() {
-            Ok(false) => format!(
-                " Nobody has a key yet: a person gets one with `midrail approver add NAME --role {role}`."
-            ),
+        let first = match self.engine.admin().has_approvers() {
+            Ok(false) => {
+                format!(" There is no approver yet: add one with `midrail approver add NAME --role {role}`.")
+            }
             _ => String::new(),
         };
-        let row = self.store().approval(id).ok().flatten();
-        let why = match row.as_ref().is_some_and(|row| row.justification.is_some()) {
-            true => String::new(),
-            false => format!(" Tell them what it is needed for: `{ask}`."),
+        let row = self.engine.store().approval(id).ok().flatten();
+        let why = if row.as_ref().is_some_and(|row| row.justification.is_some()) {
+            String::new()
+        } else {
+            format!(" Say what it is needed for: `{command}`.")
         };
         let itself = match row.as_ref().and_then(|row| row.override_at) {
-            Some(at) => format!(" With no answer it passes by itself from {at:.0} on."),
+            Some(at) => format!(" Without an answer it passes by itself from {at:.0} on."),
             None => String::new(),
         };
         let others = decision.requests.iter().filter(|other| other.id != *id).map(|other| {
             let ApprovalRequest { id, approver, guardrail, .. } = other;
             format!(
-                ", and a person (`{approver}`) what `{guardrail}` asks with `midrail approvals approve {id} --as NAME`"
+                ", and a person (`{approver}`) the request of `{guardrail}` with `midrail approvals approve {id} --as NAME`"
             )
         });
         let others: String = others.collect();
         let then = match row.as_ref().and_then(|row| row.event) {
             Some(EventKind::OnError) => {
-                let own = |row: &Approval| format!("session:{}", row.session);
-                let actor = row.as_ref().map(|row| row.requested_by.clone().unwrap_or_else(|| own(row)));
+                let session = |row: &Approval| format!("session:{}", row.session);
+                let actor = row.as_ref().map(|row| row.requested_by.clone().unwrap_or_else(|| session(row)));
                 let lift = match actor.filter(|_| decision.recovery == Some(Recovery::Quarantine)) {
                     Some(actor) => format!(
-                        " The agent does nothing more until a person lets it: `midrail quarantine lift {actor} --reason \
-                         \"…\" --as NAME`."
+                        " The agent is stopped until a person lifts its quarantine: `midrail quarantine lift {actor} \
+                         --reason \"…\" --as NAME`."
                     ),
                     None => String::new(),
                 };
                 return format!(
-                    "A person (`{role}`) has to look at this error, and says so with `midrail approvals approve {id} --as \
-                     NAME`{others}. No call passes by that.{lift}{first}{why}"
+                    "A person (`{role}`) has to look at this error, and confirms it with `midrail approvals approve {id} \
+                     --as NAME`{others}. This allows no call.{lift}{first}{why}"
                 );
             }
             Some(EventKind::BeforeStop) => "you may then stop once with what is missing now",
-            _ => "the very same call then passes once",
+            _ => "the same call then passes once",
         };
         format!(
             "A person (`{role}`) has to approve this with `midrail approvals approve {id} --as NAME`{others}; {then}.\
@@ -121,22 +120,23 @@ impl Engine {
         )
     }
 
-    /// The request about what a record stopped that the session holds, and the one that a person has denied.
-    fn asked_for(
+    /// The request about a stopped action that the session holds, and the id of the one that a person denied.
+    fn requests_about(
         &self,
         seq: u64,
         guardrail: &str,
     ) -> Result<(Option<Approval>, Option<String>), EngineError> {
-        let Some(entry) = self.store().entry(seq)? else { return Ok((None, None)) };
+        let store = &**self.engine.store();
+        let Some(entry) = store.entry(seq)? else { return Ok((None, None)) };
         let record = entry.record()?;
-        let action = action_of(&record, guardrail);
-        let denied = denied_before(&**self.store(), &record.session, guardrail, &action)?;
+        let action = action_digest_of(&record, guardrail);
+        let denied = denied_before(store, &record.session, guardrail, &action)?;
         let key = approval_key(guardrail, &action);
-        let slice = self.store().load(&record.session, &[&key])?.into_iter().next().unwrap_or_default();
-        let found = match slice.value.as_ref().and_then(|held| held.get("id")).and_then(Value::as_str) {
-            Some(id) => self.store().approval(id)?,
+        let slice = store.load(&record.session, &[&key])?.into_iter().next().unwrap_or_default();
+        let request = match approval_id(slice.value.as_ref()) {
+            Some(id) => store.approval(id)?,
             None => None,
         };
-        Ok((found, denied))
+        Ok((request, denied))
     }
 }

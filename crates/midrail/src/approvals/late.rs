@@ -1,30 +1,28 @@
-//! Requests about what came too late to hold its own event: a person is shown the event that was judged, and not the one
-//! that happened to come next.
+//! Requests about late answers: the approver is shown the event that was judged, not the one that came next.
 
-use midrail_core::{ABOUT, HELD, LATE, Record, late_action};
+use midrail_core::{ABOUT_EVENT, HOLDS, LATE_ANSWERS, Record, late_answer_digest};
 use midrail_store::Approval;
 use serde_json::Value;
 
-/// Said of such a request, where the guardrail's own words do not.
+/// Added to the reason of such a request, unless the guardrail's own reason contains it.
 const EARLIER: &str = "an earlier event of this run";
 
-/// Whether a request that a record made is about an earlier event than the one on record.
-pub fn is_late(record: &Record, approval: &Approval) -> bool {
-    let heard = record.slices.get(LATE).and_then(Option::as_ref).and_then(Value::as_array);
-    let is_of = |answer: &Value| late_action(&record.session, answer) == approval.action;
-    row(record, approval).is_some() || heard.is_some_and(|answers| answers.iter().any(is_of))
+/// Whether a request of a record is about an earlier event than the recorded one.
+pub fn is_about_earlier_event(record: &Record, approval: &Approval) -> bool {
+    let answers = record.slices.get(LATE_ANSWERS).and_then(Option::as_ref).and_then(Value::as_array);
+    let is_about = |answer: &Value| late_answer_digest(&record.session, answer) == approval.action;
+    hold(record, approval).is_some() || answers.is_some_and(|answers| answers.iter().any(is_about))
 }
 
-/// The request with what was judged in place of the event that heard of it, where that is another.
-pub(super) fn as_it_was(record: &Record, asked: Approval) -> Approval {
-    let Some(row) = row(record, &asked) else { return asked };
+/// The request with the event that was judged, if that is an earlier one.
+pub(super) fn with_judged_event(record: &Record, approval: Approval) -> Approval {
+    let Some(hold) = hold(record, &approval) else { return approval };
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let mut reason = text(row, "reason").unwrap_or_else(|| asked.reason.clone());
+    let mut reason = text(hold, "reason").unwrap_or_else(|| approval.reason.clone());
     if !reason.contains(EARLIER) {
         reason = format!("{reason} (about {EARLIER})");
     }
-    // Of what was asked before events were told with answers, only that it is late is known.
-    let about = row.get(ABOUT).unwrap_or(&Value::Null);
+    let about = hold.get(ABOUT_EVENT).unwrap_or(&Value::Null);
     let says = text(about, "says").unwrap_or_default();
     let kind = text(about, "kind").filter(|kind| kind != "before_tool");
     Approval {
@@ -34,17 +32,18 @@ pub(super) fn as_it_was(record: &Record, asked: Approval) -> Approval {
             Some(kind) => format!("{kind}: {says}"),
             None => says,
         },
-        requested_by: text(about, "agent").or_else(|| asked.requested_by.clone()),
-        ..asked
+        requested_by: text(about, "agent").or_else(|| approval.requested_by.clone()),
+        ..approval
     }
 }
 
-/// What holds the run because of it, as it is or becomes with the record.
-fn row<'r>(record: &'r Record, approval: &Approval) -> Option<&'r Value> {
-    let becomes = record.decision.changes.0.get(HELD).and_then(Option::as_ref);
-    let held = becomes.or_else(|| record.slices.get(HELD)?.as_ref())?;
-    let is = |row: &Value, name: &str, wanted: &str| row.get(name).and_then(Value::as_str) == Some(wanted);
-    held.as_array()?
+/// The hold on the run because of the late answer, before or after the record.
+fn hold<'r>(record: &'r Record, approval: &Approval) -> Option<&'r Value> {
+    let changed = record.decision.changes.0.get(HOLDS).and_then(Option::as_ref);
+    let holds = changed.or_else(|| record.slices.get(HOLDS)?.as_ref())?;
+    let has = |hold: &Value, name: &str, value: &str| hold.get(name).and_then(Value::as_str) == Some(value);
+    holds
+        .as_array()?
         .iter()
-        .find(|row| is(row, "guardrail", &approval.guardrail) && is(row, "action", &approval.action))
+        .find(|hold| has(hold, "guardrail", &approval.guardrail) && has(hold, "action", &approval.action))
 }

@@ -1,22 +1,24 @@
-//! An agent asks for something that was stopped: that a guardrail be lifted for one action, or that its escalation be
-//! looked at sooner.
+//! Requests of agents about a stopped action: to lift a guardrail for it, or to make its escalation more urgent.
 
 use jiff::SignedDuration;
 use midrail_core::{
-    ApprovalKind, Authorities, Autonomy, Bypass, Effect, Record, Severity, Spec, approval_key,
-    digest_of_action,
+    ApprovalKind, Authorities, Autonomy, Bypass, Effect, Record, Severity, Spec, action_digest, approval_key,
 };
 use midrail_store::{Approval, ApprovalChange, Commit, NewNotice, Urgency};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::reasons::substantive;
-use super::{held, kind_of, not_allowed, refused, senseless, short_arguments};
-use crate::administer::Act;
-use crate::engine::{Engine, EngineError};
+use super::common::{
+    approval_id, approval_slice, invalid, not_allowed, other_kind, refused, short_arguments,
+};
+use super::emergency::EmergencyOverride;
+use super::handle::Approvals;
+use super::justification::check_justification;
+use crate::admin::event::AdminEvent;
+use crate::error::EngineError;
 
-/// What an agent asks for.
+/// The request of an agent about an action that was stopped.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct BypassRequest {
     /// The audit record of the decision that stopped the action.
     pub seq: u64,
     /// The guardrail to lift. `None`: the one that decided.
@@ -27,136 +29,147 @@ pub struct Ask {
     pub urgency: Urgency,
 }
 
-impl Engine {
-    /// Asks a person to let pass an action that was stopped. What comes back waits for an answer.
-    pub fn request(&self, ask: &Ask) -> Result<Approval, EngineError> {
-        substantive(&ask.reason)?;
-        let entry = self.store().entry(ask.seq)?;
+impl Approvals<'_> {
+    /// Requests the approval of an action that was stopped. The returned approval waits for an answer.
+    pub fn request(&self, ask: &BypassRequest) -> Result<Approval, EngineError> {
+        check_justification(&ask.reason)?;
+        let entry = self.engine.store().entry(ask.seq)?;
         let entry = entry.ok_or_else(|| refused(format!("there is no record {}", ask.seq)))?;
         let record: Record = serde_json::from_str(&entry.body)?;
         let guardrail = ask.guardrail.clone().or_else(|| record.decision.by.as_deref().map(str::to_owned));
         let guardrail =
-            guardrail.ok_or_else(|| senseless(format!("the record {} stopped nothing", ask.seq)))?;
-        let said = record.decision.verdicts.iter().find(|said| {
-            *said.guardrail == *guardrail && !said.shadow && said.effect >= Some(Effect::Escalate)
+            guardrail.ok_or_else(|| invalid(format!("the record {} stopped nothing", ask.seq)))?;
+        let verdict = record.decision.verdicts.iter().find(|verdict| {
+            *verdict.guardrail == *guardrail && !verdict.shadow && verdict.effect >= Some(Effect::Escalate)
         });
-        match said.and_then(|said| said.effect) {
+        match verdict.and_then(|verdict| verdict.effect) {
             Some(Effect::Escalate) => self.hasten(ask, &record, &guardrail, None),
             Some(Effect::Block) => self.bypass(ask, &record, &guardrail),
-            Some(_) => Err(not_allowed(format!("`{guardrail}` ended the run, and that is not lifted"))),
-            None => Err(senseless(format!(
+            Some(_) => Err(not_allowed(format!("`{guardrail}` ended the run, which cannot be lifted"))),
+            None => Err(invalid(format!(
                 "`{guardrail}` stopped nothing in the record {}, so there is nothing to lift",
                 ask.seq
             ))),
         }
     }
 
-    /// An escalation that waits already gets what the agent says for it. A role that was told of it just now is not told
-    /// again.
+    /// Adds the agent's justification and urgency to an escalation that waits. `informed`: a role that already has a notice.
     pub(super) fn hasten(
         &self,
-        ask: &Ask,
+        ask: &BypassRequest,
         record: &Record,
         guardrail: &str,
-        told: Option<&str>,
+        informed: Option<&str>,
     ) -> Result<Approval, EngineError> {
-        // What it is about need not be the action of the record: it may hold the whole run.
+        // The approval may be about the whole run, not the action of the record.
         let asked =
             record.decision.approval.as_ref().filter(|_| record.decision.by.as_deref() == Some(guardrail));
         let asked = match asked {
-            Some(asked) => self.store().approval(&asked.id)?,
+            Some(asked) => self.engine.store().approval(&asked.id)?,
             None => None,
         };
-        let action = asked.map_or_else(|| action_of(record, guardrail), |asked| asked.action);
+        let action = asked.map_or_else(|| action_digest_of(record, guardrail), |asked| asked.action);
         let key = approval_key(guardrail, &action);
-        let slices = self.store().load(&record.session, &[&key])?;
+        let slices = self.engine.store().load(&record.session, &[&key])?;
         let slice = slices.into_iter().next().unwrap_or_default();
-        let id = slice.value.as_ref().and_then(|held| held.get("id")).and_then(Value::as_str);
-        let waits = |approval: &Approval| matches!(approval.status_at(self.now()), "pending" | "override");
+        let id = approval_id(slice.value.as_ref());
+        let waits =
+            |approval: &Approval| matches!(approval.status_at(self.engine.now()), "pending" | "override");
         let found = match id {
-            Some(id) => self.store().approval(id)?.filter(waits),
+            Some(id) => self.engine.store().approval(id)?.filter(waits),
             None => None,
         };
         let Some(found) = found else {
-            return Err(refused("its approval does not wait any more; try the action again".to_owned()));
+            return Err(refused("its approval no longer waits; try the action again".to_owned()));
         };
-        self.make_urgent(ask, record, found, (key, slice.version), told)
+        self.make_urgent(ask, record, found, (key, slice.version), informed)
     }
 
-    /// Makes a request that waits as urgent as is asked for, and keeps what is said for it. Asking once more for the same
-    /// changes nothing, and gives it no more time.
+    /// Raises the urgency of a request that waits, and stores the justification. Repeating the same request changes nothing
+    /// and gives it no more time.
     fn make_urgent(
         &self,
-        ask: &Ask,
+        ask: &BypassRequest,
         record: &Record,
         found: Approval,
         (key, version): (String, u64),
-        told: Option<&str>,
+        informed: Option<&str>,
     ) -> Result<Approval, EngineError> {
         let is_raised = ask.urgency > found.urgency;
         if !is_raised && found.justification.is_some() {
             return Ok(found);
         }
-        let mut hastened = Approval { justification: Some(self.masked_text(&ask.reason)?), ..found.clone() };
+        let mut hastened =
+            Approval { justification: Some(self.engine.masked_text(&ask.reason)?), ..found.clone() };
         if is_raised {
-            let policy = self.policy();
-            let chance = self.chance(&policy, record, ask.urgency, &found.guardrail, &found.action)?;
-            let times = self.times(policy.authorities(), &found.approver, ask.urgency, chance.may_override);
+            let policy = self.engine.policy();
+            let EmergencyOverride { is_possible, denied_before } =
+                self.emergency_override(&policy, record, ask.urgency, &found.guardrail, &found.action)?;
+            let times = self.times(policy.authorities(), &found.approver, ask.urgency, is_possible);
             hastened.urgency = ask.urgency;
             hastened.approvers = times.approvers;
             hastened.timeout_s = found.timeout_s.or(Some(times.each_s));
-            hastened.hastened = found.hastened.or(Some(self.now()));
+            hastened.hastened = found.hastened.or(Some(self.engine.now()));
             hastened.expires = found.expires.max(times.expires);
             hastened.override_at = times.override_at;
-            hastened.denied_before = found.denied_before.clone().or(chance.denied_before);
+            hastened.denied_before = found.denied_before.clone().or(denied_before);
             if found.kind == ApprovalKind::Bypass && ask.urgency == Urgency::Emergency {
                 hastened.severity = Some(Severity::Critical);
             }
         }
-        let act = Act::of("approval_hastened").in_session(&record.session);
-        let record = self.administered(act.with("approval", serde_json::to_value(&hastened)?))?;
+        let act = AdminEvent::new("approval_hastened").in_session(&record.session);
+        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&hastened)?));
         let mut commit = Commit {
             read: vec![(key.clone(), version)],
-            approvals: vec![ApprovalChange::from(found.state, hastened.clone())],
-            notices: asks_for(&hastened).into_iter().filter(|it| Some(it.to.as_str()) != told).collect(),
+            approvals: vec![ApprovalChange::update(found.state, hastened.clone())],
+            notices: request_notices(&hastened)
+                .into_iter()
+                .filter(|it| Some(it.to.as_str()) != informed)
+                .collect(),
             ..Commit::new(&record)
         };
-        commit.changes.set(key, held(&hastened));
-        self.commit(&commit)?;
+        commit.changes.set(key, approval_slice(&hastened));
+        self.engine.commit(&commit)?;
         if is_raised && hastened.kind == ApprovalKind::Bypass {
-            self.alert_on_request(&hastened);
+            self.engine.alert_on_request(&hastened);
         }
         Ok(hastened)
     }
 
-    fn bypass(&self, ask: &Ask, stopped: &Record, guardrail: &str) -> Result<Approval, EngineError> {
-        let policy = self.policy();
+    fn bypass(
+        &self,
+        ask: &BypassRequest,
+        stopped: &Record,
+        guardrail: &str,
+    ) -> Result<Approval, EngineError> {
+        let policy = self.engine.policy();
         let authorities = policy.authorities();
         let spec = policy.get(guardrail).map(|entry| &entry.spec);
-        let spec = spec.ok_or_else(|| refused(format!("`{guardrail}` is not in force any more")))?;
+        let spec = spec.ok_or_else(|| refused(format!("`{guardrail}` is no longer in force")))?;
         let autonomy = stopped.decision.autonomy.unwrap_or_default();
-        let approver = approver(spec, ask.urgency, autonomy, authorities).map_err(not_allowed)?;
-        let action = action_of(stopped, guardrail);
+        let approver = approver(spec, ask.urgency, autonomy, authorities)?;
+        let action = action_digest_of(stopped, guardrail);
         let key = approval_key(guardrail, &action);
-        let slices = self.store().load(&stopped.session, &[&key])?;
+        let slices = self.engine.store().load(&stopped.session, &[&key])?;
         let slice = slices.into_iter().next().unwrap_or_default();
-        if let Some(waiting) = slice.value.as_ref().and_then(|held| held.get("id")).and_then(Value::as_str)
-            && let Some(approval) = self.store().approval(waiting)?
+        if let Some(waiting) = approval_id(slice.value.as_ref())
+            && let Some(approval) = self.engine.store().approval(waiting)?
         {
-            match approval.status_at(self.now()) {
+            match approval.status_at(self.engine.now()) {
                 "pending" | "override" => {
                     return self.make_urgent(ask, stopped, approval, (key, slice.version), None);
                 }
                 "approved" => {
                     return Err(refused(format!(
-                        "the request `{waiting}` for this action is approved already"
+                        "the request `{waiting}` for this action is already approved"
                     )));
                 }
                 _ => {}
             }
         }
-        let chance = self.chance(&policy, stopped, ask.urgency, guardrail, &action)?;
-        let times = self.times(authorities, &approver, ask.urgency, chance.may_override);
+        let EmergencyOverride { is_possible, denied_before } =
+            self.emergency_override(&policy, stopped, ask.urgency, guardrail, &action)?;
+        let times = self.times(authorities, &approver, ask.urgency, is_possible);
         let event = &stopped.event;
         let requested_by = event.agent.as_ref().and_then(|agent| agent.id.clone());
         let asked = Approval {
@@ -171,30 +184,30 @@ impl Engine {
             seq: Some(ask.seq),
             requested_by,
             reason: stopped.decision.reason.clone(),
-            justification: Some(self.masked_text(&ask.reason)?),
+            justification: Some(self.engine.masked_text(&ask.reason)?),
             tool: event.tool_name().map(str::to_owned),
-            event: kind_of(event),
+            event: other_kind(event),
             summary: short_arguments(event),
             approver,
             approvers: times.approvers,
             timeout_s: Some(times.each_s),
-            created: self.now(),
+            created: self.engine.now(),
             expires: times.expires,
             override_at: times.override_at,
-            denied_before: chance.denied_before,
+            denied_before,
             ..Approval::default()
         };
-        let act = Act::of("bypass_requested").in_session(&stopped.session);
-        let record = self.administered(act.with("approval", serde_json::to_value(&asked)?))?;
+        let act = AdminEvent::new("bypass_requested").in_session(&stopped.session);
+        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&asked)?));
         let mut commit = Commit {
             read: vec![(key.clone(), slice.version)],
-            approvals: vec![ApprovalChange::ask(asked.clone())],
-            notices: asks_for(&asked),
+            approvals: vec![ApprovalChange::create(asked.clone())],
+            notices: request_notices(&asked),
             ..Commit::new(&record)
         };
-        commit.changes.set(key, held(&asked));
-        self.commit(&commit)?;
-        self.alert_on_request(&asked);
+        commit.changes.set(key, approval_slice(&asked));
+        self.engine.commit(&commit)?;
+        self.engine.alert_on_request(&asked);
         Ok(asked)
     }
 
@@ -207,33 +220,22 @@ impl Engine {
     ) -> Times {
         let approvers = match urgency {
             Urgency::Normal => vec![approver.to_owned()],
-            Urgency::Urgent | Urgency::Emergency => authorities.from(approver),
+            Urgency::Urgent | Urgency::Emergency => authorities.escalation_path(approver),
         };
         let each_s = u64::from(authorities.bypass_timeout_s);
         let turns = if urgency == Urgency::Urgent { approvers.len() } else { 1 };
         let whole = each_s.saturating_mul(u64::try_from(turns).unwrap_or(1));
         let after = |seconds: u64| {
             let seconds = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
-            self.now().checked_add(seconds).ok()
+            self.engine.now().checked_add(seconds).ok()
         };
         let emergency = authorities.emergency.as_ref().filter(|_| may_override);
         let override_at = emergency.and_then(|emergency| after(u64::from(emergency.wait_s)));
         Times { approvers, each_s, expires: after(whole), override_at }
     }
-
-    /// What somebody says, with secrets replaced.
-    pub(crate) fn masked_text(&self, text: &str) -> Result<String, EngineError> {
-        use midrail_detect::secrets::{self, Mask};
-        let value = Value::from(text.trim());
-        let found = secrets::scan_json(&value, self.fingerprint_key());
-        match Mask::of(&value, &found).value(value) {
-            Value::String(text) => Ok(text),
-            other => Ok(other.to_string()),
-        }
-    }
 }
 
-/// Who is asked, and until when.
+/// The approvers of a request and its deadlines.
 struct Times {
     approvers: Vec<String>,
     each_s: u64,
@@ -241,33 +243,34 @@ struct Times {
     override_at: Option<jiff::Timestamp>,
 }
 
-/// What a guardrail stopped in a record, as approvals are bound to it: the exact action, or what it found.
-pub(super) fn action_of(record: &Record, guardrail: &str) -> String {
-    let said = record.decision.verdicts.iter().find(|said| *said.guardrail == *guardrail && !said.skipped);
-    let found = said.and_then(|said| said.action.clone());
-    found.unwrap_or_else(|| digest_of_action(&record.facts, &record.event, &record.session))
+/// The digest that binds an approval to what a guardrail stopped: the exact action, or its finding.
+pub(super) fn action_digest_of(record: &Record, guardrail: &str) -> String {
+    let mut verdicts = record.decision.verdicts.iter();
+    let verdict = verdicts.find(|verdict| *verdict.guardrail == *guardrail && !verdict.skipped);
+    verdict
+        .and_then(|verdict| verdict.action.clone())
+        .unwrap_or_else(|| action_digest(&record.facts, &record.event, &record.session))
 }
 
-/// The role that a request to lift a guardrail goes to, or why there is none. The less is left of the budgets, the
-/// more authority it takes.
+/// The role that decides a request to lift a guardrail. The less is left of the budgets, the more authority it needs.
 pub(super) fn approver(
     spec: &Spec,
     urgency: Urgency,
     autonomy: Autonomy,
     authorities: &Authorities,
-) -> Result<String, String> {
+) -> Result<String, EngineError> {
     let is_emergency = urgency == Urgency::Emergency;
     let role = match &spec.bypass {
-        Bypass::Never => return Err(format!("`{}` is never lifted", spec.id)),
+        Bypass::Never => return Err(not_allowed(format!("`{}` is never lifted", spec.id))),
         Bypass::Emergency if !is_emergency => {
-            return Err(format!("`{}` is lifted in an emergency only", spec.id));
+            return Err(not_allowed(format!("`{}` is lifted in an emergency only", spec.id)));
         }
         Bypass::Emergency => authorities.humans.first().cloned().unwrap_or_default(),
         Bypass::By(role) => role.clone(),
     };
-    let at_least = |roles: &[String]| match roles.contains(&role) {
-        true => role.clone(),
-        false => roles.first().cloned().unwrap_or_else(|| role.clone()),
+    let at_least = |roles: &[String]| {
+        let first = roles.first().filter(|_| !roles.contains(&role));
+        first.unwrap_or(&role).clone()
     };
     match autonomy {
         Autonomy::Standard => Ok(role),
@@ -275,22 +278,21 @@ pub(super) fn approver(
         Autonomy::Lockdown => Ok(at_least(&authorities.humans)),
         Autonomy::Halt if is_emergency => Ok(at_least(&authorities.humans)),
         Autonomy::Halt => {
-            Err("with the budget used up, guardrails are lifted in an emergency only".to_owned())
+            Err(not_allowed("with the budget used up, guardrails are lifted in an emergency only".to_owned()))
         }
     }
 }
 
-/// Those who are told of a request when it is made. An urgent one is told to each authority when it is theirs; of an
-/// emergency all know at once.
-fn asks_for(approval: &Approval) -> Vec<NewNotice> {
+/// The notices about a new request. An urgent one informs each authority in its turn, an emergency all at once.
+fn request_notices(approval: &Approval) -> Vec<NewNotice> {
     match approval.urgency {
-        Urgency::Emergency => approval.approvers.iter().map(|role| asks(approval, role)).collect(),
-        Urgency::Normal | Urgency::Urgent => vec![asks(approval, approval.authority_on_record())],
+        Urgency::Emergency => approval.approvers.iter().map(|role| request_notice(approval, role)).collect(),
+        Urgency::Normal | Urgency::Urgent => vec![request_notice(approval, approval.recorded_authority())],
     }
 }
 
-/// What someone of a role is told of a request.
-pub(super) fn asks(approval: &Approval, role: &str) -> NewNotice {
+/// The notice about a request for one role.
+pub(super) fn request_notice(approval: &Approval, role: &str) -> NewNotice {
     let who = approval.requested_by.as_deref().unwrap_or("an agent");
     let what = approval.subject();
     let why = approval.justification.as_deref().unwrap_or(&approval.reason);
@@ -298,7 +300,10 @@ pub(super) fn asks(approval: &Approval, role: &str) -> NewNotice {
     NewNotice {
         to: role.to_owned(),
         kind: "approval".to_owned(),
-        message: format!("{who} asks to let `{what}` pass `{}` ({urgency}): {why}", approval.guardrail),
+        message: format!(
+            "{who} asks to allow `{what}`, which `{}` stopped ({urgency}): {why}",
+            approval.guardrail
+        ),
         body: json!({"approval": approval}),
     }
 }
@@ -308,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_less_is_left_the_higher_it_goes() {
+    fn smaller_budget_needs_higher_authority() {
         let authorities = Authorities::default();
         let of = |bypass: Bypass| Spec { bypass, ..Spec::new("g") };
         let by_reviewer = of(Bypass::By("reviewer".to_owned()));

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use midrail_guardrails::Seconds;
 use sha2::{Digest, Sha256};
 
-use super::Answer;
+use super::question::Answer;
 
 /// The most answers that are kept.
 const MAX_ENTRIES: usize = 1_024;

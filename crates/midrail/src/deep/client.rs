@@ -1,89 +1,25 @@
-//! One request over HTTP, and what can be wrong with it. Keys go into headers here and nowhere else.
+//! One HTTP request, and the problems that it can have. Keys are added to headers here and nowhere else.
 
 use std::error::Error as _;
 use std::io::{self, Read};
 use std::time::Duration;
 
-use midrail_guardrails::{Address, Headers, HttpMethod, Piece, Variable, is_loopback};
+use midrail_guardrails::{EndpointUrl, EnvVariable, HeaderPiece, Headers, HttpMethod, is_loopback};
 use serde_json::Value;
 use ureq::http::{self, HeaderMap};
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Body, Error};
+use ureq::{Body, Error};
 
+use super::connection::{self, CA_FILE};
+use super::question::DeepError;
+use super::ticket::CANCELLED;
 use super::wire::{Again, Call, Lookup, Trouble, is_too_deep, shown};
-use crate::said_once::SaidOnce;
-
-/// How long making a connection may take, whatever else is allowed.
-const CONNECT: Duration = Duration::from_secs(5);
+use crate::unique_keys::UniqueKeys;
 
 /// The longest request, in bytes.
 const MAX_REQUEST: usize = 16 << 20;
 
 /// Values of variables shorter than this are no secrets that could be told from other text.
 const LEAST_SECRET: usize = 8;
-
-/// The variable that names the file of the certificates that are trusted, where a pack does not.
-pub(super) const CA_FILE: &str = "MIDRAIL_CA_FILE";
-
-/// The longest file of certificates, in bytes.
-const MAX_CA_FILE: u64 = 4 << 20;
-
-/// How such a file begins its parts.
-const PEM_BEGINS: &[u8] = b"-----BEGIN ";
-
-/// How a certificate becomes one.
-const PEM: &str = "`openssl x509 -inform der -in FILE -out FILE.pem` makes one of a binary certificate";
-
-/// A client with connections of its own, which trusts the certificates of a file, or else the well-known authorities.
-/// Redirects are not followed: a question goes where the pack says.
-pub(super) fn agent(ca_file: Option<&str>) -> Result<Agent, String> {
-    let roots = ca_file.map_or(Ok(RootCerts::WebPki), trusted)?;
-    let config = Agent::config_builder()
-        .tls_config(TlsConfig::builder().root_certs(roots).build())
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .timeout_connect(Some(CONNECT))
-        .timeout_resolve(Some(CONNECT))
-        .user_agent(concat!("midrail/", env!("CARGO_PKG_VERSION")))
-        .build();
-    Ok(Agent::new_with_config(config))
-}
-
-/// The certificates of a file, and no others.
-fn trusted(path: &str) -> Result<RootCerts, String> {
-    let wrong = |what: String| {
-        format!("the certificates in `{path}` cannot be used: {what}; check `ca_file` or `{CA_FILE}`")
-    };
-    let mut pem = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(MAX_CA_FILE + 1).read_to_end(&mut pem));
-    read.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => wrong("there is no such file".to_owned()),
-        io::ErrorKind::IsADirectory => wrong("it is a folder, and has to be a PEM file".to_owned()),
-        io::ErrorKind::PermissionDenied => wrong("it may not be read by who runs Midrail".to_owned()),
-        _ => wrong(error.to_string()),
-    })?;
-    if u64::try_from(pem.len()).is_ok_and(|length| length > MAX_CA_FILE) {
-        return Err(wrong("there are more than 4 MB".to_owned()));
-    }
-    let mut certificates = Vec::new();
-    for item in parse_pem(&pem) {
-        match item {
-            Ok(PemItem::Certificate(certificate)) => certificates.push(certificate),
-            // A key has no business there, and is not read.
-            Ok(_) => {}
-            Err(_) => return Err(wrong(format!("it is no PEM file, or a broken one ({PEM})"))),
-        }
-    }
-    // What has no such part is something else altogether, such as a certificate in its binary form.
-    let is_pem = pem.windows(PEM_BEGINS.len()).any(|window| window == PEM_BEGINS);
-    match certificates.is_empty() {
-        true if is_pem => {
-            Err(wrong("there is no certificate in it, only other things such as keys".to_owned()))
-        }
-        true => Err(wrong(format!("there is no certificate in it, it is no PEM file ({PEM})"))),
-        false => Ok(RootCerts::new_with_certs(&certificates)),
-    }
-}
 
 /// Headers with the values of their variables.
 pub(super) struct Filled {
@@ -94,14 +30,14 @@ pub(super) struct Filled {
 
 impl Filled {
     /// Reads the variables that the headers name.
-    pub(super) fn of(headers: &Headers, lookup: Lookup) -> Result<Self, String> {
+    pub(super) fn of(headers: &Headers, lookup: Lookup) -> Result<Self, DeepError> {
         let mut filled = Filled { headers: Vec::new(), secrets: Vec::new() };
         for (name, pieces) in headers.iter() {
             let mut value = String::new();
             for piece in pieces {
                 match piece {
-                    Piece::Words(words) => value.push_str(words),
-                    Piece::Variable(variable) => value.push_str(&filled.read(variable, lookup)?),
+                    HeaderPiece::Words(words) => value.push_str(words),
+                    HeaderPiece::Variable(variable) => value.push_str(&filled.read(variable, lookup)?),
                 }
             }
             filled.headers.push((name.to_owned(), value));
@@ -114,9 +50,9 @@ impl Filled {
         &mut self,
         name: &str,
         before: &str,
-        variable: Option<&Variable>,
+        variable: Option<&EnvVariable>,
         lookup: Lookup,
-    ) -> Result<(), String> {
+    ) -> Result<(), DeepError> {
         if let Some(variable) = variable {
             let key = self.read(variable.as_str(), lookup)?;
             self.headers.push((name.to_owned(), format!("{before}{key}")));
@@ -129,15 +65,17 @@ impl Filled {
         self.headers.push((name.to_owned(), value.to_owned()));
     }
 
-    fn read(&mut self, variable: &str, lookup: Lookup) -> Result<String, String> {
+    fn read(&mut self, variable: &str, lookup: Lookup) -> Result<String, DeepError> {
         let value = lookup(variable).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let Some(value) = value else {
-            return Err(format!(
+            return Err(DeepError::new(format!(
                 "the environment variable `{variable}` is not set; set it where Midrail runs"
-            ));
+            )));
         };
         if !value.chars().all(|c| (' '..='~').contains(&c)) {
-            return Err(format!("the environment variable `{variable}` holds what no header can"));
+            return Err(DeepError::new(format!(
+                "the environment variable `{variable}` has characters that a header cannot have"
+            )));
         }
         if value.len() >= LEAST_SECRET {
             self.secrets.push(value.clone());
@@ -157,7 +95,7 @@ impl Filled {
 /// Sends a value and reads the answer.
 pub(super) fn send(
     call: &Call<'_>,
-    address: &Address,
+    address: &EndpointUrl,
     method: HttpMethod,
     filled: &Filled,
     body: &Value,
@@ -175,10 +113,10 @@ pub(super) fn send(
             format!("the question to `{host}` has more than 16 MB; send fewer parts, or lower `max_text`");
         return Err(Trouble::new(message, Again::Never));
     }
-    let stopped = || Trouble::new(super::ticket::CANCELLED, Again::Never);
+    let stopped = || Trouble::new(CANCELLED, Again::Never);
     let ca_file = call.settings.ca_file.clone().or_else(|| (call.lookup)(CA_FILE));
     let ca_file = ca_file.as_deref().filter(|file| !file.trim().is_empty());
-    let agent = call.stop.agent(ca_file).map_err(|why| Trouble::new(why, Again::Never))?;
+    let agent = call.stop.agent(ca_file).map_err(|error| Trouble::new(error.to_string(), Again::Never))?;
     let agent = agent.ok_or_else(stopped)?;
     let method = match method {
         HttpMethod::Post => http::Method::POST,
@@ -228,12 +166,11 @@ pub(super) fn send(
         let message = format!("`{host}` answered with something that is no JSON; check the `url`");
         Trouble::new(message, Again::Soon)
     })?;
-    if let Err(error) = serde_json::from_slice::<SaidOnce>(&bytes) {
-        // Which of the two counts is for whoever reads it, so that neither does.
+    if let Err(error) = serde_json::from_slice::<UniqueKeys>(&bytes) {
+        // Readers disagree on which of the two counts, so neither does.
         let what = error.to_string();
         let what = filled.hide(what.split(" at line ").next().unwrap_or_default());
-        let message =
-            format!("`{host}` answered with JSON that says one thing twice ({what}); mend the endpoint");
+        let message = format!("`{host}` answered with JSON with a duplicate key ({what}); fix the endpoint");
         return Err(Trouble::new(message, Again::Never));
     }
     if is_too_deep(&value) {
@@ -244,19 +181,22 @@ pub(super) fn send(
 }
 
 /// Posts JSON, and gives the status of the answer. The rest of it is not read.
-pub(crate) fn post(address: &str, body: &str, within: Duration) -> Result<u16, String> {
+pub(crate) fn post(address: &str, body: &str, within: Duration) -> Result<u16, DeepError> {
     let host = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = host.split(['/', '?', '#']).next().unwrap_or_default();
     let ca_file = std::env::var(CA_FILE).ok();
-    let agent = agent(ca_file.as_deref().filter(|file| !file.trim().is_empty()))?;
+    let agent = connection::agent(ca_file.as_deref().filter(|file| !file.trim().is_empty()))?;
     let request = http::Request::post(address).header("content-type", "application/json").body(body);
-    let request = request.map_err(|_| format!("the address of `{host}` cannot be asked; check it"))?;
+    let request =
+        request.map_err(|_| DeepError::new(format!("the address of `{host}` cannot be called; check it")))?;
     let request = agent.configure_request(request).timeout_global(Some(within));
     let request = if is_loopback(host) { request.proxy(None) } else { request };
     match agent.run(request.build()) {
         Ok(response) => Ok(response.status().as_u16()),
-        Err(Error::Timeout(_)) => Err(format!("`{host}` did not answer within {} s", within.as_secs())),
-        Err(error) => Err(failed(host, &error).message),
+        Err(Error::Timeout(_)) => {
+            Err(DeepError::new(format!("`{host}` did not answer within {} s", within.as_secs())))
+        }
+        Err(error) => Err(failed(host, &error).message.into()),
     }
 }
 
@@ -270,7 +210,7 @@ fn read(body: Body, limit: usize) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
-/// What is told where no answer came.
+/// The problem without an answer.
 fn failed(host: &str, error: &Error) -> Trouble {
     let (what, again) = match error {
         Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
@@ -303,7 +243,7 @@ fn is_tls(error: &io::Error) -> bool {
             || error.source().is_some_and(|it| it.to_string().contains("certificate")))
 }
 
-/// What is told where somebody answered, and it is no answer.
+/// The problem with an error status.
 fn refused(host: &str, status: u16, headers: &HeaderMap, bytes: &[u8]) -> Trouble {
     let (what, again) = match status {
         300..=399 => {
@@ -315,26 +255,27 @@ fn refused(host: &str, status: u16, headers: &HeaderMap, bytes: &[u8]) -> Troubl
         }
         // What is said about a key may hold the key.
         401 | 403 => ("it does not accept the key; check `key_env` or `headers`".to_owned(), Again::Never),
-        404 => (told("there is nothing there; check the `url` and the `model`", bytes), Again::Never),
+        404 => (with_message("there is nothing there; check the `url` and the `model`", bytes), Again::Never),
         429 => {
             ("it is asked too often; lower `max_concurrent`, or raise its limit".to_owned(), later(headers))
         }
-        408 | 409 | 425 => (told("it may answer later", bytes), Again::Soon),
+        408 | 409 | 425 => (with_message("it may answer later", bytes), Again::Soon),
         500.. => ("it has a problem of its own; see that it is well".to_owned(), later(headers)),
-        _ => (told("it does not take the question; check the settings", bytes), Again::Never),
+        _ => (with_message("it does not take the question; check the settings", bytes), Again::Never),
     };
     Trouble::new(format!("`{host}` answered {status}: {what}"), again)
 }
 
-/// A hint with the words of the one who was asked, where there are any.
-fn told(hint: &str, bytes: &[u8]) -> String {
+/// A hint with the error message of the service, if it has one.
+fn with_message(hint: &str, bytes: &[u8]) -> String {
     let value: Value = serde_json::from_slice(bytes).unwrap_or_default();
     let error = value.get("error").unwrap_or(&value);
     let words = error.get("message").unwrap_or(error).as_str().unwrap_or_default();
     let words = shown(words, 200);
-    match words.is_empty() || !midrail_detect::secrets::scan(&words).is_empty() {
-        true => hint.to_owned(),
-        false => format!("{hint} (it says: {words})"),
+    if words.is_empty() || !midrail_scan::secrets::scan(&words).is_empty() {
+        hint.to_owned()
+    } else {
+        format!("{hint} (it says: {words})")
     }
 }
 

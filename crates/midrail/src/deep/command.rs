@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use midrail_guardrails::{CommandLine, UNREAD};
+use midrail_guardrails::{CommandLine, UNREADABLE_MEMBER};
 use serde_json::{Value, json};
 
+use super::question::DeepError;
 use super::wire::{Call, is_too_deep};
 use crate::probes::converse;
-use crate::said_once::SaidOnce;
+use crate::unique_keys::UniqueKeys;
 
 /// Runs the command. Without a JSON object, the answer is how it ended and what it printed.
 pub(super) fn ask(
@@ -15,21 +16,21 @@ pub(super) fn ask(
     CommandLine(command): &CommandLine,
     root: Option<&Path>,
     event: &Value,
-) -> Result<Value, String> {
-    let fail = |what: &str| format!("`{command}` gave no answer: {what}");
+) -> Result<Value, DeepError> {
+    let fail = |problem: &str| DeepError::new(format!("`{command}` gave no answer: {problem}"));
     let root = root.ok_or_else(|| fail("neither a root nor a `cwd` is known where it could run"))?;
     let left = call.left().ok_or_else(|| fail("there was no time left to run it; raise `timeout`"))?;
     let input = serde_json::to_vec(event).map_err(|error| fail(&error.to_string()))?;
     let limit = call.settings.max_answer_bytes;
-    let heard = converse(root, command, left, &input, limit, call.stop.flag(), call.key);
-    let heard = heard.map_err(|why| fail(&why))?;
-    let Some(exit_code) = heard.exit_code else {
+    let output = converse(root, command, left, &input, limit, call.stop.flag(), call.key);
+    let ran = output.map_err(|error| fail(&error.to_string()))?;
+    let Some(exit_code) = ran.exit_code else {
         return Err(fail("it was ended by a signal"));
     };
-    let Some(output) = heard.output else {
+    let Some(output) = ran.output else {
         return Err(fail(&format!("it printed more than {limit} bytes; raise `max_answer_bytes`")));
     };
-    let told = heard.told;
+    let told = ran.told;
     match printed(&output) {
         Printed::Object(value) if is_too_deep(&value) => {
             Err(fail("the JSON that it printed is nested too deep"))
@@ -50,7 +51,7 @@ pub(super) fn ask(
         }
         // As shells have it: not there, or not a program.
         _ if matches!(exit_code, 126 | 127) => Err(fail(&format!("it could not be run ({})", told.trim()))),
-        Printed::Unread(why) => Ok(json!({"exit_code": exit_code, "output": told, UNREAD: why})),
+        Printed::Unread(why) => Ok(json!({"exit_code": exit_code, "output": told, UNREADABLE_MEMBER: why})),
         Printed::Object(_) | Printed::Words => Ok(json!({"exit_code": exit_code, "output": told})),
     }
 }
@@ -83,7 +84,7 @@ fn printed(output: &[u8]) -> Printed {
         let mut values = serde_json::Deserializer::from_str(line).into_iter::<Value>();
         let value = values.next();
         let (json, after) = line.split_at_checked(values.byte_offset()).unwrap_or((line, ""));
-        let once = serde_json::from_str::<SaidOnce>(json);
+        let once = serde_json::from_str::<UniqueKeys>(json);
         let (behind, next) = after.split_once('\n').unwrap_or((after, ""));
         found = match (value, once) {
             (Some(Ok(value @ Value::Object(_))), Ok(_)) if behind.trim().is_empty() => Printed::Object(value),
@@ -92,7 +93,7 @@ fn printed(output: &[u8]) -> Printed {
             }
             (Some(Ok(_)), Ok(_)) => Printed::Unread("the JSON that it printed is no object".to_owned()),
             (Some(Ok(_)), Err(_)) => {
-                return Printed::Unread("the JSON that it printed says one thing twice".to_owned());
+                return Printed::Unread("the JSON that it printed has a duplicate key".to_owned());
             }
             (Some(Err(_)) | None, _) => {
                 return Printed::Unread("it printed JSON that cannot be read".to_owned());
@@ -144,7 +145,7 @@ mod tests {
             ("{'allowed': False}", "cannot be read"),
             ("{\"allowed\":true}\n{\"allowed\":fal", "cannot be read"),
             ("{\"allowed\":true} {\"allowed\":false}", "more on the line"),
-            ("{\"allowed\":false,\"allowed\":true}", "one thing twice"),
+            ("{\"allowed\":false,\"allowed\":true}", "duplicate key"),
             ("[{\"allowed\":false}]", "no object"),
             ("[1]", "no object"),
             ("log\n[\"a\"]", "no object"),

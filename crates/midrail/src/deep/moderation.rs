@@ -1,9 +1,10 @@
 //! A question to a moderation endpoint, and its answer in one form: `flagged`, `categories` and `score`.
 
-use midrail_guardrails::{HttpMethod, ModerationQuestion, ModerationStyle};
+use midrail_guardrails::{HttpMethod, ModerationSettings, ModerationStyle};
 use serde_json::{Value, json};
 
 use super::client::{self, Filled};
+use super::question::DeepError;
 use super::wire::{Again, Call, Trouble, shown};
 
 /// Names of categories are no longer than this.
@@ -23,9 +24,9 @@ pub(super) struct Moderated<'m> {
 /// Asks whether a text is fine.
 pub(super) fn ask(
     call: &Call<'_>,
-    moderation: &ModerationQuestion,
+    moderation: &ModerationSettings,
     moderated: &Moderated<'_>,
-) -> Result<Value, String> {
+) -> Result<Value, DeepError> {
     let mut filled = Filled::of(&moderation.headers, call.lookup)?;
     filled.key("authorization", "Bearer ", moderation.key_env.as_ref(), call.lookup)?;
     let mut body = match (moderation.style, moderated.answers) {

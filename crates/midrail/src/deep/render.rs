@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 
-use midrail_guardrails::{Part, Slot, slots};
+use midrail_guardrails::{EventPart, TemplatePiece, parse_template};
 use serde_json::{Map, Value};
 
-use super::Question;
+use super::question::Question;
 
 /// A question's parts, no text of them longer than allowed.
 pub(super) struct Parts<'q> {
@@ -35,26 +35,26 @@ impl<'q> Parts<'q> {
     }
 
     /// One part. What the event does not tell is null.
-    pub(super) fn value(&self, part: Part) -> Value {
+    pub(super) fn value(&self, part: EventPart) -> Value {
         let event = &self.question.event;
         let at = |pointer: &str| event.pointer(pointer).map_or(Value::Null, |value| self.cut(value));
         match part {
-            Part::Text => {
+            EventPart::Text => {
                 self.has_text.set(true);
                 self.cut_text(self.text)
             }
-            Part::Tool => at("/tool/name"),
-            Part::Args => at("/tool/args"),
-            Part::Goal => at("/task/goal"),
-            Part::Scope => at("/task/scope"),
-            Part::LastAssistant => at("/last_assistant"),
-            Part::AvailableTools => at("/available_tools"),
-            Part::Event => self.cut(event),
+            EventPart::Tool => at("/tool/name"),
+            EventPart::Args => at("/tool/args"),
+            EventPart::Goal => at("/task/goal"),
+            EventPart::Scope => at("/task/scope"),
+            EventPart::LastAssistant => at("/last_assistant"),
+            EventPart::AvailableTools => at("/available_tools"),
+            EventPart::Event => self.cut(event),
         }
     }
 
     /// One part as text. What the event does not tell is empty.
-    pub(super) fn text(&self, part: Part) -> String {
+    pub(super) fn text(&self, part: EventPart) -> String {
         match self.value(part) {
             Value::Null => String::new(),
             Value::String(text) => text,
@@ -65,13 +65,13 @@ impl<'q> Parts<'q> {
     /// A template with its parts.
     pub(super) fn fill(&self, template: &Value) -> Value {
         match template {
-            Value::String(text) => match slots(text).as_slice() {
-                [Slot::Part(part)] => self.value(*part),
-                slots => {
-                    let text = slots.iter().map(|slot| match slot {
-                        Slot::Words(words) => (*words).to_owned(),
-                        Slot::Part(part) => self.text(*part),
-                        Slot::Unknown(name) => format!("{{{name}}}"),
+            Value::String(text) => match parse_template(text).as_slice() {
+                [TemplatePiece::Part(part)] => self.value(*part),
+                pieces => {
+                    let text = pieces.iter().map(|piece| match piece {
+                        TemplatePiece::Words(words) => (*words).to_owned(),
+                        TemplatePiece::Part(part) => self.text(*part),
+                        TemplatePiece::Unknown(name) => format!("{{{name}}}"),
                     });
                     Value::String(text.collect())
                 }

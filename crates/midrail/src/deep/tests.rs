@@ -1,9 +1,9 @@
 //! Questions to servers and commands that behave, and to some that do not.
 
-mod books;
 mod command;
 mod judge;
 mod kinds;
+mod ledger;
 mod misbehaving;
 mod queue;
 mod server;
@@ -17,11 +17,13 @@ use midrail_guardrails::DeepSettings;
 use midrail_store::{MemoryStore, Store};
 use serde_json::{Value, json};
 
-use super::books::Books;
-use super::{Answer, Asking, Question, Ticket, Waited};
+use super::ledger::Ledger;
+use super::question::{Answer, DeepError, Question};
+use super::queue::DeepQueue;
+use super::ticket::{Ticket, Waited};
 use crate::clock::ManualClock;
 
-/// Longer than anything here takes, unless the machine stands still.
+/// Longer than anything here takes.
 const LONG: Duration = Duration::from_secs(60);
 
 /// The key that the variable `TEST_KEY` holds.
@@ -40,17 +42,17 @@ fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at("2026-11-15T10:00:00Z".parse::<Timestamp>().unwrap()))
 }
 
-fn asking() -> Asking {
+fn asking() -> DeepQueue {
     on_clock(clock())
 }
 
-fn on_clock(clock: Arc<ManualClock>) -> Asking {
+fn on_clock(clock: Arc<ManualClock>) -> DeepQueue {
     on_store(Arc::new(MemoryStore::new().unwrap()), clock, false)
 }
 
 /// Questions of a process on a store.
-fn on_store(store: Arc<dyn Store>, clock: Arc<ManualClock>, is_last: bool) -> Asking {
-    Asking::with(Books { store, key: b"key".to_vec(), is_last }, clock, lookup)
+fn on_store(store: Arc<dyn Store>, clock: Arc<ManualClock>, is_last: bool) -> DeepQueue {
+    DeepQueue::with(Ledger { store, key: b"key".to_vec(), is_last }, clock, lookup)
 }
 
 fn settings(value: Value) -> Arc<DeepSettings> {
@@ -69,14 +71,14 @@ fn question(run: &str, text: &str) -> Question {
     Question { run: run.to_owned(), policy, event, text: text.to_owned(), root: None }
 }
 
-fn answered(ticket: Result<Ticket, String>) -> Result<Answer, String> {
-    match ticket?.wait(LONG) {
-        Waited::Answered(outcome) => outcome,
+fn answered(ticket: Result<Ticket, DeepError>) -> Result<Answer, String> {
+    match ticket.map_err(|error| error.0)?.wait(LONG) {
+        Waited::Answered(answer) => answer.map_err(|error| error.0),
         Waited::Late(_) => panic!("no answer came"),
     }
 }
 
-/// What comes of one question, with an office of its own.
+/// What comes of one question, with a queue of its own.
 fn asked(value: Value, text: &str) -> Result<Answer, String> {
     let asking = asking();
     answered(asking.ask("g", &settings(value), question("s", text)))
@@ -88,5 +90,18 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         assert!(started.elapsed() < LONG, "it never came to this: {what}");
         std::thread::yield_now();
+    }
+}
+
+/// Whether no question is waiting or running.
+fn is_idle(queue: &DeepQueue) -> bool {
+    queue.wait_until_idle(std::time::Instant::now())
+}
+
+impl std::ops::Deref for DeepError {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
     }
 }

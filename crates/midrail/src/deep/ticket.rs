@@ -1,42 +1,44 @@
-//! One question under way, as whoever asked it sees it.
+//! A question that waits for its answer, as its sender sees it.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Answer;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
-type Outcome = Result<Answer, String>;
-type Then = Box<dyn FnOnce(Outcome) + Send>;
+use super::question::{Answer, DeepError};
 
-/// What is told where a question was taken back.
-pub(super) const CANCELLED: &str = "the question was taken back";
+type AnswerResult = Result<Answer, DeepError>;
+type Then = Box<dyn FnOnce(AnswerResult) + Send>;
+
+/// The error of a cancelled question.
+pub(super) const CANCELLED: &str = "the question was cancelled";
 
 /// A question that was asked.
 #[must_use]
-pub(crate) struct Ticket(Arc<Slip>);
+pub(crate) struct Ticket(Arc<AnswerSlot>);
 
 /// A question whose answer did not come in time.
 #[must_use]
-pub(crate) struct Pending(Arc<Slip>);
+pub(crate) struct Pending(Arc<AnswerSlot>);
 
 /// How the waiting ended.
 pub(crate) enum Waited {
     /// With an answer, or with why there is none.
-    Answered(Result<Answer, String>),
+    Answered(Result<Answer, DeepError>),
     /// The time was up first.
     Late(Pending),
 }
 
 impl Ticket {
-    pub(super) fn of(slip: Arc<Slip>) -> Self {
-        Ticket(slip)
+    pub(super) fn new(slot: Arc<AnswerSlot>) -> Self {
+        Ticket(slot)
     }
 
     /// A question whose answer is known already.
     pub(super) fn answered(answer: Answer) -> Self {
-        Ticket(Arc::new(Slip { state: Mutex::new(State::Done(Ok(answer))), changed: Condvar::new() }))
+        Ticket(Arc::new(AnswerSlot { state: Mutex::new(State::Done(Ok(answer))), changed: Condvar::new() }))
     }
 
     /// Waits for the answer, but no longer than this.
@@ -45,13 +47,13 @@ impl Ticket {
         let mut state = self.0.lock();
         loop {
             match mem::replace(&mut *state, State::Open) {
-                State::Done(outcome) => {
+                State::Done(answer) => {
                     *state = State::Gone;
-                    return Waited::Answered(outcome);
+                    return Waited::Answered(answer);
                 }
                 State::Cancelled => {
                     *state = State::Cancelled;
-                    return Waited::Answered(Err(CANCELLED.to_owned()));
+                    return Waited::Answered(Err(DeepError::new(CANCELLED)));
                 }
                 other => *state = other,
             }
@@ -63,20 +65,20 @@ impl Ticket {
                 drop(state);
                 return Waited::Late(Pending(self.0));
             }
-            state = self.0.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            self.0.changed.wait_for(&mut state, left);
         }
     }
 }
 
 impl Pending {
-    /// Says what to do with the answer. It is done once, on the thread that gets the answer, or right here where the
-    /// answer has come meanwhile; never where the question was taken back.
-    pub(crate) fn then(self, done: impl FnOnce(Result<Answer, String>) + Send + 'static) {
+    /// Sets the handler of the answer. It runs once: on the thread that receives the answer, or here if the answer has
+    /// arrived; never if the question was cancelled.
+    pub(crate) fn then(self, done: impl FnOnce(Result<Answer, DeepError>) + Send + 'static) {
         let mut state = self.0.lock();
         match mem::replace(&mut *state, State::Gone) {
-            State::Done(outcome) => {
+            State::Done(answer) => {
                 drop(state);
-                done(outcome);
+                done(answer);
             }
             State::Open | State::Then(_) => *state = State::Then(Box::new(done)),
             State::Cancelled => *state = State::Cancelled,
@@ -85,9 +87,9 @@ impl Pending {
     }
 }
 
-/// What the asker and the worker share.
+/// The state that the sender and the worker share.
 #[derive(Default)]
-pub(super) struct Slip {
+pub(super) struct AnswerSlot {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -97,46 +99,46 @@ enum State {
     #[default]
     Open,
     Then(Then),
-    Done(Outcome),
+    Done(AnswerResult),
     Cancelled,
     Gone,
 }
 
-impl Slip {
+impl AnswerSlot {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Hands over the answer.
-    pub(super) fn finish(&self, outcome: Outcome) {
+    pub(super) fn finish(&self, answer: AnswerResult) {
         let mut state = self.lock();
         match mem::replace(&mut *state, State::Gone) {
             State::Open => {
-                *state = State::Done(outcome);
+                *state = State::Done(answer);
                 self.changed.notify_all();
             }
             State::Then(then) => {
                 drop(state);
-                // A broken listener must not take the worker with it.
-                if catch_unwind(AssertUnwindSafe(|| then(outcome))).is_err() {
-                    log::error!("what was to be done with a late answer broke");
+                // A panic of the handler must not end the worker.
+                if catch_unwind(AssertUnwindSafe(|| then(answer))).is_err() {
+                    log::error!("the handler of a late answer panicked");
                 }
             }
             other => *state = other,
         }
     }
 
-    /// Takes the question back, unless its answer is there.
+    /// Cancels the question, unless its answer has arrived.
     pub(super) fn cancel(&self) {
         let mut state = self.lock();
         let before = match mem::replace(&mut *state, State::Cancelled) {
-            State::Done(outcome) => mem::replace(&mut *state, State::Done(outcome)),
+            State::Done(answer) => mem::replace(&mut *state, State::Done(answer)),
             State::Gone => mem::replace(&mut *state, State::Gone),
             other => other,
         };
         self.changed.notify_all();
         drop(state);
-        // What a listener holds is let go of outside of the lock.
+        // The handler is dropped outside of the lock.
         drop(before);
     }
 }

@@ -1,7 +1,6 @@
-//! What every kind of question shares while it is asked: the time that is left, the way to be stopped, and trying again.
+//! What all kinds of questions share while they are sent: the time that is left, cancellation and retries.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,12 +9,13 @@ use midrail_guardrails::DeepSettings;
 use serde_json::Value;
 use ureq::Agent;
 
-use super::client;
+use super::connection;
+use super::question::DeepError;
 
 /// The first pause before something is tried again. Each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-/// How often a sleeper looks whether it is to stop.
+/// How often a pause checks for cancellation.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How deep an answer may be nested: a record holds it deeper still, and has to be read back.
@@ -24,7 +24,7 @@ const MAX_DEPTH: usize = 60;
 /// Looks up an environment variable.
 pub(crate) type Lookup = fn(&str) -> Option<String>;
 
-/// One asking: what it may take, and the way to end it early.
+/// One question that is being sent, with its limits.
 pub(super) struct Call<'c> {
     pub(super) settings: &'c DeepSettings,
     pub(super) deadline: Instant,
@@ -41,17 +41,17 @@ impl Call<'_> {
         (!left.is_zero()).then_some(left)
     }
 
-    /// How long the whole may take, as people read it.
+    /// The timeout of the question.
     pub(super) fn limit(&self) -> Duration {
         Duration::from_millis(self.settings.timeout.0)
     }
 
-    /// Tries until it goes well, what went wrong cannot pass, the tries are used up or the time is.
+    /// Tries until it succeeds, a retry cannot help, or the retries or the time are used up.
     pub(super) fn tries<T>(
         &self,
         retries: u8,
         mut once: impl FnMut() -> Result<T, Trouble>,
-    ) -> Result<T, String> {
+    ) -> Result<T, DeepError> {
         let mut pause = FIRST_PAUSE;
         let mut tried: u32 = 0;
         loop {
@@ -62,14 +62,14 @@ impl Call<'_> {
             };
             let message = if tried > 1 { format!("{message} (tried {tried} times)") } else { message };
             let wait = match again {
-                Again::Never => return Err(message),
+                Again::Never => return Err(message.into()),
                 Again::Now => Duration::ZERO,
                 Again::Soon => pause,
                 Again::After(wait) => wait,
             };
             let has_time = self.left().is_some_and(|left| left > wait);
             if tried > u32::from(retries) || !has_time || !self.sleep(wait) {
-                return Err(message);
+                return Err(message.into());
             }
             pause *= 2;
         }
@@ -110,11 +110,11 @@ pub(super) enum Again {
     Now,
     /// After a short pause.
     Soon,
-    /// When the one who was asked says so.
+    /// When the service asks for it.
     After(Duration),
 }
 
-/// The way to end what a worker does: a flag that sleepers and commands see, and the connections of its own.
+/// Cancels the work of a worker: a flag for pauses and commands, and the worker's connections.
 pub(super) struct Stop {
     is_raised: AtomicBool,
     agent: Mutex<Option<Connections>>,
@@ -141,17 +141,17 @@ impl Stop {
         self.is_raised.load(Ordering::SeqCst)
     }
 
-    /// Ends what is under way: nobody waits for it any longer.
+    /// Cancels the work.
     pub(super) fn raise(&self) {
         self.is_raised.store(true, Ordering::SeqCst);
-        if let Some(known) = self.agent.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(known) = self.agent.lock().take() {
             known.agent.shutdown();
         }
     }
 
     /// The connections of this worker, which trust the certificates of a file. `None`: it was stopped.
-    pub(super) fn agent(&self, ca_file: Option<&str>) -> Result<Option<Agent>, String> {
-        let mut known = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn agent(&self, ca_file: Option<&str>) -> Result<Option<Agent>, DeepError> {
+        let mut known = self.agent.lock();
         if self.is_raised() {
             return Ok(None);
         }
@@ -159,14 +159,14 @@ impl Stop {
         if let Some(same) = known.as_ref().filter(|known| known.ca_file.as_deref() == ca_file) {
             return Ok(Some(same.agent.clone()));
         }
-        let agent = client::agent(ca_file)?;
+        let agent = connection::agent(ca_file)?;
         *known = Some(Connections { agent: agent.clone(), ca_file: ca_file.map(str::to_owned) });
         Ok(Some(agent))
     }
 
     /// Passes the connections on to the next question of the same worker.
     pub(super) fn next(&self) -> Self {
-        let agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let agent = self.agent.lock().take();
         Stop { is_raised: AtomicBool::new(false), agent: Mutex::new(agent) }
     }
 }
@@ -184,7 +184,7 @@ pub(super) fn is_too_deep(value: &Value) -> bool {
     deeper(value, MAX_DEPTH)
 }
 
-/// A text of somebody outside, as it may be shown: one line, short, without what drives a terminal.
+/// A text of an external service for display: one short line without control characters.
 pub(super) fn shown(text: &str, limit: usize) -> String {
     let mut out: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     out.retain(|c| !c.is_control());

@@ -10,7 +10,7 @@ use super::{Detection, Detector};
 
 /// One text of a corpus. Fields that are not named here are passed over.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Text {
+pub struct LabelledText {
     /// Its id.
     #[serde(default)]
     pub id: serde_json::Value,
@@ -32,7 +32,7 @@ pub fn expected(label: Option<&str>) -> Option<bool> {
 }
 
 /// The detector that a corpus is for, by the beginning of its file's name.
-pub fn detector_of(file: &str) -> Option<Detector> {
+pub fn detector_for_file(file: &str) -> Option<Detector> {
     const BEGINNINGS: &[(&str, Detector)] = &[
         ("cmd-sql", Detector::Sql),
         ("sql-", Detector::Sql),
@@ -68,7 +68,7 @@ pub enum CorpusError {
 }
 
 /// The texts of a file, line by line. Empty lines are passed over.
-pub fn texts(input: impl BufRead) -> impl Iterator<Item = Result<Text, CorpusError>> {
+pub fn texts(input: impl BufRead) -> impl Iterator<Item = Result<LabelledText, CorpusError>> {
     input.lines().enumerate().filter_map(|(at, line)| {
         let line_number = at + 1;
         match line {
@@ -109,9 +109,9 @@ fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S
 
 impl Score {
     /// Looks at one more text.
-    pub fn add(&mut self, detector: Detector, text: &Text) -> Detection {
+    pub fn add(&mut self, detector: Detector, text: &LabelledText) -> Detection {
         let start = Instant::now();
-        let detection = detector.look(&text.text);
+        let detection = detector.detect(&text.text);
         self.seconds += start.elapsed();
         let is_flagged = detection.effect > Effect::Allow;
         self.texts += 1;

@@ -1,23 +1,23 @@
 //! A stream of bytes without its secrets: text goes in as it comes, and comes out as soon as it is decided.
 
-use midrail_detect::personal;
-use midrail_detect::secrets::stream::{Redactor, Secrets, Windowed};
+use midrail_scan::personal;
+use midrail_scan::secrets::stream::{Redactor, SecretDetector, WindowedDetector};
 
 /// Replaces secrets, and personal data where that is asked for, in a text that comes in parts.
 #[derive(Debug)]
-pub struct Cleaner {
-    secrets: Redactor<Secrets>,
-    personal: Option<Redactor<Windowed>>,
+pub struct StreamRedactor {
+    secrets: Redactor<SecretDetector>,
+    personal: Option<Redactor<WindowedDetector>>,
     /// The beginning of a character whose end has not come.
     rest: Vec<u8>,
 }
 
-impl Cleaner {
+impl StreamRedactor {
     /// Tags are made under the key: with that of a store, they are those of its records.
     pub fn new(key: &[u8], with_personal_data: bool) -> Self {
-        let personal =
-            with_personal_data.then(|| Redactor::new(Windowed::new(personal::scan, personal::REACH), key));
-        Cleaner { secrets: Redactor::of_secrets(key), personal, rest: Vec::new() }
+        let personal = with_personal_data
+            .then(|| Redactor::new(WindowedDetector::new(personal::scan, personal::CONTEXT_BYTES), key));
+        StreamRedactor { secrets: Redactor::for_secrets(key), personal, rest: Vec::new() }
     }
 
     /// Takes the next bytes, and gives out what is decided. Bytes that are no text are replaced by `�`.
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     fn cleaned(text: &str, size: usize, with_personal_data: bool) -> String {
-        let mut cleaner = Cleaner::new(b"key", with_personal_data);
+        let mut cleaner = StreamRedactor::new(b"key", with_personal_data);
         let mut out: String = text.as_bytes().chunks(size).map(|part| cleaner.push(part)).collect();
         out.push_str(&cleaner.finish());
         out
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_shown_as_such() {
-        let mut cleaner = Cleaner::new(b"key", false);
+        let mut cleaner = StreamRedactor::new(b"key", false);
         let mut out = cleaner.push(b"a\xFFb\xE2");
         out.push_str(&cleaner.finish());
         assert_eq!(out, "a\u{FFFD}b\u{FFFD}");

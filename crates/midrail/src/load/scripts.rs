@@ -1,4 +1,4 @@
-//! Finds and reads scripts: `guardrails.js` beside the packs of each layer, and those that packs name.
+//! Finds and reads scripts: `guardrails.js` next to the packs of each layer, and those that packs name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,23 +6,15 @@ use std::path::{Path, PathBuf};
 use midrail_core::OnFault;
 use midrail_guardrails::Script;
 use midrail_pack::raw::{Guard, Pack, Scripts};
-use midrail_pack::{Document, Layer, Problem, Report};
+use midrail_pack::{Layer, PackDocument};
 use serde_json::Value;
 
-use super::{Load, LoadError, Loaded, PackFile, digest};
-use crate::places;
-use crate::scripts::{ScriptError, Scripts as Realms};
+use super::error::LoadError;
+use super::pack_file::{PackFile, digest};
+use crate::paths;
 
-/// The file of hooks beside the packs of a layer.
+/// The file of hooks next to the packs of a layer.
 pub(super) const SCRIPT: &str = "guardrails.js";
-
-/// Files that look like the hooks of a layer and are not read, with what to do about each.
-const UNREAD: &[(&str, &str)] = &[
-    ("guardrails.ts", "compile it to `guardrails.js`: TypeScript is not read"),
-    ("guardrails.mts", "compile it to `guardrails.js`: TypeScript is not read"),
-    ("guardrails.mjs", "call it `guardrails.js`, or name it in a pack with `script: guardrails.mjs`"),
-    ("guardrails.cjs", "write it as a module, with `export default`, and call it `guardrails.js`"),
-];
 
 /// Files that a script may consist of.
 const MAX_FILES: usize = 64;
@@ -70,7 +62,7 @@ impl ScriptFile {
     }
 
     /// The pack that it is: one guardrail, which no lower layer can switch off.
-    pub(super) fn document(&self, settings: &Scripts) -> Result<Document, LoadError> {
+    pub(super) fn document(&self, settings: &Scripts) -> Result<PackDocument, LoadError> {
         let usual = Script::default();
         let (id, priority) = match (self.layer, self.is_guest) {
             (Layer::Organisation, _) => ("organisation-script", 89),
@@ -101,14 +93,14 @@ impl ScriptFile {
             ..Guard::default()
         };
         let pack = Pack { pack: SCRIPT.to_owned(), guardrails: vec![guard], ..Pack::default() };
-        Document::of_pack(&self.path.display().to_string(), pack)
+        PackDocument::from_pack(&self.path.display().to_string(), pack)
             .map_err(|report| LoadError::Problems(vec![report]))
     }
 }
 
 /// What holds for a script of a layer: what packs of the same layer or above say, the highest first.
-pub(super) fn settings_for(layer: Layer, documents: &[(Layer, Document)]) -> Scripts {
-    let mut above: Vec<&(Layer, Document)> = documents.iter().filter(|(of, _)| *of <= layer).collect();
+pub(super) fn settings_for(layer: Layer, documents: &[(Layer, PackDocument)]) -> Scripts {
+    let mut above: Vec<&(Layer, PackDocument)> = documents.iter().filter(|(of, _)| *of <= layer).collect();
     above.sort_by_key(|(of, _)| *of);
     let says = || above.iter().map(|(_, document)| &document.pack.scripts);
     Scripts {
@@ -124,11 +116,11 @@ pub(super) fn settings_for(layer: Layer, documents: &[(Layer, Document)]) -> Scr
     }
 }
 
-/// Scripts of a neighbouring tool, which packs can allow: that of the project, and the user's.
+/// Scripts of a other tool, which packs can allow: that of the project, and the user's.
 pub(super) fn guests(folder: Option<&Path>) -> Result<Vec<ScriptFile>, LoadError> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    for (layer, place) in places::deft(folder) {
+    for (layer, place) in paths::deft(folder) {
         let path = place.join(SCRIPT);
         if path.symlink_metadata().is_ok() && seen.insert(path.clone()) {
             found.push(ScriptFile { is_guest: true, ..ScriptFile::read(&path, layer)? });
@@ -137,7 +129,7 @@ pub(super) fn guests(folder: Option<&Path>) -> Result<Vec<ScriptFile>, LoadError
     Ok(found)
 }
 
-/// What the configuration beside a script of a neighbouring tool says of it.
+/// What the configuration next to a script of a other tool says of it.
 pub(super) fn guest_settings(script: &ScriptFile, settings: Scripts) -> Scripts {
     let config = script.path.with_file_name("config.json");
     let text = std::fs::read_to_string(config).unwrap_or_default();
@@ -180,62 +172,4 @@ pub(super) fn named(pack: &mut Pack) -> Vec<(String, &mut Script)> {
         }
     }
     found
-}
-
-impl Load {
-    /// Files beside the packs that look like hooks and are not in force: neither is there a `guardrails.js` that may be
-    /// made of them, nor does a pack name them.
-    pub fn unread_scripts(&self, loaded: &Loaded) -> Vec<Report> {
-        let layers = || places::layers(self.folder.as_deref()).into_iter().map(|(_, folder)| folder);
-        let folders: Vec<PathBuf> =
-            if self.packs.is_empty() { layers().collect() } else { self.packs.clone() };
-        let named: BTreeSet<PathBuf> =
-            loaded.script_files().iter().filter_map(|file| file.canonicalize().ok()).collect();
-        let has_none = folders.iter().filter(|folder| folder.join(SCRIPT).symlink_metadata().is_err());
-        let unread = has_none.flat_map(|folder| UNREAD.iter().map(|(name, help)| (folder.join(name), help)));
-        unread
-            .filter(|(path, _)| path.canonicalize().is_ok_and(|path| !named.contains(&path)))
-            .map(|(path, help)| {
-                let message = format!("this file is not in force: beside packs, `{SCRIPT}` alone is read");
-                let problem = Problem::new(message, 0..0).with_help((*help).to_owned());
-                Report::new(path.display().to_string(), "", vec![problem])
-            })
-            .collect()
-    }
-}
-
-impl Loaded {
-    /// The files of the policy's scripts.
-    fn script_files(&self) -> BTreeSet<PathBuf> {
-        let mut source = self.source.clone();
-        let scripts = source.0.iter_mut().flat_map(|pack| pack.pack.scripts_mut());
-        scripts.filter_map(|script| script.file.take().map(PathBuf::from)).collect()
-    }
-
-    /// What is wrong with the scripts of the policy: those that do not load, or do not export what they should. A dry run
-    /// also calls each hook once, with a call of nothing in a world without files.
-    pub fn script_problems(&self, dry_run: bool) -> Vec<Report> {
-        self.script_files()
-            .iter()
-            .flat_map(|file| Realms::check(file, dry_run).into_iter().map(|error| report(file, &error)))
-            .collect()
-    }
-}
-
-/// What is wrong with a script, at its place in the file.
-fn report(path: &Path, error: &ScriptError) -> Report {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    // What is wrong in a file that it imports is told without its text.
-    let is_here = path.to_string_lossy().ends_with(&error.file);
-    let at = error.at.filter(|_| is_here).map_or(0, |(line, column)| {
-        let starts = text.split_inclusive('\n').map(str::len);
-        let line_start: usize = starts.take(usize::try_from(line).unwrap_or(1).saturating_sub(1)).sum();
-        let in_line = text.get(line_start..).unwrap_or_default().chars();
-        let before = in_line.take(usize::try_from(column).unwrap_or(1).saturating_sub(1));
-        line_start + before.map(char::len_utf8).sum::<usize>()
-    });
-    let end = (at + 1).min(text.len()).max(at);
-    let message = if is_here { error.message.clone() } else { error.to_string() };
-    let help = "try it with `midrail script run FILE --event EVENT`".to_owned();
-    Report::new(path.display().to_string(), &text, vec![Problem::new(message, at..end).with_help(help)])
 }

@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use midrail_core::{CommandEnd, Fact, Run};
-use midrail_detect::secrets;
-use midrail_detect::steady::SteadyDigest;
+use midrail_core::{CommandOutcome, Fact, PackCommand};
+use midrail_scan::output_digest::StableDigest;
+use midrail_scan::secrets;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::Value;
@@ -36,17 +36,21 @@ const REST: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// How a command ends. One that cannot be started or is stopped is unavailable.
-pub(crate) fn run(root: Option<&Path>, Run { command, timeout_ms }: &Run, key: &[u8]) -> Fact {
+pub(crate) fn run(
+    root: Option<&Path>,
+    PackCommand { command, timeout_ms }: &PackCommand,
+    key: &[u8],
+) -> Fact {
     let Some(root) = root else {
         return Fact::Unavailable("neither a root nor a `cwd` is known".to_owned());
     };
     let started = Instant::now();
     let timeout = Duration::from_millis(*timeout_ms);
     let mut both = Source::new(SCANNED);
-    both.digest = Some(SteadyDigest::keyed(key));
+    both.digest = Some(StableDigest::with_key(key));
     let mut streams = Streams { printed: vec![both], input: None, stop: None };
     match ended(root, command, timeout, &mut streams) {
-        Ok(End::Exit(status)) => Fact::Command(CommandEnd {
+        Ok(End::Exit(status)) => Fact::Command(CommandOutcome {
             exit_code: status.code(),
             output: told(streams.tail(0), status.signal(), key),
             digest: streams.digest(),
@@ -141,7 +145,7 @@ impl Streams<'_> {
     /// The digest of all that was printed, where more of it was than is told.
     fn digest(&mut self) -> String {
         let source = self.printed.first_mut().filter(|source| source.tail.bytes.len() > KEPT);
-        source.and_then(|source| source.digest.take()).map(SteadyDigest::finish).unwrap_or_default()
+        source.and_then(|source| source.digest.take()).map(StableDigest::finish).unwrap_or_default()
     }
 }
 
@@ -150,7 +154,7 @@ struct Source {
     pipe: Option<PipeReader>,
     tail: Tail,
     /// Of all that came, where that is asked for.
-    digest: Option<SteadyDigest>,
+    digest: Option<StableDigest>,
 }
 
 impl Source {
@@ -510,10 +514,10 @@ mod tests {
     use super::*;
 
     fn run_in(root: &Path, command: &str, timeout_ms: u64) -> Fact {
-        run(Some(root), &Run { command: command.to_owned(), timeout_ms }, b"key")
+        run(Some(root), &PackCommand { command: command.to_owned(), timeout_ms }, b"key")
     }
 
-    fn end(command: &str) -> CommandEnd {
+    fn end(command: &str) -> CommandOutcome {
         let folder = tempfile::tempdir().unwrap();
         match run_in(folder.path(), command, 60_000) {
             Fact::Command(end) => end,
@@ -619,7 +623,7 @@ mod tests {
 
     #[test]
     fn without_a_folder_nothing_runs() {
-        let run_it = Run { command: "true".into(), timeout_ms: 1_000 };
+        let run_it = PackCommand { command: "true".into(), timeout_ms: 1_000 };
         assert!(unavailable(run(None, &run_it, b"key")).contains("`cwd`"));
         let why = unavailable(run(Some(Path::new("/no/such/folder")), &run_it, b"key"));
         assert!(why.contains("could not be run"), "{why}");

@@ -24,7 +24,7 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 /// The digest of the files below a folder that fit any of these patterns.
 pub(crate) fn digest(root: Option<&Path>, patterns: &[String]) -> Fact {
     match root {
-        Some(root) => Walk::new(patterns, MAX_ENTRIES).digest(root).unwrap_or_else(Fact::Unavailable),
+        Some(root) => Pipeline::new(patterns, MAX_ENTRIES).digest(root).unwrap_or_else(Fact::Unavailable),
         None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
     }
 }
@@ -32,14 +32,14 @@ pub(crate) fn digest(root: Option<&Path>, patterns: &[String]) -> Fact {
 /// How many files below a folder fit any of these patterns.
 pub(crate) fn count(root: Option<&Path>, patterns: &[String]) -> Fact {
     match root {
-        Some(root) => Walk::new(patterns, MAX_ENTRIES).count(root).unwrap_or_else(Fact::Unavailable),
+        Some(root) => Pipeline::new(patterns, MAX_ENTRIES).count(root).unwrap_or_else(Fact::Unavailable),
         None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
     }
 }
 
 /// How many made-up files fit.
 pub(crate) fn count_of(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
-    let walk = Walk::new(patterns, MAX_ENTRIES);
+    let walk = Pipeline::new(patterns, MAX_ENTRIES);
     let passed_over = |path: &str| path.split('/').any(|part| walk.passes_over(part));
     let fitting = files.keys().filter(|path| walk.fits(path) && !passed_over(path));
     Fact::Count(u64::try_from(fitting.count()).unwrap_or(u64::MAX))
@@ -47,30 +47,30 @@ pub(crate) fn count_of(files: &BTreeMap<String, String>, patterns: &[String]) ->
 
 /// The digest of made-up files.
 pub(crate) fn digest_of(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
-    let walk = Walk::new(patterns, MAX_ENTRIES);
+    let walk = Pipeline::new(patterns, MAX_ENTRIES);
     let mut hash = Sha256::new();
     let passed_over = |path: &str| path.split('/').any(|part| walk.passes_over(part));
     for (path, content) in files.iter().filter(|(path, _)| walk.fits(path) && !passed_over(path)) {
         hash.update(format!("{}:{path}{}:{content}", path.len(), content.len()));
     }
-    Fact::Tree(hex(&hash.finalize()))
+    Fact::Tree(hex::encode(&hash.finalize()))
 }
 
-struct Walk<'p> {
+struct Pipeline<'p> {
     patterns: &'p [String],
     entries_left: usize,
     started: Instant,
 }
 
-impl<'p> Walk<'p> {
+impl<'p> Pipeline<'p> {
     fn new(patterns: &'p [String], entries_left: usize) -> Self {
-        Walk { patterns, entries_left, started: Instant::now() }
+        Pipeline { patterns, entries_left, started: Instant::now() }
     }
 
     fn digest(self, root: &Path) -> Result<Fact, String> {
         let mut hash = Sha256::new();
         self.each(root, |path, full, metadata| add(&mut hash, path, full, metadata))?;
-        Ok(Fact::Tree(hex(&hash.finalize())))
+        Ok(Fact::Tree(hex::encode(&hash.finalize())))
     }
 
     /// Links count where a file is behind them.
@@ -317,8 +317,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         (0..4).for_each(|number| write(folder.path(), &number.to_string(), ""));
         let all = patterns(&["**"]);
-        assert!(Walk::new(&all, 4).digest(folder.path()).is_ok());
-        assert!(Walk::new(&all, 3).digest(folder.path()).unwrap_err().contains("more than"));
+        assert!(Pipeline::new(&all, 4).digest(folder.path()).is_ok());
+        assert!(Pipeline::new(&all, 3).digest(folder.path()).unwrap_err().contains("more than"));
     }
 
     #[test]
@@ -337,7 +337,7 @@ mod tests {
             ("Cargo.toml", "src", false),
         ] {
             let these = patterns(&[pattern]);
-            assert_eq!(Walk::new(&these, 1).may_hold(folder), expected, "{pattern} in {folder}");
+            assert_eq!(Pipeline::new(&these, 1).may_hold(folder), expected, "{pattern} in {folder}");
         }
     }
 

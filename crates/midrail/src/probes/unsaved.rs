@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use midrail_core::{Fact, Unsaved};
+use midrail_core::{Fact, UnsavedFiles};
+use sha1::{Digest, Sha1};
 
 use super::git;
 
@@ -38,9 +39,9 @@ pub(crate) fn plain(place: &str) -> PathBuf {
     Path::new(rooted).join(parts.filter(|part| !matches!(*part, "" | ".")).collect::<PathBuf>())
 }
 
-fn look(root: &Path, start: &Path) -> Result<Unsaved, String> {
+fn look(root: &Path, start: &Path) -> Result<UnsavedFiles, String> {
     let told = |path: &Path, error: &std::io::Error| format!("`{}`: {error}", path.display());
-    let mut found = Unsaved::default();
+    let mut found = UnsavedFiles::default();
     let Ok(metadata) = start.symlink_metadata() else { return Ok(found) };
     let saved = Saved::around(root).unwrap_or_default();
     let mut left = MAX_ENTRIES;
@@ -116,10 +117,10 @@ impl Saved {
 
 /// The name that git gives a content.
 fn blob(content: &[u8]) -> [u8; 20] {
-    let mut hash = ring::digest::Context::new(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY);
-    hash.update(format!("blob {}\0", content.len()).as_bytes());
+    let mut hash = Sha1::new();
+    hash.update(format!("blob {}\0", content.len()));
     hash.update(content);
-    hash.finish().as_ref().try_into().unwrap_or_default()
+    hash.finalize().into()
 }
 
 /// The entries of an index, by path. `None`: it is in a form that is not known here, and then nothing counts as saved.

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use midrail_core::{Decision, Effect, Event, EventKind};
-use midrail_detect::secrets::shown;
+use midrail_guardrails::relaxing_settings;
+use midrail_scan::secrets::redact;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::cases::in_short;
+use crate::event_summary::summarize_event;
 
 /// Different things of one guardrail that are told apart. Others are counted with the rest.
 const MOST_KINDS: usize = 2_000;
@@ -24,14 +24,14 @@ const LONGEST_VALUE: usize = 200;
 
 /// What a report takes for granted.
 pub const ASSUMED: &[&str] = &[
-    "events are those that happened: what would have been stopped is followed by its result all the same",
-    "a file is there once the agent has read or written it, and nobody else changed it; nothing is read from the disk",
-    "no command of a pack is run and nobody outside is asked; what depends on that, or on git, is not judged",
+    "events are those that happened: a stopped call is followed by its result all the same",
+    "a file exists once the agent has read or written it, and no other program changed it; nothing is read from the disk",
+    "no command of a pack is run and no external service is called; what depends on them, or on git, is not judged",
 ];
 
 /// Gathers what was decided, one event after the other.
 #[derive(Debug, Default)]
-pub struct ReportMaker {
+pub struct ReportBuilder {
     sessions: BTreeSet<String>,
     days: BTreeSet<String>,
     report: ReplayReport,
@@ -40,9 +40,9 @@ pub struct ReportMaker {
 
 #[derive(Debug, Default)]
 struct Gathered {
-    of: OfGuardrail,
+    of: GuardrailReport,
     sessions: BTreeSet<String>,
-    examples: BTreeMap<String, Example>,
+    examples: BTreeMap<String, ReplayExample>,
     settings: BTreeMap<(&'static str, String), Setting>,
 }
 
@@ -81,7 +81,7 @@ pub struct ReplayReport {
     /// Events that could not be judged, because what was needed is not recorded. They are not counted as stopped.
     pub unjudged: u64,
     /// By guardrail, those that would have stopped most first.
-    pub guardrails: Vec<OfGuardrail>,
+    pub guardrails: Vec<GuardrailReport>,
     /// Settings that would let pass what was stopped most.
     pub suggestions: Vec<Suggestion>,
     /// What is taken for granted.
@@ -90,7 +90,7 @@ pub struct ReplayReport {
 
 /// What one guardrail would have done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct OfGuardrail {
+pub struct GuardrailReport {
     /// The guardrail.
     pub guardrail: String,
     /// Decisions that it made, by effect.
@@ -104,14 +104,14 @@ pub struct OfGuardrail {
     /// In how many sessions.
     pub sessions: usize,
     /// What it stopped most.
-    pub examples: Vec<Example>,
+    pub examples: Vec<ReplayExample>,
     #[serde(skip)]
     calls: u64,
 }
 
 /// Something that would have been stopped.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Example {
+pub struct ReplayExample {
     /// What it was, with secrets replaced.
     pub what: String,
     /// How often.
@@ -143,7 +143,7 @@ pub struct Suggestion {
     pub different: usize,
 }
 
-impl ReportMaker {
+impl ReportBuilder {
     /// Takes in what was decided about an event.
     pub fn add(&mut self, event: &Event, decision: &Decision) {
         let report = &mut self.report;
@@ -162,18 +162,21 @@ impl ReportMaker {
         // Guardrails in shadow mode count as if they were enforced: that is what is asked for.
         let effect = decision.effect.max(decision.would.unwrap_or_default());
         let is_shadow = effect > decision.effect;
-        let said = decision.verdicts.iter().find(|said| match is_shadow {
-            true => said.effect == Some(effect),
-            false => Some(&said.guardrail) == decision.by.as_ref(),
+        let verdict = decision.verdicts.iter().find(|verdict| {
+            if is_shadow {
+                verdict.effect == Some(effect)
+            } else {
+                Some(&verdict.guardrail) == decision.by.as_ref()
+            }
         });
-        let is_unjudged = said.is_some_and(|said| said.error.is_some()) && !effect.goes_on();
+        let is_unjudged = verdict.is_some_and(|verdict| verdict.error.is_some()) && !effect.allows();
         if !is_unjudged {
             *report.effects.entry(effect).or_default() += 1;
         }
         if effect == Effect::Allow {
             return;
         }
-        let by = said.map(|said| &said.guardrail).or(decision.by.as_ref());
+        let by = verdict.map(|verdict| &verdict.guardrail).or(decision.by.as_ref());
         let by = by.map_or_else(|| "midrail".to_owned(), ToString::to_string);
         let gathered = self.guardrails.entry(by.clone()).or_default();
         gathered.of.guardrail = by;
@@ -183,7 +186,7 @@ impl ReportMaker {
             return;
         }
         *gathered.of.effects.entry(effect).or_default() += 1;
-        if effect.goes_on() {
+        if effect.allows() {
             return;
         }
         let is_call = u64::from(event.kind == EventKind::BeforeTool);
@@ -192,7 +195,7 @@ impl ReportMaker {
         gathered.of.stopped += 1;
         gathered.of.calls += is_call;
         gathered.sessions.insert(session.clone());
-        let reason = said.map_or(decision.reason.as_str(), |said| said.reason.as_str());
+        let reason = verdict.map_or(decision.reason.as_str(), |verdict| verdict.reason.as_str());
         gathered.note(event, effect, reason, session);
         if !is_shadow {
             gathered.suggest(event, decision);
@@ -201,7 +204,7 @@ impl ReportMaker {
 
     /// The report of all that was taken in.
     pub fn finish(self) -> ReplayReport {
-        let ReportMaker { sessions, days, mut report, guardrails } = self;
+        let ReportBuilder { sessions, days, mut report, guardrails } = self;
         report.sessions = sessions.len();
         report.days = days.len();
         report.assumed = ASSUMED.to_vec();
@@ -228,16 +231,16 @@ fn percent(part: u64, of: u64) -> f64 {
 
 impl Gathered {
     fn note(&mut self, event: &Event, effect: Effect, reason: &str, session: String) {
-        let what = in_short(event);
+        let what = summarize_event(event);
         let what = what.strip_prefix("before_tool ").unwrap_or(&what).to_owned();
         if self.examples.len() >= MOST_KINDS && !self.examples.contains_key(&what) {
             return;
         }
-        let example = self.examples.entry(what.clone()).or_insert_with(|| Example {
+        let example = self.examples.entry(what.clone()).or_insert_with(|| ReplayExample {
             what,
             count: 0,
             effect,
-            reason: shown(reason),
+            reason: redact(reason),
             time: event.time,
             session: Some(session),
         });
@@ -245,10 +248,10 @@ impl Gathered {
     }
 
     fn suggest(&mut self, event: &Event, decision: &Decision) {
-        let what = in_short(event);
-        for (setting, value) in settings(&self.of.guardrail, event, decision) {
+        let what = summarize_event(event);
+        for (setting, value) in relaxing_settings(&self.of.guardrail, event, decision) {
             // What is written into a pack is read by others.
-            if value.chars().count() > LONGEST_VALUE || value.contains('\n') || shown(&value) != value {
+            if value.chars().count() > LONGEST_VALUE || value.contains('\n') || redact(&value) != value {
                 continue;
             }
             if self.settings.len() < MOST_KINDS || self.settings.contains_key(&(setting, value.clone())) {
@@ -285,62 +288,4 @@ impl Gathered {
         kept.truncate(SHOWN);
         kept
     }
-}
-
-/// Settings of a guardrail that would have let an event pass, each with what to add to its list.
-fn settings(guardrail: &str, event: &Event, decision: &Decision) -> Vec<(&'static str, String)> {
-    let text = |name: &str| decision.metadata.get(name).and_then(Value::as_str).map(str::to_owned);
-    // Several guardrails of one kind have ids of their own. What they tell of a denial says what kind they are.
-    let kind = midrail_guardrails::page(guardrail.split('@').next().unwrap_or(guardrail)).map(|page| page.id);
-    if kind == Some("self-protection") {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    if let (Some(rule), Some(severity)) = (text("rule"), text("severity")) {
-        found.extend(command(event).map(|command| ("allow", command)));
-        if severity != "critical" {
-            found.push(("ignore", rule));
-        }
-    } else if let (Some(path), Some(_)) = (text("path"), text("pattern")) {
-        found.push(("except", below(&path, event.cwd.as_deref())));
-    } else if let (Some(path), Some("safety-004")) = (text("path"), kind) {
-        found.extend(folder(&path).map(|folder| ("allow", folder)));
-        found.push(("allow", path));
-    } else if let Some(family) = text("family") {
-        found.push(("ignore", family));
-    } else if let (Some(_), Some("compliance-003")) = (text("branch"), kind) {
-        let done = BRANCH_DEEDS.iter().find(|(words, _)| decision.reason.contains(words));
-        let is_protected = decision.reason.contains("a protected branch");
-        found.extend(done.filter(|_| is_protected).map(|(_, deed)| ("allow", (*deed).to_owned())));
-    }
-    found
-}
-
-/// How the guardrail of branches tells what is done to one, and its word for it.
-const BRANCH_DEEDS: &[(&str, &str)] = &[
-    ("` commits to `", "commit"),
-    ("` merges into `", "merge"),
-    ("` pushes to `", "push"),
-    ("` deletes `", "delete"),
-    ("` renames `", "rename"),
-    ("` moves `", "reset"),
-];
-
-/// The command line of a call, as a list of commands has it.
-fn command(event: &Event) -> Option<String> {
-    let args = &event.tool.as_ref()?.args;
-    let text = ["command", "cmd"].iter().find_map(|name| args.get(*name)?.as_str())?;
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
-}
-
-/// A path as patterns spell it: relative to the folder of the session, where it lies in it.
-fn below(path: &str, cwd: Option<&str>) -> String {
-    let inside = cwd.and_then(|cwd| path.strip_prefix(cwd.trim_end_matches('/'))?.strip_prefix('/'));
-    inside.unwrap_or(path).to_owned()
-}
-
-/// The folder of a file, as a pattern of what is in it.
-fn folder(path: &str) -> Option<String> {
-    let (folder, _) = path.rsplit_once('/')?;
-    (folder.matches('/').count() > 1).then(|| format!("{folder}/**"))
 }

@@ -1,15 +1,20 @@
 //! What waits for a realm: calls, and commands that have ended.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use midrail_core::HookEnd;
+use midrail_core::HookOutcome;
 
+use super::call::{Call, Exec, HostError};
+use super::error::ScriptError;
 use super::watch::watch;
-use super::{Call, Exec, ROUSED, ScriptError};
+
+/// How long an announced call is awaited without sleeping.
+const AWAKE: Duration = Duration::from_micros(200);
 
 /// Something for a realm to do.
 pub(super) enum Message {
@@ -17,7 +22,7 @@ pub(super) enum Message {
     /// A command that the script ran has ended.
     Ended {
         run: u64,
-        end: Result<Exec, String>,
+        end: Result<Exec, HostError>,
     },
 }
 
@@ -32,13 +37,13 @@ pub(super) struct Request {
 
 /// What becomes of a call.
 pub(super) enum Reply {
-    End(Result<HookEnd, ScriptError>),
+    End(Result<HookOutcome, ScriptError>),
     /// The realm ended before it came to it.
     NotStarted(Box<Call>),
 }
 
 /// What a realm finds when it looks.
-pub(super) enum Found {
+pub(super) enum Received {
     Message(Message),
     /// The time is up.
     Time,
@@ -75,7 +80,7 @@ struct Queue {
 
 impl Inbox {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     /// Leaves a message. It comes back where nobody is there to take it.
@@ -102,7 +107,7 @@ impl Inbox {
     }
 
     /// A call is about to come: to be woken takes longer than most hooks do.
-    pub(super) fn rouse(&self) {
+    pub(super) fn prewarm(&self) {
         let mut queue = self.lock();
         queue.is_roused = queue.is_asleep;
         self.wake(queue);
@@ -118,7 +123,7 @@ impl Inbox {
     }
 
     /// The next message, waiting for it until then.
-    pub(super) fn pop(&self, until: Option<Instant>) -> Found {
+    pub(super) fn pop(&self, until: Option<Instant>) -> Received {
         let mut queue = self.lock();
         loop {
             if std::mem::take(&mut queue.is_roused) {
@@ -127,21 +132,21 @@ impl Inbox {
                 queue = self.lock();
             }
             if let Some(message) = queue.messages.pop_front() {
-                return Found::Message(message);
+                return Received::Message(message);
             }
             if queue.is_closed && queue.calls == 0 {
-                return Found::Closed;
+                return Received::Closed;
             }
             queue.is_asleep = true;
-            queue = match until {
-                None => self.bell.wait(queue).unwrap_or_else(PoisonError::into_inner),
+            match until {
+                None => self.bell.wait(&mut queue),
                 Some(until) => {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         queue.is_asleep = false;
-                        return Found::Time;
+                        return Received::Time;
                     }
-                    self.bell.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.bell.wait_for(&mut queue, left);
                 }
             };
         }
@@ -154,7 +159,7 @@ impl Inbox {
             return;
         }
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let at_most = left.map_or(ROUSED, |left| left.min(ROUSED));
+        let at_most = left.map_or(AWAKE, |left| left.min(AWAKE));
         watch(at_most, || (self.left.load(Ordering::Acquire) != before).then_some(()));
     }
 

@@ -10,9 +10,10 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Result};
 
-use super::Script;
+use super::call::{HostError, Script, label};
 use super::error::ScriptError;
 use super::scan;
+use super::scan::imports::place_of;
 
 /// Bytes that one file may have.
 const MAX_SOURCE: u64 = 1 << 20;
@@ -46,15 +47,6 @@ impl Seen {
     pub(super) fn holds(&self) -> bool {
         fs::metadata(&self.path)
             .is_ok_and(|now| now.len() == self.size && now.modified().ok() == self.changed)
-    }
-}
-
-/// The name of a script for messages: its folder and its file.
-pub(super) fn label(path: &Path) -> String {
-    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    match path.parent().and_then(Path::file_name) {
-        Some(folder) => format!("{}/{file}", folder.to_string_lossy()),
-        None => file.into_owned(),
     }
 }
 
@@ -106,7 +98,7 @@ struct Import {
 }
 
 const POSSIBLE: &str =
-    "a script may import files beside it, as in `./rules.js`; there are no packages and no modules of Node";
+    "a script may import files next to it, as in `./rules.js`; there are no packages and no modules of Node";
 
 impl Resolver for Files {
     fn resolve<'js>(
@@ -203,7 +195,7 @@ impl Files {
 
     /// Where an import stands, or where it says a name.
     fn place_of(&self, import: &Import, name: Option<&str>) -> Option<(String, u32, u32)> {
-        let (line, column) = scan::place_of(&self.text(&import.module)?, &import.name, name)?;
+        let (line, column) = place_of(&self.text(&import.module)?, &import.name, name)?;
         Some((import.module.clone(), line, column))
     }
 
@@ -219,7 +211,7 @@ impl Files {
     }
 
     /// The text of the main file.
-    pub(super) fn main_source(&self) -> std::result::Result<String, String> {
+    pub(super) fn main_source(&self) -> std::result::Result<String, HostError> {
         self.read(self.home.inside(&self.home.main))
     }
 
@@ -229,33 +221,33 @@ impl Files {
     }
 
     /// The text of a file in the folder.
-    fn read(&self, inside: &str) -> std::result::Result<String, String> {
+    fn read(&self, inside: &str) -> std::result::Result<String, HostError> {
         if let Some(text) = &self.home.text {
             let is_main = self.home.inside(&self.home.main) == inside;
-            return match is_main {
-                true => Ok(text.clone()),
-                false => Err("a script that stands in a pack has no files beside it".to_owned()),
-            };
+            if is_main {
+                return Ok(text.clone());
+            }
+            return Err("a script in a pack has no files next to it".into());
         }
         let path = fs::canonicalize(self.home.folder.join(inside)).map_err(|error| error.to_string())?;
         // The main file was named by whoever configured it, and may be a link. What it imports may not lead away.
         let is_main = self.home.inside(&self.home.main) == inside;
         if !is_main && !path.starts_with(&self.home.folder) {
-            return Err("it leads out of the script's folder".to_owned());
+            return Err("it leads out of the script's folder".into());
         }
         let found = fs::metadata(&path).map_err(|error| error.to_string())?;
         if !found.is_file() {
-            return Err("it is not a file".to_owned());
+            return Err("it is not a file".into());
         }
         if found.len() > MAX_SOURCE {
-            return Err(format!("it is longer than {MAX_SOURCE} bytes"));
+            return Err(format!("it is longer than {MAX_SOURCE} bytes").into());
         }
         let mut seen = self.seen.borrow_mut();
         if seen.len() >= MAX_FILES {
-            return Err(format!("the script has more than {MAX_FILES} files"));
+            return Err(format!("the script has more than {MAX_FILES} files").into());
         }
         seen.push(Seen { path: path.clone(), size: found.len(), changed: found.modified().ok() });
-        fs::read_to_string(&path).map_err(|error| error.to_string())
+        fs::read_to_string(&path).map_err(|error| error.to_string().into())
     }
 }
 

@@ -10,18 +10,20 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use midrail_core::{HookAnswer, HookRequest};
-use midrail_detect::patch;
+use midrail_core::{HookAnswer, HookRequest, hex};
+use midrail_shell::patch;
 use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::{IntoJsFunc, Opt};
 use rquickjs::promise::PromiseState;
 use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
 use sha2::{Digest, Sha256};
 
-use super::desk::{Desk, Timer};
+use super::call::{Host, HostError};
+use super::calls::{CallTable, Timer};
+use super::commands::Running;
+use super::error::ScriptError;
 use super::inbox::Message;
 use super::prelude;
-use super::{Host, Running, ScriptError};
 
 /// Timers that may run at once.
 const MAX_TIMERS: usize = 1000;
@@ -39,31 +41,31 @@ const MAX_LINES: usize = 200;
 /// The longest time that a timer waits, as in browsers.
 const MAX_DELAY: f64 = 2_147_483_647.0;
 
-type Shared = Rc<RefCell<Desk>>;
+type Shared = Rc<RefCell<CallTable>>;
 
 /// All functions, as properties of one object that the prelude alone gets.
-pub(super) fn object<'js>(ctx: &Ctx<'js>, desk: &Shared) -> Result<Object<'js>> {
+pub(super) fn object<'js>(ctx: &Ctx<'js>, calls: &Shared) -> Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
     let add = Add { ctx, native: &native };
-    answers(&add, desk)?;
-    files(&add, desk)?;
-    processes(&add, desk)?;
+    answers(&add, calls)?;
+    files(&add, calls)?;
+    processes(&add, calls)?;
     add.function("part", |ctx: Ctx<'js>, name: String| prelude::part(&ctx, &name))?;
     add.function("isProxy", |value: Value<'js>| value.is_proxy())?;
     add.function("there", there)?;
     add.function("targets", |ctx: Ctx<'js>, diff: String| {
         let files = patch::targets(&diff);
         // A text that names no file is none that anybody could look at: to say that nothing is stale would be a guess.
-        match files.is_empty() && !diff.trim().is_empty() {
-            true => Err(Exception::throw_type(
+        if files.is_empty() && !diff.trim().is_empty() {
+            return Err(Exception::throw_type(
                 &ctx,
                 "this text names no file, so it is no diff that could be read",
-            )),
-            false => Ok(files),
+            ));
         }
+        Ok(files)
     })?;
-    add.function("sha256", |content: String| hex(&Sha256::digest(content.as_bytes())))?;
-    let its = Rc::clone(desk);
+    add.function("sha256", |content: String| hex::encode(&Sha256::digest(content.as_bytes())))?;
+    let its = Rc::clone(calls);
     add.function("log", move |level: u32, text: String| log(&its, level, &text))?;
     Ok(native)
 }
@@ -92,10 +94,10 @@ impl<'js> Add<'_, 'js> {
 }
 
 /// How hooks answer.
-fn answers(add: &Add<'_, '_>, desk: &Shared) -> Result<()> {
-    let its = Rc::clone(desk);
+fn answers(add: &Add<'_, '_>, calls: &Shared) -> Result<()> {
+    let its = Rc::clone(calls);
     add.function("pass", move |id: u64| its.borrow_mut().settle(id, Ok(HookAnswer::Pass)))?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     type Text = Opt<Option<String>>;
     add.function(
         "refuse",
@@ -105,69 +107,69 @@ fn answers(add: &Add<'_, '_>, desk: &Shared) -> Result<()> {
             its.borrow_mut().settle(id, Ok(HookAnswer::Refuse { message, suggestion, request }));
         },
     )?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("replace", move |id: u64, result: String, is_error: bool| {
         its.borrow_mut().settle(id, Ok(HookAnswer::Replace { result, is_error }));
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("fail", move |id: u64, message: String, stack: String| {
-        let mut desk = its.borrow_mut();
-        let error = desk.thrown(&message, &stack);
-        desk.settle(id, Err(error));
+        let mut calls = its.borrow_mut();
+        let error = calls.thrown(&message, &stack);
+        calls.settle(id, Err(error));
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("failed", move |id: u64| {
-        let mut desk = its.borrow_mut();
-        let error = desk.thrown(ScriptError::OUT_OF_MEMORY, "");
-        desk.settle(id, Err(error));
+        let mut calls = its.borrow_mut();
+        let error = calls.thrown(ScriptError::OUT_OF_MEMORY, "");
+        calls.settle(id, Err(error));
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("uncaught", move |message: String, stack: String| {
-        let mut desk = its.borrow_mut();
-        let error = desk.thrown(&message, &stack);
-        desk.fail(&error);
+        let mut calls = its.borrow_mut();
+        let error = calls.thrown(&message, &stack);
+        calls.fail(&error);
     })
 }
 
 /// What scripts see of files and of the conversation.
-fn files<'js>(add: &Add<'_, 'js>, desk: &Shared) -> Result<()> {
-    let its = Rc::clone(desk);
+fn files<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
+    let its = Rc::clone(calls);
     add.function("args", move |ctx: Ctx<'js>, id: u64| {
-        let desk = its.borrow();
-        let call = desk.calls.get(&id).ok_or_else(|| over(&ctx))?;
+        let calls = its.borrow();
+        let call = calls.calls.get(&id).ok_or_else(|| over(&ctx))?;
         Ok::<_, rquickjs::Error>(call.call.args.to_string())
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("history", move |ctx: Ctx<'js>, id: u64| {
         let messages = or_throw(&ctx, host(&ctx, &its, id)?.history())?;
         Ok::<_, rquickjs::Error>(serde_json::Value::Array(messages).to_string())
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("feedback", move |ctx: Ctx<'js>, id: u64| {
         let told = or_throw(&ctx, host(&ctx, &its, id)?.feedback())?;
         Ok::<_, rquickjs::Error>(told.to_string())
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("readFile", move |ctx: Ctx<'js>, id: u64, path: String| {
         or_throw(&ctx, host(&ctx, &its, id)?.read_file(&path))
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("checksum", move |ctx: Ctx<'js>, id: u64, path: String, is_agents: bool| {
         or_throw(&ctx, host(&ctx, &its, id)?.checksum(&path, is_agents))
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("readBefore", move |ctx: Ctx<'js>, id: u64, path: String| {
         let host = host(&ctx, &its, id)?;
         let place = host.place(&path);
         let said = its.borrow().calls.get(&id).and_then(|call| call.snapshot.get(&place).cloned());
         said.map_or_else(|| or_throw(&ctx, host.read_before(&place)), Ok)
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("setRead", move |ctx: Ctx<'js>, id: u64, path: String, checksum: Opt<Option<String>>| {
         let place = host(&ctx, &its, id)?.place(&path);
         let checksum = checksum.0.flatten();
-        let mut desk = its.borrow_mut();
-        let call = desk.calls.get_mut(&id).ok_or_else(|| over(&ctx))?;
+        let mut calls = its.borrow_mut();
+        let call = calls.calls.get_mut(&id).ok_or_else(|| over(&ctx))?;
         let length = place.len() + checksum.as_ref().map_or(0, String::len);
         if call.snapshot.len() >= MAX_READ || length > MAX_READ_LENGTH {
             return Err(Exception::throw_range(&ctx, "memory.snapshot holds too much"));
@@ -175,7 +177,7 @@ fn files<'js>(add: &Add<'_, 'js>, desk: &Shared) -> Result<()> {
         call.snapshot.insert(place, checksum);
         Ok::<_, rquickjs::Error>(())
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("allRead", move |ctx: Ctx<'js>, id: u64| {
         let mut all = or_throw(&ctx, host(&ctx, &its, id)?.all_read())?;
         if let Some(call) = its.borrow().calls.get(&id) {
@@ -191,36 +193,36 @@ fn files<'js>(add: &Add<'_, 'js>, desk: &Shared) -> Result<()> {
 }
 
 /// Commands and timers.
-fn processes<'js>(add: &Add<'_, 'js>, desk: &Shared) -> Result<()> {
-    let its = Rc::clone(desk);
+fn processes<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
+    let its = Rc::clone(calls);
     add.function("exec", move |ctx: Ctx<'js>, id: u64, command: String| exec(&ctx, &its, id, command))?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("timer", move |ctx: Ctx<'js>, delay: f64, repeats: bool| {
-        let mut desk = its.borrow_mut();
-        if desk.timers.len() >= MAX_TIMERS {
+        let mut calls = its.borrow_mut();
+        if calls.timers.len() >= MAX_TIMERS {
             return Err(Exception::throw_range(&ctx, &format!("more than {MAX_TIMERS} timers run")));
         }
         let delay = if delay.is_finite() { delay.clamp(1.0, MAX_DELAY) } else { 1.0 };
         let delay = Duration::from_secs_f64(delay / 1000.0);
-        let owner = if desk.is_loading { None } else { desk.turn };
-        let id = desk.next_id();
+        let owner = if calls.is_loading { None } else { calls.turn };
+        let id = calls.next_id();
         let every = repeats.then_some(delay);
-        desk.timers.insert(id, Timer { due: Instant::now() + delay, owner, every });
+        calls.timers.insert(id, Timer { due: Instant::now() + delay, owner, every });
         Ok(id)
     })?;
-    let its = Rc::clone(desk);
+    let its = Rc::clone(calls);
     add.function("clear", move |id: u64| {
         its.borrow_mut().timers.remove(&id);
     })
 }
 
 /// Starts a command on a thread of its own.
-fn exec(ctx: &Ctx<'_>, desk: &Shared, id: u64, command: String) -> Result<u64> {
-    let host = host(ctx, desk, id)?;
-    let mut desk = desk.borrow_mut();
-    let run = desk.next_id();
-    let inbox = desk.inbox();
-    let call = desk.calls.get_mut(&id).ok_or_else(|| over(ctx))?;
+fn exec(ctx: &Ctx<'_>, calls: &Shared, id: u64, command: String) -> Result<u64> {
+    let host = host(ctx, calls, id)?;
+    let mut calls = calls.borrow_mut();
+    let run = calls.next_id();
+    let inbox = calls.inbox();
+    let call = calls.calls.get_mut(&id).ok_or_else(|| over(ctx))?;
     if call.runs.len() >= MAX_RUNS {
         return Err(Exception::throw_range(ctx, &format!("more than {MAX_RUNS} commands run for one call")));
     }
@@ -230,7 +232,7 @@ fn exec(ctx: &Ctx<'_>, desk: &Shared, id: u64, command: String) -> Result<u64> {
     let started = thread::Builder::new().name("midrail-script-exec".to_owned()).spawn(move || {
         let _running = running;
         let end = catch_unwind(AssertUnwindSafe(|| host.exec(&command, within, &its_stop)));
-        let end = end.unwrap_or_else(|_| Err("the command could not be run".to_owned()));
+        let end = end.unwrap_or_else(|_| Err("the command could not be run".into()));
         // The realm may have ended meanwhile.
         let _ = inbox.push(Message::Ended { run, end });
     });
@@ -243,7 +245,7 @@ fn exec(ctx: &Ctx<'_>, desk: &Shared, id: u64, command: String) -> Result<u64> {
     }
 }
 
-fn log(desk: &Shared, level: u32, text: &str) {
+fn log(calls: &Shared, level: u32, text: &str) {
     let level = match level {
         0 => log::Level::Error,
         1 => log::Level::Warn,
@@ -252,9 +254,9 @@ fn log(desk: &Shared, level: u32, text: &str) {
         _ => log::Level::Trace,
     };
     let (host, lines) = {
-        let mut desk = desk.borrow_mut();
-        let turn = desk.turn.or_else(|| desk.calls.keys().next().copied());
-        let Some(call) = turn.and_then(|id| desk.calls.get_mut(&id)) else { return };
+        let mut calls = calls.borrow_mut();
+        let turn = calls.turn.or_else(|| calls.calls.keys().next().copied());
+        let Some(call) = turn.and_then(|id| calls.calls.get_mut(&id)) else { return };
         call.lines = call.lines.saturating_add(1);
         (Arc::clone(&call.call.host), call.lines)
     };
@@ -265,9 +267,9 @@ fn log(desk: &Shared, level: u32, text: &str) {
     }
 }
 
-fn host(ctx: &Ctx<'_>, desk: &Shared, id: u64) -> Result<Arc<dyn Host>> {
-    let desk = desk.borrow();
-    desk.calls.get(&id).map(|call| Arc::clone(&call.call.host)).ok_or_else(|| over(ctx))
+fn host(ctx: &Ctx<'_>, calls: &Shared, id: u64) -> Result<Arc<dyn Host>> {
+    let calls = calls.borrow();
+    calls.calls.get(&id).map(|call| Arc::clone(&call.call.host)).ok_or_else(|| over(ctx))
 }
 
 fn over(ctx: &Ctx<'_>) -> rquickjs::Error {
@@ -277,10 +279,6 @@ fn over(ctx: &Ctx<'_>) -> rquickjs::Error {
     )
 }
 
-fn or_throw<T>(ctx: &Ctx<'_>, result: std::result::Result<T, String>) -> Result<T> {
-    result.map_err(|message| Exception::throw_message(ctx, &message))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn or_throw<T>(ctx: &Ctx<'_>, result: std::result::Result<T, HostError>) -> Result<T> {
+    result.map_err(|error| Exception::throw_message(ctx, &error.to_string()))
 }

@@ -6,17 +6,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use midrail_core::{HookAnswer, HookEnd};
+use midrail_core::{HookAnswer, HookOutcome};
 use rquickjs::{Context, Function, Object, Runtime};
 use serde_json::Value;
 
-use super::desk::Desk;
+use super::call::{Exec, HostError, Script, label};
+use super::calls::CallTable;
 use super::error::ScriptError;
-use super::inbox::{Found, Inbox, Message};
-use super::modules::{self, Files, Home, Seen};
+use super::inbox::{Inbox, Message, Received};
+use super::modules::{Files, Home, Seen};
 use super::state::State;
 use super::turns::{Limit, Rejections, Stopped, Turns};
-use super::{Exec, Script};
 
 /// The least memory of a realm: what it takes to start, before anything of the script runs.
 const LEAST_MEMORY: usize = 1 << 20;
@@ -24,15 +24,15 @@ const LEAST_MEMORY: usize = 1 << 20;
 /// Serves the calls of a realm until there are no more, or until it has to be stopped.
 pub(super) fn run(script: &Script, inbox: &Arc<Inbox>) {
     let _end = AtEnd(inbox);
-    let Found::Message(Message::Call(first)) = inbox.pop(None) else { return };
-    let main = modules::label(&script.path);
-    let desk = Rc::new(RefCell::new(Desk::new(inbox, &main)));
-    let first = desk.borrow_mut().take_up(*first);
-    if let Err(error) = serve(script, inbox, &desk, first) {
-        desk.borrow_mut().fail(&error);
+    let Received::Message(Message::Call(first)) = inbox.pop(None) else { return };
+    let main = label(&script.path);
+    let calls = Rc::new(RefCell::new(CallTable::new(inbox, &main)));
+    let first = calls.borrow_mut().take_up(*first);
+    if let Err(error) = serve(script, inbox, &calls, first) {
+        calls.borrow_mut().fail(&error);
     }
     let stopped = ScriptError::of(&main, "stopped, because another call of it in this session had to be");
-    desk.borrow_mut().put_down_all(&stopped);
+    calls.borrow_mut().put_down_all(&stopped);
 }
 
 /// Closes the realm also where it ends by a panic.
@@ -47,12 +47,12 @@ impl Drop for AtEnd<'_> {
 fn serve(
     script: &Script,
     inbox: &Arc<Inbox>,
-    desk: &Rc<RefCell<Desk>>,
+    calls: &Rc<RefCell<CallTable>>,
     first: u64,
 ) -> Result<(), ScriptError> {
     let home = Home::of(script)?;
     let broken = |error: rquickjs::Error| ScriptError::of(&home.main, format!("cannot be started: {error}"));
-    desk.borrow_mut().folder.clone_from(&home.label);
+    calls.borrow_mut().folder.clone_from(&home.label);
     let limit = Rc::new(Limit::default());
     let runtime = Runtime::new().map_err(broken)?;
     runtime.set_memory_limit(script.memory.max(LEAST_MEMORY));
@@ -70,7 +70,7 @@ fn serve(
     let context = Context::full(&runtime).map_err(broken)?;
     context.with(|ctx| {
         let mut turns =
-            Turns { ctx: &ctx, desk, limit: &limit, rejections: &rejections, inbox, prelude: None };
+            Turns { ctx: &ctx, calls, limit: &limit, rejections: &rejections, inbox, prelude: None };
         let loaded = turns.load(&files, first);
         let served = loaded.map(|(functions, state)| {
             let functions = Functions::of(&functions)?;
@@ -116,42 +116,42 @@ impl Realm<'_, '_> {
     fn serve(mut self, first: u64) -> Result<(), Stopped> {
         self.start(first)?;
         loop {
-            self.turns.desk.borrow_mut().expire();
+            self.turns.calls.borrow_mut().expire();
             self.finish()?;
             self.fire()?;
             self.finish()?;
-            let until = self.turns.desk.borrow().next_event();
+            let until = self.turns.calls.borrow().next_event();
             match self.inbox.pop(until) {
-                Found::Message(Message::Call(request)) if !self.seen.iter().all(Seen::holds) => {
+                Received::Message(Message::Call(request)) if !self.seen.iter().all(Seen::holds) => {
                     self.inbox.turn_away(*request);
                 }
-                Found::Message(Message::Call(request)) => {
-                    let id = self.turns.desk.borrow_mut().take_up(*request);
+                Received::Message(Message::Call(request)) => {
+                    let id = self.turns.calls.borrow_mut().take_up(*request);
                     self.start(id)?;
                 }
-                Found::Message(Message::Ended { run, end }) => self.ended(run, end)?,
-                Found::Time => self.turns.desk.borrow_mut().unsettle(),
-                Found::Closed => return Ok(()),
+                Received::Message(Message::Ended { run, end }) => self.ended(run, end)?,
+                Received::Time => self.turns.calls.borrow_mut().unsettle(),
+                Received::Closed => return Ok(()),
             }
         }
     }
 
     /// Calls a hook.
     fn start(&mut self, id: u64) -> Result<(), Stopped> {
-        let Some((hook, tool, folder, result, state, only_load)) = self.turns.desk.borrow_mut().opening(id)
+        let Some((hook, tool, folder, result, state, only_load)) = self.turns.calls.borrow_mut().opening(id)
         else {
             return Ok(());
         };
         if only_load {
-            self.turns.desk.borrow_mut().settle(id, Ok(HookAnswer::Pass));
+            self.turns.calls.borrow_mut().settle(id, Ok(HookAnswer::Pass));
             return Ok(());
         }
         self.turns.begin(Some(id));
         let prepared = self.state.prepare(state.as_deref()).map_err(|error| self.turns.caught(error));
-        self.turns.desk.borrow_mut().keep_state(id, state);
+        self.turns.calls.borrow_mut().keep_state(id, state);
         self.turns.end()?;
         if let Err(error) = prepared {
-            self.turns.desk.borrow_mut().settle(id, Err(error));
+            self.turns.calls.borrow_mut().settle(id, Err(error));
             return Ok(());
         }
         let (content, is_error) =
@@ -162,26 +162,26 @@ impl Realm<'_, '_> {
 
     /// Lets one timer ring that is due.
     fn fire(&mut self) -> Result<(), Stopped> {
-        let due = self.turns.desk.borrow_mut().due_timer(Instant::now());
+        let due = self.turns.calls.borrow_mut().due_timer(Instant::now());
         let Some((id, owner)) = due else { return Ok(()) };
         self.turns.turn(owner, || self.functions.fire.call((id,)))
     }
 
     /// Hands the end of a command to the call that ran it.
-    fn ended(&mut self, run: u64, end: Result<Exec, String>) -> Result<(), Stopped> {
-        let Some(owner) = self.turns.desk.borrow_mut().run_ended(run) else { return Ok(()) };
+    fn ended(&mut self, run: u64, end: Result<Exec, HostError>) -> Result<(), Stopped> {
+        let Some(owner) = self.turns.calls.borrow_mut().run_ended(run) else { return Ok(()) };
         self.turns.turn(Some(owner), || match end {
             Ok(Exec { exit_code, stdout, stderr }) => {
                 self.functions.ended.call((run, exit_code, stdout, stderr))
             }
-            Err(problem) => self.functions.ended.call((run, 0, "", "", problem)),
+            Err(problem) => self.functions.ended.call((run, 0, "", "", problem.to_string())),
         })
     }
 
     /// Replies to all calls that are answered.
     fn finish(&mut self) -> Result<(), Stopped> {
         loop {
-            let settled = self.turns.desk.borrow_mut().settled();
+            let settled = self.turns.calls.borrow_mut().settled();
             let Some((id, has_failed, had)) = settled else { return Ok(()) };
             let mut taken = Ok(None);
             if !has_failed {
@@ -189,17 +189,17 @@ impl Realm<'_, '_> {
                 taken = self.state.taken(had.as_deref()).map_err(|error| self.turns.caught(error));
                 self.turns.end()?;
             }
-            let Some((mut call, timers, runs)) = self.turns.desk.borrow_mut().put_down(id) else { continue };
+            let Some((mut call, timers, runs)) = self.turns.calls.borrow_mut().put_down(id) else { continue };
             if !(timers.is_empty() && runs.is_empty()) {
                 self.turns.turn(None, || self.functions.forget.call((timers, runs)))?;
             }
             let error = match (call.failure.take().map_or(taken, Err), call.answer.take()) {
                 (Ok(state), Some(answer)) => {
                     let (state, snapshot) = (state.map(Value::from), std::mem::take(&mut call.snapshot));
-                    call.reply(Ok(HookEnd { answer, state, snapshot, failure: None }));
+                    call.reply(Ok(HookOutcome { answer, state, snapshot, failure: None }));
                     continue;
                 }
-                (Ok(_), None) => ScriptError::of(&self.turns.desk.borrow().main, "ended without an answer"),
+                (Ok(_), None) => ScriptError::of(&self.turns.calls.borrow().main, "ended without an answer"),
                 (Err(error), answer) => {
                     call.answer = answer;
                     error

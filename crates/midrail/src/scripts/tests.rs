@@ -17,23 +17,24 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use midrail_core::{HookAnswer, HookEnd, HookRequest};
+use midrail_core::{HookAnswer, HookOutcome, HookRequest};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use super::{Call, Exec, Hook, Host, MEMORY, STACK, Script, ScriptError, Scripts};
+use super::call::MEMORY;
+use super::{Call, Exec, Hook, Host, HostError, STACK, Script, ScriptError, Scripts};
 
 impl Scripts {
     /// Calls a hook and waits for the answer.
-    fn call(&self, script: &Script, session: &str, call: Call) -> Result<HookEnd, ScriptError> {
+    fn call(&self, script: &Script, session: &str, call: Call) -> Result<HookOutcome, ScriptError> {
         self.begin(script.clone(), session, call).and_then(|begun| self.end(begun, session))
     }
 }
 
 /// A made-up world.
 #[derive(Default)]
-struct World {
+struct TestHost {
     files: Mutex<BTreeMap<String, String>>,
     read: Mutex<BTreeMap<String, String>>,
     history: Vec<Value>,
@@ -48,7 +49,7 @@ fn sha(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl World {
+impl TestHost {
     fn write(&self, path: &str, text: &str) {
         self.files.lock().unwrap().insert(path.to_owned(), text.to_owned());
     }
@@ -61,23 +62,23 @@ impl World {
     }
 }
 
-impl Host for World {
-    fn read_file(&self, path: &str) -> Result<String, String> {
-        self.files.lock().unwrap().get(path).cloned().ok_or_else(|| format!("no file `{path}`"))
+impl Host for TestHost {
+    fn read_file(&self, path: &str) -> Result<String, HostError> {
+        self.files.lock().unwrap().get(path).cloned().ok_or_else(|| format!("no file `{path}`").into())
     }
-    fn checksum(&self, path: &str, _: bool) -> Result<Option<String>, String> {
+    fn checksum(&self, path: &str, _: bool) -> Result<Option<String>, HostError> {
         if path.starts_with("../") {
-            return Err(format!("`{path}` lies outside of the working directory"));
+            return Err(format!("`{path}` lies outside of the working directory").into());
         }
         Ok(self.files.lock().unwrap().get(&self.place(path)).map(|text| sha(text)))
     }
-    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, String> {
+    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, HostError> {
         if command == "wait" {
             let until = Instant::now() + within;
             while !self.gate.load(Ordering::Relaxed) {
                 if stop.load(Ordering::Relaxed) || Instant::now() > until {
                     self.stopped.store(true, Ordering::Relaxed);
-                    return Err("stopped".to_owned());
+                    return Err("stopped".into());
                 }
                 thread::yield_now();
             }
@@ -88,16 +89,16 @@ impl Host for World {
     fn place(&self, path: &str) -> String {
         path.trim_start_matches("./").to_owned()
     }
-    fn read_before(&self, place: &str) -> Result<Option<String>, String> {
+    fn read_before(&self, place: &str) -> Result<Option<String>, HostError> {
         Ok(self.read.lock().unwrap().get(place).cloned())
     }
-    fn all_read(&self) -> Result<BTreeMap<String, String>, String> {
+    fn all_read(&self) -> Result<BTreeMap<String, String>, HostError> {
         Ok(self.read.lock().unwrap().clone())
     }
-    fn feedback(&self) -> Result<Value, String> {
+    fn feedback(&self) -> Result<Value, HostError> {
         Ok(serde_json::json!({"calls": 3, "last": null}))
     }
-    fn history(&self) -> Result<Vec<Value>, String> {
+    fn history(&self) -> Result<Vec<Value>, HostError> {
         Ok(self.history.clone())
     }
     fn log(&self, level: log::Level, text: &str) {
@@ -114,16 +115,16 @@ fn text_of(state: Option<Value>) -> Option<String> {
 struct Bench {
     folder: TempDir,
     scripts: Scripts,
-    world: Arc<World>,
+    world: Arc<TestHost>,
     script: Script,
 }
 
 impl Bench {
     fn new(source: &str) -> Self {
-        Bench::in_world(World::default(), source)
+        Bench::in_world(TestHost::default(), source)
     }
 
-    fn in_world(world: World, source: &str) -> Self {
+    fn in_world(world: TestHost, source: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".midrail").join("guardrails.js");
         fs::create_dir(path.parent().unwrap()).unwrap();
@@ -169,16 +170,16 @@ impl Bench {
         }
     }
 
-    fn input(&self, args: Value) -> Result<HookEnd, ScriptError> {
+    fn input(&self, args: Value) -> Result<HookOutcome, ScriptError> {
         self.scripts.call(&self.script, "s", Call { args, ..self.call(Hook::Input) })
     }
 
-    fn output(&self) -> Result<HookEnd, ScriptError> {
+    fn output(&self) -> Result<HookOutcome, ScriptError> {
         self.scripts.call(&self.script, "s", self.call(Hook::Output))
     }
 
     /// Calls `input` with little time.
-    fn brief(&self) -> Result<HookEnd, ScriptError> {
+    fn brief(&self) -> Result<HookOutcome, ScriptError> {
         let call = Call { within: Duration::from_millis(150), ..self.call(Hook::Input) };
         self.scripts.call(&self.script, "s", call)
     }

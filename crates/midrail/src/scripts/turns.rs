@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rquickjs::promise::PromiseState;
 use rquickjs::{Ctx, Exception, FromJs, Function, Object, Promise, Value};
 
-use super::desk::Desk;
+use super::calls::CallTable;
 use super::error::ScriptError;
 use super::inbox::Inbox;
 use super::modules::Files;
@@ -94,7 +94,7 @@ impl From<rquickjs::Error> for NotLoaded {
 /// Runs JavaScript in one realm.
 pub(super) struct Turns<'a, 'js> {
     pub(super) ctx: &'a Ctx<'js>,
-    pub(super) desk: &'a Rc<RefCell<Desk>>,
+    pub(super) calls: &'a Rc<RefCell<CallTable>>,
     pub(super) limit: &'a Limit,
     pub(super) rejections: &'a Rejections,
     pub(super) inbox: &'a Inbox,
@@ -112,7 +112,7 @@ impl<'js> Turns<'_, 'js> {
         self.begin(owner);
         if let Err(error) = run() {
             let error = self.caught(error);
-            self.desk.borrow_mut().fail(&error);
+            self.calls.borrow_mut().fail(&error);
         }
         self.drain();
         self.report();
@@ -129,18 +129,18 @@ impl<'js> Turns<'_, 'js> {
         let error = match reported {
             Err(error) => self.caught(error),
             Ok(()) if self.rejections.are_lost.take() => {
-                self.desk.borrow().thrown(ScriptError::OUT_OF_MEMORY, "")
+                self.calls.borrow().thrown(ScriptError::OUT_OF_MEMORY, "")
             }
             Ok(()) => return,
         };
-        self.desk.borrow_mut().fail(&error);
+        self.calls.borrow_mut().fail(&error);
     }
 
     /// From here on the time of this call is spent.
     pub(super) fn begin(&self, owner: Option<u64>) {
-        let mut desk = self.desk.borrow_mut();
-        desk.turn = owner;
-        let deadline = owner.and_then(|id| desk.calls.get(&id)).map(|call| call.deadline);
+        let mut calls = self.calls.borrow_mut();
+        calls.turn = owner;
+        let deadline = owner.and_then(|id| calls.calls.get(&id)).map(|call| call.deadline);
         let deadline = deadline.unwrap_or_else(|| Instant::now() + IDLE_TURN);
         self.limit.deadline.set(Some(deadline));
         self.inbox.runs_until(Some(deadline));
@@ -150,13 +150,13 @@ impl<'js> Turns<'_, 'js> {
     pub(super) fn end(&self) -> Result<(), Stopped> {
         self.limit.deadline.set(None);
         self.inbox.runs_until(None);
-        let mut desk = self.desk.borrow_mut();
+        let mut calls = self.calls.borrow_mut();
         if self.limit.is_interrupted.get() {
-            let error = desk.too_late(desk.turn);
-            desk.fail(&error);
+            let error = calls.too_late(calls.turn);
+            calls.fail(&error);
             return Err(Stopped);
         }
-        desk.turn = None;
+        calls.turn = None;
         Ok(())
     }
 
@@ -168,14 +168,14 @@ impl<'js> Turns<'_, 'js> {
     /// An error of the JavaScript engine, in words.
     pub(super) fn caught(&self, error: rquickjs::Error) -> ScriptError {
         if !error.is_exception() {
-            return ScriptError::of(&self.desk.borrow().main, error.to_string());
+            return ScriptError::of(&self.calls.borrow().main, error.to_string());
         }
         let thrown = self.ctx.catch();
         if self.limit.is_interrupted.get() {
             // Nothing of the script may run any more. Where it was is still of use.
             let stack = Exception::from_js(self.ctx, thrown).ok().and_then(|thrown| thrown.stack());
-            let desk = self.desk.borrow();
-            return desk.thrown(&desk.too_late(desk.turn).message, &stack.unwrap_or_default());
+            let calls = self.calls.borrow();
+            return calls.thrown(&calls.too_late(calls.turn).message, &stack.unwrap_or_default());
         }
         let described = self.prelude.as_ref().and_then(|prelude| {
             let describe: Function<'js> = prelude.get("describe").ok()?;
@@ -187,7 +187,7 @@ impl<'js> Turns<'_, 'js> {
             let _ = self.ctx.catch();
             (ScriptError::OUT_OF_MEMORY.to_owned(), String::new())
         });
-        self.desk.borrow().thrown(&message, &stack)
+        self.calls.borrow().thrown(&message, &stack)
     }
 
     /// Loads the script. The functions of the prelude come back.
@@ -199,13 +199,13 @@ impl<'js> Turns<'_, 'js> {
         self.begin(Some(first));
         let loaded = self.try_load(files).map_err(|error| match error {
             NotLoaded::Thrown(error) => files.placed(self.caught(error)),
-            NotLoaded::Said(error) => ScriptError::of(&self.desk.borrow().main, error),
+            NotLoaded::Said(error) => ScriptError::of(&self.calls.borrow().main, error),
             NotLoaded::Failed(error) => error,
         });
         let ended = self.end();
-        self.desk.borrow_mut().is_loading = false;
+        self.calls.borrow_mut().is_loading = false;
         let loaded = loaded?;
-        ended.map_err(|Stopped| self.desk.borrow().too_late(Some(first)))?;
+        ended.map_err(|Stopped| self.calls.borrow().too_late(Some(first)))?;
         Ok(loaded)
     }
 
@@ -217,7 +217,7 @@ impl<'js> Turns<'_, 'js> {
         limits.set("depth", MAX_DEPTH)?;
         limits.set("part", prelude::ROOM)?;
         limits.set("noMemory", ScriptError::THREW_NULL)?;
-        let functions: Object<'js> = prelude.call((natives::object(self.ctx, self.desk)?, limits))?;
+        let functions: Object<'js> = prelude.call((natives::object(self.ctx, self.calls)?, limits))?;
         self.prelude = Some(functions.clone());
         // The loader finds them there, as it can hold no value itself.
         let _ = self.ctx.store_userdata::<Object<'js>>(functions.clone());
@@ -225,7 +225,7 @@ impl<'js> Turns<'_, 'js> {
         let (module, evaluated) = files.declare_main(self.ctx, source)?.eval()?;
         self.wait_for(&evaluated, &functions.get("fire")?)?;
         self.report();
-        if let Some(error) = self.desk.borrow().failure() {
+        if let Some(error) = self.calls.borrow().failure() {
             return Err(NotLoaded::Failed(error));
         }
         let namespace = module.namespace()?;
@@ -251,12 +251,12 @@ impl<'js> Turns<'_, 'js> {
             if self.limit.is_over() {
                 return Err(NotLoaded::Said("stopped: it took too long to load".to_owned()));
             }
-            let Some(next) = self.desk.borrow().next_timer() else {
+            let Some(next) = self.calls.borrow().next_timer() else {
                 return Err(NotLoaded::Said("its top level awaits a promise that never settles".to_owned()));
             };
             let until = self.limit.deadline.get().map_or(next, |deadline| next.min(deadline));
             thread::sleep(until.saturating_duration_since(Instant::now()));
-            let due = self.desk.borrow_mut().due_timer(Instant::now());
+            let due = self.calls.borrow_mut().due_timer(Instant::now());
             if let Some((id, _)) = due {
                 fire.call::<_, ()>((id,))?;
             }

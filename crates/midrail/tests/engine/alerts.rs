@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use midrail::store::{Alert, Approval, ApprovalFilter, Approvals, Stats, Urgency};
-use midrail::{Ask, Context, Effect, Engine, Entry, Fault, Guardrail, Spec, Verdict};
+use midrail::{BypassRequest, Context, Effect, Engine, Fault, Guardrail, PolicyEntry, Spec, Verdict};
 
 use crate::desk::{Desk, call, notices};
 
@@ -111,7 +111,10 @@ fn ask(engine: &Engine, agent: &str, nth: usize) -> Approval {
     assert_eq!(decision.effect, Effect::Block);
     let seq = decision.audit.0.unwrap().seq;
     let reason = "the old build folder has to go before the release is made".to_owned();
-    engine.request(&Ask { seq, guardrail: None, reason, urgency: Urgency::Normal }).unwrap()
+    engine
+        .approvals()
+        .request(&BypassRequest { seq, guardrail: None, reason, urgency: Urgency::Normal })
+        .unwrap()
 }
 
 #[test]
@@ -151,7 +154,7 @@ fn a_slow_guardrail_is_told_by_its_name() {
     let desk = Desk::new();
     let engine = desk.engine(PACK);
     let slow = Slow(Duration::from_millis(60));
-    engine.register(Entry { spec: Spec::new("slow"), guardrail: Arc::new(slow) });
+    engine.register(PolicyEntry { spec: Spec::new("slow"), guardrail: Arc::new(slow) });
     calls(&engine, "ann", "ls", 2);
     let told = raised(&engine, "guardrail_slow");
     assert_eq!((told.len(), told[0].key.as_str()), (1, "slow"));
@@ -163,7 +166,7 @@ fn a_slow_guardrail_is_told_by_its_name() {
 fn one_slow_answer_among_many_is_no_slow_guardrail() {
     let desk = Desk::new();
     let engine = desk.engine(PACK);
-    let entry = |millis| Entry {
+    let entry = |millis| PolicyEntry {
         spec: Spec::new("mostly-fast"),
         guardrail: Arc::new(Slow(Duration::from_millis(millis))),
     };
@@ -182,7 +185,7 @@ impl Guardrail for Fails {
         match context.event.tool_name() {
             Some("panics") => panic!("on purpose"),
             Some("waits") => {
-                context.command(&midrail::Run { command: "sleep 30".to_owned(), timeout_ms: 50 })?;
+                context.command(&midrail::PackCommand { command: "sleep 30".to_owned(), timeout_ms: 50 })?;
                 Ok(Verdict::allow())
             }
             _ => Ok(Verdict::allow()),
@@ -195,7 +198,7 @@ fn a_guardrail_that_fails_or_times_out_blocks_and_is_counted() {
     let desk = Desk::new();
     let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
     for engine in [&one, &two] {
-        engine.register(Entry { spec: Spec::new("fails"), guardrail: Arc::new(Fails) });
+        engine.register(PolicyEntry { spec: Spec::new("fails"), guardrail: Arc::new(Fails) });
     }
     for (engine, tool) in [(&one, "panics"), (&two, "waits")] {
         let mut event = call("ann", tool);
@@ -205,7 +208,7 @@ fn a_guardrail_that_fails_or_times_out_blocks_and_is_counted() {
         assert!(decision.verdicts.iter().any(|said| said.error.is_some()), "{tool}: {decision:#?}");
     }
     assert_eq!(one.decide(call("ann", "works")).effect, Effect::Allow);
-    let figures = desk.store().figures().unwrap();
+    let figures = desk.store().audit_stats().unwrap();
     let counts = figures.guardrails["fails"].enforced;
     assert_eq!((counts.invocation_count, counts.pass_count), (3, 1));
     assert_eq!((counts.block_count, counts.error_count), (2, 2));
@@ -217,11 +220,11 @@ fn figures_are_right_across_engines_and_leave_out_what_people_do() {
     let (one, two) = (desk.engine(PACK), desk.engine(PACK));
     calls(&one, "ann", "rm", 3);
     calls(&two, "bob", "ls", 4);
-    one.quarantine("eve", "ada", "it went astray").unwrap();
-    two.quarantine("mallory", "ada", "it went astray").unwrap();
-    let figures = desk.store().figures().unwrap();
+    one.admin().quarantine("eve", "ada", "it went astray").unwrap();
+    two.admin().quarantine("mallory", "ada", "it went astray").unwrap();
+    let figures = desk.store().audit_stats().unwrap();
     assert_eq!(figures.decisions, 7);
     assert_eq!((figures.effects[&Effect::Block], figures.effects[&Effect::Allow]), (3, 4));
     assert_eq!(figures.guardrails["no-rm"].enforced.block_count, 3);
-    assert_eq!(one.store().figures().unwrap(), two.store().figures().unwrap());
+    assert_eq!(one.store().audit_stats().unwrap(), two.store().audit_stats().unwrap());
 }

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use midrail::store::{ApprovalFilter, Filter, Urgency};
+use midrail::admin::Person;
+use midrail::store::{ApprovalFilter, AuditFilter, Urgency};
 use midrail::{
-    Agent, Approval, ApprovalState, Ask, Decision, Effect, Engine, EngineError, Event, EventKind,
-    ManualClock, Person, Severity, SqliteStore, Task, ToolCall, Usage, policy_of_approval, policy_of_record,
+    Agent, Approval, ApprovalState, BypassRequest, Decision, Effect, Engine, EngineError, Event, EventKind,
+    ManualClock, Severity, SqliteStore, Task, ToolCall, Usage, policy_for_approval, policy_for_record,
 };
 use serde_json::{Value, json};
 
@@ -74,22 +75,27 @@ impl World {
         urgency: Urgency,
     ) -> Result<Approval, EngineError> {
         let seq = decision.audit.0.as_ref().unwrap().seq;
-        self.agent.request(&Ask { seq, guardrail: None, reason: reason.to_owned(), urgency })
+        self.agent.approvals().request(&BypassRequest {
+            seq,
+            guardrail: None,
+            reason: reason.to_owned(),
+            urgency,
+        })
     }
 
     pub(crate) fn approve(&self, id: &str, role: &str) -> Result<Approval, EngineError> {
-        self.desk.answer(id, true, &person("ann", role), Some("fine"))
+        self.desk.approvals().answer(id, true, &person("ann", role), Some("fine"))
     }
 
     /// How a request stands, as a third handle sees it.
     pub(crate) fn status(&self, id: &str) -> (ApprovalState, &'static str) {
         let third = handle(&self.folder.path().join("s.db"), &self.pack, &self.clock);
-        let approval = third.approval(id).unwrap();
+        let approval = third.approvals().get(id).unwrap();
         (approval.state, approval.status_at(third.now()))
     }
 
     pub(crate) fn bodies(&self, kind: EventKind) -> Vec<Value> {
-        let filter = Filter { kind: Some(kind), ..Filter::default() };
+        let filter = AuditFilter { kind: Some(kind), ..AuditFilter::default() };
         let entries = self.desk.store().entries(&filter).unwrap();
         entries.iter().map(|entry| serde_json::from_str(&entry.body).unwrap()).collect()
     }
@@ -109,7 +115,7 @@ pub(crate) fn call(tool: &str, args: Value) -> Event {
 }
 
 pub(crate) fn person(name: &str, role: &str) -> Person {
-    Person::vouched_for(name, [role])
+    Person::authenticated(name, [role])
 }
 
 #[track_caller]
@@ -125,20 +131,27 @@ fn an_approved_call_passes_once_and_leaves_its_whole_story() {
     let world = World::new("");
     let stopped = world.deploy(json!({"to": "prod"}));
     assert_eq!(stopped.effect, Effect::Block);
-    assert!(world.agent.how_to_ask(&stopped).unwrap().contains("midrail approvals request --decision 1 "));
+    assert!(
+        world
+            .agent
+            .approvals()
+            .guidance(&stopped)
+            .unwrap()
+            .contains("midrail approvals request --decision 1 ")
+    );
     let asked = world.ask(&stopped, Urgency::Normal);
     assert_eq!((asked.approver.as_str(), asked.seq), ("reviewer", Some(1)));
 
     let waiting = world.deploy(json!({"to": "prod"}));
     assert_eq!(waiting.effect, Effect::Block);
-    let guidance = world.agent.how_to_ask(&waiting).unwrap();
+    let guidance = world.agent.approvals().guidance(&waiting).unwrap();
     assert!(guidance.contains(&format!("midrail approvals wait {}", asked.id)), "{guidance}");
     let records = world.desk.store().head().unwrap().unwrap().seq;
     assert_eq!(world.ask(&waiting, Urgency::Normal), asked, "asking again is answered with what waits");
     assert_eq!(world.desk.store().head().unwrap().unwrap().seq, records, "and writes nothing");
 
     world.approve(&asked.id, "reviewer").unwrap();
-    refusal(world.try_ask(&waiting, REASON, Urgency::Urgent), "is approved already");
+    refusal(world.try_ask(&waiting, REASON, Urgency::Urgent), "is already approved");
     assert_eq!(world.deploy(json!({"to": "prod", "now": true})).effect, Effect::Block, "changed arguments");
     assert_eq!(world.status(&asked.id).0, ApprovalState::Approved);
     assert_eq!(world.deploy(json!({"to": "prod"})).effect, Effect::Allow);
@@ -159,14 +172,14 @@ fn an_approved_call_passes_once_and_leaves_its_whole_story() {
     ] {
         assert_eq!(decided[name], value, "{name}");
     }
-    assert!(world.desk.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_sound());
+    assert!(world.desk.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_intact());
 }
 
 #[test]
 fn a_denied_call_stays_blocked_and_can_be_asked_for_anew() {
     let world = World::new("");
     let asked = world.ask(&world.deploy(json!({})), Urgency::Normal);
-    world.desk.answer(&asked.id, false, &person("ann", "reviewer"), Some("not today")).unwrap();
+    world.desk.approvals().answer(&asked.id, false, &person("ann", "reviewer"), Some("not today")).unwrap();
     let denied = world.deploy(json!({}));
     assert_eq!(denied.effect, Effect::Block);
     assert!(denied.reason.contains("denied by ann"), "{}", denied.reason);
@@ -228,7 +241,7 @@ fn an_urgent_request_goes_to_the_next_authority() {
     assert_eq!(asked.approvers, ["reviewer", "architect", "human_operator"]);
     for (role, too_low) in [("architect", "reviewer"), ("human_operator", "architect")] {
         world.minutes(15.0);
-        assert_eq!(world.desk.approval(&asked.id).unwrap().authority_at(world.desk.now()), Some(role));
+        assert_eq!(world.desk.approvals().get(&asked.id).unwrap().authority_at(world.desk.now()), Some(role));
         refusal(world.approve(&asked.id, too_low), &format!("is for the role `{role}`"));
     }
     world.minutes(14.9);
@@ -258,8 +271,14 @@ fn more_authority_may_always_answer_and_less_never() {
     let ask = || world.ask(&world.deploy(json!({})), Urgency::Normal);
     let asked = ask();
     refusal(world.approve(&asked.id, "intern"), "is for the role `reviewer`");
-    refusal(world.desk.answer(&asked.id, true, &person("coder", "human_operator"), None), "cannot answer it");
-    refusal(world.desk.answer("no-such", true, &person("ann", "reviewer"), None), "there is no approval");
+    refusal(
+        world.desk.approvals().answer(&asked.id, true, &person("coder", "human_operator"), None),
+        "cannot answer it",
+    );
+    refusal(
+        world.desk.approvals().answer("no-such", true, &person("ann", "reviewer"), None),
+        "there is no approval",
+    );
     assert_eq!(world.status(&asked.id).0, ApprovalState::Pending);
     let decided = world.approve(&asked.id, "human_operator").unwrap();
     assert_eq!(decided.decided_role.as_deref(), Some("human_operator"));
@@ -292,7 +311,7 @@ fn an_emergency_that_nobody_answers_passes_once_and_owes_a_review() {
     assert_eq!(passed.effects, ["emergency_override"]);
     assert_eq!(world.deploy(args).effect, Effect::Block, "the guardrail is back");
 
-    let used = world.desk.approval(&asked.id).unwrap();
+    let used = world.desk.approvals().get(&asked.id).unwrap();
     assert_eq!((used.state, used.severity), (ApprovalState::Used, Some(Severity::Critical)));
     assert_eq!(used.decided_by.as_deref(), Some("emergency override"));
     let notices = world.desk.store().notices(0, 100).unwrap();
@@ -313,12 +332,15 @@ fn an_emergency_that_nobody_answers_passes_once_and_owes_a_review() {
     world.minutes(0.1);
     assert_eq!(owed(), ["overdue"]);
     let text = "The importer had filled the disk; stopping it was right, and it has a quota now.";
-    refusal(world.desk.review(&asked.id, &person("rob", "reviewer"), text), "cannot review");
-    refusal(world.desk.review(&asked.id, &person("coder", "architect"), text), "cannot review");
-    refusal(world.desk.review(&asked.id, &person("ann", "architect"), "fine"), "say what happened");
-    world.desk.review(&asked.id, &person("ann", "architect"), text).unwrap();
+    refusal(world.desk.approvals().review(&asked.id, &person("rob", "reviewer"), text), "cannot review");
+    refusal(world.desk.approvals().review(&asked.id, &person("coder", "architect"), text), "cannot review");
+    refusal(
+        world.desk.approvals().review(&asked.id, &person("ann", "architect"), "fine"),
+        "say what happened",
+    );
+    world.desk.approvals().review(&asked.id, &person("ann", "architect"), text).unwrap();
     assert!(owed().is_empty());
-    refusal(world.desk.review(&asked.id, &person("ann", "architect"), text), "no review is owed");
+    refusal(world.desk.approvals().review(&asked.id, &person("ann", "architect"), text), "no review is due");
     let filed = world.bodies(EventKind::Administered);
     assert!(filed.iter().any(|body| body["event"]["what"] == json!("approval_reviewed")));
 }
@@ -330,11 +352,14 @@ fn an_emergency_is_only_for_what_the_pack_says_and_a_person_may_still_answer() {
     assert_eq!((asked.urgency, asked.override_at), (Urgency::Emergency, None));
     world.minutes(2.0);
     assert_eq!(world.status(&asked.id).1, "pending");
-    assert_eq!(world.desk.wait(&asked.id, Duration::ZERO).unwrap().status_at(world.desk.now()), "pending");
+    assert_eq!(
+        world.desk.approvals().wait(&asked.id, Duration::ZERO).unwrap().status_at(world.desk.now()),
+        "pending"
+    );
     assert_eq!(world.deploy(json!({"target": "shop"})).effect, Effect::Block);
     world.approve(&asked.id, "reviewer").unwrap();
     assert_eq!(world.deploy(json!({"target": "shop"})).effect, Effect::Allow);
-    assert_eq!(world.desk.approval(&asked.id).unwrap().review, None);
+    assert_eq!(world.desk.approvals().get(&asked.id).unwrap().review, None);
 }
 
 #[test]
@@ -363,7 +388,7 @@ fn each_call_of_a_batch_has_its_own_approval() {
     let ids: Vec<String> = (1..=3).map(|order| world.refund(order).approval.unwrap().id).collect();
     assert!(ids[0] != ids[1] && ids[1] != ids[2]);
     world.approve(&ids[1], "reviewer").unwrap();
-    world.desk.answer(&ids[2], false, &person("ann", "reviewer"), None).unwrap();
+    world.desk.approvals().answer(&ids[2], false, &person("ann", "reviewer"), None).unwrap();
     let effects: Vec<Effect> = (1..=3).map(|order| world.refund(order).effect).collect();
     assert_eq!(effects, [Effect::Escalate, Effect::Allow, Effect::Block]);
 }
@@ -374,15 +399,17 @@ fn of_two_people_who_answer_at_once_a_no_holds() {
     for order in 0..8 {
         let id = world.refund(order).approval.unwrap().id;
         let (yes, no) = thread::scope(|scope| {
-            let yes = scope.spawn(|| world.desk.answer(&id, true, &person("ann", "reviewer"), None));
-            let no = scope.spawn(|| world.agent.answer(&id, false, &person("bob", "reviewer"), None));
+            let yes =
+                scope.spawn(|| world.desk.approvals().answer(&id, true, &person("ann", "reviewer"), None));
+            let no =
+                scope.spawn(|| world.agent.approvals().answer(&id, false, &person("bob", "reviewer"), None));
             (yes.join().unwrap(), no.join().unwrap())
         });
         // Whoever said yes was first, and it was taken back; or is told that somebody was quicker.
         let no = no.unwrap();
         assert_eq!(no.taken_back.is_some(), yes.is_ok());
         if let Err(late) = yes {
-            assert!(late.to_string().contains("waits for no answer"), "{late}");
+            assert!(late.to_string().contains("cannot be answered"), "{late}");
         }
         assert_eq!(world.status(&id).0, ApprovalState::Denied);
         assert_eq!(world.refund(order).effect, Effect::Block);
@@ -395,14 +422,16 @@ fn of_two_people_who_say_yes_at_once_one_is_heard() {
     for order in 0..8 {
         let id = world.refund(order).approval.unwrap().id;
         let answers = thread::scope(|scope| {
-            let one = scope.spawn(|| world.desk.answer(&id, true, &person("ann", "reviewer"), None));
-            let other = scope.spawn(|| world.agent.answer(&id, true, &person("bob", "reviewer"), None));
+            let one =
+                scope.spawn(|| world.desk.approvals().answer(&id, true, &person("ann", "reviewer"), None));
+            let other =
+                scope.spawn(|| world.agent.approvals().answer(&id, true, &person("bob", "reviewer"), None));
             [one.join().unwrap(), other.join().unwrap()]
         });
         let (heard, late): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((heard.len(), late.len()), (1, 1));
         let late = late.into_iter().next().unwrap().unwrap_err();
-        assert!(late.to_string().contains("waits for no answer"), "{late}");
+        assert!(late.to_string().contains("cannot be answered"), "{late}");
         assert_eq!(world.refund(order).effect, Effect::Allow);
     }
 }
@@ -423,7 +452,7 @@ fn the_less_is_left_of_the_budget_the_more_authority_it_takes() {
     let low = spent(850);
     assert!(low.reason.contains("only a person lifts guardrails"), "{}", low.reason);
     assert_eq!(world.status(&asked.id).0, ApprovalState::Approved);
-    assert!(spent(620).effect.goes_on(), "the architect's answer is enough again");
+    assert!(spent(620).effect.allows(), "the architect's answer is enough again");
     assert_eq!(spent(620).effect, Effect::Block);
 }
 
@@ -436,9 +465,10 @@ fn reasons_that_say_nothing_and_records_that_stopped_nothing_are_refused() {
     }
     let passed = world.agent.decide(call("ls", json!({})));
     refusal(world.try_ask(&passed, REASON, Urgency::Normal), "stopped nothing");
-    let ask = Ask { seq: 999, guardrail: None, reason: REASON.to_owned(), urgency: Urgency::Normal };
-    refusal(world.agent.request(&ask), "there is no record 999");
-    assert_eq!(world.agent.how_to_ask(&passed), None);
+    let ask =
+        BypassRequest { seq: 999, guardrail: None, reason: REASON.to_owned(), urgency: Urgency::Normal };
+    refusal(world.agent.approvals().request(&ask), "there is no record 999");
+    assert_eq!(world.agent.approvals().guidance(&passed), None);
 }
 
 /// How often another thread is looked for before a test gives up.
@@ -455,7 +485,10 @@ fn whoever_waits_is_woken_by_another_handle() {
     let world = World::new("");
     let decision = thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            world.agent.decide_and_wait(call("refund", json!({"order": 1})), Duration::from_secs(20))
+            world
+                .agent
+                .approvals()
+                .decide_and_wait(call("refund", json!({"order": 1})), Duration::from_secs(20))
         });
         let pending = ApprovalFilter { state: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
         let asked = || world.desk.store().approvals(&pending).unwrap().pop();
@@ -468,7 +501,7 @@ fn whoever_waits_is_woken_by_another_handle() {
     let mut old = call("refund", json!({"order": 2}));
     old.time = Some("2026-11-13T09:00:00Z".parse().unwrap());
     let decision = thread::scope(|scope| {
-        let waiting = scope.spawn(|| world.agent.decide_and_wait(old, Duration::from_secs(20)));
+        let waiting = scope.spawn(|| world.agent.approvals().decide_and_wait(old, Duration::from_secs(20)));
         let count = || world.desk.store().approvals(&ApprovalFilter::default()).unwrap().len();
         (0..LOOKS).find_map(|_| look(|| (count() == 2).then_some(()))).unwrap();
         world.minutes(31.0);
@@ -488,7 +521,7 @@ fn waiting_writes_no_flood_of_records() {
     assert_eq!(world.status(&asked.id).1, "pending");
     let before = world.desk.store().head().unwrap().unwrap().seq;
     let event = call("refund", json!({"order": 1}));
-    let decision = world.agent.decide_and_wait(event, Duration::from_millis(400));
+    let decision = world.agent.approvals().decide_and_wait(event, Duration::from_millis(400));
     assert_eq!(decision.effect, Effect::Escalate);
     let after = world.desk.store().head().unwrap().unwrap().seq;
     assert!(after - before <= 2, "{} records", after - before);
@@ -504,14 +537,14 @@ fn a_request_stands_under_the_policy_that_stopped_the_action() {
     let (other, source) = policy("pack: other\nguardrails: []\n");
     world.desk.reload(other, &source);
     let store = &**world.desk.store();
-    let (of_record, _) = policy_of_record(store, asked.seq.unwrap()).unwrap().unwrap();
+    let (of_record, _) = policy_for_record(store, asked.seq.unwrap()).unwrap().unwrap();
     assert_eq!(**of_record.revision(), *stopped.policy);
     for id in [&asked.id, &held.id] {
-        let approval = world.desk.approval(id).unwrap();
-        let (found, _) = policy_of_approval(store, &approval).unwrap().unwrap();
+        let approval = world.desk.approvals().get(id).unwrap();
+        let (found, _) = policy_for_approval(store, &approval).unwrap().unwrap();
         assert!(found.authorities().emergency.is_some());
     }
-    assert!(policy_of_record(store, 999).unwrap().is_none());
+    assert!(policy_for_record(store, 999).unwrap().is_none());
 }
 
 #[test]

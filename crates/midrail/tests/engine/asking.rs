@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use midrail::store::{Filter, Urgency};
-use midrail::{Ask, Effect, Engine, Event, ManualClock, SqliteStore};
+use midrail::store::{AuditFilter, Urgency};
+use midrail::{BypassRequest, Effect, Engine, Event, ManualClock, SqliteStore};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, notices};
@@ -35,12 +35,12 @@ fn the_one_to_ask_is_the_one_who_may_answer() {
     for (tokens, role) in [(10, "reviewer"), (60, "architect"), (90, "human_operator")] {
         let decision = engine.decide(deploy(tokens));
         assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("friday")), "{tokens}");
-        let told = engine.how_to_ask(&decision).unwrap();
+        let told = engine.approvals().guidance(&decision).unwrap();
         assert!(told.contains(&format!("ask a person (`{role}`)")), "{tokens}: {told}");
         let seq = decision.audit.0.as_ref().unwrap().seq;
         let reason = format!("The outage of {tokens} needs this release");
-        let ask = Ask { seq, guardrail: None, reason, urgency: Urgency::Normal };
-        assert_eq!(engine.request(&ask).unwrap().approver, role);
+        let ask = BypassRequest { seq, guardrail: None, reason, urgency: Urgency::Normal };
+        assert_eq!(engine.approvals().request(&ask).unwrap().approver, role);
         desk.clock.advance(901.0);
     }
 }
@@ -52,15 +52,18 @@ fn an_engine_in_memory_records_what_falls_due_once() {
     let engine = Arc::new(Engine::builder(policy, &source).clock(clock.clone()).build().unwrap());
     let seq = engine.decide(deploy(0)).audit.0.unwrap().seq;
     let reason = "The login outage needs this release".to_owned();
-    engine.request(&Ask { seq, guardrail: None, reason, urgency: Urgency::Urgent }).unwrap();
+    engine
+        .approvals()
+        .request(&BypassRequest { seq, guardrail: None, reason, urgency: Urgency::Urgent })
+        .unwrap();
     let acts = |what: &str| {
-        let entries = engine.store().entries(&Filter::default()).unwrap();
+        let entries = engine.store().entries(&AuditFilter::default()).unwrap();
         entries.iter().filter(|entry| entry.body.contains(what)).count()
     };
     clock.advance(1_000.0);
     thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| engine.settle_requests(None).unwrap());
+            scope.spawn(|| engine.approvals().settle_all().unwrap());
         }
     });
     assert_eq!((acts("approval_moved_on"), acts("approval_timed_out")), (1, 0));
@@ -71,7 +74,7 @@ fn an_engine_in_memory_records_what_falls_due_once() {
     let told: Vec<String> =
         notices(&**engine.store(), "approval").into_iter().map(|notice| notice.to).collect();
     assert_eq!(told, ["reviewer", "architect", "orchestrator"]);
-    assert_eq!(engine.settle_requests(None).unwrap(), 0);
+    assert_eq!(engine.approvals().settle_all().unwrap(), 0);
 }
 
 #[test]
@@ -80,15 +83,18 @@ fn a_store_that_cannot_be_written_is_shown_as_it_stands() {
     let engine = desk.engine(PACK);
     let seq = engine.decide(deploy(0)).audit.0.unwrap().seq;
     let reason = "The login outage needs this release".to_owned();
-    let asked = engine.request(&Ask { seq, guardrail: None, reason, urgency: Urgency::Normal }).unwrap();
+    let asked = engine
+        .approvals()
+        .request(&BypassRequest { seq, guardrail: None, reason, urgency: Urgency::Normal })
+        .unwrap();
     desk.clock.advance(901.0);
     let (policy, source) = policy(PACK);
     let store = SqliteStore::open_read_only(desk.path("midrail.db")).unwrap();
     let reader = Engine::builder(policy, &source).store(Arc::new(store)).clock(desk.clock.clone());
-    let seen = reader.build().unwrap().wait(&asked.id, Duration::ZERO).unwrap();
+    let seen = reader.build().unwrap().approvals().wait(&asked.id, Duration::ZERO).unwrap();
     assert_eq!(seen.status_at(desk.clock_now()), "timed out");
     let before = engine.store().head().unwrap().unwrap().seq;
-    engine.settle_request(&asked.id).unwrap();
+    engine.approvals().settle(&asked.id).unwrap();
     assert_eq!(engine.store().head().unwrap().unwrap().seq, before + 1);
 }
 
@@ -98,8 +104,8 @@ fn locks_that_were_taken_for_an_agent_end_with_its_hand_off() {
     let engine = desk.engine("pack: t\nguardrails: [compliance-001]\n");
     let folder = desk.path("src");
     std::fs::create_dir_all(&folder).unwrap();
-    engine.take_lock(&folder.join("a.rs"), "ann", "", Duration::from_secs(600)).unwrap();
-    engine.take_lock(&folder.join("b.rs"), "bob", "", Duration::from_secs(600)).unwrap();
+    engine.admin().take_lock(&folder.join("a.rs"), "ann", "", Duration::from_secs(600)).unwrap();
+    engine.admin().take_lock(&folder.join("b.rs"), "bob", "", Duration::from_secs(600)).unwrap();
     let cwd = desk.path("").canonicalize().unwrap();
     let remove = |agent: &str, what: &str| {
         let body = json!({
@@ -110,12 +116,16 @@ fn locks_that_were_taken_for_an_agent_end_with_its_hand_off() {
     };
     let held = remove("eve", "rm -r src");
     assert_eq!(held.effect, Effect::Block, "{}", held.reason);
-    assert!(held.reason.contains("'src' takes file 'src/a.rs', which is locked by `ann`"), "{}", held.reason);
+    assert!(
+        held.reason.contains("'src' includes file 'src/a.rs', which is locked by `ann`"),
+        "{}",
+        held.reason
+    );
     let handoff = json!({
         "kind": "after_handoff", "session": "of-ann", "agent": {"id": "ann"}, "cwd": cwd, "handoff": {"to": "bob"},
     });
     engine.decide(event(handoff));
-    let left: Vec<String> = engine.locks().unwrap().into_iter().map(|lock| lock.actor).collect();
+    let left: Vec<String> = engine.admin().locks().unwrap().into_iter().map(|lock| lock.actor).collect();
     assert_eq!(left, ["bob"]);
     assert!(remove("eve", "git checkout .").reason.contains("'src/b.rs'"));
     assert_eq!(remove("bob", "rm -r src").effect, Effect::Allow);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::thread;
 
-use midrail::{AtOnce, Decision, Effect, Engine, Event, EventKind, Load, MemoryStore, SqliteStore, Store};
+use midrail::{
+    BatchedDecision, Decision, Effect, Engine, Event, EventKind, Load, MemoryStore, SqliteStore, Store,
+};
 use serde_json::json;
 
 fn engine(pack: &str, store: Arc<dyn Store>) -> Engine {
@@ -16,10 +18,10 @@ fn engine(pack: &str, store: Arc<dyn Store>) -> Engine {
 
 const PACK: &str = "pack: p\nextends: default\n";
 
-fn decided(answer: AtOnce) -> Decision {
+fn decided(answer: BatchedDecision) -> Decision {
     match answer {
-        AtOnce::Decided(decision) => *decision,
-        AtOnce::TakesTime(event) => panic!("{event:?} takes time"),
+        BatchedDecision::Decided(decision) => *decision,
+        BatchedDecision::WouldBlock(event) => panic!("{event:?} takes time"),
     }
 }
 
@@ -32,7 +34,7 @@ fn answers_are_those_of_deciding_one_by_one() {
     let folder = tempfile::tempdir().unwrap();
     let stores: [Arc<dyn Store>; 2] = [
         Arc::new(MemoryStore::new().unwrap()),
-        Arc::new(SqliteStore::open_for_many(folder.path().join("s.db"), 2).unwrap()),
+        Arc::new(SqliteStore::open_with_readers(folder.path().join("s.db"), 2).unwrap()),
     ];
     for store in stores {
         let (alone, together) =
@@ -43,7 +45,7 @@ fn answers_are_those_of_deciding_one_by_one() {
         };
         let events: [Vec<Event>; 2] = [events(), events()];
         let [one_by_one, at_once] = events;
-        let answers: Vec<Decision> = together.decide_at_once(at_once).into_iter().map(decided).collect();
+        let answers: Vec<Decision> = together.decide_batch(at_once).into_iter().map(decided).collect();
         assert_eq!(answers.len(), one_by_one.len());
         for (event, answer) in one_by_one.into_iter().zip(&answers) {
             let expected = alone.decide(event);
@@ -54,7 +56,7 @@ fn answers_are_those_of_deciding_one_by_one() {
         }
         let places: Vec<u64> = answers.iter().map(|answer| answer.audit.0.as_ref().unwrap().seq).collect();
         assert_eq!(places, [1, 2, 3, 4, 5]);
-        assert!(store.verify(&Default::default(), &mut |_, _| {}).unwrap().is_sound());
+        assert!(store.verify(&Default::default(), &mut |_, _| {}).unwrap().is_intact());
     }
 }
 
@@ -65,10 +67,10 @@ fn what_takes_time_comes_back_and_is_not_on_record() {
     let mut stop = Event::new(EventKind::BeforeStop).in_session("s");
     let folder = tempfile::tempdir().unwrap();
     stop.cwd = Some(folder.path().to_string_lossy().into_owned());
-    let answers = engine.decide_at_once(vec![bash("s", "ls"), stop]);
-    let [first, second] = <[AtOnce; 2]>::try_from(answers).unwrap();
+    let answers = engine.decide_batch(vec![bash("s", "ls"), stop]);
+    let [first, second] = <[BatchedDecision; 2]>::try_from(answers).unwrap();
     assert_eq!(decided(first).effect, Effect::Allow);
-    let AtOnce::TakesTime(event) = second else { panic!("a command was run in a hurry") };
+    let BatchedDecision::WouldBlock(event) = second else { panic!("a command was run in a hurry") };
     assert_eq!(engine.store().head().unwrap().unwrap().seq, 1);
     assert_eq!(engine.decide(*event).effect, Effect::Allow);
 }
@@ -76,7 +78,7 @@ fn what_takes_time_comes_back_and_is_not_on_record() {
 #[test]
 fn kinds_of_the_engines_own_are_refused() {
     let engine = engine(PACK, Arc::new(MemoryStore::new().unwrap()));
-    let answer = engine.decide_at_once(vec![Event::new(EventKind::Administered)]).pop().unwrap();
+    let answer = engine.decide_batch(vec![Event::new(EventKind::Administered)]).pop().unwrap();
     assert_eq!(decided(answer).effect, Effect::Block);
     assert_eq!(engine.store().head().unwrap(), None);
 }
@@ -85,7 +87,7 @@ fn kinds_of_the_engines_own_are_refused() {
 fn events_of_one_session_lose_no_count() {
     let pack = "pack: p\nguardrails: [{use: rate-limit, with: {per_minute: 10, burst: 10}}]\n";
     let folder = tempfile::tempdir().unwrap();
-    let store = Arc::new(SqliteStore::open_for_many(folder.path().join("s.db"), 2).unwrap());
+    let store = Arc::new(SqliteStore::open_with_readers(folder.path().join("s.db"), 2).unwrap());
     let engine = Arc::new(engine(pack, store));
     let threads: Vec<_> = (0..4)
         .map(|_| {
@@ -93,10 +95,10 @@ fn events_of_one_session_lose_no_count() {
             thread::spawn(move || {
                 let mut passed = 0;
                 for _ in 0..3 {
-                    for answer in engine.decide_at_once(vec![bash("s", "ls"), bash("s", "ls")]) {
+                    for answer in engine.decide_batch(vec![bash("s", "ls"), bash("s", "ls")]) {
                         let decision = match answer {
-                            AtOnce::Decided(decision) => *decision,
-                            AtOnce::TakesTime(event) => engine.decide(*event),
+                            BatchedDecision::Decided(decision) => *decision,
+                            BatchedDecision::WouldBlock(event) => engine.decide(*event),
                         };
                         passed += usize::from(decision.effect == Effect::Allow);
                     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use midrail::redecide::{Reproduced, Reproduction};
+use midrail::reproduce::{Reproduction, ReproductionResult};
 use midrail::{Decision, Effect, Engine, Event, EventKind};
 use serde_json::json;
 
@@ -122,6 +122,6 @@ fn what_commands_print_is_on_record_without_its_secrets_and_replays() {
     assert!(!decision.reason.contains("AKIAABCDEFGHIJKLMNOP"), "{}", decision.reason);
     let entry = world.engine.store().entry(decision.audit.0.unwrap().seq).unwrap().unwrap();
     assert!(entry.body.contains("seen") && !entry.body.contains("AKIAABCDEFGHIJKLMNOP"), "{}", entry.body);
-    let again = Reproduction::new(&**world.engine.store()).again(&entry.record().unwrap()).unwrap();
-    assert_eq!(again, Some(Reproduced::Same));
+    let again = Reproduction::new(&**world.engine.store()).reproduce(&entry.record().unwrap()).unwrap();
+    assert_eq!(again, Some(ReproductionResult::Same));
 }

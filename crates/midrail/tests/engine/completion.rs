@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use midrail::redecide::{Reproduced, Reproduction};
-use midrail::store::Filter;
-use midrail::{Decision, Effect, Engine, Event, EventKind, Person, SqliteStore};
+use midrail::admin::Person;
+use midrail::reproduce::{Reproduction, ReproductionResult};
+use midrail::store::AuditFilter;
+use midrail::{Decision, Effect, Engine, Event, EventKind, SqliteStore};
 use serde_json::json;
 
 use crate::sessions::policy;
@@ -52,7 +53,7 @@ fn files_folders_and_patterns_are_looked_up_on_the_disk() {
     let out = folder.path().join("root/out/deep");
     fs::create_dir_all(&out).unwrap();
     fs::write(out.join("a.md"), "").unwrap();
-    assert!(stop(folder.path(), guardrail).reason.contains("and 1 does"));
+    assert!(stop(folder.path(), guardrail).reason.contains("but 1 does"));
     fs::write(out.join("b.md"), "").unwrap();
     assert_eq!(stop(folder.path(), guardrail).effect, Effect::Allow);
 }
@@ -111,7 +112,7 @@ fn commands_of_both_kinds_are_bounded_and_show_no_secret() {
         assert!(text.contains("exited with code 1") && !text.contains(secret), "{text}");
     }
     assert!(tell("sleep 600").contains("could not be run"));
-    assert!(ask("sleep 600", "200ms").contains("It is not known whether `sleep 600` ends well"));
+    assert!(ask("sleep 600", "200ms").contains("The result of `sleep 600` is unknown"));
 }
 
 #[test]
@@ -131,8 +132,8 @@ fn a_stop_is_approved_for_what_was_missing_and_every_record_of_it_replays() {
     };
     let approve = |decision: &Decision| {
         let id = &decision.approval.as_ref().unwrap().id;
-        let ann = Person::vouched_for("ann", ["reviewer"]);
-        engine(folder.path(), guardrail).answer(id, true, &ann, None).unwrap();
+        let ann = Person::authenticated("ann", ["reviewer"]);
+        engine(folder.path(), guardrail).approvals().answer(id, true, &ann, None).unwrap();
     };
     check("a fails");
     let asked = ends("done");
@@ -149,13 +150,13 @@ fn a_stop_is_approved_for_what_was_missing_and_every_record_of_it_replays() {
     assert_eq!(ends("done with AKIAABCDEFGHIJKLMNOP").effect, Effect::Allow);
 
     let engine = engine(folder.path(), guardrail);
-    let entries = engine.store().entries(&Filter::default()).unwrap();
+    let entries = engine.store().entries(&AuditFilter::default()).unwrap();
     let mut reproduction = Reproduction::new(engine.store().as_ref());
     let mut count = 0;
     for entry in entries.iter().filter(|entry| entry.body.contains("\"kind\":\"before_stop\"")) {
         assert!(!entry.body.contains("AKIAABCDEFGHIJKLMNOP"), "{}", entry.body);
-        let again = reproduction.again(&entry.record().unwrap()).unwrap();
-        assert!(matches!(again, Some(Reproduced::Same)), "{again:?}");
+        let again = reproduction.reproduce(&entry.record().unwrap()).unwrap();
+        assert!(matches!(again, Some(ReproductionResult::Same)), "{again:?}");
         count += 1;
     }
     assert_eq!(count, 6);

@@ -21,10 +21,10 @@ fn what_a_person_denied_does_not_grant_itself_however_it_is_asked_for() {
     let world = World::new(EMERGENCY);
     let stopped = world.deploy(importer());
     let asked = world.ask(&stopped, Urgency::Normal);
-    world.desk.answer(&asked.id, false, &person("ann", "reviewer"), Some("not today")).unwrap();
+    world.desk.approvals().answer(&asked.id, false, &person("ann", "reviewer"), Some("not today")).unwrap();
     let denied = world.deploy(importer());
-    let advice = world.agent.how_to_ask(&denied).unwrap();
-    assert!(advice.contains("A person has said no") && !advice.contains("emergency"), "{advice}");
+    let advice = world.agent.approvals().guidance(&denied).unwrap();
+    assert!(advice.contains("A person denied") && !advice.contains("emergency"), "{advice}");
 
     let again = world.ask(&denied, Urgency::Emergency);
     assert_eq!((again.override_at, again.denied_before.as_deref()), (None, Some(&*asked.id)));
@@ -55,11 +55,11 @@ fn a_block_that_is_lifted_in_emergencies_only_advises_none_once_it_is_denied() {
     let world = World::new(&format!("{BUILT_IN}{EMERGENCY}"));
     let kill = || world.agent.decide(call("kill", importer()));
     let stopped = kill();
-    assert!(world.agent.how_to_ask(&stopped).unwrap().contains("--urgency emergency"));
+    assert!(world.agent.approvals().guidance(&stopped).unwrap().contains("--urgency emergency"));
     let asked = world.ask(&stopped, Urgency::Emergency);
-    world.desk.answer(&asked.id, false, &person("ann", "human_operator"), None).unwrap();
-    let advice = world.agent.how_to_ask(&kill()).unwrap();
-    assert!(advice.contains("said no") && !advice.contains("--urgency"), "{advice}");
+    world.desk.approvals().answer(&asked.id, false, &person("ann", "human_operator"), None).unwrap();
+    let advice = world.agent.approvals().guidance(&kill()).unwrap();
+    assert!(advice.contains("denied") && !advice.contains("--urgency"), "{advice}");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_pending_bypass_becomes_urgent_and_an_emergency() {
     let urgent = world.ask(&stopped, Urgency::Urgent);
     assert_eq!((&urgent.id, urgent.urgency), (&asked.id, Urgency::Urgent));
     world.minutes(15.0);
-    assert_eq!(world.desk.settle_request(&asked.id).unwrap().authority_on_record(), "architect");
+    assert_eq!(world.desk.approvals().settle(&asked.id).unwrap().recorded_authority(), "architect");
     let emergency = world.ask(&stopped, Urgency::Emergency);
     assert!(emergency.override_at.is_some() && emergency.severity.is_some());
     let before = records(&world);
@@ -99,7 +99,7 @@ fn an_approval_that_nobody_used_is_taken_back() {
     let asked = world.ask(&world.deploy(json!({})), Urgency::Normal);
     world.approve(&asked.id, "reviewer").unwrap();
     let deny = |name: &str, role: &str| {
-        world.desk.answer(&asked.id, false, &person(name, role), Some("the disk is full"))
+        world.desk.approvals().answer(&asked.id, false, &person(name, role), Some("the disk is full"))
     };
     refusal(deny("ivy", "intern"), "is for the role `reviewer`");
     refusal(deny("Coder", "reviewer"), "cannot answer it");
@@ -121,8 +121,8 @@ fn an_approval_that_nobody_used_is_taken_back() {
     let id = world.refund(1).approval.unwrap().id;
     world.approve(&id, "reviewer").unwrap();
     assert_eq!(world.refund(1).effect, Effect::Allow);
-    refusal(world.desk.answer(&id, false, &person("ann", "reviewer"), None), "is used");
-    assert!(world.desk.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_sound());
+    refusal(world.desk.approvals().answer(&id, false, &person("ann", "reviewer"), None), "is used");
+    assert!(world.desk.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_intact());
 }
 
 #[test]
@@ -133,8 +133,9 @@ fn of_using_and_taking_back_one_wins() {
         world.approve(&id, "reviewer").unwrap();
         let (used, back) = thread::scope(|scope| {
             let used = scope.spawn(|| world.refund(order).effect == Effect::Allow);
-            let back =
-                scope.spawn(|| world.desk.answer(&id, false, &person("bob", "reviewer"), None).is_ok());
+            let back = scope.spawn(|| {
+                world.desk.approvals().answer(&id, false, &person("bob", "reviewer"), None).is_ok()
+            });
             (used.join().unwrap(), back.join().unwrap())
         });
         assert_ne!(used, back);
@@ -145,22 +146,23 @@ fn of_using_and_taking_back_one_wins() {
 #[test]
 fn with_a_persons_key_go_their_approvals() {
     let world = World::new("");
-    let add = |name: &str, role: &str, by| world.desk.add_approver(name, &[role.to_owned()], by).unwrap();
-    let boss = world.desk.person("boss", &add("boss", "human_operator", None)).unwrap();
-    let ann = world.desk.person("ann", &add("ann", "reviewer", Some(&boss))).unwrap();
+    let add =
+        |name: &str, role: &str, by| world.desk.admin().add_approver(name, &[role.to_owned()], by).unwrap();
+    let boss = world.desk.admin().authenticate("boss", &add("boss", "human_operator", None)).unwrap();
+    let ann = world.desk.admin().authenticate("ann", &add("ann", "reviewer", Some(&boss))).unwrap();
     let ids: Vec<String> = (0..4).map(|order| world.refund(order).approval.unwrap().id).collect();
     for (id, by) in ids.iter().zip([&ann, &ann, &ann, &boss]) {
-        world.desk.answer(id, true, by, None).unwrap();
+        world.desk.approvals().answer(id, true, by, None).unwrap();
     }
     assert_eq!(world.refund(0).effect, Effect::Allow);
-    refusal(world.desk.revoke_approver("boss", Some(&ann)), "who may answer is said by");
-    assert_eq!(world.desk.revoke_approver("ann", Some(&boss)).unwrap(), 2);
+    refusal(world.desk.admin().revoke_approver("boss", Some(&ann)), "may change this");
+    assert_eq!(world.desk.admin().revoke_approver("ann", Some(&boss)).unwrap(), 2);
     let states = ids.iter().map(|id| world.status(id).1).collect::<Vec<_>>();
     assert_eq!(states, ["used", "denied", "denied", "approved"]);
     let next = world.refund(1);
     assert!(next.reason.contains("approval taken back by boss"), "{}", next.reason);
     assert_eq!(world.refund(3).effect, Effect::Allow);
-    refusal(world.desk.revoke_approver("ann", Some(&boss)), "there is no approver `ann`");
+    refusal(world.desk.admin().revoke_approver("ann", Some(&boss)), "there is no approver `ann`");
 }
 
 fn of_agent(id: &str, parent: Option<&str>) -> Event {
@@ -174,11 +176,11 @@ fn of_agent(id: &str, parent: Option<&str>) -> Event {
 fn nobody_answers_for_themselves_in_another_case_or_for_their_sub_agents() {
     let world = World::new("");
     let approve = |decision: Decision, name: &str| {
-        world.desk.answer(&decision.approval.unwrap().id, true, &person(name, "reviewer"), None)
+        world.desk.approvals().answer(&decision.approval.unwrap().id, true, &person(name, "reviewer"), None)
     };
     refusal(approve(world.agent.decide(of_agent("Ann", None)), "ann"), "cannot answer it");
     let helper = || world.agent.decide(of_agent("helper", Some("ANN")));
-    refusal(approve(helper(), "ann"), "a sub-agent of `ann` asked for");
+    refusal(approve(helper(), "ann"), "a sub-agent of `ann` requested");
     approve(helper(), "bob").unwrap();
 }
 
@@ -186,7 +188,7 @@ fn nobody_answers_for_themselves_in_another_case_or_for_their_sub_agents() {
 fn whoever_is_asked_by_two_guardrails_is_told_of_both() {
     let world = World::new("  - {id: ask-too, tools: refund, effect: escalate, approver: architect}\n");
     let held = world.refund(1);
-    let advice = world.agent.how_to_ask(&held).unwrap();
+    let advice = world.agent.approvals().guidance(&held).unwrap();
     assert_eq!(held.requests.len(), 2);
     for request in &held.requests {
         let told = format!("midrail approvals approve {} --as NAME", request.id);
@@ -203,7 +205,7 @@ fn an_error_that_a_person_has_to_look_at_promises_no_call() {
     event.error = Some(ErrorInfo { message: Some("disk full".to_owned()), ..ErrorInfo::default() });
     let held = world.agent.decide(event);
     assert_eq!(held.effect, Effect::Escalate);
-    let advice = world.agent.how_to_ask(&held).unwrap();
+    let advice = world.agent.approvals().guidance(&held).unwrap();
     assert!(advice.contains("has to look at this error") && !advice.contains("passes once"), "{advice}");
 }
 
@@ -211,7 +213,7 @@ fn an_error_that_a_person_has_to_look_at_promises_no_call() {
 fn every_request_says_how_urgent_it_is() {
     let world = World::new("");
     let id = world.refund(1).approval.unwrap().id;
-    let row = serde_json::to_value(world.desk.approval(&id).unwrap()).unwrap();
+    let row = serde_json::to_value(world.desk.approvals().get(&id).unwrap()).unwrap();
     assert_eq!(row["urgency"], json!("normal"));
 }
 

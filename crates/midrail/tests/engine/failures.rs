@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use midrail::store::{
-    Alert, Alerts, Approval, ApprovalCount, ApprovalFilter, Approvals, Approver, Approvers, AuditLog,
-    Checkpoint, Commit, Entry, Figures, Filter, Keys, NewNotice, Notices, Policies, PublicKey, SessionFilter,
-    SessionInfo, Slice, Slices, Stats, StoredNotice, Undelivered, Window,
+    ActionCounts, Alert, Alerts, Approval, ApprovalCount, ApprovalFilter, Approvals, Approver, Approvers,
+    AuditEntry, AuditFilter, AuditLog, AuditStats, Checkpoint, Commit, Keys, NewNotice, Notices,
+    PendingDelivery, Policies, PublicKey, SessionFilter, SessionInfo, Slice, Slices, Stats, StoredNotice,
 };
 use midrail::{AuditRef, Effect, Engine, Event, Files, MemoryStore, Store, StoreError};
 use serde_json::{Value, json};
@@ -39,16 +39,16 @@ impl Slices for Failing {
     fn shared_keys(&self, from: &str, before: &str, most: usize) -> Result<Vec<String>> {
         self.inner.shared_keys(from, before, most)
     }
-    fn some_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
-        self.inner.some_sessions(wanted)
+    fn find_sessions(&self, wanted: &SessionFilter) -> Result<Vec<SessionInfo>> {
+        self.inner.find_sessions(wanted)
     }
 }
 
 impl AuditLog for Failing {
-    fn entry(&self, seq: u64) -> Result<Option<Entry>> {
+    fn entry(&self, seq: u64) -> Result<Option<AuditEntry>> {
         self.inner.entry(seq)
     }
-    fn entries(&self, filter: &Filter) -> Result<Vec<Entry>> {
+    fn entries(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
         self.inner.entries(filter)
     }
     fn head(&self) -> Result<Option<AuditRef>> {
@@ -93,17 +93,23 @@ impl Notices for Failing {
     fn notices(&self, after_id: u64, limit: usize) -> Result<Vec<StoredNotice>> {
         self.inner.notices(after_id, limit)
     }
-    fn undelivered(&self, channel: &str, limit: usize) -> Result<Vec<Undelivered>> {
-        self.inner.undelivered(channel, limit)
+    fn pending_deliveries(&self, channel: &str, limit: usize) -> Result<Vec<PendingDelivery>> {
+        self.inner.pending_deliveries(channel, limit)
     }
-    fn try_delivery(&self, id: u64, channel: &str, now: jiff::Timestamp, again_after_s: u64) -> Result<bool> {
-        self.inner.try_delivery(id, channel, now, again_after_s)
+    fn claim_delivery(
+        &self,
+        id: u64,
+        channel: &str,
+        now: jiff::Timestamp,
+        again_after_s: u64,
+    ) -> Result<bool> {
+        self.inner.claim_delivery(id, channel, now, again_after_s)
     }
     fn mark_delivered(&self, id: u64, channel: &str, now: jiff::Timestamp) -> Result<()> {
         self.inner.mark_delivered(id, channel, now)
     }
-    fn pass_over(&self, channel: &str, through_id: u64) -> Result<()> {
-        self.inner.pass_over(channel, through_id)
+    fn skip_notices(&self, channel: &str, through_id: u64) -> Result<()> {
+        self.inner.skip_notices(channel, through_id)
     }
 }
 
@@ -117,17 +123,17 @@ impl Alerts for Failing {
 }
 
 impl Stats for Failing {
-    fn saved_figures(&self) -> Result<Option<Figures>> {
-        self.inner.saved_figures()
+    fn saved_stats(&self) -> Result<Option<AuditStats>> {
+        self.inner.saved_stats()
     }
-    fn save_figures(&self, figures: &Figures) -> Result<()> {
-        self.inner.save_figures(figures)
+    fn save_stats(&self, figures: &AuditStats) -> Result<()> {
+        self.inner.save_stats(figures)
     }
-    fn window(&self, since: jiff::Timestamp) -> Result<Window> {
-        self.inner.window(since)
+    fn action_counts(&self, since: jiff::Timestamp) -> Result<ActionCounts> {
+        self.inner.action_counts(since)
     }
-    fn count(&self, name: &str, by: u64) -> Result<()> {
-        self.inner.count(name, by)
+    fn increment_counter(&self, name: &str, by: u64) -> Result<()> {
+        self.inner.increment_counter(name, by)
     }
     fn counters(&self) -> Result<BTreeMap<String, u64>> {
         self.inner.counters()

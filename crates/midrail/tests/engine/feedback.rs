@@ -66,7 +66,7 @@ impl Rhythm {
 #[test]
 fn eight_providers_keep_their_rhythms_for_two_thousand_calls() {
     let (policy, source) = policy(PACK);
-    let files = Arc::new(Files::world(BTreeMap::new()));
+    let files = Arc::new(Files::simulated(BTreeMap::new()));
     let clock = Arc::new(ManualClock::at("2026-11-15T10:00:00Z".parse().unwrap()));
     let engine = Engine::builder(policy, &source).files(files.clone()).clock(clock.clone()).build().unwrap();
     let engine = Arc::new(engine);
@@ -153,7 +153,7 @@ fn nothing_that_is_kept_grows_with_the_number_of_calls() {
          {{}}}}\n  - feedback: {{budget: {{}}}}\n  - completion: {{files: [a.txt], todos: none_open, also_after_tool: true}}\n"
     );
     let (policy, source) = policy(&pack);
-    let files = Arc::new(Files::world(BTreeMap::new()));
+    let files = Arc::new(Files::simulated(BTreeMap::new()));
     let engine = Arc::new(Engine::builder(policy, &source).files(files).build().unwrap());
     let early = sizes(0..210, &engine);
     let late = sizes(210..840, &engine);
@@ -170,7 +170,7 @@ fn nothing_that_is_kept_grows_with_the_number_of_calls() {
 #[ignore = "takes minutes"]
 fn a_hundred_thousand_calls_keep_no_more_than_a_thousand() {
     let (policy, source) = policy(PACK);
-    let files = Arc::new(Files::world(BTreeMap::new()));
+    let files = Arc::new(Files::simulated(BTreeMap::new()));
     let engine = Arc::new(Engine::builder(policy, &source).files(files).build().unwrap());
     let mut whole = Vec::new();
     for part in 0..20 {

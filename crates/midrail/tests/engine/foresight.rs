@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use midrail::store::Filter;
+use midrail::store::AuditFilter;
 use midrail::{Engine, Event, EventKind, Files, ManualClock, MemoryStore, Store, ToolResult};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn engine(store: &Arc<dyn Store>) -> Engine {
     let files = [("a.txt", "v1"), ("b.txt", "v2")].map(|(name, text)| (name.to_owned(), text.to_owned()));
     let at: Timestamp = "2026-01-01T12:00:00Z".parse().unwrap();
     let engine = Engine::builder(policy, &source).store(store.clone()).clock(Arc::new(ManualClock::at(at)));
-    engine.files(Arc::new(Files::world(files.into()))).build().unwrap()
+    engine.files(Arc::new(Files::simulated(files.into()))).build().unwrap()
 }
 
 /// Events of two sessions and two agents in turn, most of which need what the one before them did not.
@@ -52,7 +52,7 @@ fn events() -> Vec<Event> {
 
 fn records(store: &dyn Store) -> Vec<Value> {
     let mut records = Vec::new();
-    let mut filter = Filter::default();
+    let mut filter = AuditFilter::default();
     loop {
         let page = store.entries(&filter).unwrap();
         let Some(last) = page.last() else { return records };

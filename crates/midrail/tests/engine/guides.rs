@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use midrail::cases::{CaseSet, markdown_blocks, read};
-use midrail::pack::Document;
+use midrail::pack::PackDocument;
 
 fn pages() -> Vec<PathBuf> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -21,7 +21,7 @@ fn every_yaml_block_is_a_pack_or_cases() {
     for path in pages() {
         let text = fs::read_to_string(&path).unwrap();
         for block in markdown_blocks(&text).filter(|block| !block.starts_with("cases:")) {
-            Document::read(&path.display().to_string(), block, None)
+            PackDocument::read(&path.display().to_string(), block, None)
                 .unwrap_or_else(|report| panic!("{}:\n{report}", path.display()));
             packs += 1;
         }
@@ -51,7 +51,7 @@ fn a_whole_definition_takes_less_than_forty_lines() {
     let block = markdown_blocks(&text).next().unwrap();
     let (definition, tests) = block.split_once("\ntests:\n").unwrap();
     assert!(definition.lines().count() < 40, "{}", definition.lines().count());
-    let document = Document::read("definition.yaml", block, None).unwrap();
+    let document = PackDocument::read("definition.yaml", block, None).unwrap();
     let agents = &document.first().unwrap().pack.agents;
     assert!(agents.values().all(|agent| agent.completion.is_some() && !agent.guardrails.is_empty()));
     assert!(agents.len() == 1 && !tests.is_empty());

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use midrail::{Effect, Engine, Load, LoadError, Loaded};
+use midrail::{Effect, Engine, Load, LoadError, LoadedPolicy};
 use serde_json::json;
 
 fn folder() -> tempfile::TempDir {
@@ -18,7 +18,7 @@ fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-fn load(path: &Path) -> Result<Loaded, LoadError> {
+fn load(path: &Path) -> Result<LoadedPolicy, LoadError> {
     Load { packs: vec![path.to_owned()], ..Load::default() }.load()
 }
 
@@ -29,7 +29,7 @@ fn problem(path: &Path) -> String {
     }
 }
 
-fn effect(loaded: Loaded, tool: &str) -> Effect {
+fn effect(loaded: LoadedPolicy, tool: &str) -> Effect {
     let engine = Arc::new(Engine::builder(loaded.policy, &loaded.source).build().unwrap());
     engine.session("s").check(tool, json!({})).effect
 }
@@ -86,7 +86,7 @@ fn what_is_cached_is_the_same_policy() {
         "p.yaml",
         "pack: p\nguardrails:\n  - {id: g, tools: x, check: \"tool.args.n > 1\"}\n",
     );
-    let cache = midrail::Cache { folder: folder.path().join("cache"), key: [7; 32] };
+    let cache = midrail::PolicyCache { folder: folder.path().join("cache"), key: [7; 32] };
     let cached = Load { packs: vec![path.clone()], cache: Some(cache), ..Load::default() };
     let first = cached.load().unwrap();
     assert!(!first.documents.is_empty());

@@ -11,6 +11,7 @@
 
 mod alerts;
 mod approvals;
+mod architecture;
 mod asking;
 mod at_once;
 mod cases;
@@ -23,7 +24,6 @@ mod failures;
 mod feedback;
 mod foresight;
 mod guides;
-mod house;
 mod loading;
 mod notices;
 mod outside;

@@ -97,11 +97,11 @@ fn pack(server: &Server) -> String {
 }
 
 fn tell(engine: &Engine, actor: &str) {
-    engine.quarantine(actor, "ada", "it went astray").unwrap();
+    engine.admin().quarantine(actor, "ada", "it went astray").unwrap();
 }
 
 fn waiting(store: &dyn Store) -> Vec<(u64, u64)> {
-    let waiting = store.undelivered("webhook", 100).unwrap();
+    let waiting = store.pending_deliveries("webhook", 100).unwrap();
     waiting.iter().map(|it| (it.notice.id, it.attempts)).collect()
 }
 
@@ -116,7 +116,7 @@ fn a_webhook_is_sent_each_notice_once() {
     drop(engine);
     assert_eq!(server.ids(), [1, 2]);
     let other = desk.engine(&pack(&server));
-    assert_eq!((other.deliver_notices(), waiting(&desk.store())), (0, vec![]));
+    assert_eq!((other.background().deliver_notices(), waiting(&desk.store())), (0, vec![]));
     let first = server.bodies.lock().unwrap()[0].clone();
     assert_eq!((&first["to"], &first["kind"]), (&"human_operator".into(), &"quarantine".into()));
     assert!(first["message"].as_str().unwrap().contains("`eve`"), "{first}");
@@ -147,9 +147,12 @@ fn a_server_out_of_order_loses_nothing_and_holds_nobody_up() {
         server.becomes(Manner::Accepts);
         // It is not tried at once, and then by whoever comes.
         let other = desk.engine(&pack(&server));
-        assert_eq!((other.deliver_notices(), server.ids()), (0, vec![]));
+        assert_eq!((other.background().deliver_notices(), server.ids()), (0, vec![]));
         desk.clock.advance(30.0);
-        assert_eq!((other.deliver_notices(), server.ids(), waiting(&desk.store())), (1, vec![1], vec![]));
+        assert_eq!(
+            (other.background().deliver_notices(), server.ids(), waiting(&desk.store())),
+            (1, vec![1], vec![])
+        );
     }
 }
 
@@ -164,12 +167,12 @@ fn nobody_there_is_tried_less_and_less_often_and_given_up_in_the_end() {
     until(|| waiting(&desk.store()) == [(1, 1)]);
     for (seconds, attempts) in [(29.0, 1), (1.0, 2), (59.0, 2), (1.0, 3), (119.0, 3), (1.0, 4)] {
         desk.clock.advance(seconds);
-        engine.deliver_notices();
+        engine.background().deliver_notices();
         assert_eq!(waiting(&desk.store()), [(1, attempts)]);
     }
     for _ in 0..16 {
         desk.clock.advance(6.0 * 3_600.0);
-        engine.deliver_notices();
+        engine.background().deliver_notices();
     }
     // It is still on the list for whoever reads it.
     assert_eq!((waiting(&desk.store()), desk.store().notices(0, 9).unwrap().len()), (vec![], 1));
@@ -200,7 +203,7 @@ fn many_for_a_dead_server_do_not_keep_others_from_theirs() {
         server.address
     );
     let engine = desk.engine(&pack);
-    engine.deliver_notices();
+    engine.background().deliver_notices();
     assert_eq!(server.ids(), [61]);
     // One try told that nobody is there.
     let tried = waiting(&desk.store()).iter().filter(|(_, attempts)| *attempts > 0).count();
@@ -221,12 +224,16 @@ fn who_dies_between_claim_and_delivery_is_followed_by_another() {
     };
     let notice = midrail::store::NewNotice { to: "human_operator".to_owned(), ..Default::default() };
     doomed.store().fire_alert(&alert, 0, &[notice]).unwrap();
-    assert!(doomed.store().try_delivery(1, "webhook", now, 30).unwrap());
+    assert!(doomed.store().claim_delivery(1, "webhook", now, 30).unwrap());
     drop(doomed);
     let heir = desk.engine(&pack(&server));
-    assert_eq!((heir.deliver_notices(), server.ids()), (0, vec![]), "it is claimed for half a minute");
+    assert_eq!(
+        (heir.background().deliver_notices(), server.ids()),
+        (0, vec![]),
+        "it is claimed for half a minute"
+    );
     desk.clock.advance(30.0);
-    heir.deliver_notices();
+    heir.background().deliver_notices();
     assert_eq!(server.ids(), [1]);
 }
 
@@ -249,17 +256,18 @@ fn a_command_that_fails_or_never_ends_is_tried_again() {
         let start = Instant::now();
         let engine = desk.engine(&format!("pack: t\nnotify:\n  human_operator: {{command: '{command}'}}\n"));
         // More than fits into a pipe that nobody reads.
-        engine.quarantine("eve", "ada", &"x".repeat(200_000)).unwrap();
+        engine.admin().quarantine("eve", "ada", &"x".repeat(200_000)).unwrap();
         drop(engine);
         assert!(start.elapsed() < Duration::from_secs(5), "{command}: {:?}", start.elapsed());
-        let waiting = desk.store().undelivered("command", 10).unwrap();
+        let waiting = desk.store().pending_deliveries("command", 10).unwrap();
         assert_eq!(waiting.iter().map(|it| it.attempts).collect::<Vec<_>>(), [1], "{command}");
         desk.clock.advance(30.0);
         assert_eq!(
             desk.engine("pack: t\nnotify:\n  human_operator: {command: 'cat > /dev/null'}\n")
+                .background()
                 .deliver_notices(),
             1
         );
-        assert!(desk.store().undelivered("command", 10).unwrap().is_empty());
+        assert!(desk.store().pending_deliveries("command", 10).unwrap().is_empty());
     }
 }

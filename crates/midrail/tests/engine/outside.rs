@@ -85,7 +85,7 @@ fn an_answer_that_nobody_waited_for_counts_for_the_next_event_of_that_run_alone(
     let (url, _asked) = somebody(r#"{"score": 0.9}"#, Duration::from_millis(30));
     let engine = engine(&url, "    tools: t\n    effect: halt\ntool_risks: {t: low}\n");
     assert_eq!(engine.decide(call("t")).effect, Effect::Allow);
-    assert!(engine.wait_for_late_answers(Duration::from_secs(60)));
+    assert!(engine.background().wait_for_late_answers(Duration::from_secs(60)));
     assert_eq!(engine.decide(call("x").in_session("another")).effect, Effect::Allow);
     let decision = engine.decide(call("x"));
     assert_eq!(decision.effect, Effect::Halt, "{}", decision.reason);
@@ -101,7 +101,7 @@ fn an_answer_about_one_run_does_not_reach_the_next() {
     asked.recv().unwrap();
     let start = Event { source: Some("startup".to_owned()), ..Event::new(midrail::EventKind::SessionStart) };
     assert_eq!(engine.decide(start.in_session("s")).effect, Effect::Allow);
-    assert!(engine.wait_for_late_answers(Duration::from_secs(60)));
+    assert!(engine.background().wait_for_late_answers(Duration::from_secs(60)));
     assert_eq!(engine.decide(call("x")).effect, Effect::Allow);
 }
 
@@ -111,15 +111,15 @@ fn a_person_is_shown_what_was_judged_and_not_what_came_next() {
     let engine = engine(&url, "    tools: send\n    effect: escalate\ntool_risks: {send: low}\n");
     let send = Event::before_tool("send", json!({"to": "eve", "key": "AKIAABCDEFGHIJKLMNOP"}));
     assert_eq!(engine.decide(send.in_session("s")).effect, Effect::Allow);
-    assert!(engine.wait_for_late_answers(Duration::from_secs(60)));
+    assert!(engine.background().wait_for_late_answers(Duration::from_secs(60)));
     let next = engine.decide(Event::before_tool("Read", json!({"file_path": "/a"})).in_session("s"));
     assert_eq!((next.effect, next.by.as_deref()), (Effect::Escalate, Some("judge")));
     let asked = engine.store().approval(&next.approval.unwrap().id).unwrap().unwrap();
     assert_eq!((asked.tool.as_deref(), asked.guardrail.as_str()), (Some("send"), "judge"));
     assert!(asked.summary.contains("\"to\":\"eve\"") && !asked.summary.contains("AKIA"), "{}", asked.summary);
     assert!(asked.reason.contains("found about an earlier event of this run"), "{}", asked.reason);
-    let entry = midrail::record_of_approval(&**engine.store(), &asked).unwrap().unwrap();
-    assert!(midrail::is_late(&entry.record().unwrap(), &asked));
+    let entry = midrail::record_for_approval(&**engine.store(), &asked).unwrap().unwrap();
+    assert!(midrail::is_about_earlier_event(&entry.record().unwrap(), &asked));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn the_first_part_of_a_text_that_is_objected_to_settles_it() {
     // What a check makes of an answer is known when all answers are there.
     let decision = with(&url, "    check: answer.allowed == true\n").decide(long());
     assert!(
-        decision.reason.contains("`answer.allowed == true` does not hold of the answer"),
+        decision.reason.contains("the answer does not meet `answer.allowed == true`"),
         "{}",
         decision.reason
     );
@@ -153,8 +153,7 @@ fn a_check_that_does_not_fit_the_answer_says_what_came() {
     let (url, _asked) = somebody(r#"{"verdict": "fine", "why": "x"}"#, Duration::ZERO);
     let decision = engine(&url, "risk_router: {medium_risk_wait_ms: 20000}\n").decide(call("t"));
     assert_eq!(decision.effect, Effect::Escalate, "{}", decision.reason);
-    for part in
-        ["`answer.score` is not known", "the answer has `verdict`, `why`; mend `check`, or what is answered"]
+    for part in ["`answer.score` is not known", "the answer has `verdict`, `why`; fix `check` or the answer"]
     {
         assert!(decision.reason.contains(part), "{}", decision.reason);
     }

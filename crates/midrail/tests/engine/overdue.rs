@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::thread;
 
-use midrail::store::{ApprovalFilter, Filter, Urgency};
-use midrail::{Approval, Ask, Effect, Engine, Event, EventKind, Person, due_requests};
+use midrail::admin::Person;
+use midrail::store::{ApprovalFilter, AuditFilter, Urgency};
+use midrail::{Approval, BypassRequest, Effect, Engine, Event, EventKind, due_approvals};
 use serde_json::{Value, json};
 
 use crate::desk::{Desk, notices};
@@ -27,16 +28,19 @@ fn stop(service: &str) -> Event {
 fn emergency(desk: &Desk, engine: &Engine, service: &str) -> Approval {
     let seq = engine.decide(stop(service)).audit.0.unwrap().seq;
     let reason = format!("The {service} fills the disk and must stop");
-    let asked = engine.request(&Ask { seq, guardrail: None, reason, urgency: Urgency::Emergency }).unwrap();
+    let asked = engine
+        .approvals()
+        .request(&BypassRequest { seq, guardrail: None, reason, urgency: Urgency::Emergency })
+        .unwrap();
     desk.clock.advance(60.0);
     assert_eq!(engine.decide(stop(service)).effects, ["emergency_override"]);
-    engine.approval(&asked.id).unwrap()
+    engine.approvals().get(&asked.id).unwrap()
 }
 
 /// The records of overdue reviews.
 fn records(desk: &Desk) -> Vec<Value> {
     use midrail::store::AuditLog;
-    let filter = Filter { kind: Some(EventKind::Administered), ..Filter::default() };
+    let filter = AuditFilter { kind: Some(EventKind::Administered), ..AuditFilter::default() };
     let entries = desk.store().entries(&filter).unwrap();
     let bodies = entries.iter().map(|entry| serde_json::from_str::<Value>(&entry.body).unwrap());
     bodies.filter(|body| body["event"]["what"] == json!("review_overdue")).collect()
@@ -48,9 +52,9 @@ fn told(desk: &Desk) -> Vec<String> {
 }
 
 fn file(engine: &Engine, id: &str) {
-    let ann = Person::vouched_for("ann", ["architect"]);
+    let ann = Person::authenticated("ann", ["architect"]);
     let text = "The importer had filled the disk; stopping it was right, and it has a quota now.";
-    engine.review(id, &ann, text).unwrap();
+    engine.approvals().review(id, &ann, text).unwrap();
 }
 
 #[test]
@@ -59,7 +63,7 @@ fn an_overdue_review_is_on_record_once_however_many_look() {
     let (agent, service) = (desk.engine(PACK), desk.engine(PACK));
     let owed = emergency(&desk, &agent, "importer");
     desk.clock.advance(DAY - 1.0);
-    assert_eq!(service.settle_requests(None).unwrap(), 0);
+    assert_eq!(service.approvals().settle_all().unwrap(), 0);
     agent.decide(stop("web"));
     assert!(records(&desk).is_empty() && told(&desk).is_empty());
 
@@ -71,8 +75,8 @@ fn an_overdue_review_is_on_record_once_however_many_look() {
             scope.spawn(move || match at % 3 {
                 // A decision of any session looks, and so does whoever looks at requests.
                 0 => drop(engine.decide(Event::before_tool("ls", json!({})).in_session("another"))),
-                1 => drop(engine.settle_requests(None).unwrap()),
-                _ => drop(engine.settle_request(id).unwrap()),
+                1 => drop(engine.approvals().settle_all().unwrap()),
+                _ => drop(engine.approvals().settle(id).unwrap()),
             });
         }
     });
@@ -88,13 +92,13 @@ fn an_overdue_review_is_on_record_once_however_many_look() {
 
     // It is owed all the same, and nobody is told again.
     let engine = &looks[0];
-    assert_eq!(engine.settle_requests(None).unwrap(), 0);
-    assert!(due_requests(&**engine.store(), desk.clock_now()).unwrap().is_empty());
+    assert_eq!(engine.approvals().settle_all().unwrap(), 0);
+    assert!(due_approvals(&**engine.store(), desk.clock_now()).unwrap().is_empty());
     let rows = ApprovalFilter { needs_review: true, ..ApprovalFilter::default() };
     assert_eq!(engine.store().approvals(&rows).unwrap().len(), 1);
     file(engine, &owed.id);
     desk.clock.advance(DAY);
-    assert_eq!(engine.settle_requests(None).unwrap(), 0);
+    assert_eq!(engine.approvals().settle_all().unwrap(), 0);
     assert_eq!(told(&desk).len(), 2);
 }
 
@@ -125,10 +129,10 @@ fn a_review_that_nobody_noted_is_found_by_whoever_looks_at_requests() {
     desk.clock.advance(DAY);
     engine.decide(Event::before_tool("ls", json!({})).in_session("another"));
     assert!(records(&desk).is_empty(), "a decision goes by what is noted");
-    let due = due_requests(&**engine.store(), desk.clock_now()).unwrap();
+    let due = due_approvals(&**engine.store(), desk.clock_now()).unwrap();
     assert_eq!(due.iter().map(|due| due.id.as_str()).collect::<Vec<_>>(), [owed.id.as_str()]);
-    assert_eq!(engine.settle_requests(None).unwrap(), 1);
-    assert_eq!((records(&desk).len(), engine.settle_requests(None).unwrap()), (1, 0));
+    assert_eq!(engine.approvals().settle_all().unwrap(), 1);
+    assert_eq!((records(&desk).len(), engine.approvals().settle_all().unwrap()), (1, 0));
 }
 
 /// Removes the note of what is owed.

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use midrail::{Effect, Engine, Event, Mode, Person};
+use midrail::admin::Person;
+use midrail::{Effect, Engine, Event, Mode};
 use serde_json::json;
 
 use crate::desk::{Desk, notices};
@@ -12,7 +13,7 @@ const PACK: &str =
     "pack: t\nguardrails:\n  - {id: no-deploys, tools: deploy, effect: block, reason: Not now}\n";
 
 fn olga() -> Person {
-    Person::vouched_for("olga", ["human_operator"])
+    Person::authenticated("olga", ["human_operator"])
 }
 
 fn minutes(minutes: u64) -> Duration {
@@ -46,7 +47,7 @@ fn a_project_is_paused_in_every_process_until_the_time_is_over() {
     let (one, two) = (desk.engine(PACK), desk.engine(PACK));
     assert_eq!(two.decide(deploy(&here)).effect, Effect::Block);
 
-    let pause = one.pause(Some(&here), minutes(10), &olga(), "the release is stuck").unwrap();
+    let pause = one.admin().pause(Some(&here), minutes(10), &olga(), "the release is stuck").unwrap();
     let decision = two.decide(deploy(&here));
     assert_eq!(
         (decision.effect, decision.would, decision.mode),
@@ -55,29 +56,32 @@ fn a_project_is_paused_in_every_process_until_the_time_is_over() {
     assert_eq!(decision.paused, Some(pause.clone()));
     assert_eq!(two.decide(deploy(&here.join("below"))).effect, Effect::Allow);
     assert_eq!(two.decide(deploy(&there)).effect, Effect::Block, "another project");
-    assert_eq!(two.pauses().unwrap(), [pause]);
+    assert_eq!(two.admin().pauses().unwrap(), [pause]);
 
     desk.clock.advance(599.0);
     assert_eq!(two.decide(deploy(&here)).effect, Effect::Allow);
     desk.clock.advance(1.0);
     let decision = two.decide(deploy(&here));
     assert_eq!((decision.effect, decision.mode, decision.paused), (Effect::Block, Mode::Enforce, None));
-    assert!(two.pauses().unwrap().is_empty());
+    assert!(two.admin().pauses().unwrap().is_empty());
 }
 
 #[test]
 fn a_pause_is_ended_by_anyone_and_both_are_on_record() {
     let desk = Desk::new();
     let (here, engine) = (desk.path("."), desk.engine(PACK));
-    engine.pause(None, minutes(60), &olga(), "token ghp_012345678901234567890123456789abcdef12").unwrap();
-    engine.pause(Some(&here), minutes(5), &olga(), "here as well").unwrap();
+    engine
+        .admin()
+        .pause(None, minutes(60), &olga(), "token ghp_012345678901234567890123456789abcdef12")
+        .unwrap();
+    engine.admin().pause(Some(&here), minutes(5), &olga(), "here as well").unwrap();
     refused(
-        engine.end_pause(Some(Path::new("/elsewhere")), "ann"),
-        "every project is, which `--everywhere` ends",
+        engine.admin().end_pause(Some(Path::new("/elsewhere")), "ann"),
+        "every project is paused, which `--everywhere` ends",
     );
-    engine.end_pause(None, "ann").unwrap();
+    engine.admin().end_pause(None, "ann").unwrap();
     assert_eq!(engine.decide(deploy(&here)).effect, Effect::Allow, "the other one holds");
-    engine.end_pause(Some(&here), "ann").unwrap();
+    engine.admin().end_pause(Some(&here), "ann").unwrap();
     assert_eq!(engine.decide(deploy(&here)).effect, Effect::Block);
     assert_eq!(acts(&engine), ["paused", "paused", "pause_ended", "pause_ended"]);
     let told = notices(&**engine.store(), "pause");
@@ -90,19 +94,19 @@ fn a_pause_is_ended_by_anyone_and_both_are_on_record() {
 fn only_people_pause_and_only_for_an_hour() {
     let desk = Desk::new();
     let engine = desk.engine(PACK);
-    let reviewer = Person::vouched_for("rob", ["reviewer"]);
-    refused(engine.pause(None, minutes(5), &reviewer, "x"), "paused by a human_operator");
-    refused(engine.pause(None, minutes(61), &olga(), "x"), "60 minutes at most");
-    refused(engine.pause(None, minutes(5), &olga(), "  "), "needs a reason");
-    engine.add_approver("rob", &["reviewer".to_owned()], None).unwrap();
-    engine.pause(None, minutes(60), &reviewer, "the first approver may").unwrap();
+    let reviewer = Person::authenticated("rob", ["reviewer"]);
+    refused(engine.admin().pause(None, minutes(5), &reviewer, "x"), "only a human_operator");
+    refused(engine.admin().pause(None, minutes(61), &olga(), "x"), "60 minutes at most");
+    refused(engine.admin().pause(None, minutes(5), &olga(), "  "), "needs a reason");
+    engine.admin().add_approver("rob", &["reviewer".to_owned()], None).unwrap();
+    engine.admin().pause(None, minutes(60), &reviewer, "the first approver may").unwrap();
 }
 
 #[test]
 fn what_is_always_on_stays_on_and_records_replay() {
     let desk = Desk::new();
     let engine = desk.engine(PACK);
-    engine.pause(None, minutes(5), &olga(), "tidying").unwrap();
+    engine.admin().pause(None, minutes(5), &olga(), "tidying").unwrap();
     let edit =
         Event::before_tool("Write", json!({"file_path": ".midrail/pack.yaml", "content": "pack: none"}));
     let decision = engine.decide(edit);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use midrail::store::Filter;
+use midrail::store::AuditFilter;
 use midrail::{Effect, Engine, EngineError, SqliteStore};
 use serde_json::json;
 
@@ -37,14 +37,14 @@ fn has(bytes: &[u8], text: &str) -> bool {
 fn a_key_opens_one_name_in_every_process_and_is_kept_nowhere() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other) = (engine(folder.path()), engine(folder.path()));
-    let key = one.add_approver("ann", &roles(&["architect"]), None).unwrap();
-    let person = other.person("ann", &format!("{key}\n")).unwrap();
-    one.add_approver("bob", &roles(&["reviewer"]), Some(&person)).unwrap();
+    let key = one.admin().add_approver("ann", &roles(&["architect"]), None).unwrap();
+    let person = other.admin().authenticate("ann", &format!("{key}\n")).unwrap();
+    one.admin().add_approver("bob", &roles(&["reviewer"]), Some(&person)).unwrap();
     assert_eq!((person.name(), person.roles()), ("ann", &roles(&["architect"])[..]));
 
     let asked = one.session("s").check("deploy", json!({})).approval.unwrap();
     // Someone pastes the key where it does not belong.
-    other.answer(&asked.id, true, &person, Some(&format!("go, my key is {key}"))).unwrap();
+    other.approvals().answer(&asked.id, true, &person, Some(&format!("go, my key is {key}"))).unwrap();
     one.session("s").check("deploy", json!({"note": format!("the key is {key}")}));
     let bytes = on_disk(folder.path());
     assert!(has(&bytes, "approver_added"), "the log is in what was looked at");
@@ -56,15 +56,15 @@ fn a_key_opens_one_name_in_every_process_and_is_kept_nowhere() {
 fn a_wrong_key_tells_nothing_and_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(folder.path());
-    let key = engine.add_approver("ann", &roles(&["architect"]), None).unwrap();
-    let ann = engine.person("ann", &key).unwrap();
-    let other = engine.add_approver("bob", &roles(&["reviewer"]), Some(&ann)).unwrap();
-    let told = |name: &str, key: &str| engine.person(name, key).unwrap_err().to_string();
+    let key = engine.admin().add_approver("ann", &roles(&["architect"]), None).unwrap();
+    let ann = engine.admin().authenticate("ann", &key).unwrap();
+    let other = engine.admin().add_approver("bob", &roles(&["reviewer"]), Some(&ann)).unwrap();
+    let told = |name: &str, key: &str| engine.admin().authenticate(name, key).unwrap_err().to_string();
     let wrong = told("ann", &other);
     assert_eq!(wrong.replace("ann", "eve"), told("eve", &other), "it does not tell which names there are");
     assert!(!wrong.contains(&other));
     for key in ["", "mrk_", &key[..key.len() - 1], &key.to_uppercase()] {
-        assert!(engine.person("ann", key).is_err(), "{key:?}");
+        assert!(engine.admin().authenticate("ann", key).is_err(), "{key:?}");
     }
     assert_eq!(engine.store().counters().unwrap()["wrong_approver_keys"], 6);
 }
@@ -73,24 +73,24 @@ fn a_wrong_key_tells_nothing_and_is_counted() {
 fn who_is_revoked_answers_nothing_and_the_name_gets_a_new_key() {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(folder.path());
-    let old = engine.add_approver("ann", &roles(&["architect"]), None).unwrap();
-    let by = engine.person("ann", &old).unwrap();
-    let add = |name: &str, names: &[&str]| engine.add_approver(name, &roles(names), Some(&by));
+    let old = engine.admin().add_approver("ann", &roles(&["architect"]), None).unwrap();
+    let by = engine.admin().authenticate("ann", &old).unwrap();
+    let add = |name: &str, names: &[&str]| engine.admin().add_approver(name, &roles(names), Some(&by));
     assert!(add("ann", &["reviewer"]).is_err(), "a name is given once");
     assert!(add("eve", &[]).is_err());
     assert!(add("eve", &[" "]).is_err());
-    engine.revoke_approver("ann", Some(&by)).unwrap();
-    assert!(engine.revoke_approver("ann", Some(&by)).is_err());
-    assert!(engine.person("ann", &old).is_err());
-    let new = engine.add_approver("ann", &roles(&["reviewer"]), None).unwrap();
-    assert!(engine.person("ann", &old).is_err());
-    let ann = engine.person("ann", &new).unwrap();
+    engine.admin().revoke_approver("ann", Some(&by)).unwrap();
+    assert!(engine.admin().revoke_approver("ann", Some(&by)).is_err());
+    assert!(engine.admin().authenticate("ann", &old).is_err());
+    let new = engine.admin().add_approver("ann", &roles(&["reviewer"]), None).unwrap();
+    assert!(engine.admin().authenticate("ann", &old).is_err());
+    let ann = engine.admin().authenticate("ann", &new).unwrap();
     let asked = engine.session("s").check("deploy", json!({})).approval.unwrap();
-    let refused = engine.answer(&asked.id, true, &ann, None).unwrap_err().to_string();
+    let refused = engine.approvals().answer(&asked.id, true, &ann, None).unwrap_err().to_string();
     assert!(refused.contains("is for the role `architect`"), "{refused}");
     assert_eq!(engine.session("s").check("deploy", json!({})).effect, Effect::Escalate);
 
-    let entries = engine.store().entries(&Filter::default()).unwrap();
+    let entries = engine.store().entries(&AuditFilter::default()).unwrap();
     let acts = |what: &str| entries.iter().filter(|entry| entry.body.contains(what)).count();
     assert_eq!((acts("approver_added"), acts("approver_revoked")), (2, 1));
     let revoked: Vec<bool> =
@@ -102,24 +102,27 @@ fn who_is_revoked_answers_nothing_and_the_name_gets_a_new_key() {
 fn only_the_first_approver_is_made_without_one() {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(folder.path());
-    let person = |name: &str, key: &str| engine.person(name, key).unwrap();
-    let add = |name: &str, role: &str, by| engine.add_approver(name, &roles(&[role]), by);
+    let person = |name: &str, key: &str| engine.admin().authenticate(name, key).unwrap();
+    let add = |name: &str, role: &str, by| engine.admin().add_approver(name, &roles(&[role]), by);
     let refused =
         |result: Result<String, _>| result.map_err(|error: EngineError| error.to_string()).unwrap_err();
     let first = person("first", &add("first", "reviewer", None).unwrap());
-    assert!(refused(add("eve", "human_operator", None)).contains("one of them has to say so"));
+    assert!(refused(add("eve", "human_operator", None)).contains("one of them has to authorise this"));
     let rob = person("rob", &add("rob", "architect", Some(&first)).unwrap());
     let why = refused(add("eve", "human_operator", Some(&rob)));
-    assert!(why.contains("`rob` answers as architect") && why.contains("`first`, who was first"), "{why}");
-    assert!(engine.revoke_approver("first", Some(&rob)).is_err());
-    assert!(engine.revoke_approver("first", None).is_err());
+    assert!(
+        why.contains("`rob` has the role architect") && why.contains("the first approver `first`"),
+        "{why}"
+    );
+    assert!(engine.admin().revoke_approver("first", Some(&rob)).is_err());
+    assert!(engine.admin().revoke_approver("first", None).is_err());
     let olga = person("olga", &add("olga", "human_operator", Some(&first)).unwrap());
     add("zoe", "human_operator", Some(&olga)).unwrap();
-    engine.revoke_approver("first", Some(&olga)).unwrap();
+    engine.admin().revoke_approver("first", Some(&olga)).unwrap();
     // Now the first of those who are left.
     add("max", "reviewer", Some(&rob)).unwrap();
-    engine.revoke_approver("rob", Some(&rob)).unwrap();
-    let entries = engine.store().entries(&Filter::default()).unwrap();
+    engine.admin().revoke_approver("rob", Some(&rob)).unwrap();
+    let entries = engine.store().entries(&AuditFilter::default()).unwrap();
     assert!(entries.iter().any(|entry| entry.body.contains("\"by\":\"olga\"")), "who said so is on record");
 }
 
@@ -131,7 +134,9 @@ fn of_two_who_want_to_be_the_first_one_is() {
         let added: Vec<bool> = thread::scope(|scope| {
             let run = |(at, engine): (usize, &Arc<Engine>)| {
                 let (name, engine) = (format!("p{at}"), engine.clone());
-                scope.spawn(move || engine.add_approver(&name, &roles(&["human_operator"]), None).is_ok())
+                scope.spawn(move || {
+                    engine.admin().add_approver(&name, &roles(&["human_operator"]), None).is_ok()
+                })
             };
             let running: Vec<_> = engines.iter().enumerate().map(run).collect();
             running.into_iter().map(|thread| thread.join().unwrap()).collect()

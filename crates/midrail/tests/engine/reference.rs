@@ -1,41 +1,75 @@
 //! The generated pages of docs/reference. `MIDRAIL_WRITE=1 cargo test -p midrail --test engine reference` writes them.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use midrail::pack::{ALERT_NAMES, EVENT_NAMES};
+use midrail::{Builtin, CATALOGUE};
 
-fn hold(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
-    if std::env::var_os("MIDRAIL_WRITE").is_some() {
+const COMMAND: &str = "MIDRAIL_WRITE=1 cargo test -p midrail --test engine reference";
+
+fn reference() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference")
+}
+
+fn is_writing() -> bool {
+    std::env::var_os("MIDRAIL_WRITE").is_some()
+}
+
+fn assert_fresh(name: &str, text: &str) {
+    let path = reference().join(name);
+    if is_writing() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
-    let how = "MIDRAIL_WRITE=1 cargo test -p midrail --test engine reference";
-    assert!(found == text, "docs/reference/{name} is stale; write it anew with `{how}`");
+    assert!(found == text, "docs/reference/{name} is stale; regenerate it with `{COMMAND}`");
+}
+
+fn events(builtin: &Builtin) -> String {
+    builtin.on.iter().map(|kind| format!("`{}`", kind.as_str())).collect::<Vec<_>>().join(", ")
 }
 
 #[test]
-fn guardrails_page_is_fresh() {
-    let mut text = "<!-- Generated from the pages beside the guardrails. -->\n\n# Guardrails\n\n".to_owned();
-    text += "| id | category | priority | asked | always on |\n|---|---|---|---|---|\n";
-    for page in midrail::CATALOGUE {
-        let on: Vec<&str> = page.on.iter().map(|kind| kind.word()).collect();
-        let always = if page.always_on { "yes" } else { "" };
-        let (category, on) = (page.category.word(), on.join(", "));
-        writeln!(text, "| {} | {category} | {} | {on} | {always} |", page.id, page.priority).unwrap();
+fn guardrail_index_is_fresh() {
+    let mut text = "<!-- Generated from the pages of the guardrails. -->\n\n# Guardrails\n\n".to_owned();
+    text += "Packs accept the name and the id of a guardrail. Guardrails marked with * are always on.\n\n\
+             | name | id | category | events | summary |\n|---|---|---|---|---|\n";
+    for builtin in CATALOGUE {
+        let Builtin { name, id, .. } = builtin;
+        let mark = if builtin.always_on { " *" } else { "" };
+        let (category, events, summary) = (builtin.category.as_str(), events(builtin), builtin.summary());
+        let summary = summary.replace('\n', " ");
+        writeln!(
+            text,
+            "| [{name}](guardrails/{name}.md){mark} | `{id}` | {category} | {events} | {summary} |"
+        )
+        .unwrap();
     }
-    for page in midrail::CATALOGUE {
-        // Every heading one step down, so that the page has one title.
-        let body = page.page.lines().map(|line| match line.strip_prefix('#') {
-            Some(_) => format!("#{line}"),
-            None => line.to_owned(),
-        });
-        let body: Vec<String> = body.collect();
-        write!(text, "\n{}\n", body.join("\n")).unwrap();
+    assert_fresh("guardrails.md", &text);
+}
+
+#[test]
+fn guardrail_pages_are_fresh() {
+    for builtin in CATALOGUE {
+        let mut text = format!("<!-- Generated from the page of the guardrail. -->\n\n{}", builtin.page);
+        let always = if builtin.always_on { ", always on" } else { "" };
+        let (category, priority, events) = (builtin.category.as_str(), builtin.priority, events(builtin));
+        writeln!(text, "\n---\n\nCategory {category}, priority {priority}, on {events}{always}.").unwrap();
+        assert_fresh(&format!("guardrails/{}.md", builtin.name), &text);
     }
-    hold("guardrails.md", &text);
+    let known: BTreeSet<String> = CATALOGUE.iter().map(|builtin| format!("{}.md", builtin.name)).collect();
+    for entry in fs::read_dir(reference().join("guardrails")).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if !known.contains(&name) && is_writing() {
+            fs::remove_file(entry.path()).unwrap();
+        } else {
+            assert!(known.contains(&name), "{name} belongs to no guardrail; remove it with `{COMMAND}`");
+        }
+    }
 }
 
 #[test]
@@ -51,5 +85,5 @@ fn expressions_page_is_fresh() {
     for term in ALERT_NAMES.terms() {
         writeln!(text, "| `{}` | {} | {} |", term.name, term.kind.noun(), term.doc).unwrap();
     }
-    hold("expressions.md", &text);
+    assert_fresh("expressions.md", &text);
 }

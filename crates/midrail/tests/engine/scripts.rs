@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use midrail::admin::Person;
 use midrail::authoring::run_script;
-use midrail::redecide::{Reproduced, Reproduction};
-use midrail::store::{AuditLog, Filter, Slices, Urgency};
-use midrail::{Effect, Engine, Event, HookAnswer, Load, Person, SqliteStore, ToolResult};
+use midrail::reproduce::{Reproduction, ReproductionResult};
+use midrail::store::{AuditFilter, AuditLog, Slices, Urgency};
+use midrail::{Effect, Engine, Event, HookAnswer, Load, SqliteStore, ToolResult};
 use serde_json::json;
 
 use crate::sessions::policy;
@@ -102,7 +103,7 @@ fn what_is_expected_of_a_script_decides_nothing() {
         let (effect, reason) = decide(json!({"oops": true}));
         assert!(effect == Effect::Block && reason.contains("it broke"), "{effect:?}: {reason}");
     }
-    for entry in engine.store().entries(&Filter::default()).unwrap() {
+    for entry in engine.store().entries(&AuditFilter::default()).unwrap() {
         let record = entry.record().unwrap();
         let (again, then) = (record.replay(&engine.policy()), record.decision);
         assert_eq!((again.effect, again.reason), (then.effect, then.reason), "record {}", entry.seq);
@@ -169,7 +170,7 @@ fn no_secret_is_kept_however_a_script_writes_it() {
     }
     let store = SqliteStore::open(folder.path().join("midrail.db")).unwrap();
     let kept = store.load_prefix("s", "").unwrap();
-    let entries = store.entries(&Filter::default()).unwrap();
+    let entries = store.entries(&AuditFilter::default()).unwrap();
     let texts = kept.values().map(ToString::to_string).chain(entries.into_iter().map(|entry| entry.body));
     for text in texts {
         assert!(!text.contains("MIIEpAIB") && !text.contains("wXoC1gHp"), "{text}");
@@ -233,7 +234,7 @@ fn secrets_that_a_script_brings_up_are_hidden() {
             let decision = engine(folder.path(), &["guardrails.js"]).decide(call("build"));
             let store = SqliteStore::open(folder.path().join("midrail.db")).unwrap();
             let kept = store.load_prefix("s", "").unwrap();
-            let entries = store.entries(&Filter::default()).unwrap();
+            let entries = store.entries(&AuditFilter::default()).unwrap();
             let texts =
                 kept.values().map(ToString::to_string).chain(entries.into_iter().map(|entry| entry.body));
             for text in texts.chain([format!("{decision:?}")]) {
@@ -443,8 +444,8 @@ fn a_replay_needs_no_script() {
     fs::remove_file(folder.path().join("guardrails.js")).unwrap();
     let entry = engine.store().entry(1).unwrap().unwrap();
     assert!(!entry.body.contains("AKIAABCDEFGHIJKLMNOP"), "{}", entry.body);
-    let again = Reproduction::new(engine.store().as_ref()).again(&entry.record().unwrap()).unwrap();
-    assert!(matches!(again, Some(Reproduced::Same)), "{again:?}");
+    let again = Reproduction::new(engine.store().as_ref()).reproduce(&entry.record().unwrap()).unwrap();
+    assert!(matches!(again, Some(ReproductionResult::Same)), "{again:?}");
 }
 
 #[test]
@@ -461,23 +462,23 @@ fn a_script_that_asks_is_heard_and_its_record_needs_it_no_more() {
     assert_eq!(decide().approval.unwrap().id, asked.id, "the same call waits for the same answer");
 
     let engine = engine(folder.path(), &["guardrails.js", "p.yaml"]);
-    let row = engine.approval(&asked.id).unwrap();
+    let row = engine.approvals().get(&asked.id).unwrap();
     assert_eq!((row.approver.as_str(), row.urgency), ("architect", Urgency::Urgent));
     assert_eq!(row.approvers, ["architect", "human_operator"]);
     let reason = row.justification.unwrap();
     assert!(reason.starts_with("Release 7 repairs the login, see [") && !reason.contains("AKIA"), "{reason}");
-    let entries = engine.store().entries(&Filter::default()).unwrap();
+    let entries = engine.store().entries(&AuditFilter::default()).unwrap();
     assert!(entries.iter().all(|entry| !entry.body.contains("AKIAABCDEFGHIJKLMNOP")));
     let hastened = entries.iter().filter(|entry| entry.body.contains("approval_hastened")).count();
     assert_eq!(hastened, 1, "it is asked for once");
 
     fs::remove_file(folder.path().join("guardrails.js")).unwrap();
     let record = entries[0].record().unwrap();
-    let again = Reproduction::new(engine.store().as_ref()).again(&record).unwrap();
-    assert!(matches!(again, Some(Reproduced::Same)), "{again:?}");
+    let again = Reproduction::new(engine.store().as_ref()).reproduce(&record).unwrap();
+    assert!(matches!(again, Some(ReproductionResult::Same)), "{again:?}");
 
-    let ann = Person::vouched_for("ann", ["architect"]);
-    engine.answer(&asked.id, true, &ann, None).unwrap();
+    let ann = Person::authenticated("ann", ["architect"]);
+    engine.approvals().answer(&asked.id, true, &ann, None).unwrap();
     write(folder.path(), "guardrails.js", script);
     assert_eq!(decide().effect, Effect::Allow);
     assert_eq!(decide().effect, Effect::Escalate);
@@ -500,7 +501,7 @@ fn a_script_that_asks_urgently_tells_each_role_once_and_the_right_time() {
         let engine = engine(folder.path(), &["guardrails.js", "p.yaml"]);
         let decision = engine.decide(call("deploy"));
         let asked = decision.approval.clone().unwrap();
-        let row = engine.approval(&asked.id).unwrap();
+        let row = engine.approvals().get(&asked.id).unwrap();
         assert_eq!(asked.expires, row.deadline(), "{urgency}");
         let lasts = asked.expires.unwrap().duration_since(row.created).as_secs();
         assert!((minutes * 60..minutes * 60 + 60).contains(&lasts), "{urgency}: {lasts}");
@@ -508,7 +509,7 @@ fn a_script_that_asks_urgently_tells_each_role_once_and_the_right_time() {
         assert_eq!(notices.iter().map(|notice| notice.to.as_str()).collect::<Vec<_>>(), told, "{urgency}");
         assert!(notices.iter().all(|notice| notice.message.contains(urgency)), "{notices:#?}");
 
-        let advice = engine.with_how_to_ask(decision).advice.unwrap();
+        let advice = engine.approvals().with_guidance(decision).advice.unwrap();
         assert!(advice.starts_with("Wait for Monday. A person (`reviewer`) has to approve"), "{advice}");
         assert!(!advice.contains("needed for"), "the script has said it: {advice}");
         assert_eq!(advice.contains("passes by itself"), urgency == "emergency", "{advice}");

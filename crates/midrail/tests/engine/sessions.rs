@@ -3,22 +3,23 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use midrail::pack::Document;
+use midrail::admin::Person;
+use midrail::pack::PackDocument;
 use midrail::{
-    CallError, Effect, Engine, Entry, Event, EventKind, Files, Inspect, Layer, ManualClock, Middleware,
-    Person, Policy, PolicySource, SequentialDependency, Spec, SqliteStore, ToolResult,
+    CallError, Effect, Engine, Event, EventKind, Files, Layer, ManualClock, Middleware, Policy, PolicyEntry,
+    PolicySource, SequentialDependency, Spec, SqliteStore, ToolResult, VerdictObserver,
 };
 use serde_json::json;
 
 pub(crate) fn policy(pack: &str) -> (Policy, PolicySource) {
-    let documents = Document::read("test.yaml", pack, None).unwrap_or_else(|report| panic!("{report}"));
+    let documents = PackDocument::read("test.yaml", pack, None).unwrap_or_else(|report| panic!("{report}"));
     let layered: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();
-    midrail::pack::policy(&layered).unwrap()
+    midrail::pack::compile_policy(&layered).unwrap()
 }
 
 pub(crate) fn engine(pack: &str) -> Arc<Engine> {
     let (policy, source) = policy(pack);
-    let files = Arc::new(Files::world([("a.txt".to_owned(), "v1".to_owned())].into()));
+    let files = Arc::new(Files::simulated([("a.txt".to_owned(), "v1".to_owned())].into()));
     Arc::new(Engine::builder(policy, &source).files(files).build().unwrap())
 }
 
@@ -26,7 +27,7 @@ const RULES: &str = "pack: t\nguardrails:\n  - read_before_write\n  - sequential
 
 /// Someone of every role.
 fn person(name: &str) -> Person {
-    Person::vouched_for(name, ["reviewer", "architect", "human_operator"])
+    Person::authenticated(name, ["reviewer", "architect", "human_operator"])
 }
 
 #[test]
@@ -46,13 +47,13 @@ fn a_snapshot_is_one_value_and_policies_are_told_of_a_restore() {
             changes.set(context.key("restored"), true);
             Ok(())
         }
-        fn watches(&self) -> &[EventKind] {
+        fn observes(&self) -> &[EventKind] {
             &[EventKind::Restored]
         }
     }
     let engine = engine(RULES);
     let restores = Arc::new(AtomicUsize::new(0));
-    engine.register(Entry { spec: Spec::new("counts"), guardrail: Arc::new(Counts(restores.clone())) });
+    engine.register(PolicyEntry { spec: Spec::new("counts"), guardrail: Arc::new(Counts(restores.clone())) });
     let session = engine.session("s");
     let before = session.snapshot().unwrap();
     session.notify_result("build", json!({}), ToolResult::ok(""));
@@ -76,7 +77,7 @@ fn handlers_can_ask_what_was_read_and_what_succeeded() {
     assert_eq!(session.state_of("read_before_write").unwrap().keys().collect::<Vec<_>>(), ["read/a.txt"]);
     assert_eq!(session.state_of("sequential_dependency").unwrap().keys().collect::<Vec<_>>(), ["ok/build"]);
     let governing: Vec<String> =
-        engine.policy().policies_for("deploy").iter().map(|entry| entry.spec.id.to_string()).collect();
+        engine.policy().entries_for_tool("deploy").iter().map(|entry| entry.spec.id.to_string()).collect();
     assert!(governing.contains(&"sequential_dependency".to_owned()), "{governing:?}");
 }
 
@@ -129,10 +130,10 @@ fn an_approval_passes_one_call_and_leaves_a_trail() {
     assert_eq!(request.approver, "architect");
     assert_eq!(session.check("deploy", json!({"to": "prod"})).approval.unwrap().id, request.id);
 
-    let own = engine.answer(&request.id, true, &person("coder"), None).unwrap_err();
+    let own = engine.approvals().answer(&request.id, true, &person("coder"), None).unwrap_err();
     assert!(own.to_string().contains("cannot answer it"), "{own}");
-    engine.answer(&request.id, true, &person("ada"), Some("go")).unwrap();
-    assert!(engine.answer(&request.id, true, &person("bob"), None).is_err());
+    engine.approvals().answer(&request.id, true, &person("ada"), Some("go")).unwrap();
+    assert!(engine.approvals().answer(&request.id, true, &person("bob"), None).is_err());
     assert_eq!(session.check("deploy", json!({"to": "prod"})).effect, Effect::Allow);
     assert_eq!(session.check("deploy", json!({"to": "prod"})).effect, Effect::Escalate);
     let kept = engine.store().approval(&request.id).unwrap().unwrap();
@@ -143,7 +144,7 @@ fn an_approval_passes_one_call_and_leaves_a_trail() {
     let late = session.check("deploy", json!({"to": "prod"}));
     assert_eq!(late.effect, Effect::Block);
     assert!(late.reason.contains("timed out"), "{}", late.reason);
-    assert!(engine.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_sound());
+    assert!(engine.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_intact());
 }
 
 #[test]
@@ -154,11 +155,11 @@ fn middleware_listeners_and_registration_work_at_run_time() {
     engine.on_denied(move |denied| log.lock().unwrap().push(denied.clone()));
     let looked = Arc::new(AtomicUsize::new(0));
     let count = looked.clone();
-    let inspect = Inspect::new(move |_, _| {
+    let inspect = VerdictObserver::new(move |_, _| {
         count.fetch_add(1, Ordering::SeqCst);
     });
     let guardrail = inspect.wrap(Arc::new(SequentialDependency::new("deploy", ["build"])));
-    engine.register(Entry { spec: Spec::new("seq"), guardrail });
+    engine.register(PolicyEntry { spec: Spec::new("seq"), guardrail });
     assert_eq!(engine.session("s").check("deploy", json!({})).effect, Effect::Block);
     assert!(looked.load(Ordering::SeqCst) >= 1);
     let denied = seen.lock().unwrap().pop().unwrap();
@@ -210,7 +211,7 @@ fn a_record_holds_no_secret_and_replays_to_the_same_decision() {
     let secret = "AKIAABCDEFGHIJKLMNOP";
     session.notify_result("env", json!({"note": secret}), ToolResult::ok(format!("key {secret}")));
     let asked = session.check("send", json!({"body": secret}));
-    engine.answer(&asked.approval.unwrap().id, true, &person("ada"), None).unwrap();
+    engine.approvals().answer(&asked.approval.unwrap().id, true, &person("ada"), None).unwrap();
     assert_eq!(session.check("send", json!({"body": "something else"})).effect, Effect::Escalate);
     assert_eq!(session.check("send", json!({"body": secret})).effect, Effect::Allow);
     session.check("deploy", json!({}));
@@ -267,7 +268,7 @@ fn a_restore_does_not_undo_what_people_and_the_law_decided() {
     );
     let session = engine.session("s");
     let asked = session.check("deploy", json!({}));
-    engine.answer(&asked.approval.unwrap().id, true, &person("ada"), None).unwrap();
+    engine.approvals().answer(&asked.approval.unwrap().id, true, &person("ada"), None).unwrap();
     let approved = session.snapshot().unwrap();
     assert_eq!(session.check("deploy", json!({})).effect, Effect::Allow);
     session.restore(&approved).unwrap();
@@ -284,7 +285,7 @@ fn a_secret_that_an_encoding_or_a_script_hid_is_nowhere_either() {
     let (policy, source) = policy("pack: t\nguardrails: [safety-001]\n");
     let store = Arc::new(SqliteStore::open(folder.path().join("s.db")).unwrap());
     let script = "rm -rf ~ --token=ghp_Zq8Rk3Vt6Wm1Xp9Ys4Bn7Cd2Ff5Gh0Jj8KkL\n";
-    let files = Arc::new(Files::world([("x.sh".to_owned(), script.to_owned())].into()));
+    let files = Arc::new(Files::simulated([("x.sh".to_owned(), script.to_owned())].into()));
     let engine =
         Arc::new(Engine::builder(policy, &source).store(store.clone()).files(files).build().unwrap());
     let session = engine.session("s");
@@ -415,7 +416,7 @@ fn an_answer_that_nobody_gave_lifts_nothing() {
     let session = engine.session("s");
     let asked = session.check("t", json!({})).approval.unwrap();
     // Whoever can write the store, and does not have its key, writes what a person would have.
-    let row = engine.approval(&asked.id).unwrap();
+    let row = engine.approvals().get(&asked.id).unwrap();
     let forged = midrail::Approval {
         state: midrail::ApprovalState::Approved,
         decided_by: Some("eve".to_owned()),
@@ -425,10 +426,10 @@ fn an_answer_that_nobody_gave_lifts_nothing() {
     let key = slices.keys().find(|key| key.starts_with("approval/")).unwrap();
     let record = engine.store().entry(1).unwrap().unwrap().record().unwrap();
     let mut commit = Commit::new(&record);
-    commit.approvals.push(ApprovalChange::from(row.state, forged));
+    commit.approvals.push(ApprovalChange::update(row.state, forged));
     commit.changes.set(key.clone(), json!({"id": asked.id, "state": "approved", "by": "eve"}));
     engine.store().commit(&commit).unwrap();
     let decision = session.check("t", json!({}));
     assert_eq!(decision.effect, Effect::Block);
-    assert!(decision.reason.contains("written by nobody who may answer"), "{}", decision.reason);
+    assert!(decision.reason.contains("was not written by an approver"), "{}", decision.reason);
 }

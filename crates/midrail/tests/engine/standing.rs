@@ -3,13 +3,14 @@
 use std::fs;
 use std::time::Duration;
 
-use midrail::store::Filter;
-use midrail::{Effect, Engine, Event, EventKind, Person, TaskStatus};
+use midrail::admin::{Person, TaskStatus};
+use midrail::store::AuditFilter;
+use midrail::{Effect, Engine, Event, EventKind};
 
 use crate::desk::{Desk, call, notices};
 
 fn operator() -> Person {
-    Person::vouched_for("olga", ["human_operator"])
+    Person::authenticated("olga", ["human_operator"])
 }
 
 #[track_caller]
@@ -22,25 +23,25 @@ fn refused<T: std::fmt::Debug>(result: Result<T, midrail::EngineError>, why: &st
 fn a_quarantined_agent_is_stopped_in_every_process_until_a_supervisor_lifts_it() {
     let desk = Desk::new();
     let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
-    one.quarantine("eve", "ada", "it deletes what it should not").unwrap();
+    one.admin().quarantine("eve", "ada", "it deletes what it should not").unwrap();
     assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Block);
     assert_eq!(two.decide(call("ann", "ls")).effect, Effect::Allow);
-    let held = two.quarantined().unwrap();
+    let held = two.admin().quarantined().unwrap();
     assert_eq!((held.len(), held[0].actor.as_str()), (1, "eve"));
     assert_eq!(held[0].reason, "it deletes what it should not");
 
-    refused(one.quarantine("eve", "ada", "again"), "quarantined already");
-    refused(one.quarantine("", "ada", "x"), "has a name");
-    refused(one.lift_quarantine("ann", &operator(), "x"), "not quarantined");
-    let reviewer = Person::vouched_for("rob", ["reviewer"]);
-    refused(one.lift_quarantine("eve", &reviewer, "x"), "cannot lift a quarantine");
-    let itself = Person::vouched_for("eve", ["human_operator"]);
-    refused(one.lift_quarantine("eve", &itself, "x"), "its own quarantine");
+    refused(one.admin().quarantine("eve", "ada", "again"), "already in quarantine");
+    refused(one.admin().quarantine("", "ada", "x"), "cannot be empty");
+    refused(one.admin().lift_quarantine("ann", &operator(), "x"), "is not in quarantine");
+    let reviewer = Person::authenticated("rob", ["reviewer"]);
+    refused(one.admin().lift_quarantine("eve", &reviewer, "x"), "cannot lift a quarantine");
+    let itself = Person::authenticated("eve", ["human_operator"]);
+    refused(one.admin().lift_quarantine("eve", &itself, "x"), "its own quarantine");
     assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Block);
 
-    two.lift_quarantine("eve", &operator(), "its task was mended").unwrap();
+    two.admin().lift_quarantine("eve", &operator(), "its task was mended").unwrap();
     assert_eq!(one.decide(call("eve", "ls")).effect, Effect::Allow);
-    assert!(one.quarantined().unwrap().is_empty());
+    assert!(one.admin().quarantined().unwrap().is_empty());
     let told: Vec<_> = notices(&**one.store(), "quarantine").into_iter().map(|notice| notice.to).collect();
     assert_eq!(told, ["human_operator", "orchestrator"]);
     assert_eq!(acts(&one), ["quarantined", "quarantine_lifted"]);
@@ -51,14 +52,14 @@ fn a_halted_run_goes_on_once_a_supervisor_says_so() {
     let desk = Desk::new();
     let pack = "pack: t\nguardrails:\n  - {id: ends, tools: wipe, effect: halt}\n";
     let (one, two) = (desk.engine(pack), desk.engine(pack));
-    refused(one.lift_halt("of-eve", &operator(), "x"), "is not halted");
+    refused(one.admin().lift_halt("of-eve", &operator(), "x"), "is not halted");
     assert_eq!(one.decide(call("eve", "wipe")).effect, Effect::Halt);
     assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Halt);
     let resumed = Event { source: Some("resume".to_owned()), ..Event::new(EventKind::SessionStart) };
     assert_eq!(two.decide(resumed.in_session("of-eve")).effect, Effect::Halt);
-    let reviewer = Person::vouched_for("rob", ["reviewer"]);
-    refused(one.lift_halt("of-eve", &reviewer, "x"), "cannot lift a halt");
-    one.lift_halt("of-eve", &operator(), "the pack was too strict").unwrap();
+    let reviewer = Person::authenticated("rob", ["reviewer"]);
+    refused(one.admin().lift_halt("of-eve", &reviewer, "x"), "cannot lift a halt");
+    one.admin().lift_halt("of-eve", &operator(), "the pack was too strict").unwrap();
     assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Allow);
     assert_eq!(acts(&one), ["halt_lifted"]);
     assert_eq!(notices(&**one.store(), "halt").len(), 1);
@@ -71,14 +72,14 @@ fn a_run_that_is_let_go_on_has_no_strikes() {
         "pack: t\nguardrails:\n  - {id: odd, tools: send, effect: block, effects: [increment_strike]}\nstrikes:\n  \
          - {count: 2, effect: halt}\n",
     );
-    assert!(engine.halted().unwrap().is_empty());
+    assert!(engine.admin().halted_runs().unwrap().is_empty());
     assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Block);
     assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Halt);
-    let runs = engine.halted().unwrap();
+    let runs = engine.admin().halted_runs().unwrap();
     assert_eq!((runs.len(), runs[0].session.as_str(), runs[0].by.as_str()), (1, "of-eve", "strikes"));
     assert!(runs[0].reason.contains("this is strike 2"), "{runs:?}");
-    engine.lift_halt("of-eve", &operator(), "it was a test").unwrap();
-    assert!(engine.halted().unwrap().is_empty());
+    engine.admin().lift_halt("of-eve", &operator(), "it was a test").unwrap();
+    assert!(engine.admin().halted_runs().unwrap().is_empty());
     assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Block, "the first strike again");
     assert_eq!(engine.decide(call("eve", "send")).effect, Effect::Halt);
 }
@@ -95,22 +96,22 @@ fn a_lock_is_its_holders_until_it_runs_out_or_is_released() {
     let desk = Desk::new();
     let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
     let (file, half_an_hour) = (desk.path("a.rs"), Duration::from_secs(1_800));
-    let taken = one.take_lock(&file, "ann", "s-1", half_an_hour).unwrap();
+    let taken = one.admin().take_lock(&file, "ann", "s-1", half_an_hour).unwrap();
     refused(
-        two.take_lock(&file, "bob", "s-2", half_an_hour),
+        two.admin().take_lock(&file, "bob", "s-2", half_an_hour),
         "is locked by `ann` until 2026-11-15T10:30:00Z",
     );
-    refused(two.take_lock(&file, "ann", "s-2", half_an_hour), "is locked by `ann`");
+    refused(two.admin().take_lock(&file, "ann", "s-2", half_an_hour), "is locked by `ann`");
     desk.clock.advance(600.0);
-    let renewed = two.take_lock(&file, "ann", "s-1", half_an_hour).unwrap();
+    let renewed = two.admin().take_lock(&file, "ann", "s-1", half_an_hour).unwrap();
     assert!(renewed.since == taken.since && renewed.until > taken.until, "{renewed:?}");
-    assert_eq!(one.locks().unwrap(), [renewed]);
+    assert_eq!(one.admin().locks().unwrap(), [renewed]);
     desk.clock.advance(1_800.0);
-    assert!(one.locks().unwrap().is_empty());
-    let next = one.take_lock(&file, "bob", "s-2", half_an_hour).unwrap();
+    assert!(one.admin().locks().unwrap().is_empty());
+    let next = one.admin().take_lock(&file, "bob", "s-2", half_an_hour).unwrap();
     assert!(next.since > taken.since);
-    two.release_lock(&file, "ada").unwrap();
-    refused(two.release_lock(&file, "ada"), "nobody has locked");
+    two.admin().release_lock(&file, "ada").unwrap();
+    refused(two.admin().release_lock(&file, "ada"), "is not locked");
     assert_eq!(acts(&one), ["lock_taken", "lock_taken", "lock_taken", "lock_released"]);
 }
 
@@ -122,27 +123,30 @@ fn a_file_is_locked_under_all_its_names() {
     std::os::unix::fs::symlink(desk.path("real"), desk.path("link")).unwrap();
     let lasts = Duration::from_secs(60);
     // It need not be there yet.
-    let lock = engine.take_lock(&desk.path("link/new/../b.rs"), "ann", "s", lasts).unwrap();
+    let lock = engine.admin().take_lock(&desk.path("link/new/../b.rs"), "ann", "s", lasts).unwrap();
     assert_eq!(lock.path, desk.path("real").canonicalize().unwrap().join("b.rs").display().to_string());
-    refused(engine.take_lock(&desk.path("real/b.rs"), "bob", "s", lasts), "is locked by `ann`");
-    engine.release_lock(&desk.path("link/b.rs"), "ada").unwrap();
+    refused(engine.admin().take_lock(&desk.path("real/b.rs"), "bob", "s", lasts), "is locked by `ann`");
+    engine.admin().release_lock(&desk.path("link/b.rs"), "ada").unwrap();
 }
 
 #[test]
 fn tasks_take_sensible_steps_only() {
     let desk = Desk::new();
     let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
-    one.set_task("t-1", TaskStatus::Draft, "ada").unwrap();
-    refused(two.set_task("t-1", TaskStatus::Completed, "ada"), "is draft, and cannot become completed");
-    two.set_task("t-1", TaskStatus::Active, "ada").unwrap();
-    one.set_task("t-1", TaskStatus::Completed, "bob").unwrap();
-    refused(two.set_task("t-1", TaskStatus::Active, "ada"), "is completed");
-    two.set_task("t-2", TaskStatus::Suspended, "ada").unwrap();
-    for entry in one.store().entries(&Filter::default()).unwrap() {
+    one.admin().set_task("t-1", TaskStatus::Draft, "ada").unwrap();
+    refused(
+        two.admin().set_task("t-1", TaskStatus::Completed, "ada"),
+        "is draft, and cannot become completed",
+    );
+    two.admin().set_task("t-1", TaskStatus::Active, "ada").unwrap();
+    one.admin().set_task("t-1", TaskStatus::Completed, "bob").unwrap();
+    refused(two.admin().set_task("t-1", TaskStatus::Active, "ada"), "is completed");
+    two.admin().set_task("t-2", TaskStatus::Suspended, "ada").unwrap();
+    for entry in one.store().entries(&AuditFilter::default()).unwrap() {
         let record = entry.record().unwrap();
         assert_eq!(record.event.task.is_some(), record.event.extra["what"] == "task_set");
     }
-    let all = one.tasks().unwrap();
+    let all = one.admin().tasks().unwrap();
     let states: Vec<_> = all.iter().map(|it| (it.task.as_str(), it.status, it.by.as_deref())).collect();
     assert_eq!(
         states,
@@ -156,7 +160,7 @@ fn secrets_in_reasons_are_not_kept() {
     let desk = Desk::new();
     let engine = desk.engine("pack: t\n");
     let secret = "AKIAABCDEFGHIJKLMNOP";
-    engine.quarantine("eve", "ada", &format!("it printed {secret}")).unwrap();
+    engine.admin().quarantine("eve", "ada", &format!("it printed {secret}")).unwrap();
     let log = engine.store().entries(&Default::default()).unwrap();
     assert!(log.iter().all(|entry| !entry.body.contains(secret)));
     let told = engine.store().notices(0, 9).unwrap();

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::thread;
 
-use midrail::redecide::{Reproduced, Reproduction};
-use midrail::store::{Entry, Filter};
+use midrail::admin::Person;
+use midrail::reproduce::{Reproduction, ReproductionResult};
+use midrail::store::{AuditEntry, AuditFilter};
 use midrail::{
-    Decision, Effect, Engine, Event, EventKind, Person, SessionHandle, SqliteStore, Stream, StreamOptions,
-    StreamStep,
+    Decision, Effect, Engine, Event, EventKind, SessionHandle, SqliteStore, Stream, StreamOptions, StreamStep,
 };
 
 use crate::sessions::{engine, policy};
@@ -48,11 +48,11 @@ fn every_chunk(session: &SessionHandle) -> Stream {
     session.stream(StreamOptions { max_bytes: 0, ..StreamOptions::default() })
 }
 
-fn entries(engine: &Engine) -> Vec<Entry> {
-    let mut all: Vec<Entry> = Vec::new();
+fn entries(engine: &Engine) -> Vec<AuditEntry> {
+    let mut all: Vec<AuditEntry> = Vec::new();
     loop {
         let after_seq = all.last().map(|entry| entry.seq);
-        let page = engine.store().entries(&Filter { after_seq, ..Filter::default() }).unwrap();
+        let page = engine.store().entries(&AuditFilter { after_seq, ..AuditFilter::default() }).unwrap();
         if page.is_empty() {
             return all;
         }
@@ -72,8 +72,8 @@ fn replays(engine: &Engine) {
     let mut reproduction = Reproduction::new(&**engine.store());
     for entry in entries(engine) {
         let record = entry.record().unwrap();
-        let Some(again) = reproduction.again(&record).unwrap() else { continue };
-        assert_eq!(again, Reproduced::Same, "{record:#?}");
+        let Some(again) = reproduction.reproduce(&record).unwrap() else { continue };
+        assert_eq!(again, ReproductionResult::Same, "{record:#?}");
         let again = record.replay(&engine.policy());
         assert_eq!(again.content, record.decision.content, "{record:#?}");
     }
@@ -281,7 +281,7 @@ fn a_chunk_that_a_person_is_asked_about_passes_once_it_is_approved() {
     assert!(stream.push("It is low. ").over);
     assert_eq!(stream.resume().stopped().unwrap().effect, Effect::Escalate);
     let id = step.decision.unwrap().approval.unwrap().id;
-    engine.answer(&id, true, &Person::vouched_for("ada", ["reviewer"]), Some("fine")).unwrap();
+    engine.approvals().answer(&id, true, &Person::authenticated("ada", ["reviewer"]), Some("fine")).unwrap();
     let step = stream.resume();
     assert!(step.stopped().is_none() && !step.over, "{step:#?}");
     assert!(step.text.starts_with("Our price is 7, and so"), "{}", step.text);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{fields, list, resolve, text};
+use super::schema::{fields, list, resolve, text};
 
 /// How deep an example goes.
 const DEEP: usize = 4;

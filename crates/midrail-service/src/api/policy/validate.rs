@@ -1,15 +1,14 @@
-//! Checks a pack that somebody sends. It comes from outside: nothing that it names is run or read. What it would need of
-//! this machine's files is a problem that says so.
+//! Validates a pack from a request. Nothing that it names is run or read; a pack that needs local files is invalid.
 
-use midrail::pack::diagnostic::{PlainProblem, excerpt};
+use midrail::pack::diagnostic::{DiagnosticRecord, excerpt};
 use midrail::pack::lint;
-use midrail::pack::{Document, Layer, Report, policy};
+use midrail::pack::{DiagnosticReport, Layer, PackDocument, compile_policy};
 use midrail::shipped;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::input::within;
-use crate::problem::{Outcome, Problem};
+use crate::api::input::check_length;
+use crate::problem::{HandlerResult, Problem};
 
 /// The largest pack.
 const MAX_PACK: usize = 1 << 20;
@@ -21,7 +20,7 @@ const MAX_BASES: usize = 32;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Candidate {
-    /// The name of its file, as problems are to tell it. No file of that name is looked at.
+    /// The file name that problems show. No file of that name is read.
     #[serde(default = "usual_name")]
     #[schemars(length(min = 1, max = 200))]
     name: String,
@@ -48,15 +47,15 @@ pub(crate) struct Validation {
     /// The guardrails that would be in force, those that always are among them.
     guardrails: Vec<String>,
     /// What is wrong with it.
-    problems: Vec<PlainProblem>,
+    problems: Vec<DiagnosticRecord>,
     /// What is hardly meant so.
-    warnings: Vec<PlainProblem>,
+    warnings: Vec<DiagnosticRecord>,
 }
 
 /// Checks a pack.
-pub(crate) fn validated(candidate: &Candidate) -> Outcome<Validation> {
-    within("name", &candidate.name, 200)?;
-    within("text", &candidate.text, MAX_PACK)?;
+pub(crate) fn validated(candidate: &Candidate) -> HandlerResult<Validation> {
+    check_length("name", &candidate.name, 200)?;
+    check_length("text", &candidate.text, MAX_PACK)?;
     let mut reader = Reader { env: candidate.env.as_deref(), documents: Vec::new(), reports: Vec::new() };
     reader.add(&candidate.name, &candidate.text, None, &mut Vec::new());
     let Reader { documents, mut reports, .. } = reader;
@@ -72,7 +71,7 @@ pub(crate) fn validated(candidate: &Candidate) -> Outcome<Validation> {
     }
     let mut made = None;
     if reports.is_empty() {
-        match policy(&documents) {
+        match compile_policy(&documents) {
             Ok((policy, _)) => made = Some(policy),
             Err(found) => reports.extend(found),
         }
@@ -86,9 +85,9 @@ pub(crate) fn validated(candidate: &Candidate) -> Outcome<Validation> {
             .iter()
             .flat_map(|policy| policy.entries().iter().map(|entry| entry.spec.id.to_string()))
             .collect(),
-        problems: reports.iter().flat_map(Report::plain).collect(),
+        problems: reports.iter().flat_map(DiagnosticReport::plain).collect(),
         warnings: warnings
-            .map(|found| PlainProblem {
+            .map(|found| DiagnosticRecord {
                 file: found.path,
                 line: found.line,
                 column: found.column,
@@ -101,15 +100,15 @@ pub(crate) fn validated(candidate: &Candidate) -> Outcome<Validation> {
 
 struct Reader<'c> {
     env: Option<&'c str>,
-    documents: Vec<(Layer, Document)>,
-    reports: Vec<Report>,
+    documents: Vec<(Layer, PackDocument)>,
+    reports: Vec<DiagnosticReport>,
 }
 
 impl Reader<'_> {
     /// Adds a text after the shipped packs that it builds on.
     fn add(&mut self, path: &str, text: &str, base_of: Option<&str>, above: &mut Vec<String>) {
         let env = self.env.filter(|_| base_of.is_none());
-        let documents = match Document::read(path, text, env) {
+        let documents = match PackDocument::read(path, text, env) {
             Ok(documents) => documents,
             Err(report) => return self.reports.push(report),
         };
@@ -130,7 +129,7 @@ impl Reader<'_> {
                         let message =
                             format!("`{shown}` is no shipped pack, and no file is read to check a pack");
                         let help = "check it where its files lie, with `midrail lint`".to_owned();
-                        self.reports.push(document.complaint(&place, message, Some(help)));
+                        self.reports.push(document.report_at(&place, message, Some(help)));
                     }
                 }
             }
@@ -143,7 +142,7 @@ impl Reader<'_> {
     }
 
     /// A pack that names a script, or asks for those of a neighbour, cannot be checked without reading them.
-    fn refuse_files(&mut self, document: &mut Document, is_candidate: bool) {
+    fn refuse_files(&mut self, document: &mut PackDocument, is_candidate: bool) {
         if !is_candidate {
             return;
         }
@@ -157,12 +156,12 @@ impl Reader<'_> {
                 guard.script.as_ref().is_some_and(|script| script.file.as_deref() == Some(&file))
             });
             let place = at.map_or_else(|| "/guardrails".to_owned(), |at| format!("/guardrails/{at}/script"));
-            self.reports.push(document.complaint(&place, message, help()));
+            self.reports.push(document.report_at(&place, message, help()));
         }
         if document.pack.scripts.deft == Some(true) {
             let message =
                 "it puts scripts of this machine in force, and no file is read to check a pack".to_owned();
-            self.reports.push(document.complaint("/scripts", message, help()));
+            self.reports.push(document.report_at("/scripts", message, help()));
         }
     }
 }

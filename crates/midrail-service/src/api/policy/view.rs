@@ -1,9 +1,9 @@
-//! A guardrail of a policy, as the API tells of it.
+//! The API's view of a guardrail.
 
 use std::collections::BTreeMap;
 
 use midrail::pack::raw::Guard;
-use midrail::{Category, Effect, Entry, EventKind, Mode, Policy, PolicySource, Tools};
+use midrail::{Category, Effect, EventKind, Mode, Policy, PolicyEntry, PolicySource, Tools};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -29,14 +29,14 @@ pub(crate) struct GuardrailView {
     /// The tools that it is asked about. Absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tools: Option<Vec<String>>,
-    /// Who answers where it asks a person.
+    /// The role that its escalations are addressed to.
     pub(crate) approver: String,
-    /// Nobody switches it off.
+    /// It cannot be disabled.
     pub(crate) always_on: bool,
     /// The file of the pack that names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pack: Option<String>,
-    /// What the pack says of it, without what is told here already.
+    /// Its other settings in the pack.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(crate) settings: Map<String, Value>,
 }
@@ -53,7 +53,7 @@ pub(crate) fn guardrails(policy: &Policy, source: &PolicySource) -> Vec<Guardrai
     for layered in &source.0 {
         for guard in &layered.pack.guardrails {
             if let Some(id) = id(guard) {
-                let id = midrail::page(&id).map_or(id, |page| page.id.to_owned());
+                let id = midrail::builtin(&id).map_or(id, |page| page.id.to_owned());
                 said.insert(id, (layered.path.clone(), guard));
             }
         }
@@ -61,7 +61,7 @@ pub(crate) fn guardrails(policy: &Policy, source: &PolicySource) -> Vec<Guardrai
     policy.entries().iter().map(|entry| view(entry, said.get(&*entry.spec.id))).collect()
 }
 
-fn view(Entry { spec, guardrail }: &Entry, said: Option<&(String, &Guard)>) -> GuardrailView {
+fn view(PolicyEntry { spec, guardrail }: &PolicyEntry, said: Option<&(String, &Guard)>) -> GuardrailView {
     let tools = match (&spec.tools, guardrail.tools()) {
         (Tools::Only(names), _) => Some(names.clone()),
         (Tools::All, Tools::Only(names)) => Some(names),
@@ -72,7 +72,7 @@ fn view(Entry { spec, guardrail }: &Entry, said: Option<&(String, &Guard)>) -> G
         description: spec.description.clone(),
         priority: spec.priority,
         category: spec.category,
-        effect: spec.effect.unwrap_or_else(|| guardrail.objection()),
+        effect: spec.effect.unwrap_or_else(|| guardrail.default_effect()),
         mode: spec.mode,
         on: spec.on.clone(),
         tools,

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use axum::body::Body;
 use hyper::body::Body as _;
 
-use crate::problem::{Outcome, Problem};
+use crate::problem::{HandlerResult, Problem};
 
 /// The lines of a body.
 pub(super) struct Lines {
@@ -26,9 +26,9 @@ impl Lines {
     }
 
     /// The next line that is not empty. `None`: there is none. It may be dropped and asked again: nothing is lost.
-    pub(super) async fn next(&mut self) -> Outcome<Option<Vec<u8>>> {
+    pub(super) async fn next(&mut self) -> HandlerResult<Option<Vec<u8>>> {
         loop {
-            // INVARIANT: every byte is looked at once, however small the pieces are that it comes in.
+            // INVARIANT: every byte is scanned once, however small the chunks are.
             while let Some(at) = self.unseen().iter().position(|byte| *byte == b'\n') {
                 let end = self.seen + at;
                 let line = self.held.get(self.start..end).unwrap_or_default().to_vec();
@@ -76,14 +76,14 @@ fn is_blank(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streamed::streamed;
+    use crate::stream_body::stream_body;
 
-    async fn all(pieces: &[&str], most: usize) -> Vec<Outcome<Option<String>>> {
-        let (filling, body) = streamed(100);
+    async fn all(pieces: &[&str], most: usize) -> Vec<HandlerResult<Option<String>>> {
+        let (sender, body) = stream_body(100);
         for piece in pieces {
-            filling.send(Ok(axum::body::Bytes::copy_from_slice(piece.as_bytes()))).await.unwrap();
+            sender.send(Ok(axum::body::Bytes::copy_from_slice(piece.as_bytes()))).await.unwrap();
         }
-        drop(filling);
+        drop(sender);
         let mut lines = Lines::new(body, most);
         let mut found = Vec::new();
         loop {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use midrail::{AuditRef, Effect, EventKind, Record, Said};
+use midrail::{AuditRef, Effect, EventKind, Record, VerdictRecord};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
@@ -56,8 +56,8 @@ pub(super) fn decision(
         text("gen_ai.operation.name", operation),
         text("gen_ai.conversation.id", &record.session),
         text("midrail.project", project),
-        text("midrail.event.kind", event.kind.word()),
-        text("midrail.decision.effect", decision.effect.word()),
+        text("midrail.event.kind", event.kind.as_str()),
+        text("midrail.decision.effect", decision.effect.as_str()),
         text("midrail.policy", &decision.policy),
         number("midrail.audit.seq", place.seq),
         text("midrail.audit.hash", &place.hash),
@@ -69,7 +69,7 @@ pub(super) fn decision(
     maybe("gen_ai.tool.call.id", event.call_id());
     maybe("midrail.task.id", event.task.as_ref().and_then(|task| task.id.as_deref()));
     maybe("midrail.decision.by", decision.by.as_deref());
-    maybe("midrail.decision.would", decision.would.map(Effect::word));
+    maybe("midrail.decision.would", decision.would.map(Effect::as_str));
     maybe("midrail.approval.id", decision.approval.as_ref().map(|approval| approval.id.as_str()));
     let has_failed = decision.verdicts.iter().any(|said| said.error.is_some());
     let mut told = json!({
@@ -99,10 +99,10 @@ pub(super) fn decision(
 }
 
 /// What one guardrail said.
-fn guardrail(said: &Said, time: u128) -> Value {
+fn guardrail(said: &VerdictRecord, time: u128) -> Value {
     let effect = match said.skipped {
         true => "skipped",
-        false => said.effect.map_or("allow", Effect::word),
+        false => said.effect.map_or("allow", Effect::as_str),
     };
     let mut attributes =
         vec![text("midrail.guardrail.id", &said.guardrail), text("midrail.guardrail.effect", effect)];

@@ -15,7 +15,7 @@ use crate::sqlite::SqliteStore;
 use crate::sqlite::commit::Job;
 use crate::sqlite::files::beside;
 use crate::store::{Approvers, AuditLog, Commit, Slices, Stats, Store};
-use crate::verify::Expect;
+use crate::verify::TrustAnchor;
 
 fn record(session: &str, bytes: usize) -> Record {
     let mut event = Event::new(EventKind::BeforeModel);
@@ -73,8 +73,8 @@ fn transactions(store: &SqliteStore) -> usize {
     frames.chunks(24 + page).filter(|frame| &frame[8..16] == salts && number(&frame[4..8]) > 0).count()
 }
 
-fn is_sound(store: &SqliteStore) -> bool {
-    store.verify(&Expect::default(), &mut |_, _| ()).unwrap().is_sound()
+fn is_intact(store: &SqliteStore) -> bool {
+    store.verify(&TrustAnchor::default(), &mut |_, _| ()).unwrap().is_intact()
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn commits_that_wait_are_written_in_one_transaction() {
         let entry = store.entry(seq).unwrap().unwrap();
         assert_eq!((entry.hash, entry.labels.session), (place.hash, format!("s{}", seq - 1)));
     }
-    assert!(is_sound(&store));
+    assert!(is_intact(&store));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn write_that_is_no_commit_takes_waiting_commits_along() {
     let one = record("s", 10);
     let before = transactions(&store);
     let (counted, outcomes) = behind(&store, &[Commit::new(&one)], |lead| {
-        let counted = store.count("some", 3);
+        let counted = store.increment_counter("some", 3);
         drop(lead);
         counted
     });
@@ -148,7 +148,7 @@ fn conflict_and_refusal_of_one_are_its_own() {
     let slices = store.load_prefix("s", "").unwrap();
     assert_eq!(slices, [("turn".to_owned(), json!(1))].into());
     assert_eq!(store.approvers().unwrap().len(), 1);
-    assert!(is_sound(&store));
+    assert!(is_intact(&store));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn failure_of_who_leads_is_not_that_of_the_others() {
         behind(&store, &[Commit::new(&record)], |lead| store.write_with(Some(lead), |_| refuse()));
     assert!(matches!(own, Err(StoreError::Refused { .. })));
     assert_eq!(outcomes.into_iter().next().unwrap().unwrap().seq, 1);
-    assert!(is_sound(&store));
+    assert!(is_intact(&store));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn full_disk_is_told_to_all_and_leaves_nothing() {
     let (own, outcomes) = behind(&store, &commits, |lead| store.write_with(Some(lead), |_| Ok(())));
     own.unwrap();
     assert!(outcomes.iter().all(Result::is_ok));
-    assert!(is_sound(&store));
+    assert!(is_intact(&store));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn panic_of_who_leads_leaves_no_one_waiting() {
     assert!(rest.iter().all(Result::is_ok));
     assert_eq!(store.head().unwrap().unwrap().seq, 10);
     assert_eq!(store.commit(&Commit::new(&record)).unwrap().seq, 11);
-    assert!(is_sound(&store));
+    assert!(is_intact(&store));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn batches_are_bounded_in_number_and_bytes() {
 #[test]
 fn readers_do_not_wait_for_who_writes_and_see_what_was_acknowledged() {
     let (_folder, store) = store();
-    let store = SqliteStore::open_for_many(store.path(), 2).unwrap();
+    let store = SqliteStore::open_with_readers(store.path(), 2).unwrap();
     let record = record("s", 10);
     let mut commit = Commit::new(&record);
     commit.changes.set("a", 1);

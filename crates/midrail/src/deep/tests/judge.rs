@@ -188,7 +188,10 @@ fn the_other_protocol_works_too() {
 fn without_a_verdict_there_is_an_error() {
     let server = Server::new(vec![says("I would allow this.")]);
     let error = asked(judge(&server, json!({"retries": 1})), "x").unwrap_err();
-    assert!(error.contains("gave no verdict in the form") && error.contains("(tried 2 times)"), "{error}");
+    assert!(
+        error.contains("gave no verdict in the required format") && error.contains("(tried 2 times)"),
+        "{error}"
+    );
     assert_eq!(server.count(), 2);
     let cut = json!({"choices": [{"message": {"content": "{\"verdict\":"}, "finish_reason": "length"}]});
     for (reply, part) in [

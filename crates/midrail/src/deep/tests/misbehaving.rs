@@ -77,9 +77,9 @@ fn what_cannot_pass_is_told_with_how_to_mend_it() {
         (Reply::Text(200, "", "[".repeat(100) + &"]".repeat(100)), "nested too deep"),
         (
             Reply::Text(200, "", r#"{"allowed":false,"allowed":true}"#.to_owned()),
-            "says one thing twice (duplicate field `allowed`)",
+            "a duplicate key (duplicate field `allowed`)",
         ),
-        (Reply::Text(200, "", r#"{"a":[{"b":1,"b":1}]}"#.to_owned()), "says one thing twice"),
+        (Reply::Text(200, "", r#"{"a":[{"b":1,"b":1}]}"#.to_owned()), "a duplicate key"),
         (Reply::Json(200, json!({"you_sent": format!("x-key: {KEY}")})), "sent the key back"),
     ] {
         let error = error(reply);
@@ -140,7 +140,7 @@ fn a_variable_that_is_not_set_is_named_and_nothing_is_sent() {
     for (variable, part) in [
         ("TEST_ABSENT", "`TEST_ABSENT` is not set; set it where Midrail runs"),
         ("TEST_EMPTY", "`TEST_EMPTY` is not set"),
-        ("TEST_LINES", "`TEST_LINES` holds what no header can"),
+        ("TEST_LINES", "`TEST_LINES` has characters that a header cannot have"),
     ] {
         let value = http(&server, json!({"headers": {"authorization": format!("Bearer ${{{variable}}}")}}));
         let error = asked(value, "x").unwrap_err();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::server::{Reply, Server};
 use super::*;
-use crate::deep::asking::{MAX_OF_RUN, MAX_QUESTIONS};
+use crate::deep::jobs::{MAX_OF_RUN, MAX_QUESTIONS};
 use crate::deep::ticket::Pending;
 
 fn echo(server: &Server, more: Value) -> Arc<DeepSettings> {
@@ -94,7 +94,7 @@ fn one_that_keeps_failing_is_left_alone_for_a_while() {
     }
     let error = ask().unwrap_err();
     assert!(
-        error.contains("failed 3 times in a row, so it is not asked; it is asked again in 30 s"),
+        error.contains("failed 3 times in a row, so it is not called; it is called again in 30 s"),
         "{error}"
     );
     assert!(error.contains("Last: `127.0.0.1:") && server.count() == 3, "{error}");
@@ -109,7 +109,7 @@ fn one_that_keeps_failing_is_left_alone_for_a_while() {
     server.reply(vec![Reply::Echo]);
     let trying = asking.ask("g", &settings, question("s", "a")).unwrap();
     let error = ask().unwrap_err();
-    assert!(error.contains("one question is out"), "{error}");
+    assert!(error.contains("one question is testing"), "{error}");
     until("it is asked", || server.count() == 5);
     server.reply(vec![Reply::Json(500, json!({}))]);
     server.gate(true);
@@ -118,7 +118,7 @@ fn one_that_keeps_failing_is_left_alone_for_a_while() {
     for _ in 0..3 {
         assert!(ask().unwrap_err().contains("answered 500"));
     }
-    assert!(ask().unwrap_err().contains("is not asked"));
+    assert!(ask().unwrap_err().contains("is not called"));
     // A try that fails closes it at once.
     clock.advance(30.0);
     assert!(ask().unwrap_err().contains("answered 500"));
@@ -140,18 +140,18 @@ fn a_session_has_its_share_of_the_queue_and_the_queue_an_end() {
         tickets.push(asking.ask("g", &settings, question(&run, &number.to_string())).unwrap());
         if number + 1 == MAX_OF_RUN {
             let error = asking.ask("g", &settings, question(&run, "one more")).err().unwrap();
-            assert!(error.contains("this session has 32 questions under way"), "{error}");
+            assert!(error.contains("this session has 32 unanswered questions"), "{error}");
         }
     }
     let error = asking.ask("g", &settings, question("fresh", "x")).err().unwrap();
-    assert!(error.contains("256 questions are under way"), "{error}");
+    assert!(error.contains("256 questions are unanswered"), "{error}");
     until("two are asked", || server.count() == 2);
-    assert!(!asking.idle());
+    assert!(!is_idle(&asking));
     server.gate(true);
     for (number, ticket) in tickets.into_iter().enumerate() {
         assert_eq!(answered(Ok(ticket)).unwrap().value, json!(number.to_string()));
     }
-    until("all is done", || asking.idle());
+    until("all is done", || is_idle(&asking));
     assert!(asking.ask("g", &settings, question("fresh", "x")).is_ok());
 }
 
@@ -192,7 +192,7 @@ fn a_late_answer_is_handed_over_once() {
     let kept = late(asking.ask("g", &settings, question("s", "c")).unwrap());
     assert!(heard.lock().unwrap().is_empty());
     server.gate(true);
-    until("all is done", || asking.idle());
+    until("all is done", || is_idle(&asking));
     assert_eq!(*heard.lock().unwrap(), [json!("a")]);
     // One who asks for it after it came gets it at once.
     let told = heard.clone();
@@ -221,12 +221,12 @@ fn questions_that_are_taken_back_are_never_answered() {
     asking.cancel_run("gone");
     for ticket in waiting {
         let Waited::Answered(Err(why)) = ticket.wait(LONG) else { panic!("it was answered") };
-        assert!(why.contains("taken back"), "{why}");
+        assert!(why.contains("cancelled"), "{why}");
     }
     // The connection was broken off, so that the next one is asked while the first still stands at the gate.
     until("the other session is asked", || server.count() == 2);
     server.gate(true);
-    until("all is done", || asking.idle());
+    until("all is done", || is_idle(&asking));
     assert_eq!((calls.load(Ordering::SeqCst), server.count()), (1, 2));
     // The session is free to ask again, and what was taken back is no failure.
     assert!(answered(asking.ask("g", &settings, question("gone", "0"))).is_ok());
@@ -249,7 +249,7 @@ fn the_end_of_the_engine_takes_everything_back() {
     let waits = std::thread::spawn(move || ticket.wait(LONG));
     drop(asking);
     let Waited::Answered(Err(why)) = waits.join().unwrap() else { panic!("it was answered") };
-    assert!(why.contains("taken back"), "{why}");
+    assert!(why.contains("cancelled"), "{why}");
     // The listeners are gone with what they held: nothing will call them.
     assert_eq!((calls.load(Ordering::SeqCst), Arc::strong_count(&calls)), (0, 1));
 }

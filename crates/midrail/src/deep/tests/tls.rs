@@ -156,7 +156,7 @@ fn the_environment_can_name_the_file_for_all() {
     static NAMED: std::sync::Mutex<Option<String>> = std::sync::Mutex::new(None);
     *NAMED.lock().unwrap() = Some(file);
     let store = Arc::new(MemoryStore::new().unwrap());
-    let asking = Asking::with(Books { store, key: b"key".to_vec(), is_last: false }, clock(), lookup);
+    let asking = DeepQueue::with(Ledger { store, key: b"key".to_vec(), is_last: false }, clock(), lookup);
     let value = json!({"http": {"url": format!("https://localhost:{port}/"), "retries": 0}, "cache": 0});
     let ask = || answered(asking.ask("g", &settings(value.clone()), question("s", "x")));
     assert!(ask().is_ok());

@@ -1,10 +1,10 @@
 //! Finds the place of an import in the text of a module.
 
-use super::{Kind, Tokens};
+use super::tokens::{Kind, Tokens};
 
 /// Line and column, from 1 on, of the text by which a module imports another, or of a name that it takes from there. `None`:
 /// there is none, or the text is put together when it runs, or written with escapes.
-pub(in super::super) fn place_of(source: &str, from: &str, name: Option<&str>) -> Option<(u32, u32)> {
+pub(crate) fn place_of(source: &str, from: &str, name: Option<&str>) -> Option<(u32, u32)> {
     let mut tokens = Tokens::new(source);
     // The words since the last `import` or `export`, which a `from` may belong to.
     let mut words: Vec<(&str, usize)> = Vec::new();
@@ -30,11 +30,11 @@ pub(in super::super) fn place_of(source: &str, from: &str, name: Option<&str>) -
 
 /// Where the words of an import say a name: `{ name }`, `{ name as other }`, and for `default` also `import other`.
 fn place_of_name(words: &[(&str, usize)], name: &str) -> Option<usize> {
-    let said = |at: usize| words.get(at).map_or("", |(text, _)| *text);
+    let word = |at: usize| words.get(at).map_or("", |(text, _)| *text);
     let is_taken =
-        |at: &usize| said(*at) == name && at.checked_sub(1).is_none_or(|before| said(before) != "as");
+        |at: &usize| word(*at) == name && at.checked_sub(1).is_none_or(|before| word(before) != "as");
     let in_braces = (0..words.len()).find(is_taken);
-    let bare = (name == "default" && said(0) == "import" && !matches!(said(1), "{" | "*" | "")).then_some(1);
+    let bare = (name == "default" && word(0) == "import" && !matches!(word(1), "{" | "*" | "")).then_some(1);
     words.get(in_braces.or(bare)?).map(|(_, start)| *start)
 }
 

@@ -302,7 +302,7 @@ fn errors_say_where() {
         ("export default {\n  input( { }\n};", ":3:1: SyntaxError: "),
         (
             "\n\nimport x from 'fs';\nexport default {};",
-            ":3:15: TypeError: cannot import `fs`: a script may import files beside it",
+            ":3:15: TypeError: cannot import `fs`: a script may import files next to it",
         ),
         ("export default { input() { throw 'text' } };", "it threw: text"),
         ("export default { input() { throw null } };", "it threw null, or"),

@@ -23,7 +23,7 @@ fn the_history_is_there() {
         json!({"role": "assistant", "content": "ok"}),
     ];
     let source = telling("ctx.history.messages.length + ctx.history.lastUserMessage");
-    let bench = Bench::in_world(World { history, ..World::default() }, &source);
+    let bench = Bench::in_world(TestHost { history, ..TestHost::default() }, &source);
     assert_eq!(bench.refusal(json!({})), "3last\nwords");
     assert_eq!(Bench::new(&telling("ctx.history.lastUserMessage")).refusal(json!({})), "null");
 }
@@ -47,12 +47,15 @@ fn results_are_not_what_the_user_wrote() {
         let said = json!({"role": "user", "content": last});
         let history = vec![first.clone(), json!({"role": "assistant", "content": "ok"}), said.clone(), said];
         let source = telling("'[' + ctx.history.lastUserMessage + ']'");
-        let bench = Bench::in_world(World { history, ..World::default() }, &source);
+        let bench = Bench::in_world(TestHost { history, ..TestHost::default() }, &source);
         assert_eq!(bench.refusal(json!({})), format!("[{expected}]"), "{last}");
     }
     let history = vec![json!({"role": "user", "content": [result]})];
     let source = telling("ctx.history.lastUserMessage");
-    assert_eq!(Bench::in_world(World { history, ..World::default() }, &source).refusal(json!({})), "null");
+    assert_eq!(
+        Bench::in_world(TestHost { history, ..TestHost::default() }, &source).refusal(json!({})),
+        "null"
+    );
 }
 
 #[test]

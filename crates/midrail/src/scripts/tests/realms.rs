@@ -110,7 +110,7 @@ fn realms_are_few() {
     }
     // The first one was not used for longest.
     assert_eq!(count("first"), "1");
-    let realms = bench.scripts.realms.lock().unwrap();
+    let realms = bench.scripts.realms.lock();
     assert_eq!(realms.by_owner.len(), super::super::MAX_REALMS);
 }
 

@@ -57,8 +57,8 @@ pub(super) const PATTERN: &str = r#"if (ctx.std.argMatches(ctx.tool.args, "path"
 }"#;
 
 /// A patch of a file that a sub-task has read, and that has not changed since.
-fn patched_by_another() -> (Value, World) {
-    let world = World::default();
+fn patched_by_another() -> (Value, TestHost) {
+    let world = TestHost::default();
     world.write("a.rs", "1");
     world.note_read("a.rs");
     (json!({"unified_diff": "--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-1\n+2\n"}), world)

@@ -1,0 +1,153 @@
+//! Payloads all the way to an answer, with the engine between.
+
+use std::sync::{Arc, LazyLock};
+
+use midrail::{Effect, Engine, Files, Load};
+use midrail_adapters::hook::{Hook, adapter};
+use serde_json::{Value, json};
+
+static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
+    let loaded = Load { packs: vec!["midrail:default".into()], ..Load::default() }.load().unwrap();
+    let files = Arc::new(Files::simulated(Default::default()));
+    Arc::new(Engine::builder(loaded.policy, &loaded.source).files(files).build().unwrap())
+});
+
+/// The effect of what a host sends, and the answer.
+fn decided(host: &str, hook_event: &str, payload: &Value) -> (Effect, String) {
+    let hook = Hook::read(adapter(host).unwrap(), Some(hook_event), payload.to_string().as_bytes()).unwrap();
+    let decisions: Vec<_> = hook.events().unwrap().into_iter().map(|event| ENGINE.decide(event)).collect();
+    let effect = decisions.iter().map(|decision| decision.effect).max().unwrap();
+    let answer = hook.answer(decisions);
+    (effect, format!("{}{}", answer.stdout, answer.stderr))
+}
+
+fn codex(session: &str, command: &str) -> (Effect, String) {
+    let payload = json!({"session_id": session, "cwd": "/repo", "tool_name": "Bash", "tool_input": {"command": command}});
+    decided("codex", "PreToolUse", &payload)
+}
+
+#[test]
+fn codex_opens_nothing_that_it_would_type_into() {
+    for command in ["bash", "python3 -i", "ssh host", "sudo sh -i"] {
+        let (effect, answer) = codex("typing", command);
+        assert_eq!(effect, Effect::Block, "{command}");
+        assert!(answer.contains("self-protection") && answer.contains("one by one"), "{answer}");
+    }
+    for command in ["bash -c 'echo hi'", "python3 -c 'print(1)'", "echo ls | bash"] {
+        let (effect, answer) = codex("no-typing", command);
+        assert!(effect.allows(), "{command}: {answer}");
+    }
+}
+
+#[test]
+fn hosts_that_ask_about_typing_may_open_a_shell() {
+    let args = json!({"command": "bash"});
+    let payload = json!({"sessionId": "s", "cwd": "/repo", "toolName": "bash", "toolArgs": args});
+    let (effect, answer) = decided("copilot-cli", "preToolUse", &payload);
+    assert!(effect.allows(), "{answer}");
+}
+
+#[test]
+fn what_copilot_types_is_a_command() {
+    let payload = |input: &str| {
+        let args = json!({"shellId": "z", "input": input});
+        json!({"sessionId": "s", "cwd": "/repo", "toolName": "write_bash", "toolArgs": args})
+    };
+    assert_eq!(decided("copilot-cli", "preToolUse", &payload("rm -rf ~{enter}")).0, Effect::Block);
+    assert!(decided("copilot-cli", "preToolUse", &payload("ls{enter}")).0.allows());
+}
+
+#[test]
+fn patches_of_codex_name_their_files() {
+    let patch = "*** Begin Patch\n*** Update File: .codex/hooks.json\n@@\n-a\n+b\n*** End Patch";
+    let payload = json!({"session_id": "p", "cwd": "/repo", "tool_name": "apply_patch", "tool_input": {"command": patch}});
+    assert_eq!(decided("codex", "PreToolUse", &payload).0, Effect::Block);
+}
+
+#[test]
+fn a_servers_tool_reads_the_same_file_in_every_host() {
+    let path = json!({"path": "/repo/.env"});
+    let context = json!({"server_name": "fs", "tool_name": "read_text_file"});
+    let calls = [
+        ("codex", "PreToolUse", json!({"tool_name": "mcp__fs__read_text_file", "tool_input": path})),
+        (
+            "gemini-cli",
+            "BeforeTool",
+            json!({"tool_name": "mcp_fs_read_text_file", "tool_input": path, "mcp_context": context}),
+        ),
+        ("gemini-cli", "BeforeTool", json!({"tool_name": "mcp_fs_read_text_file", "tool_input": path})),
+        ("copilot-cli", "preToolUse", json!({"toolName": "fs-read_text_file", "toolArgs": path})),
+        ("cursor", "preToolUse", json!({"tool_name": "MCP:read_text_file", "tool_input": path})),
+        (
+            "cursor",
+            "beforeMCPExecution",
+            json!({"tool_name": "read_text_file", "mcp_server_name": "fs", "tool_input": path.to_string()}),
+        ),
+        (
+            "opencode",
+            "tool.execute.before",
+            json!({"input": {"tool": "fs_read_text_file"}, "output": {"args": path}}),
+        ),
+    ];
+    for (host, hook_event, mut payload) in calls {
+        payload["cwd"] = json!("/repo");
+        let (effect, answer) = decided(host, hook_event, &payload);
+        assert_eq!(effect, Effect::Block, "{host}: {answer}");
+    }
+}
+
+#[test]
+fn files_beside_a_prompt_have_to_pass_as_reads() {
+    let attached = json!([{"type": "file", "file_path": "/repo/.env"}]);
+    let parts = json!([{"type": "text", "text": "look"}, {"type": "file", "url": "file:///repo/.env"}]);
+    let prompts = [
+        ("gemini-cli", "BeforeAgent", json!({"prompt": "look at @.env"})),
+        ("copilot-cli", "userPromptSubmitted", json!({"prompt": "look at @.env"})),
+        ("cursor", "beforeSubmitPrompt", json!({"prompt": "look", "attachments": attached})),
+        ("opencode", "chat.message", json!({"output": {"parts": parts}})),
+    ];
+    for (host, hook_event, mut payload) in prompts {
+        payload["cwd"] = json!("/repo");
+        let (effect, answer) = decided(host, hook_event, &payload);
+        assert_eq!(effect, Effect::Block, "{host}: {answer}");
+    }
+}
+
+#[test]
+fn a_secret_in_a_result_does_not_reach_the_model() {
+    let key = ["AKIA", "IOSFODNN7", "ABCDEFG"].concat();
+    let text = format!("key {key}");
+    let results = [
+        ("codex", "PostToolUse", json!({"tool_name": "Bash", "tool_response": text})),
+        (
+            "gemini-cli",
+            "AfterTool",
+            json!({"tool_name": "run_shell_command", "tool_response": {"llmContent": [{"text": text}]}}),
+        ),
+        (
+            "copilot-cli",
+            "postToolUse",
+            json!({"toolName": "bash", "toolResult": {"resultType": "success", "textResultForLlm": text}}),
+        ),
+        (
+            "copilot-cli",
+            "PostToolUse",
+            json!({"tool_name": "Bash", "tool_result": {"result_type": "success", "text_result_for_llm": text}}),
+        ),
+        ("cursor", "beforeReadFile", json!({"file_path": "/repo/a.txt", "content": text})),
+        (
+            "opencode",
+            "tool.execute.after",
+            json!({"input": {"tool": "bash", "args": {}}, "output": {"output": text}}),
+        ),
+    ];
+    for (host, hook_event, mut payload) in results {
+        payload["cwd"] = json!("/repo");
+        let (effect, answer) = decided(host, hook_event, &payload);
+        assert!(
+            effect == Effect::Redact || (host == "cursor" && effect == Effect::Block),
+            "{host}: {effect:?}"
+        );
+        assert!(!answer.contains(&key) && answer.len() > 20, "{host}: {answer}");
+    }
+}

@@ -1,0 +1,97 @@
+//! The adapters of coding agents: what each makes of its host's payloads, and of decisions.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on is to stop, loudly; helpers of tests are not in a #[test] function"
+)]
+
+mod answers;
+mod bytes;
+mod captured;
+mod golden;
+mod guarded;
+mod matrix;
+
+use std::path::PathBuf;
+
+use midrail::{ApprovalKind, ApprovalRequest, Decision, Effect, EventKind, Retry};
+use midrail_adapters::host::{Adapter, HookEvent};
+use midrail_adapters::hosts;
+use serde_json::{Map, Value};
+
+/// The path of a file next to these tests.
+fn test_file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
+}
+
+/// The payloads of a host, by the name of the hook_event and what is special about it.
+fn fixtures(adapter: &dyn Adapter) -> Map<String, Value> {
+    let text = std::fs::read_to_string(test_file(&format!("fixtures/{}.json", adapter.name()))).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// `PreToolUse of a sub-agent` is about `PreToolUse`.
+fn fixture_event(fixture: &str) -> &str {
+    fixture.split(' ').next().unwrap()
+}
+
+fn hook_event(adapter: &dyn Adapter, name: &str) -> Option<&'static HookEvent> {
+    adapter.hook_events().iter().find(|hook_event| hook_event.name == name)
+}
+
+/// One decision of each kind, as the law makes it for what a host can do at a hook_event.
+fn decisions(hook_event: Option<&HookEvent>) -> Vec<(&'static str, Decision)> {
+    let can = hook_event.map(|hook_event| hook_event.capabilities).unwrap_or_default();
+    let base = |effect| Decision {
+        effect,
+        by: Some("a-guardrail".into()),
+        reason: "the reason".to_owned(),
+        advice: Some("Do this instead.".to_owned()),
+        ..Decision::default()
+    };
+    let retry = Retry { message: "Finish the report.".to_owned(), attempt: 1, max_attempts: 3 };
+    let approval = ApprovalRequest {
+        id: "a-1".to_owned(),
+        kind: ApprovalKind::Escalation,
+        approver: "reviewer".to_owned(),
+        expires: None,
+        guardrail: "a-guardrail".into(),
+        action: String::new(),
+    };
+    let redact = match can.redact {
+        true => Decision { content: Some("the text with ***".to_owned()), ..base(Effect::Redact) },
+        false => Decision { requested: Some(Effect::Redact), ..base(Effect::Block) },
+    };
+    let halt = match can.halt {
+        true => Decision { user_message: Some("The run is over.".to_owned()), ..base(Effect::Halt) },
+        false => Decision { requested: Some(Effect::Halt), ..base(Effect::Block) },
+    };
+    let mut all = vec![
+        ("allow", Decision::default()),
+        ("warn", base(Effect::Warn)),
+        ("feedback", Decision { feedback: vec!["A note.".to_owned()], ..Decision::default() }),
+        ("redact", redact),
+        ("retry", Decision { retry: Some(retry.clone()), ..base(Effect::Retry) }),
+        ("held", Decision { approval: Some(approval), ..base(Effect::Escalate) }),
+        ("block", base(Effect::Block)),
+        ("halt", halt),
+        ("silent block", Decision { effect: Effect::Block, ..Decision::default() }),
+    ];
+    if hook_event.is_some_and(|hook_event| hook_event.kind == EventKind::AfterTool) {
+        // A script's own text that the agent is to take for an error.
+        let content = Some("2 tests failed".to_owned());
+        all.push(("sent back", Decision { content, retry: Some(retry), ..base(Effect::Retry) }));
+    }
+    if can.ask {
+        all.push(("ask", base(Effect::Escalate)));
+    }
+    all
+}
+
+/// Every host, with each of its fixtures.
+fn all() -> impl Iterator<Item = (&'static dyn Adapter, String, Value)> {
+    hosts::ALL.iter().flat_map(|adapter| {
+        fixtures(*adapter).into_iter().map(move |(name, payload)| (*adapter, name, payload))
+    })
+}

@@ -1,0 +1,116 @@
+//! The engine for verbs that look at or change what holds across sessions, without an event.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use midrail::store::{Approvals, Slices};
+use midrail::{Approval, Engine, Event, EventKind, Load, Policy, PolicySource, Store};
+use midrail::{due_approvals, policy_for_approval};
+
+use crate::clock;
+use crate::error::CliError;
+use crate::input::{PackArgs, StoreArgs};
+
+/// The store and the packs of an administrative subcommand.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct AdminArgs {
+    /// The store: a SQLite file, postgres://…, or env:NAME to read it from a variable [default: midrail/midrail.db
+    /// in the user's state directory]
+    #[arg(long, value_name = "STORE", global = true)]
+    store: Option<PathBuf>,
+    /// The project, if the store has several [default: default]
+    #[arg(id = "in", long = "in", value_name = "PROJECT", global = true)]
+    project: Option<String>,
+    /// A pack file, in place of the layers of the current directory. Can be given several times
+    #[arg(long = "pack", value_name = "FILE", global = true)]
+    packs: Vec<PathBuf>,
+    /// The environment whose overlay is applied
+    #[arg(long, value_name = "NAME", global = true)]
+    env: Option<String>,
+}
+
+impl AdminArgs {
+    /// An engine to list records. A store that does not exist yet is empty.
+    pub(crate) fn list_engine(&self) -> Result<Engine, CliError> {
+        engine(self.store_args().open_for_list()?, &self.packs())
+    }
+
+    /// An engine on an existing store.
+    pub(crate) fn read_engine(&self) -> Result<Engine, CliError> {
+        engine(open_for_reading(&self.store_args())?, &self.packs())
+    }
+
+    /// An engine to change a store, which is created if it does not exist.
+    pub(crate) fn write_engine(&self) -> Result<Engine, CliError> {
+        engine(self.store_args().open_or_create()?, &self.packs())
+    }
+
+    pub(crate) fn store_args(&self) -> StoreArgs {
+        StoreArgs { store: self.store.clone(), project: self.project.clone() }
+    }
+
+    fn packs(&self) -> PackArgs {
+        PackArgs { packs: self.packs.clone(), env: self.env.clone() }
+    }
+}
+
+/// An existing store, writable if possible, so that computed figures are saved.
+pub(crate) fn open_for_reading(file: &StoreArgs) -> Result<Arc<dyn Store>, CliError> {
+    let read_only = file.read_only()?;
+    Ok(file.open_or_create().unwrap_or(read_only))
+}
+
+fn engine(store: Arc<dyn Store>, packs: &PackArgs) -> Result<Engine, CliError> {
+    let loaded = packs.here().load()?;
+    Ok(Engine::builder(loaded.policy, &loaded.source).store(store).clock(clock::clock()).build()?)
+}
+
+/// The engine to answer a request in, with the policy that made the request.
+pub(crate) fn engine_for_approval(store: Arc<dyn Store>, approval: &Approval) -> Result<Engine, CliError> {
+    let policy = policy_for_approval(&*store, approval)?;
+    engine_for_policy(store, policy, &approval.session)
+}
+
+/// The engine of a stored policy, or else of the directory in which the session started.
+pub(crate) fn engine_for_policy(
+    store: Arc<dyn Store>,
+    policy: Option<(Policy, PolicySource)>,
+    session: &str,
+) -> Result<Engine, CliError> {
+    let (policy, source) = match policy {
+        Some(found) => found,
+        None => {
+            let event = Event::new(EventKind::SessionStart).in_session(session);
+            let folder = midrail::session_folder(&*store, &event)?;
+            let loaded = Load { folder, ..Load::default() }.load()?;
+            (loaded.policy, loaded.source)
+        }
+    };
+    Ok(Engine::builder(policy, &source).store(store).clock(clock::clock()).build()?)
+}
+
+/// Records requests that timed out, each under its own policy. A store that cannot be written is only read.
+pub(crate) fn settle<S: Approvals + Slices + ?Sized>(
+    file: &StoreArgs,
+    store: &S,
+    now: Timestamp,
+) -> Result<(), CliError> {
+    for approval in due_approvals(store, now)? {
+        let settled = file.open_existing().and_then(|store| {
+            let engine = engine_for_approval(store, &approval)?;
+            Ok(engine.approvals().settle(&approval.id)?)
+        });
+        if let Err(failure) = settled {
+            log::warn!("what became of `{}` is not on record yet: {}", approval.id, failure.message());
+        }
+    }
+    Ok(())
+}
+
+/// The given name, or else the current user.
+pub(crate) fn user_name(named: Option<&str>) -> String {
+    let user = || ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let named = named.map(str::to_owned).or_else(user).filter(|name| !name.trim().is_empty());
+    named.unwrap_or_else(|| "someone".to_owned())
+}

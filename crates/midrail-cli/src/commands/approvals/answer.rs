@@ -1,0 +1,73 @@
+//! `midrail approvals approve` and `deny`: a person answers.
+
+use midrail::{Approval, EventKind};
+
+use super::format;
+use crate::approver_key::{self, Signer};
+use crate::error::CliError;
+use crate::exit::{self, Exit};
+use crate::input::StoreArgs;
+use crate::output::{Output, short};
+use crate::paint::Style;
+use crate::time;
+
+/// The answer to a request.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::APPROVALS)]
+pub(super) struct Args {
+    /// The request
+    id: String,
+    #[command(flatten)]
+    who: Signer,
+    /// A note for the record
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(super) fn run(args: &Args, approve: bool, output: &mut Output) -> Result<Exit, CliError> {
+    let engine = format::engine_for_request(args.store.open_existing()?, &args.id)?;
+    let person = approver_key::read(&args.who, &engine)?;
+    let answered = engine.approvals().answer(&args.id, approve, &person, args.note.as_deref())?;
+    let now = engine.now();
+    if output.is_json() {
+        output.json(&format::as_json(&answered, now)?)?;
+        return Ok(Exit::Good);
+    }
+    let status = answered.status_at(now);
+    let head = output.paint().style(format::style(status), format!("{} {status}", format::mark(status)));
+    output.line(format!("{head}  {}  {}", short(&answered.id, 40), format::action(&answered, 60)))?;
+    output.line(output.paint().style(Style::Dim, consequence(&answered, approve, now)))?;
+    Ok(Exit::Good)
+}
+
+fn consequence(answered: &Approval, approve: bool, now: jiff::Timestamp) -> String {
+    let role = answered.decided_role.as_deref().unwrap_or_default();
+    let by = short(answered.decided_by.as_deref().unwrap_or_default(), 60);
+    if !approve && let Some(was) = &answered.taken_back {
+        let whose = short(was.by.as_deref().unwrap_or("someone"), 60);
+        let by = if role.is_empty() { by.into_owned() } else { format!("{by} as {role}") };
+        return format!("  by {by}; the approval by {whose} is taken back, and the call is blocked");
+    }
+    if !approve {
+        let what = if is_stop(answered) { "the agent has to continue" } else { "the call stays blocked" };
+        return format!("  by {by} as {role}; {what}");
+    }
+    let within = answered.deadline().map(|end| format!(", within {}", time::span_between(now, end)));
+    let what = match answered.event {
+        Some(EventKind::BeforeStop) => "the agent may stop once although work is missing",
+        // An agent that was quarantined for it is let go on by another verb.
+        Some(EventKind::OnError) => {
+            return format!(
+                "  by {by} as {role}; this allows no call, and a quarantine stays in force: midrail quarantine lift"
+            );
+        }
+        _ => "the same call is allowed once",
+    };
+    format!("  by {by} as {role}; {what}{}", within.unwrap_or_default())
+}
+
+fn is_stop(approval: &Approval) -> bool {
+    approval.event == Some(EventKind::BeforeStop)
+}

@@ -1,0 +1,44 @@
+//! `midrail approvals wait`: until somebody has answered.
+
+use std::time::Duration;
+
+use super::format;
+use crate::error::CliError;
+use crate::exit::{self, Exit};
+use crate::input::StoreArgs;
+use crate::output::{Output, short};
+use crate::time;
+
+/// Wait for the answer to a request.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::WAIT)]
+pub(crate) struct Args {
+    /// The request
+    id: String,
+    /// At most so long: 500ms, 45s, 10m
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = time::parse_duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+    let engine = format::engine_for_request(crate::admin_args::open_for_reading(&args.store)?, &args.id)?;
+    let approval = engine.approvals().wait(&args.id, args.timeout)?;
+    let now = engine.now();
+    let status = approval.status_at(now);
+    if output.is_json() {
+        output.json(&format::as_json(&approval, now)?)?;
+    } else {
+        let head = output.paint().style(format::style(status), format!("{} {status}", format::mark(status)));
+        let by =
+            approval.decided_by.as_deref().map(|by| format!("  by {}", short(by, 60))).unwrap_or_default();
+        output.line(format!("{head}  {}{by}", short(&approval.id, 40)))?;
+    }
+    Ok(match status {
+        "approved" | "used" | "override" => Exit::Good,
+        "denied" => Exit::Denied,
+        "timed out" | "expired" => Exit::TimedOut,
+        _ => Exit::Pending,
+    })
+}

@@ -1,0 +1,78 @@
+//! The records that the subcommands of `midrail audit` select.
+
+use jiff::Timestamp;
+use midrail::store::{AuditEntry, AuditFilter};
+use midrail::{Effect, EventKind, Store};
+
+use crate::error::CliError;
+use crate::input::StoreArgs;
+use crate::time;
+
+/// Which records. Everything that is given must hold. Times are RFC 3339, a day, or how long ago: 2h, 3d.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Records {
+    /// Only records of this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only records in which this guardrail decided or returned more than allow
+    #[arg(long, value_name = "ID")]
+    guardrail: Option<String>,
+    /// Only records with this effect: allow, warn, redact, retry, escalate, block, halt
+    #[arg(long, value_name = "EFFECT")]
+    effect: Option<Effect>,
+    /// Only records of this event kind
+    #[arg(long, value_name = "KIND")]
+    kind: Option<EventKind>,
+    /// Only records of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only records since this time: 2026-11-15T10:00:00Z, 2026-11-15, or a duration ago such as 2h
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    since: Option<Timestamp>,
+    /// Only records before this time
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    until: Option<Timestamp>,
+}
+
+impl Records {
+    pub(crate) fn filter(&self) -> AuditFilter {
+        AuditFilter {
+            session: self.session.clone(),
+            guardrail: self.guardrail.clone(),
+            effect: self.effect,
+            kind: self.kind,
+            tool: self.tool.clone(),
+            since: self.since,
+            until: self.until,
+            ..AuditFilter::default()
+        }
+    }
+}
+
+/// Goes through all records that a filter lets pass, page by page.
+pub(crate) fn each(
+    store: &dyn Store,
+    mut filter: AuditFilter,
+    mut work: impl FnMut(&AuditEntry) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    loop {
+        let page = store.entries(&filter)?;
+        for entry in &page {
+            work(entry)?;
+        }
+        match page.last() {
+            Some(last) => filter.after_seq = Some(last.seq),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// There is no record of this number.
+pub(crate) fn no_record(file: &StoreArgs, store: &dyn Store, seq: u64) -> CliError {
+    let name = file.display_path().map(|name| name.display().to_string()).unwrap_or_default();
+    let failure = CliError::new(format!("there is no record {seq} in `{name}`"));
+    match store.head() {
+        Ok(Some(head)) => failure.help(format!("the log has records 1 to {}", head.seq)),
+        _ => failure.help("the log is empty"),
+    }
+}

@@ -1,0 +1,175 @@
+//! `midrail bench`: how well and how fast, on data of one's own.
+
+use std::fs;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use midrail::Effect;
+use midrail::detection::Detector;
+use midrail::detection::corpus::{self, Score};
+use midrail::pack::diagnostic::visible;
+use serde_json::{Value, json};
+
+use crate::commands::detect::What;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::input;
+use crate::output::{Output, short};
+use crate::paint::Style;
+use crate::table::{Table, cell, styled};
+
+/// Measure the accuracy and speed of detectors on your own data.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: Subject,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subject {
+    Detect(Detect),
+}
+
+/// Measure the detectors on labelled texts.
+///
+/// A corpus is a file of JSON lines with `text` (or `command`) and `label`. To be found are block, ask, secret, pii,
+/// injection, jailbreak; not to be found are allow, benign, harmful; other labels only count for the flag rate. Which
+/// detector a file is for is told by the beginning of its name: cmd-, cmd-sql, sql-, sec-, pii-, inj-, jb-, harm-.
+#[derive(Debug, clap::Args)]
+struct Detect {
+    /// A folder of corpora, or one of them. Can be given several times
+    #[arg(long, value_name = "DIR", required = true)]
+    corpus: Vec<PathBuf>,
+    /// The detector of all files, whatever their names say
+    #[arg(long, value_name = "WHAT")]
+    only: Option<What>,
+    /// Show up to this many texts of each file that came out wrong
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    wrong: usize,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+    let Subject::Detect(args) = &args.what;
+    let mut table = Table::new(&[
+        "corpus",
+        "detector",
+        "texts",
+        "precision",
+        "recall",
+        "F1",
+        "false alarms",
+        "flagged",
+        "MB/s",
+        "texts/s",
+    ]);
+    let mut measured = 0;
+    for file in files(&args.corpus)? {
+        let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let detector = args.only.map(What::detector).or_else(|| corpus::detector_for_file(&name));
+        let Some(detector) = detector else { continue };
+        let (score, wrong) = measure(&file, detector, args.wrong, output)?;
+        measured += 1;
+        if output.is_json() {
+            output.json(&as_json(&name, detector, &score, &wrong))?;
+            continue;
+        }
+        table.row(row(&name, detector, &score));
+        for (label, text) in &wrong {
+            let text =
+                visible(&short(&text.replace('\n', "⏎"), output.width().saturating_sub(24))).into_owned();
+            output.line(format!("{}  {label:<10} {text}", output.paint().style(Style::Dim, &name)))?;
+        }
+    }
+    if measured == 0 {
+        return Err(CliError::new("there is no corpus to measure")
+            .help("name files after what they are for, such as `cmd-mine.jsonl`, or give `--only WHAT`"));
+    }
+    if !output.is_json() {
+        for line in table.lines(output.paint(), 0, output.width()) {
+            output.line(line)?;
+        }
+    }
+    Ok(Exit::Good)
+}
+
+/// The files of folders and the files that are named, in order.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let cannot = |error| CliError::new(format!("could not read {}: {error}", input::quoted(path)));
+        let mut found = Vec::new();
+        for entry in fs::read_dir(path).map_err(cannot)? {
+            let file = entry.map_err(cannot)?.path();
+            if file.extension().is_some_and(|extension| extension == "jsonl") {
+                found.push(file);
+            }
+        }
+        found.sort();
+        files.extend(found);
+    }
+    Ok(files)
+}
+
+type Wrong = Vec<(&'static str, String)>;
+
+fn measure(
+    file: &Path,
+    detector: Detector,
+    shown: usize,
+    output: &Output,
+) -> Result<(Score, Wrong), CliError> {
+    let size = fs::metadata(file).map(|metadata| metadata.len()).unwrap_or_default();
+    let mut progress = output.progress("measuring");
+    let mut score = Score::default();
+    let mut wrong = Vec::new();
+    // What is built at first use is not measured.
+    detector.detect("password = x; rm -rf /; ignore previous instructions; a@b.example");
+    let mut read = 0;
+    for text in corpus::texts(BufReader::new(input::open(Some(file))?)) {
+        let text = text.map_err(|error| CliError::from_error(&error).about(input::quoted(file)))?;
+        let is_flagged = score.add(detector, &text).effect > Effect::Allow;
+        if let (Some(expected), true) = (corpus::expected(text.label.as_deref()), wrong.len() < shown)
+            && expected != is_flagged
+        {
+            wrong.push((if expected { "missed" } else { "false alarm" }, text.text.clone()));
+        }
+        read += u64::try_from(text.text.len()).unwrap_or_default();
+        progress.show(read.min(size), size);
+    }
+    Ok((score, wrong))
+}
+
+fn row(name: &str, detector: Detector, score: &Score) -> Vec<(String, Option<Style>)> {
+    let share = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.3}"));
+    let percent =
+        |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.2} %", share * 100.0));
+    vec![
+        styled(name, Style::Strong),
+        cell(detector.word()),
+        cell(score.texts.to_string()),
+        cell(share(score.precision())),
+        cell(share(score.recall())),
+        cell(share(score.f1())),
+        cell(percent(score.false_positive_rate())),
+        cell(percent(score.flag_rate())),
+        cell(format!("{:.1}", score.megabytes_per_second())),
+        cell(format!("{:.0}", score.texts_per_second())),
+    ]
+}
+
+fn as_json(name: &str, detector: Detector, score: &Score, wrong: &Wrong) -> Value {
+    let wrong: Vec<Value> = wrong.iter().map(|(what, text)| json!({"what": what, "text": text})).collect();
+    json!({
+        "corpus": name, "detector": detector.word(), "texts": score.texts, "bytes": score.bytes,
+        "hits": score.hits, "misses": score.misses, "false_alarms": score.false_alarms, "passed": score.passed,
+        "precision": score.precision(), "recall": score.recall(), "f1": score.f1(),
+        "false_positive_rate": score.false_positive_rate(), "flag_rate": score.flag_rate(),
+        "megabytes_per_second": score.megabytes_per_second(), "texts_per_second": score.texts_per_second(),
+        "wrong": wrong,
+    })
+}

@@ -1,0 +1,32 @@
+//! `midrail completions`: completion scripts for shells.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+use serde_json::json;
+
+use crate::cli::Cli;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// Print a completion script for a shell.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "For example: midrail completions bash > ~/.local/share/bash-completion/completions/midrail"
+)]
+pub(crate) struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "midrail", &mut script);
+    if output.is_json() {
+        let script = String::from_utf8_lossy(&script);
+        output.json(&json!({"shell": args.shell.to_string(), "script": script}))?;
+    } else {
+        output.writer().write_all(&script)?;
+    }
+    Ok(Exit::Good)
+}

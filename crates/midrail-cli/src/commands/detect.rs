@@ -1,0 +1,152 @@
+//! `midrail detect`: what the detectors find in texts.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use midrail::detection::corpus::{self, CorpusError, LabelledText};
+use midrail::detection::{Detection, Detector};
+use midrail::pack::diagnostic::visible;
+use serde_json::{Value, json};
+
+use crate::error::{CliError, count};
+use crate::exit::{self, Exit};
+use crate::input;
+use crate::output::{Output, short, wrap};
+use crate::paint::{Style, effect_style};
+
+/// Find destructive commands, secrets, personal data and injected instructions in text.
+///
+/// The input is one text, or JSON lines such as {"id":1,"text":"..."}; the first line decides which. With --json,
+/// and for JSON lines, the output is one line per text: {"id":1,"findings":[...],"effect":"block"}. The effect is
+/// that of the detector's guardrail with default settings (pii: secret-redaction with personal_data).
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::DETECT)]
+pub(crate) struct Args {
+    /// What to look for
+    #[arg(value_name = "WHAT")]
+    detector: What,
+    /// The file to look at; `-`: standard input
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Take the input for one text, whatever its first line looks like
+    #[arg(long)]
+    plain: bool,
+}
+
+/// What to look for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum What {
+    /// Destructive commands and scripts
+    Command,
+    /// Destructive SQL statements
+    Sql,
+    /// Keys, tokens, passwords
+    Secrets,
+    /// Personal data
+    Pii,
+    /// Injected instructions
+    Injection,
+}
+
+impl What {
+    pub(crate) fn detector(self) -> Detector {
+        match self {
+            What::Command => Detector::Command,
+            What::Sql => Detector::Sql,
+            What::Secrets => Detector::Secrets,
+            What::Pii => Detector::PersonalData,
+            What::Injection => Detector::Injection,
+        }
+    }
+}
+
+/// The most that is read as one text.
+const MAX_TEXT: u64 = 256 << 20;
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+    let detector = args.detector.detector();
+    let mut input = BufReader::with_capacity(1 << 16, input::open(args.file.as_deref())?);
+    let mut first = Vec::new();
+    input.read_until(b'\n', &mut first).map_err(|error| cannot_read(args, &error))?;
+    let is_lines = !args.plain && serde_json::from_slice::<LabelledText>(&first).is_ok();
+    let mut whole = BufReader::new(first.as_slice().chain(input));
+    if is_lines {
+        for text in corpus::texts(whole) {
+            let text = text.map_err(|error| bad_line(&error))?;
+            let detection = detector.detect(&text.text);
+            output.json(&as_line(text.id, &detection))?;
+        }
+        return Ok(Exit::Good);
+    }
+    let mut bytes = Vec::new();
+    whole.by_ref().take(MAX_TEXT + 1).read_to_end(&mut bytes).map_err(|error| cannot_read(args, &error))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_TEXT) {
+        return Err(CliError::new("the text is longer than 256 MB")
+            .help("give it in parts, as JSON lines with a `text` each"));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let text = if matches!(args.detector, What::Command) { text.trim_end_matches('\n') } else { &text };
+    let detection = detector.detect(text);
+    if output.is_json() {
+        output.json(&as_line(Value::Null, &detection))?;
+    } else {
+        show(detector, text, &detection, output)?;
+    }
+    Ok(Exit::good_if(detection.findings.is_empty()))
+}
+
+fn as_line(id: Value, detection: &Detection) -> Value {
+    let mut line = json!({"findings": detection.findings, "effect": detection.effect});
+    if let (Value::Object(fields), false) = (&mut line, id.is_null()) {
+        fields.insert("id".to_owned(), id);
+    }
+    line
+}
+
+fn show(detector: Detector, text: &str, detection: &Detection, output: &mut Output) -> Result<(), CliError> {
+    let paint = output.paint();
+    if detection.findings.is_empty() {
+        return output.line(paint.style(Style::Good, "✓ nothing found"));
+    }
+    for found in &detection.findings {
+        let (line, column) = place(text, found.start);
+        let head = format!("{}:{}", line, column);
+        output.line(format!(
+            "{}  {}  {}",
+            paint.style(Style::Strong, &found.kind),
+            paint.style(effect_style(detection.effect), found.severity.as_str()),
+            paint.style(Style::Dim, head),
+        ))?;
+        // A secret is never shown, only where it stands.
+        if !found.command.is_empty() && matches!(detector, Detector::Command | Detector::Sql) {
+            output
+                .line(format!("  {}", visible(&short(&found.command, output.width().saturating_sub(4)))))?;
+        }
+        for (mark, text) in [("", &found.explanation), ("→ ", &found.safer)] {
+            for line in wrap(&visible(text), output.width().saturating_sub(4)) {
+                output.line(format!("  {mark}{line}"))?;
+            }
+        }
+    }
+    let number = count(detection.findings.len(), "finding");
+    output.line(format!("\n{number}: {}", paint.effect(detection.effect)))
+}
+
+/// Line and column of a byte, from 1.
+fn place(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (line, column)
+}
+
+fn cannot_read(args: &Args, error: &std::io::Error) -> CliError {
+    let name = args.file.as_deref().map_or("standard input".to_owned(), input::quoted);
+    CliError::new(format!("could not read {name}: {error}"))
+}
+
+fn bad_line(error: &CorpusError) -> CliError {
+    CliError::from_error(error)
+        .help("every line is an object with a `text` or a `command`; --plain takes the input for one text")
+}

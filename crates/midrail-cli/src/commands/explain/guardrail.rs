@@ -1,0 +1,159 @@
+//! A guardrail explained: the page of a built-in one, or what a pack says of its own.
+
+use midrail::pack::diagnostic::{nearest, visible};
+use midrail::pack::{GuardrailPlacement, locate_guardrails};
+use midrail::{Builtin, CATALOGUE, LoadedPolicy, builtin};
+use serde_json::json;
+
+use crate::error::CliError;
+use crate::input::PackArgs;
+use crate::markdown;
+use crate::output::{Output, without_nulls, wrap};
+use crate::paint::Style;
+use crate::yaml;
+
+pub(super) fn explain(id: &str, packs: &PackArgs, output: &mut Output) -> Result<(), CliError> {
+    if let Some(page) = builtin(id) {
+        return built_in(page, output);
+    }
+    let loaded = packs.here().documents()?;
+    let placements = locate_guardrails(&loaded.documents);
+    match placements.iter().find(|placement| placement.id == id) {
+        Some(placement) => of_pack(placement, &loaded, output),
+        None => Err(unknown(id, &placements)),
+    }
+}
+
+fn unknown(id: &str, placements: &[GuardrailPlacement]) -> CliError {
+    let failure = CliError::new(format!("unknown guardrail `{}`", visible(id)));
+    let mut known: Vec<&str> = CATALOGUE.iter().flat_map(Builtin::names).collect();
+    known.extend(placements.iter().map(|placement| placement.id.as_str()));
+    match nearest(id, known.iter().copied()) {
+        Some(near) => failure.help(format!("did you mean `{near}`?")),
+        None => failure.help("`midrail policy` lists the guardrails in force"),
+    }
+}
+
+fn built_in(page: &Builtin, output: &mut Output) -> Result<(), CliError> {
+    if output.is_json() {
+        let on: Vec<&str> = page.on.iter().map(|kind| kind.as_str()).collect();
+        return output.json(&json!({
+            "id": page.id, "name": page.name, "aliases": page.aliases, "category": page.category.as_str(),
+            "priority": page.priority, "on": on, "always_on": page.always_on, "page": page.page,
+        }));
+    }
+    // What is piped stays Markdown.
+    if !output.is_terminal() && !output.paint().is_on() {
+        return output.text(page.page);
+    }
+    for line in markdown::lines(page.page, output.width(), output.paint()) {
+        output.line(line)?;
+    }
+    let on: Vec<&str> = page.on.iter().map(|kind| kind.as_str()).collect();
+    let always = if page.always_on { ", always on" } else { "" };
+    let text = format!(
+        "{} · {} · priority {} · {}{always}",
+        page.id,
+        page.category.as_str(),
+        page.priority,
+        on.join(", ")
+    );
+    output.line(format!("\n{}", output.paint().style(Style::Dim, text)))
+}
+
+fn of_pack(
+    placement: &GuardrailPlacement,
+    loaded: &LoadedPolicy,
+    output: &mut Output,
+) -> Result<(), CliError> {
+    let Some((layer, document)) = loaded.documents.get(placement.document) else {
+        return Err(CliError::new("the guardrail's pack is not at hand"));
+    };
+    let settings = serde_json::to_value(&placement.guard).map_err(|error| CliError::from_error(&error))?;
+    let uses = placement.guard.uses.as_deref().and_then(builtin);
+    if output.is_json() {
+        return output.json(&without_nulls(json!({
+            "id": placement.id, "layer": layer.word(), "pack": document.pack.pack, "file": document.path,
+            "line": placement.line, "column": placement.column, "locked": placement.locked,
+            "enabled": placement.enabled, "agent": placement.agent, "settings": settings,
+            "built_in": uses.map(|page| page.id),
+        })));
+    }
+    let paint = output.paint();
+    output.line(paint.style(Style::Strong, visible(&placement.id)))?;
+    let description = placement.guard.description.as_ref().or(placement.guard.name.as_ref());
+    let width = output.width();
+    for line in description.into_iter().flat_map(|text| wrap(text, width)) {
+        output.line(line)?;
+    }
+    output.line("")?;
+    let lines = written(&document.source, placement).unwrap_or_else(|| yaml::lines(&settings));
+    for line in lines {
+        output.line(format!("    {line}").trim_end())?;
+    }
+    let mut place = format!(
+        "{} pack `{}`, {}:{}:{}",
+        layer.word(),
+        visible(&document.pack.pack),
+        visible(&document.path),
+        placement.line,
+        placement.column
+    );
+    if let Some(agent) = &placement.agent {
+        place.push_str(&format!(", for agent `{}`", visible(agent)));
+    }
+    if placement.locked {
+        place.push_str(", locked");
+    }
+    if !placement.enabled {
+        place.push_str(", switched off");
+    }
+    output.line(format!("\n{}", paint.style(Style::Dim, place)))?;
+    if let Some(page) = uses {
+        output.line(paint.style(Style::Dim, format!("what it does: midrail explain {}", page.id)))?;
+    }
+    Ok(())
+}
+
+/// The guardrail as its pack says it: an item of a list in block style, with what is indented below it.
+fn written(source: &str, placement: &GuardrailPlacement) -> Option<Vec<String>> {
+    let mut lines = source.lines().skip(placement.line.checked_sub(1)?);
+    let indent = placement.column.checked_sub(1)?;
+    let first = lines.next()?;
+    let is_item = first.get(..indent)?.trim() == "-";
+    let body = first.get(indent..)?;
+    if !is_item || body.starts_with(['{', '"', '[']) {
+        return None;
+    }
+    let is_below = |line: &&str| line.trim().is_empty() || line.len() - line.trim_start().len() >= indent;
+    let rest = lines.take_while(is_below).map(|line| line.get(indent..).unwrap_or_default());
+    let mut written: Vec<String> =
+        std::iter::once(body).chain(rest).map(|line| visible(line).into_owned()).collect();
+    while written.last().is_some_and(|line| line.trim().is_empty()) {
+        written.pop();
+    }
+    Some(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guardrail_is_shown_as_it_is_written() {
+        let source = "pack: a\nguardrails:\n  - id: x\n    tools: y # why\n\n  - {id: z}\n";
+        let at = |line, column| GuardrailPlacement {
+            id: String::new(),
+            document: 0,
+            line,
+            column,
+            guard: Default::default(),
+            agent: None,
+            locked: false,
+            enabled: true,
+        };
+        assert_eq!(written(source, &at(3, 5)).unwrap(), ["id: x", "tools: y # why"]);
+        assert_eq!(written(source, &at(6, 5)), None);
+        assert_eq!(written(source, &at(99, 5)), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! `midrail hook`: answers a coding agent's hook, in its own words.
+
+use std::io::{self, Read, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::builder::PossibleValuesParser;
+use midrail::{Decision, Engine, Event, summary};
+use midrail_adapters::hook::{self, Hook};
+use midrail_adapters::host::{Adapter, HookOutput};
+use midrail_adapters::hosts;
+use midrail_adapters::messages;
+use midrail_adapters::wire::MAX_EVENT_BYTES;
+
+use crate::error::CliError;
+use crate::event_engine;
+use crate::exit::{self, Exit};
+use crate::input::{PackArgs, StoreArgs};
+use crate::output::Output;
+use crate::paint::Paint;
+use crate::time;
+
+/// Answer a hook of a coding agent: payload on standard input, answer on standard output.
+///
+/// `midrail init` registers it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::HOOK)]
+pub(crate) struct Args {
+    /// The coding agent
+    #[arg(value_name = "HOST", value_parser = PossibleValuesParser::new(hosts::ALL.iter().map(|adapter| adapter.name())))]
+    host: String,
+    /// The event, as the agent calls it [default: as the payload says]
+    #[arg(value_name = "EVENT")]
+    event: Option<String>,
+    /// Seconds that the agent waits for its hook. Midrail answers before that, whatever happens [default: the agent's own]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u32>,
+    /// How long to wait for a person where one has to decide [default: as long as the agent waits, where there are
+    /// approvers]
+    #[arg(long, value_name = "DURATION", value_parser = time::parse_duration)]
+    wait: Option<Duration>,
+    #[command(flatten)]
+    packs: PackArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) fn run(args: &Args, _: &mut Output) -> Result<Exit, CliError> {
+    let adapter = hook::adapter(&args.host).ok_or_else(|| CliError::new("there is no such host"))?;
+    let patience = args
+        .timeout
+        .map_or(adapter.timeout_at(args.event.as_deref()), |seconds| Duration::from_secs(seconds.into()));
+    let reserve = (patience / 10).min(RESERVE);
+    let deadline = Deadline::start(adapter, args.event.clone(), patience.saturating_sub(reserve));
+    // INVARIANT: whatever goes wrong, the host gets an answer that it takes for a no.
+    let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(args, adapter, &deadline)))
+        .unwrap_or_else(|_| hook::refusal(adapter, args.event.as_deref(), "an internal error"));
+    deadline.claim();
+    Ok(give(&answer))
+}
+
+fn answer(args: &Args, adapter: &'static dyn Adapter, deadline: &Deadline) -> HookOutput {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MAX_EVENT_BYTES + 1).read_to_end(&mut bytes);
+    let named = args.event.as_deref();
+    if let Err(error) = read {
+        return hook::refusal(adapter, named, &format!("what it sent could not be read: {error}"));
+    }
+    let hook = match Hook::read(adapter, named, &bytes) {
+        Ok(hook) => hook,
+        Err(error) => return hook::refusal(adapter, named, &error.to_string()),
+    };
+    match hook
+        .events()
+        .map_err(|error| CliError::from_error(&error))
+        .and_then(|events| decide(args, events, deadline))
+    {
+        Ok(decisions) => hook.answer(decisions),
+        Err(failure) => hook.refuse(&failure.render(Paint::default())),
+    }
+}
+
+/// The decisions, up to the first that stops.
+fn decide(args: &Args, events: Vec<Event>, deadline: &Deadline) -> Result<Vec<Decision>, CliError> {
+    let mut events = events.into_iter();
+    let Some(mut first) = events.next() else { return Ok(Vec::new()) };
+    let engine = event_engine::load(&mut first, &args.packs, &args.store, false)?.engine(None)?;
+    engine.background().stop_scripts_at(deadline.before_the_end());
+    let mut decisions = Vec::new();
+    for mut event in std::iter::once(first).chain(events) {
+        let begins = hook::is_beginning(&event);
+        let wait = wait(args, &engine, &mut event, deadline)?;
+        let decision = match wait {
+            Some(at_most) => engine.approvals().try_decide_and_wait(event, at_most)?,
+            None => engine.try_decide(event)?,
+        };
+        let mut decision = messages::for_agent(engine.approvals().with_guidance(decision), &engine.policy());
+        if begins {
+            decision.feedback.splice(0..0, limits(&engine));
+        }
+        let goes_on = decision.effect.allows();
+        decisions.push(decision);
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(decisions)
+}
+
+/// How long to wait for a person. Where there are approvers with keys of their own, they are the ones who decide, and not
+/// whoever sits before the agent.
+fn wait(
+    args: &Args,
+    engine: &Engine,
+    event: &mut Event,
+    deadline: &Deadline,
+) -> Result<Option<Duration>, CliError> {
+    let has_approvers = engine.admin().has_approvers()?;
+    if let Some(host) = event.host.as_mut().filter(|_| has_approvers) {
+        host.asks_user = false;
+    }
+    let left = deadline.left().saturating_sub(MARGIN);
+    Ok(match args.wait {
+        Some(at_most) => Some(at_most.min(left)),
+        None if has_approvers => Some(left),
+        None => None,
+    })
+}
+
+/// What is left to do once a person or a script has answered, or has not.
+const MARGIN: Duration = Duration::from_secs(2);
+
+/// The most that is kept of the agent's patience for a machine that is busy.
+const RESERVE: Duration = Duration::from_secs(30);
+
+/// Agents know their limits before they hit them.
+fn limits(engine: &Engine) -> Vec<String> {
+    let sentences = summary::sentences(&engine.policy());
+    match sentences.is_empty() {
+        true => Vec::new(),
+        // Some hosts put this before the prompt, where it is judged with it: it must not read like an attempt to lift limits.
+        false => vec![format!("What Midrail holds you to in this session:\n- {}", sentences.join("\n- "))],
+    }
+}
+
+fn give(answer: &HookOutput) -> Exit {
+    // A host that no longer listens has given up on the answer, and on the action with it or not: nothing is left to do.
+    let _ = io::stderr().write_all(answer.stderr.as_bytes());
+    let told = io::stdout().write_all(answer.stdout.as_bytes()).and_then(|()| io::stdout().flush());
+    match answer.code {
+        0 if told.is_ok() => Exit::Good,
+        _ => Exit::Stopped,
+    }
+}
+
+/// The moment by which there is an answer. Most hosts go on without one when their patience is over.
+struct Deadline {
+    at: Instant,
+    is_answered: Arc<AtomicBool>,
+}
+
+impl Deadline {
+    fn start(adapter: &'static dyn Adapter, event: Option<String>, within: Duration) -> Self {
+        let deadline = Deadline { at: Instant::now() + within, is_answered: Arc::default() };
+        let is_answered = deadline.is_answered.clone();
+        let watch = move || {
+            thread::sleep(within);
+            if !is_answered.swap(true, Ordering::SeqCst) {
+                let why = format!("it took longer than {:.1} s", within.as_secs_f64());
+                let answer = hook::refusal(adapter, event.as_deref(), &why);
+                // Some hosts take what is said for a reason alone where the exit code is no 0.
+                match give(&answer) {
+                    Exit::Good => process::exit(0),
+                    _ => process::exit(2),
+                }
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("midrail-deadline".to_owned()).spawn(watch) {
+            log::warn!("nothing watches the time: {error}");
+        }
+        deadline
+    }
+
+    fn left(&self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+
+    /// When whoever is still asked has to have answered, so that it is decided and recorded in time.
+    fn before_the_end(&self) -> Instant {
+        let left = self.left();
+        Instant::now() + left.saturating_sub(MARGIN.min(left / 5))
+    }
+
+    /// Takes the right to answer. Where time was up first, that answer is on its way and ends the process.
+    fn claim(&self) {
+        if self.is_answered.swap(true, Ordering::SeqCst) {
+            thread::sleep(Duration::from_secs(5));
+        }
+    }
+}

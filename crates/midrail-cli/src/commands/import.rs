@@ -1,0 +1,169 @@
+//! `midrail import`: sessions that coding agents have recorded, as events.
+
+use std::env;
+use std::fs::OpenOptions;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+use jiff::Timestamp;
+use midrail_adapters::transcripts::{self, Host, ImportItem, RecordedSession};
+use serde_json::json;
+
+use crate::error::{CliError, count};
+use crate::exit::Exit;
+use crate::input::quoted;
+use crate::output::{Output, escaped};
+use crate::time;
+
+/// Lines that tell nothing and are named. All of them are counted.
+const NAMED: usize = 10;
+
+/// Convert recorded sessions of a coding agent into events, one JSON object per line.
+///
+/// The output contains everything that was recorded, also secrets; `midrail replay --report -` reads it and shows
+/// none.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The coding agent
+    #[arg(value_name = "HOST", value_parser = host())]
+    host: Host,
+    /// Recordings, or folders of them [default: where the coding agent keeps them]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Only events since this time: 2026-11-15, or a duration ago such as 30d
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    since: Option<Timestamp>,
+    /// Write to this file, which only its owner can read [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// How many files are read at the same time [default: as many as there are processors, 4 at most]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    jobs: Option<u8>,
+}
+
+fn host() -> impl TypedValueParser<Value = Host> {
+    let known = |word: String| Host::ALL.into_iter().find(|host| host.word() == word);
+    PossibleValuesParser::new(Host::ALL.map(Host::word))
+        .map(move |word| known(word).unwrap_or(Host::ClaudeCode))
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Counts {
+    events: u64,
+    broken: u64,
+    bytes: u64,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+    let sessions = find(args)?;
+    let jobs = args
+        .jobs
+        .map(usize::from)
+        .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from).min(4));
+    let mut counts = Counts::default();
+    let mut named = Vec::new();
+    let all: u64 = sessions.iter().map(|session| session.bytes).sum();
+    let mut progress = output.progress("reading");
+    let mut file = args.out.as_deref().map(create).transpose()?;
+    let is_shown = output.is_terminal();
+    {
+        let to: &mut dyn Write = match &mut file {
+            Some(file) => file,
+            None => output.writer(),
+        };
+        transcripts::read_sessions(&sessions, args.since, jobs, |work| -> Result<(), CliError> {
+            match work {
+                ImportItem::Event(json) => {
+                    counts.events += 1;
+                    // A terminal is not to be driven by what agents have read.
+                    let json = if is_shown { escaped(&json) } else { json.into() };
+                    to.write_all(json.as_bytes())?;
+                    to.write_all(b"\n")?;
+                }
+                ImportItem::InvalidLine(invalid) => {
+                    counts.broken += 1;
+                    if named.len() < NAMED {
+                        named.push(invalid);
+                    }
+                }
+                ImportItem::Read(bytes) => {
+                    counts.bytes += bytes;
+                    progress.show(counts.bytes, all);
+                }
+            }
+            Ok(())
+        })?;
+        to.flush()?;
+    }
+    drop(progress);
+    for invalid in &named {
+        let place = if invalid.line > 0 { format!(":{}", invalid.line) } else { String::new() };
+        output.note(&format!("{}{place}: {}", invalid.file.display(), invalid.why));
+    }
+    tell(args, &sessions, &counts, output)?;
+    Ok(Exit::Good)
+}
+
+fn find(args: &Args) -> Result<Vec<RecordedSession>, CliError> {
+    let place = match args.host {
+        Host::ClaudeCode => own_folder("CLAUDE_CONFIG_DIR", "projects"),
+        Host::Codex => own_folder("CODEX_HOME", "sessions"),
+    };
+    let places = match args.paths.as_slice() {
+        [] => {
+            let home = || Some(PathBuf::from(env::var_os("HOME")?).join(args.host.place()));
+            vec![place.or_else(home).ok_or_else(|| {
+                CliError::new("cannot find recorded sessions: `HOME` is not set")
+                    .help("name files or folders")
+            })?]
+        }
+        paths => paths.to_vec(),
+    };
+    transcripts::find_sessions(args.host, &places, args.since).map_err(|error| {
+        CliError::new(format!("no recordings of {} could be read: {error}", args.host.word()))
+            .help("name the files, or the folder that they are in")
+    })
+}
+
+/// A folder that a variable of the coding agent names.
+fn own_folder(variable: &str, below: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|value| !value.is_empty()).map(|folder| PathBuf::from(folder).join(below))
+}
+
+fn create(path: &Path) -> Result<BufWriter<std::fs::File>, CliError> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    file.map(BufWriter::new)
+        .map_err(|error| CliError::new(format!("could not write {}: {error}", quoted(path))))
+}
+
+fn tell(
+    args: &Args,
+    sessions: &[RecordedSession],
+    counts: &Counts,
+    output: &mut Output,
+) -> Result<(), CliError> {
+    let files: usize = sessions.iter().map(|session| session.files.len()).sum();
+    if output.is_json() && args.out.is_some() {
+        return output.json(&json!({
+            "sessions": sessions.len(), "files": files, "events": counts.events, "broken": counts.broken,
+        }));
+    }
+    let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let mut text = format!(
+        "{} of {} in {}",
+        count(number(counts.events), "event"),
+        count(sessions.len(), "session"),
+        count(files, "file")
+    );
+    if counts.broken > 0 {
+        let of = if counts.broken > 10 { ", the first 10 of them named above" } else { "" };
+        text.push_str(&format!("; {} told nothing{of}", count(number(counts.broken), "line")));
+    }
+    output.note(&text);
+    Ok(())
+}

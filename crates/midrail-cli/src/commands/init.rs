@@ -1,0 +1,356 @@
+//! `midrail init`: puts Midrail into the coding agents that are here.
+
+use std::env;
+use std::io::{self, BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use midrail::pack::diagnostic::visible;
+use midrail_adapters::setup::{
+    self, Agent, ApplyReport, DiffLine, Environment, FileChange, HookProgram, InstallRequest, InstallScope,
+    Plan, SettingsError,
+};
+use serde_json::{Value, json};
+
+use crate::clock;
+use crate::error::{CliError, count};
+use crate::exit::{self, Exit};
+use crate::output::Output;
+use crate::paint::Style;
+
+/// Install hooks into detected coding agents.
+///
+/// Registers hooks for every prompt, tool call, result and stop. Detects installed agents, shows the changes, and
+/// asks before it writes. Other hooks are not changed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::INIT)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// The program that agents run [default: this one]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+    /// Mark the hooks as trusted in Codex, by the hashes that Codex reports
+    #[arg(long)]
+    trust: bool,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+/// Which agents, and for whom.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Which {
+    /// An agent: claude-code, codex, gemini-cli, copilot-cli, cursor or opencode. Can be given several times [default: those that are here]
+    #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
+    pub(crate) agents: Vec<Agent>,
+    /// For this user, in all projects [default: for this project]
+    #[arg(long, conflicts_with = "managed")]
+    user: bool,
+    /// For everyone on this machine, in files that only its administrator writes
+    #[arg(long)]
+    managed: bool,
+    /// Where the system's files begin, for tests
+    #[arg(long, value_name = "DIR", hide = true)]
+    root: Option<PathBuf>,
+}
+
+/// Whether something is written.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Consent {
+    /// Write without asking
+    #[arg(short, long)]
+    yes: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+}
+
+pub(crate) fn agent(name: &str) -> Result<Agent, String> {
+    Agent::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Agent::ALL.into_iter().map(Agent::name).collect();
+        format!("there is no such agent; there are {}", names.join(", "))
+    })
+}
+
+impl Which {
+    pub(crate) fn scope(&self) -> InstallScope {
+        match (self.user, self.managed) {
+            (true, _) => InstallScope::User,
+            (_, true) => InstallScope::Managed,
+            _ => InstallScope::Project,
+        }
+    }
+
+    pub(crate) fn places(&self) -> Result<Environment, CliError> {
+        places(self.root.clone())
+    }
+}
+
+pub(crate) fn places(root: Option<PathBuf>) -> Result<Environment, CliError> {
+    let folder = env::current_dir()
+        .map_err(|error| CliError::new(format!("the working folder is not known: {error}")))?;
+    Environment::of(&folder, root).ok_or_else(|| {
+        CliError::new("the settings of agents are not known: `HOME` is not set")
+            .help("set `HOME` to a folder")
+    })
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+    let places = args.which.places()?;
+    let scope = args.which.scope();
+    if scope == InstallScope::Project && places.is_home() {
+        return Err(CliError::new(format!(
+            "{} is your home folder, no project: hooks here hold in all your projects",
+            shown(&places.project)
+        ))
+        .help("run `midrail init --user` if you want that, or go to a project first"));
+    }
+    let mut agents = args.which.agents.clone();
+    if agents.is_empty() {
+        agents = Agent::ALL.into_iter().filter(|agent| agent.is_here(&places)).collect();
+    }
+    if agents.is_empty() {
+        return Err(CliError::new(
+            "no coding agent is here: none is installed, and no project or user has one set up",
+        )
+        .help("name one, such as `midrail init --agent claude-code`"));
+    }
+    let this = env::current_exe()
+        .map_err(|error| CliError::new(format!("this program does not know its own path: {error}")))?;
+    let program = HookProgram::choose(scope, args.program.as_deref(), &this, &places).map_err(failure)?;
+    let wish = InstallRequest { agents, scope, program };
+    let plan = setup::install(&wish, &places);
+    if !output.is_json() {
+        let names: Vec<&str> = wish.agents.iter().map(|agent| agent.title()).collect();
+        output.line(format!("agents   {}", names.join(", ")))?;
+        output.line(format!("for      {}", audience(scope, &places)))?;
+        output.line(format!("program  {} ({})", visible(&wish.program.name), wish.program.why))?;
+    }
+    let mut outcome = settle(&plan, &places, &args.consent, output)?;
+    let is_trusting = args.trust && wish.agents.contains(&Agent::Codex) && scope != InstallScope::Managed;
+    let is_new = plan.changes.iter().any(|change| change.agent == Some(Agent::Codex));
+    if is_trusting && args.consent.dry_run && is_new {
+        // Codex hashes hooks, and it cannot hash what is not there yet.
+        output.note(
+            "`--trust` then adds `trusted_hash` for each hook under `[hooks.state]` in Codex's config.toml; Codex tells \
+             the hashes once the hooks are written",
+        );
+    } else if is_trusting && (outcome.is_agreed || args.consent.dry_run) {
+        outcome.add(settle(&setup::trust(&places), &places, &args.consent, output)?);
+    }
+    let remarks: Vec<&(Agent, String)> = plan
+        .remarks
+        .iter()
+        .filter(|(agent, text)| !(*agent == Agent::Codex && args.trust && text.contains("--trust`.")))
+        .collect();
+    if output.is_json() {
+        let remarks: Vec<Value> =
+            remarks.iter().map(|(agent, text)| json!({"agent": agent.name(), "text": text})).collect();
+        let mut told = outcome.json();
+        if let Some(fields) = told.as_object_mut() {
+            fields.insert("agents".into(), wish.agents.iter().map(|agent| agent.name()).collect());
+            fields.insert("scope".into(), scope.word().into());
+            fields.insert("program".into(), wish.program.name.as_str().into());
+            fields.insert("remarks".into(), remarks.into());
+        }
+        output.json(&told)?;
+    } else {
+        for (agent, text) in remarks {
+            output.line(format!("\n{}: {text}", output.paint().style(Style::Note, agent.title())))?;
+        }
+        if outcome.is_agreed && outcome.troubles.is_empty() {
+            output.line(format!(
+                "\n{}",
+                output.paint().style(Style::Dim, "Look whether it holds: midrail doctor")
+            ))?;
+        }
+    }
+    Ok(outcome.exit())
+}
+
+fn audience(scope: InstallScope, places: &Environment) -> String {
+    match scope {
+        InstallScope::Project => format!("the project {}", visible(&places.project.display().to_string())),
+        InstallScope::User => format!("this user, {}", visible(&places.home.display().to_string())),
+        InstallScope::Managed => "everyone on this machine".to_owned(),
+    }
+}
+
+/// What became of a plan.
+pub(crate) struct Outcome {
+    /// Whether there was nothing to ask, or the answer was yes.
+    pub(crate) is_agreed: bool,
+    is_refused: bool,
+    changes: Vec<Value>,
+    done: ApplyReport,
+    pub(crate) troubles: Vec<SettingsError>,
+}
+
+impl Outcome {
+    fn add(&mut self, other: Outcome) {
+        self.changes.extend(other.changes);
+        self.done.written.extend(other.done.written);
+        self.done.removed.extend(other.done.removed);
+        self.done.backups.extend(other.done.backups);
+        self.troubles.extend(other.troubles);
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        Exit::good_if(self.troubles.is_empty() && !self.is_refused)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "changes": self.changes, "written": self.done.written, "removed": self.done.removed,
+            "backups": self.done.backups, "troubles": self.troubles,
+            "refused": self.is_refused.then_some(NOBODY),
+        })
+    }
+}
+
+/// Shows a plan, asks, and carries it out.
+pub(crate) fn settle(
+    plan: &Plan,
+    places: &Environment,
+    consent: &Consent,
+    output: &mut Output,
+) -> Result<Outcome, CliError> {
+    let mut outcome = Outcome {
+        is_agreed: !consent.dry_run,
+        is_refused: false,
+        changes: plan.changes.iter().map(as_json).collect(),
+        done: ApplyReport::default(),
+        troubles: plan.troubles.clone(),
+    };
+    if !output.is_json() {
+        for (agent, path) in &plan.settled {
+            let good = output.paint().style(Style::Good, "✓");
+            output.line(format!("\n{good} {} is as it should be ({})", shown(path), agent.title()))?;
+        }
+        for change in &plan.changes {
+            show(change, output)?;
+        }
+        for trouble in &plan.troubles {
+            output.remark(&failure(trouble.clone()));
+        }
+    }
+    if plan.changes.is_empty() {
+        if !output.is_json() && plan.troubles.is_empty() {
+            output.line("\nnothing to do")?;
+        }
+        return Ok(outcome);
+    }
+    if consent.dry_run {
+        if !output.is_json() {
+            output.line("\nnothing was written (--dry-run)")?;
+        }
+        return Ok(outcome);
+    }
+    if !consent.yes && !asked(plan.changes.len(), output)? {
+        outcome.is_agreed = false;
+        outcome.is_refused = true;
+        return Ok(outcome);
+    }
+    outcome.done = setup::apply(plan, places, clock::now());
+    outcome.troubles.extend(outcome.done.troubles.clone());
+    if !output.is_json() {
+        output.line("")?;
+        let good = output.paint().style(Style::Good, "✓");
+        for path in &outcome.done.written {
+            output.line(format!("{good} wrote    {}", shown(path)))?;
+        }
+        for path in &outcome.done.removed {
+            output.line(format!("{good} removed  {}", shown(path)))?;
+        }
+        for path in &outcome.done.backups {
+            output.line(output.paint().style(Style::Dim, format!("  copy     {}", shown(path))))?;
+        }
+        for trouble in &outcome.done.troubles {
+            output.remark(&failure(trouble.clone()));
+        }
+    }
+    Ok(outcome)
+}
+
+/// Why nothing was written where nobody agreed.
+const NOBODY: &str =
+    "nothing was written, because there is no terminal to ask; use `--yes` to write or `--dry-run` to show";
+
+/// Asks a person, if there is one.
+fn asked(changes: usize, output: &mut Output) -> Result<bool, CliError> {
+    if output.is_json() || !io::stdin().is_terminal() || !output.is_terminal() {
+        output.note(NOBODY);
+        return Ok(false);
+    }
+    output.text(&format!("\nWrite {}? [y/N] ", count(changes, "file")))?;
+    output.flush()?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let is_yes = matches!(line.trim(), "y" | "Y" | "yes");
+    if !is_yes {
+        output.line("nothing was written")?;
+    }
+    Ok(is_yes)
+}
+
+/// How many lines of a file that comes or goes are shown.
+const BEGINNING: usize = 12;
+
+fn show(change: &FileChange, output: &mut Output) -> Result<(), CliError> {
+    let paint = output.paint();
+    let what = match (&change.before, &change.after) {
+        (None, _) => "new",
+        (Some(_), Some(_)) => "changed",
+        (Some(_), None) => "removed",
+    };
+    output.line(format!("\n{} ({what})", paint.style(Style::Strong, shown(&change.path))))?;
+    let before = change.before.as_deref().unwrap_or_default();
+    let after = change.after.as_deref().unwrap_or_default();
+    let lines = setup::diff(before, after);
+    // A file that comes or goes as a whole is shown by its beginning.
+    let is_whole = change.before.is_none() || change.after.is_none();
+    let most = if is_whole && !output.is_verbose() { BEGINNING } else { usize::MAX };
+    for line in lines.iter().take(most) {
+        let text = |line: &str| {
+            let line = line.trim_end_matches(['\n', '\r']).replace('\t', "    ");
+            visible(&line).into_owned()
+        };
+        output.line(match line {
+            DiffLine::Same(line) => format!("  {}", text(line)),
+            DiffLine::Old(line) => paint.style(Style::Bad, format!("- {}", text(line))),
+            DiffLine::New(line) => paint.style(Style::Good, format!("+ {}", text(line))),
+            DiffLine::Gap => paint.style(Style::Dim, "  …"),
+        })?;
+    }
+    if let Some(more) = lines.len().checked_sub(most).filter(|more| *more > 0) {
+        let text = format!("  … {} (--verbose shows all)", count(more, "more line"));
+        output.line(paint.style(Style::Dim, text))?;
+    }
+    Ok(())
+}
+
+fn as_json(change: &FileChange) -> Value {
+    let lines = setup::diff(
+        change.before.as_deref().unwrap_or_default(),
+        change.after.as_deref().unwrap_or_default(),
+    );
+    let added = lines.iter().filter(|line| matches!(line, DiffLine::New(_))).count();
+    let taken = lines.iter().filter(|line| matches!(line, DiffLine::Old(_))).count();
+    json!({
+        "path": change.path, "agent": change.agent.map(Agent::name), "is_new": change.before.is_none(),
+        "is_removed": change.after.is_none(), "lines_added": added, "lines_removed": taken,
+        "content": change.after,
+    })
+}
+
+pub(crate) fn shown(path: &Path) -> String {
+    visible(&path.display().to_string()).into_owned()
+}
+
+/// A trouble as the program tells errors.
+pub(crate) fn failure(trouble: SettingsError) -> CliError {
+    let failure = CliError::new(trouble.to_string());
+    match trouble.help {
+        Some(help) => failure.help(help),
+        None => failure,
+    }
+}

@@ -1,0 +1,256 @@
+//! `midrail log`: what agents did, what was decided, and what they were told. It reads the store, and never writes it.
+
+mod entry;
+mod line;
+mod pages;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use midrail::store::{AuditFilter, MAX_PAGE};
+use midrail::{Effect, Store};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use self::entry::Moment;
+use self::line::Printer;
+use self::pages::Pages;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::input::StoreArgs;
+use crate::output::{Output, short};
+use crate::time;
+
+/// How often `--follow` looks for new records.
+const INTERVAL: Duration = Duration::from_millis(400);
+
+/// How often a store that is there and cannot be read is tried again, while it may be in the making.
+const TRIES: u32 = 10;
+
+/// Records that are looked through for what no index finds.
+const MOST: usize = 100_000;
+
+/// Show what agents did, the decisions, and the messages they received.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Go on with what happens from now on, until interrupted
+    #[arg(short, long)]
+    follow: bool,
+    /// Of this session; the beginning or the end of its name is enough
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Of this agent, or of agents of this role
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// With this effect: allow, warn, redact, retry, escalate, block, halt
+    #[arg(long, value_name = "EFFECT", conflicts_with = "stopped")]
+    effect: Option<Effect>,
+    /// What did not go on: retry, escalate, block, halt
+    #[arg(long)]
+    stopped: bool,
+    /// Only entries since this time: 2026-11-15T10:00:00Z, 2026-11-15, or a duration ago such as 2h
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    since: Option<Timestamp>,
+    /// Of this tool
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// At most so many lines, the latest ones
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 30, value_parser = limit)]
+    limit: usize,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+fn limit(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=100_000).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number from 1 to 100000"))
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+    let Some(store) = open(args, output)? else { return Ok(Exit::Good) };
+    let session = args.session.as_deref().map(|name| session(&*store, name, args.follow)).transpose()?;
+    // What comes while the past is shown is shown after it.
+    let mut last = store.head()?.map_or(0, |head| head.seq);
+    let mut printer = Printer::default();
+    let (moments, is_cut) = past(args, session.as_ref(), &*store, last)?;
+    if moments.is_empty() && !args.follow && !output.is_json() {
+        output.line("no such records")?;
+    }
+    moments.iter().for_each(|moment| printer.fit(moment, output));
+    for moment in &moments {
+        printer.print(moment, output)?;
+    }
+    if is_cut {
+        output.note(&format!(
+            "the last {MOST} records were looked through; `--since` or `--session` narrows it"
+        ));
+    }
+    if !args.follow {
+        return Ok(Exit::Good);
+    }
+    loop {
+        output.flush()?;
+        if !wait(INTERVAL)? {
+            return Ok(Exit::Good);
+        }
+        // One small question; the records are read only where there are new ones.
+        while store.head()?.is_some_and(|head| head.seq > last) {
+            let page = store.entries(&AuditFilter {
+                after_seq: Some(last),
+                limit: Some(64),
+                ..AuditFilter::default()
+            })?;
+            let Some(newest) = page.last() else { break };
+            last = newest.seq;
+            for moment in page.iter().map(Moment::of).filter(|moment| args.fits(moment, session.as_deref())) {
+                printer.print(&moment, output)?;
+            }
+        }
+    }
+}
+
+/// The store to look at. `None`: whoever was to read this has gone.
+fn open(args: &Args, output: &mut Output) -> Result<Option<Arc<dyn Store>>, CliError> {
+    if !args.follow {
+        return args.store.open_for_list().map(Some);
+    }
+    let path = args.store.display_path()?;
+    if !path.exists() {
+        output.note("there is no store yet; waiting for the first record");
+    }
+    let mut tries = 0;
+    loop {
+        match args.store.read_only() {
+            Ok(store) => return Ok(Some(store)),
+            // A store that is just being made may not be readable yet.
+            Err(failure) if path.exists() && tries >= TRIES => return Err(failure),
+            Err(_) => tries += u32::from(path.exists()),
+        }
+        output.flush()?;
+        if !wait(INTERVAL)? {
+            return Ok(None);
+        }
+    }
+}
+
+/// Waits. `false`: nobody reads the output any more.
+fn wait(time: Duration) -> Result<bool, CliError> {
+    let out = io::stdout();
+    let time = Timespec::try_from(time).map_err(|error| CliError::from_error(&error))?;
+    let mut watched = [PollFd::new(&out, PollFlags::empty())];
+    match poll(&mut watched, Some(&time)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(CliError::from_error(&error)),
+    }
+    let gone = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
+    Ok(!watched.iter().any(|fd| fd.revents().intersects(gone)))
+}
+
+/// The session of a name, or of a part of one.
+fn session(store: &dyn Store, name: &str, may_come: bool) -> Result<String, CliError> {
+    let of =
+        |name: &str| AuditFilter { session: Some(name.to_owned()), limit: Some(1), ..AuditFilter::default() };
+    if !store.entries(&of(name))?.is_empty() {
+        return Ok(name.to_owned());
+    }
+    let all = store.sessions()?.into_iter().map(|info| info.session);
+    let fitting: Vec<String> = all.filter(|it| it.starts_with(name) || it.ends_with(name)).take(6).collect();
+    match fitting.as_slice() {
+        [only] => Ok(only.clone()),
+        [] if may_come => Ok(name.to_owned()),
+        [] => Err(CliError::new(format!("there is no session `{}`", short(name, 60)))
+            .help("`midrail log` shows the sessions at the beginning of its lines")),
+        several => {
+            let names: Vec<String> = several.iter().map(|name| short(name, 60).into_owned()).collect();
+            Err(CliError::new(format!("`{}` fits several sessions", short(name, 60)))
+                .help(format!("write more of its name: {}", names.join(", "))))
+        }
+    }
+}
+
+impl Args {
+    fn filters(&self, session: Option<&String>) -> Vec<AuditFilter> {
+        let filter = AuditFilter {
+            session: session.cloned(),
+            tool: self.tool.clone(),
+            effect: self.effect,
+            since: self.since,
+            newest_first: true,
+            ..AuditFilter::default()
+        };
+        if !self.stopped {
+            return vec![filter];
+        }
+        // There is an index of each effect, and none of several.
+        let stopped = Effect::LADDER.into_iter().filter(|effect| !effect.allows());
+        stopped.map(|effect| AuditFilter { effect: Some(effect), ..filter.clone() }).collect()
+    }
+
+    /// Whether something that is new is asked for.
+    fn fits(&self, moment: &Moment, session: Option<&str>) -> bool {
+        session.is_none_or(|session| session == moment.session)
+            && self.tool.as_deref().is_none_or(|tool| moment.tool() == Some(tool))
+            && self.effect.is_none_or(|effect| effect == moment.decision.effect)
+            && (!self.stopped || !moment.decision.effect.allows())
+            && self.since.is_none_or(|since| moment.time >= since)
+            && self.is_of_agent(moment)
+    }
+
+    fn is_of_agent(&self, moment: &Moment) -> bool {
+        self.agent.as_deref().is_none_or(|agent| {
+            moment.text("/event/agent/id") == Some(agent) || moment.text("/event/agent/role") == Some(agent)
+        })
+    }
+}
+
+/// The latest that fits, in the order in which it happened, and whether there may be more.
+fn past(
+    args: &Args,
+    session: Option<&String>,
+    store: &dyn Store,
+    last: u64,
+) -> Result<(Vec<Moment>, bool), CliError> {
+    let first_page = args.limit.saturating_mul(2).clamp(16, MAX_PAGE);
+    let mut pages = Pages::new(store, args.filters(session), last.saturating_add(1), first_page);
+    let agent = args.agent.as_ref().and_then(|agent| serde_json::to_string(agent).ok());
+    let mut shown: VecDeque<Moment> = VecDeque::new();
+    // Results are met before their calls. One that says nothing more than how the call ended goes with it.
+    let mut results: BTreeMap<String, u64> = BTreeMap::new();
+    let mut joined = 0;
+    for seen in 0.. {
+        let visible = shown.len().saturating_sub(joined);
+        if visible >= args.limit {
+            break;
+        }
+        if seen >= MOST {
+            shown.retain(|moment| !moment.is_joined);
+            return Ok((shown.into(), true));
+        }
+        let Some(entry) = pages.next()? else { break };
+        // Most records are not even read where an agent is asked for: its name is not in them.
+        if agent.as_ref().is_some_and(|agent| !entry.body.contains(agent)) {
+            continue;
+        }
+        let mut moment = Moment::of(&entry);
+        if !args.is_of_agent(&moment) {
+            continue;
+        }
+        if let Some(call) = moment.result_of() {
+            results.insert(call, moment.seq);
+        } else if let Some(seq) = moment.call().and_then(|call| results.remove(&call))
+            && let Ok(at) = shown.binary_search_by_key(&seq, |other| other.seq)
+            && let Some(result) = shown.get_mut(at)
+        {
+            moment.outcome = result.own_outcome(Some(moment.time));
+            if result.is_quiet() {
+                result.is_joined = true;
+                joined += 1;
+            }
+        }
+        shown.push_front(moment);
+    }
+    shown.retain(|moment| !moment.is_joined);
+    Ok((shown.into(), false))
+}

@@ -1,0 +1,253 @@
+//! `midrail replay --report`: what a pack would have stopped, for people who consider it.
+
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use midrail::replay::{self, GuardrailReport, Replay, ReplayError, ReplayReport, ReplayStep, ReportBuilder};
+use midrail::{Effect, Engine, Files, Limits, LoadedPolicy, ManualClock, RecordedFiles};
+use serde_json::json;
+
+use crate::error::{CliError, count};
+use crate::exit::Exit;
+use crate::input;
+use crate::output::{Output, short, wrap};
+use crate::paint::{Paint, Style, effect_style};
+use crate::table::{Table, cell, styled};
+use crate::time;
+
+/// Lines that could not be decided and are named. All of them are counted.
+const NAMED: usize = 10;
+
+/// Suggestions that are shown.
+const SUGGESTED: usize = 12;
+
+pub(super) fn run(
+    events: &Path,
+    limits: Limits,
+    loaded: LoadedPolicy,
+    output: &mut Output,
+) -> Result<Exit, CliError> {
+    let size = std::fs::metadata(events).ok().filter(|it| it.is_file()).map_or(0, |it| it.len());
+    let mut input = BufReader::new(input::open(Some(events))?);
+    let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
+    let names: Vec<String> =
+        loaded.documents.iter().map(|(_, document)| document.pack.pack.clone()).collect();
+    // Nothing of today is looked at, and nothing is kept.
+    let engine = Engine::builder(loaded.policy, &loaded.source)
+        .clock(clock.clone())
+        .files(Arc::new(Files::Recorded(RecordedFiles::default())));
+    let replay = Replay::new(Arc::new(engine.build()?), clock).limits(limits);
+    let mut progress = output.progress("deciding");
+    let mut maker = ReportBuilder::default();
+    let (mut undecided, mut read) = (0_usize, 0_u64);
+    let mut named = Vec::new();
+    for line in 1.. {
+        let played = match replay::next_line(&mut input, line) {
+            Ok(Some(text)) => {
+                read = read.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+                match size {
+                    0 => progress.count(line),
+                    size => progress.show(read, size),
+                }
+                replay.line(line, &text)
+            }
+            Ok(None) => break,
+            Err(error @ ReplayError::Io { .. }) => return Err(CliError::from_error(&error)),
+            Err(error) => Err(error),
+        };
+        match played {
+            Ok(ReplayStep::Decided(event, decision)) => maker.add(&event, &decision),
+            Ok(_) => {}
+            Err(error) => {
+                undecided += 1;
+                if named.len() < NAMED {
+                    named.push(CliError::from_error(&error));
+                }
+            }
+        }
+    }
+    drop(progress);
+    named.iter().for_each(|failure| output.remark(failure));
+    let report = maker.finish();
+    if output.is_json() {
+        let mut value = serde_json::to_value(&report).map_err(|error| CliError::from_error(&error))?;
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("packs".to_owned(), json!(names));
+            fields.insert("undecided".to_owned(), json!(undecided));
+        }
+        output.json(&value)?;
+        return Ok(Exit::good_if(undecided == 0));
+    }
+    for line in lines(&report, &names, undecided, output) {
+        output.line(line)?;
+    }
+    Ok(Exit::good_if(undecided == 0))
+}
+
+fn lines(report: &ReplayReport, packs: &[String], undecided: usize, output: &Output) -> Vec<String> {
+    let paint = output.paint();
+    let mut lines = head(report, packs, undecided, paint);
+    if !report.guardrails.is_empty() {
+        lines.push(String::new());
+        lines.extend(table(report).lines(paint, 0, output.width()));
+        for of in report.guardrails.iter().filter(|of| !of.examples.is_empty()) {
+            lines.push(String::new());
+            lines.extend(examples(of, output));
+        }
+    }
+    lines.extend(suggestions(report, output));
+    lines.push(String::new());
+    lines.push(paint.style(Style::Strong, "taken for granted"));
+    for assumed in &report.assumed {
+        let wrapped = wrap(assumed, output.width().saturating_sub(4).max(40));
+        for (at, line) in wrapped.iter().enumerate() {
+            let mark = if at == 0 { "·" } else { " " };
+            lines.push(paint.style(Style::Dim, format!("  {mark} {line}")));
+        }
+    }
+    lines
+}
+
+fn head(report: &ReplayReport, packs: &[String], undecided: usize, paint: Paint) -> Vec<String> {
+    let packs: Vec<String> = packs.iter().map(|name| format!("`{}`", short(name, 40))).collect();
+    let packs = if packs.is_empty() { "the built-ins alone".to_owned() } else { packs.join(", ") };
+    let span = match (report.first, report.last) {
+        (Some(first), Some(last)) if report.days > 1 => {
+            format!(" on {} from {} to {}", count(report.days, "day"), time::day(first), time::day(last))
+        }
+        (Some(first), _) => format!(" on {}", time::day(first)),
+        _ => String::new(),
+    };
+    let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let mut lines = vec![
+        paint.style(Style::Strong, format!("What {packs} would have stopped")),
+        format!(
+            "{}, {}, {}{span}",
+            count(report.sessions, "session"),
+            count(number(report.calls), "call"),
+            count(number(report.events), "event")
+        ),
+    ];
+    let effects: Vec<String> = report
+        .effects
+        .iter()
+        .map(|(effect, number)| paint.style(effect_style(*effect), format!("{number} {effect}")))
+        .collect();
+    let share = match report.calls {
+        0 => String::new(),
+        calls => {
+            format!(" ({} of {} calls, {})", report.stopped_calls, calls, share(report.stopped_calls, calls))
+        }
+    };
+    let style = if report.stopped > 0 { Style::Bad } else { Style::Good };
+    lines.push(format!(
+        "{}{share}: {}",
+        paint.style(style, format!("{} stopped", report.stopped)),
+        effects.join(", ")
+    ));
+    if report.unjudged > 0 {
+        let text = format!("{} not judged: what they depend on was not recorded", report.unjudged);
+        lines.push(paint.style(Style::Caution, text));
+    }
+    if undecided > 0 {
+        lines.push(paint.style(Style::Bad, format!("{} could not be read", count(undecided, "line"))));
+    }
+    lines
+}
+
+/// A share in percent, of which a little is not nothing.
+fn share(part: u64, of: u64) -> String {
+    let tenths = part.saturating_mul(1_000).checked_div(of).unwrap_or(0);
+    match (part, tenths) {
+        (0, _) => "0%".to_owned(),
+        (_, 0) => "less than 0.1%".to_owned(),
+        _ => format!("{}.{}%", tenths / 10, tenths % 10),
+    }
+}
+
+fn table(report: &ReplayReport) -> Table {
+    let shown = |effect: Effect| report.guardrails.iter().any(|of| of.effects.contains_key(&effect));
+    let effects: Vec<Effect> =
+        Effect::LADDER.into_iter().filter(|effect| *effect > Effect::Allow && shown(*effect)).collect();
+    let is_unjudged = report.guardrails.iter().any(|of| of.unjudged > 0);
+    let mut heads = vec!["guardrail", "stopped", "of calls"];
+    heads.extend(effects.iter().map(|effect| effect.as_str()));
+    heads.extend(is_unjudged.then_some("not judged"));
+    heads.push("sessions");
+    let mut table = Table::new(&heads);
+    for of in &report.guardrails {
+        let mut row = vec![
+            cell(short(&of.guardrail, 40)),
+            cell(of.stopped.to_string()),
+            cell(format!("{:.2}%", of.share)),
+        ];
+        row.extend(effects.iter().map(|effect| match of.effects.get(effect) {
+            Some(number) => styled(number.to_string(), effect_style(*effect)),
+            None => cell("·"),
+        }));
+        row.extend(is_unjudged.then(|| cell(of.unjudged.to_string())));
+        row.push(cell(of.sessions.to_string()));
+        table.row(row);
+    }
+    table
+}
+
+fn examples(of: &GuardrailReport, output: &Output) -> Vec<String> {
+    let paint = output.paint();
+    let room = output.width().saturating_sub(9).clamp(30, 200);
+    let mut lines = vec![paint.style(Style::Strong, short(&of.guardrail, 60))];
+    for example in &of.examples {
+        let times = format!("{:>5}×", example.count);
+        let what = paint.style(effect_style(example.effect), short(&example.what, room));
+        lines.push(format!("{times}  {what}"));
+        lines.push(paint.style(Style::Dim, format!("        {}", short(&example.reason, room))));
+    }
+    lines
+}
+
+/// Settings, as they stand in a pack.
+fn suggestions(report: &ReplayReport, output: &Output) -> Vec<String> {
+    let paint = output.paint();
+    let shown: Vec<_> = report.suggestions.iter().take(SUGGESTED).collect();
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![
+        String::new(),
+        paint.style(Style::Strong, "To allow what was blocked most often"),
+        paint.style(
+            Style::Dim,
+            "  where it was right to do; each line is one more entry of the list, and need not be taken",
+        ),
+        "  guardrails:".to_owned(),
+    ];
+    let mut guardrails: Vec<&str> = Vec::new();
+    for suggestion in &shown {
+        if !guardrails.contains(&suggestion.guardrail.as_str()) {
+            guardrails.push(&suggestion.guardrail);
+        }
+    }
+    for guardrail in guardrails {
+        lines.push(format!("    - use: {}", short(guardrail, 60)));
+        lines.push("      with:".to_owned());
+        let mut own: Vec<_> = shown.iter().filter(|it| it.guardrail == guardrail).collect();
+        own.sort_by_key(|it| it.setting);
+        let mut setting = "";
+        for it in own {
+            if setting != it.setting {
+                setting = it.setting;
+                // A list of one's own takes the place of the one that is there by default.
+                let note = if setting == "except" { "  # in addition to the defaults" } else { "" };
+                lines.push(format!("        {setting}:{}", paint.style(Style::Dim, note)));
+            }
+            let value = serde_json::to_string(&it.value).unwrap_or_default();
+            let broad = if it.different > 1 { ", of different calls" } else { "" };
+            let stops = count(usize::try_from(it.stops).unwrap_or(usize::MAX), "stop");
+            let note = paint.style(Style::Dim, format!("# removes up to {stops}{broad}"));
+            lines.push(format!("          - {}  {note}", short(&value, 200)));
+        }
+    }
+    lines
+}

@@ -1,0 +1,91 @@
+//! `midrail schema`: JSON Schemas of packs, events and decisions, and the OpenAPI document of the service.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use midrail::pack::schema;
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::input::quoted;
+use crate::output::Output;
+
+/// Print the JSON Schema of packs, events or decisions, or the OpenAPI document of `midrail serve`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which one
+    #[arg(value_name = "WHAT", required_unless_present = "write")]
+    what: Option<What>,
+    /// Write all of them into this folder, as pack.schema.json, event.schema.json, decision.schema.json and openapi.json, and the types of scripts as guardrails.d.ts
+    #[arg(long, value_name = "DIR", conflicts_with = "what")]
+    write: Option<PathBuf>,
+}
+
+/// The file of the types of scripts.
+const TYPES: &str = "guardrails.d.ts";
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum What {
+    Pack,
+    Event,
+    Decision,
+    Openapi,
+}
+
+impl What {
+    fn schema(self) -> Result<Value, CliError> {
+        Ok(match self {
+            What::Pack => schema::pack(),
+            What::Event => schema::event(),
+            What::Decision => schema::decision(),
+            What::Openapi => midrail_service::openapi().map_err(|error| CliError::from_error(&error))?,
+        })
+    }
+
+    fn file(self) -> &'static str {
+        match self {
+            What::Pack => "pack.schema.json",
+            What::Event => "event.schema.json",
+            What::Decision => "decision.schema.json",
+            What::Openapi => "openapi.json",
+        }
+    }
+
+    fn text(self) -> Result<String, CliError> {
+        let text =
+            serde_json::to_string_pretty(&self.schema()?).map_err(|error| CliError::from_error(&error))?;
+        Ok(text + "\n")
+    }
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+    if let Some(what) = args.what {
+        output.text(&what.text()?)?;
+    }
+    if let Some(folder) = &args.write {
+        fs::create_dir_all(folder)
+            .map_err(|error| CliError::new(format!("could not make {}: {error}", quoted(folder))))?;
+        let mut written = Vec::new();
+        let mut texts = Vec::new();
+        for what in [What::Pack, What::Event, What::Decision, What::Openapi] {
+            texts.push((what.file(), what.text()?));
+        }
+        texts.push((TYPES, midrail::authoring::types()));
+        for (name, text) in texts {
+            let path = folder.join(name);
+            fs::write(&path, text)
+                .map_err(|error| CliError::new(format!("could not write {}: {error}", quoted(&path))))?;
+            written.push(path.display().to_string());
+        }
+        if output.is_json() {
+            output.json(&json!({"written": written}))?;
+        } else {
+            for path in &written {
+                output.line(path)?;
+            }
+        }
+    }
+    Ok(Exit::Good)
+}

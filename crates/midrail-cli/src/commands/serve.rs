@@ -1,0 +1,176 @@
+//! `midrail serve`: the engine for many agents, over HTTP, with a console for people.
+
+use std::env;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use midrail_service::{At, Config, FilesAt, Limits, Otlp, Ready, StoreAt, Tls};
+use serde_json::json;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::input::{PackArgs, StoreArgs, StorePlace};
+use crate::logger;
+use crate::output::Output;
+use crate::paint::Style;
+use crate::time;
+
+/// The port that is taken where none is named.
+const PORT: u16 = 7420;
+
+/// Serve decisions over HTTP, with a web console.
+///
+/// By default it listens on the loopback address only and uses the same store as hooks, so the console also shows
+/// their decisions. Ctrl-C or SIGTERM stops it gracefully.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where to listen; port 0 takes any that is free [default: 127.0.0.1:7420]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Listen on a Unix socket instead, which its owner alone can reach
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["listen", "tls_cert"])]
+    socket: Option<PathBuf>,
+    /// The store: a SQLite file, postgres://…, or env:NAME for what a variable says [default: midrail/midrail.db in the
+    /// user's state folder, which hooks use, too]
+    #[arg(long, value_name = "STORE")]
+    store: Option<PathBuf>,
+    /// The file of the key that the audit log of a PostgreSQL store is signed with [default: it is kept in the database]
+    #[arg(long, value_name = "FILE")]
+    store_key: Option<PathBuf>,
+    /// Keep everything in memory, and lose it at the end
+    #[arg(long, conflicts_with = "store")]
+    memory: bool,
+    #[command(flatten)]
+    packs: PackArgs,
+    /// A project with packs of its own: those of FOLDER/.midrail. Can be given several times
+    #[arg(long = "project", value_name = "NAME=FOLDER", value_parser = project)]
+    projects: Vec<(String, PathBuf)>,
+    /// Where the files lie that events speak of: `here`, on this machine, or `elsewhere`, so that nothing is looked up
+    /// [default: here, and elsewhere where other machines can reach the service]
+    #[arg(long, value_name = "WHERE", value_parser = ["here", "elsewhere"])]
+    files: Option<String>,
+    /// Serve HTTPS with this certificate (PEM, with its chain)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// A proxy in front of the service terminates TLS, so no certificate is needed to listen on other addresses
+    #[arg(long)]
+    behind_proxy: bool,
+    /// Send traces and logs of every decision to this OTLP/HTTP collector [default: OTEL_EXPORTER_OTLP_ENDPOINT, else
+    /// none]; headers come from OTEL_EXPORTER_OTLP_HEADERS
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+    /// How the log is written: `text`, or `json` with one object a line
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"], default_value = "text")]
+    log_format: String,
+    /// The largest body of a request, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body)]
+    max_body: usize,
+    /// The timeout of requests that do not wait for a person
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time::parse_duration)]
+    timeout: Duration,
+    /// Connections of one address at a time; this machine, and a proxy in front of the service, are not counted
+    #[arg(long, value_name = "N", default_value_t = Limits::default().per_address)]
+    max_connections_per_address: usize,
+    /// Requests that are worked on at a time
+    #[arg(long, value_name = "N", default_value_t = Limits::default().at_once)]
+    max_requests: usize,
+}
+
+fn store(args: &Args) -> Result<StoreAt, CliError> {
+    if args.memory {
+        return Ok(StoreAt::Memory);
+    }
+    Ok(match (StoreArgs { store: args.store.clone(), project: None }).place()? {
+        StorePlace::File(path) => StoreAt::Sqlite(path),
+        StorePlace::Postgres(url) => StoreAt::Postgres { url, key_file: args.store_key.clone() },
+    })
+}
+
+fn project(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, folder) = text.split_once('=').ok_or("a project is written NAME=FOLDER")?;
+    let folder = PathBuf::from(folder);
+    match folder.is_dir() {
+        true => Ok((name.to_owned(), folder)),
+        false => Err(format!("there is no folder `{}`", folder.display())),
+    }
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+    logger::start_for_service(args.log_format == "json");
+    let listen = match &args.socket {
+        Some(path) => At::Socket(path.clone()),
+        None => At::Address(args.listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))),
+    };
+    let files = match args.files.as_deref() {
+        Some("elsewhere") => FilesAt::Elsewhere,
+        None if !listen.is_local() => FilesAt::Elsewhere,
+        _ => FilesAt::Here,
+    };
+    let tls = args.tls_cert.clone().zip(args.tls_key.clone());
+    let config = Config {
+        listen,
+        store: store(args)?,
+        load: args.packs.here(),
+        projects: args.projects.clone(),
+        files,
+        tls: tls.map(|(certificate, key)| Tls { certificate, key }),
+        behind_proxy: args.behind_proxy,
+        limits: Limits {
+            body: args.max_body,
+            time: args.timeout,
+            at_once: args.max_requests,
+            per_address: args.max_connections_per_address,
+            ..Limits::default()
+        },
+        otlp: otlp(args.otlp.as_deref()),
+    };
+    let mut told = Ok(());
+    let served = midrail_service::run(config, |ready| told = tell(ready, output));
+    told?;
+    served.map_err(|error| {
+        let failure = CliError::new(error.to_string());
+        match error.help() {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    })?;
+    Ok(Exit::Good)
+}
+
+/// Where traces and logs go: as the command line says, else as the usual variables do.
+fn otlp(named: Option<&str>) -> Option<Otlp> {
+    let from = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let endpoint = named.map(str::to_owned).or_else(|| from("OTEL_EXPORTER_OTLP_ENDPOINT"))?;
+    let headers = from("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
+    let pairs = headers.split(',').filter_map(|pair| pair.split_once('='));
+    let headers = pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect();
+    Some(Otlp { endpoint, headers })
+}
+
+fn tell(Ready { url, takes_keys, has_people }: &Ready, output: &mut Output) -> Result<(), CliError> {
+    if output.is_json() {
+        output
+            .json(&json!({"ready": true, "url": url, "takes_keys": takes_keys, "has_people": has_people}))?;
+        return output.flush();
+    }
+    let strong = output.paint().style(Style::Strong, url);
+    output.line(format!("midrail is ready at {strong}"))?;
+    output.line(format!("  decide   POST {url}/v1/decide"))?;
+    output.line(format!("  console  {url}/"))?;
+    output.line(format!("  API      {url}/v1/docs"))?;
+    if !takes_keys {
+        output.line(
+            "No key was made yet, so any program on this machine may ask; `midrail key add NAME` makes one.",
+        )?;
+    }
+    if !has_people {
+        output.line(
+            "There are no approvers yet; add one with `midrail approver add NAME --role human_operator`.",
+        )?;
+    }
+    output.flush()
+}

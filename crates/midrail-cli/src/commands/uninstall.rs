@@ -1,0 +1,58 @@
+//! `midrail uninstall`: takes Midrail out of coding agents again.
+
+use midrail_adapters::setup::{self, Agent, InstallScope};
+
+use super::init::{Consent, Which, settle, shown};
+use crate::error::CliError;
+use crate::exit::{self, Exit};
+use crate::output::Output;
+
+/// Remove from coding agents what `init` installed.
+///
+/// Settings that were not changed since are restored byte for byte. The project's pack is kept unless --purge is
+/// given.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit::INIT)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Remove the project's pack and the copies of replaced files, too
+    #[arg(long)]
+    purge: bool,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
+    let places = args.which.places()?;
+    let agents = match args.which.agents.is_empty() {
+        true => Agent::ALL.to_vec(),
+        false => args.which.agents.clone(),
+    };
+    let scope = args.which.scope();
+    let plan = setup::uninstall(&agents, scope, args.purge, &places);
+    let folder = places.project.join(midrail::paths::PROJECT_FOLDER);
+    let copies = folder.join("backup");
+    if args.purge && scope == InstallScope::Project && !plan.changes.is_empty() && !output.is_json() {
+        output.line(format!("{} (removed, with all copies in it)", shown(&copies)))?;
+    }
+    let outcome = settle(&plan, &places, &args.consent, output)?;
+    if output.is_json() {
+        output.json(&outcome.json())?;
+        return Ok(outcome.exit());
+    }
+    let elsewhere = setup::registered(&agents, &places);
+    for (agent, found, path) in elsewhere.iter().filter(|(_, found, _)| *found != scope) {
+        output.line(format!(
+            "{} has hooks of Midrail in {}: `midrail uninstall{} --agent {}` takes them out",
+            agent.title(),
+            shown(path),
+            found.flag(),
+            agent.name()
+        ))?;
+    }
+    if !args.purge && scope == InstallScope::Project && folder.join("pack.yaml").exists() {
+        output.line(format!("the pack in {} stays; `--purge` removes it", shown(&folder)))?;
+    }
+    Ok(outcome.exit())
+}

@@ -1,0 +1,97 @@
+//! Colours and marks of text on a terminal.
+
+use std::fmt::Display;
+
+use midrail::Effect;
+
+/// Puts colours on text, or does not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Paint(bool);
+
+/// What a piece of text is, from which its colour follows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Style {
+    /// A heading, or what a line is about.
+    Strong,
+    /// What can be passed over.
+    Dim,
+    /// All is well.
+    Good,
+    /// A warning.
+    Caution,
+    /// An error, or a blocked action.
+    Bad,
+    /// The run is over.
+    Over,
+    /// Something was changed.
+    Changed,
+    /// A remark.
+    Note,
+}
+
+impl Paint {
+    pub(crate) fn new(is_on: bool) -> Self {
+        Paint(is_on)
+    }
+
+    /// No colours.
+    #[cfg(test)]
+    pub(crate) const PLAIN: Paint = Paint(false);
+
+    /// Whether there are colours.
+    pub(crate) fn is_on(self) -> bool {
+        self.0
+    }
+
+    /// Text in a style. It is padded by the caller, before.
+    pub(crate) fn style(self, style: Style, text: impl Display) -> String {
+        if !self.0 {
+            return text.to_string();
+        }
+        let code = match style {
+            Style::Strong => "1",
+            Style::Dim => "2",
+            Style::Good => "32",
+            Style::Caution => "33",
+            Style::Bad => "1;31",
+            Style::Over => "1;37;41",
+            Style::Changed => "35",
+            Style::Note => "36",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+
+    /// The mark and the word of an effect.
+    pub(crate) fn effect(self, effect: Effect) -> String {
+        self.style(effect_style(effect), format!("{} {effect}", mark(effect)))
+    }
+
+    /// The same, in a column.
+    pub(crate) fn effect_column(self, effect: Effect) -> String {
+        self.style(effect_style(effect), format!("{} {effect:<8}", mark(effect)))
+    }
+}
+
+/// The style of an effect.
+pub(crate) fn effect_style(effect: Effect) -> Style {
+    match effect {
+        Effect::Allow => Style::Good,
+        Effect::Warn => Style::Caution,
+        Effect::Redact => Style::Changed,
+        Effect::Retry | Effect::Escalate => Style::Caution,
+        Effect::Block => Style::Bad,
+        Effect::Halt => Style::Over,
+    }
+}
+
+fn mark(effect: Effect) -> char {
+    match effect {
+        Effect::Allow => '✓',
+        Effect::Warn => '!',
+        Effect::Redact => '~',
+        Effect::Retry => '↻',
+        Effect::Escalate => '?',
+        Effect::Block => '✗',
+        Effect::Halt => '■',
+    }
+}

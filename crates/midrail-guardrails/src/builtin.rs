@@ -1,0 +1,235 @@
+//! The description of a built-in guardrail: its names, its defaults, how it is built, and its page.
+
+use std::sync::Arc;
+
+use midrail_core::{Category, EventKind, Guardrail, OnFault, Risk};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::settings::SettingsProblem;
+
+/// A built-in guardrail.
+#[derive(Debug, Clone, Copy)]
+pub struct Builtin {
+    /// Its id in decisions and logs.
+    pub id: &'static str,
+    /// Its readable name: that of its page for a numbered id such as `safety-001`, otherwise the id itself.
+    pub name: &'static str,
+    /// Other names that packs may use.
+    pub aliases: &'static [&'static str],
+    /// Its category.
+    pub category: Category,
+    /// Its default priority in the chain.
+    pub priority: u32,
+    /// The kinds of event that it checks by default.
+    pub on: &'static [EventKind],
+    /// Whether it is part of every policy.
+    pub always_on: bool,
+    /// The lowest risk of a task at which it runs. `None`: it always runs.
+    pub from_risk: Option<Risk>,
+    /// Whether no bypass can lift it.
+    pub never_bypassed: bool,
+    /// Whether only a person may approve what it escalates.
+    pub needs_person: bool,
+    /// Whether it calls an external classifier, LLM judge or command.
+    pub is_deep: bool,
+    /// Whether it can replace parts of a text.
+    pub redacts: bool,
+    /// The key of a pack that configures it.
+    pub pack_key: PackKey,
+    /// Builds it from the settings under `with:`.
+    pub settings: Constructor,
+    /// Its reference page in Markdown, which `midrail explain` shows.
+    pub page: &'static str,
+}
+
+/// The key of a pack that configures a guardrail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PackKey {
+    /// `use`.
+    Use,
+    /// `completion`.
+    Completion,
+    /// `deep`.
+    Deep,
+    /// `feedback`.
+    Feedback,
+    /// `read_before_write`.
+    ReadBeforeWrite,
+    /// `require_before`, `sequential`, `keyed` or `rules`.
+    Rules,
+    /// `script`.
+    Script,
+}
+
+impl PackKey {
+    /// Whether `use: NAME` is enough to configure the guardrail.
+    pub fn allows_use(self) -> bool {
+        match self {
+            PackKey::Use | PackKey::Completion | PackKey::ReadBeforeWrite => true,
+            PackKey::Deep | PackKey::Feedback | PackKey::Rules | PackKey::Script => false,
+        }
+    }
+}
+
+impl Builtin {
+    /// A guardrail that is part of a policy where a pack uses it. Its settings are the fields of `G`.
+    pub(crate) const fn new<G: Guardrail + DeserializeOwned + JsonSchema + 'static>(
+        id: &'static str,
+        category: Category,
+        priority: u32,
+        on: &'static [EventKind],
+    ) -> Self {
+        Builtin::with(id, category, priority, on, Constructor::with_settings::<G>())
+    }
+
+    /// The same for a guardrail without settings.
+    pub(crate) const fn without_settings<G: Guardrail + Default + 'static>(
+        id: &'static str,
+        category: Category,
+        priority: u32,
+        on: &'static [EventKind],
+    ) -> Self {
+        Builtin::with(id, category, priority, on, Constructor::without_settings::<G>())
+    }
+
+    const fn with(
+        id: &'static str,
+        category: Category,
+        priority: u32,
+        on: &'static [EventKind],
+        settings: Constructor,
+    ) -> Self {
+        Builtin {
+            id,
+            name: id,
+            aliases: &[],
+            category,
+            priority,
+            on,
+            always_on: false,
+            from_risk: None,
+            never_bypassed: false,
+            needs_person: false,
+            is_deep: false,
+            redacts: false,
+            pack_key: PackKey::Use,
+            settings,
+            page: "",
+        }
+    }
+
+    pub(crate) const fn aliases(self, aliases: &'static [&'static str]) -> Self {
+        Builtin { aliases, ..self }
+    }
+
+    pub(crate) const fn always_on(self) -> Self {
+        Builtin { always_on: true, ..self }
+    }
+
+    pub(crate) const fn min_risk(self, risk: Risk) -> Self {
+        Builtin { from_risk: Some(risk), ..self }
+    }
+
+    /// The page, and the readable name that its file has.
+    pub(crate) const fn with_page(self, name: &'static str, page: &'static str) -> Self {
+        let name = if is_numbered(self.id.as_bytes()) { name } else { self.id };
+        Builtin { name, page, ..self }
+    }
+
+    /// Every name that packs may use.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let name = (self.name != self.id).then_some(self.name);
+        std::iter::once(self.id).chain(name).chain(self.aliases.iter().copied())
+    }
+
+    /// The first sentence of its page.
+    pub fn summary(&self) -> &'static str {
+        let text = self.page.split("\n\n").nth(1).unwrap_or_default();
+        let end = text.find(". ").or_else(|| text.find(".\n")).map_or(text.len(), |end| end + 1);
+        text.get(..end).unwrap_or(text).trim()
+    }
+
+    /// The effect of a failure, unless a pack sets another one.
+    pub fn on_error(&self) -> OnFault {
+        if self.is_deep {
+            OnFault::Escalate
+        } else if self.pack_key == PackKey::Feedback {
+            OnFault::Allow
+        } else {
+            OnFault::Block
+        }
+    }
+}
+
+/// Whether an id ends in `-` and three digits.
+const fn is_numbered(id: &[u8]) -> bool {
+    match id {
+        [.., b'-', a, b, c] => a.is_ascii_digit() && b.is_ascii_digit() && c.is_ascii_digit(),
+        _ => false,
+    }
+}
+
+type Build = fn(&Value) -> Result<Arc<dyn Guardrail>, SettingsProblem>;
+
+/// Builds a guardrail from its settings, and describes them.
+#[derive(Debug, Clone, Copy)]
+pub struct Constructor {
+    build: Build,
+    schema: Option<fn(&mut SchemaGenerator) -> Schema>,
+}
+
+impl Constructor {
+    const fn with_settings<G: Guardrail + DeserializeOwned + JsonSchema + 'static>() -> Self {
+        Constructor { build: deserialize::<G>, schema: Some(SchemaGenerator::subschema_for::<G>) }
+    }
+
+    const fn without_settings<G: Guardrail + Default + 'static>() -> Self {
+        Constructor { build: default_without_settings::<G>, schema: None }
+    }
+
+    /// The guardrail with these settings.
+    pub fn build(&self, settings: &Value) -> Result<Arc<dyn Guardrail>, SettingsProblem> {
+        (self.build)(settings)
+    }
+
+    /// The guardrail with its defaults.
+    pub fn default(&self) -> Option<Arc<dyn Guardrail>> {
+        self.build(&Value::Object(serde_json::Map::new())).ok()
+    }
+
+    /// The JSON Schema of the settings, if there are any.
+    pub fn schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
+        self.schema.map(|schema| schema(generator))
+    }
+}
+
+fn deserialize<G: Guardrail + DeserializeOwned + 'static>(
+    settings: &Value,
+) -> Result<Arc<dyn Guardrail>, SettingsProblem> {
+    match serde_path_to_error::deserialize::<_, G>(settings) {
+        Ok(guardrail) => Ok(Arc::new(guardrail)),
+        Err(error) => {
+            let at = error.path().iter().filter_map(|segment| match segment {
+                serde_path_to_error::Segment::Seq { index } => Some(format!("/{index}")),
+                serde_path_to_error::Segment::Map { key } => Some(format!("/{key}")),
+                _ => None,
+            });
+            Err(SettingsProblem { at: at.collect(), message: error.inner().to_string() })
+        }
+    }
+}
+
+fn default_without_settings<G: Guardrail + Default + 'static>(
+    settings: &Value,
+) -> Result<Arc<dyn Guardrail>, SettingsProblem> {
+    let problem = |at: String, message: &str| Err(SettingsProblem { at, message: message.to_owned() });
+    match settings {
+        Value::Object(map) => match map.keys().next() {
+            None => Ok(Arc::new(G::default())),
+            Some(name) => problem(format!("/{name}"), "this guardrail has no settings"),
+        },
+        _ => problem(String::new(), "settings are a map"),
+    }
+}

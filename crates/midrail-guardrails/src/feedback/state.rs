@@ -1,0 +1,58 @@
+//! The stored state of a feedback provider.
+
+use jiff::Timestamp;
+use midrail_core::{Context, Missing};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The slice with the state of a provider.
+pub(super) const OWN: &str = "own";
+
+/// The state of a provider. Its size is bounded.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ProviderState {
+    /// Calls since its last note.
+    pub(super) since: u64,
+    /// Whether it has added a note.
+    pub(super) has_noted: bool,
+    /// The time of its last note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) last: Option<Timestamp>,
+    /// Calls since the last progress: a file, a test, the list.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) idle: u64,
+    /// Open entries of the list.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) open: u64,
+    /// Budget shares that were reported.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) steps: u64,
+    /// Failing tools, the latest at the end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) streaks: Vec<Streak>,
+}
+
+/// The failures of one tool.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Streak {
+    pub(super) tool: String,
+    pub(super) failures: u64,
+    /// The last errors, shortened and without secrets.
+    pub(super) errors: Vec<String>,
+}
+
+impl ProviderState {
+    pub(super) fn from_context(context: &Context<'_>) -> Result<Self, Missing> {
+        let slice = context.state(OWN)?;
+        Ok(slice.and_then(|slice| ProviderState::deserialize(slice).ok()).unwrap_or_default())
+    }
+
+    pub(super) fn kept(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}

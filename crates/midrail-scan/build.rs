@@ -1,0 +1,41 @@
+//! Compiles the files under `data/` into static tables: validates every entry and writes Rust code to `OUT_DIR`.
+
+#![allow(
+    clippy::as_conversions,
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "a build script may read files and fail, and uses only a part of the modules that it shares"
+)]
+
+#[path = "build/injection.rs"]
+mod injection;
+#[path = "build/keywords.rs"]
+mod keywords;
+#[path = "build/personal.rs"]
+mod personal;
+#[path = "build/secrets.rs"]
+mod secrets;
+#[path = "build/source.rs"]
+mod source;
+#[path = "build/word_lists.rs"]
+mod word_lists;
+
+// The build script and the crate share what both have to compute in the same way.
+#[path = "src/secrets/keyword_hash.rs"]
+mod keyword_hash;
+#[path = "src/secrets/letter_pairs.rs"]
+mod letter_pairs;
+#[path = "src/personal/word_filter.rs"]
+mod word_filter;
+
+fn main() -> std::io::Result<()> {
+    let mut problems = source::Problems::default();
+    secrets::compile(&mut problems)?;
+    personal::compile(&mut problems)?;
+    injection::compile(&mut problems)?;
+    problems.report();
+    Ok(())
+}

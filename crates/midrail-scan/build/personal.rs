@@ -1,0 +1,245 @@
+//! Compiles national ids, documents, lengths of numbers, and the words of personal data.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::source::{Functions, Problems, Source, examples, slice, write};
+use crate::word_lists::{self, WordLists, byte_set, word_set};
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct IdentityFile {
+    identity: Vec<Spanned<Identity>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Identity {
+    kind: String,
+    countries: Vec<String>,
+    description: String,
+    shapes: Vec<String>,
+    check: Spanned<String>,
+    needs_word: NeedsWord,
+    words: Vec<String>,
+    found: Vec<String>,
+    not_found: Vec<String>,
+}
+
+#[derive(Deserialize, Debug, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum NeedsWord {
+    Never,
+    IfBare,
+    Always,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct DocumentFile {
+    document: Vec<Spanned<Document>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    kind: String,
+    description: String,
+    min_length: usize,
+    max_length: usize,
+    check: Option<Spanned<String>>,
+    words: Vec<String>,
+    #[serde(default)]
+    also: Vec<String>,
+    found: Vec<String>,
+    not_found: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Numbers {
+    calling_codes: BTreeMap<String, (usize, usize)>,
+    iban_lengths: BTreeMap<String, usize>,
+    card_issuer: Vec<Spanned<CardIssuer>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CardIssuer {
+    name: String,
+    first: u32,
+    last: Option<u32>,
+    lengths: Vec<usize>,
+    #[serde(default)]
+    common: bool,
+}
+
+const SIGNATURE: &str = "(bare: &[u8]) -> bool {";
+
+/// Writes the tables of personal data.
+pub fn compile(problems: &mut Problems) -> io::Result<()> {
+    let source = Source::read("data/personal/words.toml")?;
+    let lists: WordLists = source.parse(problems);
+    let mut words = word_lists::compile(&source, &lists, problems);
+    for name in ["given_names", "top_level_domains", "example_domains"] {
+        let source = Source::read(&format!("data/personal/{name}.txt"))?;
+        let set = byte_set(&source.words(problems));
+        let name = name.to_uppercase();
+        words.push_str(&format!("pub(super) static {name}: phf::Set<&'static [u8]> = {set};\n"));
+    }
+    words.push_str(&numbers(problems)?);
+    write("personal_words.rs", words)?;
+    let mut tests = String::new();
+    write("identities.rs", identities(&mut tests, problems)?)?;
+    write("documents.rs", documents(&mut tests, problems)?)?;
+    write("personal_examples.rs", format!("const EXAMPLES: &[(&str, &[&str], &[&str])] = &[\n{tests}];\n"))
+}
+
+fn identities(tests: &mut String, problems: &mut Problems) -> io::Result<String> {
+    let mut code = Vec::new();
+    let mut seen = BTreeSet::new();
+    // The identities of each shape, where `X` is spelled out as a digit and as a letter.
+    let mut shapes: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
+    for source in Source::read_folder("data/personal/identities")? {
+        let region = source.stem();
+        let checks = Functions::default()
+            .add("src/personal/checks.rs", "crate::personal::checks", SIGNATURE)?
+            .add(&format!("src/personal/identities/{region}.rs"), region, SIGNATURE)?;
+        let file: IdentityFile = source.parse(problems);
+        for entry in file.identity {
+            let (offset, identity) = (entry.span().start, entry.into_inner());
+            source.check_examples(offset, &identity.found, &identity.not_found, problems);
+            let index = code.len();
+            for shape in &identity.shapes {
+                if !seen.insert((identity.kind.clone(), shape.clone(), identity.check.get_ref().clone())) {
+                    problems.add(&source, offset, format!("duplicate shape of `{}`", identity.kind));
+                }
+                for shape in spell_out(shape.as_bytes()) {
+                    shapes.entry(shape).or_default().push(index);
+                }
+            }
+            let code_of_kind = identity.kind.split('-').next().unwrap_or_default();
+            let country = if code_of_kind == "uk" { "gb" } else { code_of_kind };
+            if !identity.countries.iter().any(|known| known == country) {
+                problems.add(
+                    &source,
+                    offset,
+                    format!("`kind` must begin with one of {:?}", identity.countries),
+                );
+            }
+            if identity.needs_word != NeedsWord::Never && identity.words.is_empty() {
+                problems.add(&source, offset, "`needs_word` needs `words`");
+            }
+            tests.push_str(&kind_examples(&identity.kind, &identity.found, &identity.not_found));
+            code.push(format!(
+                "Identity {{ kind: {:?}, countries: {}, description: {:?}, check: {}, \
+                 needs_word: NeedsWord::{:?}, words: {} }},\n",
+                identity.kind,
+                slice(&identity.countries),
+                identity.description,
+                checks.resolve(&source, &identity.check, problems),
+                identity.needs_word,
+                word_set(&identity.words),
+            ));
+        }
+    }
+    let shapes: Vec<(Vec<u8>, String)> =
+        shapes.into_iter().map(|(shape, indexes)| (shape, format!("&{indexes:?}"))).collect();
+    let mut map = phf_codegen::Map::<&[u8]>::new();
+    shapes.iter().for_each(|(shape, indexes)| _ = map.entry(shape, indexes.as_str()));
+    Ok(format!(
+        "static IDENTITIES: [Identity; {}] = [\n{}];\n\
+         static SHAPES: phf::Map<&'static [u8], &'static [u16]> = {};\n",
+        code.len(),
+        code.concat(),
+        map.build()
+    ))
+}
+
+/// All shapes without `X` that a shape with it means.
+fn spell_out(shape: &[u8]) -> Vec<Vec<u8>> {
+    shape.iter().fold(vec![Vec::new()], |shapes, byte| {
+        let choices: &[u8] = if *byte == b'X' { b"9A" } else { std::slice::from_ref(byte) };
+        choices
+            .iter()
+            .flat_map(|choice| shapes.iter().map(|shape| [shape, &[*choice][..]].concat()))
+            .collect()
+    })
+}
+
+fn documents(tests: &mut String, problems: &mut Problems) -> io::Result<String> {
+    let source = Source::read("data/personal/documents.toml")?;
+    let checks = Functions::default().add("src/personal/checks.rs", "super::checks", SIGNATURE)?;
+    let file: DocumentFile = source.parse(problems);
+    let mut code = Vec::new();
+    for entry in file.document {
+        let (offset, document) = (entry.span().start, entry.into_inner());
+        source.check_examples(offset, &document.found, &document.not_found, problems);
+        tests.push_str(&kind_examples(&document.kind, &document.found, &document.not_found));
+        let check = match &document.check {
+            Some(name) => checks.resolve(&source, name, problems),
+            None => "super::checks::any",
+        };
+        code.push(format!(
+            "Document {{ kind: {:?}, description: {:?}, lengths: {}..={}, check: {check}, words: {}, also: {} }},\n",
+            document.kind,
+            document.description,
+            document.min_length,
+            document.max_length,
+            word_set(&document.words),
+            if document.also.is_empty() { "None".to_owned() } else { format!("Some({})", word_set(&document.also)) },
+        ));
+    }
+    Ok(format!("static DOCUMENTS: [Document; {}] = [\n{}];\n", code.len(), code.concat()))
+}
+
+fn kind_examples(kind: &str, found: &[String], not_found: &[String]) -> String {
+    examples(0, found, not_found).replacen("(0,", &format!("({kind:?},"), 1)
+}
+
+fn numbers(problems: &mut Problems) -> io::Result<String> {
+    let source = Source::read("data/personal/numbers.toml")?;
+    let numbers: Numbers = source.parse(problems);
+    let mut codes = phf_codegen::Map::<u32>::new();
+    for (code, lengths) in &numbers.calling_codes {
+        match code.parse() {
+            Ok(number) => _ = codes.entry(number, format!("{lengths:?}")),
+            Err(_) => problems.add(&source, 0, format!("calling code `{code}` is not a number")),
+        }
+        if numbers.calling_codes.keys().any(|other| other != code && other.starts_with(code.as_str())) {
+            problems.add(&source, 0, format!("calling code `{code}` is the start of another one"));
+        }
+    }
+    let mut ibans = phf_codegen::Map::<&[u8]>::new();
+    for (country, length) in &numbers.iban_lengths {
+        ibans.entry(country.as_bytes(), length.to_string());
+    }
+    let mut issuers = String::new();
+    for entry in &numbers.card_issuer {
+        let issuer = entry.get_ref();
+        let (first, last) = (issuer.first, issuer.last.unwrap_or(issuer.first));
+        if last < first || first.to_string().len() != last.to_string().len() {
+            let message = format!("`first` and `last` of {} are not a range", issuer.name);
+            problems.add(&source, entry.span().start, message);
+        }
+        issuers.push_str(&format!(
+            "super::finance::Issuer {{ first_digits: {first}..={last}, digits: {}, lengths: &{:?}, is_common: {} }},\n",
+            first.to_string().len(),
+            issuer.lengths,
+            issuer.common
+        ));
+    }
+    Ok(format!(
+        "/// The fewest and the most digits after a calling code.\n\
+         pub(super) static CALLING_CODES: phf::Map<u32, (usize, usize)> = {};\n\
+         /// Lengths of IBANs by country.\n\
+         pub(super) static IBAN_LENGTHS: phf::Map<&'static [u8], usize> = {};\n\
+         /// Issuers of payment cards.\n\
+         pub(super) static CARD_ISSUERS: &[super::finance::Issuer] = &[\n{issuers}];\n",
+        codes.build(),
+        ibans.build()
+    ))
+}

@@ -1,0 +1,204 @@
+//! Compiles the formats and words of secrets.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::keywords::{Keyword, write_keywords};
+use crate::source::{Functions, Problems, Source, examples, slice, write};
+use crate::word_lists::{self, WordLists};
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: Vec<Spanned<Format>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Format {
+    kind: String,
+    description: String,
+    position: Position,
+    keywords: Vec<String>,
+    pattern: Spanned<String>,
+    #[serde(default)]
+    any_case: bool,
+    #[serde(default)]
+    bytes_before: usize,
+    #[serde(default = "default_window")]
+    window: usize,
+    #[serde(default)]
+    span: Span,
+    #[serde(default)]
+    generic: bool,
+    #[serde(default)]
+    min_entropy: f64,
+    #[serde(default)]
+    allow_dummies: bool,
+    #[serde(default)]
+    name_contains: NameContains,
+    line_contains: Option<String>,
+    #[serde(default)]
+    not_after: Vec<String>,
+    #[serde(default)]
+    ends_at_space: bool,
+    check: Option<Spanned<String>>,
+    #[serde(default)]
+    severity: Severity,
+    found: Vec<String>,
+    not_found: Vec<String>,
+}
+
+/// The search skips shorter words without compiling a pattern: `SHORTEST_KEY` in `src/secrets/engine.rs`.
+const SHORTEST_KEY: usize = 11;
+
+fn default_window() -> usize {
+    256
+}
+
+#[derive(Deserialize, Debug, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Position {
+    Start,
+    Assigned,
+    Inside,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(rename_all = "lowercase")]
+enum Span {
+    #[default]
+    Word,
+    Line,
+    Block,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(rename_all = "lowercase")]
+enum NameContains {
+    #[default]
+    Hint,
+    Secret,
+    Key,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(rename_all = "lowercase")]
+enum Severity {
+    Low,
+    Medium,
+    #[default]
+    High,
+    Critical,
+}
+
+/// Writes the tables of secrets.
+pub fn compile(problems: &mut Problems) -> io::Result<()> {
+    let signature = "(secret: &[u8]) -> Option<Confidence> {";
+    let checks = Functions::default().add("src/secrets/checks.rs", "super::checks", signature)?;
+    let (mut formats, mut tests, mut keywords) = (Vec::new(), String::new(), Vec::new());
+    let (mut seen, mut texts) = (BTreeSet::new(), BTreeSet::new());
+    for source in Source::read_folder("data/secrets/formats")? {
+        let file: File = source.parse(problems);
+        for entry in file.format {
+            let (offset, format) = (entry.span().start, entry.into_inner());
+            validate(&source, offset, &format, problems);
+            let id = (format.kind.clone(), format.pattern.get_ref().clone(), format.keywords.clone());
+            if !seen.insert(id) {
+                problems.add(&source, offset, format!("duplicate format of `{}`", format.kind));
+            }
+            let index = formats.len();
+            let any_case = format.any_case || format.position == Position::Assigned;
+            let lead = format!("Lead::Format({index})");
+            keywords.extend(format.keywords.iter().map(|text| Keyword::new(text, any_case, &lead)));
+            tests.push_str(&examples(index, &format.found, &format.not_found));
+            texts.extend([format.kind.clone(), format.description.clone()]);
+            let check = match &format.check {
+                Some(name) => checks.resolve(&source, name, problems),
+                None => "super::checks::any",
+            };
+            formats.push(code(&format, any_case, check));
+        }
+    }
+    let source = Source::read("data/secrets/words.toml")?;
+    let lists: WordLists = source.parse(problems);
+    if let Some(list) = lists.get("assignment_keywords") {
+        keywords.extend(list.words.iter().map(|text| Keyword::new(text.get_ref(), true, "Lead::Name")));
+    }
+    for (text, any_case, lead) in [
+        ("-----BEGIN ", false, "Lead::Pem"),
+        ("---- BEGIN ", false, "Lead::Pem"),
+        ("eyJ", false, "Lead::Jwt"),
+        ("://", false, "Lead::Url"),
+        ("insert into ", true, "Lead::Insert"),
+    ] {
+        keywords.push(Keyword::new(text, any_case, lead));
+    }
+    write_keywords(&keywords)?;
+    let mut texts_set = phf_codegen::Set::<&str>::new();
+    texts.iter().for_each(|text| _ = texts_set.entry(text));
+    let formats = format!(
+        "pub(super) static FORMATS: [Format; {}] = [\n{}];\n\
+         /// The kinds and descriptions of all formats.\n\
+         pub(super) static FORMAT_TEXTS: phf::Set<&'static str> = {};\n",
+        formats.len(),
+        formats.concat(),
+        texts_set.build()
+    );
+    write("secret_formats.rs", formats)?;
+    write("secret_words.rs", word_lists::compile(&source, &lists, problems))?;
+    write("secret_examples.rs", format!("const EXAMPLES: &[(usize, &[&str], &[&str])] = &[\n{tests}];\n"))
+}
+
+fn validate(source: &Source, offset: usize, format: &Format, problems: &mut Problems) {
+    source.check_examples(offset, &format.found, &format.not_found, problems);
+    // The search looks up three bytes, and keeps lengths in one.
+    if format.keywords.is_empty() || format.keywords.iter().any(|text| !(3..=255).contains(&text.len())) {
+        problems.add(source, offset, "`keywords` needs at least one keyword, each of 3 to 255 bytes");
+    }
+    let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
+    let problem = match parser.parse(format.pattern.get_ref()) {
+        Err(error) => {
+            let message = error.to_string();
+            let reason = message.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            format!("invalid pattern: {reason}")
+        }
+        Ok(pattern) => {
+            let is_long = pattern.properties().minimum_len().is_some_and(|length| length >= SHORTEST_KEY);
+            if is_long || format.position != Position::Start {
+                return;
+            }
+            format!(
+                "the pattern of a key that begins with its keyword must match {SHORTEST_KEY} bytes or more"
+            )
+        }
+    };
+    problems.add(source, format.pattern.span().start, problem);
+}
+
+fn code(format: &Format, any_case: bool, check: &str) -> String {
+    format!(
+        "Format {{ kind: {:?}, description: {:?}, pattern: {:?}, position: Position::{:?}, any_case: {any_case}, \
+         bytes_before: {}, window: {}, span: Span::{:?}, is_generic: {}, min_entropy: {:.0}, allow_dummies: {}, \
+         name_contains: NameContains::{:?}, line_contains: {:?}, not_after: {}, ends_at_space: {}, \
+         check: {check}, severity: Severity::{:?} }},\n",
+        format.kind,
+        format.description,
+        format.pattern.get_ref(),
+        format.position,
+        format.bytes_before,
+        format.window,
+        format.span,
+        format.generic,
+        format.min_entropy * 10.0,
+        format.allow_dummies,
+        format.name_contains,
+        format.line_contains,
+        slice(&format.not_after),
+        format.ends_at_space,
+        format.severity,
+    )
+}

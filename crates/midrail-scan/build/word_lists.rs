@@ -1,0 +1,154 @@
+//! Compiles the lists of a `words.toml` file, each in the form that its lookup needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::source::{Problems, Source, slice};
+use crate::word_filter::{Marks, Pairs};
+
+/// One list of words.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WordList {
+    about: String,
+    #[serde(default)]
+    pub lookup: Lookup,
+    #[serde(default)]
+    pub words: Vec<Spanned<String>>,
+    #[serde(default)]
+    pairs: Vec<(String, String)>,
+}
+
+/// How the words of a list are looked up.
+#[derive(Deserialize, Default, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lookup {
+    /// Whole words, by perfect hash.
+    #[default]
+    Set,
+    /// All words in order, for automata and for prefixes and suffixes.
+    List,
+    /// Words near a candidate; `word*` is a prefix.
+    Nearby,
+    /// Words of addresses, with filters that exclude most other words.
+    Street,
+    /// Endings of words, with a filter.
+    Endings,
+    /// Keywords of secrets, which are compiled into the keyword table.
+    Keywords,
+    /// Words in rot13 and backwards.
+    Reversed,
+}
+
+/// The lists of a file, by name.
+pub type WordLists = BTreeMap<String, WordList>;
+
+/// Rust code for the lists of a file.
+pub fn compile(source: &Source, lists: &WordLists, problems: &mut Problems) -> String {
+    let mut code = String::new();
+    for (name, list) in lists {
+        let mut seen = BTreeSet::new();
+        for word in &list.words {
+            if !seen.insert(word.get_ref()) {
+                let message = format!("duplicate word `{}` in `{name}`", word.get_ref());
+                problems.add(source, word.span().start, message);
+            }
+        }
+        let name = name.to_uppercase();
+        let words: Vec<String> = list.words.iter().map(|word| word.get_ref().clone()).collect();
+        let mut item = |name: &str, kind: &str, value: String| {
+            code.push_str(&format!("/// {}\npub(super) static {name}: {kind} = {value};\n", list.about));
+        };
+        match list.lookup {
+            Lookup::Set => item(&name, "phf::Set<&'static [u8]>", byte_set(&words)),
+            Lookup::List if list.pairs.is_empty() => item(&name, "&[&str]", slice(&words)),
+            Lookup::List => item(&name, "&[(&str, &str)]", format!("&{:?}", list.pairs)),
+            Lookup::Nearby => item(&name, "super::word_set::WordSet", word_set(&words)),
+            Lookup::Street => item(&name, "super::word_list::WordList", street_words(&words)),
+            Lookup::Endings => item(&name, "super::word_list::EndingList", endings(&words)),
+            Lookup::Keywords => {}
+            Lookup::Reversed => {
+                let rot13 = words.iter().map(|word| word.chars().map(rot13).collect()).collect::<Vec<_>>();
+                let backwards = words.iter().map(|word| word.chars().rev().collect()).collect::<Vec<_>>();
+                item(&format!("{name}_ROT13"), "&[&str]", slice(&rot13));
+                item(&format!("{name}_BACKWARDS"), "&[&str]", slice(&backwards));
+            }
+        }
+    }
+    code
+}
+
+/// A perfect hash of words as bytes.
+pub fn byte_set(words: &[impl AsRef<str>]) -> String {
+    let mut set = phf_codegen::Set::<&[u8]>::new();
+    for word in words {
+        set.entry(word.as_ref().as_bytes());
+    }
+    set.build().to_string()
+}
+
+/// A set of words near a candidate. Words of scripts without spaces are searched for within longer runs.
+pub fn word_set(words: &[String]) -> String {
+    let (prefixes, others): (Vec<_>, Vec<_>) = words.iter().partition(|word| word.ends_with('*'));
+    let is_beyond_ascii = |word: &str| {
+        let bytes = word.as_bytes();
+        !bytes.first().is_none_or(u8::is_ascii) && !bytes.last().is_none_or(u8::is_ascii)
+    };
+    let (parts, exact): (Vec<&String>, Vec<&String>) =
+        others.into_iter().partition(|word| is_beyond_ascii(word));
+    let prefixes: Vec<&str> = prefixes.iter().map(|word| word.trim_end_matches('*')).collect();
+    format!(
+        "super::word_set::WordSet {{ exact: {}, prefixes: &{prefixes:?}, parts: &{parts:?} }}",
+        byte_set(&exact)
+    )
+}
+
+fn street_words(words: &[String]) -> String {
+    let (mut pairs, mut first, mut last) = (Pairs::default(), Marks::default(), Marks::default());
+    for word in words {
+        let bytes = word.as_bytes();
+        add_beginning(&mut pairs, bytes);
+        add_mark(&mut first, bytes[0], bytes.len());
+        add_mark(&mut last, bytes[bytes.len() - 1], bytes.len() >> 2);
+    }
+    let words = byte_set(words);
+    format!(
+        "super::word_list::WordList {{ words: {words}, beginnings: {pairs:?}, first: {first:?}, last: {last:?} }}"
+    )
+}
+
+/// Adds a byte with its number to a filter.
+fn add_mark(marks: &mut Marks, byte: u8, number: usize) {
+    marks.0[number & 3] |= 1 << (byte & 31);
+}
+
+/// Adds the first two bytes of a word to a filter.
+fn add_beginning(pairs: &mut Pairs, word: &[u8]) {
+    let (first, seconds) = match word {
+        [first, second, ..] if second.is_ascii() => (first, 1 << (second & 31)),
+        [_, _, ..] | [] => return,
+        // Any byte may follow a word of one letter.
+        [first] => (first, u32::MAX),
+    };
+    pairs.0[usize::from(first & 31)] |= seconds;
+}
+
+fn endings(words: &[String]) -> String {
+    let mut marks = Marks::default();
+    for word in words {
+        if let [.., before, last] = word.as_bytes() {
+            add_mark(&mut marks, *last, usize::from(*before));
+        }
+    }
+    format!("super::word_list::EndingList {{ endings: {}, marks: {marks:?} }}", slice(words))
+}
+
+fn rot13(letter: char) -> char {
+    match letter {
+        'a'..='m' => char::from(letter as u8 + 13),
+        'n'..='z' => char::from(letter as u8 - 13),
+        other => other,
+    }
+}

@@ -1,0 +1,3 @@
+//! Words, marks and look-alikes of injected instructions, compiled from `data/injection`.
+
+include!(concat!(env!("OUT_DIR"), "/injection_words.rs"));

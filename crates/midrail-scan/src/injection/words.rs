@@ -1,0 +1,393 @@
+//! Reads the words of a text as a model does: folded, unescaped, each with its place in the original.
+
+use super::confusables::{Fold, fold, is_invisible_space};
+use super::escapes::{markup_length, unescape};
+use super::hashing::{FIRST_HASH, step};
+use super::vocabulary::Vocabulary;
+
+/// Sentence punctuation or the edge of a quoted or bracketed piece is before the word.
+pub(super) const BREAK: u8 = 1;
+/// A field of data ends or begins before the word.
+pub(super) const FIELD: u8 = 64;
+/// An empty line is before the word.
+pub(super) const EMPTY_LINE: u8 = 32;
+/// All of its letters are capitals, and there are two or more.
+pub(super) const CAPITALS: u8 = 2;
+/// The edge of a quoted piece is before the word: the beginning of a field of data.
+pub(super) const QUOTE: u8 = 4;
+/// It has only digits.
+pub(super) const NUMBER: u8 = 8;
+/// A comma, a colon or the like is before the word, as behind an address.
+pub(super) const AFTER_COMMA: u8 = 128;
+/// It is a single letter.
+pub(super) const SINGLE: u8 = 16;
+
+/// The most letters of a word.
+const MAX_LETTERS: u32 = 28;
+/// From this length on, a word may be a piece in another encoding.
+const LONG: u32 = 16;
+/// The longest word of the vocabulary in a script without spaces.
+const MAX_IDEOGRAPHS: usize = 10;
+
+/// One word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Word {
+    /// Hash of the folded letters.
+    pub(super) hash: u64,
+    /// Hash of the first letters: words of one stem share it.
+    pub(super) stem: u64,
+    /// Number in the vocabulary; 0 for an unknown word.
+    pub(super) id: u32,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) flags: u8,
+}
+
+/// How a text is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ReadMode {
+    /// Invisible characters separate words, instead of vanishing inside them.
+    pub(super) invisible_parts: bool,
+    /// Signs are read as letters: `@` as a, `$` as s, `!` and `|` as i.
+    pub(super) signs_are_letters: bool,
+    /// Hyphens vanish inside words, instead of separating them.
+    pub(super) hyphens_vanish: bool,
+}
+
+/// Signs of disguises, which need another reading.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Disguises {
+    /// Invisible characters that may replace spaces.
+    pub(super) invisible_spaces: bool,
+    /// Words with digits as letters: `1gn0r3`.
+    pub(super) digits_as_letters: bool,
+    /// Five or more single letters in a row.
+    pub(super) spaced_letters: bool,
+    /// Words that are long enough for an encoding.
+    pub(super) long_words: bool,
+    /// Ten or more pairs of characters in a row, as in spaced hex.
+    pub(super) pairs: bool,
+    /// Twelve or more numbers in a row, which may be character codes.
+    pub(super) numbers: bool,
+    /// A hyphen inside a known word, as in `ig-nore`.
+    pub(super) hyphens: bool,
+    /// A word of attacks that is written backwards or in rot13.
+    pub(super) reversed: bool,
+}
+
+/// Letters of a stem.
+const STEM_LETTERS: u32 = 5;
+
+/// Reads a text.
+pub(super) fn read(text: &str, vocabulary: &Vocabulary, mode: ReadMode) -> (Vec<Word>, Disguises) {
+    let mut reader = Reader {
+        text,
+        vocabulary,
+        mode,
+        words: Vec::with_capacity(text.len() / 6 + 8),
+        disguises: Disguises::default(),
+        current: Current::new(),
+        flags: BREAK,
+        singles: 0,
+        pairs: 0,
+        numbers: 0,
+        newlines: 0,
+    };
+    reader.run();
+    (reader.words, reader.disguises)
+}
+
+struct Current {
+    hash: u64,
+    stem: u64,
+    /// Hashes with digits read as letters; 1 is i in one and l in the other.
+    spelled: [u64; 2],
+    /// The hash together with the letters before a hyphen.
+    joined: Option<u64>,
+    start: usize,
+    end: usize,
+    letters: u32,
+    digits: u32,
+    capitals: u32,
+}
+
+impl Current {
+    fn new() -> Self {
+        Current {
+            hash: FIRST_HASH,
+            stem: FIRST_HASH,
+            spelled: [FIRST_HASH; 2],
+            joined: None,
+            start: 0,
+            end: 0,
+            letters: 0,
+            digits: 0,
+            capitals: 0,
+        }
+    }
+
+    fn len(&self) -> u32 {
+        self.letters + self.digits
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    vocabulary: &'a Vocabulary,
+    mode: ReadMode,
+    words: Vec<Word>,
+    disguises: Disguises,
+    current: Current,
+    /// Flags of the next word.
+    flags: u8,
+    singles: u32,
+    pairs: u32,
+    numbers: u32,
+    newlines: u32,
+}
+
+impl Reader<'_> {
+    fn run(&mut self) {
+        let bytes = self.text.as_bytes();
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => {
+                    self.push(char::from(byte), at, at + 1);
+                    at += 1;
+                }
+                b' ' => {
+                    self.flush();
+                    at += 1;
+                }
+                b'\\' | b'&' | b'%' => match unescape(self.text, at) {
+                    Some((c, end)) => {
+                        self.take(c, at, end);
+                        at = end;
+                    }
+                    None => {
+                        self.boundary(byte);
+                        at += 1;
+                    }
+                },
+                // An apostrophe inside a word belongs to it: don't.
+                b'\''
+                    if self.current.letters > 0 && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) =>
+                {
+                    at += 1;
+                }
+                // No sentence ends inside a name or a URL: .env, example.org/?a=1
+                b'.' | b'?' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric) => {
+                    self.flush();
+                    at += 1;
+                }
+                // Inline markup does not separate words: <b>Ignore</b> all
+                b'<' | b'/' if let Some(length) = markup_length(bytes.get(at..).unwrap_or_default()) => {
+                    if byte == b'/' {
+                        self.flush();
+                    }
+                    at += length;
+                }
+                b'-' if self.current.letters > 1
+                    && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) =>
+                {
+                    at += 1;
+                    if !self.mode.hyphens_vanish {
+                        let joined = self.current.joined.unwrap_or(self.current.hash);
+                        self.boundary(byte);
+                        self.current.joined = Some(joined);
+                    }
+                }
+                b'@' | b'$' | b'!' | b'|' if self.mode.signs_are_letters => {
+                    let letter = match byte {
+                        b'@' => 'a',
+                        b'$' => 's',
+                        _ => 'i',
+                    };
+                    self.push(letter, at, at + 1);
+                    at += 1;
+                }
+                0..=0x7f => {
+                    self.boundary(byte);
+                    at += 1;
+                }
+                _ => {
+                    let Some(c) = self.text.get(at..).and_then(|rest| rest.chars().next()) else { break };
+                    let end = at + c.len_utf8();
+                    at = self.take(c, at, end);
+                }
+            }
+        }
+        self.flush();
+    }
+
+    /// Reads one character at `at..end`, and returns where the next one begins.
+    fn take(&mut self, c: char, at: usize, end: usize) -> usize {
+        if c.is_ascii_alphanumeric() {
+            self.push(c, at, end);
+            return end;
+        }
+        if c.is_ascii() {
+            self.boundary(u8::try_from(u32::from(c)).unwrap_or(b' '));
+            return end;
+        }
+        if matches!(c, '’' | '‘' | 'ʼ') && self.current.letters > 0 {
+            let next = self.text.get(end..).and_then(|rest| rest.chars().next());
+            if next.is_some_and(char::is_alphabetic) {
+                return end;
+            }
+        }
+        let mut more = Vec::new();
+        match fold(c, &mut more) {
+            Fold::Letter(letter) => {
+                self.push(letter, at, end);
+                if c.is_uppercase() && letter.is_lowercase() {
+                    self.current.capitals += 1;
+                }
+                for letter in more {
+                    self.push(letter, at, end);
+                }
+            }
+            Fold::Invisible => {
+                if is_invisible_space(c) {
+                    self.disguises.invisible_spaces = true;
+                    if self.mode.invisible_parts {
+                        self.flush();
+                    }
+                }
+            }
+            Fold::Ideograph(_) => return self.ideographs(at),
+            Fold::Boundary => {
+                self.flush();
+                match c {
+                    '。' | '！' | '？' | '…' | '．' => self.flags |= BREAK,
+                    '“' | '”' | '«' | '»' | '„' | '「' | '」' | '『' | '』' => {
+                        self.flags |= BREAK | QUOTE
+                    }
+                    _ => {}
+                }
+            }
+        }
+        end
+    }
+
+    fn push(&mut self, c: char, at: usize, end: usize) {
+        let lower = c.to_ascii_lowercase();
+        let current = &mut self.current;
+        if current.len() == 0 {
+            current.start = at;
+        }
+        current.end = end;
+        current.hash = step(current.hash, lower);
+        current.joined = current.joined.map(|joined| step(joined, lower));
+        if current.len() < STEM_LETTERS {
+            current.stem = current.hash;
+        }
+        if lower.is_ascii_digit() {
+            current.digits += 1;
+            let [one, other] = match lower {
+                '0' => ['o', 'o'],
+                '1' => ['i', 'l'],
+                '3' => ['e', 'e'],
+                '4' => ['a', 'a'],
+                '5' => ['s', 's'],
+                '7' => ['t', 't'],
+                '8' => ['b', 'b'],
+                _ => [lower, lower],
+            };
+            let [first, second] = current.spelled;
+            current.spelled = [step(first, one), step(second, other)];
+        } else {
+            current.letters += 1;
+            if lower != c {
+                current.capitals += 1;
+            }
+            let [first, second] = current.spelled;
+            current.spelled = [step(first, lower), step(second, lower)];
+        }
+    }
+
+    fn boundary(&mut self, byte: u8) {
+        self.flush();
+        match byte {
+            b'.' | b'!' | b'?' => self.flags |= BREAK,
+            b'"' | b'\'' | b'`' => self.flags |= BREAK | QUOTE,
+            b',' | b':' | b'{' | b'}' | b'[' | b']' if self.flags & QUOTE != 0 => self.flags |= FIELD,
+            b',' | b':' | b';' | b'-' => self.flags |= AFTER_COMMA,
+            b'\n' => {
+                self.newlines += 1;
+                if self.newlines > 1 {
+                    self.flags |= EMPTY_LINE;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn flush(&mut self) {
+        let current = std::mem::replace(&mut self.current, Current::new());
+        if current.len() == 0 {
+            return;
+        }
+        let mut flags = std::mem::take(&mut self.flags);
+        self.newlines = 0;
+        if current.capitals > 1 && current.capitals == current.letters {
+            flags |= CAPITALS;
+        }
+        if current.letters == 0 {
+            flags |= NUMBER;
+        }
+        let mut id = 0;
+        if current.len() <= MAX_LETTERS {
+            id = self.vocabulary.id(current.hash);
+            if id == 0 && current.digits > 0 && current.letters > 0 {
+                let [one, other] = current.spelled;
+                id = self.vocabulary.id(one);
+                if id == 0 {
+                    id = self.vocabulary.id(other);
+                }
+                self.disguises.digits_as_letters |= id != 0;
+            }
+        }
+        self.disguises.long_words |= current.len() >= LONG;
+        self.disguises.hyphens |= current.joined.is_some_and(|joined| self.vocabulary.id(joined) != 0);
+        self.numbers = if flags & NUMBER != 0 { self.numbers + 1 } else { 0 };
+        self.disguises.numbers |= self.numbers >= 12;
+        self.disguises.reversed |= id != 0 && self.vocabulary.is_reversed(id);
+        self.pairs = if current.len() == 2 { self.pairs + 1 } else { 0 };
+        self.disguises.pairs |= self.pairs >= 10;
+        if current.len() == 1 {
+            flags |= SINGLE;
+            self.singles += 1;
+            self.disguises.spaced_letters |= self.singles >= 5;
+        } else {
+            self.singles = 0;
+        }
+        let (start, end) = (current.start, current.end);
+        self.words.push(Word { hash: current.hash, stem: current.stem, id, start, end, flags });
+    }
+
+    /// The longest word of the vocabulary here, or else one character.
+    fn ideographs(&mut self, at: usize) -> usize {
+        self.flush();
+        let rest = self.text.get(at..).unwrap_or_default();
+        let mut hash = FIRST_HASH;
+        let mut best: Option<Word> = None;
+        for (offset, c) in rest.char_indices().take(MAX_IDEOGRAPHS) {
+            if !matches!(fold(c, &mut Vec::new()), Fold::Ideograph(_)) {
+                break;
+            }
+            hash = step(hash, c);
+            let id = self.vocabulary.id(hash);
+            if best.is_none() || id != 0 {
+                let end = at + offset + c.len_utf8();
+                best = Some(Word { hash, stem: hash, id, start: at, end, flags: self.flags });
+            }
+        }
+        self.flags = 0;
+        self.newlines = 0;
+        let Some(word) = best else { return at + rest.chars().next().map_or(1, char::len_utf8) };
+        self.words.push(word);
+        word.end
+    }
+}

@@ -1,0 +1,158 @@
+//! The texts of a JSON value: its strings and the names of its members, each with its pointer.
+
+use serde_json::{Map, Value};
+
+/// The end of a pointer to the name of a member. No other pointer contains it.
+pub(crate) const KEY: &str = "~key";
+
+/// A text and its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JsonText<'v> {
+    /// A JSON pointer to the string, or to the member whose name this is, followed by [`KEY`].
+    pub(crate) pointer: &'v str,
+    /// The name of the member whose value this is, or that contains the array that it is in. In a pair such as
+    /// `{"name": "PATH", "value": "…"}`, the name of the value is `PATH`.
+    pub(crate) member: Option<&'v str>,
+    /// Whether the text is the name of a member.
+    pub(crate) is_key: bool,
+    /// The text.
+    pub(crate) text: &'v str,
+}
+
+enum Level<'v> {
+    Array(std::iter::Enumerate<std::slice::Iter<'v, Value>>),
+    Object(&'v Map<String, Value>, serde_json::map::Iter<'v>),
+}
+
+/// Visits every text of a value in order, a member's name before its value. Does not recurse.
+pub(crate) fn for_each(value: &Value, visit: &mut dyn FnMut(JsonText<'_>)) {
+    let mut pointer = String::new();
+    // Each level with the length of its pointer and the member that it belongs to.
+    let mut levels: Vec<(Level<'_>, usize, Option<&str>)> = Vec::new();
+    let mut next = Some((value, None));
+    loop {
+        if let Some((value, member)) = next.take() {
+            match value {
+                Value::String(text) => visit(JsonText { pointer: &pointer, member, is_key: false, text }),
+                Value::Array(items) => {
+                    levels.push((Level::Array(items.iter().enumerate()), pointer.len(), member))
+                }
+                Value::Object(map) => levels.push((Level::Object(map, map.iter()), pointer.len(), member)),
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        let Some((level, length, member)) = levels.last_mut() else { return };
+        pointer.truncate(*length);
+        match level {
+            Level::Array(items) => match items.next() {
+                Some((index, item)) => {
+                    pointer.push('/');
+                    pointer.push_str(&index.to_string());
+                    next = Some((item, *member));
+                }
+                None => _ = levels.pop(),
+            },
+            Level::Object(map, members) => match members.next() {
+                Some((name, item)) => {
+                    pointer.push('/');
+                    push_token(&mut pointer, name);
+                    let plain = pointer.len();
+                    pointer.push_str(KEY);
+                    visit(JsonText { pointer: &pointer, member: None, is_key: true, text: name });
+                    pointer.truncate(plain);
+                    next = Some((item, Some(effective_name(map, name))));
+                }
+                None => _ = levels.pop(),
+            },
+        }
+    }
+}
+
+/// The name of a member: its own, or that of the pair whose value it is.
+fn effective_name<'v>(map: &'v Map<String, Value>, member: &'v str) -> &'v str {
+    const NAMES: &[&str] = &[
+        "name",
+        "key",
+        "Name",
+        "Key",
+        "ParameterKey",
+        "parameterKey",
+        "ParameterName",
+        "id",
+        "field",
+        "variable",
+    ];
+    let ends = member.len().checked_sub(5).and_then(|start| member.get(start..));
+    if !ends.is_some_and(|end| end.eq_ignore_ascii_case("value")) {
+        return member;
+    }
+    NAMES.iter().find_map(|name| map.get(*name)?.as_str()).filter(|name| !name.is_empty()).unwrap_or(member)
+}
+
+/// The text at a pointer of a [`JsonText`].
+pub(crate) fn text_at<'v>(value: &'v Value, pointer: &'v str) -> Option<std::borrow::Cow<'v, str>> {
+    match pointer.strip_suffix(KEY) {
+        Some(member) => {
+            let (parent, token) = member.rsplit_once('/')?;
+            let name = token.replace("~1", "/").replace("~0", "~");
+            value.pointer(parent)?.as_object()?.contains_key(&name).then(|| name.into())
+        }
+        None => value.pointer(pointer)?.as_str().map(Into::into),
+    }
+}
+
+/// Renames the member at a pointer. Returns its new name, which differs from `name` if that one is taken.
+pub(crate) fn rename(value: &mut Value, member: &str, name: &str) -> Option<String> {
+    let (parent, token) = member.rsplit_once('/')?;
+    let old = token.replace("~1", "/").replace("~0", "~");
+    let map: &mut Map<String, Value> = value.pointer_mut(parent)?.as_object_mut()?;
+    let item = map.remove(&old)?;
+    let mut free = name.to_owned();
+    while map.contains_key(&free) {
+        free.push('\'');
+    }
+    map.insert(free.clone(), item);
+    Some(free)
+}
+
+/// Appends a member's name to a pointer.
+pub(crate) fn push_token(pointer: &mut String, name: &str) {
+    for letter in name.chars() {
+        match letter {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            other => pointer.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_text_is_visited_with_its_pointer() {
+        let value = json!({"a/b": ["x", {"c": "y"}], "d": 1});
+        let mut seen = Vec::new();
+        for_each(&value, &mut |at| {
+            assert_eq!(text_at(&value, at.pointer).as_deref(), Some(at.text));
+            seen.push(format!("{} {} {}", at.pointer, at.member.unwrap_or("-"), at.text));
+        });
+        assert_eq!(
+            seen,
+            ["/a~1b~key - a/b", "/a~1b/0 a/b x", "/a~1b/1/c~key - c", "/a~1b/1/c c y", "/d~key - d"]
+        );
+    }
+
+    #[test]
+    fn deep_value_does_not_overflow_stack() {
+        let mut value = json!("deep");
+        for _ in 0..2_000 {
+            value = json!([value]);
+        }
+        let mut count = 0;
+        for_each(&value, &mut |_| count += 1);
+        assert_eq!(count, 1);
+    }
+}

@@ -1,0 +1,55 @@
+//! E-mail addresses of people, without remotes, package versions, user names in URLs and examples.
+
+mod parts;
+mod spelled;
+
+use std::ops::Range;
+
+use memchr::memchr_iter;
+use midrail_core::Hit;
+
+use super::candidates::{byte, byte_before};
+use super::settings::KindFilter;
+use parts::{domain_end, hit_for, is_local};
+
+/// The e-mail addresses found so far.
+#[derive(Debug, Default)]
+pub(super) struct Emails {
+    /// With an `@`, in order.
+    plain: Vec<Hit>,
+    /// With another spelling of it, in order.
+    spelled: Vec<Hit>,
+}
+
+impl Emails {
+    /// Adds the addresses whose sign begins in a piece of the text. Pieces come in order.
+    pub(super) fn scan(&mut self, text: &[u8], piece: Range<usize>, allowed: &KindFilter) {
+        for at in memchr_iter(b'@', text.get(piece.clone()).unwrap_or_default()) {
+            add(&mut self.plain, address(text, piece.start + at, allowed));
+        }
+        for (start, end, is_word) in spelled::signs(text, piece) {
+            add(&mut self.spelled, spelled::address(text, start, end, is_word, allowed));
+        }
+    }
+
+    /// Returns all addresses.
+    pub(super) fn all(mut self) -> Vec<Hit> {
+        self.plain.append(&mut self.spelled);
+        self.plain
+    }
+}
+
+/// Adds a hit that begins behind the last one.
+fn add(hits: &mut Vec<Hit>, hit: Option<Hit>) {
+    hits.extend(hit.filter(|hit| hits.last().is_none_or(|last| last.end <= hit.start)));
+}
+
+fn address(text: &[u8], at: usize, allowed: &KindFilter) -> Option<Hit> {
+    let next = byte(text, at + 1);
+    if !is_local(byte_before(text, at)) || !next.is_ascii_alphanumeric() {
+        return None;
+    }
+    let end = domain_end(text, at + 1)?;
+    let domain = std::str::from_utf8(text.get(at + 1..end)?).ok()?.to_ascii_lowercase();
+    hit_for(text, at, end, &domain, allowed)
+}

@@ -1,0 +1,126 @@
+//! E-mail addresses whose `@` is escaped, or written as a word.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use aho_corasick::packed;
+use memchr::{memchr2_iter, memchr3_iter};
+use midrail_core::{Confidence, Hit};
+
+use super::parts::{LONGEST_DOMAIN, domain_end, hit_for, is_local};
+use crate::personal::candidates::{byte, byte_before};
+use crate::personal::settings::KindFilter;
+
+/// Escapes of the sign.
+const ESCAPES: &[&str] = &["%40", "\\u0040", "\\x40", "&#64;", "&#064;", "&#x40;", "&commat;"];
+
+/// How people write it. Other brackets are common in code.
+const WORDS: &[&str] = &["[at]", "(at)"];
+
+/// The first three bytes of these in either case, for the packed search.
+const BEGINNINGS: &[&str] = &[
+    "%40", "\\u0", "\\U0", "\\x4", "\\X4", "&#6", "&#0", "&#x", "&#X", "&co", "&cO", "&Co", "&CO", "[at",
+    "[aT", "[At", "[AT", "(at", "(aT", "(At", "(AT",
+];
+
+/// Spellings of the full stop.
+const DOTS: &[&[u8]] = &[b"[dot]", b"(dot)", b"[.]", b"(.)"];
+
+/// The signs that begin in a piece of a text, in order: where each begins and ends, and whether it is a word.
+pub(super) fn signs(text: &[u8], piece: Range<usize>) -> Vec<(usize, usize, bool)> {
+    static SEARCH: OnceLock<Option<packed::Searcher>> = OnceLock::new();
+    // A packed search where the processor supports it. No beginning contains the first byte of another, so none is missed.
+    if let Some(search) = SEARCH.get_or_init(|| packed::Searcher::new(BEGINNINGS)) {
+        // A sign may extend over the end of the piece.
+        let part = text.get(piece.start..text.len().min(piece.end + 2)).unwrap_or_default();
+        let places = search.find_iter(part).map(|found| piece.start + found.start());
+        return places.filter_map(|at| any_sign(text, at)).collect();
+    }
+    let part = text.get(piece.clone()).unwrap_or_default();
+    let escapes = memchr3_iter(b'%', b'&', b'\\', part);
+    let mut places: Vec<usize> = escapes.chain(memchr2_iter(b'[', b'(', part)).collect();
+    places.sort_unstable();
+    places.into_iter().filter_map(|at| any_sign(text, piece.start + at)).collect()
+}
+
+fn any_sign(text: &[u8], at: usize) -> Option<(usize, usize, bool)> {
+    match byte(text, at) {
+        b'[' | b'(' => sign(text, at, WORDS, true),
+        _ => sign(text, at, ESCAPES, false),
+    }
+}
+
+/// The sign at a place: where it begins and ends.
+fn sign(text: &[u8], at: usize, signs: &[&str], is_word: bool) -> Option<(usize, usize, bool)> {
+    if !matches!(byte(text, at + 1), b'4' | b'u' | b'U' | b'x' | b'X' | b'#' | b'c' | b'C' | b'a' | b'A') {
+        return None;
+    }
+    let rest = text.get(at..)?;
+    let starts =
+        |sign: &&&str| rest.get(..sign.len()).is_some_and(|part| part.eq_ignore_ascii_case(sign.as_bytes()));
+    signs.iter().find(starts).map(|sign| (at, at + sign.len(), is_word))
+}
+
+/// The address with a sign from `sign` to `sign_end`.
+pub(super) fn address(
+    text: &[u8],
+    sign: usize,
+    sign_end: usize,
+    is_word: bool,
+    allowed: &KindFilter,
+) -> Option<Hit> {
+    let (mut at, mut start) = (sign, sign_end);
+    // Blanks are on both sides or on none: `call(at) next` is code.
+    if is_word && byte_before(text, at) == b' ' && byte(text, start) == b' ' {
+        (at, start) = (at - 1, start + 1);
+    }
+    if !is_local(byte_before(text, at)) || !byte(text, start).is_ascii_alphanumeric() {
+        return None;
+    }
+    let (domain, end) = if is_word {
+        spelled_domain(text, start)?
+    } else {
+        let end = domain_end(text, start)?;
+        (std::str::from_utf8(text.get(start..end)?).ok()?.to_ascii_lowercase(), end)
+    };
+    let hit = hit_for(text, at, end, &domain, allowed)?;
+    Some(Hit { confidence: hit.confidence.min(Confidence::Medium), ..hit })
+}
+
+/// The domain at a place, with full stops or words for them, and where it ends.
+fn spelled_domain(text: &[u8], start: usize) -> Option<(String, usize)> {
+    let (mut domain, mut at) = (String::new(), start);
+    while at - start < LONGEST_DOMAIN {
+        let next = byte(text, at);
+        if next.is_ascii_alphanumeric() || next == b'-' {
+            domain.push(char::from(next.to_ascii_lowercase()));
+            at += 1;
+            continue;
+        }
+        let Some(label) = dot_end(text, at).filter(|label| byte(text, *label).is_ascii_alphanumeric()) else {
+            break;
+        };
+        domain.push('.');
+        at = label;
+    }
+    let is_whole = at - start < LONGEST_DOMAIN && !matches!(byte(text, at), b'_' | b'@' | b'(');
+    let is_right = domain.contains('.') && domain.split('.').all(|label| !label.starts_with('-'));
+    (is_whole && is_right && !domain.ends_with('-')).then_some((domain, at))
+}
+
+/// The end of the full stop, or of a word for it, at a place.
+fn dot_end(text: &[u8], at: usize) -> Option<usize> {
+    if byte(text, at) == b'.' {
+        return Some(at + 1);
+    }
+    let is_spaced = byte(text, at) == b' ';
+    let from = at + usize::from(is_spaced);
+    let rest = text.get(from..)?;
+    let starts = |dot: &&&[u8]| rest.get(..dot.len()).is_some_and(|part| part.eq_ignore_ascii_case(dot));
+    let end = from + DOTS.iter().find(starts)?.len();
+    match (is_spaced, byte(text, end) == b' ') {
+        (true, true) => Some(end + 1),
+        (false, false) => Some(end),
+        _ => None,
+    }
+}

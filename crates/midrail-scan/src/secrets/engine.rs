@@ -1,0 +1,470 @@
+//! Searches a text for secrets: keywords lead to rules, rules examine a bounded window around them, and of overlapping
+//! candidates the more specific and longer one is kept.
+
+use std::sync::OnceLock;
+
+use midrail_core::{Confidence, Hit, Severity};
+use regex::bytes::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
+
+use super::candidate::Candidate;
+use super::formats::{FORMATS, Format, NameContains, Position, Span};
+use super::generic::assignment::{self, Until};
+use super::generic::{self, names, placeholders, values};
+use super::pem::Pem;
+use super::triggers::{self, LONGEST_KEYWORD, Lead};
+use super::view::{View, word};
+
+/// The remaining part of a value that is longer than one hit. Further hits cover it.
+#[derive(Debug, Serialize, Deserialize)]
+struct RemainingValue {
+    start: usize,
+    until: Until,
+    hit: Candidate,
+}
+
+const RANK_GENERIC_FORMAT: u8 = 1;
+const RANK_ASSIGNED_FORMAT: u8 = 2;
+const RANK_FORMAT: u8 = 3;
+const RANK_BLOCK: u8 = 4;
+
+/// The longest hit for a value that is longer than its window.
+const MAX_LONG: usize = 16 * 1024;
+
+/// How far before its keyword a key may begin.
+const MAX_LEAD: usize = 120;
+
+/// A search that continues when more text arrives. Places are relative to the given text.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Search {
+    /// How many bytes of the text are forgotten. Offsets of hits include them.
+    base: usize,
+    /// Keywords whose anchors are before this place are done.
+    cursor: usize,
+    /// Keywords between these places are part of a key or a block.
+    covered: (usize, usize),
+    /// Names between these places are part of a long value.
+    valued: (usize, usize),
+    /// The remaining part of a value that is longer than one hit.
+    rest: Option<RemainingValue>,
+    /// The block that the text is in.
+    block: Option<Pem>,
+    /// Candidates that are not yet compared with overlapping ones.
+    pending: Vec<Candidate>,
+    /// The best of the overlapping candidates so far.
+    current: Option<Candidate>,
+}
+
+impl Search {
+    /// Searches the text that has arrived. Returns the final hits, and the place before which nothing can change.
+    pub(super) fn advance(&mut self, text: &str, last: bool) -> (Vec<Hit>, usize) {
+        let view = View::new(text, last);
+        let mut waiting = self.run(&view);
+        if last {
+            waiting = text.len();
+        }
+        let hits = self.settle(waiting, last);
+        if self.block.is_some() {
+            // A block wins against what overlaps its beginning.
+            self.current = None;
+        }
+        let open = self.current.iter().chain(&self.pending).map(|candidate| candidate.start);
+        let block = self.block.as_ref().map(|block| block.start);
+        let block = block.into_iter().chain(self.rest.as_ref().map(|rest| rest.start));
+        let settled = open.chain(block).fold(waiting, usize::min);
+        (hits, settled)
+    }
+
+    /// The start of a block that has not ended, and the place up to which the text is part of it.
+    pub(super) fn open_block(&self) -> Option<(usize, usize)> {
+        // INVARIANT: nothing outranks a block, and candidates that overlap its beginning are dropped.
+        self.block.as_ref().map(|block| (self.base + block.start - block.dropped, block.sure))
+    }
+
+    /// Forgets the first bytes of the text.
+    pub(super) fn forget(&mut self, by: usize) {
+        self.base += by;
+        self.cursor = self.cursor.saturating_sub(by);
+        for range in [&mut self.covered, &mut self.valued] {
+            *range = (range.0.saturating_sub(by), range.1.saturating_sub(by));
+        }
+        if let Some(rest) = &mut self.rest {
+            rest.start = rest.start.saturating_sub(by);
+        }
+        if let Some(block) = &mut self.block {
+            block.moved(by);
+        }
+        for candidate in self.pending.iter_mut().chain(&mut self.current) {
+            candidate.dropped += by.saturating_sub(candidate.start);
+            candidate.start = candidate.start.saturating_sub(by);
+            candidate.end = candidate.end.saturating_sub(by);
+        }
+    }
+
+    /// Examines keywords in order, until one needs more text. Returns the first place that later text may change.
+    fn run(&mut self, view: &View<'_>) -> usize {
+        loop {
+            if let Some(rest) = self.rest.take() {
+                let (end, goes_on) = rest.until.end(view, rest.start, MAX_LONG);
+                if view.was_short() {
+                    let start = rest.start;
+                    self.rest = Some(rest);
+                    return start;
+                }
+                let start = rest.start;
+                if end > start {
+                    self.covered = (start, end);
+                    self.cursor = self.cursor.max(end);
+                    self.pending.push(Candidate {
+                        start,
+                        end,
+                        rank: RANK_BLOCK,
+                        dropped: 0,
+                        ..rest.hit.clone()
+                    });
+                    self.rest = goes_on.then_some(RemainingValue { start: end, ..rest });
+                    continue;
+                }
+            }
+            if let Some(mut block) = self.block.take() {
+                let end = block.end(view);
+                let Some(end) = end else {
+                    let start = block.start;
+                    self.block = Some(block);
+                    return start;
+                };
+                self.covered = (block.start, end);
+                self.cursor = self.cursor.max(end);
+                self.pending.push(Candidate {
+                    severity: Severity::Critical,
+                    confidence: Confidence::High,
+                    rank: RANK_BLOCK,
+                    dropped: block.dropped,
+                    ..Candidate::new("private-key", "a private key", block.start..end)
+                });
+            }
+            let bytes = view.text.as_bytes();
+            // A keyword is examined when it is complete.
+            let upto = if view.is_last() { bytes.len() } else { bytes.len().saturating_sub(LONGEST_KEYWORD) };
+            let mut stopped = None;
+            let (covered, pending, block) = (&mut self.covered, &mut self.pending, &mut self.block);
+            let (valued, rest) = (&mut self.valued, &mut self.rest);
+            triggers::find(bytes, self.cursor, upto, |anchor, place, length, lead| {
+                // Within a key there is no other: this also keeps the work linear.
+                if place < covered.1 && place > covered.0 {
+                    return true;
+                }
+                if lead == Lead::Pem {
+                    let begun = Pem::begin(view, place, place + length);
+                    if view.was_short() {
+                        stopped = Some(anchor);
+                    } else if begun.is_some() {
+                        *block = begun;
+                        stopped = Some(anchor);
+                    }
+                    return stopped.is_none();
+                }
+                // A name within a long value is part of it. This too keeps the work linear.
+                if place < valued.1 && place > valued.0 && is_generic(lead) {
+                    return true;
+                }
+                if lead == Lead::Insert {
+                    let found = generic::insert::secrets(view, place + length);
+                    if view.was_short() {
+                        stopped = Some(anchor);
+                        return false;
+                    }
+                    pending.extend(found);
+                    return true;
+                }
+                let mut found = examine(view, place, place + length, lead);
+                let mut left = None;
+                if let Some(found) = &mut found
+                    && let Some(until) = found.more.take()
+                {
+                    let (end, goes_on) = until.end(view, found.end, MAX_LONG);
+                    found.end = end;
+                    left = goes_on.then(|| RemainingValue { start: end, until, hit: found.clone() });
+                }
+                if view.was_short() {
+                    stopped = Some(anchor);
+                    return false;
+                }
+                if let Some(found) = &found
+                    && found.length() >= assignment::MAX_VALUE / 2
+                    && found.end > valued.1
+                {
+                    *valued = (found.start, found.end);
+                }
+                if let Some(found) = &found
+                    && found.rank >= RANK_FORMAT
+                    && found.end > covered.1
+                {
+                    *covered = (found.start, found.end);
+                }
+                pending.extend(found);
+                if left.is_some() {
+                    // The value is hidden as a whole, so keywords within it do not matter.
+                    *rest = left;
+                    stopped = Some(anchor);
+                }
+                stopped.is_none()
+            });
+            self.cursor = stopped.unwrap_or(upto.max(self.cursor));
+            if self.block.is_some() || self.rest.is_some() {
+                continue;
+            }
+            // A key that has not arrived yet begins in the current word, or after it.
+            let word = view.run_back(self.cursor, MAX_LEAD + LONGEST_KEYWORD, |byte| byte > b' ');
+            return view.floor(word);
+        }
+    }
+
+    /// Decides between overlapping candidates, given that all that begin before `known` are there.
+    fn settle(&mut self, known: usize, last: bool) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        let base = self.base;
+        if self.pending.is_empty() && self.current.is_none() {
+            return hits;
+        }
+        self.pending.sort_by(|one, other| {
+            one.start.cmp(&other.start).then(other.rank.cmp(&one.rank)).then(other.end.cmp(&one.end))
+        });
+        let ready = if last {
+            self.pending.len()
+        } else {
+            self.pending.partition_point(|candidate| candidate.start < known)
+        };
+        for candidate in self.pending.drain(..ready) {
+            match &mut self.current {
+                Some(current) if candidate.start < current.end => {
+                    if candidate.is_better_than(current) {
+                        *current = candidate;
+                    }
+                }
+                current => hits.extend(current.replace(candidate).map(|candidate| candidate.into_hit(base))),
+            }
+        }
+        if last || self.current.as_ref().is_some_and(|current| current.end <= known) {
+            hits.extend(self.current.take().map(|candidate| candidate.into_hit(base)));
+        }
+        hits
+    }
+}
+
+/// Whether a keyword leads to an assigned value rather than to a format of its own.
+fn is_generic(lead: Lead) -> bool {
+    match lead {
+        Lead::Name | Lead::Url | Lead::Insert => true,
+        Lead::Format(index) => FORMATS
+            .get(usize::from(index))
+            .is_some_and(|format| format.position == Position::Assigned || format.is_generic),
+        Lead::Pem | Lead::Jwt => false,
+    }
+}
+
+fn examine(view: &View<'_>, place: usize, end: usize, lead: Lead) -> Option<Candidate> {
+    match lead {
+        Lead::Format(index) => match_format(view, usize::from(index), place, end),
+        Lead::Name => generic::find_assigned(view, place, end),
+        Lead::Url => generic::find_url_password(view, place),
+        Lead::Jwt => super::jwt::end(view, place).map(|(end, sure)| Candidate {
+            confidence: if sure { Confidence::High } else { Confidence::Medium },
+            rank: RANK_FORMAT,
+            ..Candidate::new("json-web-token", "a JSON web token", place..end)
+        }),
+        Lead::Pem | Lead::Insert => None,
+    }
+}
+
+/// The pattern of a format, compiled when it is first needed.
+fn regex(index: usize) -> Option<&'static Regex> {
+    static REGEXES: [OnceLock<Option<Regex>>; FORMATS.len()] = [const { OnceLock::new() }; FORMATS.len()];
+    let regex = REGEXES.get(index)?.get_or_init(|| compile(FORMATS.get(index)?));
+    regex.as_ref()
+}
+
+fn compile(format: &Format) -> Option<Regex> {
+    let pattern = match format.position {
+        Position::Start | Position::Assigned => format!(r"\A(?:{})", format.pattern),
+        Position::Inside => format.pattern.to_owned(),
+    };
+    // INVARIANT: the build script has parsed all patterns.
+    RegexBuilder::new(&pattern)
+        .unicode(false)
+        .case_insensitive(format.any_case && format.position != Position::Assigned)
+        .build()
+        .ok()
+}
+
+/// How specific a match of a format is.
+fn rank(format: &Format) -> u8 {
+    if format.is_generic { RANK_GENERIC_FORMAT } else { RANK_FORMAT }
+}
+
+/// Whether a byte may be in a key.
+fn in_key(byte: u8) -> bool {
+    byte > b' ' && byte < 0x7f && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b',' | b';' | b'\\')
+}
+
+/// A key whose keyword is coloured, as in the output of a search: `\x1b[31mAKIA\x1b[mABCD…`.
+fn coloured(
+    view: &View<'_>,
+    index: usize,
+    place: usize,
+    keyword_end: usize,
+    past: usize,
+) -> Option<Candidate> {
+    let (format, regex) = (FORMATS.get(index)?, regex(index)?);
+    let mut text = view.slice(place, keyword_end).to_vec();
+    let mark = text.len();
+    text.extend_from_slice(view.slice(past, view.run(past, format.window, in_key)));
+    let found = regex.find(&text)?;
+    let secret = text.get(..found.end())?;
+    let end = past + found.end().checked_sub(mark)?;
+    if view.at(end).is_some_and(word) || is_dummy(format, secret) {
+        return None;
+    }
+    Some(Candidate {
+        severity: format.severity,
+        confidence: (format.check)(secret)?,
+        rank: rank(format),
+        ..Candidate::new(format.kind, format.description, place..end)
+    })
+}
+
+/// No key that begins with its keyword is shorter.
+const SHORTEST_KEY: usize = 11;
+
+fn match_format(view: &View<'_>, index: usize, place: usize, keyword_end: usize) -> Option<Candidate> {
+    let format = FORMATS.get(index)?;
+    let (from, looked, limit, value) = match format.position {
+        Position::Start => {
+            // A key does not begin with its keyword twice: the second one is examined separately.
+            if !view.starts_word(place) || view.starts_with(keyword_end, view.slice(place, keyword_end)) {
+                return None;
+            }
+            let past = view.past_ansi(keyword_end);
+            if past > keyword_end {
+                return coloured(view, index, place, keyword_end, past);
+            }
+            let limit = reach(view, format, place, keyword_end);
+            // Compiling a pattern is slow, and `path` begins like a key.
+            if limit - place < SHORTEST_KEY {
+                return None;
+            }
+            (place, place, limit, None)
+        }
+        Position::Assigned => {
+            let value = assignment::parse(view, place, keyword_end)?;
+            let name = view.slice(value.name_start, value.name_end);
+            let fits = match format.name_contains {
+                NameContains::Hint => names::has_secret_hint(name),
+                NameContains::Secret => names::mentions(name, "secret"),
+                NameContains::Key => names::mentions(name, "token") || names::mentions(name, "key"),
+            };
+            if !fits {
+                return None;
+            }
+            (value.start, value.start, value.end.min(value.start + format.window), Some(value))
+        }
+        Position::Inside => {
+            let from = view.run_back(place, format.bytes_before, in_key);
+            (from, place, reach(view, format, place, keyword_end), None)
+        }
+    };
+    let regex = regex(index)?;
+    let window = view.slice(from, limit);
+    let (start, end) = match regex.captures_len() {
+        0 | 1 => regex.find(window).map(|found| (found.start(), found.end())),
+        _ => {
+            regex.captures(window).and_then(|groups| groups.get(1)).map(|found| (found.start(), found.end()))
+        }
+    }
+    .map(|(start, end)| (from + start, from + end))?;
+    if format.position == Position::Inside && !view.starts_word(start) && regex.captures_len() == 1 {
+        return None;
+    }
+    let mut more = None;
+    if end == limit && limit == looked + format.window {
+        // The key may continue behind the window.
+        more = Some(if format.ends_at_space { Until::Space } else { Until::Key });
+    }
+    let next = view.at(end);
+    let goes_on = next.is_some_and(|byte| {
+        word(byte) || (value.is_some() && matches!(byte, b'-' | b'+' | b'/' | b'=' | b'('))
+    });
+    if goes_on && more.is_none() {
+        return None;
+    }
+    let secret = view.slice(start, end);
+    let follows = |text: &&str| view.slice(start.saturating_sub(text.len()), start) == text.as_bytes();
+    if is_dummy(format, secret) || format.not_after.iter().any(follows) {
+        return None;
+    }
+    if let Some(word) = format.line_contains {
+        let line = view.run_back(start, 100, |byte| byte != b'\n');
+        if !names::mentions(view.slice(line, start), word) {
+            return None;
+        }
+    }
+    let confidence = (format.check)(secret)?;
+    Some(Candidate {
+        severity: format.severity,
+        confidence: if value.is_some() { confidence.min(Confidence::Medium) } else { confidence },
+        rank: if value.is_some() { RANK_ASSIGNED_FORMAT } else { rank(format) },
+        more,
+        ..Candidate::new(format.kind, format.description, start..end)
+    })
+}
+
+/// Whether a value of the right form is no key: low entropy, a dummy, or blanked out.
+fn is_dummy(format: &Format, secret: &[u8]) -> bool {
+    values::entropy(secret) < format.min_entropy
+        || if format.allow_dummies {
+            placeholders::is_blanked(secret)
+        } else {
+            placeholders::is_dummy(secret)
+        }
+}
+
+/// How far a format is searched from a place on.
+fn reach(view: &View<'_>, format: &Format, place: usize, keyword_end: usize) -> usize {
+    let limit = match format.span {
+        Span::Word => return view.run(place, format.window, in_key),
+        Span::Line => view.run(place, format.window, |byte| byte != b'\n'),
+        Span::Block => view.run(place, format.window, |_| true),
+    };
+    let keyword = view.slice(place, keyword_end);
+    if !keyword.contains(&b' ') {
+        return limit;
+    }
+    // Text behind the same keyword is searched from there, so that rows of keywords take linear time.
+    memchr::memmem::find(view.slice(keyword_end, limit), keyword).map_or(limit, |next| keyword_end + next)
+}
+
+/// Whether the name of a member contains a keyword.
+pub(super) fn has_keyword(name: &str) -> bool {
+    let mut found = false;
+    triggers::find(name.as_bytes(), 0, name.len(), |_, _, _, _| {
+        found = true;
+        false
+    });
+    found
+}
+
+/// Whether one format finds something in a text, regardless of the others.
+#[cfg(test)]
+pub(super) fn finds(wanted: usize, text: &str) -> bool {
+    let view = View::new(text, true);
+    let mut found = false;
+    triggers::find(text.as_bytes(), 0, text.len(), |_, place, length, lead| {
+        if let Lead::Format(index) = lead
+            && usize::from(index) == wanted
+        {
+            found |= match_format(&view, wanted, place, place + length).is_some();
+        }
+        true
+    });
+    found
+}

@@ -1,0 +1,163 @@
+//! The identity of a caller, its rights, and the project of the request.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use midrail::admin::{ADMIN, ApiKey, KeyRight, Person};
+
+use crate::access::cookie::SignedIn;
+use crate::access::visibility::Visibility;
+use crate::problem::Problem;
+use crate::project::Project;
+
+/// What a route takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Right {
+    /// Nothing: health, the log-in page, style sheets.
+    Open,
+    /// Any authenticated caller.
+    Known,
+    /// To ask for decisions.
+    Decide,
+    /// To ask people for something.
+    Ask,
+    /// To look at a project: who may for some agents sees what belongs to them.
+    Read,
+    /// To look at what belongs to all agents of a project.
+    ReadAll,
+    /// To answer for a person, as the pack says who may. No program can.
+    Answer,
+    /// To set up projects, keys and policies. No program can.
+    Administer,
+}
+
+impl Right {
+    /// Describes the callers that have the right.
+    pub(crate) fn holders(self) -> &'static str {
+        match self {
+            Right::Open | Right::Known => "nothing",
+            Right::Decide => "a key with the right `decide`",
+            Right::Ask => "a key with the right `ask`, or a person with a role that answers requests",
+            Right::Read => "a key with the right `read`, or a person",
+            Right::ReadAll => "a key with the right `read` for all agents, or a person",
+            Right::Answer => "a person with a role that answers requests",
+            Right::Administer => "a person with the role `admin`",
+        }
+    }
+}
+
+/// The role of people who may look, and answer nothing.
+pub const VIEWER: &str = "viewer";
+
+/// An authenticated caller and the project of the request.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    identity: Identity,
+    project: Arc<Project>,
+}
+
+/// The identity of a caller.
+#[derive(Clone)]
+pub(crate) enum Identity {
+    /// A caller on this machine, as long as no credentials exist.
+    Anyone,
+    /// A program.
+    Program(Arc<ApiKey>),
+    /// A person who has logged in.
+    Person(Arc<SignedIn>),
+}
+
+impl Identity {
+    /// Whether they have a right.
+    pub(crate) fn may(&self, right: Right) -> bool {
+        match (self, right) {
+            (_, Right::Open | Right::Known) => true,
+            (Identity::Anyone, right) => right <= Right::ReadAll,
+            (Identity::Program(key), Right::Decide) => key.may(KeyRight::Decide),
+            (Identity::Program(key), Right::Ask) => key.may(KeyRight::Ask),
+            (Identity::Program(key), Right::Read) => key.may(KeyRight::Read),
+            (Identity::Program(key), Right::ReadAll) => {
+                key.may(KeyRight::Read) && Visibility::of(Some(key.as_ref())).is_full()
+            }
+            (Identity::Program(_), Right::Answer | Right::Administer) => false,
+            (Identity::Person(_), Right::Decide) => false,
+            (Identity::Person(_), Right::Read | Right::ReadAll) => true,
+            (Identity::Person(person), Right::Ask | Right::Answer) => {
+                person.person.roles().iter().any(|role| role != VIEWER && role != ADMIN)
+            }
+            (Identity::Person(person), Right::Administer) => person.is_admin(),
+        }
+    }
+
+    /// Their name, for records and for the log.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Identity::Anyone => "anyone on this machine".to_owned(),
+            Identity::Program(key) => format!("key {} ({})", key.scope.name, key.id),
+            Identity::Person(signed_in) => signed_in.person.name().to_owned(),
+        }
+    }
+}
+
+impl Caller {
+    pub(crate) fn new(identity: Identity, project: Arc<Project>) -> Self {
+        Caller { identity, project }
+    }
+
+    /// The project that they are in.
+    pub(crate) fn project(&self) -> &Arc<Project> {
+        &self.project
+    }
+
+    /// The identity of the caller.
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Whether they have a right beyond the one that their route took.
+    pub(crate) fn may(&self, right: Right) -> bool {
+        self.identity.may(right)
+    }
+
+    /// Whether a new check of the same credentials gives the same kind of caller, who may still access the project.
+    pub(crate) fn is_still(&self, who: &Identity) -> bool {
+        match (&self.identity, who) {
+            (Identity::Anyone, Identity::Anyone) => true,
+            (Identity::Program(_), Identity::Program(key)) => key.is_for_project(self.project.name()),
+            (Identity::Person(_), Identity::Person(signed_in)) => signed_in.may_enter(self.project.name()),
+            _ => false,
+        }
+    }
+
+    /// The person, for operations that only people may use.
+    pub(crate) fn person(&self) -> Result<&Person, Problem> {
+        match &self.identity {
+            Identity::Person(signed_in) => Ok(&signed_in.person),
+            _ => Err(Problem::forbidden("this takes a person who has logged in")),
+        }
+    }
+
+    /// What they see of the project.
+    pub(crate) fn visibility(&self) -> Visibility<'_> {
+        Visibility::of(self.key())
+    }
+
+    /// The key of the program that is calling.
+    pub(crate) fn key(&self) -> Option<&ApiKey> {
+        match &self.identity {
+            Identity::Program(key) => Some(key),
+            _ => None,
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        // INVARIANT: the guard of the route has set it. A route without a guard fails.
+        let caller = parts.extensions.get::<Caller>().cloned();
+        caller.ok_or_else(|| Problem::internal("the route has no guard"))
+    }
+}

@@ -1,0 +1,97 @@
+//! Rate limits: a token bucket for each key and each address.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// Buckets that are kept. Beyond it the fullest are forgotten, which is as if they were new.
+const MOST: usize = 10_000;
+
+/// A token bucket for each name.
+#[derive(Default)]
+pub(crate) struct RateLimiter {
+    buckets: Mutex<BTreeMap<String, Bucket>>,
+}
+
+struct Bucket {
+    left: f64,
+    seen: Instant,
+}
+
+impl RateLimiter {
+    /// Takes one from a bucket that holds `most` and fills up in `per`. `Err`: when the next one will be there.
+    pub(crate) fn take(&self, name: &str, most: u32, per: Duration, now: Instant) -> Result<(), Duration> {
+        self.take_many(name, 1, most, per, now)
+    }
+
+    /// Takes several, or none where there are not so many.
+    pub(crate) fn take_many(
+        &self,
+        name: &str,
+        wanted: u32,
+        most: u32,
+        per: Duration,
+        now: Instant,
+    ) -> Result<(), Duration> {
+        let wanted = f64::from(wanted);
+        let most = f64::from(most.max(1));
+        let rate = most / per.as_secs_f64().max(0.001);
+        let mut buckets = self.buckets.lock();
+        if buckets.len() >= MOST && !buckets.contains_key(name) {
+            // Those that were not used for as long as it takes to fill up are full again.
+            buckets.retain(|_, bucket| now.saturating_duration_since(bucket.seen) < per);
+            if buckets.len() >= MOST {
+                buckets.pop_first();
+            }
+        }
+        let bucket = buckets.entry(name.to_owned()).or_insert(Bucket { left: most, seen: now });
+        let since = now.saturating_duration_since(bucket.seen).as_secs_f64();
+        bucket.left = (bucket.left + since * rate).min(most);
+        bucket.seen = now;
+        if bucket.left < wanted {
+            return Err(Duration::from_secs_f64((wanted - bucket.left) / rate));
+        }
+        bucket.left -= wanted;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bucket_empties_and_fills_again() {
+        let pace = RateLimiter::default();
+        let (start, minute) = (Instant::now(), Duration::from_secs(60));
+        for _ in 0..3 {
+            assert!(pace.take("a", 3, minute, start).is_ok());
+        }
+        let wait = pace.take("a", 3, minute, start).unwrap_err();
+        assert!(wait <= Duration::from_secs(20), "{wait:?}");
+        assert!(pace.take("b", 3, minute, start).is_ok());
+        assert!(pace.take("a", 3, minute, start + Duration::from_secs(21)).is_ok());
+        assert!(pace.take("a", 3, minute, start + Duration::from_secs(21)).is_err());
+    }
+
+    #[test]
+    fn several_are_taken_as_one() {
+        let pace = RateLimiter::default();
+        let (start, minute) = (Instant::now(), Duration::from_secs(60));
+        assert!(pace.take_many("a", 7, 10, minute, start).is_ok());
+        assert!(pace.take_many("a", 4, 10, minute, start).is_err());
+        assert!(pace.take_many("a", 3, 10, minute, start).is_ok());
+        assert!(pace.take("a", 10, minute, start).is_err());
+    }
+
+    #[test]
+    fn flood_of_names_takes_no_more_room() {
+        let pace = RateLimiter::default();
+        let start = Instant::now();
+        for name in 0..MOST + 500 {
+            let _ = pace.take(&name.to_string(), 5, Duration::from_secs(60), start);
+        }
+        assert!(pace.buckets.lock().len() <= MOST);
+    }
+}

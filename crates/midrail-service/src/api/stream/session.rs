@@ -1,0 +1,169 @@
+//! One stream of a caller, and the handling of its messages.
+
+use std::time::Instant;
+
+use axum::http::HeaderMap;
+use midrail::{Effect, Stream, StreamOptions, StreamStep};
+
+use super::message::{StreamMessage, StreamOpening, StreamedStep};
+use crate::access::{Caller, Right};
+use crate::api::decide::check_agent;
+use crate::api::input::{check_length, parse};
+use crate::app::App;
+use crate::blocking::blocking;
+use crate::problem::{HandlerResult, Problem};
+
+/// Bytes that may be collected before they are decided.
+const MAX_COLLECTED: usize = 64 << 10;
+
+/// The longest name of a session or a stream.
+const MAX_NAME: usize = 1_000;
+
+/// One stream of a caller.
+pub(super) struct StreamSession {
+    app: App,
+    caller: Caller,
+    headers: HeaderMap,
+    stream: Option<Stream>,
+    /// A person was asked, and may take their time.
+    awaits_approval: bool,
+    until: Instant,
+}
+
+/// What a message led to.
+pub(super) enum Reply {
+    /// It was taken in.
+    Nothing,
+    /// Something came of it.
+    Step(StreamedStep),
+    /// Something came of it, and nothing more will.
+    Last(StreamedStep),
+}
+
+impl StreamSession {
+    pub(super) fn new(app: App, caller: Caller, headers: HeaderMap) -> Self {
+        let until = Instant::now() + app.config.limits.stream;
+        StreamSession { app, caller, headers, stream: None, awaits_approval: false, until }
+    }
+
+    pub(super) fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// How long the next message may take.
+    pub(super) fn message_timeout(&self) -> std::time::Duration {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if self.awaits_approval { left } else { left.min(self.app.config.limits.silence) }
+    }
+
+    /// Opens the stream with the first message.
+    pub(super) async fn open(&mut self, text: &[u8]) -> HandlerResult<StreamedStep> {
+        let message: StreamMessage = parse(text)?;
+        let is_alone = message.text.is_none() && !message.flush && !message.finish && !message.resume;
+        let Some(opening) = message.open.filter(|_| is_alone) else {
+            return Err(Problem::invalid("the first message opens the stream, and does nothing else")
+                .help("send {\"open\":{\"session\":\"NAME\"}} first"));
+        };
+        let stream = self.open_stream(opening)?;
+        let step = StreamedStep { stream: Some(stream.id().to_owned()), ..StreamedStep::default() };
+        self.stream = Some(stream);
+        Ok(step)
+    }
+
+    fn open_stream(&self, opening: StreamOpening) -> HandlerResult<Stream> {
+        let StreamOpening { session, stream, max_bytes, agent, task, cwd, prompt, parent } = opening;
+        check_length("session", &session, MAX_NAME)?;
+        if let Some(stream) = &stream {
+            check_length("stream", stream, MAX_NAME)?;
+        }
+        let of_agent = agent.as_ref().and_then(|agent| agent.extra.keys().next());
+        let of_task = task.as_ref().and_then(|task| task.extra.keys().next());
+        if let Some(name) = of_agent.or(of_task) {
+            return Err(Problem::invalid(format!("unknown field `{}`", crate::text::short(name))));
+        }
+        check_agent(&self.caller, agent.as_ref().and_then(|agent| agent.id.as_deref()))?;
+        let mut handle = self.caller.project().engine().session(session);
+        if let Some(agent) = agent {
+            handle = handle.agent(agent);
+        }
+        if let Some(task) = task {
+            handle = handle.task(task);
+        }
+        if let Some(cwd) = cwd {
+            handle = handle.cwd(cwd);
+        }
+        if let Some(prompt) = prompt {
+            handle = handle.prompt(prompt);
+        }
+        if let Some(parent) = parent {
+            handle = handle.sub_agent(parent);
+        }
+        let usual = StreamOptions::default();
+        let max_bytes = max_bytes.unwrap_or(usual.max_bytes).min(MAX_COLLECTED);
+        Ok(handle.stream(StreamOptions { id: stream, max_bytes }))
+    }
+
+    /// Does what a message says. What fails ends the stream.
+    pub(super) async fn handle(&mut self, text: &[u8]) -> Reply {
+        match self.apply(text).await {
+            Ok(None) => Reply::Nothing,
+            Ok(Some(step)) => {
+                let effect = step.decision.as_ref().map(|decision| decision.effect);
+                self.awaits_approval = step.over && effect == Some(Effect::Escalate);
+                let is_last = step.over && !self.awaits_approval;
+                let user_message = step.user_message().map(str::to_owned);
+                let StreamStep { text, decision, over } = step;
+                let step = StreamedStep { text, over, decision, user_message, ..StreamedStep::default() };
+                if is_last { Reply::Last(step) } else { Reply::Step(step) }
+            }
+            Err(problem) => Reply::Last(StreamedStep::failed(problem)),
+        }
+    }
+
+    async fn apply(&mut self, text: &[u8]) -> HandlerResult<Option<StreamStep>> {
+        let message: StreamMessage = parse(text)?;
+        let StreamMessage { open, text, flush, finish, resume } = message;
+        let actions = [open.is_some(), text.is_some(), flush, finish, resume];
+        if open.is_some() || actions.iter().filter(|is_set| **is_set).count() != 1 {
+            return Err(Problem::invalid("a message has one of `text`, `flush`, `finish` and `resume`"));
+        }
+        // The key may have been revoked in the meantime.
+        let who = self.app.authenticator.identify(&self.headers, Right::Decide).await?;
+        if !who.is_some_and(|who| who.may(Right::Decide)) {
+            return Err(Problem::unauthenticated("the key is not known any more"));
+        }
+        let Some(mut stream) = self.stream.take() else {
+            return Err(Problem::internal("the stream is not open"));
+        };
+        let is_answered = text.is_none();
+        let (stream, step) = blocking(move || {
+            let step = match text {
+                Some(chunk) => stream.push(&chunk),
+                None if flush => stream.flush(),
+                None if finish => stream.finish(),
+                None => stream.resume(),
+            };
+            Ok((stream, step))
+        })
+        .await?;
+        self.stream = Some(stream);
+        if step.decision.is_some() {
+            self.wait_for_rate_limit().await?;
+        }
+        Ok(Some(step).filter(|step| is_answered || step.over || step.decision.is_some()))
+    }
+
+    /// A key that may ask only so often is made to wait: every decision counts.
+    async fn wait_for_rate_limit(&self) -> HandlerResult<()> {
+        while let Err(wait) = self.app.authenticator.take(self.caller.identity(), 1) {
+            if Instant::now() + wait > self.until {
+                return Err(Problem::too_many("this key may not ask so often"));
+            }
+            tokio::select! {
+                () = self.app.closed() => return Err(Problem::unavailable("the service is being stopped")),
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+        Ok(())
+    }
+}

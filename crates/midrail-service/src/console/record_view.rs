@@ -1,0 +1,362 @@
+//! The view of one record: the event, the message to the agent, and the verdict of each guardrail.
+
+use maud::{Markup, html};
+use midrail::store::{Approval, AuditEntry};
+use midrail::{Decision, Effect, Event, EventKind, Fact, FileState, HookAnswer, Record, VerdictRecord};
+use serde_json::Value;
+
+use super::widgets::{self, badge, json, mark_redactions, micros, short_line, visible_text};
+
+/// What an event is about, in a few words.
+pub(crate) fn subject(event: &Event) -> String {
+    let of = |name: &str| event.extra.get(name);
+    let text = match event.kind {
+        _ if event.tool.is_some() => {
+            let whole = midrail::cases::summarize_event(event);
+            whole.strip_prefix(event.kind.as_str()).unwrap_or(&whole).trim_start().to_owned()
+        }
+        EventKind::BeforeHandoff | EventKind::AfterHandoff => {
+            let to = event.handoff.as_ref().and_then(|handoff| handoff.to.as_deref());
+            to.map(|to| format!("to {to}")).unwrap_or_default()
+        }
+        EventKind::OnError => {
+            event.error.as_ref().and_then(|error| error.message.clone()).unwrap_or_default()
+        }
+        EventKind::BeforeStop => event.stop_reason.clone().unwrap_or_default(),
+        EventKind::ApprovalDecided => {
+            let part = |name: &str| of("approval")?.get(name)?.as_str();
+            let is_back = of("what").and_then(Value::as_str) == Some("approval_taken_back");
+            let state = if is_back { "taken back" } else { part("state").unwrap_or("decided") };
+            match part("decided_by") {
+                Some(by) => format!("{state} by {by}"),
+                None => state.to_owned(),
+            }
+        }
+        EventKind::Administered => {
+            let what = of("what").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
+            let whom = of("approver").and_then(|approver| approver.get("name")?.as_str());
+            let whom = whom.or_else(|| of("approval").and_then(|approval| approval.get("id")?.as_str()));
+            let whom =
+                whom.or_else(|| ["actor", "task", "path", "by"].iter().find_map(|name| of(name)?.as_str()));
+            format!("{what} {}", whom.unwrap_or_default())
+        }
+        _ => event.text.clone().unwrap_or_default(),
+    };
+    short_line(&text, 160)
+}
+
+/// The kind of an event in words.
+pub(crate) fn kind(kind: EventKind) -> String {
+    kind.as_str().replace('_', " ")
+}
+
+/// The id or role of the agent.
+pub(crate) fn agent(event: &Event) -> Option<String> {
+    let agent = event.agent.as_ref()?;
+    agent.id.clone().or_else(|| agent.role.clone())
+}
+
+/// The message that the agent received.
+pub(crate) fn agent_message(decision: &Decision) -> Markup {
+    html! {
+        @if !decision.reason.is_empty() { p.reason { (mark_redactions(&decision.reason)) } }
+        @if let Some(advice) = &decision.advice { p.advice { span.label { "Advice" } (mark_redactions(advice)) } }
+        @if let Some(retry) = &decision.retry {
+            p.advice { span.label { "Try " (retry.attempt) " of " (retry.max_attempts) } (mark_redactions(&retry.message)) }
+        }
+        @if let Some(message) = &decision.user_message { p.advice { span.label { "To the user" } (mark_redactions(message)) } }
+        @for feedback in &decision.feedback {
+            div.feedback { span.label { "Feedback" } pre.code { code { (mark_redactions(feedback)) } } }
+        }
+        @if let Some(content) = &decision.content {
+            div.feedback { span.label { "Content passed on" } pre.code { code { (mark_redactions(content)) } } }
+        }
+    }
+}
+
+/// Whether the agent received a message.
+pub(crate) fn has_agent_message(decision: &Decision) -> bool {
+    decision.effect > Effect::Allow
+        || !decision.feedback.is_empty()
+        || decision.content.is_some()
+        || decision.retry.is_some()
+}
+
+/// The verdicts of a decision in chain order, split into notable ones and plain allows or skips.
+struct VerdictGroups<'d> {
+    notable: Vec<&'d VerdictRecord>,
+    quiet: Vec<&'d VerdictRecord>,
+}
+
+impl<'d> VerdictGroups<'d> {
+    fn new(decision: &'d Decision) -> Self {
+        let (notable, quiet) = decision.verdicts.iter().partition(|verdict| {
+            verdict.effect > Some(Effect::Allow)
+                || verdict.error.is_some()
+                || decision.by.as_deref() == Some(&*verdict.guardrail)
+        });
+        VerdictGroups { notable, quiet }
+    }
+
+    /// Those that had nothing to say, counted: `12 others allowed, 3 were not query`.
+    fn quiet_summary(&self) -> String {
+        let skipped = self.quiet.iter().filter(|verdict| verdict.effect.is_none()).count();
+        let allowed = self.quiet.len() - skipped;
+        let others = match (self.notable.is_empty(), allowed) {
+            (true, 1) => "guardrail",
+            (true, _) => "guardrails",
+            (false, 1) => "other",
+            (false, _) => "others",
+        };
+        match (allowed, skipped) {
+            (0, 1) => "1 was skipped".to_owned(),
+            (0, skipped) => format!("{skipped} were skipped"),
+            (allowed, 0) => format!("{allowed} {others} allowed"),
+            (allowed, 1) => format!("{allowed} {others} allowed, 1 was skipped"),
+            (allowed, skipped) => format!("{allowed} {others} allowed, {skipped} were skipped"),
+        }
+    }
+}
+
+/// The chain in full: every guardrail, with how long it took. Those that had nothing to say are folded.
+pub(crate) fn chain(decision: &Decision) -> Markup {
+    if decision.verdicts.is_empty() {
+        return html! { p.muted { "No guardrail was evaluated for this event." } };
+    }
+    let slowest = decision.verdicts.iter().filter_map(|verdict| verdict.duration_us.0).max().unwrap_or(0);
+    let groups = VerdictGroups::new(decision);
+    let table = |rows: &[&VerdictRecord]| {
+        html! {
+            div.scroll {
+                table.chain {
+                    thead { tr { th { "Guardrail" } th { "Result" } th { "Why" } th.num { "Took" } } }
+                    tbody { @for verdict in rows { (chain_row(verdict, decision, slowest)) } }
+                }
+            }
+        }
+    };
+    html! {
+        @if !groups.notable.is_empty() { (table(&groups.notable)) }
+        @if !groups.quiet.is_empty() {
+            details.quiet { summary { (groups.quiet_summary()) } (table(&groups.quiet)) }
+        }
+    }
+}
+
+/// The chain in short, for a timeline: who verdict what, and why.
+pub(crate) fn chain_summary(decision: &Decision) -> Markup {
+    let groups = VerdictGroups::new(decision);
+    let is_decisive = |verdict: &VerdictRecord| decision.by.as_deref() == Some(&*verdict.guardrail);
+    html! {
+        ul.heard {
+            @for verdict in &groups.notable {
+                li.decided[is_decisive(verdict)] {
+                    @match verdict.effect { Some(effect) => (badge(effect)), None => span.badge.fx-skipped { "skipped" } }
+                    a href={ "/guardrails/" (widgets::part(&verdict.guardrail)) } { (short_line(&verdict.guardrail, 60)) }
+                    @if verdict.shadow { span.badge.shadow { "shadow" } }
+                    span.why {
+                        // The message to the agent is shown above.
+                        @if verdict.reason != decision.reason { (mark_redactions(&verdict.reason)) }
+                        @if let Some(error) = &verdict.error { span.error { "failed: " (mark_redactions(error)) } }
+                    }
+                }
+            }
+            @if !groups.quiet.is_empty() {
+                li.quiet { details {
+                    summary { (groups.quiet_summary()) }
+                    p { @for verdict in &groups.quiet {
+                        a.chip.skipped[verdict.effect.is_none()] href={ "/guardrails/" (widgets::part(&verdict.guardrail)) } title=[verdict.effect.is_none().then_some("skipped: it could not have raised the effect")] { (short_line(&verdict.guardrail, 60)) } " "
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+fn chain_row(verdict: &VerdictRecord, decision: &Decision, slowest: u64) -> Markup {
+    let decided = decision.by.as_deref() == Some(&*verdict.guardrail);
+    html! {
+        tr.skipped[verdict.skipped] .decided[decided] {
+            td { a href={ "/guardrails/" (widgets::part(&verdict.guardrail)) } { (short_line(&verdict.guardrail, 60)) } }
+            td {
+                @match verdict.effect {
+                    Some(effect) => (badge(effect)),
+                    None => span.badge.fx-skipped { @if verdict.skipped { "skipped" } @else { "–" } },
+                }
+                @if verdict.shadow { " " span.badge.shadow { "shadow" } }
+            }
+            td.why {
+                (mark_redactions(&verdict.reason))
+                @if let Some(error) = &verdict.error { span.error { "failed: " (mark_redactions(error)) } }
+                @if verdict.skipped && verdict.reason.is_empty() { span.muted { "could not have raised the effect" } }
+            }
+            td.num {
+                @if let Some(us) = verdict.duration_us.0 {
+                    (micros(us)) (super::charts::meter(us, slowest, "fill-accent"))
+                }
+            }
+        }
+    }
+}
+
+/// The event itself: what it does, with every text of it.
+pub(crate) fn event(event: &Event) -> Markup {
+    let mut fields: Vec<(&str, Markup)> = Vec::new();
+    let mut text = |name: &'static str, text: &Option<String>| {
+        if let Some(text) = text {
+            fields.push((name, html! { pre.code { code { (mark_redactions(text)) } } }));
+        }
+    };
+    text("Text", &event.text);
+    text("Stop reason", &event.stop_reason);
+    text("Error", &event.error.as_ref().and_then(|error| error.message.clone()));
+    if let Some(tool) = &event.tool {
+        for (name, value) in &tool.args {
+            let shown_value = match value {
+                Value::String(text) => html! { pre.code { code { (mark_redactions(text)) } } },
+                other => json(other),
+            };
+            fields.push(("", html! { span.label { (short_line(name, 60)) } (shown_value) }));
+        }
+    }
+    if let Some(result) = &event.result {
+        let ended = match (result.ok, result.exit_code) {
+            (Some(true), _) => "Result: success".to_owned(),
+            (Some(false), Some(code)) => format!("Result: failed with {code}"),
+            (Some(false), None) => "Result: failed".to_owned(),
+            (None, _) => "Result".to_owned(),
+        };
+        let content = match &result.content {
+            Some(Value::String(text)) => html! { pre.code { code { (mark_redactions(text)) } } },
+            Some(other) => json(other),
+            None => html! { p.muted { "no content" } },
+        };
+        fields.push(("", html! { span.label { (ended) } (content) }));
+    }
+    if let Some(handoff) = &event.handoff {
+        fields.push(("Hand-off", json(&serde_json::to_value(handoff).unwrap_or_default())));
+    }
+    if let Some(output) = &event.output {
+        fields.push(("Output", json(output)));
+    }
+    html! {
+        div.event-fields {
+            @for (name, value) in &fields {
+                div.event-field { @if !name.is_empty() { span.label { (name) } } (value) }
+            }
+            @if fields.is_empty() { p.muted { "The event has no text." } }
+            details.raw { summary { "Recorded event" } (json(&serde_json::to_value(event).unwrap_or_default())) }
+        }
+    }
+}
+
+/// What was known when it was decided.
+pub(crate) fn known_facts(record: &Record) -> Markup {
+    html! {
+        div.scroll {
+            table.known {
+                tbody {
+                    @if let Some(root) = &record.facts.root { tr { th { "root" } td { code { (short_line(root, 300)) } } } }
+                    @for (key, fact) in &record.facts.known {
+                        tr { th { code { (short_line(&key.to_string(), 80)) } } td { (short_line(&describe_fact(fact), 400)) } }
+                    }
+                    @for (key, slice) in &record.slices {
+                        tr {
+                            th { code { "session:" (short_line(key, 80)) } }
+                            td { code { (short_line(&slice.as_ref().map_or("none".to_owned(), ToString::to_string), 400)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn describe_fact(fact: &Fact) -> String {
+    match fact {
+        Fact::Action(action) => {
+            let files =
+                action.target_files.as_ref().map_or("unknown files".to_owned(), |files| files.join(", "));
+            let dangers: Vec<&str> = action.dangers.iter().map(|danger| danger.reason.as_str()).collect();
+            format!(
+                "{} {files} {} {}",
+                action.kind.as_str(),
+                action.command.as_deref().unwrap_or_default(),
+                dangers.join("; ")
+            )
+        }
+        Fact::Secrets(found) | Fact::Findings(found) if found.is_empty() => "none".to_owned(),
+        Fact::Secrets(found) | Fact::Findings(found) => found
+            .iter()
+            .map(|finding| format!("{} at {}", finding.kind, finding.at))
+            .collect::<Vec<_>>()
+            .join(", "),
+        Fact::Script(action) if action.dangers.is_empty() => "not destructive".to_owned(),
+        Fact::Script(action) => {
+            action.dangers.iter().map(|danger| danger.reason.as_str()).collect::<Vec<_>>().join("; ")
+        }
+        Fact::Place(place) => place.clone(),
+        Fact::File(FileState::Absent) => "does not exist".to_owned(),
+        Fact::File(FileState::Special) => "a directory or special file".to_owned(),
+        Fact::File(FileState::File { checksum }) => format!("exists, checksum {checksum}"),
+        Fact::Command(end) => match end.exit_code {
+            Some(code) => format!("exited with code {code} after {} ms", end.took_ms),
+            None => format!("ended by a signal after {} ms", end.took_ms),
+        },
+        Fact::Hook(end) => match &end.answer {
+            HookAnswer::Pass => "allows".to_owned(),
+            HookAnswer::Refuse { message, request: Some(_), .. } => format!("requests approval: {message}"),
+            HookAnswer::Refuse { message, .. } => format!("refuses: {message}"),
+            HookAnswer::Replace { result, .. } => format!("replaces the result: {result}"),
+        },
+        Fact::Unavailable(why) => format!("unknown: {why}"),
+        other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}
+
+/// One record in a list: when, what, and what became of it.
+pub(crate) fn row(entry: &AuditEntry, with_session: bool, now: jiff::Timestamp) -> Markup {
+    let is_own = entry.labels.kind.parse::<EventKind>().is_ok_and(EventKind::is_internal);
+    let record = entry.record().ok();
+    let (about, by, reason) = match &record {
+        Some(record) => {
+            let by = record.decision.by.as_deref().unwrap_or_default().to_owned();
+            (subject(&record.event), by, short_line(&record.decision.reason, 160))
+        }
+        None => ("unreadable record".to_owned(), String::new(), String::new()),
+    };
+    html! {
+        tr.own[is_own] data-item data-href={ "/audit/" (entry.seq) } {
+            td.num { a href={ "/audit/" (entry.seq) } { (entry.seq) } }
+            td.nowrap { (widgets::ago(entry.labels.time, now)) }
+            td { (widgets::badge_of(&entry.labels.effect)) }
+            td.about {
+                span.kind { (short_line(&entry.labels.kind.replace('_', " "), 30)) } " " span.subject { (about) }
+                @if !reason.is_empty() { div.row-reason { @if !by.is_empty() { code { (short_line(&by, 40)) } " " } (reason) } }
+            }
+            @if with_session { td.session { a href=(widgets::session_at(&entry.labels.session)) { (short_line(&entry.labels.session, 28)) } } }
+        }
+    }
+}
+
+/// A request in line with the event that it was query for.
+pub(crate) fn approval_line(approval: &Approval, now: jiff::Timestamp) -> Markup {
+    let status = approval.status_at(now);
+    html! {
+        a.approval-line href={ "/approvals/" (widgets::part(&approval.id)) } {
+            span class={ "badge st-" (status.replace(' ', "-")) } { (status) }
+            @if let Some(authority) = approval.authority_at(now) {
+                " waits for " strong { (short_line(authority, 40)) }
+                @if let Some(end) = approval.deadline() { ", " (widgets::countdown(end, now)) " left" }
+            } @else if let Some(by) = &approval.decided_by {
+                " by " strong { (short_line(by, 40)) }
+                @if let Some(note) = &approval.note { ": “" (short_line(note, 120)) "”" }
+            }
+        }
+    }
+}
+
+/// A text as it was, for a heading.
+pub(crate) fn heading(text: &str) -> String {
+    short_line(&visible_text(text), 120)
+}

@@ -1,0 +1,34 @@
+//! Bodies that are made while they are read. What is made waits until it is read, so that memory stays bounded.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use hyper::body::Frame;
+use tokio::sync::mpsc;
+
+/// The sender of a body. An error aborts the response, so that the reader notices.
+pub(crate) type BodySender = mpsc::Sender<io::Result<Bytes>>;
+
+/// A body, and what fills it. No more than so many pieces wait to be read.
+pub(crate) fn stream_body(pieces: usize) -> (BodySender, Body) {
+    let (sender, pieces) = mpsc::channel(pieces);
+    (sender, Body::new(ChannelBody { pieces }))
+}
+
+struct ChannelBody {
+    pieces: mpsc::Receiver<io::Result<Bytes>>,
+}
+
+impl hyper::body::Body for ChannelBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        self.pieces.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+}

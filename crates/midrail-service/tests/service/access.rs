@@ -1,0 +1,11 @@
+//! Authentication and authorisation over HTTP.
+
+mod bodies;
+mod fixture;
+mod keys;
+mod limits;
+mod people;
+mod policy;
+mod stop;
+mod streams;
+mod tls;

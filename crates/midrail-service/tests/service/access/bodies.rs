@@ -1,0 +1,94 @@
+//! Bodies that are too large, too deep, of another kind, or not what they should be.
+
+use crate::access::fixture::{EVENT, Fixture};
+
+#[test]
+fn body_is_taken_as_it_should_be_or_not_at_all() {
+    let fixture = Fixture::with(|config| config.limits.body = 10_000);
+    let decide = |body: &str| fixture.post("/v1/decide", &[], body);
+    decide(&format!(r#"{{"kind":"before_model","text":"{}"}}"#, "a".repeat(20_000))).is(413);
+    fixture.send("POST", "/v1/decide", &[("content-length", "99999999")], "").is(415);
+    fixture
+        .send(
+            "POST",
+            "/v1/decide",
+            &[("content-length", "99999999"), ("content-type", "application/json")],
+            "",
+        )
+        .is(413);
+    for media in
+        ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "application/jsonx"]
+    {
+        fixture.send("POST", "/v1/decide", &[("content-type", media)], EVENT).is(415);
+    }
+    fixture.send("POST", "/v1/decide", &[], EVENT).is(415);
+    fixture.send("POST", "/v1/decide", &[("content-type", "application/json; charset=utf-8")], EVENT).is(200);
+    for broken in ["", "{", "nonsense", "{\"kind\":\"before_tool\"", "[]x", "\u{0}"] {
+        decide(broken).is(400);
+    }
+    for wrong in [
+        "[]",
+        "{}",
+        "7",
+        r#"{"kind":"nothing"}"#,
+        r#"{"kind":"before_tool","unknown":1}"#,
+        r#"{"kind":"administered"}"#,
+    ] {
+        decide(wrong).is(422);
+    }
+    let deep = format!(
+        r#"{{"kind":"before_tool","tool":{{"name":"x","args":{{"a":{}1{}}}}}}}"#,
+        "[".repeat(4_000),
+        "]".repeat(4_000)
+    );
+    let answer = decide(&deep);
+    assert!([400, 422].contains(&answer.status), "{}", answer.head);
+    fixture.post("/v1/decide/batch", &[], &format!(r#"{{"events":[{deep}]}}"#)).is(422);
+    let deep = format!("{}{}", "[".repeat(4_900), "]".repeat(4_900));
+    fixture.post("/v1/policy/validate", &[], &deep).is(422);
+    fixture.post("/v1/policy/validate", &[], r#"{"text":"pack: p","nonsense":1}"#).is(422);
+    fixture.get("/v1/nothing", &[]).is(404);
+    fixture.send("DELETE", "/v1/decide", &[], "").is(405);
+    fixture.get("/v1/policy/diff?from=a&wrong=b", &[]).is(400);
+    fixture.get("/v1/shadow?examples=1000", &[]).is(400);
+}
+
+#[test]
+fn batch_is_decided_as_a_whole_or_not_at_all() {
+    let fixture = Fixture::new();
+    let batch = |body: &str| fixture.post("/v1/decide/batch", &[], body);
+    let event = |session: usize, tool: &str| {
+        format!(r#"{{"kind":"before_tool","session":"s-{session}","tool":{{"name":"{tool}"}}}}"#)
+    };
+    let events: Vec<String> = (0..60).map(|at| event(at % 7, if at % 3 == 0 { "x" } else { "y" })).collect();
+    let decisions = batch(&format!(r#"{{"events":[{}]}}"#, events.join(","))).is(200).json();
+    let decisions = decisions["decisions"].as_array().unwrap();
+    assert_eq!(decisions.len(), 60);
+    let mut last = std::collections::BTreeMap::new();
+    for (at, decision) in decisions.iter().enumerate() {
+        assert_eq!(decision["effect"], if at % 3 == 0 { "block" } else { "allow" }, "{at}");
+        let seq = decision["audit"]["seq"].as_u64().unwrap();
+        assert!(last.insert(at % 7, seq).is_none_or(|before| before < seq), "{at} is out of order");
+    }
+    assert_eq!(batch(r#"{"events":[]}"#).is(200).json()["decisions"], serde_json::json!([]));
+    let before = fixture.get("/v1/policy", &[]).is(200).json();
+    let head = crate::access::fixture::engine(&fixture.config, "default").store().head().unwrap();
+    let refused = batch(&format!(r#"{{"events":[{},{{"kind":"nothing"}}]}}"#, event(1, "y"))).is(422);
+    assert!(refused.json()["detail"].as_str().unwrap().starts_with("events[1]: "));
+    batch(&format!(r#"{{"events":[{}]}}"#, vec![event(1, "y"); 1_001].join(","))).is(422);
+    batch(r#"{"events":[],"more":1}"#).is(422);
+    assert_eq!(crate::access::fixture::engine(&fixture.config, "default").store().head().unwrap(), head);
+    assert_eq!(fixture.get("/v1/policy", &[]).json()["revision"], before["revision"]);
+}
+
+#[test]
+fn event_of_one_key_is_decided_once() {
+    let fixture = Fixture::new();
+    let once = |key: &str, event: &str| fixture.post("/v1/decide", &[("idempotency-key", key)], event);
+    let first = once("k-1", EVENT).is(200).json();
+    assert_eq!(once("k-1", EVENT).is(200).json()["audit"], first["audit"]);
+    assert_ne!(once("k-2", EVENT).is(200).json()["audit"], first["audit"]);
+    once("k-1", &EVENT.replace("\"x\"", "\"y\"")).is(409);
+    once(&"k".repeat(201), EVENT).is(400);
+    once("", EVENT).is(400);
+}

@@ -1,0 +1,73 @@
+//! Floods, and clients that take their time.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use crate::access::fixture::{Answer, EVENT, Fixture, request};
+
+#[test]
+fn flood_of_headers_is_refused() {
+    let fixture = Fixture::new();
+    let many: Vec<String> = (0..500).map(|at| format!("x-{at}")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "1")).collect();
+    assert_eq!(fixture.decide(&many).status, 431);
+    let large = "a".repeat(200_000);
+    let answer = fixture.decide(&[("x-large", &large)]);
+    assert!([0, 431].contains(&answer.status), "{}", answer.head);
+    fixture.decide(&[]).is(200);
+}
+
+#[test]
+fn client_that_never_finishes_its_head_is_cut_off() {
+    let fixture = Fixture::with(|config| config.limits.head = Duration::from_millis(300));
+    let mut stream = fixture.connect();
+    let text = request(&fixture.address.to_string(), "GET", "/healthz", &[], "");
+    // A byte from time to time keeps no connection open.
+    let (mut sent, mut is_cut) = (0, false);
+    stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    for byte in text.as_bytes() {
+        let mut answer = [0_u8; 256];
+        match stream.read(&mut answer) {
+            Ok(0) => is_cut = true,
+            Ok(read) => is_cut = Answer::of(&answer[..read]).status == 408,
+            Err(error) => is_cut = error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+        if is_cut || stream.write_all(&[*byte]).is_err() {
+            is_cut = true;
+            break;
+        }
+        sent += 1;
+    }
+    assert!(is_cut && sent < text.len(), "it was never cut off");
+    fixture.get("/healthz", &[]).is(200);
+}
+
+#[test]
+fn requests_beyond_the_places_are_told_to_come_again() {
+    let fixture = Fixture::with(|config| config.limits.at_once = 1);
+    // It has a place as long as its body does not come.
+    let mut slow = fixture.connect();
+    let headers = [("content-type", "application/json"), ("content-length", "1000")];
+    slow.write_all(request(&fixture.address.to_string(), "POST", "/v1/decide", &headers, "{").as_bytes())
+        .unwrap();
+    // When it has taken its place is up to the server.
+    let refused = (0..1_000)
+        .map(|_| {
+            std::thread::sleep(Duration::from_millis(2));
+            fixture.decide(&[])
+        })
+        .find(|answer| answer.status == 503)
+        .expect("nobody was told to come again");
+    assert_eq!(refused.is(503).header("retry-after"), Some("1"));
+    // Health needs no place.
+    fixture.get("/healthz", &[]).is(200);
+    drop(slow);
+    assert!((0..1_000).any(|_| fixture.decide(&[]).status == 200), "the place was never given back");
+}
+
+#[test]
+fn body_that_does_not_come_in_time_is_not_waited_for() {
+    let fixture = Fixture::with(|config| config.limits.time = Duration::from_millis(300));
+    let headers = [("content-type", "application/json"), ("content-length", "1000")];
+    fixture.send("POST", "/v1/decide", &headers, EVENT).is(504);
+}

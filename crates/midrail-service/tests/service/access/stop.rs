@@ -1,0 +1,51 @@
+//! The end of the service: what was begun is finished, and nothing new begins.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::access::fixture::{Answer, EVENT, Fixture, request};
+
+#[test]
+fn request_under_way_is_answered() {
+    let mut fixture = Fixture::new();
+    let headers = [("content-type", "application/json")];
+    let text = request(&fixture.address.to_string(), "POST", "/v1/decide", &headers, EVENT);
+    let (first, rest) = text.as_bytes().split_at(text.len() - 5);
+    let mut under_way = fixture.connect();
+    under_way.write_all(first).unwrap();
+    // An idle connection does not keep it.
+    let idle = fixture.connect();
+    // Its head was read once another request that came later is answered.
+    fixture.get("/healthz", &[]).is(200);
+    std::thread::sleep(Duration::from_millis(100));
+    fixture.tell_to_stop();
+    // New connections are refused from some moment on.
+    let refused = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        TcpStream::connect(fixture.address).is_err()
+    });
+    assert!(refused, "it still takes connections");
+    under_way.write_all(rest).unwrap();
+    let mut answer = Vec::new();
+    under_way.read_to_end(&mut answer).unwrap();
+    assert_eq!(Answer::of(&answer).is(200).json()["effect"], "block");
+    assert!(fixture.ended().is_ok());
+    drop(idle);
+}
+
+#[test]
+fn open_stream_does_not_keep_the_service() {
+    let mut fixture = Fixture::new();
+    let mut stream =
+        crate::access::streams::Lines::open(&fixture, r#"{"open":{"session":"s","max_bytes":0}}"#);
+    assert!(stream.next().unwrap()["stream"].is_string());
+    stream.say(r#"{"text":"The key is AKIAQ4ZT"}"#);
+    stream.next().unwrap();
+    fixture.tell_to_stop();
+    let last = stream.next().unwrap();
+    assert_eq!((&last["over"], &last["problem"]["status"]), (&true.into(), &503.into()));
+    assert_eq!(last["text"], "", "what was held back got out");
+    assert!(stream.next().is_none());
+    assert!(fixture.ended().is_ok());
+}

@@ -1,0 +1,12 @@
+//! The HTTP API, from outside: a real service in a folder of its own, and programs and people who call it.
+
+mod approvals;
+mod audit;
+mod connections;
+mod fixture;
+mod live;
+mod observe;
+mod separation;
+mod sessions;
+mod standing;
+mod stats;

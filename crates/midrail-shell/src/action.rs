@@ -1,0 +1,426 @@
+//! What a tool call does, whatever its host calls it: the kind of action, the files and hosts it touches, its command
+//! line and what that does, and what it might destroy.
+
+mod args;
+mod code;
+mod names;
+mod seen;
+
+use std::collections::BTreeSet;
+
+use midrail_core::{Action, ActionType, Danger, Event, EventKind, HostLimit, ToolCall};
+use serde_json::Value;
+
+use self::args::{Args, MAX_TARGETS};
+use self::names::{EDITORS, SEARCHES, has_word, kind_of_words, known};
+use crate::command::Analysis;
+use crate::command::notebook::{self, Cell};
+use crate::{command, patch, sql};
+
+pub use self::args::PATH_ARGS;
+pub use self::names::{bare_name, is_known};
+
+/// Derives the action of an event, or says why it cannot be told. Events that are no calls do nothing to files.
+pub fn of(event: &Event) -> Result<Action, String> {
+    let is_call = matches!(event.kind, EventKind::BeforeTool | EventKind::AfterTool);
+    let tool = match event.tool.as_ref().filter(|tool| !tool.name.is_empty()) {
+        Some(tool) => tool,
+        None if is_call => return Err("the event names no tool".to_owned()),
+        None => return Ok(Action { target_files: Some(Vec::new()), ..Action::default() }),
+    };
+    let name = bare_name(&tool.name);
+    let mut args = args_of(tool);
+    let analyses = analyses(tool, &args, &[]);
+    let patched = add_patches(name, &mut args, &analyses);
+    let too_much = || format!("`{}` names more than can be looked at", tool.name);
+    if args.is_too_much {
+        return Err(too_much());
+    }
+    let kind = kind_of(tool, &args, !patched.is_empty(), &analyses);
+    let files = std::mem::take(&mut args.files);
+    let command = args.split.take().or_else(|| command_line(tool));
+    let mut action = Action { kind, command, ..Action::default() };
+    action.target_files = match (files.is_empty(), kind) {
+        (false, _) => Some(files),
+        // A search without a path looks at the folder that the agent is in.
+        (true, ActionType::FileRead) if SEARCHES.contains(&name) => Some(vec![".".to_owned()]),
+        (true, ActionType::FileRead | ActionType::FileWrite) => None,
+        (true, ActionType::Command | ActionType::Network | ActionType::Other) => Some(Vec::new()),
+    };
+    match kind {
+        ActionType::FileRead => action.reads = action.target_files.clone().unwrap_or_default(),
+        ActionType::FileWrite => action.writes = action.target_files.clone().unwrap_or_default(),
+        // A command that reads a patch writes the files that it names.
+        ActionType::Command => action.writes = patched,
+        ActionType::Network | ActionType::Other => {}
+    }
+    action.seen = seen::of(tool, &action);
+    let runs = !analyses.is_empty();
+    for analysis in analyses {
+        add(&mut action, analysis);
+    }
+    // What such a host types into an open program is never asked about.
+    if runs && event.host.as_ref().is_some_and(|host| host.limits.contains(&HostLimit::Typing)) {
+        action.dangers.extend(args.commands.iter().filter_map(|line| command::prompt::danger(line)));
+    }
+    let is_search = !args.statements.is_empty() && (kind == ActionType::Network || searches(&tool.name));
+    let statements =
+        args.statements.iter().filter(|(_, is_query)| !is_search || !is_query).map(|(text, _)| *text);
+    for text in statements.filter(|text| sql::looks_like_sql(text)) {
+        action.dangers.extend(sql::scan(text).into_iter().map(|hit| sql::danger(text, &hit)));
+    }
+    let hosts: BTreeSet<String> = args.addresses.iter().filter_map(|address| args::host(address)).collect();
+    action.hosts.extend(hosts.into_iter().filter(|host| !action.hosts.contains(host)).collect::<Vec<_>>());
+    match action.target_files.as_ref().is_some_and(|files| files.len() > MAX_TARGETS) {
+        true => Err(too_much()),
+        false => Ok(action),
+    }
+}
+
+fn args_of(tool: &ToolCall) -> Args<'_> {
+    let name = bare_name(&tool.name);
+    let may_run = !EDITORS.contains(&name) && known(name).is_none_or(|kind| kind == ActionType::Command);
+    Args::of(name, may_run.then_some(tool.name.as_str()), &tool.args)
+}
+
+/// Words of the names of tools whose `query` is for people's words, and not for a database.
+const SEARCH_WORDS: &[&str] = &["search", "issue", "ticket", "web", "docs", "memory", "message"];
+
+/// Words of the names of servers whose tools speak with databases, whatever else they are called.
+const DATABASE_WORDS: &[&str] = &[
+    "sql",
+    "db",
+    "database",
+    "postgres",
+    "postgresql",
+    "mysql",
+    "sqlite",
+    "mongo",
+    "bigquery",
+    "snowflake",
+    "warehouse",
+];
+
+/// Whether the name of a tool says that its queries are people's words.
+fn searches(tool: &str) -> bool {
+    let name = bare_name(tool);
+    let server = tool.strip_suffix(name).unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    SEARCH_WORDS.iter().any(|word| name.contains(word))
+        || (SEARCH_WORDS.iter().any(|word| has_word(server, word))
+            && !DATABASE_WORDS.iter().any(|word| has_word(tool, word)))
+}
+
+/// What an event does beyond its own text where its commands find these files.
+pub fn with_files(event: &Event, files: &[command::File]) -> Action {
+    let Some(tool) = &event.tool else { return Action::default() };
+    let args = args_of(tool);
+    let done = |files: &[command::File]| {
+        let mut action =
+            Action { kind: ActionType::Command, target_files: Some(Vec::new()), ..Action::default() };
+        analyses(tool, &args, files).into_iter().for_each(|analysis| add(&mut action, analysis));
+        action
+    };
+    beyond(done(files), &done(&[]))
+}
+
+/// What one action does that the other does not. Its calls of git stay all, because their order counts.
+fn beyond(mut action: Action, known: &Action) -> Action {
+    let none = Vec::new();
+    let lists = [
+        (&mut action.reads, &known.reads),
+        (&mut action.writes, &known.writes),
+        (&mut action.overwrites, &known.overwrites),
+        (&mut action.folders, &known.folders),
+        (&mut action.sweeps, &known.sweeps),
+        (&mut action.hosts, &known.hosts),
+        (&mut action.scripts, &known.scripts),
+        (&mut action.feeds, &known.feeds),
+        (action.target_files.get_or_insert_default(), known.target_files.as_ref().unwrap_or(&none)),
+    ];
+    for (list, known) in lists {
+        let known: BTreeSet<&String> = known.iter().collect();
+        list.retain(|it| !known.contains(it));
+    }
+    let told = |danger: &Danger| (danger.rule.clone(), danger.command.clone(), danger.start);
+    let known_dangers: BTreeSet<_> = known.dangers.iter().map(told).collect();
+    action.dangers.retain(|danger| !known_dangers.contains(&told(danger)));
+    action.is_partial &= !known.is_partial;
+    action
+}
+
+/// Argument names under which tools that run commands take the folder to run them in.
+const FOLDER_ARGS: &[&str] = &["workdir", "cwd", "working_directory", "dir_path", "directory"];
+
+/// What the command lines and the code of a call do.
+fn analyses(tool: &ToolCall, args: &Args<'_>, files: &[command::File]) -> Vec<Analysis> {
+    let name = bare_name(&tool.name);
+    let known = known(name);
+    let is_editor = EDITORS.contains(&name) || operation(tool, args).is_some();
+    if is_editor || known.is_some_and(|kind| kind != ActionType::Command) {
+        return Vec::new();
+    }
+    let folder = FOLDER_ARGS.iter().find_map(|name| tool.args.get(*name)?.as_str());
+    let look = |line: &str| command::analyse_with(line, folder, files);
+    let mut analyses: Vec<Analysis> = args.commands.iter().map(|line| look(line)).collect();
+    if known.is_some() {
+        analyses.extend(args.typed.iter().map(|line| look(line)));
+    }
+    for code in &args.codes {
+        let file = code::file_of(&tool.name).unwrap_or("code.sh");
+        let cell = if file == "code.py" { notebook::cell(code) } else { Cell::default() };
+        analyses.extend(cell.commands.iter().map(|line| look(line)));
+        analyses.push(command::analyse_script(file, cell.code.as_deref().unwrap_or(code), files));
+    }
+    analyses
+}
+
+/// Programs that read a patch.
+const PATCHERS: &[&str] = &["apply_patch", "applypatch", "patch"];
+
+/// Those of git, which starts under one name whatever it does.
+const GIT_PATCHERS: &[&str] = &["git apply", "git am"];
+
+/// Adds the files that patches among the arguments name. A command line holds a patch only where it starts a program that
+/// reads one: elsewhere it is text.
+fn add_patches(name: &str, args: &mut Args<'_>, analyses: &[Analysis]) -> Vec<String> {
+    let starts = |name: &str| analyses.iter().flat_map(|it| &it.programs).any(|it| it == name);
+    let says = |words: &&str| args.commands.iter().any(|command| command.contains(*words));
+    let starts_patcher =
+        PATCHERS.iter().any(|name| starts(name)) || (starts("git") && GIT_PATCHERS.iter().any(says));
+    let is_file_tool = known(name) == Some(ActionType::FileWrite);
+    let texts: Vec<String> = match starts_patcher {
+        true => args.commands.clone(),
+        false => Vec::new(),
+    };
+    let given = args.patches.iter().filter(|(_, is_command)| !is_command || is_file_tool);
+    let files: Vec<String> = given
+        .map(|(text, _)| *text)
+        .chain(texts.iter().map(String::as_str))
+        .flat_map(patch::targets)
+        .collect();
+    for file in &files {
+        args.add_file(file);
+    }
+    files
+}
+
+/// Adds the files that a command line only names. What else opens them counts for more.
+fn add_named(action: &mut Action, analysis: &Analysis) {
+    let named: BTreeSet<&String> = analysis.named.iter().collect();
+    let touched: BTreeSet<&String> = analysis.reads.iter().chain(&analysis.writes).collect();
+    action.named.retain(|file| named.contains(file) || !touched.contains(file));
+    let before: BTreeSet<&String> = action.named.iter().collect();
+    let opened: BTreeSet<&String> =
+        action.target_files.iter().flatten().filter(|file| !before.contains(file)).collect();
+    let new = named.into_iter().filter(|file| !opened.contains(file) && !before.contains(file));
+    let new: Vec<String> = new.cloned().collect();
+    action.named.extend(new);
+}
+
+/// Adds what a command line or script does.
+fn add(action: &mut Action, analysis: Analysis) {
+    add_named(action, &analysis);
+    let files = action.target_files.get_or_insert_default();
+    let mut known: BTreeSet<String> = files.iter().cloned().collect();
+    for file in analysis.reads.iter().chain(&analysis.writes) {
+        if known.insert(file.clone()) {
+            files.push(file.clone());
+        }
+    }
+    action.reads.extend(analysis.reads);
+    action.writes.extend(analysis.writes);
+    action.overwrites.extend(analysis.overwrites);
+    action.folders.extend(analysis.folders);
+    action.sweeps.extend(analysis.sweeps);
+    action.hosts.extend(analysis.hosts);
+    action.programs.extend(analysis.programs);
+    action.scripts.extend(analysis.scripts);
+    action.hooks.extend(analysis.hooks);
+    action.feeds.extend(analysis.feeds);
+    action.fetched.extend(analysis.fetched);
+    action.seen.extend(analysis.seen);
+    action.copies.extend(analysis.copies);
+    action.dangers.extend(analysis.dangers);
+    action.repository.extend(analysis.repository);
+    action.is_partial |= analysis.is_partial;
+}
+
+/// What a tool that does several things says in an argument that one call of it does.
+fn operation(tool: &ToolCall, args: &Args<'_>) -> Option<ActionType> {
+    let text = ["operation", "command", "action"].iter().find_map(|arg| tool.args.get(*arg)?.as_str())?;
+    let is_word = text.len() < 32 && !text.contains(' ');
+    Some(text).filter(|_| is_word && !args.files.is_empty()).and_then(kind_of_words)
+}
+
+fn kind_of(tool: &ToolCall, args: &Args<'_>, has_patch: bool, analyses: &[Analysis]) -> ActionType {
+    let name = bare_name(&tool.name);
+    let is_only_patch = has_patch && analyses.iter().all(|it| it.programs.as_slice() == ["apply_patch"]);
+    if is_only_patch && (known(name) != Some(ActionType::Command) || !analyses.is_empty()) {
+        return ActionType::FileWrite;
+    }
+    if SEARCHES.contains(&name) {
+        return ActionType::FileRead;
+    }
+    // What is known of a tool stands, whatever else its arguments say.
+    if let Some(kind) = known(name) {
+        return kind;
+    }
+    // Of the name and the argument, what does more counts.
+    let said = operation(tool, args);
+    let has_files = !args.files.is_empty();
+    let has_command = !args.commands.is_empty() || !args.codes.is_empty();
+    match (said, kind_of_words(name).filter(|_| has_files)) {
+        (Some(ActionType::FileRead), Some(ActionType::FileWrite)) if EDITORS.contains(&name) => {
+            ActionType::FileRead
+        }
+        (Some(ActionType::FileWrite), _) | (_, Some(ActionType::FileWrite)) => ActionType::FileWrite,
+        _ if has_command && said.is_none() => ActionType::Command,
+        (Some(kind), _) | (None, Some(kind)) => kind,
+        (None, None) => ActionType::Other,
+    }
+}
+
+/// The command line as it is shown and compared. One that is given as a list of words is joined by blanks.
+fn command_line(tool: &ToolCall) -> Option<String> {
+    ["command", "cmd", "script", "code"].iter().find_map(|arg| match tool.args.get(*arg)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            Some(words.join(" ")).filter(|text| !text.is_empty())
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn action(name: &str, args: Value) -> (ActionType, Option<Vec<String>>) {
+        let action = of(&Event::before_tool(name, args)).unwrap();
+        (action.kind, action.target_files)
+    }
+
+    fn files(names: &[&str]) -> Option<Vec<String>> {
+        Some(names.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    #[test]
+    fn hosts_names_mean_the_same() {
+        assert_eq!(action("Write", json!({"file_path": "a"})), (ActionType::FileWrite, files(&["a"])));
+        assert_eq!(action("write_file", json!({"path": "a"})), (ActionType::FileWrite, files(&["a"])));
+        assert_eq!(
+            action("mcp__fs__read_text_file", json!({"path": "a"})),
+            (ActionType::FileRead, files(&["a"]))
+        );
+        assert_eq!(
+            action("NotebookEdit", json!({"notebook_path": "n"})),
+            (ActionType::FileWrite, files(&["n"]))
+        );
+        assert_eq!(action("Bash", json!({"command": "ls"})), (ActionType::Command, files(&[])));
+        assert_eq!(action("deploy", json!({"env": "prod"})), (ActionType::Other, files(&[])));
+    }
+
+    #[test]
+    fn a_servers_tool_is_known_by_every_hosts_name_for_it() {
+        for name in
+            ["mcp_fs_read_text_file", "fs_read_text_file", "fs-read_text_file", "my-fs/read_text_file"]
+        {
+            assert_eq!(bare_name(name), "read_text_file", "{name}");
+            assert!(is_known(name), "{name}");
+            assert_eq!(action(name, json!({"path": "a"})), (ActionType::FileRead, files(&["a"])), "{name}");
+        }
+        assert_eq!(action("fs_write_file", json!({"path": "a"})), (ActionType::FileWrite, files(&["a"])));
+        assert_eq!(action("fs-list_directory", json!({})), (ActionType::FileRead, files(&["."])));
+        for name in [
+            "notion_create",
+            "vfs_read_file",
+            "run_shell_command",
+            "web_search",
+            "create",
+            "read_text_file_now",
+        ] {
+            assert_eq!(bare_name(name), name);
+        }
+    }
+
+    #[test]
+    fn names_that_nobody_listed_are_read_by_their_words() {
+        assert_eq!(action("saveDocument", json!({"path": "a"})), (ActionType::FileWrite, files(&["a"])));
+        assert_eq!(action("fs.view_text", json!({"path": "a"})), (ActionType::FileRead, files(&["a"])));
+        assert_eq!(action("credit_check", json!({"path": "a"})), (ActionType::Other, files(&["a"])));
+        assert_eq!(action("runner", json!({"command": "ls"})), (ActionType::Command, files(&[])));
+    }
+
+    #[test]
+    fn an_argument_can_tell_the_operation() {
+        assert_eq!(action("file_ops", json!({"operation": "write", "path": "f"})).0, ActionType::FileWrite);
+        assert_eq!(
+            action("str_replace_editor", json!({"command": "view", "path": "f"})).0,
+            ActionType::FileRead
+        );
+        assert_eq!(
+            action("str_replace_editor", json!({"command": "create", "path": "f"})).0,
+            ActionType::FileWrite
+        );
+    }
+
+    #[test]
+    fn a_write_without_a_path_has_unknown_targets() {
+        assert_eq!(action("write_file", json!({"content": "x"})), (ActionType::FileWrite, None));
+    }
+
+    #[test]
+    fn patches_name_their_files() {
+        let diff = "--- a/a.ts\n+++ b/a.ts\n@@ -1 +1 @@\n-x\n+y\n";
+        assert_eq!(action("patch", json!({"unified_diff": diff})), (ActionType::FileWrite, files(&["a.ts"])));
+        let body = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** End Patch";
+        assert_eq!(
+            action("apply_patch", json!({"command": body})),
+            (ActionType::FileWrite, files(&["src/a.rs"]))
+        );
+        assert_eq!(
+            action("MultiEdit", json!({"edits": [{"file_path": "b"}]})),
+            (ActionType::FileWrite, files(&["b"]))
+        );
+    }
+
+    #[test]
+    fn an_argument_never_makes_a_known_tool_harmless() {
+        let args = json!({"file_path": ".midrail/p.yaml", "content": "", "action": "view"});
+        assert_eq!(action("Write", args).0, ActionType::FileWrite);
+        assert_eq!(
+            action("Bash", json!({"command": "rm -rf /", "operation": "read", "path": "x"})).0,
+            ActionType::Command
+        );
+    }
+
+    #[test]
+    fn files_are_found_wherever_they_are_named() {
+        assert_eq!(
+            action("mcp__fs__write_files", json!({"files": [{"file_path": ".env"}]})).1,
+            files(&[".env"])
+        );
+        assert_eq!(
+            action("mcp__fs__save", json!({"request": {"target": {"path": ".env"}}})).1,
+            files(&[".env"])
+        );
+        let patch = ["apply_patch", "*** Begin Patch\n*** Update File: .env\n*** End Patch"];
+        assert_eq!(action("shell", json!({"command": patch})), (ActionType::FileWrite, files(&[".env"])));
+        assert_eq!(action("mcp__my__fs__write_file", json!({"path": "a"})).0, ActionType::FileWrite);
+    }
+
+    #[test]
+    fn a_search_without_a_path_is_of_the_folder() {
+        assert_eq!(action("Grep", json!({"pattern": "x"})), (ActionType::FileRead, files(&["."])));
+    }
+
+    #[test]
+    fn a_call_without_a_tool_is_not_known() {
+        assert!(of(&Event::new(EventKind::BeforeTool)).is_err());
+        assert!(of(&Event::before_tool("", json!({}))).is_err());
+        assert!(of(&Event::new(EventKind::BeforeModel)).is_ok());
+    }
+}

@@ -1,0 +1,74 @@
+//! What a command line does: which programs it starts, which files and hosts it touches, and what it might destroy.
+
+pub mod danger;
+pub mod decode;
+pub mod invocation;
+pub mod prompt;
+pub mod snippet;
+pub mod windows;
+
+mod analysis;
+mod arithmetic;
+mod ast;
+mod braces;
+mod compound;
+mod expand;
+mod files;
+mod hosts;
+mod lex;
+pub(crate) mod notebook;
+mod options;
+mod parse;
+mod pattern;
+mod programs;
+mod redirects;
+mod repository;
+mod scope;
+mod script;
+mod walk;
+
+pub use self::analysis::{Analysis, File};
+
+use crate::sql;
+
+/// Looks into a command line, or into a script of a shell.
+pub fn analyse(command: &str) -> Analysis {
+    analyse_with(command, None, &[])
+}
+
+/// The same for a command line that starts in another folder than the one that its findings speak of, and finds these
+/// files there.
+pub fn analyse_with(command: &str, folder: Option<&str>, files: &[File]) -> Analysis {
+    walk::Walk::with(files).line(command, folder).0
+}
+
+/// What a file does if it is run, by its name and its content, and finds these files there.
+pub fn analyse_script(name: &str, content: &str, files: &[File]) -> Analysis {
+    match script::kind(name, content) {
+        script::Kind::Shell => walk::Walk::with(files).into_script().line(content, None).0,
+        script::Kind::Code(language) => walk::Walk::with(files).script(language, content),
+        script::Kind::Sql => Analysis {
+            dangers: sql::scan(content).iter().map(|hit| sql::danger(content, hit)).collect(),
+            ..Analysis::default()
+        },
+    }
+}
+
+/// Whether a rule is about Midrail itself, and so a matter of self-protection.
+pub fn is_about_midrail(rule: &str) -> bool {
+    rule.starts_with("midrail-")
+}
+
+/// Whether a target may be destroyed that is spelt so and lies at a place in the sandbox: it is not the sandbox itself,
+/// nor git's or Midrail's files.
+pub fn is_expendable(place: &str) -> bool {
+    danger::is_expendable(place)
+}
+
+/// The programs that a command line starts, with their words resolved, in the order in which they are met.
+pub fn invocations(command: &str) -> Vec<invocation::Invocation> {
+    walk::Walk::keeping().line(command, None).1
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,379 @@
+//! Compound commands: conditions, loops, groups, functions and arithmetic.
+
+use std::borrow::Cow;
+
+use super::ast::{Command, Joint, Kind, List, Word, is_name_byte};
+use super::lex::Until;
+use super::parse::{Parser, Stops};
+
+impl<'a> Parser<'a> {
+    /// `None`: no compound command begins here. `Some(None)`: one does, too deep to read.
+    pub(super) fn compound(&mut self, stops: Stops) -> Option<Option<Kind<'a>>> {
+        match self.peek()? {
+            b'(' => Some(self.parentheses()),
+            b'{' if self.is_keyword("{") => {
+                self.at += 1;
+                Some(self.deeper(|parser| {
+                    let list = parser.list(stops.with(Stops::BRACE));
+                    parser.expect_word("}");
+                    Kind::Group(list)
+                }))
+            }
+            b'[' if self.is_keyword("[[") => Some(self.deeper(Parser::double_brackets)),
+            b'i' if self.eat_word("if") => Some(self.deeper(|parser| parser.if_command(stops))),
+            b'w' if self.eat_word("while") => Some(self.deeper(|parser| parser.while_command(stops))),
+            b'u' if self.eat_word("until") => Some(self.deeper(|parser| parser.while_command(stops))),
+            b'f' if self.eat_word("for") => Some(self.deeper(|parser| parser.for_command(stops, false))),
+            b'f' if self.eat_word("foreach") => Some(self.deeper(|parser| parser.for_command(stops, true))),
+            b's' if self.eat_word("select") => Some(self.deeper(|parser| parser.for_command(stops, false))),
+            b'r' if self.is_keyword("repeat") && self.is_repeat() => {
+                self.at += "repeat".len();
+                Some(self.deeper(|parser| {
+                    parser.skip_blanks();
+                    let head = parser.word();
+                    let body = parser.loop_body(stops);
+                    Kind::Repeat { head, body }
+                }))
+            }
+            b'c' if self.is_keyword("case") => {
+                self.at += "case".len();
+                Some(self.deeper(|parser| parser.case_command()))
+            }
+            b'c' if self.eat_word("coproc") => Some(self.deeper(|parser| {
+                // `coproc NAME { … }`
+                parser.skip_blanks();
+                let before = parser.at;
+                let _ = parser.take_while(is_name_byte);
+                parser.skip_blanks();
+                if !matches!(parser.peek(), Some(b'{' | b'(')) {
+                    parser.at = before;
+                }
+                let item = parser.pipeline(Joint::Then, stops);
+                Kind::Subshell(List { items: vec![item] })
+            })),
+            b'f' if self.is_keyword("function") => {
+                self.at += "function".len();
+                self.skip_blanks();
+                let name = self.word();
+                self.skip_blanks();
+                if self.peek() == Some(b'(') {
+                    self.at += 1;
+                    self.skip_blanks();
+                    if self.peek() == Some(b')') {
+                        self.at += 1;
+                    }
+                }
+                Some(self.function(name.bare().map(Cow::Borrowed).unwrap_or_default()))
+            }
+            _ => None,
+        }
+    }
+
+    /// `repeat 3 …` of zsh, and not a program of that name.
+    pub(super) fn is_repeat(&self) -> bool {
+        let rest = self.text.get(self.at + "repeat".len()..self.end).unwrap_or("").trim_start();
+        rest.starts_with(|c: char| c.is_ascii_digit() || c == '$')
+    }
+
+    pub(super) fn parentheses(&mut self) -> Option<Kind<'a>> {
+        if self.peek_at(1) == Some(b'(')
+            && let Some(close) = self.arithmetic_end(self.at + 2)
+            && !is_command(self.slice(self.at + 2, close))
+        {
+            self.at += 2;
+            let parts = self.deeper(|parser| parser.within(close, |inner| inner.parts(Until::End)))?;
+            self.at = close + 2;
+            return Some(Kind::Test(vec![Word { parts, has_brace: false }]));
+        }
+        self.at += 1;
+        let list = self.deeper(|parser| parser.list(Stops::PARENTHESIS))?;
+        if self.peek() == Some(b')') {
+            self.at += 1;
+        } else {
+            self.trouble.is_broken = true;
+        }
+        Some(Kind::Subshell(list))
+    }
+
+    pub(super) fn double_brackets(&mut self) -> Kind<'a> {
+        self.at += 2;
+        let mut words = Vec::new();
+        loop {
+            self.skip_lines();
+            if self.peek().is_none() {
+                self.trouble.is_broken = true;
+                break;
+            }
+            if self.eat_word("]]") {
+                break;
+            }
+            let before = self.at;
+            let was_argument = std::mem::replace(&mut self.is_argument, true);
+            let word = self.word();
+            self.is_argument = was_argument;
+            if self.at == before {
+                // Operators: `&&`, `||`, `(`, `)`, `<`.
+                self.at += 1;
+            } else {
+                words.push(word);
+            }
+        }
+        Kind::Test(words)
+    }
+
+    pub(super) fn if_command(&mut self, stops: Stops) -> Kind<'a> {
+        let mut arms = Vec::new();
+        let mut otherwise = List::default();
+        loop {
+            let test = self.list(stops.with(Stops::THEN).with(Stops::FI));
+            self.skip_lines();
+            // `if (( x )) { … }` of zsh needs no `then`.
+            if !self.eat_word("then") {
+                self.trouble.is_broken = true;
+            }
+            let body = self.list(stops.with(Stops::FI));
+            arms.push((test, body));
+            if self.eat_word("elif") {
+                continue;
+            }
+            if self.eat_word("else") {
+                otherwise = self.list(stops.with(Stops::FI));
+            }
+            if !self.eat_word("fi") {
+                self.trouble.is_broken = true;
+            }
+            return Kind::If { arms, otherwise };
+        }
+    }
+
+    pub(super) fn while_command(&mut self, stops: Stops) -> Kind<'a> {
+        let test = self.list(stops.with(Stops::DO));
+        let body = self.loop_body(stops);
+        Kind::While { test, body }
+    }
+
+    /// `do … done`, or `{ … }`, or one command.
+    pub(super) fn loop_body(&mut self, stops: Stops) -> List<'a> {
+        self.skip_lines();
+        if self.peek() == Some(b';') {
+            self.at += 1;
+            self.skip_lines();
+        }
+        if self.eat_word("do") {
+            let body = self.list(stops.with(Stops::DONE));
+            if !self.eat_word("done") {
+                self.trouble.is_broken = true;
+            }
+            return body;
+        }
+        if self.eat_word("{") {
+            let body = self.list(stops.with(Stops::BRACE));
+            self.expect_word("}");
+            return body;
+        }
+        List { items: vec![self.pipeline(Joint::Then, stops)] }
+    }
+
+    pub(super) fn for_command(&mut self, stops: Stops, is_foreach: bool) -> Kind<'a> {
+        self.skip_blanks();
+        if self.peek() == Some(b'(')
+            && self.peek_at(1) == Some(b'(')
+            && let Some(close) = self.arithmetic_end(self.at + 2)
+        {
+            self.at += 2;
+            let parts = self.within(close, |inner| inner.parts(Until::End));
+            self.at = close + 2;
+            let head = Word { parts, has_brace: false };
+            let body = self.loop_body(stops);
+            return Kind::Repeat { head, body };
+        }
+        let name = self.take_while(is_name_byte);
+        self.skip_lines();
+        let mut words = None;
+        let was_argument = std::mem::replace(&mut self.is_argument, true);
+        if self.eat_word("in") {
+            let mut list = Vec::new();
+            loop {
+                self.skip_blanks();
+                let before = self.at;
+                let word = self.word();
+                if self.at == before {
+                    break;
+                }
+                list.push(word);
+            }
+            words = Some(list);
+        } else if self.peek() == Some(b'(') {
+            self.at += 1;
+            words = self.deeper(Parser::array);
+        }
+        self.is_argument = was_argument;
+        if is_foreach {
+            let body = self.list(stops.with(Stops::END));
+            if !self.eat_word("end") {
+                self.trouble.is_broken = true;
+            }
+            return Kind::For { name, words, body };
+        }
+        let body = self.loop_body(stops);
+        Kind::For { name, words, body }
+    }
+
+    pub(super) fn case_command(&mut self) -> Kind<'a> {
+        self.skip_blanks();
+        let was_argument = std::mem::replace(&mut self.is_argument, true);
+        let subject = self.word();
+        self.is_argument = was_argument;
+        self.expect_word("in");
+        let mut arms = Vec::new();
+        loop {
+            self.skip_lines();
+            if self.eat_word("esac") {
+                break;
+            }
+            if self.peek().is_none() {
+                self.trouble.is_broken = true;
+                break;
+            }
+            let before = self.at;
+            if self.peek() == Some(b'(') {
+                self.at += 1;
+            }
+            let mut patterns = Vec::new();
+            loop {
+                self.skip_blanks();
+                let word_start = self.at;
+                let word = self.word();
+                if self.at > word_start {
+                    patterns.push(word);
+                }
+                self.skip_blanks();
+                if self.peek() != Some(b'|') {
+                    break;
+                }
+                self.at += 1;
+            }
+            if self.peek() == Some(b')') {
+                self.at += 1;
+            } else {
+                self.trouble.is_broken = true;
+            }
+            let body = self.list(Stops::CASE);
+            arms.push((patterns, body));
+            if self.peek() == Some(b';') {
+                self.at += 1;
+                while matches!(self.peek(), Some(b';' | b'&')) {
+                    self.at += 1;
+                }
+            }
+            if self.at == before {
+                self.trouble.is_broken = true;
+                self.at += 1;
+            }
+        }
+        Kind::Case { subject, arms }
+    }
+
+    /// The words of an array up to its `)`, which is consumed.
+    pub(super) fn array(&mut self) -> Vec<Word<'a>> {
+        let mut words = Vec::new();
+        let was_argument = std::mem::replace(&mut self.is_argument, true);
+        loop {
+            self.skip_lines();
+            match self.peek() {
+                None => {
+                    self.trouble.is_broken = true;
+                    break;
+                }
+                Some(b')') => {
+                    self.at += 1;
+                    break;
+                }
+                Some(_) => {
+                    let before = self.at;
+                    let word = self.word();
+                    if self.at == before {
+                        self.trouble.is_broken = true;
+                        self.at += 1;
+                    } else {
+                        words.push(word);
+                    }
+                }
+            }
+        }
+        self.is_argument = was_argument;
+        words
+    }
+
+    pub(super) fn function(&mut self, name: Cow<'a, str>) -> Option<Kind<'a>> {
+        self.skip_lines();
+        let start = self.at;
+        let command = if self.peek() == Some(b'{') {
+            // `f(){x;}` needs no blank in zsh.
+            self.at += 1;
+            let list = self.deeper(|parser| parser.list(Stops::BRACE))?;
+            self.expect_word("}");
+            Command { kind: Kind::Group(list), redirects: Vec::new(), start, end: self.at }
+        } else {
+            self.deeper(|parser| parser.command(Stops::NONE))??
+        };
+        let body = self.slice(start, self.at);
+        Some(Kind::Function { name, body, command: Box::new(command) })
+    }
+
+    /// The place of the `))` that closes arithmetic whose text begins here. `None` where it is no arithmetic.
+    pub(super) fn arithmetic_end(&mut self, from: usize) -> Option<usize> {
+        if self.has_no_arithmetic_end {
+            return None;
+        }
+        let mut level = 0_usize;
+        let mut at = from;
+        while at < self.end {
+            match self.bytes.get(at) {
+                Some(b'\\') => at += 1,
+                Some(b'(') => level += 1,
+                Some(b')') if level > 0 => level -= 1,
+                Some(b')') => {
+                    let closes = self.bytes.get(at + 1) == Some(&b')') && at + 1 < self.end;
+                    return closes.then_some(at);
+                }
+                // Programs in it: a subshell in a subshell.
+                Some(b';' | b'"' | b'`') if level == 0 && self.is_statement_end(from, at) => return None,
+                _ => {}
+            }
+            at += 1;
+        }
+        self.has_no_arithmetic_end = true;
+        None
+    }
+
+    pub(super) fn is_statement_end(&self, from: usize, at: usize) -> bool {
+        // `for ((i=0; i<3; i++))` has semicolons too; a command does not begin as an expression does.
+        let head = self.slice(from, at).trim_start();
+        let Some(first) = head.split_whitespace().next() else { return false };
+        first.bytes().all(|byte| byte.is_ascii_lowercase())
+            && head.len() > first.len()
+            && head.get(first.len()..).is_some_and(|rest| {
+                rest.trim_start()
+                    .starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '~' | '"' | '\''))
+                    || rest.trim_start().starts_with("-r")
+            })
+    }
+}
+
+/// Whether the text between `((` and `))` reads as a command: `((rm -rf x))` is arithmetic in some shells, and a subshell in
+/// a subshell in others.
+fn is_command(text: &str) -> bool {
+    let text = text.trim_start();
+    let name = text.bytes().take_while(u8::is_ascii_lowercase).count();
+    let Some(rest) = text.get(name..).filter(|rest| name > 0 && rest.starts_with([' ', '\t'])) else {
+        return false;
+    };
+    let mut bytes = rest.trim_start().bytes();
+    let is_word = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphabetic());
+    match bytes.next() {
+        Some(b'-' | b'/') => is_word(bytes.next()),
+        Some(b'~' | b'"' | b'\'') => true,
+        first => is_word(first),
+    }
+}

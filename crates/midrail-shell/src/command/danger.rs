@@ -1,0 +1,318 @@
+//! Finds what an invocation might destroy, by the dangers in the row of its program. `condition` evaluates when a danger
+//! applies, `place` decides where a target is.
+
+mod call;
+mod condition;
+mod launch;
+mod names;
+mod place;
+#[cfg(test)]
+mod tests;
+
+use midrail_core::{Confidence, Danger, Severity};
+
+use self::call::Call;
+use self::place::{Place, Target};
+use super::invocation::{Arg, Folder, Input, Invocation};
+use super::options::tail;
+use super::programs::{self, Loss, Program, Rule, Targets};
+
+/// Longest command in a finding, in bytes.
+const COMMAND_LENGTH: usize = 200;
+/// Most targets that a finding names.
+const MOST_TARGETS: usize = 64;
+
+/// What one program might destroy.
+pub fn judge(invocation: &Invocation) -> Vec<Danger> {
+    if let Some(inner) = launch::inner(invocation) {
+        return judge_program(&inner);
+    }
+    judge_program(invocation)
+}
+
+/// Whether a place, relative to the folder that a command line starts in, may be destroyed: it lies strictly below that
+/// folder, and holds nothing of its version control or of this guard.
+pub fn is_expendable(place: &str) -> bool {
+    let arg = Arg { is_glob: place.contains(['*', '?', '[']), ..Arg::known(place) };
+    place::is_harmless(place::locate(&arg, &Folder::Known(String::new()), false).place)
+}
+
+/// Whether a word names a file with keys or passwords.
+pub(crate) fn is_credential(file: &Arg, folder: &Folder) -> bool {
+    place::is_secret(&place::locate(file, folder, false))
+}
+
+/// Whether a word names something in a temporary folder.
+pub(crate) fn is_temporary(file: &Arg, folder: &Folder) -> bool {
+    place::locate(file, folder, false).place == Place::Temporary
+}
+
+fn judge_program(invocation: &Invocation) -> Vec<Danger> {
+    let program = programs::row_ignoring_case(&invocation.program);
+    if program.dangers.is_empty() {
+        return Vec::new();
+    }
+    let call = Call::new(invocation, program, &[]);
+    let mut dangers = judge_call(program.dangers, &call);
+    keep_worst(&mut dangers);
+    if dangers.is_empty() {
+        dangers.extend(judge_unknown_option(program, &call));
+    }
+    dangers
+}
+
+fn judge_call(rules: &[&'static Rule], call: &Call) -> Vec<Danger> {
+    if is_dry_run(call) {
+        return Vec::new();
+    }
+    rules.iter().filter(|rule| rule.applies(call)).filter_map(|rule| danger(rule, call)).collect()
+}
+
+/// An option that the row does not know hides a danger if it takes the next word as its value.
+fn judge_unknown_option(program: &'static Program, call: &Call) -> Option<Danger> {
+    let option = call.arguments.unknown.as_deref()?;
+    let other = Call::new(call.invocation, program, &[option]);
+    judge_call(program.dangers, &other).iter().any(|danger| !danger.is_inside).then(|| Danger {
+        rule: "opaque".to_owned(),
+        severity: Severity::Medium,
+        confidence: Confidence::Medium,
+        reason: format!("`{option}` is not a known option: the command may destroy something"),
+        safer: "write the option as `--option=value`, or leave it out".to_owned(),
+        command: spelt_out(call.invocation),
+        start: call.invocation.start,
+        end: call.invocation.end,
+        ..Danger::default()
+    })
+}
+
+/// A redirection that empties or replaces a file: `> file`.
+pub fn judge_overwrite(
+    target: &Arg,
+    folder: &Folder,
+    is_remote: bool,
+    span: (usize, usize),
+) -> Option<Danger> {
+    let located = place::locate(target, folder, is_remote);
+    let severity = if target.text.starts_with("/proc/") && located.place == Place::System {
+        Severity::Critical
+    } else {
+        place::write_severity(&located)?
+    };
+    let mut danger = redirection(">")?.danger(severity, &[located]);
+    danger.command = bounded(&format!("> {}", target.text));
+    (danger.start, danger.end) = span;
+    Some(danger)
+}
+
+/// A redirection that adds to a file: `>> file`. Only files that give access or run by themselves matter.
+pub fn judge_append(target: &Arg, folder: &Folder, is_remote: bool, span: (usize, usize)) -> Option<Danger> {
+    let located = place::locate(target, folder, is_remote);
+    let severity = match located.place {
+        Place::Device => Severity::Critical,
+        Place::System => Severity::High,
+        Place::Secret => place::write_severity(&located)?,
+        Place::Startup | Place::Own => Severity::Medium,
+        _ => return None,
+    };
+    let mut danger = redirection(">>")?.danger(severity, &[located]);
+    danger.command = bounded(&format!(">> {}", target.text));
+    (danger.start, danger.end) = span;
+    Some(danger)
+}
+
+/// The danger of a redirection, which has a row like a program.
+fn redirection(operator: &str) -> Option<&'static Rule> {
+    programs::row(operator).dangers.first().copied()
+}
+
+/// Whether a command only shows help, its version or what would happen.
+fn is_dry_run(call: &Call) -> bool {
+    let arguments = &call.arguments;
+    let is_asked = |name: &str, value: Option<&str>| match name.trim_start_matches('-') {
+        "help" => name.len() > 2,
+        "version" => call.invocation.args.len() == 1,
+        "dry-run" | "dryrun" | "what-if" | "simulate" | "just-print" | "noop" => {
+            !matches!(value, Some("none" | "false" | "no" | "0"))
+        }
+        _ => false,
+    };
+    arguments.flags.iter().any(|flag| is_asked(flag, None))
+        || arguments.values.iter().any(|(name, value)| is_asked(name, Some(&value.text)))
+        || call.operands.first().is_some_and(|first| first.text == "help")
+}
+
+/// One finding for a rule that holds, if its targets matter.
+fn danger(rule: &Rule, call: &Call) -> Option<Danger> {
+    let invocation = call.invocation;
+    let mut danger = if rule.targets == Targets::None {
+        rule.danger(rule.severity, &[])
+    } else {
+        let targets = targets(rule, call);
+        if targets.is_empty() {
+            // What would be deleted comes from elsewhere: `xargs rm -rf`.
+            let names_them_itself = invocation.args.iter().any(|arg| arg.text == "{}");
+            let is_judged_by_find = names_them_itself && !matches!(invocation.input, Input::Program(_));
+            if rule.loss != Loss::Tree || is_judged_by_find {
+                return None;
+            }
+            Danger { confidence: Confidence::Medium, ..rule.danger(Severity::Medium, &[]) }
+        } else {
+            let worst = |harmless: bool| {
+                targets
+                    .iter()
+                    .filter(|target| place::is_harmless(target.place) == harmless)
+                    .filter_map(|target| match rule.loss {
+                        Loss::Write => place::write_severity(target),
+                        loss => place::severity(loss, target.place),
+                    })
+                    .max()
+            };
+            let severity = worst(false).or_else(|| worst(true))?;
+            rule.danger(severity, &targets)
+        }
+    };
+    danger.command = spelt_out(invocation);
+    (danger.start, danger.end) = (invocation.start, invocation.end);
+    Some(danger)
+}
+
+/// The targets of a call.
+fn targets(rule: &Rule, call: &Call) -> Vec<Target> {
+    let invocation = call.invocation;
+    let locate = |arg: &Arg| place::locate(arg, &invocation.folder, invocation.is_remote);
+    let content = |arg: &Arg| place::locate_content(arg, &invocation.folder, invocation.is_remote);
+    let operands = call.operands.as_slice();
+    let is_file = |arg: &&&Arg| arg.text != "{}" && !arg.text.is_empty();
+    let after = || operands.get(rule.target_skip..).unwrap_or_default();
+    let values = || call.arguments.values_of(rule.target_options);
+    let mut targets: Vec<Target> = match rule.targets {
+        Targets::None => Vec::new(),
+        Targets::Operands => after().iter().filter(is_file).map(|arg| locate(arg)).collect(),
+        Targets::Last if operands.len() < 2 => Vec::new(),
+        Targets::Last => operands
+            .last()
+            .into_iter()
+            .map(|arg| place::destination(arg, &invocation.folder, invocation.is_remote))
+            .collect(),
+        Targets::AllButLast => operands
+            .split_last()
+            .map(|(_, sources)| sources.iter().map(|arg| locate(arg)).collect())
+            .unwrap_or_default(),
+        Targets::Options => values().map(locate).collect(),
+        Targets::Keyed => operands
+            .iter()
+            .filter(|arg| arg.text.starts_with(rule.target_key))
+            .map(|arg| locate(&tail(arg, rule.target_key.len())))
+            .collect(),
+        Targets::Printed => {
+            operands.first().into_iter().flat_map(|arg| printed_onto(arg)).map(|arg| locate(&arg)).collect()
+        }
+        Targets::ContentOrHere if after().is_empty() => vec![content(&Arg::known("."))],
+        Targets::ContentOrHere => after().iter().filter(is_file).map(|arg| content(arg)).collect(),
+        Targets::Uploads => values()
+            .filter_map(|arg| arg.text.find('@').map(|at| tail(arg, at + 1)))
+            .map(|arg| locate(&arg))
+            .collect(),
+    };
+    if matches!(rule.loss, Loss::Upload | Loss::Read) {
+        targets.retain(place::is_secret);
+        targets.iter_mut().for_each(|target| target.place = Place::Secret);
+    }
+    targets
+}
+
+/// The files that an `awk` program prints onto: `print > "file"`. Every second piece between quotes is a text.
+fn printed_onto(program: &Arg) -> impl Iterator<Item = Arg> + '_ {
+    let mut is_text = true;
+    let mut is_redirected = false;
+    program.text.split('"').filter_map(move |piece| {
+        is_text = !is_text;
+        let is_target = is_text && is_redirected;
+        is_redirected = !is_text && piece.trim_end().ends_with('>');
+        is_target.then(|| Arg::known(piece))
+    })
+}
+
+impl Rule {
+    fn danger(&self, severity: Severity, targets: &[Target]) -> Danger {
+        let is_fine = |target: &Target| {
+            place::is_harmless(target.place) || place::severity(self.loss, target.place).is_none()
+        };
+        let is_inside = !targets.is_empty() && targets.iter().all(is_fine);
+        let is_unsure =
+            targets.iter().any(|target| matches!(target.place, Place::Unknown | Place::UnknownRoot));
+        let mut paths: Vec<String> =
+            targets.iter().take(MOST_TARGETS).map(|target| target.path.clone()).collect();
+        if targets.len() > MOST_TARGETS {
+            // What is not named must not pass for a target that was looked at.
+            let worst = targets.iter().skip(MOST_TARGETS).find(|target| !place::is_harmless(target.place));
+            paths.extend(worst.map(|target| target.path.clone()));
+        }
+        let mut reason = self.reason.to_owned();
+        let badness =
+            |target: &&Target| (!place::is_harmless(target.place), place::severity(self.loss, target.place));
+        if let Some(worst) = targets.iter().rev().max_by_key(badness) {
+            reason = format!("{reason}: {}", bounded(&worst.path));
+        }
+        Danger {
+            rule: self.id.to_owned(),
+            severity,
+            confidence: if is_unsure { self.confidence.min(Confidence::Medium) } else { self.confidence },
+            reason,
+            safer: self.safer.to_owned(),
+            // What lies on another machine is nowhere here, however it is spelt.
+            harmless_inside: !paths.is_empty()
+                && !matches!(self.loss, Loss::Upload | Loss::Read)
+                && targets.iter().all(|target| target.place != Place::Remote),
+            targets: paths,
+            is_inside,
+            ..Danger::default()
+        }
+    }
+}
+
+/// Several rows may tell of one command: the worst is enough, without targets and for the same targets.
+fn keep_worst(dangers: &mut Vec<Danger>) {
+    let mut kept: Vec<Danger> = Vec::with_capacity(dangers.len());
+    for danger in dangers.drain(..) {
+        match kept.iter_mut().find(|other| !other.targets.is_empty() && other.targets == danger.targets) {
+            Some(other) if (!danger.is_inside, danger.severity) > (!other.is_inside, other.severity) => {
+                *other = danger;
+            }
+            Some(_) => {}
+            None => kept.push(danger),
+        }
+    }
+    *dangers = kept;
+    let worst = dangers.iter().filter(|danger| !danger.is_inside).map(|danger| danger.severity).max();
+    let mut is_first = true;
+    dangers.retain(|danger| {
+        let is_kept = !danger.targets.is_empty() || (Some(danger.severity) == worst && is_first);
+        is_first &= !(is_kept && danger.targets.is_empty());
+        is_kept
+    });
+}
+
+fn spelt_out(invocation: &Invocation) -> String {
+    let mut command = invocation.program.clone();
+    for arg in &invocation.args {
+        if command.len() > COMMAND_LENGTH {
+            break;
+        }
+        command.push(' ');
+        command.push_str(&bounded(&arg.text));
+    }
+    bounded(&command)
+}
+
+/// A text, cut where it is too long for a finding.
+fn bounded(text: &str) -> String {
+    if text.len() <= COMMAND_LENGTH {
+        return text.to_owned();
+    }
+    let mut end = COMMAND_LENGTH;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", text.get(..end).unwrap_or_default())
+}

@@ -1,0 +1,160 @@
+//! Evaluates the conditions of dangers.
+//!
+//! A condition is a list of terms separated by spaces; all of them must hold. `a|b` means one of several, `*` in a word
+//! means any text, `[*]` means a star, `.[*]` an expression that matches everything.
+//!
+//! | term | holds if |
+//! |---|---|
+//! | `reset` | the next operand is this word; the first such term means the first operand |
+//! | `...` | the word term after it may match any later operand |
+//! | `-f\|--force` | one of these options is present, alone or in a cluster (`-xf`) |
+//! | `--prune=now` | this option is present with this value |
+//! | `--` | operands follow a `--` |
+//! | `@x*` | one of the operands after those that word terms matched is like this |
+//! | `<x*` | the standard input is known text like this |
+//! | `>x*` | the standard input is the output of this program |
+//! | `{}` | arguments follow that the command line does not contain: `xargs kill` |
+//! | `!…` | the term after the `!` does not hold |
+
+use super::call::Call;
+use crate::command::invocation::Input;
+use crate::command::programs::{Condition, Kind, OptionPattern, Pattern, Rule};
+
+impl Rule {
+    /// Whether the rule applies to a call.
+    pub(super) fn applies(&self, call: &Call) -> bool {
+        (self.when.is_empty() || self.when.iter().any(|condition| condition.holds(call)))
+            && !self.unless.iter().any(|condition| condition.holds(call))
+    }
+}
+
+impl Condition {
+    fn holds(&self, call: &Call) -> bool {
+        let mut matched = 0;
+        self.0.iter().all(|term| match &term.kind {
+            Kind::Word(patterns) if term.is_denied => word_from(patterns, call, 0).is_none(),
+            Kind::Word(patterns) => {
+                let found = if term.is_anywhere {
+                    word_from(patterns, call, matched)
+                } else {
+                    call.word(matched).filter(|word| one_of(patterns, word)).map(|_| matched)
+                };
+                matched = found.map_or(matched, |index| index + 1);
+                found.is_some()
+            }
+            kind => kind.holds(call, matched, term.is_denied) != term.is_denied,
+        })
+    }
+}
+
+impl Kind {
+    /// Whether it holds, for the kinds that match no operand by position.
+    fn holds(&self, call: &Call, matched: usize, is_denied: bool) -> bool {
+        match self {
+            Kind::Word(patterns) | Kind::Operand(patterns) => word_from(patterns, call, matched).is_some(),
+            Kind::Input(patterns) => match &call.invocation.input {
+                Input::Text(text) => one_of(patterns, text),
+                Input::Inherited | Input::Program(_) | Input::File(_) => false,
+            },
+            Kind::Source(patterns) => match &call.invocation.input {
+                Input::Program(name) => one_of(patterns, name),
+                Input::Inherited | Input::Text(_) | Input::File(_) => false,
+            },
+            Kind::Option(options) => options.iter().any(|option| option.is_given(call, is_denied)),
+            Kind::MoreArguments => call.invocation.has_more_args,
+            Kind::EndOfOptions => {
+                call.arguments.end_of_options.is_some_and(|before| before < call.operands.len())
+            }
+        }
+    }
+}
+
+impl OptionPattern {
+    fn is_given(&self, call: &Call, is_denied: bool) -> bool {
+        let is_it = |given: &str| self.is_named(given, call, is_denied);
+        let arguments = &call.arguments;
+        arguments
+            .values
+            .iter()
+            .any(|(name, value)| is_it(name) && self.value.is_none_or(|pattern| pattern.matches(&value.text)))
+            || (self.value.is_none() && arguments.flags.iter().any(|flag| is_it(flag)))
+    }
+
+    /// Whether an option is this one, perhaps shortened (`--recurs`). What allows a command must be written in full.
+    fn is_named(&self, given: &str, call: &Call, is_denied: bool) -> bool {
+        let program = call.arguments.program;
+        match self.name {
+            Pattern::Exactly(name) => {
+                let is_shortened = !is_denied
+                    && program.abbreviates
+                    && given.len() > 3
+                    && given.starts_with("--")
+                    && name.starts_with(given);
+                program.is_same(name, given) || is_shortened
+            }
+            Pattern::Like(name) => {
+                let is_short = |option: &str| option.len() == 2;
+                is_short(name) == is_short(given)
+                    && like(name.trim_start_matches('-'), given.trim_start_matches('-'))
+            }
+        }
+    }
+}
+
+impl Pattern {
+    fn matches(self, text: &str) -> bool {
+        match self {
+            Pattern::Exactly(exact) => exact == text,
+            Pattern::Like(pattern) => like(pattern, text),
+        }
+    }
+}
+
+fn word_from(patterns: &[Pattern], call: &Call, from: usize) -> Option<usize> {
+    (from..call.operands.len()).find(|index| call.word(*index).is_some_and(|word| one_of(patterns, &word)))
+}
+
+fn one_of(patterns: &[Pattern], text: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.matches(text))
+}
+
+/// Whether a text is like a pattern in which `*` stands for any text. Linear for each star.
+fn like(pattern: &str, text: &str) -> bool {
+    if pattern == "[*]" {
+        return matches!(text, "*" | "**" | "*.*" | "./*");
+    }
+    if pattern == ".[*]" {
+        return matches!(text, ".*" | ".+" | "^" | "^.*");
+    }
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let Some(last) = pieces.next_back() else { return rest.is_empty() };
+    for piece in pieces {
+        let Some(found) = rest.find(piece) else { return false };
+        rest = rest.get(found + piece.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        for (pattern, text, expected) in [
+            ("rm", "rm", true),
+            ("rm", "rmdir", false),
+            ("delete-*", "delete-user", true),
+            ("delete-*", "undelete-user", false),
+            ("*:destroy", "apps:destroy", true),
+            ("a*a", "a", false),
+            ("*a*b*", "xxaxxbxx", true),
+            ("*a*b*", "xxbxxaxx", false),
+            ("*", "", true),
+        ] {
+            assert_eq!(like(pattern, text), expected, "{pattern} and {text}");
+        }
+    }
+}

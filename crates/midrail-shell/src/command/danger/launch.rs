@@ -1,0 +1,50 @@
+//! Programs that only start a script or a tool with a row of its own: `python manage.py flush`.
+
+use crate::command::invocation::{Arg, Invocation};
+use crate::command::options::Arguments;
+use crate::command::programs::{self, Tag};
+
+/// The invocation that another one only starts, if its program has dangers.
+pub(super) fn inner(invocation: &Invocation) -> Option<Invocation> {
+    let row = programs::row(&invocation.program);
+    if row.launches.is_empty() {
+        return None;
+    }
+    let operands = Arguments::new(invocation).operands;
+    let first = operands.first().copied().unwrap_or(invocation.args.len());
+    let is_module = |arg: &Arg| !row.launch_option.is_empty() && arg.text == row.launch_option;
+    if let Some(at) = invocation.args.iter().position(is_module).filter(|at| *at <= first) {
+        return program_at(invocation, at + 1);
+    }
+    row.launches.iter().find_map(|words| {
+        let mut rest = operands.iter().copied();
+        let mut next = || rest.next().and_then(|at| Some((at, invocation.args.get(at)?)));
+        let is_started = words.split_whitespace().all(|word| next().is_some_and(|(_, arg)| arg.text == word));
+        let (at, _) = next().filter(|_| is_started)?;
+        program_at(invocation, at)
+    })
+}
+
+fn program_at(invocation: &Invocation, index: usize) -> Option<Invocation> {
+    let arg = invocation.args.get(index)?;
+    let name = script_name(arg)?;
+    let row = programs::row(name);
+    let is_known = !row.tags.contains(&Tag::AlsoSubcommand) && !row.dangers.is_empty();
+    is_known.then(|| Invocation {
+        program: name.to_owned(),
+        args: invocation.args.get(index + 1..).unwrap_or_default().to_vec(),
+        ..invocation.clone()
+    })
+}
+
+fn script_name(arg: &Arg) -> Option<&str> {
+    if !arg.is_known() {
+        return None;
+    }
+    let name = arg.text.rsplit('/').next().unwrap_or_default();
+    // `npx prisma@5`
+    let name = name.split('@').next().unwrap_or(name);
+    // The package is named differently from its program.
+    let name = if name == "firebase-tools" { "firebase" } else { name };
+    (!name.is_empty()).then_some(name)
+}

@@ -1,0 +1,519 @@
+//! Where a target lies, judged by its spelling alone, and how bad a loss is there. No file system is asked.
+
+use midrail_core::Severity;
+
+use super::names::{
+    CACHES, CERTIFICATES, HISTORY, NOT_SYSTEM, PERSONAL, REBUILT, REGENERATED, SECRET, SECRET_ENDINGS,
+    SECRET_NAMES, SINKS, STARTUP, SYSTEM, SYSTEM_CACHES, SYSTEM_ROOTS, TEMPORARY, TEMPORARY_VARIABLES, TRASH,
+};
+use crate::command::invocation::{Arg, Folder};
+use crate::command::programs::Loss;
+
+/// Where a target lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Strictly below the folder that the command line starts in.
+    Inside,
+    /// In a temporary folder.
+    Temporary,
+    /// The start folder itself, or all that is in it.
+    Start,
+    /// The data of the version control of the start folder.
+    Repository,
+    /// Files of this guard.
+    Own,
+    /// Above the start folder, or beside it.
+    Above,
+    /// The root of the file system.
+    Root,
+    /// What the machine needs to run.
+    System,
+    /// Somebody's home folder.
+    Home,
+    /// Somewhere in a home folder.
+    BelowHome,
+    /// A folder with personal files, or below one.
+    Personal,
+    /// Keys and passwords.
+    Secret,
+    /// Files that a shell or a tool runs or obeys when it starts.
+    Startup,
+    /// What a shell remembers of past commands.
+    History,
+    /// A disk or another device.
+    Device,
+    /// A device without a memory: `/dev/null`.
+    Sink,
+    /// Another absolute path.
+    Elsewhere,
+    /// It may be made again by a build or a download, wherever it lies.
+    Regenerated,
+    /// A build folder or a cache that is known by its name: made again by the next build or download.
+    Rebuilt,
+    /// Not known.
+    Unknown,
+    /// Not known, and the root of the file system where a variable is empty.
+    UnknownRoot,
+    /// On another machine, or in a container.
+    Remote,
+}
+
+/// A target and its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    /// The path, relative to the folder that the command line starts in.
+    pub(super) path: String,
+    /// Where it lies.
+    pub(super) place: Place,
+}
+
+/// How bad a loss is at a place. `None`: nothing to tell.
+pub(super) fn severity(loss: Loss, place: Place) -> Option<Severity> {
+    use Place::*;
+    use Severity::{Critical, High, Medium};
+    match loss {
+        Loss::Tree => match place {
+            Root | System | Home | Secret | Device => Some(Critical),
+            Start | Repository | Own | Above | BelowHome | Personal | Startup | History | Elsewhere
+            | UnknownRoot | Remote => Some(High),
+            Unknown | Regenerated => Some(Medium),
+            Inside | Temporary => Some(High),
+            Sink | Rebuilt => None,
+        },
+        Loss::File => match place {
+            Root | Device => Some(Critical),
+            System | Home | Secret | Own | History => Some(High),
+            Start | Repository | Above | BelowHome | Personal | Startup | Elsewhere | UnknownRoot
+            | Remote => Some(Medium),
+            Inside | Temporary => Some(Medium),
+            Unknown | Regenerated | Rebuilt | Sink => None,
+        },
+        Loss::Picked => match place {
+            Root | System | Home | Secret | Own | Device | History => Some(High),
+            Repository | Above | BelowHome | Personal | Startup | Elsewhere | UnknownRoot | Remote => {
+                Some(Medium)
+            }
+            Start | Inside | Temporary | Unknown | Regenerated | Rebuilt | Sink => None,
+        },
+        Loss::Move => match place {
+            Root | Home => Some(Critical),
+            System | Secret | Repository | Own | Device => Some(High),
+            Personal | Startup | History | UnknownRoot => Some(Medium),
+            Inside | Temporary | Start | Above | BelowHome | Elsewhere | Regenerated | Rebuilt | Unknown
+            | Remote | Sink => None,
+        },
+        Loss::Write => match place {
+            Root | Device => Some(Critical),
+            System | Own | History => Some(High),
+            Personal | Startup | Secret | Repository => Some(Medium),
+            Inside | Temporary | Start | Above | Home | BelowHome | Elsewhere | Regenerated | Rebuilt
+            | Unknown | UnknownRoot | Remote | Sink => None,
+        },
+        Loss::Rights => match place {
+            Root | System | Home => Some(Critical),
+            Repository | Own | Secret | Device => Some(High),
+            Above | Personal | UnknownRoot | Startup => Some(Medium),
+            Inside | Temporary | Start | BelowHome | Elsewhere | History | Regenerated | Rebuilt
+            | Unknown | Remote | Sink => None,
+        },
+        Loss::FileRights => match place {
+            Root | Own => Some(High),
+            System | Home | Device | Personal | Startup => Some(Medium),
+            Inside | Temporary | Start | Repository | Above | BelowHome | Secret | History | Elsewhere
+            | Regenerated | Rebuilt | Unknown | UnknownRoot | Remote | Sink => None,
+        },
+        Loss::Upload => match place {
+            Secret => Some(High),
+            _ => None,
+        },
+        Loss::Look => match place {
+            Personal => Some(Medium),
+            _ => None,
+        },
+        Loss::Read => match place {
+            Secret => Some(Medium),
+            _ => None,
+        },
+    }
+}
+
+/// Whether a loss at a place is everyday work.
+pub(super) fn is_harmless(place: Place) -> bool {
+    matches!(place, Place::Inside | Place::Temporary | Place::Sink)
+}
+
+/// Finds the place of a word that names a file.
+pub(super) fn locate(arg: &Arg, folder: &Folder, is_remote: bool) -> Target {
+    let text = arg.text.as_str();
+    let known = match arg.unknown.first() {
+        Some(range) if range.start == 0 => {
+            let (name, rest) = text.split_at_checked(range.end).unwrap_or((text, ""));
+            match variable_folder(name) {
+                Variable::Home => format!("~{rest}"),
+                Variable::Here => format!("./{}", rest.trim_start_matches('/')),
+                Variable::Temporary if !is_bare(rest) || rest.is_empty() || name.contains("mktemp") => {
+                    format!("/tmp/{}{rest}", "variable")
+                }
+                Variable::Temporary | Variable::Unknown => return unknown(text, name, rest),
+            }
+        }
+        Some(_) => filled(arg, "variable"),
+        None => text.to_owned(),
+    };
+    let resolved = resolve(&known, folder, arg.is_glob);
+    let mut place = resolved.place(is_remote);
+    if arg.unknown.first().is_some_and(|range| range.start > 0) {
+        // What is not known may well be empty.
+        place = match resolve(&filled(arg, ""), folder, true).place(is_remote) {
+            Place::Root => Place::UnknownRoot,
+            Place::Start => Place::Unknown,
+            _ => place,
+        };
+    }
+    let path = if arg.is_known() { resolved.spelling(folder, text) } else { text.to_owned() };
+    Target { path, place }
+}
+
+/// A word with something in the place of each part that is not known.
+fn filled(arg: &Arg, by: &str) -> String {
+    let mut text = String::with_capacity(arg.text.len());
+    let mut from = 0;
+    for range in &arg.unknown {
+        text.push_str(arg.text.get(from..range.start).unwrap_or_default());
+        text.push_str(by);
+        from = range.end;
+    }
+    text.push_str(arg.text.get(from..).unwrap_or_default());
+    text
+}
+
+/// The place of all that is in a folder: below a temporary folder, where the folder itself would not be.
+pub(super) fn locate_content(arg: &Arg, folder: &Folder, is_remote: bool) -> Target {
+    let target = locate(arg, folder, is_remote);
+    if target.place == Place::Unknown {
+        return target;
+    }
+    let mut all = arg.clone();
+    all.text.push_str("/*");
+    all.is_glob = true;
+    Target { place: locate(&all, folder, is_remote).place, ..target }
+}
+
+/// The place that something is put at: a folder that many share is not replaced by what is put into it.
+pub(super) fn destination(arg: &Arg, folder: &Folder, is_remote: bool) -> Target {
+    let target = locate(arg, folder, is_remote);
+    if target.place != Place::System {
+        return target;
+    }
+    let mut below = arg.clone();
+    below.text.push_str("/file");
+    Target { place: locate(&below, folder, is_remote).place, ..target }
+}
+
+enum Variable {
+    Home,
+    Here,
+    Temporary,
+    Unknown,
+}
+
+/// What the name of a variable, or a command that is replaced by its output, tells of the folder.
+fn variable_folder(text: &str) -> Variable {
+    let bare = text.trim_start_matches('$').trim_matches(['{', '}', '(', ')', '`', '"']).trim();
+    let name = bare.split([':', '-']).next().unwrap_or(bare);
+    if matches!(name, "HOME" | "USERPROFILE") {
+        return Variable::Home;
+    }
+    if name == "PWD" || matches!(bare, "pwd" | "pwd -P" | "git rev-parse --show-toplevel") {
+        return Variable::Here;
+    }
+    let is_temporary = TEMPORARY_VARIABLES.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if is_temporary || bare.starts_with("mktemp") { Variable::Temporary } else { Variable::Unknown }
+}
+
+/// A path that starts with something that is not known.
+fn unknown(text: &str, name: &str, rest: &str) -> Target {
+    let is_guarded =
+        name.contains(":?") || name.contains(":-") || name.contains(":=") || name.starts_with("$(");
+    let below = rest.trim_start_matches('/');
+    let is_root = rest.starts_with('/') && !is_guarded && {
+        let resolved = resolve(rest, &Folder::Unknown, true);
+        matches!(resolved.place(false), Place::Root | Place::System | Place::Home)
+    };
+    let last = below.rsplit('/').next().unwrap_or(below);
+    let place = match (is_root, REGENERATED.contains(&last) || REBUILT.contains(&last)) {
+        (true, _) => Place::UnknownRoot,
+        (false, true) => Place::Temporary,
+        (false, false) => Place::Unknown,
+    };
+    Target { path: text.to_owned(), place }
+}
+
+/// Whether a component stands for all that is in its folder: `*`, `.*`, `?*`, `.[!.]*`.
+fn is_all(component: &str) -> bool {
+    component.contains('*')
+        && component
+            .chars()
+            .all(|letter| matches!(letter, '*' | '?' | '.' | '[' | ']' | '!' | '^' | '-' | '{' | '}' | ','))
+}
+
+/// Whether nothing but slashes and stars follows.
+fn is_bare(rest: &str) -> bool {
+    rest.split('/').all(|component| component.is_empty() || component == "." || is_all(component))
+}
+
+/// Where the components of a path start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Base {
+    Start,
+    Home,
+    Root,
+    Drive,
+    Unknown,
+}
+
+#[derive(Debug)]
+struct Resolved<'a> {
+    base: Base,
+    components: Vec<&'a str>,
+    /// More `..` than there were components.
+    is_above: bool,
+    /// All that is in the folder, not the folder.
+    is_content: bool,
+}
+
+fn resolve<'a>(text: &'a str, folder: &'a Folder, is_glob: bool) -> Resolved<'a> {
+    let mut resolved =
+        Resolved { base: Base::Start, components: Vec::new(), is_above: false, is_content: false };
+    let is_windows = text.as_bytes().get(1) == Some(&b':')
+        && text.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    let is_absolute = text.starts_with(['/', '~']) || is_windows;
+    match folder {
+        _ if is_absolute => {}
+        Folder::Known(path) => resolved.push(path),
+        Folder::Unknown => resolved.base = Base::Unknown,
+    }
+    resolved.push(text);
+    if is_glob {
+        while resolved.components.last().is_some_and(|last| is_all(last)) {
+            resolved.components.pop();
+            resolved.is_content = true;
+        }
+    }
+    resolved
+}
+
+impl<'a> Resolved<'a> {
+    fn push(&mut self, text: &'a str) {
+        let mut rest = text;
+        if let Some(path) = text.strip_prefix('~') {
+            self.base = Base::Home;
+            // `~name` is a home as well.
+            rest = path.find('/').and_then(|slash| path.get(slash..)).unwrap_or("");
+        } else if text.starts_with('/') {
+            self.base = Base::Root;
+        } else if text.as_bytes().get(1) == Some(&b':')
+            && text.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        {
+            self.base = Base::Drive;
+            rest = text.get(2..).unwrap_or("");
+        }
+        let separators: &[char] = if self.base == Base::Drive { &['/', '\\'] } else { &['/'] };
+        for component in rest.split(separators) {
+            match component {
+                "" | "." => {}
+                ".." if self.components.pop().is_some() => {}
+                ".." => self.is_above |= !matches!(self.base, Base::Root | Base::Drive),
+                _ => self.components.push(component),
+            }
+        }
+    }
+
+    fn place(&self, is_remote: bool) -> Place {
+        let components = self.components.as_slice();
+        let place = match self.base {
+            _ if self.is_above => Place::Above,
+            Base::Start => start_place(components),
+            Base::Home => home_place(components),
+            Base::Root => root_place(components, self.is_content),
+            Base::Drive => drive_place(components),
+            Base::Unknown => match components.last() {
+                None if self.is_content => Place::UnknownRoot,
+                Some(last) if REBUILT.contains(last) => Place::Rebuilt,
+                Some(last) if REGENERATED.contains(last) => Place::Regenerated,
+                _ => Place::Unknown,
+            },
+        };
+        let is_ours = matches!(
+            place,
+            Place::Inside
+                | Place::Temporary
+                | Place::Start
+                | Place::Repository
+                | Place::Own
+                | Place::Above
+                | Place::BelowHome
+                | Place::Elsewhere
+                | Place::Regenerated
+                | Place::Rebuilt
+                | Place::Startup
+                | Place::Personal
+        );
+        if is_remote && is_ours { Place::Remote } else { place }
+    }
+
+    /// The path as seen from the start folder.
+    fn spelling(&self, folder: &Folder, text: &str) -> String {
+        match folder {
+            Folder::Known(path) if !path.is_empty() && self.base == Base::Start && !self.is_above => {
+                let mut spelt = self.components.join("/");
+                if self.is_content {
+                    spelt.push_str(if spelt.is_empty() { "*" } else { "/*" });
+                } else if spelt.is_empty() {
+                    spelt.push('.');
+                }
+                spelt
+            }
+            Folder::Known(path) if !path.is_empty() && !text.starts_with(['/', '~']) => {
+                format!("{}/{text}", path.trim_end_matches('/'))
+            }
+            Folder::Known(_) | Folder::Unknown => text.to_owned(),
+        }
+    }
+}
+
+fn start_place(components: &[&str]) -> Place {
+    match components {
+        [] => Place::Start,
+        [".midrail", ..] => Place::Own,
+        [.., last] if last.ends_with(".lock") => Place::Inside,
+        components if components.contains(&".git") => Place::Repository,
+        _ => Place::Inside,
+    }
+}
+
+fn home_place(components: &[&str]) -> Place {
+    let Some(last) = components.last() else { return Place::Home };
+    if is_below(components, &[".midrail", ".config/midrail"]) {
+        Place::Own
+    } else if is_below(components, CACHES) {
+        Place::Rebuilt
+    } else if is_below(components, TRASH) {
+        Place::Regenerated
+    } else if is_below(components, HISTORY) {
+        Place::History
+    } else if is_below(components, SECRET) {
+        match *last {
+            "config" => Place::Startup,
+            "known_hosts" => Place::BelowHome,
+            public if public.ends_with(".pub") => Place::BelowHome,
+            _ => Place::Secret,
+        }
+    } else if is_below(components, STARTUP) {
+        Place::Startup
+    } else if REBUILT.contains(last) && components.len() > 1 {
+        Place::Rebuilt
+    } else if REGENERATED.contains(last) && components.len() > 1 {
+        Place::Regenerated
+    } else if is_below(components, PERSONAL) {
+        Place::Personal
+    } else {
+        Place::BelowHome
+    }
+}
+
+fn root_place(components: &[&str], is_content: bool) -> Place {
+    let components = match components {
+        ["private", rest @ ..] if matches!(rest.first(), Some(&"tmp" | &"var" | &"etc")) => rest,
+        all => all,
+    };
+    let above = components.split_last().map_or(components, |(_, above)| above);
+    match components {
+        [] => Place::Root,
+        ["dev", "shm" | "fd", _, ..] => Place::Temporary,
+        ["dev", name] if SINKS.contains(name) || name.starts_with("tty") => Place::Sink,
+        ["dev", "pts", ..] => Place::Sink,
+        ["dev", ..] => Place::Device,
+        ["home" | "Users"] | ["root"] => Place::Home,
+        ["home" | "Users", _] => Place::Home,
+        ["home" | "Users", _, rest @ ..] => home_place(rest),
+        ["root", rest @ ..] => home_place(rest),
+        _ if is_temporary(components, is_content) => Place::Temporary,
+        _ if is_exactly(components, SYSTEM_ROOTS) => Place::System,
+        _ if is_below(components, SYSTEM_CACHES) => Place::Rebuilt,
+        _ if is_below(components, NOT_SYSTEM) => Place::Elsewhere,
+        _ if is_below(components, SYSTEM) => Place::System,
+        [.., last] if REBUILT.contains(last) && components.len() > 1 && !is_exactly(above, SYSTEM_ROOTS) => {
+            Place::Rebuilt
+        }
+        [.., last] if (REBUILT.contains(last) || REGENERATED.contains(last)) && components.len() > 1 => {
+            Place::Regenerated
+        }
+        _ => Place::Elsewhere,
+    }
+}
+
+fn drive_place(components: &[&str]) -> Place {
+    match components {
+        [] => Place::Root,
+        [first] if first.eq_ignore_ascii_case("users") => Place::Home,
+        [first, _] if first.eq_ignore_ascii_case("users") => Place::Home,
+        [first, _, rest @ ..] if first.eq_ignore_ascii_case("users") => home_place(rest),
+        [first, ..]
+            if first.eq_ignore_ascii_case("windows") || first.eq_ignore_ascii_case("program files") =>
+        {
+            Place::System
+        }
+        _ => Place::Elsewhere,
+    }
+}
+
+fn is_temporary(components: &[&str], is_content: bool) -> bool {
+    TEMPORARY.iter().any(|folder| {
+        let depth = folder.split('/').count();
+        starts_with(components, folder) && (components.len() > depth || is_content)
+    })
+}
+
+fn is_exactly(components: &[&str], folders: &[&str]) -> bool {
+    folders
+        .iter()
+        .any(|folder| folder.split('/').count() == components.len() && starts_with(components, folder))
+}
+
+fn is_below(components: &[&str], folders: &[&str]) -> bool {
+    folders.iter().any(|folder| starts_with(components, folder))
+}
+
+fn starts_with(components: &[&str], folder: &str) -> bool {
+    let mut components = components.iter();
+    folder.split('/').all(|part| components.next().is_some_and(|component| *component == part))
+}
+
+/// How bad it is to write to a target. Whoever may add a key to a login may come back at any time.
+pub(super) fn write_severity(target: &Target) -> Option<Severity> {
+    let severity = severity(Loss::Write, target.place);
+    let gives_access = target.place == Place::Secret && target.path.contains("authorized_keys");
+    if gives_access { severity.max(Some(Severity::High)) } else { severity }
+}
+
+/// Whether a path names keys or passwords, by its place or by its name.
+pub(super) fn is_secret(target: &Target) -> bool {
+    let name = target.path.rsplit('/').next().unwrap_or_default();
+    let is_template = [".example", ".sample", ".template", ".dist", ".pub", ".test", ".defaults", ".md"]
+        .iter()
+        .any(|ending| name.ends_with(ending));
+    !is_template
+        && !is_certificate(name)
+        && (target.place == Place::Secret
+            || SECRET_NAMES.contains(&name)
+            || name.starts_with(".env.")
+            || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending)))
+}
+
+/// Whether a file holds a certificate or a public key by its name: `server-cert.pem`, `fullchain.pem`.
+fn is_certificate(name: &str) -> bool {
+    let Some(stem) = name.strip_suffix(".pem") else { return false };
+    let last = stem.rsplit(['-', '_', '.']).next().unwrap_or(stem);
+    CERTIFICATES.contains(&last.trim_end_matches(|letter: char| letter.is_ascii_digit()))
+}

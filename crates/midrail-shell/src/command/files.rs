@@ -1,0 +1,440 @@
+//! The files that a program reads and writes, by its row and its arguments. Some programs need more than a row.
+
+mod formatters;
+mod found;
+mod inside;
+mod named;
+mod uploads;
+
+use self::found::Found;
+use super::danger::is_credential;
+use super::invocation::{Arg, Folder, Input, Invocation};
+use super::options::{Arguments, tail};
+use super::programs::{self, Files, Operands};
+use super::scope::join;
+
+pub(super) use self::found::{Touched, is_on_host};
+pub(super) use self::named::{is_symbolic, led_to};
+pub(super) use self::uploads::uploaded;
+
+/// The files that a program touches.
+pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
+    let program = invocation.program.as_str();
+    let mut found = Found::default();
+    match program {
+        "dd" => dd(invocation, &mut found),
+        "git" => git(invocation, &mut found),
+        "find" | "gfind" | "bfs" => find(invocation, &mut found),
+        "perl" | "ruby" => in_place(invocation, &mut found),
+        "xargs" | "gxargs" => xargs(invocation, &mut found),
+        "docker" | "podman" | "nerdctl" => inside::read_in_container(invocation, &mut found),
+        _ => {}
+    }
+    let row = programs::row(program);
+    match &row.files {
+        Some(files) => by_row(files, invocation, &mut found),
+        None => formatters::touched(invocation, &mut found),
+    }
+    for file in uploaded(invocation) {
+        found.add(&file, true, false);
+    }
+    found.list
+}
+
+/// Whether it is known which files a program touches.
+pub(super) fn is_known(program: &str) -> bool {
+    matches!(program, "git" | "find" | "gfind" | "bfs" | "perl" | "ruby" | "xargs" | "dd")
+        || programs::row(program).files.is_some()
+}
+
+/// The folder in which a patch changes files that the line does not name, because it stands in a file or comes from
+/// elsewhere.
+pub(super) fn patched(invocation: &Invocation) -> Option<String> {
+    if invocation.program != "patch" {
+        return None;
+    }
+    let sorted = Arguments::new(invocation);
+    let reads_file = sorted.values_of(&["-i", "--input"]).next().is_some();
+    let is_told = matches!(invocation.input, Input::Text(_)) && !reads_file;
+    if is_told || !sorted.operands.is_empty() || sorted.has(&["--dry-run", "--help", "--version"]) {
+        return None;
+    }
+    let folder = sorted.values_of(&["-d", "--directory"]).last();
+    Some(folder.map_or_else(|| ".".to_owned(), |folder| folder.text.clone()))
+}
+
+/// Programs that make and remove folders.
+const OF_FOLDERS: &[&str] = &["mkdir", "gmkdir", "rmdir", "md", "rd"];
+
+/// Whether a program puts files into a folder that its command line does not name.
+pub(super) fn unpacks(program: &str) -> bool {
+    matches!(program, "tar" | "gtar" | "bsdtar" | "unzip" | "unrar" | "unar")
+}
+
+fn by_row(row: &Files, invocation: &Invocation, found: &mut Found) {
+    let from = found.list.len();
+    let sorted = Arguments::new(invocation);
+    for value in sorted.values_of(row.reads) {
+        found.add(value, true, false);
+    }
+    for value in sorted.values_of(row.names) {
+        found.add_named(value, false);
+    }
+    let program = invocation.program.as_str();
+    let target = ["-t", "--target-directory"];
+    for (name, value) in sorted.values.iter().filter(|(name, _)| sorted.is_one_of(row.writes, name)) {
+        if unpacks(program) || target.contains(&name.as_str()) {
+            found.add_folder(value);
+        } else {
+            found.add(value, false, true);
+        }
+    }
+    let operands = sorted.operands_in(&invocation.args);
+    let last = operands.len().saturating_sub(1);
+    for (index, operand) in operands.iter().enumerate() {
+        match row.operands {
+            Operands::None => {}
+            Operands::Read => found.add(operand, true, false),
+            Operands::Named => found.add_named(operand, false),
+            Operands::NamedWrite => found.add_named(operand, true),
+            Operands::Write if OF_FOLDERS.contains(&program) => found.add_folder(operand),
+            Operands::Write => found.add(operand, false, true),
+            Operands::Both => found.add(operand, true, true),
+            Operands::PatternThenRead => {
+                let has_pattern = sorted
+                    .values_of(&["-e", "--regexp", "--expression", "-f", "--file", "--from-file"])
+                    .next()
+                    .is_some()
+                    || sorted.has(&["--files"]);
+                if index > 0 || has_pattern {
+                    // `gawk -i inplace`
+                    let is_in_place = edits_in_place(program, &invocation.args)
+                        || sorted.values_of(&["-i", "--include"]).any(|value| value.text == "inplace");
+                    found.add(operand, true, is_in_place);
+                }
+            }
+            Operands::CopyToLast => {
+                let has_target = sorted.values_of(&target).next().is_some();
+                let is_elsewhere = matches!(program, "scp" | "rsync" | "rclone") && is_on_host(&operand.text);
+                if is_elsewhere {
+                    continue;
+                }
+                let is_source = index < last || has_target;
+                if is_source && named::is_symbolic(invocation) {
+                    named::linked(operand, operands.last().copied(), invocation, found);
+                } else if is_source {
+                    found.add(operand, true, false);
+                } else if last == 1 && named::is_from_template(&operands, invocation) {
+                    found.add_named(operand, true);
+                } else if last > 0 {
+                    found.add(operand, false, true);
+                }
+            }
+            Operands::MoveToLast => found.add(operand, index < last, true),
+            Operands::ModeThenWrite => {
+                if index > 0 {
+                    found.add_named(operand, !named::only_keeps_others_out(&operands, operand, invocation));
+                }
+            }
+            Operands::WriteThenRead => found.add(operand, index > 0, index == 0),
+            Operands::ReadThenWrite => found.add(operand, index == 0, index == 1),
+            Operands::FirstBoth if index == 0 && operand.text != ":memory:" => {
+                found.add(operand, true, true);
+            }
+            Operands::FirstBoth => {}
+        }
+    }
+    if matches!(row.operands, Operands::CopyToLast | Operands::MoveToLast) {
+        match sorted.values_of(&target).last() {
+            Some(folder) => put_into(&folder.text, &operands, found),
+            None => into_folder(&operands, found),
+        }
+        // What is copied with all that is in it is a folder.
+        if row.operands == Operands::CopyToLast && sorted.has(&["-r", "-R", "-a", "--recursive", "--archive"])
+        {
+            let written = found.list.iter_mut().skip(from).filter(|touched| touched.is_written);
+            written.for_each(|touched| touched.is_folder = true);
+        }
+    }
+    match program {
+        "curl" | "curlie" => curl(invocation, found),
+        "tar" | "gtar" | "bsdtar" => tar(invocation, &sorted, found),
+        "openssl" | "ssh-keygen" => named::special(invocation, &sorted, found),
+        "sqlite3" | "sqlite" | "litecli" | "duckdb" => inside::read_by_statements(invocation, found),
+        // Where nothing is piped to it, the one word is the file.
+        "yq" if operands.len() == 1 && matches!(invocation.input, Input::Inherited) => {
+            let files = operands.iter().filter(|file| is_credential(file, &invocation.folder));
+            files.for_each(|file| found.add(file, true, false));
+        }
+        _ => {}
+    }
+}
+
+/// What is copied or moved into a folder is written there under its own name.
+fn into_folder(operands: &[&Arg], found: &mut Found) {
+    let Some((folder, sources)) = operands.split_last() else { return };
+    let folder = folder.text.as_str();
+    if !(matches!(folder, "." | ".." | "~") || folder.ends_with('/')) {
+        return;
+    }
+    put_into(folder, sources, found);
+}
+
+fn put_into(folder: &str, sources: &[&Arg], found: &mut Found) {
+    for source in sources {
+        let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        // `host:file`
+        let name = if is_on_host(&source.text) { name.rsplit(':').next().unwrap_or_default() } else { name };
+        if !name.is_empty() && name != "." && name != ".." {
+            found.add(&Arg::known(format!("{}/{name}", folder.trim_end_matches('/'))), false, true);
+        }
+    }
+}
+
+/// `sed -i`, `yq -i`
+fn edits_in_place(program: &str, args: &[Arg]) -> bool {
+    matches!(program, "sed" | "gsed" | "yq")
+        && args.iter().any(|arg| {
+            let text = arg.text.as_str();
+            text.starts_with("--in-place")
+                || text == "--inplace"
+                || (text.starts_with('-')
+                    && !text.starts_with("--")
+                    && text.contains('i')
+                    && !text.starts_with("-e"))
+        })
+}
+
+/// `perl -pi -e code files`
+fn in_place(invocation: &Invocation, found: &mut Found) {
+    let sorted = Arguments::new(invocation);
+    if !sorted.has(&["-i"]) {
+        return;
+    }
+    let has_code = sorted.values_of(&["-e", "-E"]).next().is_some();
+    // Without code the first is the program.
+    for at in sorted.operands.iter().skip(usize::from(!has_code)) {
+        if let Some(file) = invocation.args.get(*at) {
+            found.add(file, true, true);
+        }
+    }
+}
+
+/// `xargs -a file program`
+fn xargs(invocation: &Invocation, found: &mut Found) {
+    let sorted = Arguments::leading(programs::row(&invocation.program), &invocation.args, &[]);
+    sorted.values_of(&["-a", "--arg-file"]).for_each(|file| found.add(file, true, false));
+}
+
+/// `find -fprint file`
+fn find(invocation: &Invocation, found: &mut Found) {
+    let mut args = invocation.args.iter();
+    while let Some(arg) = args.next() {
+        if matches!(arg.text.as_str(), "-fprint" | "-fprint0" | "-fprintf" | "-fls")
+            && let Some(file) = args.next()
+        {
+            found.add(file, false, true);
+        }
+    }
+}
+
+/// `-d @file`, `-F name=@file`
+fn curl(invocation: &Invocation, found: &mut Found) {
+    let sorted = Arguments::new(invocation);
+    let options = [
+        "-d",
+        "--data",
+        "--data-binary",
+        "--data-ascii",
+        "--data-urlencode",
+        "--json",
+        "-F",
+        "--form",
+        "-H",
+        "--header",
+        "-b",
+        "--cookie",
+    ];
+    for (name, value) in sorted.values.iter().filter(|(name, _)| options.contains(&name.as_str())) {
+        let is_form = matches!(name.as_str(), "-F" | "--form" | "--data-urlencode");
+        let path = match value.text.strip_prefix('@') {
+            Some(path) => Some(path),
+            None if is_form => {
+                value.text.split_once(['=']).and_then(|(_, rest)| rest.strip_prefix(['@', '<']))
+            }
+            None => None,
+        };
+        if let Some(path) = path {
+            found.add(&Arg::known(path.split(';').next().unwrap_or(path)), true, false);
+        }
+    }
+    let addresses = invocation.args.iter().filter(|arg| arg.text.starts_with(LOCAL));
+    addresses.for_each(|arg| found.add(&tail(arg, LOCAL.len()), true, false));
+}
+
+/// How the address of a file of this machine begins.
+const LOCAL: &str = "file://";
+
+fn tar(invocation: &Invocation, sorted: &Arguments, found: &mut Found) {
+    // The letters may stand without a dash: `tar czf archive files`.
+    let first = invocation.args.first().map_or("", |arg| arg.text.as_str());
+    let letters: String = invocation
+        .args
+        .iter()
+        .enumerate()
+        .filter(|(index, arg)| {
+            (arg.text.starts_with('-') && !arg.text.starts_with("--"))
+                || (*index == 0 && !first.starts_with('-'))
+        })
+        .map(|(_, arg)| arg.text.as_str())
+        .collect();
+    let is_create = letters.contains(['c', 'r', 'u']) || sorted.has(&["--create", "--append"]);
+    let mut operands = sorted.operands_in(&invocation.args);
+    if !first.starts_with('-') && !operands.is_empty() {
+        operands.remove(0);
+    }
+    let mut operands = operands.into_iter();
+    let named = sorted.values_of(&["-f", "--file"]).next();
+    let is_bare = !first.starts_with('-') && first.contains('f');
+    if let Some(archive) = if is_bare { operands.next() } else { named } {
+        found.add(archive, !is_create, is_create);
+    }
+    let is_list = letters.contains('t') || sorted.has(&["--list"]);
+    let is_unpacked =
+        !is_create && !is_list && (letters.contains('x') || sorted.has(&["--extract", "--get"]));
+    let folder = sorted.values_of(&["-C", "--directory"]).last();
+    for operand in operands {
+        if is_create {
+            found.add(operand, true, false);
+        } else if is_unpacked {
+            // The one file that is taken out of it.
+            let folder = folder.map_or("", |folder| folder.text.as_str());
+            found.add(&Arg { text: join(folder, &operand.text), ..operand.clone() }, false, true);
+        }
+    }
+    for folder in sorted.values_of(&["-C", "--directory"]) {
+        if is_create || is_list {
+            found.add(folder, true, false);
+        } else {
+            found.add_folder(folder);
+        }
+    }
+}
+
+fn dd(invocation: &Invocation, found: &mut Found) {
+    for arg in &invocation.args {
+        if let Some(path) = arg.text.strip_prefix("if=") {
+            found.add(&Arg::known(path), true, false);
+        } else if let Some(path) = arg.text.strip_prefix("of=") {
+            found.add(&Arg::known(path), false, true);
+        }
+    }
+}
+
+/// `git show HEAD:file`, `git checkout -- file` and the like.
+fn git(invocation: &Invocation, found: &mut Found) {
+    let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
+    let Some(at) = sorted.operands.first().copied() else { return };
+    let verb = invocation.args.get(at).map_or("", |arg| arg.text.as_str());
+    let rest = invocation.args.get(at + 1..).unwrap_or(&[]);
+    let after_dashes = rest.iter().position(|arg| arg.text == "--").map(|at| at + 1);
+    match verb {
+        "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
+            shown_by_git(verb, rest, &invocation.folder, found);
+            // Settings that are put aside are gone from here: `git stash push -- .midrail`.
+            let is_put_aside = verb == "stash"
+                && rest.first().is_some_and(|word| word.text == "push" || word.text.starts_with('-'));
+            let named =
+                after_dashes.filter(|_| is_put_aside).and_then(|from| rest.get(from..)).unwrap_or(&[]);
+            for arg in named.iter().filter(|arg| arg.text.trim_start_matches("./").starts_with('.')) {
+                found.add(arg, false, true);
+            }
+        }
+        // What is added leaves with the next push.
+        "add" | "stage" => {
+            let files = rest.iter().filter(|arg| is_credential(arg, &invocation.folder));
+            files.for_each(|arg| found.add(arg, true, false));
+        }
+        "clone" | "init" | "submodule" => {
+            // The folder that it is made in stands last.
+            let words: Vec<&Arg> = rest.iter().filter(|arg| !arg.text.starts_with('-')).collect();
+            let fewest = match (verb, words.first().map(|word| word.text.as_str())) {
+                ("submodule", Some("add")) => 3,
+                ("submodule", _) => return,
+                ("clone", _) => 2,
+                _ => 1,
+            };
+            if words.len() >= fewest
+                && let Some(folder) = words.last()
+            {
+                found.add_folder(folder);
+            }
+        }
+        "checkout" => {
+            for arg in after_dashes.map(|from| rest.iter().skip(from)).into_iter().flatten() {
+                found.add(arg, false, true);
+            }
+        }
+        "restore" | "rm" | "mv" => {
+            let sorted = Arguments::parse(programs::row("git"), rest, &["-s", "--source"]);
+            // What is taken from the index alone leaves the files as they are.
+            let is_index = match verb {
+                "restore" => sorted.has(&["-S", "--staged"]) && !sorted.has(&["-W", "--worktree"]),
+                "rm" => sorted.has(&["--cached"]),
+                _ => false,
+            };
+            if is_index {
+                return;
+            }
+            for arg in sorted.operands.iter().filter_map(|at| rest.get(*at)) {
+                found.add(arg, false, true);
+            }
+        }
+        "apply" | "am" => {
+            for arg in rest.iter().filter(|arg| !arg.text.starts_with('-')) {
+                found.add(arg, true, false);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What tells that git shows which files changed, and not how.
+const SUMMARIES: &[&str] =
+    &["--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--summary", "--quiet", "-s"];
+
+/// What tells that it shows the changes themselves.
+const PATCHES: &[&str] = &[
+    "-p",
+    "-u",
+    "--patch",
+    "--patch-with-stat",
+    "--patch-with-raw",
+    "--binary",
+    "-c",
+    "--cc",
+    "--dd",
+    "--remerge-diff",
+];
+
+/// The files that a verb of git shows: `HEAD:file`, those after `--`, and others that hold keys or passwords by their name,
+/// because a word without dashes may be a branch as well.
+fn shown_by_git(verb: &str, args: &[Arg], folder: &Folder, found: &mut Found) {
+    let is_any = |options: &[&str]| args.iter().any(|arg| options.contains(&arg.text.as_str()));
+    let takes_lines = args.iter().any(|arg| ["-L", "-U"].iter().any(|option| arg.text.starts_with(option)));
+    let is_log = matches!(verb, "log" | "whatchanged");
+    let is_summary = !takes_lines && !is_any(PATCHES) && (is_log || is_any(SUMMARIES));
+    let after_dashes = args.iter().position(|arg| arg.text == "--");
+    for (at, arg) in args.iter().enumerate().filter(|(_, arg)| !arg.text.starts_with('-')) {
+        let in_commit = arg.text.split_once(':').map(|(_, path)| path).filter(|path| !path.is_empty());
+        let is_file = after_dashes.is_some_and(|dashes| at > dashes)
+            || matches!(verb, "blame" | "annotate")
+            || is_credential(arg, folder);
+        match in_commit {
+            Some(path) if !is_log => found.add(&Arg::known(path), true, false),
+            _ if is_file && is_summary => found.add_named(arg, false),
+            _ if is_file => found.add(arg, true, false),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Programs that look at files without showing what is in them, and programs that log in with a key: the content stays where
+//! it is.
+
+use super::found::Found;
+use crate::command::danger::is_credential;
+use crate::command::invocation::{Arg, Invocation};
+use crate::command::options::Arguments;
+use crate::command::scope::{is_absolute, join};
+
+/// Commands of `openssl` that show certificates and requests, whatever else the file holds.
+const OF_CERTIFICATES: &[&str] = &["x509", "verify", "req", "crl", "ocsp"];
+
+/// Programs that need more than a row.
+pub(super) fn special(invocation: &Invocation, sorted: &Arguments, found: &mut Found) {
+    match invocation.program.as_str() {
+        "openssl" => {
+            let command = invocation.args.first().map_or("", |arg| arg.text.as_str());
+            // `-pubout` and `-noout` keep the key itself to themselves.
+            let is_public = OF_CERTIFICATES.contains(&command)
+                || sorted.has(&["-pubout", "-noout"]) && !sorted.has(&["-text"]);
+            for file in sorted.values_of(&["-in"]) {
+                if is_public {
+                    found.add_named(file, false);
+                } else {
+                    found.add(file, true, false);
+                }
+            }
+        }
+        "ssh-keygen" => {
+            // What is asked for a fingerprint or the public half tells no more than that.
+            let is_asked = sorted.has(&["-l", "-y", "-B", "-F"]);
+            for file in sorted.values_of(&["-f"]) {
+                if is_asked {
+                    found.add_named(file, false);
+                } else {
+                    found.add(file, false, true);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a program makes a symbolic link.
+pub(crate) fn is_symbolic(invocation: &Invocation) -> bool {
+    let is_it = |text: &str| {
+        text == "--symbolic" || text.starts_with('-') && !text.starts_with("--") && text.contains('s')
+    };
+    matches!(invocation.program.as_str(), "ln" | "gln") && invocation.args.iter().any(|arg| is_it(&arg.text))
+}
+
+/// What a symbolic link leads to: it counts from the folder of the link.
+pub(crate) fn led_to(target: &str, link: &str) -> String {
+    let folder = match link.rsplit_once('/') {
+        _ if matches!(link, "." | ".." | "~") => link,
+        Some((folder, _)) => folder,
+        None => "",
+    };
+    if is_absolute(target) { target.to_owned() } else { join(folder, target) }
+}
+
+/// A link changes nothing of what it leads to, and shows nothing of it. Under another name, keys would be shown.
+pub(super) fn linked(target: &Arg, link: Option<&Arg>, invocation: &Invocation, found: &mut Found) {
+    let link = link.map_or("", |link| link.text.as_str());
+    let target = Arg { text: led_to(&target.text, link), ..target.clone() };
+    if is_credential(&target, &invocation.folder) {
+        found.add(&target, true, false);
+    } else {
+        found.add_named(&target, false);
+    }
+}
+
+/// Endings of files that show what a file with credentials looks like.
+const TEMPLATES: &[&str] = &[".example", ".sample", ".template", ".dist"];
+
+/// `cp .env.example .env`: what is written holds no credentials yet.
+pub(super) fn is_from_template(operands: &[&Arg], invocation: &Invocation) -> bool {
+    let [template, file] = operands else { return false };
+    matches!(invocation.program.as_str(), "cp" | "gcp" | "install")
+        && TEMPLATES.iter().any(|ending| template.text.ends_with(ending))
+        && is_credential(file, &invocation.folder)
+}
+
+/// Rights that shut everybody else out.
+const OWN_RIGHTS: &[&str] =
+    &["600", "400", "700", "0600", "0400", "0700", "go-rwx", "og-rwx", "go=", "u=rw,go=", "u=rwx,go="];
+
+/// `chmod 600 ~/.ssh/id_rsa`: the file is as it was, and safer.
+pub(super) fn only_keeps_others_out(operands: &[&Arg], file: &Arg, invocation: &Invocation) -> bool {
+    let is_plain = |arg: &Arg| !arg.text.starts_with('-');
+    invocation.program == "chmod"
+        && invocation.args.iter().all(is_plain)
+        && operands.first().is_some_and(|mode| OWN_RIGHTS.contains(&mode.text.as_str()))
+        && (is_credential(file, &invocation.folder) || file.text.contains("/.ssh"))
+}

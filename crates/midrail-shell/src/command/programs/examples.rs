@@ -1,0 +1,30 @@
+//! The examples in `data/programs`, for tests.
+
+/// The examples of one danger.
+pub(crate) struct Example {
+    pub(crate) id: String,
+    pub(crate) stops: Vec<String>,
+    pub(crate) passes: Vec<String>,
+}
+
+/// The examples of all dangers.
+#[expect(clippy::disallowed_methods, reason = "tests read the data files")]
+pub(crate) fn examples() -> Vec<Example> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/programs");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut examples = Vec::new();
+    for path in paths {
+        let table: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+        let dangers = table.get("danger").and_then(toml::Value::as_array);
+        for danger in dangers.into_iter().flatten() {
+            let list = |key: &str| {
+                let lines = danger[key].as_array().unwrap().iter();
+                lines.map(|line| line.as_str().unwrap().to_owned()).collect()
+            };
+            let id = danger["id"].as_str().unwrap().to_owned();
+            examples.push(Example { id, stops: list("stops"), passes: list("passes") });
+        }
+    }
+    examples
+}

@@ -1,0 +1,171 @@
+//! Properties of all rows: an option in front of a subcommand never hides what a command does.
+
+use super::examples::examples;
+use super::*;
+use crate::command::{Analysis, analyse};
+
+/// What must not change: dangers, commands, files and hosts, without the value of an inserted option.
+fn findings(analysis: &Analysis) -> Vec<Vec<String>> {
+    let without = |list: &[String]| list.iter().filter(|it| !it.contains("zz")).cloned().collect();
+    let found =
+        |danger: &midrail_core::Danger| format!("{} {:?} {}", danger.rule, danger.severity, danger.is_inside);
+    vec![
+        analysis.dangers.iter().map(found).collect(),
+        without(&analysis.programs),
+        without(&analysis.reads),
+        without(&analysis.writes),
+        without(&analysis.hosts),
+    ]
+}
+
+/// The spellings of an option with and without a value.
+fn spellings(row: &Program, option: &str) -> Vec<String> {
+    if row.is_flag(option) {
+        return vec![option.to_owned()];
+    }
+    let is_short = option.len() == 2 && row.style == Style::Usual;
+    let mut spellings = vec![format!("{option} zz")];
+    if is_short {
+        spellings.push(format!("{option}zz"));
+    } else if option.starts_with("--") || row.style == Style::SingleDash {
+        spellings.push(format!("{option}=zz"));
+    }
+    spellings
+}
+
+/// Options that decide what a program does: a script, a pattern, an archive, a list of folders.
+const MEANINGFUL: &[(&str, &[&str])] = &[
+    ("awk", &["-e", "-E", "--source", "--exec"]),
+    ("fd", &["-S", "--size", "-e", "--extension", "--base-directory", "--search-path"]),
+    ("java", &["-jar"]),
+    ("php", &["-r", "-R", "-B", "-E", "-F", "-f", "-S", "-l"]),
+    ("python", &["-c", "-m"]),
+    ("sed", &["-e", "--expression"]),
+    ("tar", &["-f", "--file"]),
+];
+
+/// Options that do nothing by themselves: no condition mentions them, and they name no folder and no code.
+fn neutral_options(row: &'static Program) -> Vec<&'static str> {
+    let conditions = row.dangers.iter().flat_map(|rule| rule.when.iter().chain(rule.unless));
+    let terms: Vec<&OptionPattern> = conditions
+        .flat_map(|condition| condition.0)
+        .filter_map(|term| match term.kind {
+            Kind::Option(options) => Some(options),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let is_tested = |option: &str| {
+        terms.iter().any(|term| match term.name {
+            Pattern::Exactly(name) => {
+                row.is_same(name, option) || (row.abbreviates && name.starts_with(option))
+            }
+            Pattern::Like(_) => true,
+        })
+    };
+    let asks =
+        ["--dry-run", "-n", "--help", "--version", "-h", "-V", "-v", "--simulate", "--just-print", "-dryrun"];
+    let lists = [row.values, row.globals, row.flags];
+    let targets: Vec<&str> = row.dangers.iter().flat_map(|rule| rule.target_options).copied().collect();
+    let special = row.formats.iter().flat_map(|mode| mode.with.iter().chain(mode.without)).copied();
+    let special: Vec<&str> = special.chain(row.runs.iter().flat_map(|run| run.starts).copied()).collect();
+    let is_meaningful = |option: &str| {
+        MEANINGFUL.iter().any(|(name, options)| row.names.contains(name) && options.contains(&option))
+    };
+    let all = lists.into_iter().flatten().copied().filter(|option| !is_meaningful(option));
+    all.filter(|option| !is_tested(option) && !asks.contains(option))
+        .filter(|option| !targets.contains(option) && !special.contains(option) && option.starts_with('-'))
+        .filter(|option| *option != "-")
+        .collect()
+}
+
+/// Checks a command line with every neutral option of its program in front of its other arguments.
+fn check(line: &str, wrong: &mut Vec<String>) {
+    let Some((program, rest)) = line.split_once(' ') else { return };
+    let Some(row) = find(program) else { return };
+    // `tar xf archive`: letters without a dash must come first.
+    let is_bare = row.names.contains(&"tar") && !rest.starts_with('-');
+    if row.style == Style::Search || program.starts_with('>') || is_bare {
+        return;
+    }
+    let expected = findings(&analyse(line));
+    for option in neutral_options(row) {
+        for spelling in spellings(row, option) {
+            let other = format!("{program} {spelling} {rest}");
+            let found = findings(&analyse(&other));
+            if found != expected {
+                wrong.push(format!("{other}\n    {expected:?}\n    {found:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn options_before_the_subcommand_hide_no_danger() {
+    let mut wrong = Vec::new();
+    for example in examples() {
+        example.stops.iter().take(2).for_each(|line| check(line, &mut wrong));
+    }
+    assert!(wrong.is_empty(), "{} changed:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A command line that runs `rm -rf /etc` through a wrapper.
+fn wrapped(program: &str, run: &Run) -> String {
+    let subcommand = run.subcommands.first().map(|words| format!(" {words}")).unwrap_or_default();
+    let operands = " x".repeat(run.operands);
+    let start = run.starts.first().map(|option| format!(" {option}")).unwrap_or_default();
+    let dashes = if run.after_dashes && start.is_empty() { " --" } else { "" };
+    format!("{program}{subcommand}{operands}{start}{dashes} rm -rf /etc")
+}
+
+#[test]
+fn options_of_wrappers_hide_no_command() {
+    let mut wrong = Vec::new();
+    for row in PROGRAMS.values() {
+        for run in row.runs.iter().filter(|run| run.rest != Rest::Nothing) {
+            for program in row.names {
+                let line = wrapped(program, run);
+                let is_found = |line: &str| {
+                    analyse(line)
+                        .dangers
+                        .iter()
+                        .any(|danger| danger.rule == "rm-recursive" && !danger.is_inside)
+                };
+                if !is_found(&line) {
+                    wrong.push(format!("not found: {line}"));
+                    continue;
+                }
+                for option in neutral_options(row) {
+                    for spelling in spellings(row, option) {
+                        let other = line.replacen(' ', &format!(" {spelling} "), 1);
+                        if !is_found(&other) {
+                            wrong.push(other);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{} hidden:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn unknown_options_of_wrappers_make_a_command_opaque() {
+    for line in [
+        "uv --no-such-option x run rm -rf /etc",
+        "kubectl --no-such-option x exec pod -- rm -rf /",
+        "sudo --no-such-option x rm -rf /etc",
+        "docker exec --no-such-option x c rm -rf /",
+        "git --no-such-option x push --force",
+    ] {
+        let dangers = analyse(line).dangers;
+        assert!(dangers.iter().any(|danger| danger.rule == "opaque"), "{line}: {dangers:?}");
+    }
+    for line in
+        ["uv --no-such-option run pytest", "sudo -E apt-get update", "npx --no-such-option eslint src"]
+    {
+        assert!(analyse(line).dangers.iter().all(|danger| danger.rule != "opaque"), "{line}");
+    }
+}

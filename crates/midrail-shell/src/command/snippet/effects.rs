@@ -1,0 +1,461 @@
+//! What calls do, noted as they are followed.
+
+use super::calls;
+use super::effect::{Decoder, Effect};
+use super::eval::{Args, Runner};
+use super::model::{Language, Removal};
+use super::pure::{
+    SOME, below, braces, characters, decoded, is_environment, is_home, join, member, module_name, parent,
+    reverse, split,
+};
+use super::state::MOST;
+use super::value::{Piece, Text, Value};
+
+/// Stands for a folder that the code makes for a while.
+const MADE: &str = "/tmp/made-by-this-code";
+
+impl Runner<'_, '_, '_> {
+    pub(super) fn call(&mut self, function: Value, args: &Args) -> Value {
+        match function {
+            Value::Name(name) => {
+                if calls::makes_path(&name) {
+                    return Value::Path(args.text(0));
+                }
+                if is_home(&name) {
+                    let home = Text::known("~");
+                    return if name.ends_with("Path.home") { Value::Path(home) } else { Value::Text(home) };
+                }
+                let mut effect = calls::effect(self.language, &name);
+                for module in &self.world.stars {
+                    effect = effect.or_else(|| calls::effect(self.language, &format!("{module}.{name}")));
+                }
+                if let Some(effect) = effect {
+                    return self.apply(effect, args);
+                }
+                match name.rsplit_once('.') {
+                    Some((_, "getenv")) if args.text(0).all() == Some("HOME") => {
+                        Value::Text(Text::known("~"))
+                    }
+                    Some((_, last)) => self.method(&Value::Unknown, last, args),
+                    None => Value::Unknown,
+                }
+            }
+            Value::Method(on, name) => self.method(&on, &name, args),
+            // `os.homedir()`: what was taken for the home already.
+            Value::Text(text) if text.all() == Some("~") => Value::Text(text),
+            Value::Path(text) if text.all() == Some("~") => Value::Path(text),
+            // PHP calls functions by their names.
+            Value::Text(text) if self.language == Language::Php => match text.all() {
+                Some(name) => self.call(Value::Name(name.to_owned()), args),
+                None => Value::Unknown,
+            },
+            Value::Fetched => Value::Fetched,
+            Value::Decoded => Value::Decoded,
+            Value::Text(_) | Value::Number(_) | Value::List(_) | Value::Path(_) | Value::Unknown => {
+                Value::Unknown
+            }
+        }
+    }
+
+    fn method(&mut self, on: &Value, name: &str, args: &Args) -> Value {
+        if let Value::Path(path) = on
+            && let Some(effect) = calls::path_method(name)
+        {
+            let mut plain = vec![Value::Text(path.clone())];
+            plain.extend(args.plain.iter().cloned());
+            return self.apply(effect, &Args { plain, ..Args::default() });
+        }
+        // `platform.system()` starts nothing.
+        if let Some(effect) = calls::method(self.language, name).filter(|_| !args.plain.is_empty()) {
+            return self.apply(effect, args);
+        }
+        match (on, name) {
+            // Groovy: `"ls".execute()`.
+            (Value::Text(_) | Value::List(_), "execute") if self.language == Language::Groovy => {
+                self.start(Some(on));
+                Value::Unknown
+            }
+            (_, "__import__") => self.apply(Effect::Module, args),
+            (Value::Text(joint), "join") => join(joint, args.plain.first()),
+            (Value::List(_), "join") => {
+                join(&args.plain.first().map_or_else(Text::default, Value::text), Some(on))
+            }
+            (Value::List(_), "map" | "each" | "to_a") => on.clone(),
+            (Value::List(values), "pack") => match (args.text(0).all(), values.first()) {
+                (Some("H*" | "h*"), Some(value)) => decoded(Decoder::Hex, &value.text(), None),
+                (Some("m" | "m0"), Some(value)) => decoded(Decoder::Base64, &value.text(), None),
+                (Some("c*" | "C*" | "U*"), _) => characters(values),
+                _ => Value::Decoded,
+            },
+            (Value::Text(text), "unpack1" | "unpack") if args.text(0).all() == Some("m") => {
+                decoded(Decoder::Base64, text, None)
+            }
+            (Value::Text(_) | Value::List(_), "reverse") => reverse(on.clone()),
+            (Value::Text(text), "split") => split(text, args.plain.first()),
+            (Value::Text(text), "replace" | "gsub" | "sub" | "replaceAll") => {
+                match (text.all(), args.text(0).all(), args.text(1).all()) {
+                    (Some(text), Some(from), Some(to)) if !from.is_empty() && to.len() <= from.len() => {
+                        Value::Text(Text::known(text.replace(from, to)))
+                    }
+                    _ => Value::Unknown,
+                }
+            }
+            (Value::Text(text), "format") => Value::Text(braces(text, &args.plain)),
+            (Value::Number(_), "chr") => characters(std::slice::from_ref(on)),
+            (
+                Value::Text(_) | Value::Path(_) | Value::Fetched | Value::Decoded,
+                "decode" | "encode" | "toString" | "to_s" | "strip" | "trim" | "expanduser" | "resolve"
+                | "read" | "text" | "absolute" | "chomp" | "lower" | "toLowerCase" | "downcase",
+            ) => on.clone(),
+            (Value::Fetched, _) => Value::Fetched,
+            (Value::Decoded, _) => Value::Decoded,
+            (Value::Path(path), "iterdir") => {
+                let mut path = path.clone();
+                path.append(Text::known("/*"));
+                Value::Path(path)
+            }
+            (Value::Path(path), "glob" | "rglob" | "joinpath" | "join") => {
+                self.world.walks |= name == "rglob";
+                let mut path = path.clone();
+                path.append(Text::known("/"));
+                path.append(args.text(0));
+                Value::Path(path)
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    /// Notes what a call does, and tells its value.
+    pub(super) fn apply(&mut self, effect: Effect, args: &Args) -> Value {
+        let first = args.plain.first();
+        match effect {
+            Effect::Line => self.start(first.into_iter().chain(named(args, &["args", "cmd"])).next()),
+            Effect::Argv if args.plain.len() == 1 => self.start(first),
+            Effect::Argv => self.start(Some(&Value::List(args.plain.clone()))),
+            Effect::Spawn => {
+                let mut argv = vec![first.cloned().unwrap_or(Value::Unknown)];
+                if let Some(Value::List(rest)) = args.plain.get(1).or_else(|| named(args, &["args"]).next()) {
+                    argv.extend(rest.iter().cloned());
+                }
+                self.start(Some(&Value::List(argv)));
+            }
+            Effect::Exec => {
+                let mut argv = vec![first.cloned().unwrap_or(Value::Unknown)];
+                match args.plain.get(1) {
+                    Some(Value::List(rest)) => argv.extend(rest.iter().skip(1).cloned()),
+                    _ => argv.extend(args.plain.iter().skip(2).cloned()),
+                }
+                self.start(Some(&Value::List(argv)));
+            }
+            Effect::Spawned => {
+                let plain = args.plain.get(1..).unwrap_or_default().to_vec();
+                return self.apply(Effect::Exec, &Args { plain, ..Args::default() });
+            }
+            Effect::Remove => self.remove_all(&args.plain, false),
+            Effect::RemoveTree => self.remove_all(args.plain.get(..1).unwrap_or_default(), true),
+            Effect::RemoveBySetting => {
+                self.remove_all(args.plain.get(..1).unwrap_or_default(), args.is_recursive)
+            }
+            Effect::Read => {
+                let text = args.text(0);
+                match text.all() {
+                    _ if matches!(first, Some(Value::Number(0))) => return self.input(),
+                    Some("/dev/stdin") => return self.input(),
+                    Some(url) if url.contains("://") => return self.fetch(&text),
+                    _ => note(&mut self.world.snippet.reads, &text),
+                }
+            }
+            Effect::Overwrite => {
+                note(&mut self.world.snippet.writes, &args.text(0));
+                note(&mut self.world.snippet.overwrites, &args.text(0));
+            }
+            Effect::Walk => {
+                self.world.walks = true;
+                let any = || Value::Text(Text::known("*"));
+                return Value::List(vec![Value::Text(args.text(0)), any(), any()]);
+            }
+            Effect::Search => {
+                let folders = args.plain.iter().skip(1).map(Value::text).filter(Text::has_known);
+                self.world.searched.extend(folders.map(|folder| folder.to_line()).take(MOST));
+            }
+            // Names from a folder of the project are nothing outside of it.
+            Effect::Listing => {
+                let folder = args.text(0);
+                let is_below =
+                    |folder: &str| !matches!(folder, "" | "." | "./") && !folder.starts_with(['/', '~', '.']);
+                let names = if folder.all().is_some_and(is_below) { SOME } else { "*" };
+                return Value::Text(Text::known(names));
+            }
+            Effect::Input => return self.input(),
+            Effect::Parent => return Value::Text(parent(&args.text(0))),
+            Effect::Temporary => return Value::Text(Text::known(MADE)),
+            Effect::TemporaryFolder => return Value::Text(Text::known("/tmp")),
+            Effect::Database => {
+                let place = args.text(0);
+                if place.all().is_some_and(|place| place != ":memory:" && !place.contains("://")) {
+                    note(&mut self.world.snippet.writes, &place);
+                }
+                self.world.is_database_temporary |=
+                    place.all().is_some_and(|place| place == ":memory:" || place.starts_with("/tmp/"));
+            }
+            Effect::Statement => self.sql(&args.text(0)),
+            Effect::SecondStatement => self.sql(&args.text(1)),
+            Effect::Write => note(&mut self.world.snippet.writes, &args.text(0)),
+            Effect::Open => return self.open(args),
+            Effect::Move | Effect::Copy => {
+                let (from, to) = (args.text(0), args.text(1));
+                note(&mut self.world.snippet.reads, &from);
+                note(&mut self.world.snippet.writes, &to);
+                let moves = &mut self.world.snippet.moves;
+                if effect == Effect::Move && from.has_known() && to.has_known() && moves.len() < MOST {
+                    moves.push((from.to_line(), to.to_line()));
+                }
+            }
+            Effect::Fetch => {
+                let sent = args.plain.iter().skip(1).chain(args.named.iter().map(|(_, value)| value));
+                self.world.snippet.sends_environment |= sent
+                    .flat_map(Value::each)
+                    .any(|value| matches!(value, Value::Name(name) if is_environment(name)));
+                return self.fetch(&args.text(0));
+            }
+            Effect::Connect => {
+                self.world.is_connected = true;
+                let values =
+                    args.plain.iter().flat_map(Value::each).chain(args.named.iter().map(|(_, value)| value));
+                let host = values.map(Value::text).find_map(|text| {
+                    text.all()
+                        .filter(|text| text.contains(|letter: char| !letter.is_ascii_digit()))
+                        .map(str::to_owned)
+                });
+                if let Some(host) = host {
+                    self.world.host(&host);
+                }
+            }
+            Effect::Code => self.code(first),
+            Effect::HandOver => self.world.hands_over = true,
+            Effect::Module => {
+                return args.text(0).all().map_or(Value::Unknown, |name| Value::Name(module_name(name)));
+            }
+            Effect::Member => {
+                return match (first, args.text(1).all()) {
+                    (Some(value), Some(name)) => member(value.clone(), name),
+                    _ => Value::Unknown,
+                };
+            }
+            Effect::Apply => {
+                let function = match first {
+                    Some(Value::Text(text)) => {
+                        text.all().map_or(Value::Unknown, |name| Value::Name(name.to_owned()))
+                    }
+                    Some(value) => value.clone(),
+                    None => Value::Unknown,
+                };
+                let plain = args.plain.get(1..).unwrap_or_default().to_vec();
+                // A function that applies another is not followed: it could go round.
+                let is_round = matches!(&function, Value::Name(name) if calls::effect(self.language, name) == Some(Effect::Apply));
+                return if is_round {
+                    Value::Unknown
+                } else {
+                    self.call(function, &Args { plain, ..Args::default() })
+                };
+            }
+            Effect::Same => return first.cloned().unwrap_or(Value::Unknown),
+            Effect::Decode(decoder) => {
+                return match first {
+                    Some(Value::Fetched) => Value::Fetched,
+                    _ if self.language == Language::Perl && decoder == Decoder::Named => {
+                        decoded(decoder, &args.text(1), args.text(0).all())
+                    }
+                    _ => decoded(decoder, &args.text(0), args.text(1).all()),
+                };
+            }
+            Effect::JoinPath => {
+                let mut text = Text::default();
+                for (place, part) in args.plain.iter().enumerate() {
+                    if place > 0 {
+                        text.append(Text::known("/"));
+                    }
+                    text.append(part.text());
+                }
+                return Value::Text(text);
+            }
+            Effect::ResolvePath => {
+                let parts = args.plain.iter().map(Value::text);
+                return Value::Text(parts.reduce(below).unwrap_or_default());
+            }
+            Effect::Join => {
+                return match args.plain.as_slice() {
+                    [joint, list @ Value::List(_)] => join(&joint.text(), Some(list)),
+                    [joint, rest @ ..] => join(&joint.text(), Some(&Value::List(rest.to_vec()))),
+                    [] => Value::Unknown,
+                };
+            }
+            Effect::Characters => {
+                let values: Vec<Value> = args.plain.iter().flat_map(Value::each).cloned().collect();
+                return characters(&values);
+            }
+            Effect::Home => return Value::Text(Text::known("~")),
+            Effect::Split => return split(&args.text(0), None),
+        }
+        Value::Unknown
+    }
+
+    /// What the program reads.
+    fn input(&self) -> Value {
+        let start = self.world.start;
+        match &start.input {
+            Some(text) => Value::Text(Text::known(text.trim_end_matches('\n'))),
+            None if start.is_fed_by_network => Value::Fetched,
+            None => Value::Unknown,
+        }
+    }
+
+    /// A command line, or a program with its arguments, is started.
+    fn start(&mut self, value: Option<&Value>) {
+        match value {
+            // A program that comes over a connection, with the mode of the pipe to it.
+            Some(Value::List(words))
+                if self.world.is_connected && words.first().is_some_and(|word| !word.text().has_known()) =>
+            {
+                self.world.hands_over = true;
+            }
+            Some(Value::List(words)) => {
+                let words: Vec<String> = words.iter().map(|word| word.text().to_word()).collect();
+                self.world.command(words.join(" "));
+            }
+            Some(Value::Text(text) | Value::Path(text)) if text.has_known() => {
+                self.world.command(text.to_line())
+            }
+            Some(Value::Fetched) => self.world.snippet.runs_downloaded_code = true,
+            Some(Value::Decoded) => self.world.snippet.is_opaque = true,
+            _ => {
+                // A command that comes over a connection makes a remote shell of the snippet.
+                self.world.hands_over |= self.world.is_connected;
+            }
+        }
+    }
+
+    fn code(&mut self, value: Option<&Value>) {
+        match value {
+            Some(Value::Text(text)) => match text.all() {
+                Some(code) => {
+                    let code = code.to_owned();
+                    self.world.run(self.language, &code);
+                }
+                None => self.world.runs_unknown_code = true,
+            },
+            Some(Value::Fetched) => self.world.snippet.runs_downloaded_code = true,
+            Some(Value::Decoded) => self.world.snippet.is_opaque = true,
+            Some(Value::Unknown | Value::Name(_)) => self.world.runs_unknown_code = true,
+            _ => {}
+        }
+    }
+
+    /// A database is given a statement.
+    fn sql(&mut self, text: &Text) {
+        let line = text.to_line();
+        if text.has_known()
+            && !self.world.is_database_temporary
+            && self.world.snippet.statements.len() < MOST
+            && crate::sql::looks_like_sql(&line)
+        {
+            self.world.snippet.statements.push(line);
+        }
+    }
+
+    fn remove_all(&mut self, values: &[Value], is_recursive: bool) {
+        for value in values.iter().flat_map(Value::each) {
+            // Settings and callbacks that follow the path are no paths.
+            let is_setting =
+                values.len() > 1 && matches!(value, Value::Unknown | Value::Name(_) | Value::Number(_));
+            if !is_setting {
+                self.remove(&value.text(), is_recursive);
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, path: &Text, is_recursive: bool) {
+        // What the code itself makes for a while is its own to remove.
+        let is_own = path.all().is_some_and(|path| path.starts_with(MADE) && !path.contains(".."));
+        if self.world.snippet.removes.len() < MOST && !is_own {
+            let path = path.has_known().then(|| path.to_line());
+            let is_below = self.world.walks && path.as_ref().is_some_and(|path| path.contains('*'));
+            let is_recursive = is_recursive || is_below;
+            self.world.snippet.removes.push(Removal { path, is_recursive });
+        }
+    }
+
+    fn fetch(&mut self, url: &Text) -> Value {
+        self.world.has_fetched = true;
+        // Parts after the host may be unknown.
+        if let Some(Piece::Known(start)) = url.0.first()
+            && (url.all().is_some() || start.split_once("://").is_some_and(|(_, rest)| rest.contains('/')))
+        {
+            let start = start.clone();
+            self.world.host(&start);
+        }
+        Value::Fetched
+    }
+
+    fn open(&mut self, args: &Args) -> Value {
+        // Perl's first argument is the handle.
+        let from = usize::from(self.language == Language::Perl);
+        let (path, mode) = (args.text(from), args.text(from + 1));
+        let named_mode = named(args, &["mode"]).next().map(Value::text);
+        let mode = named_mode.unwrap_or(mode);
+        let mode = mode.all().unwrap_or("r");
+        if self.language == Language::Perl {
+            let spelling = path.to_line();
+            let spelling = spelling.trim();
+            // `open(F, "<", "f")`, `open(F, "-|", "cmd")`, and both in one: `open(F, ">f")`, `open(F, "cmd|")`.
+            if matches!(spelling, "-|" | "|-") {
+                self.start(args.plain.get(2));
+            } else if spelling.starts_with(">&") || spelling.starts_with("<&") {
+                self.world.hands_over |= self.world.is_connected;
+            } else if let Some(command) = spelling.strip_suffix('|').or_else(|| spelling.strip_prefix('|')) {
+                self.world.command(command.trim().to_owned());
+            } else {
+                let is_write = spelling.starts_with(['>', '+']);
+                let is_overwrite = spelling.starts_with('>') && !spelling.starts_with(">>");
+                let name = spelling.trim_start_matches(['>', '<', '+']).trim();
+                let is_apart = name.is_empty() || name.starts_with(':');
+                let text = if is_apart { args.text(2) } else { Text::known(name) };
+                note(
+                    if is_write { &mut self.world.snippet.writes } else { &mut self.world.snippet.reads },
+                    &text,
+                );
+                if is_overwrite {
+                    note(&mut self.world.snippet.overwrites, &text);
+                }
+            }
+            return Value::Unknown;
+        }
+        if let Some(text) = path.all() {
+            if text.contains("://") {
+                return self.fetch(&path);
+            }
+            if self.language == Language::Ruby
+                && let Some(command) = text.strip_prefix('|')
+            {
+                self.world.command(command.trim().to_owned());
+                return Value::Unknown;
+            }
+        }
+        let is_write = mode.contains(['w', 'a', 'x', '+', 'c']);
+        note(if is_write { &mut self.world.snippet.writes } else { &mut self.world.snippet.reads }, &path);
+        if mode.starts_with('w') {
+            note(&mut self.world.snippet.overwrites, &path);
+        }
+        Value::Unknown
+    }
+}
+
+fn named<'v>(args: &'v Args, names: &'v [&str]) -> impl Iterator<Item = &'v Value> {
+    args.named.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value)
+}
+
+fn note(list: &mut Vec<String>, path: &Text) {
+    if path.has_known() && list.len() < MOST {
+        list.push(path.to_line());
+    }
+}

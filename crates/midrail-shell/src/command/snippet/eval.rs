@@ -1,0 +1,586 @@
+//! Follows the expressions of a snippet, as far as its text tells, and notes what its calls do.
+
+use super::calls;
+use super::effect::Effect;
+use super::lex::{Kind, Part, Token};
+use super::model::Language;
+use super::pure::{
+    below, format, is_environment, is_home, is_keyword, member, narrowed, number_of, parent, reverse,
+};
+use super::state::World;
+use super::value::{Text, Value};
+
+/// Expressions nested deeper than this are taken piece by piece.
+const DEEPEST: usize = 40;
+/// The arguments of a call: without names, and with.
+#[derive(Default)]
+pub(super) struct Args {
+    pub(super) plain: Vec<Value>,
+    pub(super) named: Vec<(String, Value)>,
+    /// A setting `recursive: true` stands among them.
+    pub(super) is_recursive: bool,
+}
+
+impl Args {
+    pub(super) fn text(&self, place: usize) -> Text {
+        self.plain.get(place).map_or_else(Text::unknown, Value::text)
+    }
+}
+
+pub(super) struct Runner<'a, 'w, 's> {
+    pub(super) world: &'w mut World<'s>,
+    pub(super) language: Language,
+    pub(super) tokens: &'a [Token<'a>],
+    pub(super) closings: &'a [usize],
+}
+
+impl<'a> Runner<'a, '_, '_> {
+    pub(super) fn kind(&self, at: usize) -> Option<&'a Kind<'a>> {
+        self.tokens.get(at).map(|token| &token.kind)
+    }
+
+    pub(super) fn is_mark(&self, at: usize, mark: u8) -> bool {
+        matches!(self.kind(at), Some(Kind::Mark(found)) if *found == mark)
+    }
+
+    pub(super) fn word(&self, at: usize) -> Option<&'a str> {
+        match self.kind(at) {
+            Some(Kind::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    pub(super) fn closing(&self, at: usize) -> usize {
+        self.closings.get(at).copied().unwrap_or(self.tokens.len())
+    }
+
+    /// The value of the expression that starts here, and the place after it.
+    pub(super) fn expression(&mut self, at: usize, depth: usize) -> (Value, usize) {
+        if depth > DEEPEST {
+            return (Value::Unknown, at + 1);
+        }
+        let (mut value, mut at) = self.operand(at, depth);
+        loop {
+            // Strings next to each other are one in Python, and anything is in awk.
+            let is_next_to = match self.language {
+                Language::Python => matches!((&value, self.kind(at)), (Value::Text(_), Some(Kind::Text(_)))),
+                Language::Awk => {
+                    matches!(self.kind(at), Some(Kind::Text(_) | Kind::Number(_)))
+                        || self.word(at).is_some_and(|word| !is_keyword(word) && word != "getline")
+                        || self.is_mark(at, b'$')
+                }
+                _ => false,
+            };
+            let length = match self.kind(at) {
+                _ if is_next_to => 0,
+                Some(Kind::Mark(b'+')) if !matches!(self.kind(at + 1), Some(Kind::Mark(b'+' | b'='))) => 1,
+                Some(Kind::Mark(b'.')) if self.is_mark(at + 1, b'.') => 2,
+                Some(Kind::Mark(b'.')) if matches!(self.language, Language::Perl | Language::Php) => 1,
+                Some(Kind::Mark(b'&')) if self.language == Language::AppleScript => 1,
+                Some(Kind::Mark(b'%')) if matches!(value, Value::Text(_)) => 1,
+                Some(Kind::Mark(b'/')) if matches!(value, Value::Path(_)) => 1,
+                _ => break,
+            };
+            let is_format = self.is_mark(at, b'%') && !is_next_to;
+            let is_path = self.is_mark(at, b'/') && !is_next_to;
+            let (other, after) = self.operand(at + length, depth + 1);
+            at = after;
+            value = match value {
+                Value::Text(text) if is_format => Value::Text(format(text, &other)),
+                Value::Path(text) if is_path => Value::Path(below(text, other.text())),
+                Value::Text(mut text) => {
+                    text.append(other.text());
+                    Value::Text(text)
+                }
+                Value::List(mut values) if matches!(other, Value::List(_)) => {
+                    values.extend(other.each().iter().cloned());
+                    Value::List(values)
+                }
+                Value::Fetched => Value::Fetched,
+                Value::Decoded => Value::Decoded,
+                value => {
+                    let mut text = value.text();
+                    text.append(other.text());
+                    if text.has_known() { Value::Text(text) } else { Value::Unknown }
+                }
+            };
+        }
+        // awk: `"command" | getline`.
+        if self.language == Language::Awk && self.is_mark(at, b'|') {
+            let getline = at + 1 + usize::from(self.is_mark(at + 1, b'&'));
+            if self.word(getline) == Some("getline") {
+                let text = value.text();
+                if text.all().is_some_and(|text| text.starts_with("/inet/")) {
+                    self.world.is_connected = true;
+                    self.world.hands_over = true;
+                } else if text.has_known() {
+                    self.world.command(text.to_line());
+                } else {
+                    self.world.hands_over = true;
+                }
+            }
+        }
+        (value, at)
+    }
+
+    /// A value with its members, indexes and calls.
+    fn operand(&mut self, mut at: usize, depth: usize) -> (Value, usize) {
+        while self
+            .word(at)
+            .is_some_and(|word| matches!(word, "new" | "await" | "not" | "return" | "typeof" | "do"))
+            || matches!(self.kind(at), Some(Kind::Mark(b'*' | b'@' | b'\\' | b'&')))
+        {
+            at += 1;
+        }
+        let (mut value, mut at) = self.primary(at, depth);
+        loop {
+            // Elixir's functions that raise: `File.rm_rf!(x)`.
+            if self.language == Language::Elixir && self.is_mark(at, b'!') && self.is_mark(at + 1, b'(') {
+                at += 1;
+            }
+            if let Some(length) = self.member_mark(at) {
+                let Some(name) = self.word(at + length) else {
+                    break;
+                };
+                if self.language == Language::Node && matches!(name, "then" | "forEach" | "map") {
+                    self.bind_callback(&value, at + length + 1);
+                }
+                if matches!(name, "each" | "map" | "each_entry" | "reject" | "select") {
+                    self.bind_block(&value, at + length + 1);
+                }
+                value = member(value, name);
+                at += length + 1;
+            } else if self.runs_template(&value, at) {
+                // Bun and zx: a template after `$` is a command line.
+                let (line, end) = self.primary(at, depth);
+                self.world.command(line.text().to_line());
+                (value, at) = (Value::Unknown, end);
+            } else if self.is_mark(at, b'(') {
+                let end = self.closing(at);
+                let args = self.args(at + 1, end, depth);
+                value = self.call(value, &args);
+                at = end + 1;
+                self.bind_block(&value, at);
+            } else if self.is_mark(at, b'[') && self.tokens.get(at).is_some_and(|token| token.is_joined) {
+                let end = self.closing(at);
+                let args = self.args(at + 1, end, depth);
+                value = self.index(value, &args, at + 1, end);
+                at = end + 1;
+            } else if self.takes_bare_args(&value, at) {
+                let (args, end) = self.bare_args(at, depth);
+                value = self.call(value, &args);
+                at = end;
+            } else {
+                break;
+            }
+        }
+        if self.language == Language::Ruby && matches!(value, Value::Method(..)) {
+            value = self.call(value, &Args::default());
+        }
+        // Perl's `unlink` alone removes what the loop around it goes through.
+        let is_bare_removal = self.language == Language::Perl
+            && matches!(&value, Value::Name(name) if matches!(name.as_str(), "unlink" | "rmdir"))
+            && !self.is_mark(at, b'=');
+        if is_bare_removal {
+            value = self.call(value, &Args { plain: vec![Value::Unknown], ..Args::default() });
+        }
+        (value, at)
+    }
+
+    /// `.then(c => …)`: the value is known to the callback by its own name.
+    fn bind_callback(&mut self, value: &Value, at: usize) {
+        let is_wrapped = self.is_mark(at + 1, b'(');
+        let name = at + 1 + usize::from(is_wrapped);
+        let arrow = name + 1 + usize::from(is_wrapped);
+        if self.is_mark(at, b'(')
+            && self.is_mark(arrow, b'=')
+            && self.is_mark(arrow + 1, b'>')
+            && let (Some(name), Value::Name(_) | Value::List(_) | Value::Text(_)) = (self.word(name), value)
+        {
+            self.world.set(name, value.clone());
+        }
+    }
+
+    fn runs_template(&self, value: &Value, at: usize) -> bool {
+        self.language == Language::Node
+            && matches!(value, Value::Name(name) if name == "$" || name == "Bun.$")
+            && self.tokens.get(at).is_some_and(|token| token.is_joined && matches!(token.kind, Kind::Text(_)))
+    }
+
+    /// The length of a mark between a value and its member: `.`, `->`, `::`, `?.`, `&.`, `:`.
+    fn member_mark(&self, at: usize) -> Option<usize> {
+        let second = |mark| self.is_mark(at + 1, mark);
+        let is_word = |place| self.word(place).is_some();
+        match (self.kind(at)?, self.language) {
+            (Kind::Mark(b'.'), Language::Perl | Language::Php | Language::Awk | Language::AppleScript) => {
+                None
+            }
+            (Kind::Mark(b'.'), _) => is_word(at + 1).then_some(1),
+            (Kind::Mark(b'-'), Language::Perl | Language::Php) => {
+                (second(b'>') && is_word(at + 2)).then_some(2)
+            }
+            (Kind::Mark(b':'), Language::Lua) => is_word(at + 1).then_some(1),
+            (Kind::Mark(b':'), _) => (second(b':') && is_word(at + 2)).then_some(2),
+            (Kind::Mark(b'?' | b'&'), Language::Node | Language::Ruby) => {
+                (second(b'.') && is_word(at + 2)).then_some(2)
+            }
+            _ => None,
+        }
+    }
+
+    fn primary(&mut self, at: usize, depth: usize) -> (Value, usize) {
+        match self.kind(at) {
+            Some(Kind::Text(parts)) => (Value::Text(self.resolve(parts)), at + 1),
+            Some(Kind::Shell(parts)) => {
+                let line = self.resolve(parts).to_line();
+                self.world.command(line);
+                (Value::Unknown, at + 1)
+            }
+            Some(Kind::Number(number)) => (number_of(number), at + 1),
+            Some(Kind::Word("getline")) if self.language == Language::Awk => (self.getline(at), at + 1),
+            Some(Kind::Word(word)) => match self.world.look_up(word).or_else(|| self.own_place(word)) {
+                Some(value) => (value, at + 1),
+                None => (Value::Name((*word).to_owned()), at + 1),
+            },
+            Some(Kind::Mark(b'(' | b'[')) => {
+                let end = self.closing(at);
+                let is_list = self.is_mark(at, b'[');
+                let mut args = self.args(at + 1, end, depth + 1);
+                let value = match args.plain.len() {
+                    1 if !is_list => args.plain.pop().unwrap_or(Value::Unknown),
+                    _ => Value::List(args.plain),
+                };
+                (value, end + 1)
+            }
+            Some(Kind::Mark(b'{')) => {
+                let end = self.closing(at);
+                let inner = if depth < DEEPEST { self.args(at + 1, end, depth + 1) } else { Args::default() };
+                // An object that holds the environment stands for it.
+                let environment = inner
+                    .plain
+                    .into_iter()
+                    .chain(inner.named.into_iter().map(|(_, value)| value))
+                    .find(|value| matches!(value, Value::Name(name) if is_environment(name)));
+                (environment.unwrap_or(Value::Unknown), end + 1)
+            }
+            _ => (Value::Unknown, at + 1),
+        }
+    }
+
+    /// The arguments between two brackets.
+    pub(super) fn args(&mut self, mut at: usize, end: usize, depth: usize) -> Args {
+        let mut args = Args::default();
+        if depth > DEEPEST {
+            // Too deep to be written by anyone: what lies inside is followed without its nesting.
+            while at < end {
+                at = self.flat(at);
+            }
+            return args;
+        }
+        while at < end {
+            let mut name = None;
+            while matches!(self.kind(at), Some(Kind::Line)) {
+                at += 1;
+            }
+            if let Some(word) = self.word(at) {
+                let is_named = (self.is_mark(at + 1, b'=')
+                    && !matches!(self.kind(at + 2), Some(Kind::Mark(b'=' | b'>'))))
+                    || (self.is_mark(at + 1, b':')
+                        && !self.is_mark(at + 2, b':')
+                        && self.language != Language::Lua);
+                if is_named {
+                    name = Some(word.to_owned());
+                    at += 2;
+                    args.is_recursive |=
+                        word == "recursive" && !matches!(self.word(at), Some("false" | "False" | "FALSE"));
+                }
+            }
+            // The key of an object in quotes: `{'a': x}`.
+            let is_keyed = matches!(self.kind(at), Some(Kind::Text(_)))
+                && self.is_mark(at + 1, b':')
+                && !self.is_mark(at + 2, b':')
+                && matches!(self.language, Language::Python | Language::Node);
+            if is_keyed {
+                name = Some(String::new());
+                at += 2;
+            }
+            if at >= end {
+                break;
+            }
+            self.bind_comprehension(at, end, depth);
+            let (mut value, mut after) = self.expression(at, depth + 1);
+            // Whatever else stands before the next comma is followed for what it does.
+            let mut is_block = false;
+            while after < end && !self.is_separator(after) {
+                let is_blank = matches!(self.kind(after), Some(Kind::Line));
+                is_block |= !is_blank;
+                after = if is_blank { after + 1 } else { self.statement_at(after, depth + 1) };
+            }
+            args.is_recursive |= self.has_recursive(at, after);
+            if is_block && !matches!(value, Value::Fetched | Value::Decoded) {
+                value = Value::Unknown;
+            }
+            self.note_code_by_name(&value);
+            match name {
+                Some(name) => args.named.push((name, value)),
+                None => args.plain.push(value),
+            }
+            at = after + 1;
+        }
+        args
+    }
+
+    /// What stands between two arguments. Those with names follow a semicolon in Julia.
+    fn is_separator(&self, at: usize) -> bool {
+        self.is_mark(at, b',') || (self.language == Language::Julia && self.is_mark(at, b';'))
+    }
+
+    /// The file that the code stands in, and its folder.
+    fn own_place(&self, word: &str) -> Option<Value> {
+        let script = || self.world.start.script.clone().unwrap_or_else(|| "this-script".to_owned());
+        match (self.language, word) {
+            (Language::Python | Language::Ruby, "__file__" | "__FILE__") | (Language::Node, "__filename") => {
+                Some(Value::Text(Text::known(script())))
+            }
+            (Language::Node, "__dirname") | (Language::Ruby, "__dir__") => {
+                Some(Value::Text(parent(&Text::known(script()))))
+            }
+            _ => None,
+        }
+    }
+
+    /// awk: `getline line < "file"`.
+    fn getline(&mut self, at: usize) -> Value {
+        let from = (at + 1..at + 4).find(|place| self.is_mark(*place, b'<'));
+        if let Some(Kind::Text(parts)) = from.and_then(|from| self.kind(from + 1)) {
+            let args = Args { plain: vec![Value::Text(self.resolve(parts))], ..Args::default() };
+            self.apply(Effect::Read, &args);
+        }
+        Value::Unknown
+    }
+
+    /// `f(x) for x in y`: what the loop goes through is known to the expression in front of it.
+    fn bind_comprehension(&mut self, from: usize, end: usize, depth: usize) {
+        if self.language != Language::Python {
+            return;
+        }
+        let mut at = from;
+        while at < end && self.world.loops > 0 {
+            if self.is_mark(at, b'(') || self.is_mark(at, b'[') || self.is_mark(at, b'{') {
+                at = self.closing(at) + 1;
+                continue;
+            }
+            if self.is_mark(at, b',') {
+                return;
+            }
+            if self.word(at) == Some("for") && at > from {
+                self.world.loops -= 1;
+                // It is followed once more in its own place: what it does is noted there.
+                let noted = self.world.snippet.clone();
+                at = self.bind_loop(at + 1, depth + 1).max(at + 1);
+                self.world.snippet = noted;
+                continue;
+            }
+            at += 1;
+        }
+    }
+
+    /// `x in y`, `a, b in y`: names what a loop goes through. Returns the place after it.
+    pub(super) fn bind_loop(&mut self, at: usize, depth: usize) -> usize {
+        let Some(within) = (at..at + 12).find(|place| self.word(*place) == Some("in")) else {
+            return at;
+        };
+        let names: Vec<&str> = (at..within).filter_map(|place| self.word(place)).collect();
+        let (mut value, end) = self.expression(within + 1, depth);
+        // Only some of it is gone through: `for x in y if …`, and `for x in y:` with an `if` below.
+        let body = end + usize::from(self.is_mark(end, b':'));
+        let body = (body..body + 3).find(|place| !matches!(self.kind(*place), Some(Kind::Line)));
+        if body.and_then(|body| self.word(body)) == Some("if") {
+            value = narrowed(value);
+        }
+        match (names.as_slice(), &value) {
+            ([only], _) => self.world.set(only, value),
+            (names, Value::List(values)) if values.len() == names.len() => {
+                for (name, value) in names.iter().zip(values) {
+                    self.world.set(name, value.clone());
+                }
+            }
+            (names, _) => names.iter().for_each(|name| self.world.set(name, Value::Unknown)),
+        }
+        end
+    }
+
+    /// `.each { |x| … }`: what comes before is known to the block by its own name.
+    fn bind_block(&mut self, value: &Value, at: usize) {
+        let opens = self.is_mark(at, b'{') || self.word(at) == Some("do");
+        if self.language == Language::Ruby
+            && opens
+            && self.is_mark(at + 1, b'|')
+            && self.is_mark(at + 3, b'|')
+            && let (Some(name), Value::Text(_) | Value::Path(_) | Value::List(_)) = (self.word(at + 2), value)
+        {
+            self.world.set(name, value.clone());
+        }
+    }
+
+    /// `.then(eval)`: a function that runs code is handed on.
+    fn note_code_by_name(&mut self, value: &Value) {
+        if let Value::Name(name) = value {
+            self.world.runs_unknown_code |= calls::effect(self.language, name) == Some(Effect::Code);
+        }
+    }
+
+    /// An object `{recursive: true}` starts here.
+    fn has_recursive(&self, at: usize, end: usize) -> bool {
+        self.is_mark(at, b'{')
+            && (at..end.min(at + 32)).any(|place| {
+                self.word(place) == Some("recursive")
+                    && self.is_mark(place + 1, b':')
+                    && self.word(place + 2) == Some("true")
+            })
+    }
+
+    /// A statement inside brackets. Assignments and keywords count as at the top.
+    fn statement_at(&mut self, at: usize, depth: usize) -> usize {
+        match self.word(at) {
+            Some(word) if is_keyword(word) => at + 1,
+            Some(_)
+                if self.is_mark(at + 1, b'=')
+                    && !matches!(self.kind(at + 2), Some(Kind::Mark(b'=' | b'>'))) =>
+            {
+                let Some(name) = self.word(at) else { return at + 1 };
+                let (value, end) = self.expression(at + 2, depth);
+                self.world.set(name, value);
+                end.max(at + 1)
+            }
+            // `d += chunk`
+            Some(name) if self.is_mark(at + 1, b'+') && self.is_mark(at + 2, b'=') => {
+                let (value, end) = self.expression(at + 3, depth);
+                let mut text = self.world.look_up(name).map_or_else(Text::unknown, |value| value.text());
+                text.append(value.text());
+                self.world.set(name, Value::Text(text));
+                end.max(at + 1)
+            }
+            _ => self.expression(at, depth).1.max(at + 1),
+        }
+    }
+
+    /// One call or token without its nesting.
+    fn flat(&mut self, at: usize) -> usize {
+        if let (Some(name), true, Some(Kind::Text(parts))) =
+            (self.word(at), self.is_mark(at + 1, b'('), self.kind(at + 2))
+        {
+            let value = Value::Text(self.resolve(parts));
+            let args = Args { plain: vec![value], ..Args::default() };
+            let module =
+                at.checked_sub(2).filter(|_| self.is_mark(at - 1, b'.')).and_then(|place| self.word(place));
+            let name = module.map_or_else(|| name.to_owned(), |module| format!("{module}.{name}"));
+            self.call(Value::Name(name), &args);
+        }
+        at + 1
+    }
+
+    /// Perl, Ruby and AppleScript call functions without brackets, Python 2 `exec`, Lua with one string.
+    fn takes_bare_args(&self, value: &Value, at: usize) -> bool {
+        let Value::Name(name) = value else {
+            return false;
+        };
+        let starts_value = match self.kind(at) {
+            Some(Kind::Text(_) | Kind::Shell(_)) => true,
+            Some(Kind::Word(word)) => !is_keyword(word) && self.language != Language::Lua,
+            Some(Kind::Mark(mark)) => {
+                matches!(
+                    (mark, self.language),
+                    (b'[' | b'*', Language::Ruby) | (b'[' | b'@' | b'<', Language::Perl)
+                )
+            }
+            _ => false,
+        };
+        match self.language {
+            Language::Perl | Language::Ruby | Language::Lua | Language::Php => {
+                starts_value && calls::effect(self.language, name).is_some()
+            }
+            Language::Python => starts_value && name == "exec",
+            Language::Node
+            | Language::Awk
+            | Language::AppleScript
+            | Language::R
+            | Language::Julia
+            | Language::Elixir
+            | Language::Groovy => false,
+        }
+    }
+
+    fn bare_args(&mut self, mut at: usize, depth: usize) -> (Args, usize) {
+        let mut args = Args::default();
+        if depth > DEEPEST {
+            return (args, at + 1);
+        }
+        loop {
+            let (value, after) = self.expression(at, depth + 1);
+            args.plain.push(value);
+            at = after;
+            if !self.is_mark(at, b',') {
+                return (args, at);
+            }
+            at += 1;
+        }
+    }
+
+    /// The text of a string, with what it interpolates.
+    fn resolve(&mut self, parts: &[Part]) -> Text {
+        let mut text = Text::default();
+        for part in parts {
+            match part {
+                Part::Known(known) => text.append(Text::known(known.as_str())),
+                Part::Code(code) => match self.world.look_up(code.trim()) {
+                    Some(value) => text.append(value.text()),
+                    None => {
+                        if code.contains(['(', '`']) {
+                            self.world.run(self.language, code);
+                        }
+                        text.append(if is_home(code) { Text::known("~") } else { Text::unknown() });
+                    }
+                },
+            }
+        }
+        text
+    }
+
+    /// `sys.argv[1]`: a word that follows the script, where it is known.
+    fn word_of_start(&self, name: &str, place: u32) -> Value {
+        let before = match name {
+            "sys.argv" => 1,
+            "process.argv" => 2,
+            "ARGV" => 0,
+            _ => return Value::Unknown,
+        };
+        let place = usize::try_from(place).ok().and_then(|place| place.checked_sub(before));
+        let word = place.and_then(|place| self.world.start.args.as_ref()?.get(place));
+        word.map_or(Value::Unknown, |word| Value::Text(Text::known(word.as_str())))
+    }
+
+    fn index(&mut self, value: Value, args: &Args, at: usize, end: usize) -> Value {
+        // `[::-1]`
+        if end == at + 4 && self.is_mark(at, b':') && self.is_mark(at + 1, b':') && self.is_mark(at + 2, b'-')
+        {
+            return reverse(value);
+        }
+        match (value, args.plain.first()) {
+            (Value::Name(name), Some(Value::Text(key))) => match key.all() {
+                Some("HOME" | "USERPROFILE") if is_environment(&name) => Value::Text(Text::known("~")),
+                Some(key) if name == "Dir" => Value::Text(Text::known(key)),
+                Some(key) if name == "sys.modules" => Value::Name(key.to_owned()),
+                Some(key) if !is_environment(&name) => Value::Name(format!("{name}.{key}")),
+                _ => Value::Unknown,
+            },
+            (Value::Name(name), Some(Value::Number(place))) => self.word_of_start(&name, *place),
+            (Value::List(values), Some(Value::Number(place))) => usize::try_from(*place)
+                .ok()
+                .and_then(|place| values.into_iter().nth(place))
+                .unwrap_or(Value::Unknown),
+            (value @ (Value::Fetched | Value::Decoded), _) => value,
+            _ => Value::Unknown,
+        }
+    }
+}

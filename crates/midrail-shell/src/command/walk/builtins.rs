@@ -1,0 +1,247 @@
+//! Commands of the shell itself that change what is known: folders, variables, aliases, code as text.
+
+use super::super::ast::{Part, Word};
+use super::super::invocation::{Arg, Invocation};
+use super::super::options::tail;
+use super::super::scope::Scope;
+use super::flow::is_name;
+use super::state::Walk;
+use super::stream::{Source, Stream};
+
+/// Commands whose arguments are assignments.
+const DECLARATIONS: &[&str] = &["export", "declare", "typeset", "local", "readonly", "integer", "float"];
+
+impl Walk {
+    pub(super) fn is_declaration(&self, argv: &[Arg]) -> bool {
+        argv.first().is_some_and(|name| DECLARATIONS.contains(&name.text.as_str()))
+    }
+
+    /// `name=value` as an argument of a declaration: it is not split, and sets the variable.
+    pub(super) fn declared(&mut self, word: &Word<'_>, argv: &[Arg], scope: &mut Scope) -> Option<Arg> {
+        let Some(Part::Bare(head)) = word.parts.first() else { return None };
+        let (name, _) = head.split_once('=')?;
+        let (name, is_append) = match name.strip_suffix('+') {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        if !is_name(name) {
+            return None;
+        }
+        if let Some(Part::Array(words)) = word.parts.get(1) {
+            let old = scope.variable(name).filter(|_| is_append).and_then(|it| it.candidates.first());
+            let old = old.map(|items| items.to_vec()).unwrap_or_default();
+            let items = self.array_items(words, old, scope);
+            scope.set(name, items, true);
+            return Some(Arg::known(format!("{name}=(…)")));
+        }
+        let whole = self.expand_one(&word.parts, scope);
+        let offset = head.find('=').map_or(0, |at| at + 1);
+        let value = tail(&whole, offset);
+        if is_append {
+            scope.forget(name);
+        } else if refers(argv) && value.is_known() && is_name(&value.text) {
+            scope.refer(name, &value.text);
+        } else {
+            scope.set(name, vec![value], false);
+            self.code_variable(name, scope);
+        }
+        Some(whole)
+    }
+
+    /// Runs a command of the shell. `None`: it is none, or one that only prints.
+    pub(super) fn builtin(
+        &mut self,
+        invocation: &Invocation,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Option<Stream> {
+        let args = invocation.args.as_slice();
+        match invocation.program.as_str() {
+            "cd" | "chdir" => {
+                let target = args.iter().find(|arg| !is_flag(arg));
+                scope.change_folder(target);
+            }
+            "pushd" => match args.iter().find(|arg| !is_flag(arg)) {
+                Some(target) => scope.change_folder(Some(target)),
+                None => scope.change_folder(Some(&Arg::known("-"))),
+            },
+            "popd" => {
+                scope.folder = scope.folders.pop().unwrap_or(super::super::invocation::Folder::Unknown);
+            }
+            "unset" => {
+                for arg in args.iter().filter(|arg| !is_flag(arg)) {
+                    scope.set(&arg.text, vec![Arg::default()], false);
+                }
+            }
+            "set" => {
+                let from = args.iter().position(|arg| arg.text == "--").map(|at| at + 1);
+                let from = from.or_else(|| args.iter().position(|arg| !arg.text.starts_with(['-', '+'])));
+                if let Some(from) = from {
+                    let mut positional = vec![Arg::known("sh")];
+                    positional.extend(args.iter().skip(from).cloned());
+                    scope.positional = Some(positional.into());
+                }
+            }
+            "shift" => {
+                let count = args.first().and_then(|arg| arg.text.parse::<usize>().ok()).unwrap_or(1);
+                if let Some(positional) = &scope.positional {
+                    let mut items: Vec<Arg> = positional.iter().take(1).cloned().collect();
+                    items.extend(positional.iter().skip(1 + count).cloned());
+                    scope.positional = Some(items.into());
+                }
+            }
+            "read" => self.read(args, false, scope, input),
+            "mapfile" | "readarray" => self.read(args, true, scope, input),
+            "getopts" => {
+                if let Some(name) = args.get(1) {
+                    scope.forget(&name.text);
+                }
+            }
+            "printf" if args.first().is_some_and(|arg| arg.text == "-v") => {
+                let name = args.get(1)?.text.clone();
+                let shown = super::output::printf(args.get(2..).unwrap_or(&[]));
+                match shown {
+                    Some(value) => scope.set(&name, vec![value], false),
+                    None => scope.forget(&name),
+                }
+            }
+            "alias" => {
+                for arg in args {
+                    if let Some((name, body)) = arg.text.split_once('=') {
+                        let (name, body) = (name.to_owned(), body.to_owned());
+                        self.later(&body, scope);
+                        scope.alias(&name, &body);
+                    }
+                }
+            }
+            "trap" => {
+                let code = args.iter().find(|arg| !is_flag(arg) && arg.text != "--");
+                if let Some(code) = code.filter(|code| code.text != "-") {
+                    let _ = self.code(&code.text, &mut scope.clone(), &Stream::default());
+                }
+            }
+            "eval" => return Some(self.eval(args, scope, input)),
+            "source" | "." => return Some(self.source(args, scope, input)),
+            "exec" if args.is_empty() => {
+                // Only its redirections count: they stay open.
+                self.has_socket |= self.is_on_socket;
+            }
+            name if DECLARATIONS.contains(&name) => {}
+            _ => return None,
+        }
+        Some(Stream::silent())
+    }
+
+    fn read(&mut self, args: &[Arg], is_mapped: bool, scope: &mut Scope, input: &Stream) {
+        let takes_value = |arg: &Arg| match arg.text.as_str() {
+            "-d" | "-n" | "-u" => true,
+            "-i" | "-N" | "-p" | "-t" => !is_mapped,
+            _ => false,
+        };
+        let mut names = Vec::new();
+        let mut is_array = false;
+        let mut iter = args.iter();
+        while let Some(arg) = iter.next() {
+            if takes_value(arg) {
+                iter.next();
+            } else if is_flag(arg) {
+                is_array |= arg.text.contains('a');
+            } else {
+                names.push(arg.text.clone());
+            }
+        }
+        if input.text.is_none() {
+            let lines = input.items();
+            if let [name] = names.as_slice()
+                && !lines.is_empty()
+            {
+                if is_array || is_mapped {
+                    scope.set(name, lines, true);
+                } else {
+                    scope.set_any(name, lines);
+                }
+                return;
+            }
+        }
+        let Some(text) = input.text.as_ref().filter(|text| text.is_known()) else {
+            for name in &names {
+                scope.forget(name);
+            }
+            return;
+        };
+        match names.as_slice() {
+            [name] if is_mapped => {
+                let lines = text.text.lines().take(64).map(Arg::known).collect();
+                scope.set(name, lines, true);
+            }
+            [name] if is_array => {
+                let items =
+                    text.text.lines().next().unwrap_or("").split_whitespace().map(Arg::known).collect();
+                scope.set(name, items, true);
+            }
+            [name] => {
+                let lines = text.text.lines().map(str::trim).filter(|line| !line.is_empty());
+                scope.set_any(name, lines.map(Arg::known).collect());
+            }
+            names => {
+                let line = text.text.lines().next().unwrap_or("");
+                let mut rest = line.trim();
+                for (index, name) in names.iter().enumerate() {
+                    let piece = if index + 1 == names.len() {
+                        std::mem::take(&mut rest)
+                    } else {
+                        let (first, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+                        rest = after.trim_start();
+                        first
+                    };
+                    scope.set(name, vec![Arg::known(piece)], false);
+                }
+            }
+        }
+    }
+
+    fn eval(&mut self, args: &[Arg], scope: &mut Scope, input: &Stream) -> Stream {
+        if let [code] = args {
+            self.unread_code(code, "eval");
+        }
+        let mut code = String::new();
+        for arg in args {
+            if !code.is_empty() {
+                code.push(' ');
+            }
+            code.push_str(&arg.text);
+        }
+        self.code(&code, scope, input)
+    }
+
+    fn source(&mut self, args: &[Arg], scope: &mut Scope, input: &Stream) -> Stream {
+        let Some(file) = args.first() else { return Stream::silent() };
+        if matches!(file.text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") {
+            return match &input.text {
+                Some(text) => self.code(&text.text, scope, &Stream::default()),
+                None => {
+                    if input.source == Source::Remote {
+                        self.remote_code("what is fetched from the network is run", "source /dev/stdin");
+                    }
+                    Stream::default()
+                }
+            };
+        }
+        let place = scope.place(&file.text);
+        let (was_opened, was_known) = (self.is_opened(&place), self.files.contains_key(&place));
+        let stream = self.run_file(file, args.get(1..).unwrap_or(&[]), None, scope, input);
+        self.take_over(place, was_opened || was_known);
+        stream
+    }
+}
+
+/// `declare -n`, `local -n` and `typeset -n`.
+fn refers(argv: &[Arg]) -> bool {
+    let mut words = argv.iter();
+    words.next().is_some_and(|name| matches!(name.text.as_str(), "declare" | "typeset" | "local"))
+        && words.any(|arg| is_flag(arg) && !arg.text.starts_with("--") && arg.text.contains('n'))
+}
+
+fn is_flag(arg: &Arg) -> bool {
+    arg.text.len() > 1 && arg.text.starts_with('-') && arg.text != "-"
+}

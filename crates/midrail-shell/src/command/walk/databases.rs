@@ -1,0 +1,166 @@
+//! Clients of databases, and the statements that they are given.
+
+use midrail_core::Danger;
+
+use super::super::danger;
+use super::super::invocation::{Arg, Input, Invocation};
+use super::super::options::Arguments;
+use super::super::programs::Client;
+use super::super::scope::Scope;
+use super::state::{Listed, MAX_DEPTH, Walk};
+use super::stream::{Source, Stream};
+use crate::sql;
+
+/// Clients whose statements are no SQL: what stands in their files is judged as what they read.
+pub(super) const OTHER_CLIENTS: &[&str] = &["mongo", "mongosh", "redis-cli", "valkey-cli", "keydb-cli"];
+
+/// Words at the beginning of a line by which clients read statements from a file.
+const INCLUDES: &[&str] = &["source ", "SOURCE ", "\\. ", ".read ", "\\i ", "\\ir ", "\\include "];
+
+/// The files that lines name after such a word.
+fn included<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
+    let files = text.split(['\n', ';']).filter_map(move |line| line.trim_start().strip_prefix(word));
+    files.map(|file| file.trim().trim_matches(['\'', '"'])).filter(|file| !file.is_empty()).take(16)
+}
+
+/// What statements do to more than the tables of their database.
+const BEYOND_TABLES: &[&str] =
+    &["sql-shell", "sql-server-command", "sql-server-file", "sql-copy-program", "sql-overwrite"];
+
+/// Words by which a client goes on to another database.
+const OTHER_DATABASES: &[&str] = &["attach", ".open", ".connection", "postgres_", "mysql_"];
+
+/// Whether a database lies in memory or in a temporary folder, and stays the only one: `sqlite3 :memory: 'drop table t'`.
+fn is_spare(invocation: &Invocation, sorted: &Arguments, input: &Stream) -> bool {
+    if !matches!(invocation.program.as_str(), "sqlite3" | "sqlite" | "duckdb") {
+        return false;
+    }
+    let database = sorted.operands.first().and_then(|at| invocation.args.get(*at));
+    let is_gone_soon = match database {
+        None => true,
+        Some(file) => {
+            matches!(file.text.as_str(), ":memory:" | "") || danger::is_temporary(file, &invocation.folder)
+        }
+    };
+    let names_other = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        OTHER_DATABASES.iter().any(|word| text.contains(word))
+    };
+    let reads = input.text.as_ref().map_or("", |text| text.text.as_str());
+    is_gone_soon && !names_other(reads) && !invocation.args.iter().any(|arg| names_other(&arg.text))
+}
+
+impl Walk {
+    pub(super) fn client(
+        &mut self,
+        client: &Client,
+        invocation: &Invocation,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Option<Stream> {
+        let mut sorted = Arguments::new(invocation);
+        if let Some(subcommand) = client.subcommand {
+            sorted.operands_in(&invocation.args).iter().position(|arg| arg.text == subcommand)?;
+        }
+        // Nothing can be lost there.
+        if sorted.has(&["-readonly", "-safe", "--readonly", "--safe"]) {
+            return Some(Stream::from(&invocation.program));
+        }
+        let is_spare = is_spare(invocation, &sorted, input);
+        let mut has_statement = false;
+        for value in sorted.values_of(client.statements) {
+            has_statement = true;
+            self.statements_of(&value.text, scope, is_spare);
+        }
+        for file in sorted.values_of(client.files) {
+            has_statement = true;
+            self.statement_file(file, scope);
+        }
+        if let Some(from) = client.operand {
+            let operands = std::mem::take(&mut sorted.operands);
+            for operand in operands.into_iter().skip(from).filter_map(|at| invocation.args.get(at)) {
+                has_statement = true;
+                self.statements_of(&operand.text, scope, is_spare);
+            }
+        }
+        match (has_statement, &input.text, &input.source) {
+            (false, Some(text), _) => self.statements_of(&text.text, scope, is_spare),
+            (false, None, Source::File(file)) => self.note(Listed::Script, file),
+            _ => {}
+        }
+        Some(Stream::from(&invocation.program))
+    }
+
+    /// The files of a client that speaks no SQL: `mongosh app file.js`, `redis-cli < file`.
+    pub(super) fn other_client(&mut self, invocation: &Invocation, scope: &Scope, input: &Stream) {
+        if let (None, Source::File(file)) = (&input.text, &input.source) {
+            self.note(Listed::Script, file);
+        }
+        let sorted = Arguments::new(invocation);
+        let operands = sorted.operands.iter().filter_map(|at| invocation.args.get(*at));
+        let scripts = operands.filter(|file| file.text.ends_with(".js") || file.text.ends_with(".mongodb"));
+        let named = sorted.values_of(&["-f", "--file"]).filter(|_| invocation.program.starts_with("mongo"));
+        for file in scripts.chain(named) {
+            let stream = self.obeyed_file(file, scope);
+            match (stream.text, stream.source) {
+                (Some(text), _) => {
+                    let told = Invocation { input: Input::Text(text.text), ..invocation.clone() };
+                    let _ = self.look_at(&told, scope);
+                }
+                (None, Source::Remote) => {
+                    self.remote_code("a database does what comes from the network", &file.text);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A file of statements.
+    fn statement_file(&mut self, file: &Arg, scope: &Scope) {
+        if self.depth >= MAX_DEPTH {
+            return;
+        }
+        self.depth += 1;
+        match self.obeyed_file(file, scope) {
+            Stream { text: Some(text), .. } => self.statements(&text.text, scope),
+            Stream { source: Source::Remote, .. } => {
+                self.remote_code("a database does what comes from the network", &file.text);
+            }
+            _ => {}
+        }
+        self.depth -= 1;
+    }
+
+    /// Statements of SQL.
+    pub(super) fn statements(&mut self, text: &str, scope: &Scope) {
+        self.statements_of(text, scope, false);
+    }
+
+    /// Statements for a database. What a spare one holds is nobody's loss.
+    fn statements_of(&mut self, text: &str, scope: &Scope, is_spare: bool) {
+        self.spend(10 + text.len() / 8);
+        if self.is_exhausted() {
+            return;
+        }
+        for hit in sql::scan(text).into_iter().filter(|hit| !is_spare || BEYOND_TABLES.contains(&hit.kind)) {
+            let danger = Danger {
+                rule: hit.kind.to_owned(),
+                severity: hit.severity,
+                confidence: hit.confidence,
+                reason: hit.explanation.into_owned(),
+                command: super::state::shorten(text.get(hit.start..hit.end).unwrap_or(text)),
+                start: self.span.0,
+                end: self.span.1,
+                ..Danger::default()
+            };
+            self.tell(danger);
+        }
+        for file in INCLUDES.iter().filter(|word| text.contains(**word)).flat_map(|word| included(text, word))
+        {
+            self.statement_file(&Arg::known(file), scope);
+        }
+        for shell in sql::shell_commands(text) {
+            let _ = self.code(&shell.command, &mut scope.clone(), &Stream::default());
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Programs that run another one for each thing that they find or read: `xargs`, `parallel`, `find`, `fd`.
+
+use super::super::invocation::{Arg, Invocation};
+use super::super::options::{self, Arguments};
+use super::super::programs::{self, Tag};
+use super::super::scope::Scope;
+use super::flow::base_name;
+use super::invoke::quoted_line;
+use super::state::{MAX_LOOP, Walk};
+use super::stream::{Stream, concat};
+use super::{finds, listing};
+
+impl Walk {
+    pub(super) fn xargs(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
+        let sorted = Arguments::leading(programs::row(&invocation.program), &invocation.args, &[]);
+        let file = sorted.values_of(&["-a", "--arg-file"]).next();
+        let from_file = file.map(|file| self.obeyed_file(file, scope));
+        let input = from_file.as_ref().unwrap_or(input);
+        let Some(at) = sorted.operands.first() else { return Stream::from("xargs") };
+        let mut argv: Vec<Arg> = invocation.args.get(*at..).unwrap_or(&[]).to_vec();
+        let mark = sorted.values_of(&["-I", "--replace", "-J"]).next().map(|arg| arg.text.clone());
+        let mark = mark.or_else(|| sorted.has(&["-i"]).then(|| "{}".to_owned()));
+        let marks = separators(&sorted);
+        let items: Option<Vec<Arg>> = input.text.as_ref().map(|text| {
+            let words = text.text.split(marks).filter(|word| !word.is_empty());
+            words.take(64).map(|word| unquoted_item(word, text)).collect()
+        });
+        // `-n1`: a call for each.
+        let takes_one = sorted
+            .values_of(&["-n", "-L", "--max-args", "--max-lines"])
+            .any(|count| count.text.trim_start_matches('=') == "1");
+        let listed = input.items();
+        if items.is_none() {
+            self.hand(&argv, mark.as_deref(), &listed, scope);
+        }
+        match (mark, items) {
+            (Some(mark), Some(items)) => {
+                let whole =
+                    input.text.as_ref().map(|text| text.text.trim_end().to_owned()).unwrap_or_default();
+                let lines: Vec<&str> = whole.lines().collect();
+                let mut stream = Stream::silent();
+                for line in lines.iter().take(8) {
+                    let argv = argv.iter().map(|arg| replaced(arg, &mark, line)).collect();
+                    stream = self.invoke(argv, false, &mut scope.clone(), &Stream::default());
+                }
+                let _ = items;
+                stream
+            }
+            (Some(mark), None) if !listed.is_empty() => {
+                let mut stream = Stream::silent();
+                for item in listed.iter().take(8) {
+                    let argv = argv.iter().map(|arg| marked(arg, &mark, item)).collect();
+                    stream = self.invoke(argv, true, &mut scope.clone(), &Stream::default());
+                }
+                stream
+            }
+            (Some(mark), None) => {
+                let mut is_program = false;
+                for arg in &mut argv {
+                    is_program |= programs::is(base_name(&arg.text), Tag::Shell);
+                    // The mark is not known; inside of code it stays as it is.
+                    if let Some(from) = arg.text.find(&mark)
+                        && arg.is_known()
+                        && (arg.text == mark || !is_program)
+                    {
+                        arg.unknown.push(from..from + mark.len());
+                    }
+                }
+                self.invoke(argv, true, scope, &Stream::default())
+            }
+            (None, Some(items)) if takes_one && items.len() > 1 => {
+                let mut stream = Stream::silent();
+                for item in items.into_iter().take(MAX_LOOP) {
+                    let argv = argv.iter().cloned().chain([item]).collect();
+                    stream = self.invoke(argv, false, &mut scope.clone(), &Stream::default());
+                }
+                stream
+            }
+            (None, Some(items)) => {
+                argv.extend(items);
+                self.invoke(argv, false, scope, &Stream::default())
+            }
+            (None, None) => {
+                argv.extend(listed);
+                self.invoke(argv, true, scope, &Stream::default())
+            }
+        }
+    }
+
+    /// The items of `:::: file…`: the lines of these files. `None`: the items stand there themselves.
+    fn lines_of_files(&mut self, items: &[Arg], scope: &Scope) -> Option<Vec<Arg>> {
+        let (mark, files) = items.split_first().filter(|(mark, _)| mark.text.starts_with("::::"))?;
+        let mut lines = vec![mark.clone()];
+        for file in files {
+            let stream = self.obeyed_file(file, scope);
+            match &stream.text {
+                Some(text) => lines.extend(text.text.lines().take(MAX_LOOP).map(Arg::known)),
+                None => lines.extend(stream.items()),
+            }
+        }
+        Some(lines)
+    }
+
+    pub(super) fn parallel(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
+        let sorted = Arguments::leading(programs::row(&invocation.program), &invocation.args, &[]);
+        let file = sorted.values_of(&["-a", "--arg-file"]).next();
+        let from_file = file.map(|file| self.obeyed_file(file, scope));
+        let input = from_file.as_ref().unwrap_or(input);
+        let Some(at) = sorted.operands.first() else {
+            // Without a command each line of the input is one.
+            if let Some(text) = &input.text {
+                return self.code(&text.text, &mut scope.clone(), &Stream::default());
+            }
+            return Stream::default();
+        };
+        let rest = invocation.args.get(*at..).unwrap_or(&[]);
+        let end = rest.iter().position(|arg| arg.text.starts_with(":::")).unwrap_or(rest.len());
+        let (command, items) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        let from_files = self.lines_of_files(items, scope);
+        let items = from_files.as_deref().unwrap_or(items);
+        let line: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
+        let line = line.join(" ");
+        if line.is_empty() {
+            // Without a command each item is one.
+            for item in items.iter().skip(1) {
+                let _ = self.code(&item.text, &mut scope.clone(), &Stream::default());
+            }
+            return Stream::default();
+        }
+        let piped: Vec<Arg> = match &input.text {
+            Some(text) if items.is_empty() => text.text.lines().take(8).map(Arg::known).collect(),
+            None if items.is_empty() => input.items(),
+            _ => Vec::new(),
+        };
+        let known: Vec<&Arg> =
+            items.iter().filter(|arg| !arg.text.starts_with(":::")).chain(&piped).take(8).collect();
+        if known.is_empty() {
+            let code = if line.contains('{') {
+                line.replace("{}", "\"$item\"")
+            } else {
+                format!("{line} \"$item\"")
+            };
+            return self.code(&code, &mut scope.clone(), &Stream::default());
+        }
+        for item in known {
+            // Nothing but the item: it is the command.
+            if line == "{}" {
+                let _ = self.code(&item.text, &mut scope.clone(), &Stream::default());
+                continue;
+            }
+            let item = quoted_line(std::slice::from_ref(item));
+            let code = if line.contains("{}") {
+                line.replace("{}", item.trim_start())
+            } else {
+                format!("{line}{item}")
+            };
+            let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+        }
+        Stream::default()
+    }
+
+    pub(super) fn find(&mut self, invocation: &Invocation, scope: &mut Scope) {
+        let args = invocation.args.as_slice();
+        let paths = listing::found(args);
+        if !scope.is_remote {
+            let here = scope.clone();
+            let taken =
+                finds::taken(invocation, |command| self.changes_what_it_gets(command, Some("{}"), &here));
+            taken.iter().for_each(|taken| self.sweep(taken, scope));
+        }
+        let mut at = 0;
+        while let Some(arg) = args.get(at) {
+            at += 1;
+            if !matches!(arg.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
+                continue;
+            }
+            let start = at;
+            while args.get(at).is_some_and(|arg| {
+                let is_end = matches!(arg.text.as_str(), ";" | "\\;");
+                let is_plus = arg.text == "+" && ends_with_mark(args, at);
+                !is_end && !is_plus
+            }) {
+                at += 1;
+            }
+            let command = args.get(start..at).unwrap_or(&[]);
+            // What `find` hands to a program directly is judged with `find` itself, which knows its tests.
+            if !command.first().is_some_and(|first| runs_others(base_name(&first.text))) {
+                let _ = self.invoke(command.to_vec(), true, &mut scope.clone(), &Stream::default());
+                continue;
+            }
+            for found in paths.iter().take(4) {
+                let argv: Vec<Arg> = command.iter().map(|arg| marked(arg, "{}", found)).collect();
+                let _ = self.invoke(argv, true, &mut scope.clone(), &Stream::default());
+            }
+        }
+    }
+
+    pub(super) fn fd(&mut self, invocation: &Invocation, scope: &mut Scope) {
+        let args = invocation.args.as_slice();
+        let Some(at) =
+            args.iter().position(|arg| matches!(arg.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"))
+        else {
+            return;
+        };
+        let argv: Vec<Arg> = args.iter().skip(at + 1).take_while(|arg| arg.text != ";").cloned().collect();
+        let has_mark = argv.iter().any(|arg| arg.text.contains('{'));
+        let mark = argv.iter().any(|arg| arg.text.contains("{}")).then_some("{}");
+        self.hand(&argv, mark, &listing::fd(args), scope);
+        for found in listing::fd(args).into_iter().take(4) {
+            let mut argv: Vec<Arg> = argv.iter().map(|arg| marked(arg, "{}", &found)).collect();
+            if !has_mark {
+                argv.push(found);
+            }
+            let _ = self.invoke(argv, true, &mut scope.clone(), &Stream::default());
+        }
+    }
+}
+
+/// Shells and wrappers.
+fn runs_others(program: &str) -> bool {
+    programs::is(program, Tag::Shell) || !programs::row(program).runs.is_empty()
+}
+
+/// What stands between the items that `xargs` reads.
+fn separators(sorted: &Arguments) -> &'static [char] {
+    let mark = sorted.values_of(&["-d", "--delimiter"]).last().map(|mark| mark.text.as_str());
+    match mark {
+        _ if sorted.has(&["-0", "--null"]) => &['\0'],
+        Some("\\n" | "\n") => &['\n'],
+        Some("\\0" | "\0") => &['\0'],
+        _ => &['\0', '\n', ' ', '\t'],
+    }
+}
+
+fn unquoted_item(word: &str, text: &Arg) -> Arg {
+    let word = word.trim_matches(['"', '\'']);
+    if text.is_known() || !word.contains(['$', '`', '(']) {
+        return Arg { is_glob: word.contains('*'), ..Arg::known(word) };
+    }
+    options::unknown(word)
+}
+
+fn replaced(arg: &Arg, mark: &str, by: &str) -> Arg {
+    if mark.is_empty() || !arg.text.contains(mark) {
+        return arg.clone();
+    }
+    Arg { text: arg.text.replace(mark, by), unknown: Vec::new(), is_glob: arg.is_glob }
+}
+
+fn ends_with_mark(args: &[Arg], at: usize) -> bool {
+    at > 0 && args.get(at - 1).is_some_and(|arg| arg.text == "{}")
+}
+
+/// A word with a path in the place of a mark.
+fn marked(arg: &Arg, mark: &str, path: &Arg) -> Arg {
+    if arg.text == mark {
+        return path.clone();
+    }
+    if mark.is_empty() || !arg.is_known() || !arg.text.contains(mark) {
+        return arg.clone();
+    }
+    // A word with blanks is code.
+    let path = if arg.text.contains(' ') { &listing::in_code(path) } else { path };
+    let mut pieces = arg.text.split(mark).map(Arg::known);
+    let mut whole = pieces.next().unwrap_or_default();
+    for piece in pieces {
+        whole = concat(concat(whole, path), &piece);
+    }
+    whole.is_glob |= arg.is_glob;
+    whole
+}

@@ -1,0 +1,247 @@
+//! Ways that code takes: from the network into a shell, from a shell to the network, and code that cannot be read.
+
+use midrail_core::Severity;
+
+use super::super::ast::{Command, Item, Kind, List, Part, is_name_byte, is_name_start};
+use super::super::invocation::{Arg, Invocation};
+use super::super::parse::parse;
+use super::super::programs::{self, Tag};
+use super::state::Walk;
+use super::stream::{Source, Stream};
+
+/// Names of programs that destroy, for text that cannot be parsed.
+const DESTROYERS: &[&str] = &[
+    "rm",
+    "shred",
+    "dd",
+    "mkfs",
+    "wipefs",
+    "unlink",
+    "truncate",
+    "del",
+    "rd",
+    "format",
+    "fdisk",
+    "parted",
+    "sgdisk",
+    "blkdiscard",
+    "srm",
+    "drop",
+    "mkswap",
+];
+
+/// Whether a text names a program that destroys at a place where a command may stand.
+pub(super) fn mentions_destruction(text: &str) -> bool {
+    let mut is_command_place = true;
+    for word in text.split([' ', '\t', '\n', '\r']).filter(|word| !word.is_empty()) {
+        let opens = word.trim_start_matches(['(', '{', '$', '`', ';', '|', '&', '"', '\'']);
+        let name = opens.trim_end_matches([';', ')', '"', '\'', '`']);
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let is_destroyer = DESTROYERS.contains(&base) || base.starts_with("mkfs.");
+        if is_destroyer && (is_command_place || opens.len() < word.len()) {
+            return true;
+        }
+        is_command_place = word.ends_with([';', '|', '&', '(', '{', '`'])
+            || matches!(
+                base,
+                "sudo"
+                    | "doas"
+                    | "then"
+                    | "do"
+                    | "else"
+                    | "exec"
+                    | "xargs"
+                    | "-exec"
+                    | "!"
+                    | "time"
+                    | "nohup"
+            );
+    }
+    false
+}
+
+/// Whether arguments look as if they were those of a program that destroys.
+fn look_destructive(args: &[Arg]) -> bool {
+    let is_recursive_force = |text: &str| {
+        text.len() > 1
+            && text.starts_with('-')
+            && !text.starts_with("--")
+            && text.bytes().skip(1).all(|byte| byte.is_ascii_alphabetic())
+            && text.len() <= 5
+            && text.contains(['r', 'R'])
+            && text.contains('f')
+    };
+    let has = |wanted: &[&str]| args.iter().any(|arg| wanted.contains(&arg.text.as_str()));
+    args.iter().any(|arg| {
+        is_recursive_force(&arg.text) || arg.text == "--no-preserve-root" || arg.text.starts_with("of=/dev/")
+    }) || (has(&["-r", "-R", "--recursive"]) && has(&["-f", "--force", "/", "~", "/*", "~/*"]))
+        || (has(&["push"]) && has(&["--force", "-f", "--mirror"]))
+        || (has(&["reset"]) && has(&["--hard"]))
+        || (has(&["-delete"]) && args.iter().any(|arg| super::super::scope::is_absolute(&arg.text)))
+}
+
+/// Whether a command carries data over the network, by its first word.
+pub(super) fn is_network(command: &Command<'_>) -> bool {
+    let Kind::Simple { words, .. } = &command.kind else { return false };
+    words.first().and_then(|word| word.bare()).is_some_and(|name| programs::is(base_name(name), Tag::Carries))
+}
+
+/// A function that starts itself twice, or in the background.
+pub(super) fn is_fork_bomb(name: &str, body: &Command<'_>) -> bool {
+    let (Kind::Group(list) | Kind::Subshell(list)) = &body.kind else { return false };
+    !name.is_empty() && list.items.iter().any(|item| bombs(name, item, 0))
+}
+
+fn bombs(name: &str, item: &Item<'_>, depth: usize) -> bool {
+    let calls = item.commands.iter().filter(|command| calls(name, command)).count();
+    let nested = |list: &List<'_>| depth < 4 && list.items.iter().any(|item| bombs(name, item, depth + 1));
+    calls >= 2
+        || (calls == 1 && item.is_background)
+        || item.commands.iter().any(|command| match &command.kind {
+            Kind::Group(list) | Kind::Subshell(list) => nested(list),
+            Kind::While { body, .. } | Kind::Repeat { body, .. } | Kind::For { body, .. } => nested(body),
+            _ => false,
+        })
+}
+
+fn calls(name: &str, command: &Command<'_>) -> bool {
+    matches!(&command.kind, Kind::Simple { words, .. } if words.first().and_then(|word| word.bare()) == Some(name))
+}
+
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether a text that stands for a value, such as `$(curl …)`, fetches it from the network.
+fn is_fetched(text: &str) -> bool {
+    let script = parse(text);
+    list_fetches(&script.list, 0)
+}
+
+/// Whether a part of a word is fetched from the network.
+pub(super) fn has_fetched(arg: &Arg) -> bool {
+    arg.unknown.iter().filter_map(|range| arg.text.get(range.clone())).any(is_fetched)
+}
+
+/// Whether a text that stands for a value, such as `$(… | base64 -d)`, decodes it from something that is not known.
+pub(super) fn is_decoded(text: &str) -> bool {
+    text.starts_with(['$', '`'])
+        && ["base64 -d", "base64 -D", "base64 --d", "base32 -d", "xxd -r", "xxd -p -r", "openssl enc"]
+            .iter()
+            .any(|decoder| text.contains(decoder))
+}
+
+fn list_fetches(list: &List<'_>, depth: usize) -> bool {
+    depth < 8
+        && list.items.iter().any(|item| item.commands.iter().any(|command| command_fetches(command, depth)))
+}
+
+fn command_fetches(command: &Command<'_>, depth: usize) -> bool {
+    match &command.kind {
+        Kind::Simple { words, .. } => {
+            let is_fetcher = words.iter().take(3).any(|word| {
+                word.bare().is_some_and(|name| {
+                    programs::is(base_name(name), Tag::Fetches) && base_name(name) != "ssh"
+                })
+            });
+            is_fetcher || words.iter().take(1).any(|word| parts_fetch(&word.parts, depth))
+        }
+        Kind::Group(list) | Kind::Subshell(list) => list_fetches(list, depth + 1),
+        _ => false,
+    }
+}
+
+fn parts_fetch(parts: &[Part<'_>], depth: usize) -> bool {
+    depth < 8
+        && parts.iter().any(|part| match part {
+            Part::Command(substitution) | Part::Process(substitution) => {
+                list_fetches(&substitution.list, depth + 1)
+            }
+            Part::Double(inner) => parts_fetch(inner, depth + 1),
+            Part::Backtick { code, .. } => list_fetches(&parse(code).list, depth + 1),
+            _ => false,
+        })
+}
+
+impl Walk {
+    pub(super) fn opaque(&mut self, reason: &str) {
+        self.opaque_command(reason, "");
+    }
+
+    pub(super) fn opaque_command(&mut self, reason: &str, command: &str) {
+        self.found(
+            "opaque",
+            Severity::Medium,
+            reason.to_owned(),
+            "write the command out in plain text",
+            command,
+        );
+    }
+
+    pub(super) fn remote_code(&mut self, reason: &str, command: &str) {
+        let safer = "download the file, read it, and run it then";
+        self.found("remote-code", Severity::High, reason.to_owned(), safer, command);
+    }
+
+    pub(super) fn reverse_shell(&mut self, reason: &str) {
+        let reason = format!("{reason}: whoever is at the other end can run anything here");
+        self.found("reverse-shell", Severity::Critical, reason, "use ssh with its own access rules", "");
+    }
+
+    pub(super) fn fork_bomb(&mut self, name: &str) {
+        let reason = format!("`{name}` starts itself over and over until the machine stands still");
+        self.found("fork-bomb", Severity::Critical, reason, "", name);
+    }
+
+    /// Code that is nothing but the value of a variable that the line does not set. In a script that is everyday work:
+    /// whoever starts it sets the variable.
+    pub(super) fn unread_code(&mut self, code: &Arg, command: &str) {
+        if !self.is_script && is_one_variable(code) {
+            let reason = "all that runs is the value of a variable, which the command line does not tell";
+            self.opaque_command(reason, &format!("{command} \"{}\"", code.text));
+        }
+    }
+
+    /// A program whose name the line does not tell.
+    pub(super) fn unknown_program(&mut self, name: &Arg, invocation: &Invocation, input: &Stream) {
+        let command = line_of(&name.text, &invocation.args);
+        let begins_unknown = name.unknown.first().is_some_and(|range| range.start == 0);
+        if self.is_on_socket || (self.has_socket && input.source == Source::Remote) {
+            self.reverse_shell("commands are read from the network and run");
+        } else if begins_unknown && is_fetched(&name.text) {
+            self.remote_code("what is fetched from the network is run as a command", &command);
+        } else if is_decoded(&name.text) {
+            self.opaque_command("what runs is decoded from something that is not known", &command);
+        } else if look_destructive(&invocation.args) {
+            self.opaque_command(
+                "which program runs is not known, and its arguments look destructive",
+                &command,
+            );
+        }
+    }
+}
+
+/// `$NAME` and `${NAME}`, where the value is not known. What a script or a function is called with (`$1`, `$@`) is none.
+fn is_one_variable(code: &Arg) -> bool {
+    let text = code.text.trim();
+    let bare =
+        text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| text.strip_prefix('$'));
+    !code.is_known() && bare.is_some_and(is_name)
+}
+
+/// A command as it would run.
+pub(super) fn line_of(program: &str, args: &[Arg]) -> String {
+    let mut line = program.to_owned();
+    for arg in args {
+        if line.len() > 400 {
+            break;
+        }
+        line.push(' ');
+        line.push_str(&arg.text);
+    }
+    line
+}
+
+pub(super) fn is_name(text: &str) -> bool {
+    text.bytes().next().is_some_and(is_name_start) && text.bytes().all(is_name_byte)
+}

@@ -1,0 +1,175 @@
+//! What git runs: names for commands, options and settings that hold commands, hooks.
+
+use super::super::invocation::{Arg, Invocation};
+use super::super::options::Arguments;
+use super::super::programs;
+use super::super::scope::Scope;
+use super::invoke::quoted_line;
+use super::state::{Listed, Walk};
+use super::stream::Stream;
+
+/// How deep names for commands of git may stand for each other.
+const MAX_ALIASES: usize = 8;
+
+/// The ends of the names of settings whose value git runs.
+const CODE_SETTINGS: &[&str] = &[
+    ".askpass",
+    ".clean",
+    ".cmd",
+    ".command",
+    ".difffilter",
+    ".driver",
+    ".editor",
+    ".external",
+    ".fsmonitor",
+    ".gitproxy",
+    ".pager",
+    ".process",
+    ".program",
+    ".receivepack",
+    ".sendmailcmd",
+    ".smudge",
+    ".sshcommand",
+    ".textconv",
+    ".uploadpack",
+    ".packobjectshook",
+];
+
+/// The hooks that a command of git runs.
+const HOOKS: &[(&str, &[&str])] = &[("commit", &["pre-commit", "commit-msg"]), ("push", &["pre-push"])];
+
+/// The folders in which hooks lie that belong to a project.
+const HOOK_FOLDERS: &[&str] = &[".husky", ".git/hooks"];
+
+impl Walk {
+    pub(super) fn git(&mut self, invocation: &Invocation, scope: &mut Scope) {
+        let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
+        let Some(at) = sorted.operands.first().copied() else { return };
+        let verb = invocation.args.get(at).map_or("", |arg| arg.text.as_str()).to_owned();
+        let rest: Vec<Arg> = invocation.args.get(at + 1..).unwrap_or(&[]).to_vec();
+        let mut inner = scope.clone();
+        for folder in sorted.values_of(&["-C"]) {
+            inner.change_folder(Some(folder));
+        }
+        for setting in sorted.values_of(&["-c"]) {
+            let Some((key, value)) = setting.text.split_once('=') else { continue };
+            let key = key.to_ascii_lowercase();
+            if let Some(name) = key.strip_prefix("alias.")
+                && name == verb.to_ascii_lowercase()
+            {
+                self.git_alias(value, &rest, &inner);
+            } else {
+                self.git_setting(&key, value, &inner);
+            }
+        }
+        let alias = scope.aliases.get(&format!("git {}", verb.to_ascii_lowercase())).cloned();
+        if let Some(body) = alias.filter(|_| self.depth < MAX_ALIASES) {
+            self.git_alias(&body, &rest, &inner);
+        }
+        self.git_options(&verb, &rest, &inner);
+        let first = rest.first().map_or("", |arg| arg.text.as_str());
+        match (verb.as_str(), first) {
+            ("bisect", "run") => {
+                let argv = rest.get(1..).unwrap_or(&[]).to_vec();
+                let _ = self.invoke(argv, false, &mut inner, &Stream::default());
+            }
+            ("submodule", "foreach") => {
+                let words = rest.iter().skip(1).skip_while(|arg| arg.text.starts_with('-'));
+                let code: Vec<&str> = words.map(|arg| arg.text.as_str()).collect();
+                let _ = self.code(&code.join(" "), &mut inner, &Stream::default());
+            }
+            ("config", _) => self.git_config(&rest, scope, &inner),
+            _ => self.git_hooks(&verb, &rest, &inner),
+        }
+    }
+
+    /// Options that hold commands, and addresses that do: `ext::command`.
+    fn git_options(&mut self, verb: &str, rest: &[Arg], scope: &Scope) {
+        for address in rest.iter().filter_map(|arg| arg.text.strip_prefix("ext::")) {
+            self.git_address(address, scope);
+        }
+        let git = programs::row("git");
+        let Some(row) = git.runs.iter().find(|row| row.subcommands.contains(&verb)) else { return };
+        let sorted = Arguments::parse(git, rest, &[row.code, row.values].concat());
+        for code in sorted.values_of(row.code) {
+            let _ = self.code(&code.text, &mut scope.clone(), &Stream::default());
+        }
+        for setting in sorted.values_of(&["-c", "--config"]) {
+            if let ("clone", Some((key, value))) = (verb, setting.text.split_once('=')) {
+                self.git_setting(&key.to_ascii_lowercase(), value, scope);
+            }
+        }
+    }
+
+    /// The command of an address such as `ext::sh -c a% b`, in which `% ` is a blank that does not end a word.
+    fn git_address(&mut self, address: &str, scope: &Scope) {
+        let _ = self.code(&address.replace("% ", " "), &mut scope.clone(), &Stream::default());
+        let words = address.replace("% ", "\0");
+        let argv = words.split_whitespace().map(|word| Arg::known(word.replace('\0', " "))).collect();
+        let _ = self.invoke(argv, false, &mut scope.clone(), &Stream::default());
+    }
+
+    /// A setting whose value git runs.
+    fn git_setting(&mut self, key: &str, value: &str, scope: &Scope) {
+        let is_helper = key.starts_with("credential.") && key.ends_with(".helper");
+        let code = match value.strip_prefix('!') {
+            Some(code) => code,
+            None if is_helper && !value.starts_with(['/', '~', '.']) => return,
+            None if key.starts_with("alias.") => return self.later(&format!("git {value}"), scope),
+            None => value,
+        };
+        let is_code = is_helper
+            || value.starts_with('!')
+            || key.starts_with("pager.")
+            || CODE_SETTINGS.iter().any(|end| key.ends_with(end));
+        if let Some(address) = value.strip_prefix("ext::") {
+            self.git_address(address, scope);
+        } else if is_code {
+            let _ = self.code(code, &mut scope.clone(), &Stream::default());
+        }
+    }
+
+    /// What a name for a command of git stands for, with the arguments that follow the name.
+    fn git_alias(&mut self, body: &str, rest: &[Arg], scope: &Scope) {
+        let code = match body.strip_prefix('!') {
+            Some(code) => format!("{code}{}", quoted_line(rest)),
+            None => format!("git {body}{}", quoted_line(rest)),
+        };
+        let _ = self.code(&code, &mut scope.clone(), &Stream::default());
+    }
+
+    /// `git config name value`: from here on git does that.
+    fn git_config(&mut self, rest: &[Arg], scope: &mut Scope, inner: &Scope) {
+        let named = rest.iter().position(|arg| !arg.text.starts_with('-') && arg.text.contains('.'));
+        let Some((name, body)) = named.and_then(|at| Some((rest.get(at)?, rest.get(at + 1)?))) else {
+            return;
+        };
+        let key = name.text.to_ascii_lowercase();
+        if let Some(name) = key.strip_prefix("alias.") {
+            scope.alias(&format!("git {name}"), &body.text);
+        }
+        self.git_setting(&key, &body.text, inner);
+    }
+
+    /// The project's hooks, where the line tells what they hold or the agent may have written them.
+    fn git_hooks(&mut self, verb: &str, rest: &[Arg], scope: &Scope) {
+        let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == verb) else { return };
+        let is_without = |arg: &Arg| {
+            arg.text == "--no-verify"
+                || arg.text == "--dry-run"
+                || (verb == "commit" && matches!(arg.text.as_str(), "-n" | "-an" | "-na"))
+        };
+        if scope.is_remote || rest.iter().any(is_without) {
+            return;
+        }
+        let places =
+            HOOK_FOLDERS.iter().flat_map(|folder| hooks.iter().map(move |hook| format!("{folder}/{hook}")));
+        for path in places {
+            let place = scope.place(&path);
+            match self.files.contains_key(&place) {
+                true => self.run_candidate(&path, &[], None, scope),
+                false => self.note(Listed::Hook, &place),
+            }
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! One program with its arguments: what it is, what it runs in turn, and what it touches.
+
+use midrail_core::Severity;
+
+use super::super::danger;
+use super::super::files;
+use super::super::hosts;
+use super::super::invocation::{Arg, Folder, Invocation};
+use super::super::pattern;
+use super::super::programs::{self, Tag};
+use super::super::scope::{START, Scope};
+use super::flow::base_name;
+use super::state::{Listed, MAX_DEPTH, Walk};
+use super::stream::{Content, Stream};
+
+/// Folders whose programs are those of the system, not scripts.
+const PROGRAM_FOLDERS: &[&str] = &[
+    "/bin/",
+    "/sbin/",
+    "/usr/",
+    "/opt/",
+    "/nix/",
+    "/snap/",
+    "/Library/",
+    "/System/",
+    "/Applications/",
+    "/run/",
+    "/home/linuxbrew/",
+];
+
+/// Programs that a wildcard in a program's name may stand for.
+const HIDDEN_PROGRAMS: &[&str] =
+    &["rm", "dd", "shred", "mkfs", "bash", "sh", "cat", "chmod", "chown", "mv", "cp", "wget", "curl", "nc"];
+
+/// Whether a program replaces the whole content of the file that it writes.
+fn replaces(invocation: &Invocation) -> bool {
+    let name = invocation.program.rsplit('/').next().unwrap_or_default();
+    let has = |options: &[&str]| invocation.args.iter().any(|arg| options.contains(&arg.text.as_str()));
+    programs::is(name, Tag::Replaces)
+        && match name {
+            "tee" => !has(&["-a", "--append", "-ai", "-ia"]),
+            "cp" | "mv" => !has(&["-n", "--no-clobber", "-b", "--backup"]),
+            _ => true,
+        }
+}
+
+/// Scripts of `sed` that leave nothing of a file.
+const EMPTYING: &[&str] =
+    &["d", "1,$d", "1,$ d", "0,$d", "/^/d", "/$/d", "/.*/d", "Q", "1Q", "1q;d", "s/.*//"];
+
+/// `sed -i d file`
+fn empties(invocation: &Invocation) -> bool {
+    matches!(invocation.program.as_str(), "sed" | "gsed")
+        && invocation.args.iter().any(|arg| EMPTYING.contains(&arg.text.trim()))
+}
+
+impl Walk {
+    /// Looks at one program. `has_more` says that arguments follow which the line does not tell.
+    pub(super) fn invoke(
+        &mut self,
+        argv: Vec<Arg>,
+        has_more: bool,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Stream {
+        let size: usize = argv.iter().map(|arg| arg.text.len()).sum();
+        self.spend(20 + size / 8);
+        if self.is_exhausted() {
+            return Stream::default();
+        }
+        if self.depth >= MAX_DEPTH {
+            self.opaque("code runs code deeper than is looked into");
+            return Stream::default();
+        }
+        self.depth += 1;
+        let stream = self.invoke_deeper(argv, has_more, scope, input);
+        self.depth -= 1;
+        stream
+    }
+
+    fn invoke_deeper(&mut self, argv: Vec<Arg>, has_more: bool, scope: &mut Scope, input: &Stream) -> Stream {
+        let mut argv = argv.into_iter();
+        let Some(name) = argv.next() else { return Stream::silent() };
+        let args = argv.map(|arg| self.localise(arg, scope)).collect();
+        let program = program_name(&name);
+        let invocation = Invocation {
+            program,
+            args,
+            folder: scope.folder.clone(),
+            is_remote: scope.is_remote,
+            is_privileged: scope.is_privileged,
+            has_more_args: has_more,
+            input: input.input(),
+            start: self.span.0,
+            end: self.span.1,
+        };
+        if self.keeps {
+            self.kept.push(invocation.clone());
+        }
+        if invocation.program.is_empty() {
+            self.unknown_program(&name, &invocation, input);
+            return Stream::from("");
+        }
+        let name = self.localise(name, scope);
+        if let Some(stream) = self.user_defined(&name, &invocation, scope, input) {
+            return stream;
+        }
+        self.note(Listed::Program, &invocation.program);
+        self.with_settings(&invocation, scope);
+        self.analysis.add_repository_call(&invocation);
+        for mut danger in danger::judge(&invocation) {
+            // What is temporary is so on other machines, too: a file of it is nothing, a folder is not much.
+            let is_temporary = |path: &String| path.starts_with('/') && danger::is_expendable(path);
+            if scope.is_remote && !danger.targets.is_empty() && danger.targets.iter().all(is_temporary) {
+                if danger.severity <= Severity::Medium {
+                    continue;
+                }
+                danger.severity = Severity::Medium;
+            }
+            self.tell(danger);
+        }
+        if let Some(stream) = self.builtin(&invocation, scope, input) {
+            return stream;
+        }
+        if name.text.contains('/')
+            && let Some(stream) = self.program_file(&name, &invocation, scope, input)
+        {
+            return stream;
+        }
+        self.touched(&invocation, scope);
+        self.leaks(&invocation, input);
+        self.obeys_network(&invocation, input);
+        self.inline_code(&invocation, scope, input);
+        if let Some(stream) = self.wrapped(&invocation, scope, input) {
+            return stream;
+        }
+        if let Some(stream) = self.interpreted(&invocation, scope, input) {
+            return stream;
+        }
+        self.stranger(&invocation);
+        let mut stream = self.printed(&invocation, scope, input);
+        stream.secret = self.secret_of(&invocation, scope, input);
+        stream
+    }
+
+    /// Functions and aliases of the line itself.
+    fn user_defined(
+        &mut self,
+        name: &Arg,
+        invocation: &Invocation,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Option<Stream> {
+        if let Some(body) = scope.functions.get(&name.text).cloned() {
+            self.called.insert(name.text.clone());
+            let mut positional = vec![name.clone()];
+            positional.extend(invocation.args.iter().cloned());
+            let outer = scope.positional.replace(positional.into());
+            // A function that calls itself is walked once.
+            let functions = std::rc::Rc::clone(&scope.functions);
+            std::rc::Rc::make_mut(&mut scope.functions).remove(&name.text);
+            let stream = self.code(&body, scope, input);
+            scope.functions = functions;
+            scope.positional = outer;
+            return Some(stream);
+        }
+        let body = scope.aliases.get(&name.text).cloned()?;
+        let aliases = std::rc::Rc::clone(&scope.aliases);
+        std::rc::Rc::make_mut(&mut scope.aliases).remove(&name.text);
+        let code = format!("{body}{}", quoted_line(&invocation.args));
+        let stream = self.code(&code, scope, input);
+        scope.aliases = aliases;
+        Some(stream)
+    }
+
+    /// A program that is named by its path: a script, perhaps one that the line itself wrote.
+    fn program_file(
+        &mut self,
+        name: &Arg,
+        invocation: &Invocation,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Option<Stream> {
+        let place = scope.place(&name.text);
+        match self.files.get(&place).cloned() {
+            Some(content @ (Content::Known(_) | Content::Remote | Content::Hidden | Content::Copy(_))) => {
+                if self.is_appended(&place) && !scope.is_remote {
+                    self.note(Listed::Script, &place);
+                }
+                Some(self.run_content(&content, None, name, &invocation.args, scope, input))
+            }
+            _ => {
+                let is_script = name.is_known()
+                    && !PROGRAM_FOLDERS.iter().any(|folder| name.text.starts_with(folder))
+                    && !programs::is(&invocation.program, Tag::Shell);
+                if is_script && !scope.is_remote {
+                    self.may_be_unpacked(name, &place, &invocation.args, self.has_unpacked);
+                    self.note(Listed::Script, &place);
+                }
+                None
+            }
+        }
+    }
+
+    /// A file is run that is of something which was fetched and unpacked, or may be.
+    pub(super) fn may_be_unpacked(&mut self, name: &Arg, place: &str, args: &[Arg], may_be: bool) {
+        let command = || super::flow::line_of(&name.text, args);
+        if self.is_unpacked(place) {
+            self.remote_code("what was fetched from the network is run", &command());
+        } else if may_be && !super::super::scope::is_absolute(&name.text) {
+            self.opaque_command("what runs may just have been fetched and unpacked", &command());
+        }
+    }
+
+    /// Notes the files and hosts that a program touches by its arguments.
+    fn touched(&mut self, invocation: &Invocation, scope: &Scope) {
+        let is_link = files::is_symbolic(invocation);
+        let is_rewritten = |walk: &Walk, place: &str| walk.rewrites(invocation, place, scope);
+        if !scope.is_remote {
+            for touched in files::touched(invocation) {
+                let place = scope.place(&touched.path);
+                if touched.is_named {
+                    let listed = if touched.is_written { Listed::Write } else { Listed::Read };
+                    self.note_named(listed, &place);
+                    if touched.is_written && replaces(invocation) {
+                        self.note(Listed::Overwrite, &place);
+                    }
+                    continue;
+                }
+                // The link itself is made: what it leads to stays as it is.
+                if touched.is_written && is_link {
+                    self.made_links.push(place);
+                    continue;
+                }
+                let was_rewritten = is_rewritten(self, &place);
+                if touched.is_read {
+                    self.note(Listed::Read, &place);
+                }
+                if touched.is_written {
+                    self.note(Listed::Write, &place);
+                }
+                if touched.is_written && touched.is_folder {
+                    self.note(Listed::Folder, &place);
+                }
+                if touched.is_swept
+                    || (touched.is_written && touched.is_folder && files::unpacks(&invocation.program))
+                {
+                    self.note(Listed::Sweep, if place.is_empty() { "." } else { &place });
+                }
+                let is_replaced = !touched.is_read && replaces(invocation) && !was_rewritten;
+                if touched.is_written && (is_replaced || empties(invocation)) {
+                    self.note(Listed::Overwrite, &place);
+                }
+            }
+        }
+        if let Some(folder) = files::patched(invocation).filter(|_| !scope.is_remote) {
+            self.sweep(&folder, scope);
+        }
+        for host in hosts::contacted(invocation) {
+            self.note(Listed::Host, &host);
+        }
+    }
+
+    /// `jq … f > x && mv x f`: what takes the place of a file was made from it in the same line.
+    fn rewrites(&self, invocation: &Invocation, place: &str, scope: &Scope) -> bool {
+        let is_written_here = |arg: &Arg| self.files.contains_key(&scope.place(&arg.text));
+        matches!(invocation.program.as_str(), "mv" | "cp" | "install")
+            && self.seen.first().is_some_and(|read| read.contains(place))
+            && !self.named.contains(place)
+            && invocation.args.iter().any(is_written_here)
+    }
+
+    /// Puts what stands for the start folder in terms of the folder that a command runs in.
+    pub(super) fn localise(&self, mut arg: Arg, scope: &Scope) -> Arg {
+        if !arg.text.contains(START) {
+            return arg;
+        }
+        let way = match &scope.folder {
+            Folder::Known(folder) if folder.is_empty() => ".".to_owned(),
+            Folder::Known(folder)
+                if !super::super::scope::is_absolute(folder) && !folder.starts_with("..") =>
+            {
+                vec![".."; folder.split('/').count()].join("/")
+            }
+            _ => {
+                let at = arg.text.find(START).unwrap_or(0);
+                arg.text = arg.text.replace(START, "$PWD");
+                if arg.unknown.is_empty() {
+                    arg.unknown.push(at..at + "$PWD".len());
+                }
+                return arg;
+            }
+        };
+        if arg.unknown.is_empty() {
+            arg.text = arg.text.replace(START, &way);
+            // `docker -v ./out:/out`: without the dot it would be a volume of that name.
+            let is_plain = |rest: &&str| !rest.is_empty() && !rest.contains(':');
+            if let Some(rest) = arg.text.strip_prefix("./").filter(is_plain) {
+                arg.text = rest.to_owned();
+            }
+        } else if let Some(at) = arg.text.find(START) {
+            let shrinks = START.len_utf8();
+            arg.text = arg.text.replacen(START, &way, 1);
+            for range in &mut arg.unknown {
+                if range.start >= at {
+                    *range = range.start + way.len() - shrinks.min(range.start + way.len())
+                        ..(range.end + way.len()).saturating_sub(shrinks);
+                }
+            }
+        }
+        arg
+    }
+}
+
+/// The name of a program without its folder. Empty where it is not known.
+fn program_name(name: &Arg) -> String {
+    let base = base_name(&name.text);
+    let from = name.text.len() - base.len();
+    if name.unknown.iter().any(|range| range.end > from) {
+        return String::new();
+    }
+    if name.is_glob && base == "*" {
+        return String::new();
+    }
+    if name.is_glob && base.contains(['*', '?', '[']) && base != "[" && base != "[[" {
+        let hidden = HIDDEN_PROGRAMS.iter().find(|program| pattern::matches(base, program));
+        return hidden.map(|program| (*program).to_owned()).unwrap_or_default();
+    }
+    // `=rm` of zsh.
+    let base = base.strip_prefix('=').filter(|rest| !rest.is_empty()).unwrap_or(base);
+    let base = base.strip_suffix(".exe").or_else(|| base.strip_suffix(".EXE")).unwrap_or(base);
+    base.to_owned()
+}
+
+/// Arguments as text that a shell would read as the same arguments.
+pub(super) fn quoted_line(args: &[Arg]) -> String {
+    let mut line = String::new();
+    for arg in args {
+        line.push(' ');
+        line.push_str(&quoted(arg));
+    }
+    line
+}
+
+fn quoted(arg: &Arg) -> String {
+    let is_plain = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:=@%+,~".contains(&byte))
+    };
+    if arg.is_known() && (is_plain(&arg.text) || arg.is_glob) {
+        return arg.text.clone();
+    }
+    let mut line = String::new();
+    let mut at = 0;
+    let push = |text: &str, line: &mut String| {
+        if is_plain(text) {
+            line.push_str(text);
+        } else if !text.is_empty() {
+            line.push('\'');
+            line.push_str(&text.replace('\'', "'\\''"));
+            line.push('\'');
+        }
+    };
+    for range in &arg.unknown {
+        push(arg.text.get(at..range.start).unwrap_or(""), &mut line);
+        line.push('"');
+        line.push_str(arg.text.get(range.clone()).unwrap_or(""));
+        line.push('"');
+        at = range.end;
+    }
+    push(arg.text.get(at..).unwrap_or(""), &mut line);
+    if line.is_empty() { "''".to_owned() } else { line }
+}

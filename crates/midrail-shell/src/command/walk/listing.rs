@@ -1,0 +1,287 @@
+//! Programs that print paths, and what these paths are: `find`, `fd`, `ls`, `grep -l`, `git ls-files`. What is done to
+//! such a list is judged by where it comes from.
+
+use super::super::invocation::{Arg, Invocation};
+use super::super::options::Arguments;
+use super::super::programs;
+use super::super::scope::is_absolute;
+
+/// Stands for some of the things in a folder, where a list was narrowed down.
+const SOME: &str = "…";
+
+/// How many roots of a list are kept.
+pub(super) const MAX_ROOTS: usize = 8;
+
+/// Tests of `find` that narrow its list down.
+const TESTS: &[&str] = &[
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-regex",
+    "-iregex",
+    "-empty",
+    "-mtime",
+    "-ctime",
+    "-atime",
+    "-mmin",
+    "-cmin",
+    "-amin",
+    "-newer",
+    "-newermt",
+    "-size",
+    "-user",
+    "-group",
+    "-inum",
+    "-samefile",
+    "-xtype",
+    "-links",
+    "-perm",
+    "-uid",
+    "-gid",
+    "-nouser",
+    "-nogroup",
+    "-used",
+];
+
+/// The paths that a program prints, as words of the shell: `~/*` for all below the home. Empty where it prints none.
+pub(super) fn listed(invocation: &Invocation) -> Vec<Arg> {
+    let args = invocation.args.as_slice();
+    let mut paths = match invocation.program.as_str() {
+        "find" | "gfind" | "bfs" => found(args),
+        "fd" | "fdfind" => fd(args),
+        "ls" | "gls" | "exa" | "eza" | "lsd" | "dir" => in_folders(args),
+        "grep" | "egrep" | "fgrep" | "ggrep" | "zgrep" => {
+            searched(&invocation.program, args, &["-r", "-R", "--recursive"])
+        }
+        "rg" | "ag" | "ack" => searched(&invocation.program, args, &[]),
+        "git" => tracked(args),
+        "locate" | "plocate" | "mlocate" => vec![all_in(&Arg::known("/"))],
+        _ => Vec::new(),
+    };
+    paths.truncate(MAX_ROOTS);
+    paths
+}
+
+/// All that is in a folder.
+fn all_in(root: &Arg) -> Arg {
+    let text = match root.text.trim_end_matches('/') {
+        "" if root.text.starts_with('/') => "/*".to_owned(),
+        "" | "." => "./*".to_owned(),
+        trimmed => format!("{trimmed}/*"),
+    };
+    Arg { text, unknown: root.unknown.clone(), is_glob: true }
+}
+
+/// A list of which only some is left. Far from the project that does not make it harmless.
+pub(super) fn narrowed(mut path: Arg) -> Arg {
+    let is_far = is_absolute(&path.text) || path.text.starts_with("..");
+    if !is_far && let Some(folder) = path.text.strip_suffix('*') {
+        path.text = format!("{folder}{SOME}");
+    }
+    path
+}
+
+/// A path where it stands inside of code: the quotes around it are not known, so that it must do without a wildcard.
+pub(super) fn in_code(path: &Arg) -> Arg {
+    let text = match path.text.strip_suffix("/*") {
+        Some("") => "/".to_owned(),
+        Some(folder) => folder.to_owned(),
+        None => path.text.clone(),
+    };
+    let unknown = path.unknown.iter().filter(|range| range.end <= text.len()).cloned().collect();
+    Arg { text, unknown, is_glob: false }
+}
+
+/// The folder that a list is of, or the path where it is one.
+pub(super) fn folder_of(path: &Arg) -> String {
+    let path = in_code(path).text;
+    match path.strip_suffix(SOME).map(|folder| folder.trim_end_matches('/')) {
+        Some("") => ".".to_owned(),
+        Some(folder) => folder.to_owned(),
+        None => path,
+    }
+}
+
+/// What `find` finds: by its folders, and by whether its tests narrow it down.
+pub(super) fn found(args: &[Arg]) -> Vec<Arg> {
+    let mut roots = Vec::new();
+    let mut name = None;
+    let mut tests = 0;
+    let mut is_expression = false;
+    let mut is_negated = false;
+    let mut is_plain = true;
+    let mut is_pruned = false;
+    let mut denied: usize = 0;
+    let mut iter = args.iter();
+    while let Some(arg) = iter.next() {
+        match arg.text.as_str() {
+            "-H" | "-L" | "-P" => {}
+            "(" | "\\(" => {
+                is_expression = true;
+                is_plain = false;
+                // All of a group that is turned round narrows nothing down.
+                if denied > 0 || is_negated {
+                    denied += 1;
+                }
+                is_negated = false;
+            }
+            ")" | "\\)" => denied = denied.saturating_sub(1),
+            "-prune" => is_pruned = true,
+            "-o" | "-or" | "," => {
+                // What is left out: `-name x -prune -o …`.
+                if std::mem::take(&mut is_pruned) {
+                    tests = 0;
+                }
+                is_plain = false;
+            }
+            "!" | "\\!" | "-not" => (is_expression, is_negated) = (true, !is_negated),
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                iter.by_ref().find(|arg| matches!(arg.text.as_str(), ";" | "\\;" | "+"));
+                (is_expression, is_negated) = (true, false);
+            }
+            test if test.starts_with('-') && test.len() > 1 => {
+                is_expression = true;
+                let takes_value = !matches!(test, "-empty" | "-nouser" | "-nogroup");
+                if TESTS.contains(&test) || test == "-type" {
+                    let value = if takes_value { iter.next() } else { None };
+                    let is_all = value.is_some_and(|value| matches!(value.text.as_str(), "*" | "**" | "*.*"));
+                    let is_kind = test == "-type" && value.is_none_or(|value| value.text != "l");
+                    if !is_negated && denied == 0 && !is_all && !is_kind {
+                        tests += 1;
+                        name = value.filter(|_| test == "-name");
+                    }
+                }
+                is_negated = false;
+            }
+            _ if !is_expression => roots.push(arg.clone()),
+            _ => {}
+        }
+    }
+    if roots.is_empty() {
+        roots.push(Arg::known("."));
+    }
+    // One exact name is told as it is.
+    let exact =
+        name.filter(|name| is_plain && tests == 1 && name.is_known() && !name.text.contains(['*', '?', '[']));
+    let below = |root: &Arg| {
+        let all = all_in(root);
+        match exact {
+            Some(name) => {
+                let text = format!("{}{}", all.text.strip_suffix('*').unwrap_or(&all.text), name.text);
+                Arg { text, unknown: all.unknown, is_glob: false }
+            }
+            None if tests > 0 => narrowed(all),
+            None => all,
+        }
+    };
+    roots.iter().take(MAX_ROOTS).map(below).collect()
+}
+
+/// What `fd` finds: its first operand is a pattern, the others are folders.
+pub(super) fn fd(args: &[Arg]) -> Vec<Arg> {
+    let end = args
+        .iter()
+        .position(|arg| matches!(arg.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"))
+        .unwrap_or(args.len());
+    let args = args.get(..end).unwrap_or(&[]);
+    let sorted = Arguments::parse(programs::row("fd"), args, &[]);
+    let mut operands = sorted.operands.iter().filter_map(|at| args.get(*at));
+    let is_all = operands.next().is_none_or(|pattern| matches!(pattern.text.as_str(), "." | "" | ".*" | "*"));
+    let filters = ["-e", "--extension", "-S", "--size", "--changed-within", "--changed-before"];
+    let is_narrow = !is_all || sorted.values_of(&filters).next().is_some();
+    let mut roots: Vec<&Arg> = operands.collect();
+    roots.extend(sorted.values_of(&["--base-directory", "--search-path"]));
+    let here = Arg::known(".");
+    if roots.is_empty() {
+        roots.push(&here);
+    }
+    let below = |root: &&Arg| if is_narrow { narrowed(all_in(root)) } else { all_in(root) };
+    roots.iter().take(MAX_ROOTS).map(below).collect()
+}
+
+/// What `ls` prints: names, or the words that it was given.
+fn in_folders(args: &[Arg]) -> Vec<Arg> {
+    let names = Arg { is_glob: true, ..Arg::known("*") };
+    let sorted = Arguments::parse(programs::row("ls"), args, &[]);
+    if sorted.operands.is_empty() {
+        return vec![names];
+    }
+    let shows_itself = sorted.has(&["-d", "--directory"]);
+    let operands = sorted.operands.iter().filter_map(|at| args.get(*at));
+    let shown = |arg: &Arg| {
+        let name = arg.text.rsplit('/').next().unwrap_or("");
+        let is_file = name.trim_start_matches('.').contains('.');
+        if shows_itself || arg.is_glob || is_file { arg.clone() } else { names.clone() }
+    };
+    operands.take(MAX_ROOTS).map(shown).collect()
+}
+
+/// What a search for a text prints if it prints the names of files.
+fn searched(program: &str, args: &[Arg], recursive: &[&str]) -> Vec<Arg> {
+    let sorted = Arguments::parse(programs::row(program), args, &[]);
+    let lists = sorted.has(&["-l", "-L", "--files-with-matches", "--files-without-match", "--files"]);
+    if !lists || !(recursive.is_empty() || sorted.has(recursive)) {
+        return Vec::new();
+    }
+    let has_pattern =
+        sorted.has(&["--files"]) || sorted.values_of(&["-e", "--regexp", "-f", "--file"]).next().is_some();
+    let folders = sorted.operands.iter().skip(usize::from(!has_pattern)).filter_map(|at| args.get(*at));
+    let mut paths: Vec<Arg> = folders.take(MAX_ROOTS).map(|folder| narrowed(all_in(folder))).collect();
+    if paths.is_empty() {
+        paths.push(narrowed(all_in(&Arg::known("."))));
+    }
+    paths
+}
+
+/// `git ls-files`: what is tracked here, or some of it.
+fn tracked(args: &[Arg]) -> Vec<Arg> {
+    let mut words = args.iter().skip_while(|arg| arg.text.starts_with('-'));
+    if words.next().is_none_or(|verb| verb.text != "ls-files") {
+        return Vec::new();
+    }
+    let all = Arg { is_glob: true, ..Arg::known("./*") };
+    let is_all = words.all(|arg| matches!(arg.text.as_str(), "-z" | "-c" | "--cached" | "--full-name" | "."));
+    vec![if is_all { all } else { narrowed(all) }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(paths: &[Arg]) -> Vec<&str> {
+        paths.iter().map(|path| path.text.as_str()).collect()
+    }
+
+    #[test]
+    fn lists_are_told_by_their_folders() {
+        for (words, expected) in [
+            ("~ -type f", &["~/*"][..]),
+            ("/ /opt", &["/*", "/opt/*"]),
+            ("-type f", &["./*"]),
+            (". -name *.o", &["./…"]),
+            (". -name *", &["./*"]),
+            (". ! -name keep", &["./*"]),
+            ("src -name cache", &["src/cache"]),
+            ("~ -name *.o", &["~/*"]),
+            (". -name .git -prune -o -type f -print", &["./*"]),
+            (". -not ( -name a -o -name b ) -type f", &["./*"]),
+            (". ( -name a -o -name b )", &["./…"]),
+            (". -name cache -prune", &["./cache"]),
+        ] {
+            let args: Vec<Arg> = words.split(' ').map(Arg::known).collect();
+            assert_eq!(texts(&found(&args)), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn fd_takes_a_pattern_first() {
+        for (words, expected) in
+            [("-e pyc", &["./…"][..]), (". /etc", &["/etc/*"]), ("-t f", &["./*"]), ("x src", &["src/…"])]
+        {
+            let args: Vec<Arg> = words.split(' ').map(Arg::known).collect();
+            assert_eq!(texts(&fd(&args)), expected, "{words}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Redirections: what a command reads from, which files it empties, and what it writes into them.
+
+use super::super::ast::{HereDoc, Redirect, RedirectKind, Word};
+use super::super::danger;
+use super::super::invocation::Arg;
+use super::super::scope::Scope;
+use super::state::{Listed, Walk};
+use super::stream::{Content, Source, Stream};
+
+/// What the redirections of a command lead to.
+#[derive(Default)]
+pub(super) struct Redirected {
+    pub(super) input: Option<Stream>,
+    /// The places that its output goes to.
+    files: Vec<(String, bool)>,
+    /// Its output does not go on in the pipeline.
+    is_taken: bool,
+}
+
+/// How many descriptors of one line are kept in mind.
+const MAX_DESCRIPTORS: usize = 1_000;
+
+/// The name of a descriptor as a file.
+fn descriptor(fd: u32) -> String {
+    format!("/dev/fd/{fd}")
+}
+
+impl Walk {
+    pub(super) fn redirects(&mut self, redirects: &[Redirect<'_>], scope: &mut Scope) -> Redirected {
+        let mut redirected = Redirected::default();
+        for redirect in redirects {
+            if self.is_exhausted() {
+                break;
+            }
+            self.redirect(redirect, scope, &mut redirected);
+        }
+        redirected
+    }
+
+    fn redirect(&mut self, redirect: &Redirect<'_>, scope: &mut Scope, redirected: &mut Redirected) {
+        let is_input = redirect.fd.is_none_or(|fd| fd == 0);
+        let is_output = redirect.fd.is_none_or(|fd| fd == 1);
+        match &redirect.kind {
+            RedirectKind::Read(word) => {
+                let target = self.target(word, scope);
+                let place = scope.place(&target.text);
+                let stream = self.read_file(&place, &target, scope.is_remote);
+                self.opens(redirect.fd, stream, redirected);
+            }
+            RedirectKind::Both(word) => {
+                let target = self.target(word, scope);
+                if self.is_socket(&target) {
+                    return;
+                }
+                if !scope.is_remote {
+                    let place = scope.place(&target.text);
+                    self.note(Listed::Read, &place);
+                    self.note(Listed::Write, &place);
+                }
+            }
+            RedirectKind::Write(word) => {
+                let target = self.target(word, scope);
+                redirected.is_taken |= is_output;
+                if self.is_socket(&target) || is_device(&target.text) {
+                    return;
+                }
+                let span = self.span;
+                if let Some(danger) = danger::judge_overwrite(&target, &scope.folder, scope.is_remote, span) {
+                    self.tell(danger);
+                }
+                let place = scope.place(&target.text);
+                if !scope.is_remote {
+                    self.note(Listed::Write, &place);
+                    self.note(Listed::Overwrite, &place);
+                }
+                if is_output {
+                    redirected.files.push((place, false));
+                }
+            }
+            RedirectKind::Append(word) => {
+                let target = self.target(word, scope);
+                redirected.is_taken |= is_output;
+                if self.is_socket(&target) || is_device(&target.text) {
+                    return;
+                }
+                let span = self.span;
+                if let Some(danger) = danger::judge_append(&target, &scope.folder, scope.is_remote, span) {
+                    self.tell(danger);
+                }
+                let place = scope.place(&target.text);
+                if !scope.is_remote {
+                    self.note(Listed::Write, &place);
+                }
+                if is_output {
+                    redirected.files.push((place, true));
+                }
+            }
+            RedirectKind::Duplicate(word) => {
+                let target = self.target(word, scope);
+                let _ = self.is_socket(&target);
+                let fd = target.text.parse::<u32>().ok();
+                if is_input && let Some(content) = fd.and_then(|fd| self.files.get(&descriptor(fd))) {
+                    redirected.input = Some(content.stream(&target.text));
+                }
+                // `<&5`, where 5 leads to the network.
+                let is_socket = matches!(target.text.as_str(), "$REPLY" | "${REPLY}")
+                    || target.text.parse::<u32>().is_ok_and(|fd| fd > 2);
+                if self.has_socket && is_socket {
+                    self.is_on_socket = true;
+                    if is_input {
+                        let program = "/dev/tcp".to_owned();
+                        redirected.input =
+                            Some(Stream { source: Source::Remote, program, ..Stream::default() });
+                    }
+                }
+            }
+            RedirectKind::HereString(word) => {
+                let mut text = self.target(word, scope);
+                self.hands_over(&text);
+                text.text.push('\n');
+                self.opens(redirect.fd, Stream::of(text), redirected);
+            }
+            RedirectKind::HereDoc(body) => {
+                let text = match body.get() {
+                    Some(HereDoc { parts }) => self.expand_one(parts, scope),
+                    None => Arg::default(),
+                };
+                self.hands_over(&text);
+                self.opens(redirect.fd, Stream::of(text), redirected);
+            }
+        }
+    }
+
+    /// A descriptor from which a text is read: the input of the command, or a file of that number.
+    fn opens(&mut self, fd: Option<u32>, stream: Stream, redirected: &mut Redirected) {
+        match fd {
+            None | Some(0) => redirected.input = Some(stream),
+            Some(fd) if self.processes < MAX_DESCRIPTORS => {
+                self.processes += 1;
+                self.files.insert(descriptor(fd), Content::of(&stream));
+            }
+            Some(_) => self.analysis.is_partial = true,
+        }
+    }
+
+    fn target(&mut self, word: &Word<'_>, scope: &mut Scope) -> Arg {
+        let target = self.expand_one(&word.parts, scope);
+        self.localise(target, scope)
+    }
+
+    /// `/dev/tcp/host/port`
+    fn is_socket(&mut self, target: &Arg) -> bool {
+        let Some(rest) =
+            target.text.strip_prefix("/dev/tcp/").or_else(|| target.text.strip_prefix("/dev/udp/"))
+        else {
+            return false;
+        };
+        self.is_on_socket = true;
+        if let Some(host) = rest.split('/').next() {
+            self.note(Listed::Host, host);
+        }
+        true
+    }
+
+    /// What stands in a file, if the line itself wrote it.
+    pub(super) fn read_file(&mut self, place: &str, target: &Arg, is_remote: bool) -> Stream {
+        if target.text.starts_with("/dev/tcp/") {
+            let _ = self.is_socket(target);
+            return Stream { source: Source::Remote, ..Stream::from("/dev/tcp") };
+        }
+        if let Some(content) = self.files.get(place) {
+            return content.stream(place);
+        }
+        // What stands in the files of another machine is not known here.
+        if is_remote {
+            return Stream { source: Source::Local, ..Stream::default() };
+        }
+        if !is_device(place) {
+            self.note(Listed::Read, place);
+        }
+        Stream { source: Source::File(place.to_owned()), ..Stream::default() }
+    }
+
+    /// What stands in a file that a program obeys. Where the line does not tell, it is one more script.
+    pub(super) fn obeyed_file(&mut self, file: &Arg, scope: &Scope) -> Stream {
+        let place = scope.place(&file.text);
+        let stream = self.read_file(&place, file, scope.is_remote);
+        if let (None, Source::File(name), true) = (&stream.text, &stream.source, file.is_known()) {
+            self.note(Listed::Script, name);
+        }
+        stream
+    }
+
+    /// Keeps what a command wrote, and says what goes on in the pipeline.
+    pub(super) fn redirect_output(&mut self, redirected: &Redirected, stream: Stream) -> Stream {
+        for (place, is_append) in &redirected.files {
+            self.write_file(place, *is_append, &stream);
+        }
+        if redirected.is_taken { Stream::silent() } else { stream }
+    }
+
+    /// A file has this content from here on.
+    pub(super) fn write_file(&mut self, place: &str, is_append: bool, stream: &Stream) {
+        const MAX_FILES: usize = 200;
+        let size = stream.text.as_ref().map_or(0, |text| text.text.len());
+        self.spend(size / 16);
+        if self.files.len() >= MAX_FILES && !self.files.contains_key(place) {
+            self.analysis.is_partial = true;
+            return;
+        }
+        self.rewritten(place, is_append, stream);
+        let content = match (is_append, self.files.get(place)) {
+            (true, Some(old)) => Content::of(&old.stream(place).and(stream.clone())),
+            _ => Content::of(stream),
+        };
+        if let Content::Known(text) = &content {
+            self.spend(text.text.len() / 16);
+        }
+        self.files.insert(place.to_owned(), content);
+    }
+}
+
+/// Devices that nothing is lost in.
+fn is_device(path: &str) -> bool {
+    matches!(path, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/stdin" | "/dev/tty" | "/dev/zero")
+        || path.starts_with("/dev/fd/")
+        || path.is_empty()
+}

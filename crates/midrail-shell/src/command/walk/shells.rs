@@ -1,0 +1,511 @@
+//! Programs that run code: shells, interpreters of other languages, clients of databases, the shells of Windows.
+
+use super::super::danger;
+use super::super::invocation::{Arg, Invocation};
+use super::super::notebook;
+use super::super::options;
+use super::super::programs::{self, Tag};
+use super::super::scope::Scope;
+use super::super::snippet::{self, Language, Snippet, Start};
+use super::super::windows;
+use super::databases;
+use super::flow::{has_fetched, line_of};
+use super::state::{Listed, Walk};
+use super::stream::{Content, Source, Stream};
+
+/// What kind of code something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Code {
+    Shell,
+    Other(Language),
+    PowerShell,
+}
+
+impl Walk {
+    /// Programs that run code. `None`: it is none of them.
+    pub(super) fn interpreted(
+        &mut self,
+        invocation: &Invocation,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Option<Stream> {
+        let program = invocation.program.as_str();
+        if programs::is(program, Tag::Shell) {
+            return Some(self.shell(invocation, scope, input));
+        }
+        match program.to_ascii_lowercase().as_str() {
+            "cmd" => return self.cmd(invocation, scope),
+            "powershell" | "pwsh" => return Some(self.powershell(invocation, scope, input)),
+            _ => {}
+        }
+        if databases::OTHER_CLIENTS.contains(&program) {
+            self.other_client(invocation, scope, input);
+            return None;
+        }
+        if let Some(client) = &programs::row(program).client {
+            return self.client(client, invocation, scope, input);
+        }
+        let language = Language::of_program(program)?;
+        // `deno run https://…`
+        let script = invocation.args.iter().find(|arg| !arg.text.starts_with('-') && arg.text != "run");
+        if script.is_some_and(|script| is_url(&script.text)) && matches!(program, "deno" | "bun" | "node") {
+            self.remote_code("code from the network is run", &line_of(program, &invocation.args));
+        }
+        if language == Language::Awk {
+            self.awk(invocation, scope);
+            return None;
+        }
+        self.interpreter(language, invocation, scope, input)
+    }
+
+    fn shell(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) -> Stream {
+        let args = invocation.args.as_slice();
+        if self.is_on_socket {
+            self.reverse_shell("a shell that talks to the network");
+        }
+        let asked = asked_of_shell(args);
+        if asked.only_reads() && !OTHER_SHELLS.contains(&invocation.program.as_str()) {
+            if let Some(file) = args.get(asked.end).filter(|file| file.is_known() && !scope.is_remote) {
+                self.note_named(Listed::Read, &scope.place(&file.text));
+            }
+            return Stream::silent();
+        }
+        self.start_files(&asked.files, scope);
+        if asked.runs_text {
+            let Some(code) = args.get(asked.end) else { return Stream::default() };
+            return self.shell_text(code, args.get(asked.end + 1..).unwrap_or(&[]), scope, input);
+        }
+        let file = args.get(asked.end).filter(|file| !asked.reads_input && !is_standard_input(&file.text));
+        if let Some(file) = file {
+            let rest = args.get(asked.end + 1..).unwrap_or(&[]).to_vec();
+            let descriptor =
+                file.text.strip_prefix("/proc/self/fd/").map(|fd| Arg::known(format!("/dev/fd/{fd}")));
+            let file = descriptor.as_ref().unwrap_or(file);
+            return self.run_file(file, &rest, Some(Code::Shell), &mut scope.clone(), input);
+        }
+        self.is_piped_shell = true;
+        let mut inner = scope.clone();
+        let mut positional = vec![Arg::known("sh")];
+        positional.extend(args.get(asked.end..).unwrap_or(&[]).iter().cloned());
+        inner.positional = Some(positional.into());
+        self.run_stream(input, Code::Shell, invocation, &inner)
+    }
+
+    /// Files that a shell runs before anything else: those of `--rcfile`, and those that variables name.
+    fn start_files(&mut self, named: &[Arg], scope: &Scope) {
+        let mut files = named.to_vec();
+        for name in ["BASH_ENV", "ENV"] {
+            let value = scope.variable(name).and_then(|variable| variable.candidates.first());
+            files.extend(value.and_then(|items| items.first()).filter(|file| !file.text.is_empty()).cloned());
+        }
+        for file in files {
+            let mut inner = scope.clone();
+            let _ = self.run_file(&file, &[], Some(Code::Shell), &mut inner, &Stream::default());
+        }
+    }
+
+    /// `sh -c text name args…`
+    pub(super) fn shell_text(&mut self, code: &Arg, args: &[Arg], scope: &Scope, input: &Stream) -> Stream {
+        let mut inner = scope.clone();
+        inner.functions = Default::default();
+        inner.aliases = Default::default();
+        let mut positional = vec![args.first().cloned().unwrap_or_else(|| Arg::known("sh"))];
+        positional.extend(args.iter().skip(1).cloned());
+        inner.positional = Some(positional.into());
+        self.unread_code(code, "sh -c");
+        self.code(&code.text, &mut inner, input)
+    }
+
+    /// Code that comes through a pipe or from a redirection.
+    pub(super) fn run_stream(
+        &mut self,
+        stream: &Stream,
+        code: Code,
+        invocation: &Invocation,
+        scope: &Scope,
+    ) -> Stream {
+        if let Some(text) = &stream.text {
+            if code != Code::Shell && has_fetched(text) {
+                let command = line_of(&invocation.program, &invocation.args);
+                self.remote_code("what is fetched from the network is run", &command);
+            }
+            return self.run_code(&text.text, code, &mut scope.clone(), &Stream::default());
+        }
+        let command = line_of(&invocation.program, &invocation.args);
+        match &stream.source {
+            Source::Remote => {
+                let reason = format!("what {} fetches is run by {}", stream.program, invocation.program);
+                self.remote_code(&reason, &command);
+            }
+            Source::Hidden => {
+                let reason = match stream.program.as_str() {
+                    "" => format!("what {} runs cannot be read here", invocation.program),
+                    from => {
+                        format!("what {} runs comes from {from}, and cannot be read here", invocation.program)
+                    }
+                };
+                self.opaque_command(&reason, &command);
+            }
+            Source::File(name) => {
+                let name = name.clone();
+                if !name.is_empty() {
+                    self.note(Listed::Script, &name);
+                }
+            }
+            Source::Local if stream.hints && code == Code::Shell => {
+                let reason = format!(
+                    "{} puts together what {} runs, and names programs that destroy",
+                    stream.program, invocation.program
+                );
+                self.opaque_command(&reason, &command);
+            }
+            Source::Inherited | Source::Local => {}
+        }
+        Stream::default()
+    }
+
+    pub(super) fn run_code(&mut self, text: &str, code: Code, scope: &mut Scope, input: &Stream) -> Stream {
+        match code {
+            Code::Shell => self.code(text, scope, input),
+            Code::Other(language) => {
+                self.snippet(language, text, scope);
+                Stream::default()
+            }
+            Code::PowerShell => {
+                let translated = windows::powershell(text);
+                self.translated(translated, scope);
+                Stream::default()
+            }
+        }
+    }
+
+    /// Runs a file: one that the line wrote, or one whose content it does not tell.
+    pub(super) fn run_file(
+        &mut self,
+        file: &Arg,
+        args: &[Arg],
+        code: Option<Code>,
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Stream {
+        let place = scope.place(&file.text);
+        match self.files.get(&place).cloned() {
+            Some(content) => {
+                let code = code.unwrap_or(Code::Shell);
+                if self.is_appended(&place) && !scope.is_remote {
+                    self.note(Listed::Script, &place);
+                }
+                self.run_content(&content, Some(code), file, args, scope, input)
+            }
+            None => {
+                if file.is_known() && !file.is_glob && !scope.is_remote {
+                    self.may_be_unpacked(file, &place, args, self.is_scattered());
+                    self.note(Listed::Script, &place);
+                    self.note(Listed::Read, &place);
+                }
+                Stream::default()
+            }
+        }
+    }
+
+    /// Runs a file that may or may not be there.
+    pub(super) fn run_candidate(&mut self, path: &str, args: &[Arg], code: Option<Code>, scope: &Scope) {
+        let place = scope.place(path);
+        match self.files.get(&place).cloned() {
+            Some(content) => {
+                let (name, mut inner) = (Arg::known(path), scope.clone());
+                let _ = self.run_content(&content, code, &name, args, &mut inner, &Stream::default());
+            }
+            None if !scope.is_remote => self.note(Listed::Script, &place),
+            None => {}
+        }
+    }
+
+    /// Runs what stands in a file that the line wrote.
+    pub(super) fn run_content(
+        &mut self,
+        content: &Content,
+        code: Option<Code>,
+        name: &Arg,
+        args: &[Arg],
+        scope: &mut Scope,
+        input: &Stream,
+    ) -> Stream {
+        match content {
+            Content::Known(text) => {
+                let code = code.unwrap_or_else(|| shebang(&text.text));
+                let mut positional = vec![name.clone()];
+                positional.extend(args.iter().cloned());
+                let outer = scope.positional.replace(positional.into());
+                let was_script = std::mem::replace(&mut self.is_script, true);
+                if let Code::Other(_) = code {
+                    let known = args.iter().map(|arg| arg.is_known().then(|| arg.text.clone())).collect();
+                    self.start =
+                        Start { script: Some(scope.place(&name.text)), args: known, ..Start::default() };
+                }
+                let stream = self.run_code(&text.text, code, scope, input);
+                self.is_script = was_script;
+                scope.positional = outer;
+                stream
+            }
+            Content::Remote => {
+                self.remote_code("what was fetched from the network is run", &line_of(&name.text, args));
+                Stream::default()
+            }
+            Content::Hidden => {
+                self.opaque_command("what runs was decoded from something that cannot be read", &name.text);
+                Stream::default()
+            }
+            Content::Copy(original) => {
+                if !scope.is_remote {
+                    self.note(Listed::Script, original);
+                }
+                Stream::default()
+            }
+            Content::Paths(_) | Content::Unknown => Stream::default(),
+        }
+    }
+
+    pub(super) fn snippet(&mut self, language: Language, code: &str, scope: &Scope) {
+        self.spend(20 + code.len() / 4);
+        if self.is_exhausted() {
+            return;
+        }
+        let Snippet {
+            commands,
+            removes,
+            moves,
+            reads,
+            writes,
+            overwrites,
+            statements,
+            sends_environment,
+            hosts,
+            is_reverse_shell,
+            is_fork_bomb,
+            runs_downloaded_code,
+            is_opaque,
+        } = snippet::look_started(language, code, &std::mem::take(&mut self.start));
+        if language == Language::Python {
+            self.magics(code, scope);
+        }
+        for command in commands {
+            let _ = self.code(&command, &mut scope.clone(), &Stream::default());
+        }
+        for removal in removes {
+            let flags = if removal.is_recursive { "-rf" } else { "-f" };
+            let target = match removal.path {
+                Some(path) => Arg { is_glob: path.contains(['*', '?']), ..Arg::known(path) },
+                None => options::unknown("$path"),
+            };
+            let mut inner = scope.clone();
+            let removed = self.removal(&[Arg::known(flags), target], &mut inner);
+            let _ = removed;
+        }
+        for (from, to) in moves {
+            let moved = invocation_of("mv", vec![Arg::known(from), Arg::known(to)], scope, self.span);
+            danger::judge(&moved).into_iter().for_each(|danger| self.tell(danger));
+        }
+        let rewritten: Vec<String> = overwrites.iter().filter(|path| reads.contains(path)).cloned().collect();
+        if !scope.is_remote {
+            for path in reads {
+                self.note(Listed::Read, &scope.place(&path));
+            }
+            let fetches = !hosts.is_empty() && FETCHING.iter().any(|call| code.contains(call));
+            for path in writes.iter().map(String::as_str).filter(|_| fetches).chain(retrieved(code)) {
+                let remote = Stream { source: Source::Remote, ..Stream::default() };
+                self.write_file(&scope.place(path), false, &remote);
+            }
+            for path in writes.iter().map(String::as_str).chain(retrieved(code)) {
+                self.note(Listed::Write, &scope.place(path));
+            }
+        }
+        for path in overwrites {
+            // What code writes back it has read before.
+            if !scope.is_remote && !rewritten.contains(&path) {
+                self.note(Listed::Overwrite, &scope.place(&path));
+            }
+            let target = if path.contains("${unknown}") { options::unknown(&path) } else { Arg::known(path) };
+            if let Some(danger) = danger::judge_overwrite(&target, &scope.folder, scope.is_remote, self.span)
+            {
+                self.tell(danger);
+            }
+        }
+        for statement in statements {
+            self.statements(&statement, scope);
+        }
+        for host in hosts {
+            self.note(Listed::Host, &host);
+        }
+        if sends_environment {
+            self.found(
+                "credential-exfiltration",
+                midrail_core::Severity::High,
+                "The code sends all of its environment, with the secrets in it, to a host".to_owned(),
+                "send the one value that is needed",
+                code,
+            );
+        }
+        if is_reverse_shell {
+            self.reverse_shell("the code hands a connection to a shell");
+        }
+        if is_fork_bomb {
+            self.fork_bomb("the code");
+        }
+        if runs_downloaded_code {
+            self.remote_code("the code runs what it fetches from the network", code);
+        }
+        if is_opaque {
+            self.opaque_command("the code runs something that its text hides", code);
+        }
+    }
+
+    /// What code removes is judged as `rm` is.
+    fn removal(&mut self, args: &[Arg], scope: &mut Scope) -> bool {
+        let invocation = invocation_of("rm", args.to_vec(), scope, self.span);
+        self.look_at(&invocation, scope)
+    }
+
+    /// Lines of a notebook that are for a shell: `!ls`.
+    fn magics(&mut self, code: &str, scope: &Scope) {
+        for command in notebook::cell(code).commands {
+            let _ = self.code(&command, &mut scope.clone(), &Stream::default());
+        }
+    }
+
+    /// Judges a program that no shell of this line starts, and notes what it touches.
+    pub(super) fn look_at(&mut self, invocation: &Invocation, scope: &Scope) -> bool {
+        let dangers = danger::judge(invocation);
+        let is_found = !dangers.is_empty();
+        for danger in dangers {
+            self.tell(danger);
+        }
+        if !scope.is_remote {
+            for touched in super::super::files::touched(invocation) {
+                if touched.is_written && !touched.path.contains('$') {
+                    self.note(Listed::Write, &scope.place(&touched.path));
+                }
+            }
+        }
+        is_found
+    }
+}
+
+/// A program as code calls it.
+pub(super) fn invocation_of(
+    program: &str,
+    args: Vec<Arg>,
+    scope: &Scope,
+    span: (usize, usize),
+) -> Invocation {
+    Invocation {
+        program: program.to_owned(),
+        args,
+        folder: scope.folder.clone(),
+        is_remote: scope.is_remote,
+        is_privileged: scope.is_privileged,
+        has_more_args: false,
+        input: super::super::invocation::Input::Inherited,
+        start: span.0,
+        end: span.1,
+    }
+}
+
+/// How code fetches what it may write into files.
+const FETCHING: &[&str] = &[
+    "urlopen(",
+    "requests.get(",
+    "httpx.get(",
+    "fetch(",
+    "http.get(",
+    "https.get(",
+    "Net::HTTP",
+    "URI.open(",
+    "file_get_contents('http",
+    "file_get_contents(\"http",
+];
+
+/// The file of `urlretrieve(address, file)`.
+fn retrieved(code: &str) -> Option<&str> {
+    let (_, call) = code.split_once("urlretrieve(")?;
+    let file = call.split(')').next()?.split(',').nth(1)?.trim();
+    let bare = file.trim_matches(['\'', '"']);
+    (bare.len() + 2 == file.len() && !bare.is_empty()).then_some(bare)
+}
+
+/// Shells whose `-n` means something else.
+const OTHER_SHELLS: &[&str] = &["nu", "elvish", "xonsh"];
+
+/// What the options of a shell ask for.
+#[derive(Default)]
+struct Asked {
+    /// The first argument that is no option.
+    end: usize,
+    runs_text: bool,
+    reads_input: bool,
+    is_interactive: bool,
+    /// `-n`: what it reads is checked, and not run.
+    is_check: bool,
+    /// Files that run first.
+    files: Vec<Arg>,
+}
+
+impl Asked {
+    /// Whether nothing runs. A shell that talks to a person runs what it reads, whatever it was asked.
+    fn only_reads(&self) -> bool {
+        self.is_check && !self.is_interactive
+    }
+}
+
+fn asked_of_shell(args: &[Arg]) -> Asked {
+    let values = ["-o", "+o", "-O", "+O", "--rcfile", "--init-file", "-rcfile", "-init-file"];
+    let mut asked = Asked::default();
+    while let Some(arg) = args.get(asked.end) {
+        let text = arg.text.as_str();
+        if values.contains(&text) {
+            let value = args.get(asked.end + 1);
+            if text.ends_with('o') && value.is_some_and(|value| value.text == "noexec") {
+                asked.is_check = text == "-o";
+            }
+            asked.files.extend(value.filter(|_| text.ends_with("file")).cloned());
+            asked.end += 2;
+            continue;
+        }
+        if text == "--" || text == "-" {
+            asked.end += 1;
+            break;
+        }
+        if !text.starts_with(['-', '+']) || text.len() < 2 {
+            break;
+        }
+        let is_cluster = !text.starts_with("--");
+        let has = |flag| is_cluster && text.starts_with('-') && text.contains(flag);
+        asked.runs_text |= text == "--command" || has('c');
+        asked.reads_input |= is_cluster && text.contains('s');
+        asked.is_interactive |= has('i');
+        // `-norc` and the like are long options with one dash.
+        if is_cluster && text.len() <= 4 && text.contains('n') {
+            asked.is_check = text.starts_with('-');
+        }
+        asked.end += 1;
+    }
+    asked
+}
+
+fn is_standard_input(file: &str) -> bool {
+    matches!(file, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
+}
+
+/// What kind of code a file holds, by its first line.
+fn shebang(text: &str) -> Code {
+    let first = text.lines().next().unwrap_or("");
+    let Some(rest) = first.strip_prefix("#!") else { return Code::Shell };
+    let program =
+        rest.split_whitespace().map(super::flow::base_name).find(|word| !matches!(*word, "env" | "-S"));
+    program.and_then(Language::of_program).map_or(Code::Shell, Code::Other)
+}
+
+/// Whether a word is the address of something on the network.
+pub(super) fn is_url(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}

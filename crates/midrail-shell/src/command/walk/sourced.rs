@@ -1,0 +1,123 @@
+//! Files that a line names without showing what is in them. Among them are those that it takes its settings from
+//! (`source .env`), as long as it does not tell what stood there: a program that is started with them is what they are for.
+
+use super::super::invocation::{Arg, Invocation};
+use super::super::programs::{self, Tag};
+use super::super::scope::Scope;
+use super::state::{Listed, Sourced, Walk};
+
+/// What code calls the environment.
+const ENVIRONMENT: &[&str] =
+    &["environ", "ENVIRON", "process.env", "getenv", "ENV[", "$ENV", "%ENV", "ENV.to"];
+
+/// Programs that run code of the line.
+const INTERPRETERS: &[&str] = &["python", "pypy", "node", "bun", "deno", "ruby", "php"];
+
+/// What code prints with.
+const PRINTS: &[&str] = &["print", "console.", "puts", "echo", "write", "dump"];
+
+/// Options with what a program sends.
+const DATA: &[&str] =
+    &["-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--json", "-F", "--form"];
+
+impl Walk {
+    /// Notes a file whose content is neither shown nor changed. What else the line does to it counts for more.
+    pub(super) fn note_named(&mut self, listed: Listed, text: &str) {
+        let is_opened = self.is_opened(text);
+        self.note(listed, text);
+        if !is_opened {
+            self.named.insert(text.to_owned());
+        }
+    }
+
+    /// What can be told only at the end.
+    pub(super) fn conclude(&mut self) {
+        self.conclude_sourced();
+        for link in std::mem::take(&mut self.made_links) {
+            self.note(Listed::Write, &link);
+        }
+        self.analysis.named = std::mem::take(&mut self.named).into_iter().collect();
+    }
+
+    /// Remembers a file that was taken over by the shell.
+    pub(super) fn take_over(&mut self, place: String, was_opened: bool) {
+        const MAX_PLACES: usize = 64;
+        if !was_opened && self.sourced.places.len() < MAX_PLACES {
+            self.named.insert(place.clone());
+            self.sourced.places.push(place);
+        }
+    }
+
+    /// Whether the content of a file was shown or changed so far.
+    pub(super) fn is_opened(&self, place: &str) -> bool {
+        self.seen.iter().take(2).any(|seen| seen.contains(place)) && !self.named.contains(place)
+    }
+
+    /// Looks at a program for what it does with files that were taken over, by the shell or by its own code.
+    pub(super) fn with_settings(&mut self, invocation: &Invocation, scope: &Scope) {
+        if shows_settings(invocation) && !scope.is_remote {
+            self.note(Listed::Read, &scope.place(".env"));
+        }
+        if self.sourced.places.is_empty() {
+            return;
+        }
+        match tells(invocation) {
+            true => self.sourced.is_told = true,
+            false => {
+                let program = invocation.program.as_str();
+                self.sourced.is_used |=
+                    !programs::is(program, Tag::ChangesShell) && !programs::is(program, Tag::PrintsWords);
+            }
+        }
+    }
+
+    /// A text that is handed to a program holds variables that may come from such a file.
+    pub(super) fn hands_over(&mut self, text: &Arg) {
+        self.sourced.is_told |= !self.sourced.places.is_empty() && !text.is_known();
+    }
+
+    /// A file that was taken over counts as read where nothing is started with it, or where the line tells of it.
+    fn conclude_sourced(&mut self) {
+        let Sourced { places, is_used, is_told } = std::mem::take(&mut self.sourced);
+        if !is_used || is_told {
+            places.iter().for_each(|place| self.note(Listed::Read, place));
+        }
+    }
+}
+
+/// Whether code on the line loads the settings of `.env` by the library for that, and shows them.
+fn shows_settings(invocation: &Invocation) -> bool {
+    let is_interpreter = INTERPRETERS.iter().any(|name| invocation.program.starts_with(name));
+    let has = |code: &str, words: &[&str]| words.iter().any(|word| code.contains(word));
+    let shows = |pair: &[Arg]| {
+        let [option, code] = pair else { return false };
+        let (option, code) = (option.text.as_str(), code.text.as_str());
+        let prints = || matches!(option, "-p" | "-pe" | "--print") || has(code, PRINTS);
+        option.starts_with('-')
+            && code.contains("dotenv")
+            && (code.contains("dotenv_values(") || has(code, ENVIRONMENT))
+            && prints()
+    };
+    is_interpreter && invocation.args.windows(2).any(shows)
+}
+
+/// Whether a program prints or sends variables of the shell.
+fn tells(invocation: &Invocation) -> bool {
+    let args = invocation.args.as_slice();
+    let is_unknown = |arg: &Arg| !arg.is_known();
+    let is_option = |arg: &Arg| arg.text.starts_with('-');
+    match invocation.program.as_str() {
+        "env" | "printenv" => invocation.program == "printenv" || args.iter().all(is_option),
+        "envsubst" | "compgen" => true,
+        "set" => args.is_empty(),
+        "export" | "declare" | "typeset" | "readonly" => {
+            args.is_empty() || args.iter().any(|arg| arg.text.starts_with('-') && arg.text.contains('p'))
+        }
+        program if programs::is(program, Tag::PrintsWords) => args.iter().any(is_unknown),
+        _ => {
+            let names = |arg: &Arg| ENVIRONMENT.iter().any(|name| arg.text.contains(name));
+            let is_data = |pair: &[Arg]| matches!(pair, [option, data] if DATA.contains(&option.text.as_str()) && is_unknown(data));
+            args.iter().any(names) || args.windows(2).any(is_data)
+        }
+    }
+}

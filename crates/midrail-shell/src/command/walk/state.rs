@@ -1,0 +1,206 @@
+//! The state of an analysis in progress, and how findings are added to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use midrail_core::{Danger, Severity};
+
+use super::super::analysis::Analysis;
+use super::super::invocation::Invocation;
+use super::super::snippet::Start;
+use super::stream::{Content, Secret, Stream};
+
+/// How much work one command line may make.
+pub(super) const FUEL: usize = 600_000;
+
+/// How deep code may run code.
+pub(super) const MAX_DEPTH: usize = 40;
+
+/// How many values of a loop are tried.
+pub(super) const MAX_LOOP: usize = 64;
+
+/// How many values of the variables of one command are tried.
+pub(super) const MAX_ROUNDS: usize = 8;
+
+/// How many copies of one line are kept in mind.
+pub(super) const MAX_COPIES: usize = 64;
+
+/// A walk through one command line.
+#[derive(Default)]
+pub(crate) struct Walk {
+    pub(crate) analysis: Analysis,
+    /// What was put into the lists of the analysis.
+    pub(super) seen: [BTreeSet<String>; 9],
+    /// What has been told, so that nothing is told twice.
+    pub(super) told: BTreeSet<(String, String, usize)>,
+    /// The programs that were met, where they are asked for.
+    pub(super) kept: Vec<Invocation>,
+    pub(super) keeps: bool,
+    pub(super) spent: usize,
+    pub(super) depth: usize,
+    /// The bytes of the command that is looked at.
+    pub(super) span: (usize, usize),
+    /// The code that is walked is not the text of the line: places in it mean nothing.
+    pub(super) is_nested: bool,
+    /// Files whose content was neither shown nor changed so far.
+    pub(super) named: BTreeSet<String>,
+    /// Files with settings that the line made its own, and what came of it.
+    pub(super) sourced: Sourced,
+    /// Files that the line wrote.
+    pub(super) files: BTreeMap<String, Content>,
+    /// Links that the line made, with what they lead to.
+    pub(super) links: Vec<(String, String)>,
+    /// Their own places.
+    pub(super) made_links: Vec<String>,
+    pub(super) processes: usize,
+    /// Substitutions that stand for credentials, as they are written.
+    pub(super) secrets: BTreeMap<String, Secret>,
+    /// What the command reads whose words are expanded.
+    pub(super) flowing: Stream,
+    /// Where files come from.
+    pub(super) origins: Origins,
+    /// Functions that were called.
+    pub(super) called: BTreeSet<String>,
+    /// Something from the network was unpacked.
+    pub(super) has_unpacked: bool,
+    /// A word would have become more words than are looked into.
+    pub(crate) is_given_up: bool,
+    /// Which value of variables with several is looked at in this round.
+    pub(crate) choice: usize,
+    /// How many values there are.
+    pub(crate) choices: usize,
+    /// A shell that reads its commands from a pipe was just walked.
+    pub(super) is_piped_shell: bool,
+    /// A descriptor was opened to the network: `exec 5<>/dev/tcp/…`.
+    pub(super) has_socket: bool,
+    /// The redirections of the command that is looked at lead to the network.
+    pub(super) is_on_socket: bool,
+    /// How the code of another language is started that is looked into next.
+    pub(super) start: Start,
+    /// What is walked is a script, and not what an agent types.
+    pub(super) is_script: bool,
+}
+
+/// Which list of the analysis something belongs to.
+#[derive(Clone, Copy)]
+pub(super) enum Listed {
+    Read,
+    Write,
+    Host,
+    Program,
+    Script,
+    Overwrite,
+    Sweep,
+    Folder,
+    Hook,
+}
+
+/// What a line did to files by way of others.
+#[derive(Debug, Default)]
+pub(super) struct Origins {
+    /// What was put into which place. A place that ends with `/` is a folder, with all that was unpacked there.
+    pub(super) copies: BTreeSet<(String, String)>,
+    /// Archives that were unpacked.
+    pub(super) archives: Vec<String>,
+    /// Folders, with a `/`, that hold what was fetched and unpacked.
+    pub(super) unpacked: Vec<String>,
+    /// Something that was fetched was unpacked, nobody knows under which names.
+    pub(super) is_scattered: bool,
+    /// Files that were only added to.
+    pub(super) appended: BTreeSet<String>,
+    /// Files from the network that were shown since.
+    pub(super) shown: BTreeSet<String>,
+}
+
+impl Origins {
+    /// A folder gets what was fetched. Of too many, none is known.
+    pub(super) fn unpack(&mut self, folder: String) {
+        if self.unpacked.len() >= MAX_COPIES {
+            self.is_scattered = true;
+        } else if !self.unpacked.contains(&folder) {
+            self.unpacked.push(folder);
+        }
+    }
+}
+
+/// The files that were taken over, and what came after.
+#[derive(Debug, Default)]
+pub(super) struct Sourced {
+    pub(super) places: Vec<String>,
+    /// A program was started.
+    pub(super) is_used: bool,
+    /// Something prints or sends what the shell knows by now.
+    pub(super) is_told: bool,
+}
+
+impl Walk {
+    /// Counts work. Once it is used up nothing more is walked.
+    pub(crate) fn spend(&mut self, work: usize) {
+        self.spent = self.spent.saturating_add(work);
+    }
+
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.spent > FUEL
+    }
+
+    pub(super) fn note(&mut self, listed: Listed, text: &str) {
+        let (set, list) = match listed {
+            Listed::Read => (0, &mut self.analysis.reads),
+            Listed::Write => (1, &mut self.analysis.writes),
+            Listed::Host => (2, &mut self.analysis.hosts),
+            Listed::Program => (3, &mut self.analysis.programs),
+            Listed::Script => (4, &mut self.analysis.scripts),
+            Listed::Overwrite => (5, &mut self.analysis.overwrites),
+            Listed::Sweep => (6, &mut self.analysis.sweeps),
+            Listed::Folder => (7, &mut self.analysis.folders),
+            Listed::Hook => (8, &mut self.analysis.hooks),
+        };
+        if text.is_empty() || text.starts_with("/dev/fd/") {
+            return;
+        }
+        if let Some(seen) = self.seen.get_mut(set)
+            && !seen.contains(text)
+        {
+            seen.insert(text.to_owned());
+            list.push(text.to_owned());
+        }
+        if matches!(listed, Listed::Read | Listed::Write) {
+            self.named.remove(text);
+        }
+    }
+
+    pub(super) fn tell(&mut self, danger: Danger) {
+        if self.told.insert((danger.rule.clone(), danger.command.clone(), danger.start)) {
+            self.analysis.dangers.push(danger);
+        }
+    }
+
+    pub(super) fn found(
+        &mut self,
+        rule: &str,
+        severity: Severity,
+        reason: String,
+        safer: &str,
+        command: &str,
+    ) {
+        let danger = Danger {
+            rule: rule.to_owned(),
+            severity,
+            reason,
+            safer: safer.to_owned(),
+            command: shorten(command),
+            start: self.span.0,
+            end: self.span.1,
+            ..Danger::default()
+        };
+        self.tell(danger);
+    }
+}
+
+/// A command for a report: not longer than a person reads.
+pub(super) fn shorten(command: &str) -> String {
+    const MOST: usize = 300;
+    match command.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", command.get(..at).unwrap_or("")),
+        None => command.to_owned(),
+    }
+}

@@ -1,0 +1,270 @@
+//! Reads lines of cmd: commands, carets, quotes, and variables of the environment.
+
+use super::command::Command;
+use super::path::{environment, posix};
+use super::translation::{DEEPEST, MOST, Translation};
+use super::verbs::tell;
+use crate::command::invocation::Arg;
+
+/// Reads a line, or a batch file, and tells what it does.
+pub(super) fn read(text: &str, depth: usize, out: &mut Translation) {
+    let mut reader = Reader {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        depth,
+        command: Command::default(),
+        word: None,
+        input: String::new(),
+        is_list: false,
+        out,
+    };
+    while reader.at < reader.bytes.len() {
+        reader.step();
+    }
+    reader.finish(false);
+}
+
+struct Reader<'a, 'o> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    depth: usize,
+    command: Command,
+    word: Option<Arg>,
+    /// What comes down the pipe.
+    input: String,
+    /// Inside of the list of `for %i in (…)`.
+    is_list: bool,
+    out: &'o mut Translation,
+}
+
+impl Reader<'_, '_> {
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn step(&mut self) {
+        match self.peek(0) {
+            b' ' | b'\t' | b'\r' | b',' => {
+                self.end_word();
+                self.at += 1;
+            }
+            b'(' if self.command.words.first().is_some_and(|word| word.text.eq_ignore_ascii_case("for")) => {
+                // The list of a loop is no command.
+                self.command = Command::default();
+                self.is_list = true;
+                self.at += 1;
+            }
+            b')' if self.is_list => {
+                self.command = Command::default();
+                (self.word, self.is_list) = (None, false);
+                self.at += 1;
+            }
+            b'\n' | b'(' | b')' => {
+                self.finish(false);
+                self.at += 1;
+            }
+            b'&' | b'|' => {
+                let is_pipe = self.peek(0) == b'|' && self.peek(1) != b'|';
+                self.finish(is_pipe);
+                self.at += if self.peek(1) == self.peek(0) { 2 } else { 1 };
+            }
+            b'^' => {
+                self.at += 1;
+                if self.peek(0) == b'\n' {
+                    self.at += 1;
+                } else {
+                    self.letter();
+                }
+            }
+            b'"' => {
+                let rest = self.text.get(self.at + 1..).unwrap_or("");
+                // A line ends a string that is not closed.
+                let length = memchr::memchr2(b'"', b'\n', rest.as_bytes()).unwrap_or(rest.len());
+                let body = rest.get(..length).unwrap_or("").to_owned();
+                self.at += body.len() + 2;
+                self.append(&body);
+            }
+            b'>' => {
+                self.at += 1 + usize::from(self.peek(1) == b'>');
+                self.redirection();
+            }
+            b'%' if self.variable() => {}
+            _ => self.letter(),
+        }
+    }
+
+    fn letter(&mut self) {
+        let rest = self.text.get(self.at..).unwrap_or("");
+        // All letters up to the next that matters are taken at once.
+        let length = rest.bytes().take_while(|byte| !b" \t\r\n,()&|^\">%".contains(byte)).count();
+        let length = if length == 0 { rest.chars().next().map_or(1, char::len_utf8) } else { length };
+        let text = rest.get(..length).unwrap_or("").to_owned();
+        self.at += length;
+        self.append(&text);
+    }
+
+    fn append(&mut self, text: &str) {
+        if self.command.words.is_empty() && self.word.is_none() {
+            self.command.start = self.at.saturating_sub(text.len());
+        }
+        let word = self.word.get_or_insert_default();
+        word.text.push_str(text);
+        word.is_glob |= text.contains(['*', '?']);
+        self.command.end = self.at;
+    }
+
+    /// `%NAME%`, `%~dp0`, `%1`.
+    fn variable(&mut self) -> bool {
+        let rest = self.text.get(self.at + 1..).unwrap_or("");
+        let length = rest
+            .bytes()
+            .take(64)
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"_()".contains(byte))
+            .count();
+        let is_closed = length > 0 && rest.as_bytes().get(length) == Some(&b'%');
+        if !is_closed {
+            return false;
+        }
+        let name = rest.get(..length).unwrap_or("").to_owned();
+        self.at += length + 2;
+        match environment(&name) {
+            Some(value) => self.append(value),
+            None => {
+                let text = format!("%{name}%");
+                let start = self.word.as_ref().map_or(0, |word| word.text.len());
+                self.append(&text);
+                if let Some(word) = &mut self.word {
+                    word.unknown.push(start..start + text.len());
+                }
+            }
+        }
+        true
+    }
+
+    fn end_word(&mut self) {
+        if let Some(word) = self.word.take() {
+            self.command.words.push(word);
+        }
+    }
+
+    fn redirection(&mut self) {
+        // The number of a descriptor is no argument: `2>nul`.
+        if self.word.as_ref().is_some_and(|word| matches!(word.text.as_str(), "1" | "2")) {
+            self.word = None;
+        }
+        self.end_word();
+        while matches!(self.peek(0), b' ' | b'\t') {
+            self.at += 1;
+        }
+        if self.peek(0) == b'&' {
+            self.at += 2;
+            return;
+        }
+        while self.at < self.bytes.len() && !b" \t\r\n&|()>".contains(&self.peek(0)) {
+            self.step();
+        }
+        if let Some(target) = self.word.take()
+            && !target.text.eq_ignore_ascii_case("nul")
+            && self.out.writes.len() < MOST
+        {
+            self.out.writes.push(posix(&target.text));
+        }
+    }
+
+    fn finish(&mut self, is_piped: bool) {
+        self.end_word();
+        let mut command = std::mem::take(&mut self.command);
+        let input = std::mem::take(&mut self.input);
+        strip_control(&mut command.words);
+        if is_piped {
+            let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+            self.input = words.join(" ");
+        }
+        let Some(first) = command.words.first() else {
+            return;
+        };
+        let name = first.text.to_ascii_lowercase();
+        let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
+        let rest = |from: usize| {
+            let words: Vec<&str> = command.words.iter().skip(from).map(|word| word.text.as_str()).collect();
+            words.join(" ")
+        };
+        match name.as_str() {
+            "cmd" => {
+                let at = command.words.iter().position(|word| {
+                    word.text.eq_ignore_ascii_case("/c") || word.text.eq_ignore_ascii_case("/k")
+                });
+                if let Some(at) = at.filter(|_| self.depth < DEEPEST) {
+                    read(&rest(at + 1), self.depth + 1, self.out);
+                }
+            }
+            "powershell" | "pwsh" if self.depth < DEEPEST => {
+                // PowerShell reads its own options; the words are quoted so that they stay words.
+                let words: Vec<String> = command.words.iter().map(|word| quoted(&word.text)).collect();
+                self.out.read_powershell(&words.join(" "), self.depth + 1);
+            }
+            "cmd.exe" | "powershell.exe" | "pwsh.exe" | "powershell" | "pwsh" => self.out.is_opaque = true,
+            "echo" | "rem" | "title" | "cd" | "chdir" | "pushd" | "set" | "cls" | "pause" | "exit"
+            | "goto" | "setlocal" | "endlocal" => {}
+            "diskpart" if input.to_ascii_lowercase().contains("clean") => {
+                let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
+                tell(&Command { words, ..command.clone() }, true, self.out);
+            }
+            _ => tell(&command, true, self.out),
+        }
+    }
+}
+
+/// A word in single quotes, unless it is plain.
+fn quoted(word: &str) -> String {
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:=+\\".contains(&byte));
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "''")) }
+}
+
+/// Removes what stands in front of a command: `if exist x`, `for %i in (…) do`, `call`, `start`, `@`.
+fn strip_control(words: &mut Vec<Arg>) {
+    let mut from = 0;
+    loop {
+        let word = words.get(from).map(|word| word.text.to_ascii_lowercase()).unwrap_or_default();
+        match word.as_str() {
+            "call" | "do" | "else" | "@" | "runas" => from += 1,
+            "start" => {
+                // Titles and switches of `start`.
+                from += 1;
+                while words.get(from).is_some_and(|word| word.text.starts_with('/') || word.text.is_empty()) {
+                    from += 1;
+                }
+            }
+            "if" => {
+                from += 1;
+                let is = |at: usize, known: &str| {
+                    words.get(at).is_some_and(|word| word.text.eq_ignore_ascii_case(known))
+                };
+                if is(from, "/i") {
+                    from += 1;
+                }
+                if is(from, "not") {
+                    from += 1;
+                }
+                from +=
+                    if is(from, "exist") || is(from, "defined") || is(from, "errorlevel") { 2 } else { 1 };
+            }
+            "for" => match words.iter().position(|word| word.text.eq_ignore_ascii_case("do")) {
+                Some(place) => from = place + 1,
+                None => {
+                    words.clear();
+                    return;
+                }
+            },
+            _ => break,
+        }
+    }
+    words.drain(..from.min(words.len()));
+    if let Some(first) = words.first_mut()
+        && let Some(rest) = first.text.strip_prefix('@').filter(|rest| !rest.is_empty())
+    {
+        first.text = rest.to_owned();
+    }
+}

@@ -1,0 +1,56 @@
+//! What a line of PowerShell or cmd does, as it is collected.
+
+use midrail_core::Danger;
+
+use crate::command::invocation::Invocation;
+
+/// Code inside code is followed this far.
+pub(super) const DEEPEST: usize = 4;
+/// No more shells that are started by others are followed than this.
+pub(super) const MOST_STARTED: usize = 8;
+/// No more findings of one sort than this.
+pub(super) const MOST: usize = 512;
+
+/// What a line of PowerShell or cmd does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Translation {
+    /// What it starts, in terms of POSIX programs where there is a counterpart (`Remove-Item -Recurse x`: `rm -r x`),
+    /// and as it stands where there is none (`git push --force`).
+    pub invocations: Vec<Invocation>,
+    /// What it destroys in ways that have no counterpart elsewhere: `vssadmin delete shadows`.
+    pub dangers: Vec<Danger>,
+    /// Files that it reads.
+    pub reads: Vec<String>,
+    /// Files that it creates or changes.
+    pub writes: Vec<String>,
+    /// Hosts that it talks to.
+    pub hosts: Vec<String>,
+    /// The names of files that it fetches from elsewhere, in small letters and without folder.
+    pub fetched: Vec<String>,
+    /// It runs code that it fetches from elsewhere.
+    pub runs_downloaded_code: bool,
+    /// It runs code that its text does not tell.
+    pub is_opaque: bool,
+    /// How many shells its commands started: one that starts others without end is given up.
+    started: usize,
+}
+
+impl Translation {
+    /// Whether one more shell that a command starts may be followed.
+    pub(super) fn may_start(&mut self) -> bool {
+        self.started += 1;
+        self.is_opaque |= self.started > MOST_STARTED;
+        self.started <= MOST_STARTED
+    }
+
+    pub(super) fn host(&mut self, url: &str) {
+        let Some((_, rest)) = url.split_once("://") else {
+            return;
+        };
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or("");
+        let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
+        if !host.is_empty() && self.hosts.len() < MOST && !self.hosts.iter().any(|known| known == host) {
+            self.hosts.push(host.to_owned());
+        }
+    }
+}

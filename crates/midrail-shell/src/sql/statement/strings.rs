@@ -1,0 +1,105 @@
+//! Strings that a statement runs as code, or keeps for one that does.
+
+use super::Statement;
+use crate::command::decode;
+use crate::sql::findings::Findings;
+use crate::sql::lex::{Kind, Lexer, Token};
+
+impl Statement<'_> {
+    /// `EXECUTE '…'`, `EXEC(@s)`, `EXECUTE IMMEDIATE '…'`, `PREPARE p FROM '…'`.
+    pub(super) fn execute(&self, place: usize, found: &mut Findings) {
+        if self.is_any(place + 1, &["function", "procedure", "on"]) {
+            return;
+        }
+        let end = self.scope_end(place + 1);
+        self.strings(place + 1, end, found);
+        let uses_variable = (place + 1..end).any(|place| self.kind(place) == Some(Kind::Variable));
+        if uses_variable || self.is(place + 1, "immediate") {
+            found.look_into_remembered();
+        }
+    }
+
+    /// The strings of some tokens, joined as `||`, `+` and `CONCAT` join them, are run.
+    pub(super) fn strings(&self, from: usize, end: usize, found: &mut Findings) {
+        if let Some((code, start, end)) = self.joined(from, end) {
+            found.look_into(&code, start, end);
+        }
+    }
+
+    pub(super) fn remember_strings(&self, first: usize, found: &mut Findings) {
+        let assigns = (first..self.tokens.len().min(first + 12)).any(|place| self.is_mark(place, b'='));
+        let has_variable = self.is_any(first, &["declare"])
+            || (first..self.tokens.len().min(first + 4))
+                .any(|place| self.kind(place) == Some(Kind::Variable))
+            || self.is_mark(first + 1, b':');
+        if assigns
+            && has_variable
+            && let Some(joined) = self.joined(first, self.tokens.len())
+        {
+            found.remember(joined);
+        }
+    }
+
+    /// The strings among some tokens as one text, and where they lie.
+    fn joined(&self, from: usize, end: usize) -> Option<(String, usize, usize)> {
+        self.spend(end.saturating_sub(from));
+        let mut code = String::new();
+        let mut span: Option<(usize, usize)> = None;
+        // Brackets that are open, and whether each is one of CONCAT.
+        let mut brackets: Vec<bool> = Vec::new();
+        let mut is_concat = false;
+        for token in self.tokens.get(from..end.min(self.tokens.len()))? {
+            let part = match token.kind {
+                Kind::Text => unquote(self.text, *token),
+                // Some dialects take double quotes for strings.
+                Kind::Quoted if self.text.as_bytes().get(token.start) == Some(&b'"') => {
+                    unquote(self.text, *token)
+                }
+                Kind::Number => match Some(self.text.get(token.start..token.end)?)
+                    .filter(|text| text.len() > 8 && text.starts_with("0x"))
+                    .and_then(decode::hex)
+                {
+                    Some(text) => text,
+                    None => continue,
+                },
+                Kind::Mark(b'(') => {
+                    brackets.push(std::mem::take(&mut is_concat));
+                    continue;
+                }
+                Kind::Mark(b')') => {
+                    brackets.pop();
+                    continue;
+                }
+                Kind::Mark(b',') if brackets.last() == Some(&true) => continue,
+                Kind::Mark(b',') => {
+                    code.push(';');
+                    continue;
+                }
+                Kind::Word if self.text.get(token.start..token.end)?.eq_ignore_ascii_case("concat") => {
+                    is_concat = true;
+                    continue;
+                }
+                Kind::Mark(_) => continue,
+                _ => {
+                    if !code.is_empty() {
+                        code.push_str(" x ");
+                    }
+                    continue;
+                }
+            };
+            code.push_str(&part);
+            span = Some((span.map_or(token.start, |(start, _)| start), token.end));
+        }
+        span.map(|(start, end)| (code, start, end))
+    }
+}
+
+/// The content of a string, with doubled quotes undone.
+pub(super) fn unquote(text: &str, token: Token) -> String {
+    let content = Lexer::content(text, token);
+    match text.as_bytes().get(token.start) {
+        Some(b'$') => content.to_owned(),
+        Some(b'"') => content.replace("\"\"", "\""),
+        _ => content.replace("''", "'"),
+    }
+}

@@ -1,0 +1,107 @@
+//! The policy in force, with everything that packs and the program add to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use midrail_core::{Policy, PolicyEntry};
+use midrail_pack::PolicySource;
+
+use crate::alerts::rules::AlertWatch;
+use crate::last_policy;
+use crate::notices::channels::Channels;
+
+/// The policy in force.
+#[derive(Clone)]
+pub(crate) struct ActivePolicy {
+    pub(crate) policy: Arc<Policy>,
+    /// The packs as JSON, for replay. Guardrails that the program registered are not part of it.
+    pub(crate) source: Arc<str>,
+    /// The program's changes, which also apply to every later policy.
+    pub(crate) changes: Arc<ProgramChanges>,
+    pub(crate) settings: Arc<PackSettings>,
+}
+
+impl ActivePolicy {
+    pub(crate) fn new(policy: Policy, source: &PolicySource, changes: Arc<ProgramChanges>) -> Self {
+        let policy = Arc::new(changes.apply(policy));
+        ActivePolicy {
+            policy,
+            source: source.to_json().into(),
+            changes,
+            settings: Arc::new(PackSettings::new(source)),
+        }
+    }
+
+    /// Registers a guardrail, in place of one with the same id.
+    pub(crate) fn register(&mut self, entry: PolicyEntry) {
+        self.policy = Arc::new(self.policy.with_entry(entry.clone()));
+        let changes = Arc::make_mut(&mut self.changes);
+        changes.unregistered.remove(&*entry.spec.id);
+        changes.registered.insert(entry.spec.id.clone(), entry);
+    }
+
+    /// Removes a guardrail. `false`: there is none with this id.
+    pub(crate) fn unregister(&mut self, id: &str) -> bool {
+        let Some(policy) = self.policy.without(id) else { return false };
+        self.policy = Arc::new(policy);
+        let changes = Arc::make_mut(&mut self.changes);
+        changes.registered.remove(id);
+        changes.unregistered.insert(id.to_owned());
+        true
+    }
+}
+
+/// Guardrails that the program registered or removed, by id.
+#[derive(Clone, Default)]
+pub(crate) struct ProgramChanges {
+    registered: BTreeMap<Arc<str>, PolicyEntry>,
+    unregistered: BTreeSet<String>,
+}
+
+impl ProgramChanges {
+    fn apply(&self, mut policy: Policy) -> Policy {
+        for id in &self.unregistered {
+            policy = policy.without(id).unwrap_or(policy);
+        }
+        self.registered.values().fold(policy, |policy, entry| policy.with_entry(entry.clone()))
+    }
+}
+
+/// The settings of packs that no decision depends on.
+pub(crate) struct PackSettings {
+    /// The files of the policy, under every name that they have.
+    pub(crate) files: Vec<String>,
+    /// The pack files of the user and the project, without those that they extend.
+    pub(crate) own_files: Vec<PathBuf>,
+    pub(crate) channels: Arc<Channels>,
+    pub(crate) alerts: Arc<[AlertWatch]>,
+}
+
+impl PackSettings {
+    fn new(source: &PolicySource) -> Self {
+        PackSettings {
+            files: policy_files(source),
+            own_files: last_policy::own_files(source),
+            channels: Arc::new(Channels::new(source)),
+            alerts: AlertWatch::from_packs(source).into(),
+        }
+    }
+}
+
+/// The files that a policy was read from: packs, scripts and the files that belong to them, and the targets of links.
+fn policy_files(source: &PolicySource) -> Vec<String> {
+    let mut source = source.clone();
+    let mut files: BTreeSet<PathBuf> = BTreeSet::new();
+    for pack in &mut source.0 {
+        files.insert(PathBuf::from(&pack.path));
+        for script in pack.pack.scripts_mut() {
+            files.extend(script.file.iter().chain(&script.belongs).map(PathBuf::from));
+        }
+    }
+    let files = files.into_iter().filter(|file| !file.starts_with("midrail:"));
+    let files = files.map(|file| std::path::absolute(&file).unwrap_or(file));
+    let names = files.flat_map(|file| [file.canonicalize().unwrap_or_else(|_| file.clone()), file]);
+    let names: BTreeSet<String> = names.map(|file| file.to_string_lossy().into_owned()).collect();
+    names.into_iter().collect()
+}

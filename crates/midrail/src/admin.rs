@@ -1,0 +1,26 @@
+//! Administration: resources that people and programs list and change outside of agent events.
+//!
+//! Each resource is described once: its record (a [`Resource`] with the columns of its table) and its operations
+//! (methods of [`Admin`], which check who may make a change and record it). CLI, API and console are views of this.
+
+mod approvers;
+pub(crate) mod event;
+pub(crate) mod handle;
+mod keys;
+mod locks;
+mod pauses;
+pub(crate) mod person;
+mod quarantine;
+mod resource;
+mod secret;
+pub(crate) mod tasks;
+
+pub use handle::Admin;
+pub use keys::{ADMIN, ApiKey, KeyRight, KeyScope};
+pub use locks::Lock;
+pub use midrail_store::Approver;
+pub use pauses::pauses_at;
+pub use person::Person;
+pub use quarantine::{HaltedRun, QuarantinedAgent};
+pub use resource::{Cell, Column, Resource};
+pub use tasks::{TaskState, TaskStatus};

@@ -1,0 +1,61 @@
+//! Administrative changes, as the audit log records them.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use midrail_core::{Decision, Event, EventKind, Record};
+use midrail_scan::secrets::{self, Mask};
+use serde_json::{Map, Value};
+
+/// The session of changes that belong to no session.
+pub(crate) const NO_SESSION: &str = "midrail";
+
+/// An administrative change before it is recorded.
+pub(crate) struct AdminEvent {
+    session: String,
+    kind: EventKind,
+    fields: Map<String, Value>,
+}
+
+impl AdminEvent {
+    /// A change with its name, such as `lock_taken`.
+    pub(crate) fn new(name: &str) -> Self {
+        let fields = Map::from_iter([("what".to_owned(), Value::from(name))]);
+        AdminEvent { session: NO_SESSION.to_owned(), kind: EventKind::Administered, fields }
+    }
+
+    pub(crate) fn in_session(mut self, session: &str) -> Self {
+        self.session = session.to_owned();
+        self
+    }
+
+    pub(crate) fn with_kind(mut self, kind: EventKind) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The audit record of the change, with secrets in its fields replaced.
+    pub(crate) fn into_record(self, now: Timestamp, key: &[u8], policy: &Arc<str>) -> Record {
+        let value = Value::Object(self.fields);
+        let mask = Mask::new(&value, &secrets::scan_json(&value, key));
+        let mut event = Event::new(self.kind).in_session(&*self.session);
+        event.time = Some(now);
+        if let Value::Object(fields) = mask.value(value) {
+            event.extra.extend(fields);
+        }
+        Record {
+            time: now,
+            session: self.session,
+            event,
+            slices: Default::default(),
+            facts: Default::default(),
+            decision: Decision { policy: policy.clone(), ..Decision::default() },
+            denied: None,
+        }
+    }
+}

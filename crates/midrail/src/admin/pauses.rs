@@ -1,0 +1,150 @@
+//! Pauses: a person puts the guardrails of one project, or of all projects, in shadow mode for a limited time.
+
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use midrail_core::{PAUSES, Pause};
+use midrail_store::{Store, StoreError};
+use serde_json::{Value, json};
+
+use crate::admin::event::{AdminEvent, NO_SESSION};
+use crate::admin::handle::{Admin, conflict, invalid, not_allowed, notice, resolved};
+use crate::admin::person::Person;
+use crate::admin::resource::{Cell, Column, Resource};
+use crate::error::EngineError;
+
+/// The most pauses at a time.
+const MAX_PAUSES: usize = 64;
+
+impl Resource for Pause {
+    const TITLE: &'static str = "Pauses";
+    const EMPTY: &'static str = "No guardrails are paused.";
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column {
+            head: "project",
+            width: 200,
+            cell: |pause| Cell::text(Some(pause.project.as_deref().unwrap_or("every project"))),
+        },
+        Column { head: "until", width: 20, cell: |pause| Cell::Time(pause.until) },
+        Column { head: "by", width: 60, cell: |pause| Cell::Text(pause.by.clone()) },
+        Column { head: "reason", width: 200, cell: |pause| Cell::Text(pause.reason.clone()) },
+    ];
+
+    fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
+        admin.pauses()
+    }
+}
+
+/// The pauses in force at a time, from a store that is only read.
+pub fn pauses_at(store: &dyn Store, now: Timestamp) -> Result<Vec<Pause>, StoreError> {
+    let slice = store.load(NO_SESSION, &[PAUSES])?.into_iter().next().unwrap_or_default();
+    Ok(in_force(slice.value.as_ref(), now))
+}
+
+fn in_force(slice: Option<&Value>, now: Timestamp) -> Vec<Pause> {
+    let mut pauses = Pause::all(slice);
+    pauses.retain(|pause| pause.is_active_at(now));
+    pauses
+}
+
+impl Admin<'_> {
+    /// The pauses in force.
+    pub fn pauses(&self) -> Result<Vec<Pause>, EngineError> {
+        Ok(pauses_at(&**self.engine.store(), self.engine.now())?)
+    }
+
+    /// Pauses the guardrails of a project, or of all projects, for an hour at most. It replaces a pause of the same
+    /// project. Only a human operator or the first approver may do so; always-on guardrails stay enforced.
+    pub fn pause(
+        &self,
+        project: Option<&Path>,
+        duration: Duration,
+        by: &Person,
+        reason: &str,
+    ) -> Result<Pause, EngineError> {
+        if !self.is_operator(by)? {
+            let roles = by.roles().join(", ");
+            let humans = self.engine.policy().authorities().humans.join(" or ");
+            return Err(not_allowed(format!(
+                "`{}` has the role {roles}; only a {humans} or the first approver may pause guardrails",
+                by.name()
+            )));
+        }
+        let reason = reason.trim();
+        if reason.is_empty() {
+            return Err(invalid("a pause needs a reason"));
+        }
+        let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
+        if duration > Pause::MAX_DURATION {
+            let longest = Pause::MAX_DURATION.as_mins();
+            return Err(invalid(format!("a pause lasts {longest} minutes at most; you can repeat it")));
+        }
+        let now = self.engine.now();
+        let until = now.checked_add(duration).map_err(|_| invalid("the end of the pause is out of range"))?;
+        let pause = Pause {
+            by: by.name().to_owned(),
+            reason: self.engine.masked_text(reason)?,
+            since: now,
+            until,
+            project: project.map(resolved),
+        };
+        let (slice, version) = self.slice(PAUSES)?;
+        let mut pauses = in_force(slice.as_ref(), now);
+        pauses.retain(|other| other.project != pause.project);
+        if pauses.len() >= MAX_PAUSES {
+            return Err(conflict(format!("{MAX_PAUSES} projects are already paused")));
+        }
+        pauses.push(pause.clone());
+        let (by, project) = (&pause.by, project_name(pause.project.as_deref()));
+        let message = format!("{by} paused the guardrails of {project} until {until:.0}: {}", pause.reason);
+        self.write_pauses("paused", &pause, by, &pauses, version, message)?;
+        Ok(pause)
+    }
+
+    /// Ends the pause of a project, or of all projects. Everyone may do so, because it only tightens the policy.
+    pub fn end_pause(&self, project: Option<&Path>, by: &str) -> Result<Pause, EngineError> {
+        let project = project.map(resolved);
+        let (slice, version) = self.slice(PAUSES)?;
+        let mut pauses = in_force(slice.as_ref(), self.engine.now());
+        let name = project_name(project.as_deref());
+        let Some(at) = pauses.iter().position(|pause| pause.project == project) else {
+            let is_global = pauses.iter().any(|pause| pause.project.is_none());
+            return Err(conflict(if is_global {
+                format!("{name} is not paused on its own: every project is paused, which `--everywhere` ends")
+            } else {
+                format!("{name} is not paused")
+            }));
+        };
+        let ended = pauses.remove(at);
+        self.write_pauses(
+            "pause_ended",
+            &ended,
+            by,
+            &pauses,
+            version,
+            format!("{by} ended the pause of {name}"),
+        )?;
+        Ok(ended)
+    }
+
+    fn write_pauses(
+        &self,
+        name: &str,
+        pause: &Pause,
+        by: &str,
+        pauses: &[Pause],
+        version: u64,
+        message: String,
+    ) -> Result<(), EngineError> {
+        let event = AdminEvent::new(name).with("pause", json!(pause)).with("by", by);
+        let value = (!pauses.is_empty()).then(|| json!(pauses));
+        let notice = notice("human_operator", "pause", message, json!(pause));
+        self.change_at(event, (PAUSES, version), value, vec![notice])
+    }
+}
+
+/// A project in a message.
+fn project_name(project: Option<&str>) -> String {
+    project.map_or_else(|| "every project".to_owned(), |project| format!("`{project}`"))
+}

@@ -1,0 +1,133 @@
+//! The approvals that a decision creates, uses or expires.
+
+use jiff::SignedDuration;
+use midrail_core::{ApprovalRequest, Decision, EMERGENCY_OVERRIDE, Policy, Record, Severity};
+use midrail_store::{Approval, ApprovalChange, ApprovalState, Review, Store};
+use serde_json::Value;
+
+use super::common::{other_kind, refused, seal, short_arguments};
+use super::emergency::denied_before;
+use super::late::with_judged_event;
+use super::script_requests::script_request;
+use crate::error::EngineError;
+
+/// The changes of approvals that a decision causes: new requests, and answers that it used or that came too late.
+///
+/// An answer that only the session has, and not the table of approvals, is refused.
+pub(crate) fn changes(
+    store: &dyn Store,
+    policy: &Policy,
+    store_key: &[u8],
+    record: &Record,
+) -> Result<Vec<ApprovalChange>, EngineError> {
+    let mut changes = Vec::new();
+    for request in &record.decision.requests {
+        if store.approval(&request.id)?.is_none() {
+            changes.push(ApprovalChange::create(with_judged_event(record, new_approval(record, request))));
+        }
+    }
+    let removed = record.decision.changes.0.iter();
+    let removed = removed.filter(|(key, value)| value.is_none() && key.starts_with("approval/"));
+    for (key, _) in removed {
+        let slice = record.slices.get(key).and_then(Option::as_ref);
+        let text = |name: &str| slice.and_then(|slice| slice.get(name)).and_then(Value::as_str);
+        if let Some(id) = text("id") {
+            changes.extend(end_approval(store, policy, store_key, record, (id, text("state")))?);
+        }
+    }
+    Ok(changes)
+}
+
+fn new_approval(record: &Record, request: &ApprovalRequest) -> Approval {
+    let event = &record.event;
+    Approval {
+        id: request.id.clone(),
+        kind: request.kind,
+        state: ApprovalState::Pending,
+        session: record.session.clone(),
+        task: event.task.as_ref().and_then(|task| task.id.clone()),
+        guardrail: request.guardrail.to_string(),
+        action: request.action.clone(),
+        requested_by: event.agent.as_ref().and_then(|agent| agent.id.clone()),
+        reason: record.decision.reason.clone(),
+        justification: script_request(record, &request.guardrail).map(|request| request.reason.clone()),
+        tool: event.tool_name().map(str::to_owned),
+        event: other_kind(event),
+        summary: short_arguments(event),
+        approver: request.approver.clone(),
+        created: record.time,
+        expires: request.expires,
+        ..Approval::default()
+    }
+}
+
+/// The end of an approval whose slice the decision removed. `slice` is the id and the state that the session had.
+fn end_approval(
+    store: &dyn Store,
+    policy: &Policy,
+    store_key: &[u8],
+    record: &Record,
+    (id, slice_state): (&str, Option<&str>),
+) -> Result<Option<ApprovalChange>, EngineError> {
+    let is_allowed = record.decision.effect.allows();
+    let Some(approval) = store.approval(id)? else {
+        let error = refused(format!("the approval `{id}` was never given"));
+        return if is_allowed { Err(error) } else { Ok(None) };
+    };
+    let (state, now) = (approval.state, record.time);
+    let uses_answer = is_allowed && slice_state == Some("approved");
+    let is_override = is_allowed
+        && slice_state == Some("pending")
+        && record.decision.effects.iter().any(|effect| effect == EMERGENCY_OVERRIDE);
+    if is_override && state != ApprovalState::Pending {
+        // The event's own time may be before the end of a request that has ended.
+        return Err(refused(format!("the approval `{id}` is now {}", approval.status_at(now))));
+    }
+    if uses_answer && state != ApprovalState::Approved {
+        return Err(refused(format!("the approval `{id}` was never given, or is used up")));
+    }
+    if !matches!(state, ApprovalState::Pending | ApprovalState::Approved) {
+        return Ok(None);
+    }
+    if uses_answer && approval.seal != Some(seal(&approval, store_key)) {
+        return Err(refused(format!("the answer to `{id}` was not written by an approver")));
+    }
+    if is_override && !approval.overrides_at(now) {
+        return Err(refused(format!("the approval `{id}` does not grant itself")));
+    }
+    // Requests from before the field `denied_before` do not name the denial.
+    if is_override
+        && denied_before(store, &approval.session, &approval.guardrail, &approval.action)?.is_some()
+    {
+        return Err(refused(format!("the approval `{id}` is about an action that a person denied")));
+    }
+    let ended = if is_override {
+        let within = policy.authorities().emergency.as_ref().map_or(0, |rule| rule.review_within_s);
+        let due = now.checked_add(SignedDuration::from_secs(i64::from(within))).unwrap_or(now);
+        Approval {
+            state: ApprovalState::Used,
+            severity: Some(Severity::Critical),
+            decided_by: Some("emergency override".to_owned()),
+            decided_at: Some(now),
+            used_at: Some(now),
+            review: Some(Review::due(due)),
+            ..approval
+        }
+    } else if is_allowed && state == ApprovalState::Approved {
+        Approval { state: ApprovalState::Used, used_at: Some(now), ..approval }
+    } else {
+        Approval { state: ApprovalState::Expired, ..approval }
+    };
+    Ok(Some(ApprovalChange::update(state, ended)))
+}
+
+/// Whether a decision makes a request with the id of one that has ended: the same action at the same time.
+pub(crate) fn has_used_name(store: &dyn Store, decision: &Decision) -> Result<bool, EngineError> {
+    for request in &decision.requests {
+        let found = store.approval(&request.id)?;
+        if found.is_some_and(|row| !matches!(row.state, ApprovalState::Pending | ApprovalState::Approved)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

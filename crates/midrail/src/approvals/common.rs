@@ -1,0 +1,74 @@
+//! Helpers that the operations on approvals share.
+
+use jiff::Timestamp;
+use midrail_core::{Event, EventKind};
+use midrail_scan::secrets;
+use midrail_store::Approval;
+use serde_json::{Value, json};
+
+use crate::error::EngineError;
+
+/// The most characters of the arguments that an approver is shown.
+const MAX_SUMMARY: usize = 2_000;
+
+pub(super) fn refused(message: String) -> EngineError {
+    EngineError::Approval(message)
+}
+
+pub(super) fn not_allowed(message: String) -> EngineError {
+    EngineError::NotAllowed(message)
+}
+
+pub(super) fn invalid(message: String) -> EngineError {
+    EngineError::InvalidRequest(message)
+}
+
+/// A keyed digest of an answer: its request, the answer, the person and the time.
+pub(super) fn seal(approval: &Approval, key: &[u8]) -> String {
+    let text = json!([
+        "approval",
+        approval.id,
+        approval.guardrail,
+        approval.action,
+        approval.session,
+        approval.decided_by,
+        approval.decided_role,
+        approval.decided_at,
+        approval.expires,
+    ]);
+    secrets::fingerprint(&text.to_string(), key)
+}
+
+/// The slice of an approval that `decide` reads.
+pub(super) fn approval_slice(approval: &Approval) -> Value {
+    let time = |time: Option<Timestamp>| time.map(|time| time.to_string());
+    json!({
+        "id": approval.id, "kind": approval.kind, "state": approval.state, "urgency": approval.urgency,
+        "by": approval.decided_by, "role": approval.decided_role, "expires": time(approval.expires),
+        "override_at": time(approval.override_at), "denied_before": approval.denied_before,
+        "taken_back": approval.taken_back.is_some(),
+    })
+}
+
+/// The id of the approval that a slice of [`approval_slice`] is about.
+pub(super) fn approval_id(slice: Option<&Value>) -> Option<&str> {
+    slice?.get("id")?.as_str()
+}
+
+/// The kind of an event that is not a tool call.
+pub(super) fn other_kind(event: &Event) -> Option<EventKind> {
+    (event.tool.is_none() || event.kind == EventKind::OnError).then_some(event.kind)
+}
+
+/// The arguments of a call as an approver is shown them.
+pub(super) fn short_arguments(event: &Event) -> String {
+    let args = event.tool.as_ref().map(|tool| Value::Object(tool.args.clone()).to_string());
+    args.unwrap_or_default().chars().take(MAX_SUMMARY).collect()
+}
+
+/// A text that ends like a sentence, so that another one can follow.
+pub(crate) fn sentence(text: &str) -> String {
+    let text = text.trim_end();
+    let is_ended = text.is_empty() || text.ends_with(['.', '!', '?', '…', ':', ';', '。', '"', ')']);
+    if is_ended { text.to_owned() } else { format!("{text}.") }
+}

@@ -1,0 +1,69 @@
+//! Revokes approvals before they are used: on the denial of a person who may answer, or when the approver is removed.
+
+use midrail_core::{EventKind, approval_key};
+use midrail_store::{Approval, ApprovalChange, ApprovalFilter, ApprovalState, Commit, StoreError};
+
+use super::answer::notice;
+use super::common::approval_slice;
+use super::handle::Approvals;
+use crate::admin::event::AdminEvent;
+use crate::admin::person::Person;
+use crate::error::EngineError;
+
+impl Approvals<'_> {
+    /// Revokes an approval. `None`: it was used, revoked or expired meanwhile.
+    pub(super) fn revoke(
+        &self,
+        approved: &Approval,
+        by: &Person,
+        role: Option<&str>,
+        note: Option<&str>,
+    ) -> Result<Option<Approval>, EngineError> {
+        let revoked = Approval {
+            state: ApprovalState::Denied,
+            decided_by: Some(by.name().to_owned()),
+            decided_role: role.map(str::to_owned),
+            decided_at: Some(self.engine.now()),
+            note: note.map(|note| self.engine.masked_text(note)).transpose()?,
+            taken_back: Some(approved.revoked_answer()),
+            seal: None,
+            ..approved.clone()
+        };
+        let act = AdminEvent::new("approval_taken_back")
+            .in_session(&revoked.session)
+            .with_kind(EventKind::ApprovalDecided);
+        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&revoked)?));
+        let mut commit = Commit {
+            approvals: vec![ApprovalChange::update(ApprovalState::Approved, revoked.clone())],
+            notices: vec![notice(&revoked, "taken back", by)],
+            ..Commit::new(&record)
+        };
+        commit.changes.set(approval_key(&revoked.guardrail, &revoked.action), approval_slice(&revoked));
+        match self.engine.commit(&commit) {
+            Ok(()) => Ok(Some(revoked)),
+            Err(EngineError::Store(StoreError::Conflict { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Revokes all unused approvals of an approver, and returns how many there were.
+    pub(crate) fn revoke_all(&self, name: &str, by: &Person) -> Result<usize, EngineError> {
+        let mut filter = ApprovalFilter { state: Some(ApprovalState::Approved), ..ApprovalFilter::default() };
+        let mut count = 0;
+        loop {
+            let rows = self.engine.store().approvals(&filter)?;
+            let is_full = rows.len() >= filter.page();
+            filter.after = rows.last().map(|row| (row.created, row.id.clone()));
+            let now = self.engine.now();
+            let is_unused =
+                |row: &&Approval| row.decided_by.as_deref() == Some(name) && row.status_at(now) == "approved";
+            for row in rows.iter().filter(is_unused) {
+                let note = format!("`{name}` is no approver any more");
+                count += usize::from(self.revoke(row, by, None, Some(&note))?.is_some());
+            }
+            if !is_full {
+                return Ok(count);
+            }
+        }
+    }
+}

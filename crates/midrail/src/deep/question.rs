@@ -1,0 +1,53 @@
+//! Questions to external services, and their answers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// A question of a deep guardrail.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    /// The session. Answers are not shared between sessions.
+    pub(crate) run: String,
+    /// The revision of the policy.
+    pub(crate) policy: Arc<str>,
+    /// The event as JSON, with its secrets replaced.
+    pub(crate) event: Value,
+    /// The text of the event, with its secrets replaced.
+    pub(crate) text: String,
+    /// The session's folder.
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answer {
+    /// The answer, in the format of its kind.
+    pub(crate) value: Value,
+    /// How long it took.
+    pub(crate) took_ms: u64,
+    /// Whether it is the stored answer to the same question.
+    pub(crate) cached: bool,
+    /// What it cost, if that is known. A stored answer costs nothing.
+    pub(crate) cost: Option<f64>,
+    /// Whether a part of the text was too long and was left out.
+    pub(crate) cut: bool,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct DeepError(pub(super) String);
+
+impl DeepError {
+    pub(crate) fn new(message: impl ToString) -> Self {
+        DeepError(message.to_string())
+    }
+}
+
+impl From<String> for DeepError {
+    fn from(message: String) -> Self {
+        DeepError(message)
+    }
+}

@@ -1,0 +1,66 @@
+//! The errors of the engine.
+
+use midrail_core::{Event, EventKind};
+use midrail_store::StoreError;
+
+/// The most rounds of fetching slices and facts for one decision.
+pub(crate) const MAX_ROUNDS: usize = 64;
+
+/// The most attempts against other processes that change the same session.
+pub(crate) const MAX_TRIES: usize = 1_000;
+
+/// The most late answers that are stored for the next event of a run.
+pub(crate) const MAX_LATE: usize = 32;
+
+/// Why a decision could not be made or recorded. [`Engine::decide`](crate::Engine::decide) turns it into a block.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Every round of fetching facts asked for more.
+    #[error("the decision still needs facts after {MAX_ROUNDS} rounds")]
+    TooManyRounds,
+    /// Other processes changed the session during every attempt.
+    #[error("other processes changed the session during each of {MAX_TRIES} attempts")]
+    Contended,
+    /// The event cannot be written as JSON.
+    #[error("the event cannot be recorded: {0}")]
+    NotSerializable(#[from] serde_json::Error),
+    /// The event is nested too deep to be recorded.
+    #[error("the event is nested more than {} levels deep", Event::MAX_DEPTH)]
+    TooDeep,
+    /// A snapshot belongs to another session.
+    #[error("the snapshot belongs to session `{taken}`, not to `{given}`")]
+    WrongSession {
+        /// The session of the snapshot.
+        taken: String,
+        /// The session that it was to be restored in.
+        given: String,
+    },
+    /// The event has a kind that only the engine creates.
+    #[error("only the engine creates events of kind `{0}`")]
+    ReservedKind(EventKind),
+    /// The stored part of a stream cannot be read or written.
+    #[error("the stored part of stream `{0}` cannot be read; start a stream with another name")]
+    Stream(String),
+    /// More answers arrived late than an event can apply.
+    #[error("{MAX_LATE} late answers of this session are already waiting")]
+    TooManyLateAnswers,
+    /// An idempotency key was used for another event.
+    #[error("this key was already used for another event of this session")]
+    KeyReused,
+    /// A nonblocking decision would have to wait.
+    #[error("the decision would block on a command, a script or an external service")]
+    WouldBlock,
+    /// The approval does not exist, or does not wait for an answer.
+    #[error("{0}")]
+    Approval(String),
+    /// The caller lacks the role or the right.
+    #[error("{0}")]
+    NotAllowed(String),
+    /// The request is incomplete or contradicts itself.
+    #[error("{0}")]
+    InvalidRequest(String),
+}

@@ -1,0 +1,17 @@
+//! Random identifiers.
+
+use midrail_core::hex;
+
+/// A random UUID, version 4.
+pub(crate) fn unique_id() -> String {
+    let mut bytes = [0_u8; 16];
+    if getrandom::fill(&mut bytes).is_err() {
+        return "00000000-0000-4000-8000-000000000000".to_owned();
+    }
+    let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
+    *version = (*version & 0x0f) | 0x40;
+    *variant = (*variant & 0x3f) | 0x80;
+    let text = hex::encode(&bytes);
+    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
+}

@@ -1,0 +1,308 @@
+//! Decides one event: fetches what the policy needs, evaluates, records and commits. Detected secrets never leave it:
+//! not in the record, not in a key, not in the decision.
+
+mod evaluate;
+mod fetch;
+mod inputs;
+mod record;
+mod secret_scan;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use midrail_core::{
+    AuditRef, Decision, Effect, Event, EventKind, Fact, FactKey, HookCall, Policy, Record, Suppressed,
+    chunk_stream,
+};
+use midrail_store::{Commit, StoreError};
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use self::inputs::DecisionInputs;
+use self::secret_scan::{ScanContext, SecretScan};
+use crate::approvals;
+use crate::chunks::{Joined, held_key};
+use crate::engine::Engine;
+use crate::error::{EngineError, MAX_TRIES};
+use crate::hooks::StartedHook;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::unique_id;
+use crate::last_policy::{self, LastPolicy};
+use crate::late_answers::LateAnswer;
+use crate::notices;
+use crate::session_slices::session_id;
+
+/// One event that is being decided.
+pub(crate) struct Pipeline<'e> {
+    engine: &'e Engine,
+    policy: &'e Policy,
+    now: Timestamp,
+    event: Event,
+    scan: SecretScan,
+    session: String,
+    /// The policy to store in the session, where another process decides its next event.
+    last_policy: Option<LastPolicy>,
+    /// The slices that a restored session starts with.
+    restored: Option<BTreeMap<String, Value>>,
+    /// Slow facts that were fetched.
+    slow: Mutex<BTreeMap<FactKey, Fact>>,
+    /// The chunk of a stream, joined with the text that was held back before it.
+    joined: Option<Joined>,
+    hook_answers: Mutex<Vec<HookRun>>,
+    /// The hook that was started before its answer is needed.
+    started: Mutex<Option<PendingHook>>,
+    /// Late answers of a simulation.
+    late_answers: Mutex<Vec<LateAnswer>>,
+    /// Returns [`EngineError::WouldBlock`] in place of waiting.
+    nonblocking: bool,
+}
+
+/// The answer of a script, and the variables that it had before.
+struct HookRun {
+    call: HookCall,
+    variables: Option<Value>,
+    fact: Fact,
+}
+
+/// A hook that was started, and the variables that it has.
+struct PendingHook {
+    call: HookCall,
+    variables: Option<Value>,
+    hook: StartedHook,
+}
+
+impl<'e> Pipeline<'e> {
+    pub(crate) fn new(
+        engine: &'e Engine,
+        policy: &'e Policy,
+        mut event: Event,
+        restored: Option<BTreeMap<String, Value>>,
+    ) -> Result<Self, EngineError> {
+        let now = engine.now();
+        event.time.get_or_insert(now);
+        // Events without a session have no next event that could lose the policy.
+        let last_policy = event.session.as_ref().and_then(|_| engine.last_policy(policy));
+        event.session = Some(session_id(&event));
+        let mut value = serde_json::to_value(&event)?;
+        if depth(&value) > Event::MAX_DEPTH {
+            return Err(EngineError::TooDeep);
+        }
+        let context = ScanContext { key: engine.fingerprint_key(), policy };
+        let mut joined = None;
+        if let Some(name) = chunk_stream(&event).map(held_key) {
+            // Text that is not decided yet is not scanned, and is stored only sealed.
+            if let Some(rest) = value.as_object_mut() {
+                rest.remove("text");
+            }
+            let rest = SecretScan::new(value, context)?;
+            let chunk = join(engine, policy, &event, &rest, &name)?;
+            event.text = Some(chunk.text.clone());
+            value = serde_json::to_value(&event)?;
+            joined = Some(chunk);
+        }
+        let scan = SecretScan::of_chunk(value, joined.as_ref(), context)?;
+        let session = scan.masked(&event).session.clone().unwrap_or_default();
+        if event.is_new_run() {
+            engine.deep_queue.cancel_run(&session);
+        }
+        Ok(Pipeline {
+            engine,
+            policy,
+            now,
+            event,
+            scan,
+            session,
+            last_policy,
+            restored,
+            slow: Mutex::default(),
+            joined,
+            hook_answers: Mutex::default(),
+            started: Mutex::default(),
+            late_answers: Mutex::default(),
+            nonblocking: false,
+        })
+    }
+
+    /// The same pipeline, which returns [`EngineError::WouldBlock`] in place of waiting.
+    pub(crate) fn nonblocking(mut self) -> Self {
+        self.nonblocking = true;
+        self
+    }
+
+    /// The event, to be decided again.
+    pub(crate) fn into_event(self) -> Event {
+        self.event
+    }
+
+    /// Decides until the decision is recorded. When another process changes the session meanwhile, it decides again.
+    pub(crate) fn run(&self, key: Option<&IdempotencyKey>) -> Result<Decision, EngineError> {
+        let mut salt = None;
+        for _ in 0..MAX_TRIES {
+            let pending = match self.prepare(key, &mut salt)? {
+                Prepared::Decided(decision) => return Ok(*decision),
+                Prepared::Pending(pending) => pending,
+            };
+            match self.engine.store().commit(&pending.commit) {
+                Ok(place) => return Ok(self.conclude(*pending, place)),
+                // The stream may have grown, so the chunk has to be joined to it again.
+                Err(StoreError::Conflict { .. }) if self.joined.is_some() => break,
+                Err(StoreError::Conflict { .. }) => continue,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Contended)
+    }
+
+    /// Decides, and prepares the commit. Nothing is written yet.
+    pub(crate) fn prepare(
+        &self,
+        key: Option<&IdempotencyKey>,
+        salt: &mut Option<String>,
+    ) -> Result<Prepared, EngineError> {
+        self.engine.approvals().settle_session(&self.session)?;
+        let store = &**self.engine.store();
+        let (decision, mut inputs) = loop {
+            let before = key.map(|key| key.first_decision(store, &self.session)).transpose()?;
+            if let Some(decision) = before.flatten() {
+                return Ok(Prepared::Decided(Box::new(decision)));
+            }
+            let mut inputs = DecisionInputs::new(&self.session);
+            inputs.facts.request_salt.clone_from(salt);
+            if let Some(joined) = &self.joined {
+                inputs.facts.sent_bytes = joined.passed;
+                inputs.facts.overlong = joined.overlong;
+            }
+            let decision = self.evaluate(&mut inputs)?;
+            // A hook whose answer was not needed is stopped.
+            drop(self.started.lock().take());
+            if salt.is_some() || !approvals::has_used_name(store, &decision)? {
+                break (decision, inputs);
+            }
+            *salt = Some(unique_id());
+        };
+        let mut read: Vec<(String, u64)> = Vec::new();
+        if self.restored.is_none() {
+            read.extend(std::mem::take(&mut inputs.versions));
+        }
+        // The sender of a stream receives its text as it was, except for what guardrails replaced.
+        let content = self.joined.is_some().then(|| decision.content.clone());
+        let missing_pack = inputs.missing_pack.take();
+        let mut record = self.record(decision, inputs)?;
+        if let Some(joined) = &self.joined {
+            read.push(joined.slice.clone());
+            if !self.scan.mask.is_empty() {
+                // The record holds the text without its secrets, and the content that follows from that text.
+                record.decision.content = record.replay(self.policy).content;
+            }
+            joined.conclude(&mut record.decision, self.engine.fingerprint_key())?;
+        }
+        let approvals = approvals::changes(store, self.policy, self.engine.fingerprint_key(), &record)?;
+        let mut notices = notices::for_decision(&record, &approvals);
+        notices.extend(missing_pack.as_ref().map(|file| last_policy::notice(file, &self.session)));
+        let mut changes = record.decision.changes.clone();
+        approvals::overdue_reviews::note(store, &approvals, &mut read, &mut changes)?;
+        if let Some(key) = key {
+            key.write(&mut read, &mut changes);
+        }
+        let replace_all = self.restored.clone();
+        let commit = Commit { read, changes, replace_all, approvals, notices, ..Commit::owned(record) };
+        Ok(Prepared::Pending(Box::new(PendingDecision { commit, content, missing_pack })))
+    }
+
+    /// The decision after it is recorded: calls listeners, and sends notices and alerts.
+    pub(crate) fn conclude(&self, pending: PendingDecision, place: AuditRef) -> Decision {
+        let record = pending.commit.record.into_owned();
+        self.engine.call_listeners(&record, &place);
+        log_record(&record, &place);
+        self.engine.send_notices(&pending.commit.notices);
+        self.engine.alert_on(&record);
+        let raised = self.engine.approvals().apply_script_urgency(&record, place.seq);
+        self.finish_deep_requests(&record);
+        let mut decision = record.decision;
+        // Requests that became urgent have another deadline.
+        for request in decision.approval.iter_mut().chain(&mut decision.requests) {
+            if let Some(approval) = raised.iter().find(|approval| approval.id == request.id) {
+                request.expires = approval.deadline();
+            }
+        }
+        decision.audit = Suppressed(Some(place));
+        if let Some(content) = pending.content {
+            decision.content = content;
+        }
+        decision.feedback.splice(0..0, pending.missing_pack.as_deref().map(last_policy::message));
+        decision
+    }
+
+    fn finish_deep_requests(&self, record: &Record) {
+        for answer in self.late_answers.lock().drain(..) {
+            self.engine.late_answers().put(&self.session, answer);
+        }
+        // A run that has ended needs no answers.
+        if record.decision.effect == Effect::Halt || self.event.kind == EventKind::SessionEnd {
+            self.engine.deep_queue.cancel_run(&self.session);
+        }
+    }
+}
+
+/// The result of deciding an event, before anything is written.
+pub(crate) enum Prepared {
+    /// The event was decided earlier, under the same idempotency key.
+    Decided(Box<Decision>),
+    /// The decision takes effect once it is recorded.
+    Pending(Box<PendingDecision>),
+}
+
+/// A decision that is not recorded yet.
+pub(crate) struct PendingDecision {
+    /// Everything to write.
+    pub(crate) commit: Commit<'static>,
+    /// The text of a stream for its sender.
+    content: Option<Option<String>>,
+    /// A missing pack file, which is reported now.
+    missing_pack: Option<PathBuf>,
+}
+
+/// Joins a chunk with the text that its stream has held back. `rest` is the scan of the other fields of the event.
+fn join(
+    engine: &Engine,
+    policy: &Policy,
+    event: &Event,
+    rest: &SecretScan,
+    name: &str,
+) -> Result<Joined, EngineError> {
+    let key = engine.fingerprint_key();
+    let session = rest.masked(event).session.as_deref().unwrap_or_default();
+    let name = rest.stored_key(name, key);
+    let slice = engine.store().load(session, &[&name])?.into_iter().next().unwrap_or_default();
+    Joined::new(event, policy, key, &rest.mask, (format!("{session}\n{name}"), name), slice)
+}
+
+fn log_record(record: &Record, place: &AuditRef) {
+    let tool = record.event.tool_name().unwrap_or("-");
+    if log::log_enabled!(log::Level::Debug) {
+        for verdict in &record.decision.verdicts {
+            let effect = verdict.effect.map_or("skipped", Effect::as_str);
+            log::debug!(
+                policy:% = verdict.guardrail, tool, effect, session:% = record.session, record = place.seq;
+                "policy check"
+            );
+        }
+    }
+    if let Some(denied) = &record.denied {
+        log::warn!(
+            policy:% = denied.policy_name, tool, reason:% = denied.reason, session:% = record.session,
+            record = place.seq;
+            "policy denied tool execution"
+        );
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    let below = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(map) => map.values().map(depth).max(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
+    };
+    below.unwrap_or(0) + 1
+}

@@ -1,0 +1,220 @@
+//! Evaluates an event and fetches what is missing, until nothing is.
+
+use std::path::Path;
+
+use midrail_core::{
+    Decision, EventKind, Fact, FactKey, HookCall, HookOutcome, Needs, action_text, builtin_slice_keys,
+    evaluate,
+};
+use midrail_scan::secrets;
+use midrail_store::StoreError;
+use serde_json::Value;
+
+use super::Pipeline;
+use super::fetch::is_slow;
+use super::inputs::DecisionInputs;
+use crate::clock::Stopwatch;
+use crate::error::{EngineError, MAX_ROUNDS};
+use crate::files::Root;
+use crate::prefetch::{EventShape, Prediction};
+use crate::session_slices::{LAST_POLICY, ROOT};
+
+/// The slices of the engine itself, as they were before the event.
+struct Before {
+    root: Option<Value>,
+    last_policy: Option<Value>,
+}
+
+impl Pipeline<'_> {
+    /// Evaluates and fetches until nothing is missing.
+    pub(super) fn evaluate(&self, inputs: &mut DecisionInputs) -> Result<Decision, EngineError> {
+        let builtin = builtin_slice_keys(&self.event, &self.session);
+        let shape = EventShape::new(&self.event);
+        let prediction = self.engine.prefetcher.predict(&shape);
+        if self.nonblocking && !prediction.scripts.is_empty() {
+            return Err(EngineError::WouldBlock);
+        }
+        self.engine.scripts.prewarm(&prediction.scripts, &self.session);
+        let before = self.load_first(inputs, &builtin, &prediction)?;
+        let root = self.root(before.root.as_ref());
+        self.set_environment(inputs, root.as_ref(), &prediction);
+        let stopwatch = Stopwatch::start();
+        for _ in 0..MAX_ROUNDS {
+            let evaluation = evaluate(self.policy, &inputs.session, &inputs.facts, &self.event, &stopwatch);
+            inputs.rewritten = evaluation.rewritten;
+            inputs.promote(evaluation.prefetched);
+            if self.fetch_needs(inputs, evaluation.needs)? {
+                inputs.facts.expected.clear();
+                self.learn_needs(shape, inputs, &builtin);
+                let mut decision = evaluation.decision;
+                self.set_own_slices(inputs, &mut decision, root.as_ref(), &before);
+                return Ok(decision);
+            }
+        }
+        Err(EngineError::TooManyRounds)
+    }
+
+    /// Loads the slices that every decision reads, and those that the prediction names.
+    fn load_first(
+        &self,
+        inputs: &mut DecisionInputs,
+        builtin: &[String],
+        prediction: &Prediction,
+    ) -> Result<Before, StoreError> {
+        let own = [ROOT].into_iter().chain(self.last_policy.as_ref().map(|_| LAST_POLICY));
+        let asked: Vec<&str> = builtin.iter().map(String::as_str).chain(own).collect();
+        let predicted = prediction.slices.iter().filter(|key| !builtin.contains(key)).map(String::as_str);
+        self.load(inputs, &asked, predicted)?;
+        let mut take = |key| inputs.session.slices.remove(key).flatten();
+        Ok(Before { root: take(ROOT), last_policy: take(LAST_POLICY) })
+    }
+
+    /// Sets the facts that every decision has.
+    fn set_environment(&self, inputs: &mut DecisionInputs, root: Option<&Root>, prediction: &Prediction) {
+        inputs.facts.root = root.map(|root| root.real.clone());
+        if let Some(recorded) = self.engine.files().recorded() {
+            recorded.learn(inputs.facts.root.as_deref(), &self.event);
+        }
+        self.start_predicted_hook(prediction, inputs);
+        inputs.facts.is_one_shot = self.engine.is_one_shot();
+        inputs.facts.engine_paths = self.engine.own_places(inputs.facts.root.as_deref());
+        inputs.facts.root_aliases = root.map(|root| root.aliases.clone()).unwrap_or_default();
+        if self.event.tool.is_some() {
+            inputs.facts.insert(FactKey::Action, self.fetch(&FactKey::Action, inputs));
+        }
+        if !self.scan.mask.is_empty() {
+            // The record holds arguments without their secrets, so a keyed digest identifies the exact action.
+            let text = action_text(&self.event, &self.session);
+            inputs.facts.action_digest = Some(secrets::fingerprint(&text, self.engine.fingerprint_key()));
+        }
+    }
+
+    /// Fetches what an evaluation needs. `true`: nothing was missing, so its decision holds.
+    fn fetch_needs(&self, inputs: &mut DecisionInputs, needs: Needs) -> Result<bool, EngineError> {
+        let Needs { slices, mut facts, within_ms } = needs;
+        inputs.within_ms.extend(within_ms);
+        self.load(inputs, &slices.iter().map(String::as_str).collect::<Vec<_>>(), [].into_iter())?;
+        let slow = facts.extract_if(.., is_slow).collect::<Vec<_>>();
+        if !slices.is_empty() || !facts.is_empty() {
+            // Slow facts wait: they may not be needed once the others are known.
+            for key in facts {
+                let fact = self.fetch(&key, inputs);
+                inputs.facts.insert(key, fact);
+            }
+            return Ok(false);
+        }
+        if !slow.is_empty() {
+            if self.nonblocking {
+                return Err(EngineError::WouldBlock);
+            }
+            self.fetch_slow(&slow, inputs);
+        }
+        Ok(slow.iter().all(|key| inputs.facts.is_as_expected(key)))
+    }
+
+    /// Starts the hook that the last event of this shape called, so that it runs while the event is evaluated.
+    fn start_predicted_hook(&self, prediction: &Prediction, inputs: &mut DecisionInputs) {
+        let [script] = &*prediction.scripts else { return };
+        let call = HookCall { script: script.clone(), after: Vec::new() };
+        self.start_hook(&call, inputs);
+        if self.event.kind == EventKind::BeforeTool && prediction.passes {
+            // `decide` is pure: its result for the expected answer holds if that answer arrives.
+            inputs.facts.expected.push((FactKey::Hook(call), Fact::Hook(HookOutcome::pass())));
+        }
+    }
+
+    /// Remembers what this event needed, for the next one of its shape.
+    fn learn_needs(&self, shape: EventShape, inputs: &mut DecisionInputs, builtin: &[String]) {
+        // Prefetched slices that no guardrail read cannot cause a conflict.
+        for key in std::mem::take(&mut inputs.session.prefetched).into_keys() {
+            inputs.versions.remove(&self.stored_key(&key));
+        }
+        // A key may hold a secret of this event, which is unknown to the next one.
+        if self.scan.mask.is_empty() {
+            let needed = inputs.session.slices.keys().filter(|key| !builtin.contains(key));
+            let called = inputs.facts.known.iter().filter_map(|(key, fact)| match key {
+                FactKey::Hook(call) => Some((&call.script, fact)),
+                _ => None,
+            });
+            self.engine.prefetcher.learn(shape, needed, called);
+        }
+    }
+
+    /// Adds the engine's own slices to the changes of a decision.
+    fn set_own_slices(
+        &self,
+        inputs: &mut DecisionInputs,
+        decision: &mut Decision,
+        root: Option<&Root>,
+        before: &Before,
+    ) {
+        if let (None, Some(root), None) = (&before.root, root, self.engine.root()) {
+            decision.changes.set(ROOT, root.real.as_str());
+        }
+        if let Some(last) = &self.last_policy {
+            let stored = before.last_policy.as_ref();
+            inputs.missing_pack = last.newly_missing(stored).map(Path::to_owned);
+            if let Some(slice) = last.change(stored) {
+                decision.changes.set(LAST_POLICY, slice);
+            }
+        }
+    }
+
+    /// The folder that paths are resolved against: that of the engine, else of the session, else of this event.
+    fn root(&self, pinned: Option<&Value>) -> Option<Root> {
+        let pinned = pinned.and_then(Value::as_str);
+        let files = self.engine.files();
+        if files.recorded().is_some() {
+            return pinned.or(self.event.cwd.as_deref()).map(Root::as_given);
+        }
+        let own = self.engine.root().map(|root| root.to_string_lossy().into_owned());
+        if !files.is_disk() {
+            return own.map(|root| Root::as_given(&root));
+        }
+        let first = || self.engine.project().map(|folder| folder.to_string_lossy().into_owned());
+        let folder = own.or(pinned.map(str::to_owned)).or_else(first);
+        let mut root = Root::resolve(&folder.or_else(|| self.event.cwd.clone())?);
+        // The event's own folder may be another spelling of it.
+        if let Some(cwd) = &self.event.cwd {
+            root.add_spelling(cwd);
+        }
+        Some(root)
+    }
+
+    /// Loads the slices that are needed, and separately those that probably are.
+    fn load<'k>(
+        &self,
+        inputs: &mut DecisionInputs,
+        needed: &[&'k str],
+        predicted: impl Iterator<Item = &'k str>,
+    ) -> Result<(), StoreError> {
+        let DecisionInputs { session, versions, .. } = inputs;
+        let mut put = |at: usize, key: &str, value: Option<Value>| {
+            let slices = if at < needed.len() { &mut session.slices } else { &mut session.prefetched };
+            slices.insert(key.to_owned(), value);
+        };
+        let keys: Vec<&str> = needed.iter().copied().chain(predicted).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        if let Some(slices) = &self.restored {
+            for (at, key) in keys.into_iter().enumerate() {
+                put(at, key, slices.get(&self.stored_key(key)).cloned());
+            }
+            return Ok(());
+        }
+        let stored: Vec<String> = keys.iter().map(|key| self.stored_key(key)).collect();
+        let names: Vec<&str> = stored.iter().map(String::as_str).collect();
+        let slices = self.engine.store().load(&self.session, &names)?;
+        for (at, ((key, stored), slice)) in keys.into_iter().zip(stored).zip(slices).enumerate() {
+            versions.insert(stored, slice.version);
+            put(at, key, slice.value);
+        }
+        Ok(())
+    }
+
+    /// The key under which a slice is stored: without secrets.
+    pub(super) fn stored_key(&self, key: &str) -> String {
+        self.scan.stored_key(key, self.engine.fingerprint_key())
+    }
+}

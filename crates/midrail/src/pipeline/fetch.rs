@@ -1,0 +1,214 @@
+//! Fetches the facts that guardrails ask for.
+
+use std::path::Path;
+use std::thread;
+
+use midrail_core::{
+    Event, Fact, FactKey, Finding, HookCall, PackCommand, ScriptSource, Session, state_prefix,
+};
+use midrail_guardrails::MODULE_STATE;
+use midrail_scan::event as scan_event;
+use midrail_scan::secrets;
+use midrail_shell::action;
+use serde_json::Value;
+
+use super::inputs::DecisionInputs;
+use super::{HookRun, PendingHook, Pipeline};
+use crate::chunks;
+use crate::hooks::HookContext;
+use crate::late_answers::DeepRequest;
+use crate::recorded_files::NOT_RECORDED;
+
+/// The most slow facts that are fetched at the same time.
+const MAX_PARALLEL: usize = 8;
+
+/// Whether fetching a fact can take long.
+pub(super) fn is_slow(key: &FactKey) -> bool {
+    matches!(
+        key,
+        FactKey::Command(_)
+            | FactKey::Tree(_)
+            | FactKey::Count(_)
+            | FactKey::Unsaved(_)
+            | FactKey::Hook(_)
+            | FactKey::Deep(_)
+    )
+}
+
+impl Pipeline<'_> {
+    pub(super) fn fetch(&self, key: &FactKey, inputs: &DecisionInputs) -> Fact {
+        let root = inputs.facts.root.as_deref().map(Path::new);
+        let files = self.engine.files();
+        match key {
+            FactKey::Action => Fact::from_action(action::of(&self.event)),
+            FactKey::Secrets => match &inputs.rewritten {
+                Some(event) => self.scan_with(event, secrets::scan_json, Fact::Secrets),
+                None => Fact::Secrets(self.scan.findings.clone()),
+            },
+            FactKey::Place(path) => files.place(root, self.event.cwd.as_deref(), path),
+            FactKey::File(place) => files.probe(root, place),
+            FactKey::PersonalData => {
+                let event = inputs.shown(&self.event);
+                let fact = self.scan_with(event, scan_event::find_personal_data, Fact::Findings);
+                self.in_new_text(fact, self.joined.as_ref().and_then(|joined| joined.personal.as_deref()))
+            }
+            FactKey::Injections => {
+                let event = inputs.shown(&self.event);
+                self.in_new_text(self.scan_with(event, scan_event::find_injections, Fact::Findings), None)
+            }
+            FactKey::Script(key) => files.scripts(root, &self.event, &ScriptSource::decode(key)),
+            FactKey::Command(run) => {
+                let within = inputs.within_ms.get(key).copied().unwrap_or(u64::MAX);
+                let run = PackCommand { timeout_ms: run.timeout_ms.min(within), ..run.clone() };
+                files.command(root, &run, self.engine.fingerprint_key())
+            }
+            FactKey::Tree(patterns) => files.tree(root, patterns),
+            FactKey::Count(patterns) => files.count(root, patterns),
+            FactKey::Git => files.git(root),
+            FactKey::Unsaved(place) => files.unsaved(root, place),
+            FactKey::Hook(call) => self.hook(call, inputs),
+            FactKey::Deep(_) if files.recorded().is_some() => Fact::Unavailable(NOT_RECORDED.to_owned()),
+            FactKey::Deep(call) => {
+                let (fact, late) = self.deep_request(inputs).send(call);
+                self.late_answers.lock().extend(late);
+                fact
+            }
+            FactKey::Answer(name) => Fact::Unavailable(format!("no probe answers `{name}`")),
+        }
+    }
+
+    /// The findings in the new text of a chunk. `of_text`: the findings that its stream already has for the text.
+    fn in_new_text(&self, fact: Fact, of_text: Option<&[Finding]>) -> Fact {
+        match (&self.joined, fact) {
+            (Some(joined), Fact::Findings(findings)) => {
+                let mut findings = joined.new_ones(findings);
+                if let Some(of_text) = of_text {
+                    findings.retain(|finding| finding.at != chunks::TEXT);
+                    findings.extend(of_text.iter().cloned());
+                }
+                Fact::Findings(findings)
+            }
+            (_, fact) => fact,
+        }
+    }
+
+    /// Fetches slow facts: once for this event, however often it is evaluated, and several at a time.
+    pub(super) fn fetch_slow(&self, keys: &[FactKey], inputs: &mut DecisionInputs) {
+        // A hook that was started and is not needed does not run until the other facts are there.
+        let is_needed =
+            |call: &HookCall| keys.iter().any(|key| matches!(key, FactKey::Hook(key) if key == call));
+        drop(self.started.lock().take_if(|pending| !is_needed(&pending.call)));
+        let mut fetched = self.slow.lock();
+        // The answers of hooks are kept separately: a hook runs again when its variables were changed.
+        let is_hook = |key: &FactKey| matches!(key, FactKey::Hook(_));
+        let is_missing = |key: &&FactKey| is_hook(key) || !fetched.contains_key(*key);
+        let missing: Vec<&FactKey> = keys.iter().filter(is_missing).collect();
+        for batch in missing.chunks(MAX_PARALLEL) {
+            for (key, fact) in self.fetch_parallel(batch, inputs) {
+                if !is_hook(&key) {
+                    fetched.insert(key.clone(), fact.clone());
+                }
+                inputs.facts.insert(key, fact);
+            }
+        }
+        for key in keys {
+            if let Some(fact) = fetched.get(key) {
+                inputs.facts.insert(key.clone(), fact.clone());
+            }
+        }
+    }
+
+    fn fetch_parallel(&self, keys: &[&FactKey], inputs: &DecisionInputs) -> Vec<(FactKey, Fact)> {
+        if let [key] = keys {
+            return vec![((*key).clone(), self.fetch(key, inputs))];
+        }
+        thread::scope(|scope| {
+            let threads: Vec<_> =
+                keys.iter().map(|key| (*key, scope.spawn(|| self.fetch(key, inputs)))).collect();
+            let failed = |_| Fact::Unavailable("its probe failed".to_owned());
+            let facts = threads.into_iter();
+            facts.map(|(key, thread)| (key.clone(), thread.join().unwrap_or_else(failed))).collect()
+        })
+    }
+
+    fn deep_request<'k>(&'k self, inputs: &'k DecisionInputs) -> DeepRequest<'k> {
+        DeepRequest {
+            engine: self.engine,
+            policy: self.policy,
+            event: self.scan.masked(&self.event),
+            session: &self.session,
+            root: inputs.facts.root.as_deref(),
+        }
+    }
+
+    /// Starts a hook before its answer is needed.
+    pub(super) fn start_hook(&self, call: &HookCall, inputs: &DecisionInputs) {
+        let Some(variables) = self.hook_variables(call, inputs) else { return };
+        if self.hook_answer(call, &variables).is_some() {
+            return;
+        }
+        let hook = self.hook_context(inputs).start(call, variables.clone()).ok();
+        *self.started.lock() = hook.map(|hook| PendingHook { call: call.clone(), variables, hook });
+    }
+
+    /// The answer of a hook. It runs once for this event, unless its variables were changed meanwhile.
+    fn hook(&self, call: &HookCall, inputs: &DecisionInputs) -> Fact {
+        let started = self.started.lock().take_if(|pending| pending.call == *call);
+        let (variables, fact) = match started.filter(|pending| pending.hook.is_recent()) {
+            Some(pending) => (pending.variables, self.hook_context(inputs).finish(pending.hook)),
+            None => {
+                let variables = self.hook_variables(call, inputs).flatten();
+                if let Some(fact) = self.hook_answer(call, &variables) {
+                    return fact;
+                }
+                let fact = self.hook_context(inputs).run(call, variables.clone());
+                (variables, fact)
+            }
+        };
+        let mut answers = self.hook_answers.lock();
+        answers.retain(|run| run.call != *call);
+        answers.push(HookRun { call: call.clone(), variables, fact: fact.clone() });
+        fact
+    }
+
+    /// The answer that a hook already gave with these variables.
+    fn hook_answer(&self, call: &HookCall, variables: &Option<Value>) -> Option<Fact> {
+        let answers = self.hook_answers.lock();
+        let run = answers.iter().find(|run| run.call == *call && run.variables == *variables);
+        run.map(|run| run.fact.clone())
+    }
+
+    /// The variables of a script in this session or prompt. `None`: the slice is not loaded.
+    fn hook_variables(&self, call: &HookCall, inputs: &DecisionInputs) -> Option<Option<Value>> {
+        let is_per_prompt = self.policy.get(&call.script)?.spec.per_prompt;
+        let prompt = self.event.prompt.as_deref().filter(|_| is_per_prompt);
+        let key = state_prefix(&call.script, prompt) + MODULE_STATE;
+        let Session { slices, prefetched, .. } = &inputs.session;
+        let slice = slices.get(&key).or_else(|| prefetched.get(&key))?;
+        Some(slice.clone().filter(|value| !value.is_null()))
+    }
+
+    fn hook_context<'k>(&'k self, inputs: &'k DecisionInputs) -> HookContext<'k> {
+        HookContext {
+            engine: self.engine,
+            policy: self.policy,
+            event: &self.event,
+            session: &self.session,
+            facts: &inputs.facts,
+            mask: &self.scan.mask,
+            restored: self.restored.as_ref(),
+        }
+    }
+
+    fn scan_with(
+        &self,
+        event: &Event,
+        detector: fn(&Value, &[u8]) -> Vec<Finding>,
+        fact: fn(Vec<Finding>) -> Fact,
+    ) -> Fact {
+        match serde_json::to_value(event) {
+            Ok(event) => fact(detector(&event, self.engine.fingerprint_key())),
+            Err(error) => Fact::Unavailable(error.to_string()),
+        }
+    }
+}

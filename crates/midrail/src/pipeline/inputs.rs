@@ -1,0 +1,41 @@
+//! What is known while an event is evaluated.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use midrail_core::{Event, FactKey, Facts, Session};
+
+/// The inputs of a decision, as far as they are fetched.
+#[derive(Default)]
+pub(super) struct DecisionInputs {
+    pub(super) session: Session,
+    /// The versions of the slices that were loaded.
+    pub(super) versions: BTreeMap<String, u64>,
+    pub(super) facts: Facts,
+    /// The event as guardrails see it, after scripts replaced its result.
+    pub(super) rewritten: Option<Event>,
+    /// The milliseconds that fetching a fact may take.
+    pub(super) within_ms: BTreeMap<FactKey, u64>,
+    /// A missing pack file that was not reported yet.
+    pub(super) missing_pack: Option<PathBuf>,
+}
+
+impl DecisionInputs {
+    pub(super) fn new(session: &str) -> Self {
+        DecisionInputs { session: Session::new(session), ..DecisionInputs::default() }
+    }
+
+    /// The event as guardrails see it.
+    pub(super) fn shown<'k>(&'k self, event: &'k Event) -> &'k Event {
+        self.rewritten.as_ref().unwrap_or(event)
+    }
+
+    /// Counts prefetched slices as loaded, because a guardrail read them.
+    pub(super) fn promote(&mut self, keys: BTreeSet<String>) {
+        for key in keys {
+            if let Some(slice) = self.session.prefetched.remove(&key) {
+                self.session.load(key, slice);
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The policy that all instances on one store should use: the last one that any of them announced.
+
+use jiff::Timestamp;
+use midrail_core::Policy;
+use midrail_pack::PolicySource;
+use midrail_store::{Commit, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::admin::event::{AdminEvent, NO_SESSION};
+use crate::engine::Engine;
+use crate::error::{EngineError, MAX_TRIES};
+use crate::stored_policy::{StoredPolicyError, stored_policy};
+
+/// The shared slice of the announcement.
+const ANNOUNCEMENT: &str = "shared/policy";
+
+/// An announcement of a policy by an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyAnnouncement {
+    /// The revision of the policy.
+    pub revision: String,
+    /// The instance.
+    pub by: String,
+    /// When it was announced.
+    pub since: Timestamp,
+    /// The number of its record. A later announcement has a higher one.
+    #[serde(skip)]
+    pub seq: u64,
+}
+
+/// The announcements of a store. See [`Engine::announcements`].
+#[derive(Clone, Copy)]
+pub struct Announcements<'e> {
+    engine: &'e Engine,
+}
+
+impl Engine {
+    /// The policy announcements of instances that share the store.
+    pub fn announcements(&self) -> Announcements<'_> {
+        Announcements { engine: self }
+    }
+}
+
+impl Announcements<'_> {
+    /// Announces the policy in force to all instances on the store. Its packs are stored first, so that every instance
+    /// that reads the announcement finds them. Nothing is written if the policy is already announced.
+    pub fn announce(&self, by: &str) -> Result<PolicyAnnouncement, EngineError> {
+        for _ in 0..MAX_TRIES {
+            let revision = self.engine.store_active_policy()?;
+            let (current, version) = self.load()?;
+            if let Some(current) = current.filter(|current| *current.revision == *revision) {
+                return Ok(current);
+            }
+            let announcement = PolicyAnnouncement {
+                revision: revision.to_string(),
+                by: by.to_owned(),
+                since: self.engine.now(),
+                seq: 0,
+            };
+            let act = AdminEvent::new("policy_announced").with("policy", json!(announcement));
+            let record = self.engine.admin_record(act);
+            let mut commit =
+                Commit { read: vec![(ANNOUNCEMENT.to_owned(), version)], ..Commit::new(&record) };
+            commit.changes.set(ANNOUNCEMENT, json!(announcement));
+            match self.engine.commit(&commit) {
+                Ok(()) => {
+                    let (last, version) = self.load()?;
+                    return Ok(last.unwrap_or(PolicyAnnouncement { seq: version, ..announcement }));
+                }
+                Err(EngineError::Store(StoreError::Conflict { .. })) => continue,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(EngineError::Contended)
+    }
+
+    /// The last announcement. `None`: there is none.
+    pub fn current(&self) -> Result<Option<PolicyAnnouncement>, EngineError> {
+        Ok(self.load()?.0)
+    }
+
+    /// A policy, compiled from the packs that the store holds for its revision.
+    pub fn policy(&self, revision: &str) -> Result<(Policy, PolicySource), StoredPolicyError> {
+        stored_policy(&**self.engine.store(), revision)
+    }
+
+    fn load(&self) -> Result<(Option<PolicyAnnouncement>, u64), EngineError> {
+        let store = self.engine.store();
+        let slice = store.load(NO_SESSION, &[ANNOUNCEMENT])?.into_iter().next().unwrap_or_default();
+        let current = slice.value.and_then(|value| serde_json::from_value::<PolicyAnnouncement>(value).ok());
+        let current = current.map(|current| PolicyAnnouncement { seq: slice.version, ..current });
+        Ok((current, slice.version))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use midrail_store::{MemoryStore, Store};
+
+    use super::*;
+    use crate::Load;
+
+    fn engine(pack: &str, store: &Arc<dyn Store>) -> Engine {
+        let loaded = Load { packs: vec![pack.into()], ..Load::default() }.load().unwrap();
+        Engine::builder(loaded.policy, &loaded.source).store(store.clone()).build().unwrap()
+    }
+
+    #[test]
+    fn last_announcement_counts() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new().unwrap());
+        let (one, other) = (engine("midrail:default", &store), engine("midrail:strict", &store));
+        assert_eq!(one.announcements().current().unwrap(), None);
+        let first = one.announcements().announce("one").unwrap();
+        assert_eq!(*first.revision, **one.policy().revision());
+        let second = other.announcements().announce("other").unwrap();
+        assert!(second.seq > first.seq);
+        assert_eq!(one.announcements().current().unwrap(), Some(second.clone()));
+        let (policy, _) = one.announcements().policy(&second.revision).unwrap();
+        assert_eq!(policy.revision(), other.policy().revision());
+    }
+
+    #[test]
+    fn announced_policy_is_not_written_again() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new().unwrap());
+        let (one, other) = (engine("midrail:default", &store), engine("midrail:default", &store));
+        let first = one.announcements().announce("one").unwrap();
+        let head = store.head().unwrap();
+        assert_eq!(other.announcements().announce("other").unwrap(), first);
+        assert_eq!(store.head().unwrap(), head);
+    }
+}

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Run the long campaigns: random seeds, the console in a browser, the API against its own document, the deployment examples,
+# licences, the compatibility kit and the real coding agents, and the fuzz targets (with a nightly toolchain). Run it by hand
+# before an issue is resolved. Usage: scripts/campaign.sh [seeds|console|api|deploy|deny|agents|guardrail|fuzz ...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s\n' "$*"; }
+
+seeds() {
+    step "property tests with random seeds"
+    MIDRAIL_SEED=random PROPTEST_CASES=${PROPTEST_CASES:-2048} cargo test --workspace --locked -- --nocapture propert
+}
+console() {
+    step "the console in a browser"
+    if ! command -v "${CHROMIUM:-chromium}" >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium >/dev/null
+    fi
+    bash scripts/console/run.sh
+}
+api() {
+    step "the API against its own document"
+    bash scripts/schemathesis.sh
+}
+deploy() {
+    step "the deployment examples"
+    bash scripts/lint-deploy.sh
+}
+deny() {
+    step "dependencies: licences, bans, sources"
+    command -v cargo-deny >/dev/null || cargo install cargo-deny --locked --quiet
+    cargo deny --locked check --hide-inclusion-graph bans licenses sources
+}
+agents() {
+    step "the compatibility kit and the real coding agents"
+    node --test scripts/compat/
+    cargo build --quiet --locked -p midrail-cli
+    # In a temporary folder or a cache everything may be deleted, so nothing would be tested there.
+    local lab=$PWD/target/compat
+    case "$lab/" in /tmp/* | /var/tmp/* | "${TMPDIR:-/tmp}"/* | */.cache/*) lab=${HOME:-/root}/compat-lab ;; esac
+    node scripts/compat/run.mjs --lab "$lab" --midrail "${CARGO_TARGET_DIR:-target}/debug/midrail"
+}
+guardrail() {
+    step "ignored tests: adding a guardrail as CONTRIBUTING.md describes"
+    cargo test --workspace --locked -- --ignored
+}
+fuzz() {
+    step "fuzz targets, ${FUZZ_SECONDS:-60} seconds each"
+    if ! cargo +nightly fuzz --version >/dev/null 2>&1; then
+        echo "skipped: needs a nightly toolchain and cargo-fuzz"
+        return
+    fi
+    for target in fuzz/fuzz_targets/*.rs; do
+        cargo +nightly fuzz run "$(basename "$target" .rs)" -- -max_total_time="${FUZZ_SECONDS:-60}"
+    done
+}
+
+for campaign in "${@:-seeds console api deploy deny agents guardrail fuzz}"; do
+    for name in $campaign; do "$name"; done
+done
+step "all campaigns passed"
