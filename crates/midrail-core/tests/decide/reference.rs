@@ -395,8 +395,8 @@ fn voice_of_the_law(backing: &Backing) -> Option<Voice> {
             );
             verdict.user_message = (!part("user_message").is_empty()).then(|| part("user_message"));
             verdict.advice = Some(format!(
-                "Nothing more is done in it. A supervisor lets it go on with `midrail quarantine lift --run {}`; a \
-                 new session begins anew.",
+                "Midrail allows no more actions in it. A supervisor can resume it with `midrail quarantine lift --run {}`; a \
+                 new session starts a new run.",
                 backing.session
             ));
             verdict
@@ -424,7 +424,7 @@ fn stream_is_over(backing: &Backing, event: &Event) -> Option<Voice> {
             let part = |name: &str| over[name].as_str().unwrap_or("").to_owned();
             let reason = format!("this stream was stopped by `{}`: {}", part("by"), part("reason"));
             let advice =
-                "Nothing more of it passes on. What is to be said otherwise goes into a stream of its own.";
+                "Midrail passes on nothing more of it. Start a new stream to say something else.";
             Some(law(Verdict::block(reason).advise(advice)))
         }
         Ok(_) if backing.overlong => {
@@ -468,8 +468,8 @@ fn law(verdict: Verdict) -> Voice {
 
 fn quarantined(backing: &Backing, event: &Event) -> Option<Voice> {
     let stop = "Stop here and report. A person lifts the quarantine once the cause is found.";
-    let rests = "Whoever works for it, or in it, rests too. Stop here and report. A person lifts the quarantine once the \
-                 cause is found.";
+    let rests = "The quarantine covers its sub-agents and its sessions. Stop here and report. A person lifts the quarantine \
+                 once the cause is found.";
     let acts = is_quarantined(backing, event, actor(backing, event), stop);
     let started = ancestors(backing, event).into_iter().find_map(|parent| {
         is_quarantined(backing, event, parent.clone(), rests)
@@ -526,7 +526,7 @@ fn not_at_work(backing: &Backing, event: &Event) -> Option<Voice> {
             if ["draft", "suspended", "completed"].contains(&held["status"].as_str().unwrap_or("")) =>
         {
             let reason = format!("the task `{task}` is {}", held["status"].as_str().unwrap_or(""));
-            let advice = "Nothing is to be done for it now. Ask who set it so.";
+            let advice = "Ask the owner of the task to activate it before you continue.";
             Some(law(Verdict::block(reason).advise(advice)))
         }
         Ok(_) => None,
