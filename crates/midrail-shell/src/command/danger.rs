@@ -11,10 +11,11 @@ mod tests;
 use midrail_core::{Confidence, Danger, Severity};
 
 use self::call::Call;
-use self::place::{Place, Target};
+use self::place::Target;
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options::tail;
 use super::programs::{self, Loss, Program, Rule, Targets};
+use crate::tables::Place;
 
 /// Longest command in a finding, in bytes.
 const COMMAND_LENGTH: usize = 200;

@@ -16,7 +16,7 @@ use super::scope::join;
 pub(super) use self::found::{Touched, is_on_host};
 pub(super) use self::named::{is_symbolic, led_to};
 pub(super) use self::uploads::uploaded;
-use crate::words::shell::{FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
+use crate::words::shell::{CURL_DATA, FOLDER_PROGRAMS, GIT_PATCHES, GIT_SUMMARIES};
 
 /// The files that a program touches.
 pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
@@ -239,21 +239,7 @@ fn find(invocation: &Invocation, found: &mut Found) {
 /// `-d @file`, `-F name=@file`
 fn curl(invocation: &Invocation, found: &mut Found) {
     let sorted = Arguments::new(invocation);
-    let options = [
-        "-d",
-        "--data",
-        "--data-binary",
-        "--data-ascii",
-        "--data-urlencode",
-        "--json",
-        "-F",
-        "--form",
-        "-H",
-        "--header",
-        "-b",
-        "--cookie",
-    ];
-    for (name, value) in sorted.values.iter().filter(|(name, _)| options.contains(&name.as_str())) {
+    for (name, value) in sorted.values.iter().filter(|(name, _)| CURL_DATA.contains(&name.as_str())) {
         let is_form = matches!(name.as_str(), "-F" | "--form" | "--data-urlencode");
         let path = match value.text.strip_prefix('@') {
             Some(path) => Some(path),

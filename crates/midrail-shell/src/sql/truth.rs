@@ -1,13 +1,15 @@
 //! Conditions that hold for every row: `1 = 1`, `x = x`, `NOT FALSE`, `a IS NULL OR a IS NOT NULL`.
 
 use super::lex::{Kind, Token};
+use super::tokens::Tokens;
+use crate::words::sql::OPERATORS;
 
 /// Brackets nested deeper than this are not looked into.
 const DEEPEST: usize = 24;
 
 /// Whether a condition holds for every row, as far as its text tells.
 pub(super) fn is_always_true(text: &str, condition: &[Token]) -> bool {
-    let mut parser = Parser { text, tokens: condition, at: 0 };
+    let mut parser = Parser { source: Tokens { text, tokens: condition }, at: 0 };
     parser.or(0).truth == Some(true)
 }
 
@@ -41,23 +43,17 @@ enum Side {
 }
 
 struct Parser<'a> {
-    text: &'a str,
-    tokens: &'a [Token],
+    source: Tokens<'a>,
     at: usize,
 }
 
 impl Parser<'_> {
     fn kind(&self) -> Option<Kind> {
-        self.tokens.get(self.at).map(|token| token.kind)
-    }
-
-    fn spelling(&self, place: usize) -> &str {
-        self.tokens.get(place).and_then(|token| self.text.get(token.start..token.end)).unwrap_or("")
+        self.source.kind(self.at)
     }
 
     fn is_word(&self, words: &[&str]) -> bool {
-        self.kind() == Some(Kind::Word)
-            && words.iter().any(|word| self.spelling(self.at).eq_ignore_ascii_case(word))
+        self.source.is_any(self.at, words)
     }
 
     fn take(&mut self, words: &[&str]) -> bool {
@@ -67,9 +63,7 @@ impl Parser<'_> {
     }
 
     fn marks(&self, marks: &[u8]) -> bool {
-        marks.iter().enumerate().all(|(ahead, mark)| {
-            self.tokens.get(self.at + ahead).is_some_and(|token| token.kind == Kind::Mark(*mark))
-        })
+        marks.iter().enumerate().all(|(ahead, mark)| self.source.is_mark(self.at + ahead, *mark))
     }
 
     fn or(&mut self, depth: usize) -> Part {
@@ -118,9 +112,9 @@ impl Parser<'_> {
 
     fn is_same(&self, one: (usize, usize), other: (usize, usize)) -> bool {
         one.1 - one.0 == other.1 - other.0
-            && (one.0..one.1)
-                .zip(other.0..other.1)
-                .all(|(one, other)| self.spelling(one).eq_ignore_ascii_case(self.spelling(other)))
+            && (one.0..one.1).zip(other.0..other.1).all(|(one, other)| {
+                self.source.spelling(one).eq_ignore_ascii_case(self.source.spelling(other))
+            })
     }
 
     fn and(&mut self, depth: usize) -> Part {
@@ -296,8 +290,7 @@ impl Parser<'_> {
         let mut value = self.single(depth);
         loop {
             // `1::bool` is 1.
-            let is_cast = self.marks(b"::")
-                && self.tokens.get(self.at + 2).is_some_and(|token| token.kind == Kind::Word);
+            let is_cast = self.marks(b"::") && self.source.kind(self.at + 2) == Some(Kind::Word);
             if is_cast && !matches!(value, Side::Other(..)) {
                 self.at += 3;
                 continue;
@@ -314,12 +307,7 @@ impl Parser<'_> {
                     value = Side::Other(start, self.at);
                     continue;
                 }
-                Some(Kind::Word)
-                    if !self.is_word(&[
-                        "and", "or", "xor", "is", "like", "ilike", "rlike", "between", "in", "not", "then",
-                        "end",
-                    ]) =>
-                {
+                Some(Kind::Word) if !self.is_word(OPERATORS) => {
                     self.at += 1;
                     value = Side::Other(start, self.at);
                     continue;
@@ -353,24 +341,22 @@ impl Parser<'_> {
         };
         match kind {
             Kind::Number => {
-                let spelling = self.spelling(start);
+                let spelling = self.source.spelling(start);
                 let hex = spelling.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
                 let parsed = hex.map(f64::from).or_else(|| spelling.parse().ok());
                 self.at += 1;
                 parsed.map_or(Side::Other(start, self.at), Side::Number)
             }
             Kind::Text => {
-                let content =
-                    self.tokens.get(start).map_or("", |token| super::lex::Lexer::content(self.text, *token));
                 self.at += 1;
-                Side::Text(content.to_owned())
+                Side::Text(self.source.content(start).to_owned())
             }
             Kind::Mark(b'-' | b'+') => {
                 self.at += 1;
                 match self.kind() {
                     Some(Kind::Number) => {
                         let sign = if kind == Kind::Mark(b'-') { -1.0 } else { 1.0 };
-                        let parsed = self.spelling(self.at).parse::<f64>();
+                        let parsed = self.source.spelling(self.at).parse::<f64>();
                         self.at += 1;
                         parsed.map_or(Side::Other(start, self.at), |number| Side::Number(sign * number))
                     }
@@ -392,17 +378,12 @@ impl Parser<'_> {
                     self.skip_brackets();
                     return Side::Other(start, self.at);
                 }
-                let single = self.at == start + 2;
-                let only = self.tokens.get(start + 1).copied();
+                let only = self.source.kind(start + 1).filter(|_| self.at == start + 2);
+                let content = self.source.content(start + 1);
                 self.at += 1;
-                match (single, only) {
-                    (true, Some(token)) if matches!(token.kind, Kind::Number | Kind::Text) => {
-                        let content = super::lex::Lexer::content(self.text, token);
-                        match (token.kind, content.parse::<f64>()) {
-                            (Kind::Number, Ok(number)) => Side::Number(number),
-                            _ => Side::Text(content.to_owned()),
-                        }
-                    }
+                match (only, content.parse::<f64>()) {
+                    (Some(Kind::Number), Ok(number)) => Side::Number(number),
+                    (Some(Kind::Number | Kind::Text), _) => Side::Text(content.to_owned()),
                     _ => inner.truth.map_or(Side::Other(start, self.at), Side::Truth),
                 }
             }
@@ -423,14 +404,14 @@ impl Parser<'_> {
                 let inside = self.at;
                 self.skip_brackets();
                 let reads_table =
-                    (inside..self.at).any(|place| self.spelling(place).eq_ignore_ascii_case("from"));
+                    (inside..self.at).any(|place| self.source.spelling(place).eq_ignore_ascii_case("from"));
                 if reads_table || self.at == inside { Side::Other(start, self.at) } else { Side::Truth(true) }
             }
             // `COALESCE(1, 0)` is 1.
             Kind::Word
                 if depth < DEEPEST
                     && self.is_word(&["coalesce", "ifnull", "nvl", "abs"])
-                    && self.tokens.get(start + 1).is_some_and(|token| token.kind == Kind::Mark(b'(')) =>
+                    && self.source.is_mark(start + 1, b'(') =>
             {
                 self.at = start + 2;
                 let value = self.single(depth + 1);

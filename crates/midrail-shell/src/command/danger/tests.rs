@@ -1,7 +1,7 @@
 //! Runs the examples of every row, and properties that hold for any arguments.
 
 use super::*;
-use crate::tables::examples::{Example, examples};
+use crate::tables::tests::{Example, examples};
 
 /// A simple command line: words, quotes, variables, and a text to read after `<<<`; no operators.
 fn invocation(line: &str) -> Invocation {

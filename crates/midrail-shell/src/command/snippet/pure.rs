@@ -3,6 +3,7 @@
 use super::value::{Piece, Text, Value};
 use crate::command::decode;
 use crate::tables::Effect;
+use crate::words::code::KEYWORDS;
 
 pub(super) fn member(value: Value, name: &str) -> Value {
     match value {
@@ -86,58 +87,7 @@ pub(super) fn module_name(name: &str) -> String {
 }
 
 pub(super) fn is_keyword(word: &str) -> bool {
-    matches!(
-        word,
-        "if" | "else"
-            | "elif"
-            | "elsif"
-            | "unless"
-            | "while"
-            | "until"
-            | "then"
-            | "begin"
-            | "end"
-            | "return"
-            | "const"
-            | "let"
-            | "var"
-            | "my"
-            | "our"
-            | "local"
-            | "use"
-            | "try"
-            | "except"
-            | "finally"
-            | "catch"
-            | "with"
-            | "and"
-            | "or"
-            | "in"
-            | "do"
-            | "echo"
-            | "print"
-            | "puts"
-            | "say"
-            | "for"
-            | "foreach"
-            | "def"
-            | "function"
-            | "async"
-            | "await"
-            | "BEGIN"
-            | "END"
-            | "global"
-            | "lambda"
-            | "as"
-            | "to"
-            | "tell"
-            | "is"
-            | "not"
-            | "yield"
-            | "raise"
-            | "throw"
-            | "die"
-    )
+    KEYWORDS.contains(&word)
 }
 
 pub(super) fn number_of(text: &str) -> Value {

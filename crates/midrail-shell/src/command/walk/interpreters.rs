@@ -9,7 +9,7 @@ use super::flow::{base_name, has_fetched};
 use super::shells::Code;
 use super::state::Walk;
 use super::stream::{Source, Stream};
-use crate::words::code::{CODE_OPTIONS, MODULES};
+use crate::words::code::MODULES;
 
 impl Walk {
     pub(super) fn awk(&mut self, invocation: &Invocation, scope: &mut Scope) {
@@ -167,6 +167,7 @@ fn is_code_option(language: Language, text: &str) -> bool {
         Language::R | Language::Julia | Language::Elixir | Language::Groovy => {
             matches!(text, "-e" | "-E" | "--eval")
         }
-        Language::Awk => CODE_OPTIONS.contains(&text),
+        // `awk` has its code in an operand.
+        Language::Awk => false,
     }
 }

@@ -7,18 +7,12 @@ use super::super::scope::Scope;
 use super::flow::base_name;
 use super::state::Walk;
 use super::stream::Stream;
+use crate::words::shell::{TAR_CODE_OPTIONS, TMUX_COMMANDS};
 
 impl Walk {
     pub(super) fn tar(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let sorted = Arguments::new(invocation);
-        for value in sorted.values_of(&[
-            "--checkpoint-action",
-            "--to-command",
-            "-I",
-            "--use-compress-program",
-            "--info-script",
-            "-F",
-        ]) {
+        for value in sorted.values_of(TAR_CODE_OPTIONS) {
             let code = value.text.strip_prefix("exec=").unwrap_or(&value.text).to_owned();
             let _ = self.code(&code, &mut scope.clone(), &Stream::default());
         }
@@ -54,24 +48,7 @@ impl Walk {
 
     pub(super) fn tmux(&mut self, invocation: &Invocation, scope: &mut Scope) {
         let args = invocation.args.as_slice();
-        let verbs = [
-            "new-session",
-            "new",
-            "new-window",
-            "neww",
-            "split-window",
-            "splitw",
-            "send-keys",
-            "send",
-            "respawn-pane",
-            "run-shell",
-            "run",
-            "popup",
-            "display-popup",
-            "if-shell",
-            "pipe-pane",
-        ];
-        let Some(at) = args.iter().position(|arg| verbs.contains(&arg.text.as_str())) else { return };
+        let Some(at) = args.iter().position(|arg| TMUX_COMMANDS.contains(&arg.text.as_str())) else { return };
         let rest = args.get(at + 1..).unwrap_or(&[]);
         let sorted = Arguments::parse(programs::row("tmux"), rest, &[]);
         let keys = ["Enter", "C-m", "C-c", "Escape", "Space", "Tab", "C-d", "KPEnter"];

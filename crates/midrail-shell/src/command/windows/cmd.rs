@@ -5,6 +5,7 @@ use super::path::{environment, posix};
 use super::translation::{DEEPEST, MOST, Translation};
 use super::verbs::tell;
 use crate::command::invocation::Arg;
+use crate::words::windows::HARMLESS_COMMANDS;
 
 /// Reads a line, or a batch file, and tells what it does.
 pub(super) fn read(text: &str, depth: usize, out: &mut Translation) {
@@ -206,8 +207,7 @@ impl Reader<'_, '_> {
                 self.out.read_powershell(&words.join(" "), self.depth + 1);
             }
             "cmd.exe" | "powershell.exe" | "pwsh.exe" | "powershell" | "pwsh" => self.out.is_opaque = true,
-            "echo" | "rem" | "title" | "cd" | "chdir" | "pushd" | "set" | "cls" | "pause" | "exit"
-            | "goto" | "setlocal" | "endlocal" => {}
+            name if HARMLESS_COMMANDS.contains(&name) => {}
             "diskpart" if input.to_ascii_lowercase().contains("clean") => {
                 let words = ["clear-disk", "-Number", "0"].map(Arg::known).to_vec();
                 tell(&Command { words, ..command.clone() }, true, self.out);

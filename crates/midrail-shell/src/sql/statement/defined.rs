@@ -14,7 +14,7 @@ impl Statement<'_> {
         let Some(kind) = kind.filter(|_| found.defined.len() < MOST) else { return };
         let named = kind + 1 + if self.is(kind + 1, "if") { 3 } else { 0 };
         let last = self.after_name(named) - 1;
-        let name = self.tokens.get(last).map_or("", |token| Lexer::content(self.text, *token));
+        let name = self.content(last);
         let strings = self.tokens.iter().skip(last).filter(|token| token.kind == Kind::Text);
         let quoted = strings.map(|token| Lexer::content(self.text, *token)).max_by_key(|text| text.len());
         let begin = self.find(last, self.tokens.len(), &["begin", "as"]);
@@ -36,7 +36,7 @@ impl Statement<'_> {
             self.is_mark(place + 1, b'(') || self.follows(place, &["call", "exec", "execute", "perform"])
         };
         for (place, token) in self.tokens.iter().enumerate() {
-            let name = Lexer::content(self.text, *token);
+            let name = self.content(place);
             let at = found.defined.iter().position(|known| known.name.eq_ignore_ascii_case(name));
             // A body is read once, so that functions that call each other come to an end.
             if let Some(at) = at.filter(|_| is_call(place)) {

@@ -3,10 +3,10 @@
 use super::Statement;
 use super::strings::unquote;
 use crate::sql::findings::Findings;
-use crate::sql::lex::{Kind, Lexer};
+use crate::sql::lex::Kind;
 use crate::sql::truth;
 use crate::tables::{SQL_FUNCTIONS, SQL_OBJECTS};
-use crate::words::sql::{DELETE_TAILS, DROP_TAILS, MODIFIERS, POWERFUL_ROLES, RUNNERS};
+use crate::words::sql::{AFTER_CONDITION, DELETE_TAILS, DROP_TAILS, MODIFIERS, POWERFUL_ROLES, RUNNERS};
 
 impl Statement<'_> {
     /// What a word starts, wherever it stands in the statement.
@@ -110,8 +110,7 @@ impl Statement<'_> {
         if !is_first && !self.is_name(name) || !fits {
             return;
         }
-        let spelling =
-            self.tokens.get(name).map_or("", |token| Lexer::content(self.text, *token)).to_ascii_lowercase();
+        let spelling = self.content(name).to_ascii_lowercase();
         let is_named_so = ["tmp", "temp"].iter().any(|mark| {
             spelling == *mark || spelling.strip_prefix(mark).is_some_and(|rest| rest.starts_with('_'))
         });
@@ -129,7 +128,7 @@ impl Statement<'_> {
     /// Whether all tables that are named from here on are temporary ones of this text: `#work`, or made by it.
     pub(super) fn are_own(&self, mut at: usize, found: &Findings) -> bool {
         loop {
-            let name = self.tokens.get(at).map_or("", |token| Lexer::content(self.text, *token));
+            let name = self.content(at);
             let is_own = name.starts_with('#') || found.is_temporary(name);
             if !is_own || self.after_name(at) != at + 1 {
                 return false;
@@ -211,22 +210,7 @@ impl Statement<'_> {
         let Some(condition) = condition else {
             return false;
         };
-        let after = [
-            "returning",
-            "order",
-            "limit",
-            "option",
-            "select",
-            "insert",
-            "drop",
-            "exec",
-            "execute",
-            "union",
-            "output",
-            "end",
-            "go",
-        ];
-        let end = self.find(condition + 1, end, &after).unwrap_or(end);
+        let end = self.find(condition + 1, end, AFTER_CONDITION).unwrap_or(end);
         // A WHERE without anything after it is broken, and no harm.
         end == condition + 1
             || !truth::is_always_true(self.text, self.tokens.get(condition + 1..end).unwrap_or_default())
@@ -257,9 +241,7 @@ impl Statement<'_> {
         let operator: String = (column..value).map(|place| self.spelling(place)).collect();
         let is_nothing = match self.kind(value) {
             Some(Kind::Number) => matches!(self.spelling(value), "0" | "1"),
-            Some(Kind::Text) => {
-                self.tokens.get(value).is_some_and(|token| Lexer::content(self.text, *token).is_empty())
-            }
+            Some(Kind::Text) => self.content(value).is_empty(),
             _ => false,
         };
         let is_wide = is_wide(column)
