@@ -476,6 +476,7 @@ impl Data {
         writeln!(out, "pub(crate) static UNKNOWN: Program = {};", Program::default().literal())?;
         writeln!(out, "pub(crate) static WINDOWS_RULES: &[WindowsRule] = {};", self.windows.literal())?;
         writeln!(out, "pub(crate) static LOSSES: &[LossRow] = {};", self.losses.literal())?;
+        writeln!(out, "pub(crate) static NO_LANGUAGE: LanguageRow = {};", LanguageRow::default().literal())?;
         writeln!(out, "pub(crate) static LANGUAGES: &[LanguageRow] = {};", self.languages.literal())?;
         out += &map("PROGRAMS", "&'static Program", programs);
         out += &map(

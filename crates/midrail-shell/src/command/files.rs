@@ -8,6 +8,7 @@ mod uploads;
 
 use self::found::Found;
 use super::danger::is_credential;
+use super::find::{self, Part};
 use super::invocation::{Arg, Folder, Input, Invocation};
 use super::options::{Arguments, tail};
 use super::programs::{self, Files, Operands};
@@ -25,7 +26,7 @@ pub(super) fn touched(invocation: &Invocation) -> Vec<Touched> {
     match program {
         "dd" => dd(invocation, &mut found),
         "git" => git(invocation, &mut found),
-        "find" | "gfind" | "bfs" => find(invocation, &mut found),
+        "find" | "gfind" | "bfs" => printed_by_find(invocation, &mut found),
         "perl" | "ruby" => in_place(invocation, &mut found),
         "xargs" | "gxargs" => xargs(invocation, &mut found),
         "docker" | "podman" | "nerdctl" => inside::read_in_container(invocation, &mut found),
@@ -225,12 +226,9 @@ fn xargs(invocation: &Invocation, found: &mut Found) {
 }
 
 /// `find -fprint file`
-fn find(invocation: &Invocation, found: &mut Found) {
-    let mut args = invocation.args.iter();
-    while let Some(arg) = args.next() {
-        if matches!(arg.text.as_str(), "-fprint" | "-fprint0" | "-fprintf" | "-fls")
-            && let Some(file) = args.next()
-        {
+fn printed_by_find(invocation: &Invocation, found: &mut Found) {
+    for part in find::parts(&invocation.args) {
+        if let Part::Test("-fprint" | "-fprint0" | "-fprintf" | "-fls", Some(file)) = part {
             found.add(file, false, true);
         }
     }

@@ -10,9 +10,7 @@ use crate::words::sql::{EXPLAIN_OPTIONS, MODIFIERS, NOT_NAMES, TRANSACTION_WORDS
 pub fn looks_like_sql(text: &str) -> bool {
     let reading = Reading { backslash_escapes: true, comments_nest: false };
     let mut lexer = Lexer::new(text, reading).skip_while(|token| token.kind == Kind::Mark(b'('));
-    let Some(first) = lexer.next() else {
-        return false;
-    };
+    let Some(first) = lexer.next() else { return false };
     let word = text.get(first.start..first.end).unwrap_or("");
     if !SQL_STARTS.contains_key(&word.to_ascii_lowercase()) {
         return false;
@@ -78,9 +76,7 @@ impl Tokens<'_> {
     }
 
     fn is_sql(&self, at: usize) -> bool {
-        let Some(token) = self.tokens.get(at).filter(|token| token.kind == Kind::Word) else {
-            return false;
-        };
+        let Some(token) = self.tokens.get(at).filter(|token| token.kind == Kind::Word) else { return false };
         // A word of a command goes on: `create-react-app`, `drop.sh`, `update-alternatives`, `call/x`.
         let next = self.text.as_bytes().get(token.end).copied().unwrap_or(b' ');
         let is_comment = self.text.get(token.end..token.end + 2) == Some("/*");
@@ -201,9 +197,7 @@ impl Tokens<'_> {
 
     /// `DELETE FROM t`, `DELETE FROM t x WHERE`, and not `delete from list in python`.
     fn is_delete(&self, at: usize) -> bool {
-        let Some(from) = (at..at + 6).find(|place| self.is_any(*place, &["from"])) else {
-            return true;
-        };
+        let Some(from) = (at..at + 6).find(|place| self.is_any(*place, &["from"])) else { return true };
         let mut after = from + 2;
         while self.is_mark(after, b'.') {
             after += 2;

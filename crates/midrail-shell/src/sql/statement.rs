@@ -1,6 +1,5 @@
 //! What one statement does. Here its tokens are read; `whole`, `verbs` and `strings` say what they mean.
 
-mod defined;
 mod strings;
 mod verbs;
 mod whole;

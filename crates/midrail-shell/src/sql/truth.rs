@@ -17,18 +17,16 @@ pub(super) fn is_always_true(text: &str, condition: &[Token]) -> bool {
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
     truth: Option<bool>,
-    /// The tokens of what is tested, and how: `x IS NULL`.
-    test: Option<(usize, usize, Test)>,
+    test: Option<Test>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Test {
-    IsNull,
-    IsNotNull,
-    Holds,
-    DoesNotHold,
-    /// It is compared with the tokens of another side.
-    Compared(&'static str, usize, usize),
+/// What is tested, and how: the tokens of both sides, and the operator between them. `x` alone, `x IS NULL` and their
+/// opposites have no other side.
+#[derive(Debug, Clone, Copy)]
+struct Test {
+    subject: (usize, usize),
+    operator: &'static str,
+    other: (usize, usize),
 }
 
 /// One side of a comparison.
@@ -89,25 +87,17 @@ impl Parser<'_> {
         Part { truth: if is_true { Some(true) } else { is_false.then_some(false) }, test: None }
     }
 
-    /// Two of the alternatives are each other's opposite.
+    /// Whether two of the alternatives are opposites.
     fn covers_all(&self, parts: &[Part]) -> bool {
-        let tests: Vec<_> = parts.iter().filter_map(|part| part.test).collect();
-        tests.iter().enumerate().any(|(place, (start, end, test))| {
-            tests.iter().skip(place + 1).any(|(other_start, other_end, other)| {
-                let is_opposite = match (test, other) {
-                    (Test::IsNull, Test::IsNotNull)
-                    | (Test::IsNotNull, Test::IsNull)
-                    | (Test::Holds, Test::DoesNotHold)
-                    | (Test::DoesNotHold, Test::Holds) => true,
-                    (Test::Compared(one, start, end), Test::Compared(two, other_start, other_end)) => {
-                        (opposite(one) == *two || matches!((*one, *two), ("<=", ">=") | (">=", "<=")))
-                            && self.is_same((*start, *end), (*other_start, *other_end))
-                    }
-                    _ => false,
-                };
-                is_opposite && self.is_same((*start, *end), (*other_start, *other_end))
-            })
-        })
+        let tests: Vec<Test> = parts.iter().filter_map(|part| part.test).collect();
+        let is_opposite = |one: &Test, two: &Test| {
+            (opposite(one.operator) == two.operator
+                || matches!((one.operator, two.operator), ("<=", ">=") | (">=", "<=")))
+                && self.is_same(one.subject, two.subject)
+                && self.is_same(one.other, two.other)
+        };
+        let pairs = tests.iter().enumerate();
+        pairs.into_iter().any(|(at, one)| tests.iter().skip(at + 1).any(|two| is_opposite(one, two)))
     }
 
     fn is_same(&self, one: (usize, usize), other: (usize, usize)) -> bool {
@@ -148,16 +138,7 @@ impl Parser<'_> {
         if !is_negated {
             return part;
         }
-        let test = part.test.map(|(start, end, test)| {
-            let opposite = match test {
-                Test::IsNull => Test::IsNotNull,
-                Test::IsNotNull => Test::IsNull,
-                Test::Holds => Test::DoesNotHold,
-                Test::DoesNotHold => Test::Holds,
-                Test::Compared(operator, from, to) => Test::Compared(opposite(operator), from, to),
-            };
-            (start, end, opposite)
-        });
+        let test = part.test.map(|test| Test { operator: opposite(test.operator), ..test });
         Part { truth: part.truth.map(|truth| !truth), test }
     }
 
@@ -165,9 +146,9 @@ impl Parser<'_> {
         let start = self.at;
         let left = self.side(depth);
         let end = self.at;
+        let alone = |operator| Some(Test { subject: (start, end), operator, other: (0, 0) });
         let Some(operator) = self.operator() else {
-            let test = Some((start, end, Test::Holds));
-            return Part { truth: truth_of(&left), test };
+            return Part { truth: truth_of(&left), test: alone("holds") };
         };
         match operator {
             "is" => {
@@ -178,11 +159,8 @@ impl Parser<'_> {
                         Side::Other(..) => None,
                         Side::Number(_) | Side::Text(_) | Side::Truth(_) => Some(false),
                     };
-                    let test = if is_negated { Test::IsNotNull } else { Test::IsNull };
-                    return Part {
-                        truth: truth.map(|truth| truth != is_negated),
-                        test: Some((start, end, test)),
-                    };
+                    let test = alone(if is_negated { "is not null" } else { "is null" });
+                    return Part { truth: truth.map(|truth| truth != is_negated), test };
                 }
                 let right = self.side(depth);
                 let truth = match (truth_of(&left), &right) {
@@ -212,7 +190,7 @@ impl Parser<'_> {
             operator => {
                 let right_start = self.at;
                 let right = self.side(depth);
-                let compared = Test::Compared(operator, right_start, self.at);
+                let other = (right_start, self.at);
                 let truth = match (&left, &right) {
                     (Side::Other(start, end), Side::Other(other_start, other_end))
                         if end > start && self.is_same((*start, *end), (*other_start, *other_end)) =>
@@ -225,7 +203,7 @@ impl Parser<'_> {
                     }
                     _ => compare(operator, &left, &right),
                 };
-                Part { truth, test: Some((start, end, compared)) }
+                Part { truth, test: Some(Test { subject: (start, end), operator, other }) }
             }
         }
     }
@@ -336,9 +314,7 @@ impl Parser<'_> {
 
     fn single(&mut self, depth: usize) -> Side {
         let start = self.at;
-        let Some(kind) = self.kind() else {
-            return Side::Other(start, start);
-        };
+        let Some(kind) = self.kind() else { return Side::Other(start, start) };
         match kind {
             Kind::Number => {
                 let spelling = self.source.spelling(start);
@@ -387,20 +363,10 @@ impl Parser<'_> {
                     _ => inner.truth.map_or(Side::Other(start, self.at), Side::Truth),
                 }
             }
-            Kind::Word if self.is_word(&["true"]) => {
-                self.at += 1;
-                Side::Truth(true)
-            }
-            Kind::Word if self.is_word(&["false"]) => {
-                self.at += 1;
-                Side::Truth(false)
-            }
-            Kind::Word if self.is_word(&["null"]) => {
-                self.at += 1;
-                Side::Null
-            }
-            Kind::Word if self.is_word(&["exists"]) => {
-                self.at += 1;
+            Kind::Word if self.take(&["true"]) => Side::Truth(true),
+            Kind::Word if self.take(&["false"]) => Side::Truth(false),
+            Kind::Word if self.take(&["null"]) => Side::Null,
+            Kind::Word if self.take(&["exists"]) => {
                 let inside = self.at;
                 self.skip_brackets();
                 let reads_table =
@@ -454,7 +420,7 @@ impl Parser<'_> {
     }
 }
 
-/// The comparison that holds where another does not.
+/// The operator that holds where another does not.
 fn opposite(operator: &'static str) -> &'static str {
     match operator {
         "=" => "<>",
@@ -463,6 +429,10 @@ fn opposite(operator: &'static str) -> &'static str {
         ">=" => "<",
         ">" => "<=",
         "<=" => ">",
+        "is null" => "is not null",
+        "is not null" => "is null",
+        "holds" => "does not hold",
+        "does not hold" => "holds",
         other => other,
     }
 }

@@ -153,9 +153,7 @@ pub(super) fn join(joint: &Text, list: Option<&Value>) -> Value {
 
 pub(super) fn split(text: &Text, by: Option<&Value>) -> Value {
     // Longer ones are data: a list of their letters would take far more room than they do.
-    let Some(text) = text.all().filter(|text| text.len() < 64 * 1024) else {
-        return Value::Unknown;
-    };
+    let Some(text) = text.all().filter(|text| text.len() < 64 * 1024) else { return Value::Unknown };
     let word = |word: &str| Value::Text(Text::known(word));
     let by = by.map(Value::text);
     match by.as_ref().and_then(Text::all) {
@@ -209,9 +207,7 @@ pub(super) fn braces(text: &Text, values: &[Value]) -> Text {
         let mut rest = known.as_str();
         while let Some((before, after)) = rest.split_once('{') {
             out.append(Text::known(before));
-            let Some((name, after)) = after.split_once('}') else {
-                break;
-            };
+            let Some((name, after)) = after.split_once('}') else { break };
             let is_next = name.is_empty() || name.parse::<u8>().is_ok();
             out.append(if is_next {
                 values.next().map_or_else(Text::unknown, Value::text)

@@ -207,9 +207,7 @@ impl Statement<'_> {
 
     /// Whether a condition leaves rows out.
     fn restricts(&self, condition: Option<usize>, end: usize) -> bool {
-        let Some(condition) = condition else {
-            return false;
-        };
+        let Some(condition) = condition else { return false };
         let end = self.find(condition + 1, end, AFTER_CONDITION).unwrap_or(end);
         // A WHERE without anything after it is broken, and no harm.
         end == condition + 1
@@ -281,9 +279,7 @@ impl Statement<'_> {
             return;
         }
         let end = self.scope_end(place);
-        let Some(set) = self.find(place + 1, end.min(place + 64), &["set"]) else {
-            return;
-        };
+        let Some(set) = self.find(place + 1, end.min(place + 64), &["set"]) else { return };
         if set == place + 1 || self.find(place + 1, set, &["join"]).is_some() {
             return;
         }
@@ -303,9 +299,7 @@ impl Statement<'_> {
             return;
         }
         let end = self.scope_end(place);
-        let Some(to) = self.find(place + 1, end, &["to"]) else {
-            return;
-        };
+        let Some(to) = self.find(place + 1, end, &["to"]) else { return };
         let is_public = self.find(to + 1, end, &["public"]).is_some();
         let hands_on =
             self.find(to + 1, end, &["with"]).is_some_and(|with| self.is_any(with + 1, &["grant", "admin"]));
@@ -330,9 +324,7 @@ impl Statement<'_> {
 
     fn copy(&self, place: usize, found: &mut Findings) {
         let program = self.find(place + 1, self.tokens.len(), &["program"]);
-        let Some(program) = program.filter(|program| self.follows(*program, &["to", "from"])) else {
-            return;
-        };
+        let Some(program) = program.filter(|program| self.follows(*program, &["to", "from"])) else { return };
         self.hit(found, "sql-copy-program", place, self.tokens.len());
         if let Some(token) = self.tokens.get(program + 1).filter(|token| token.kind == Kind::Text) {
             found.command(unquote(self.text, *token), *token);
