@@ -47,16 +47,10 @@ pub fn link_hash(seq: u64, prev: &str, body_hash: &str) -> String {
     hex::encode(&Sha256::digest(text.as_bytes()))
 }
 
-/// Bytes from hexadecimal digits.
+/// Bytes from lowercase hexadecimal digits.
 pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut out = [0; N];
-    if text.len() != N * 2 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-        return None;
-    }
-    for (at, byte) in out.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()?;
-    }
-    Some(out)
+    let bytes: [u8; N] = hex::decode(text)?.try_into().ok()?;
+    (hex::encode(&bytes) == text).then_some(bytes)
 }
 
 #[cfg(test)]
