@@ -36,6 +36,9 @@ fn main() -> std::io::Result<()> {
     secrets::compile(&mut problems)?;
     personal::compile(&mut problems)?;
     injection::compile(&mut problems)?;
+    let source = source::Source::read("data/output/words.toml")?;
+    let lists = source.parse(&mut problems);
+    source::write("output_words.rs", word_lists::compile(&source, &lists, &mut problems))?;
     problems.report();
     Ok(())
 }

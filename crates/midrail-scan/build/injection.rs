@@ -6,7 +6,7 @@ use std::io;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::source::{Problems, Source, examples, slice, write};
+use crate::source::{Problems, Severity, Source, examples, slice, write};
 use crate::word_lists::{self, WordLists};
 
 #[derive(Deserialize, Default)]
@@ -18,7 +18,7 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Phrase {
-    kind: Kind,
+    kind: Spanned<String>,
     #[serde(default)]
     counts: Counts,
     patterns: Vec<Spanned<String>>,
@@ -26,27 +26,19 @@ struct Phrase {
     not_found: Vec<String>,
 }
 
-/// The kinds of findings that phrases lead to. The names of the variants are those of `Family`.
-#[derive(Deserialize, Debug)]
-enum Kind {
-    #[serde(rename = "instruction-override")]
-    Override,
-    #[serde(rename = "prompt-exfiltration")]
-    PromptExfiltration,
-    #[serde(rename = "role-play")]
-    RolePlay,
-    #[serde(rename = "tool-escalation")]
-    ToolEscalation,
-    #[serde(rename = "fake-tag")]
-    FakeTag,
-    #[serde(rename = "exfiltration-link")]
-    DataExfiltration,
-    #[serde(rename = "addressed-to-model")]
-    Addressed,
-    #[serde(rename = "hidden-text")]
-    HiddenText,
-    #[serde(rename = "statistical")]
-    Statistical,
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct FamilyFile {
+    family: Vec<Family>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Family {
+    kind: String,
+    code: String,
+    severity: Severity,
+    explanation: String,
 }
 
 #[derive(Deserialize, Debug, Default)]
@@ -96,10 +88,37 @@ pub fn compile(problems: &mut Problems) -> io::Result<()> {
         code.push_str(&letter_map(&source, name, letters, problems));
     }
     write("injection_words.rs", code)?;
-    phrases(&sets, problems)
+    let families = families(problems)?;
+    phrases(&sets, &families, problems)
 }
 
-fn phrases(sets: &BTreeMap<String, Spanned<Vec<String>>>, problems: &mut Problems) -> io::Result<()> {
+/// Writes the families, and returns their kinds.
+fn families(problems: &mut Problems) -> io::Result<BTreeSet<String>> {
+    let file: FamilyFile = Source::read("data/injection/families.toml")?.parse(problems);
+    let (mut code, mut names) = (String::new(), Vec::new());
+    for (order, Family { kind, code: intent, severity, explanation }) in file.family.iter().enumerate() {
+        names.push(format!("&{}", constant(kind)));
+        code.push_str(&format!(
+            "pub(super) static {}: Family = Family {{ order: {order}, kind: {kind:?}, code: {intent:?}, \
+             severity: Severity::{severity:?}, explanation: {explanation:?} }};\n",
+            constant(kind)
+        ));
+    }
+    code.push_str(&format!("static FAMILIES: &[&Family] = &[{}];\n", names.join(", ")));
+    write("injection_families.rs", code)?;
+    Ok(file.family.into_iter().map(|family| family.kind).collect())
+}
+
+/// The name of a constant in Rust: `FAKE_TAG` for `fake-tag`.
+fn constant(kind: &str) -> String {
+    kind.replace('-', "_").to_uppercase()
+}
+
+fn phrases(
+    sets: &BTreeMap<String, Spanned<Vec<String>>>,
+    families: &BTreeSet<String>,
+    problems: &mut Problems,
+) -> io::Result<()> {
     let (mut rows, mut tests, mut seen) = (Vec::new(), String::new(), BTreeSet::new());
     for source in Source::read_folder("data/injection/phrases")? {
         let file: File = source.parse(problems);
@@ -112,11 +131,16 @@ fn phrases(sets: &BTreeMap<String, Spanned<Vec<String>>>, problems: &mut Problem
                     problems.add(&source, pattern.span().start, "duplicate pattern");
                 }
             }
+            if !families.contains(phrase.kind.get_ref()) {
+                let known: Vec<&str> = families.iter().map(String::as_str).collect();
+                let message = format!("unknown kind; known are {}", known.join(", "));
+                problems.add(&source, phrase.kind.span().start, message);
+            }
             tests.push_str(&examples(rows.len(), &phrase.found, &phrase.not_found));
             let patterns: Vec<String> = phrase.patterns.into_iter().map(Spanned::into_inner).collect();
             rows.push(format!(
-                "Row {{ family: Family::{:?}, counts: Counts::{:?}, patterns: {} }},\n",
-                phrase.kind,
+                "Row {{ family: &family::{}, counts: Counts::{:?}, patterns: {} }},\n",
+                constant(phrase.kind.get_ref()),
                 phrase.counts,
                 slice(&patterns)
             ));

@@ -6,7 +6,7 @@ use std::io;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::source::{Functions, Problems, Source, examples, slice, write};
+use crate::source::{List, Problems, Source, examples, slice, write};
 use crate::word_lists::{self, WordLists, byte_set, word_set};
 
 #[derive(Deserialize, Default)]
@@ -22,7 +22,8 @@ struct Identity {
     countries: Vec<String>,
     description: String,
     shapes: Vec<String>,
-    check: Spanned<String>,
+    #[serde(default)]
+    rules: List<Rule>,
     needs_word: NeedsWord,
     words: Vec<String>,
     found: Vec<String>,
@@ -50,7 +51,8 @@ struct Document {
     description: String,
     min_length: usize,
     max_length: usize,
-    check: Option<Spanned<String>>,
+    #[serde(default)]
+    rules: List<Rule>,
     words: Vec<String>,
     #[serde(default)]
     also: Vec<String>,
@@ -77,7 +79,83 @@ struct CardIssuer {
     common: bool,
 }
 
-const SIGNATURE: &str = "(bare: &[u8]) -> bool {";
+/// A rule for the characters of a number. The names are those of `src/personal/rules.rs`, which explains them.
+#[derive(Deserialize, Debug)]
+#[serde(tag = "rule", rename_all = "kebab-case", deny_unknown_fields)]
+enum Rule {
+    Number {
+        at: usize,
+        length: usize,
+        ranges: List<(u32, u32)>,
+    },
+    Character {
+        at: Option<usize>,
+        allowed: String,
+    },
+    NotStart {
+        texts: List<String>,
+    },
+    Date {
+        day: usize,
+        month: usize,
+        #[serde(default)]
+        day_offsets: List<u32>,
+        #[serde(default)]
+        month_offsets: List<u32>,
+    },
+    NotDate,
+    Varied,
+    Length {
+        length: usize,
+    },
+    MinDigits {
+        count: usize,
+    },
+    Repeats,
+    Luhn {
+        #[serde(default)]
+        without: List<usize>,
+    },
+    Verhoeff {
+        #[serde(default)]
+        without: List<usize>,
+    },
+    #[serde(rename = "mod-11-10")]
+    Mod1110,
+    Remainder {
+        sum: Sum,
+        modulus: u32,
+        remainder: u32,
+    },
+    CheckCharacter {
+        sum: Sum,
+        table: String,
+        at: Option<usize>,
+        #[serde(default)]
+        otherwise: List<Rule>,
+    },
+    AnyOf {
+        lists: List<List<Rule>>,
+    },
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct Sum {
+    #[serde(default)]
+    from: usize,
+    weights: List<u32>,
+    #[serde(default)]
+    add: u32,
+    #[serde(default)]
+    cross_sums: bool,
+    #[serde(default = "digits_and_letters")]
+    alphabets: List<String>,
+}
+
+fn digits_and_letters() -> List<String> {
+    List(vec!["0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ".to_owned()])
+}
 
 /// Writes the tables of personal data.
 pub fn compile(problems: &mut Problems) -> io::Result<()> {
@@ -104,17 +182,13 @@ fn identities(tests: &mut String, problems: &mut Problems) -> io::Result<String>
     // The identities of each shape, where `X` is spelled out as a digit and as a letter.
     let mut shapes: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
     for source in Source::read_folder("data/personal/identities")? {
-        let region = source.stem();
-        let checks = Functions::default()
-            .add("src/personal/checks.rs", "crate::personal::checks", SIGNATURE)?
-            .add(&format!("src/personal/identities/{region}.rs"), region, SIGNATURE)?;
         let file: IdentityFile = source.parse(problems);
         for entry in file.identity {
             let (offset, identity) = (entry.span().start, entry.into_inner());
             source.check_examples(offset, &identity.found, &identity.not_found, problems);
             let index = code.len();
             for shape in &identity.shapes {
-                if !seen.insert((identity.kind.clone(), shape.clone(), identity.check.get_ref().clone())) {
+                if !seen.insert((identity.kind.clone(), shape.clone(), format!("{:?}", identity.rules))) {
                     problems.add(&source, offset, format!("duplicate shape of `{}`", identity.kind));
                 }
                 for shape in spell_out(shape.as_bytes()) {
@@ -135,12 +209,12 @@ fn identities(tests: &mut String, problems: &mut Problems) -> io::Result<String>
             }
             tests.push_str(&kind_examples(&identity.kind, &identity.found, &identity.not_found));
             code.push(format!(
-                "Identity {{ kind: {:?}, countries: {}, description: {:?}, check: {}, \
+                "Identity {{ kind: {:?}, countries: {}, description: {:?}, rules: {:?}, \
                  needs_word: NeedsWord::{:?}, words: {} }},\n",
                 identity.kind,
                 slice(&identity.countries),
                 identity.description,
-                checks.resolve(&source, &identity.check, problems),
+                identity.rules,
                 identity.needs_word,
                 word_set(&identity.words),
             ));
@@ -172,23 +246,19 @@ fn spell_out(shape: &[u8]) -> Vec<Vec<u8>> {
 
 fn documents(tests: &mut String, problems: &mut Problems) -> io::Result<String> {
     let source = Source::read("data/personal/documents.toml")?;
-    let checks = Functions::default().add("src/personal/checks.rs", "super::checks", SIGNATURE)?;
     let file: DocumentFile = source.parse(problems);
     let mut code = Vec::new();
     for entry in file.document {
         let (offset, document) = (entry.span().start, entry.into_inner());
         source.check_examples(offset, &document.found, &document.not_found, problems);
         tests.push_str(&kind_examples(&document.kind, &document.found, &document.not_found));
-        let check = match &document.check {
-            Some(name) => checks.resolve(&source, name, problems),
-            None => "super::checks::any",
-        };
         code.push(format!(
-            "Document {{ kind: {:?}, description: {:?}, lengths: {}..={}, check: {check}, words: {}, also: {} }},\n",
+            "Document {{ kind: {:?}, description: {:?}, lengths: {}..={}, rules: {:?}, words: {}, also: {} }},\n",
             document.kind,
             document.description,
             document.min_length,
             document.max_length,
+            document.rules,
             word_set(&document.words),
             if document.also.is_empty() { "None".to_owned() } else { format!("Some({})", word_set(&document.also)) },
         ));

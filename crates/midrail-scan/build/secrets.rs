@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::keywords::{Keyword, write_keywords};
-use crate::source::{Functions, Problems, Source, examples, slice, write};
+use crate::source::{Functions, Problems, Severity, Source, examples, slice, write};
 use crate::word_lists::{self, WordLists};
 
 #[derive(Deserialize, Default)]
@@ -83,16 +83,6 @@ enum NameContains {
     Hint,
     Secret,
     Key,
-}
-
-#[derive(Deserialize, Debug, Default)]
-#[serde(rename_all = "lowercase")]
-enum Severity {
-    Low,
-    Medium,
-    #[default]
-    High,
-    Critical,
 }
 
 /// Writes the tables of secrets.

@@ -1,10 +1,11 @@
 //! Reads data files, collects the problems found in them, and writes the generated code.
 
 use std::collections::BTreeSet;
-use std::fmt::Display;
+use std::fmt::{self, Debug, Display, Formatter};
 use std::path::Path;
 use std::{env, fs, io};
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
@@ -55,12 +56,6 @@ impl Source {
             }
         }
         paths.iter().map(|path| Source::read(path)).collect()
-    }
-
-    /// The name of the file without the number in front and the extension.
-    pub fn stem(&self) -> &str {
-        let name = self.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".toml");
-        name.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_')
     }
 
     /// Parses the file as TOML.
@@ -127,6 +122,34 @@ impl Functions {
         }
         found.map_or("", |(_, path)| path)
     }
+}
+
+/// A list whose debug form is the Rust code of a static slice.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub struct List<T>(pub Vec<T>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        List(Vec::new())
+    }
+}
+
+impl<T: Debug> Debug for List<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "&{:?}", self.0)
+    }
+}
+
+/// A severity of `midrail_core`.
+#[derive(Deserialize, Debug, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Low,
+    Medium,
+    #[default]
+    High,
+    Critical,
 }
 
 /// A slice of strings, as Rust code.

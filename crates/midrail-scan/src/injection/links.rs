@@ -4,9 +4,8 @@ use memchr::memmem;
 use midrail_core::{Confidence, Hit};
 
 use super::data::{EVERYDAY_DATA, LINK_STARTS, PRIVATE_DATA, PRIVATE_VALUES, SECRET_FILES};
-use super::family::Family;
+use super::family;
 use super::hidden::floor;
-use super::hits::hit;
 
 /// The marks around a placeholder.
 const MARKS: &[(char, char)] = &[('{', '}'), ('[', ']'), ('<', '>'), ('(', ')'), ('*', '*'), ('%', '%')];
@@ -38,7 +37,7 @@ pub(super) fn scan(text: &str, hits: &mut Vec<Hit>) {
             None => command_inside(address).map(|end| (0, end)),
         };
         if let Some((before, end)) = carries {
-            hits.push(hit(Family::DataExfiltration, at - before..at + 3 + end, Confidence::High));
+            hits.push(family::EXFILTRATION_LINK.hit(at - before..at + 3 + end, Confidence::High));
         }
     }
 }

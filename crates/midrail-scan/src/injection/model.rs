@@ -6,12 +6,12 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::family::Family;
+use super::family;
 use super::hashing::hash_word;
 use super::phrases::{self, PhraseMatch};
 use super::rows::Counts;
 use super::vocabulary::vocabulary;
-use super::words::{self, BREAK, EMPTY_LINE, NUMBER, ReadMode, Word};
+use super::words::{self, BREAK, EMPTY_LINE, NUMBER, ReadMode, Reading, Word};
 
 /// The number of features, as a power of two.
 pub const FEATURE_BITS: u32 = 16;
@@ -70,8 +70,8 @@ pub struct TextFeatures {
 impl TextFeatures {
     /// Extracts the features of a text, for training.
     pub fn new(text: &str) -> Self {
-        let (words, _) = words::read(text, vocabulary(), ReadMode::default());
-        let mut found = phrases::find(&words, 0..words.len(), &vocabulary().phrases, vocabulary());
+        let words = words::read(text, ReadMode::Plain).words;
+        let mut found = phrases::find(&words, 0..words.len(), &vocabulary().phrases);
         found.retain(|found| !found.phrase.row.is_address());
         let mut reading =
             TextFeatures { features: Vec::new(), ends: vec![0], windows: windows(text, &words, &found) };
@@ -99,9 +99,9 @@ pub(super) struct ScoredWindow {
 }
 
 /// Classifies the words of a text. Of overlapping windows, the one with the highest share is returned.
-pub(super) fn classify(text: &str, words: &[Word], found: &[PhraseMatch<'_>]) -> Vec<ScoredWindow> {
+pub(super) fn classify(reading: &Reading<'_>, found: &[PhraseMatch]) -> Vec<ScoredWindow> {
     static MODEL: LazyLock<Model> = LazyLock::new(|| Model::read(WEIGHTS));
-    MODEL.classify(text, words, found)
+    MODEL.classify(reading.text, &reading.words, found)
 }
 
 struct Model {
@@ -125,7 +125,7 @@ impl Model {
         }
     }
 
-    fn classify(&self, text: &str, words: &[Word], found: &[PhraseMatch<'_>]) -> Vec<ScoredWindow> {
+    fn classify(&self, text: &str, words: &[Word], found: &[PhraseMatch]) -> Vec<ScoredWindow> {
         let mut sums = Vec::with_capacity(words.len() + 1);
         let mut sum = [0_i32; 2];
         sums.push(sum);
@@ -168,7 +168,7 @@ impl Model {
 }
 
 /// The features that end at a word. `signs` are the remaining phrases.
-fn for_each_feature(words: &[Word], at: usize, signs: &mut &[PhraseMatch<'_>], mut give: impl FnMut(u32)) {
+fn for_each_feature(words: &[Word], at: usize, signs: &mut &[PhraseMatch], mut give: impl FnMut(u32)) {
     let Some(word) = words.get(at) else { return };
     let hash = token(word);
     let before = match at.checked_sub(1).and_then(|at| words.get(at)) {
@@ -192,8 +192,8 @@ fn for_each_feature(words: &[Word], at: usize, signs: &mut &[PhraseMatch<'_>], m
         *signs = rest;
         let row = sign.phrase.row;
         // The subjects of attacks are no features: they would classify the subject.
-        if row.family != Family::Statistical {
-            give(bucket(hash_word(row.family.kind()) ^ u64::from(row.counts == Counts::Weak), 17));
+        if row.family != &family::STATISTICAL {
+            give(bucket(hash_word(row.family.kind) ^ u64::from(row.counts == Counts::Weak), 17));
         }
     }
 }
@@ -208,7 +208,7 @@ fn bucket(hash: u64, salt: u64) -> u32 {
     u32::try_from(mixed >> (64 - FEATURE_BITS)).unwrap_or_default()
 }
 
-fn windows(text: &str, words: &[Word], found: &[PhraseMatch<'_>]) -> Vec<Window> {
+fn windows(text: &str, words: &[Word], found: &[PhraseMatch]) -> Vec<Window> {
     let mut windows = Vec::new();
     for (threshold, (size, stride)) in WINDOWS.iter().enumerate() {
         let mut from = 0;

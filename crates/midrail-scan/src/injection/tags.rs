@@ -7,9 +7,8 @@ use aho_corasick::AhoCorasick;
 use midrail_core::{Confidence, Hit};
 
 use super::data::{CHAT_MARKS, DATA_ENDS, TURN_STARTS};
-use super::family::Family;
+use super::family;
 use super::hidden;
-use super::hits::hit;
 
 /// How many ends of data are examined.
 const MAX_ENDS: usize = 64;
@@ -50,7 +49,7 @@ pub(super) fn scan_ends(text: &str, tags: &[Range<usize>], hits: &mut Vec<Hit>) 
         let has_begun = |before: &str| before.contains(opening.trim_end_matches('>'));
         if text.get(from..tag.start).is_some_and(|before| !has_begun(before)) {
             let until = tag.end + (rest.len() - next.len()) + begin.len();
-            hits.push(hit(Family::FakeTag, tag.start..until, Confidence::Medium));
+            hits.push(family::FAKE_TAG.hit(tag.start..until, Confidence::Medium));
         }
     }
 }

@@ -6,6 +6,7 @@ use midrail_core::{Confidence, Hit, Severity};
 use super::births::is_date;
 use super::candidates::byte;
 use super::context::Context;
+use super::rules::{self, Rule, Rule::*};
 use super::token::Token;
 use super::word_set::WordSet;
 
@@ -14,8 +15,8 @@ struct Document {
     description: &'static str,
     /// How many letters and digits it may have.
     lengths: std::ops::RangeInclusive<usize>,
-    /// Whether the bare letters and digits are valid.
-    check: fn(&[u8]) -> bool,
+    /// What its letters and digits have to follow.
+    rules: &'static [Rule],
     /// One of these is near.
     words: WordSet,
     /// And one of these, if there are any.
@@ -51,7 +52,7 @@ pub(super) fn find(token: &Token<'_>, context: &Context) -> Option<(Hit, usize)>
         DOCUMENTS.iter().filter(|document| document.lengths.contains(&bare.len())).filter_map(|document| {
             let rank = context.rank_within(&document.words, NEAR)?;
             let is_sure = document.also.as_ref().is_none_or(|also| context.has_within(also, NEAR));
-            (is_sure && (document.check)(bare)).then_some((document, rank))
+            (is_sure && rules::hold(document.rules, bare)).then_some((document, rank))
         });
     let (document, rank) = found.min_by_key(|(_, rank)| *rank)?;
     let hit = Hit::new(document.kind, token.start, token.end, document.description);

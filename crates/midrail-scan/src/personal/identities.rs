@@ -1,18 +1,19 @@
-//! The table of national ids, compiled from `data/personal/identities`. The checks are in one file a region.
+//! National ids: recognises them by shape, rules and words nearby. An id with weak rules needs a word. The table is compiled
+//! from `data/personal/identities`.
 
-mod africa_and_oceania;
-mod americas;
-mod asia;
-mod eastern_europe;
-mod northern_europe;
-mod western_europe;
+use midrail_core::{Confidence, Hit, Severity};
 
+use super::context::Context;
+use super::data::SAMPLE_IDS;
+use super::documents;
+use super::rules::{self, Rule, Rule::*, Sum};
+use super::token::Token;
 use super::word_set::WordSet;
 
 /// When an id needs one of its words nearby.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NeedsWord {
-    /// Never: shape and check leave little doubt.
+#[derive(Clone, Copy)]
+enum NeedsWord {
+    /// Never: shape and rules leave little doubt.
     Never,
     /// If the number has no separators, or only spaces, as columns of a table have.
     IfBare,
@@ -21,28 +22,30 @@ pub(super) enum NeedsWord {
 }
 
 /// One kind of id.
-pub(super) struct Identity {
-    pub(super) kind: &'static str,
+struct Identity {
+    kind: &'static str,
     /// ISO codes of the countries that use it.
-    pub(super) countries: &'static [&'static str],
-    pub(super) description: &'static str,
-    /// Whether the bare letters and digits are valid.
-    pub(super) check: fn(&[u8]) -> bool,
-    pub(super) needs_word: NeedsWord,
+    countries: &'static [&'static str],
+    description: &'static str,
+    /// What its letters and digits have to follow.
+    rules: &'static [Rule],
+    needs_word: NeedsWord,
     /// Words near such numbers.
-    pub(super) words: WordSet,
+    words: WordSet,
 }
 
 include!(concat!(env!("OUT_DIR"), "/identities.rs"));
 
-/// The kinds of all ids.
-pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
-    IDENTITIES.iter().map(|identity| identity.kind)
-}
+/// How many words away a word may be.
+const NEAR: usize = 5;
 
-/// The countries of all ids.
-pub(super) fn countries() -> impl Iterator<Item = &'static str> {
-    IDENTITIES.iter().flat_map(|identity| identity.countries).copied()
+/// The distance that counts for an id without a word.
+const WITHOUT_WORD: usize = 3;
+
+/// Returns all countries that have ids of their own, by ISO code, sorted.
+pub fn countries() -> Vec<&'static str> {
+    let all = IDENTITIES.iter().flat_map(|identity| identity.countries).copied();
+    all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
 /// Returns the countries of a kind, by ISO code: `us` for `us-ssn`. Empty for kinds that belong to no country.
@@ -50,13 +53,42 @@ pub fn countries_for_kind(kind: &str) -> &'static [&'static str] {
     IDENTITIES.iter().find(|identity| identity.kind == kind).map_or(&[], |identity| identity.countries)
 }
 
-/// Whether some id has a shape.
-pub(super) fn has_shape(shape: &[u8]) -> bool {
-    SHAPES.contains_key(shape)
+/// Whether some id has the shape of a candidate.
+pub(super) fn has_shape(token: &Token<'_>) -> bool {
+    SHAPES.contains_key(token.shape())
 }
 
-/// The ids that have a shape.
-pub(super) fn with_shape(shape: &[u8]) -> impl Iterator<Item = &'static Identity> {
-    let indexes = SHAPES.get(shape).copied().unwrap_or_default();
-    indexes.iter().filter_map(|index| IDENTITIES.get(usize::from(*index)))
+/// The id or document number that a candidate is.
+pub(super) fn find(token: &Token<'_>) -> Option<Hit> {
+    if !documents::may_be(token) && !has_shape(token) {
+        return None;
+    }
+    let context = Context::new(token.bytes, token.start, token.end);
+    best(token, &context).map(|(hit, _)| hit)
+}
+
+/// The id or document number that a candidate is, and how many words away its word is.
+pub(super) fn best(token: &Token<'_>, context: &Context) -> Option<(Hit, usize)> {
+    let bare = token.bare();
+    let indexes = SHAPES.get(token.shape()).copied().unwrap_or_default();
+    let with_shape = indexes.iter().filter_map(|index| IDENTITIES.get(usize::from(*index)));
+    let ranked = with_shape.filter(|identity| rules::hold(identity.rules, bare)).filter_map(|identity| {
+        let rank = context.rank_within(&identity.words, NEAR);
+        let needs_word = match identity.needs_word {
+            NeedsWord::Never => false,
+            NeedsWord::IfBare => token.separators().all(|byte| byte == b' '),
+            NeedsWord::Always => true,
+        };
+        (rank.is_some() || !needs_word).then_some((identity, rank))
+    });
+    let Some((identity, rank)) = ranked.min_by_key(|(_, rank)| rank.unwrap_or(NEAR + 1)) else {
+        return documents::find(token, context);
+    };
+    let (severity, confidence) = match rank {
+        _ if SAMPLE_IDS.contains(bare) => (Severity::Low, Confidence::Medium),
+        Some(_) => (Severity::High, Confidence::High),
+        None => (Severity::High, Confidence::Medium),
+    };
+    let hit = Hit::new(identity.kind, token.start, token.end, identity.description);
+    Some((Hit { severity, confidence, ..hit }, rank.unwrap_or(WITHOUT_WORD)))
 }

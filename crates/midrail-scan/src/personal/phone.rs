@@ -7,7 +7,6 @@ use super::candidates::{byte, byte_before, is_word};
 use super::checks::{is_one_digit, number};
 use super::context::Context;
 use super::data::{CALL_WORDS, CALLING_CODES, NOT_PHONE_WORDS, PHONE_WORDS, SAMPLE_WORDS};
-use super::settings::KindFilter;
 use super::token::Token;
 
 /// How many words away a word may be.
@@ -15,8 +14,8 @@ const NEAR: usize = 4;
 const NEAR_WEAK: usize = 2;
 
 /// The phone number that a candidate is, and how many words away its word is.
-pub(super) fn find(token: &Token<'_>, context: &Context, allowed: &KindFilter) -> Option<(Hit, usize)> {
-    let (hit, rank) = likely(token, context, allowed)?;
+pub(super) fn find(token: &Token<'_>, context: &Context) -> Option<(Hit, usize)> {
+    let (hit, rank) = likely(token, context)?;
     let key = Context::within(token.bytes, hit.start, token.end, 0);
     if key.has_key && key.has(&SAMPLE_WORDS) {
         let hit = Hit { severity: Severity::Low, confidence: Confidence::Low, ..hit };
@@ -25,7 +24,7 @@ pub(super) fn find(token: &Token<'_>, context: &Context, allowed: &KindFilter) -
     Some((hit, rank))
 }
 
-fn likely(token: &Token<'_>, context: &Context, allowed: &KindFilter) -> Option<(Hit, usize)> {
+fn likely(token: &Token<'_>, context: &Context) -> Option<(Hit, usize)> {
     let bare = token.bare();
     if !(7..=15).contains(&bare.len()) || is_one_digit(bare) {
         return None;
@@ -51,10 +50,10 @@ fn likely(token: &Token<'_>, context: &Context, allowed: &KindFilter) -> Option<
     if count == 3 && is_date(token, groups) || is_decimal(token) {
         return None;
     }
-    if is_fictional(bare) && !allowed.placeholders {
+    if is_fictional(bare) {
         return None;
     }
-    if is_north_american(token) && allowed.country(&["us", "ca"]) {
+    if is_north_american(token) {
         // `318-334 1973` is probably pages and a year.
         let is_loose = token.separators().next() == Some(b'-') && token.separators().last() == Some(b' ');
         // `252.227-7013` is a clause.

@@ -7,9 +7,8 @@ use aho_corasick::packed;
 use memchr::{memchr2_iter, memchr3_iter};
 use midrail_core::{Confidence, Hit};
 
-use super::parts::{LONGEST_DOMAIN, domain_end, hit_for, is_local};
+use super::{LONGEST_DOMAIN, domain_end, hit_for, is_local};
 use crate::personal::candidates::{byte, byte_before};
-use crate::personal::settings::KindFilter;
 
 /// Escapes of the sign.
 const ESCAPES: &[&str] = &["%40", "\\u0040", "\\x40", "&#64;", "&#064;", "&#x40;", "&commat;"];
@@ -62,13 +61,7 @@ fn sign(text: &[u8], at: usize, signs: &[&str], is_word: bool) -> Option<(usize,
 }
 
 /// The address with a sign from `sign` to `sign_end`.
-pub(super) fn address(
-    text: &[u8],
-    sign: usize,
-    sign_end: usize,
-    is_word: bool,
-    allowed: &KindFilter,
-) -> Option<Hit> {
+pub(super) fn address(text: &[u8], sign: usize, sign_end: usize, is_word: bool) -> Option<Hit> {
     let (mut at, mut start) = (sign, sign_end);
     // Blanks are on both sides or on none: `call(at) next` is code.
     if is_word && byte_before(text, at) == b' ' && byte(text, start) == b' ' {
@@ -83,7 +76,7 @@ pub(super) fn address(
         let end = domain_end(text, start)?;
         (std::str::from_utf8(text.get(start..end)?).ok()?.to_ascii_lowercase(), end)
     };
-    let hit = hit_for(text, at, end, &domain, allowed)?;
+    let hit = hit_for(text, at, end, &domain)?;
     Some(Hit { confidence: hit.confidence.min(Confidence::Medium), ..hit })
 }
 
