@@ -32,13 +32,10 @@ mod letter_pairs;
 mod word_filter;
 
 fn main() -> std::io::Result<()> {
-    let mut problems = source::Problems::default();
-    secrets::compile(&mut problems)?;
-    personal::compile(&mut problems)?;
-    injection::compile(&mut problems)?;
-    let source = source::Source::read("data/output/words.toml")?;
-    let lists = source.parse(&mut problems);
-    source::write("output_words.rs", word_lists::compile(&source, &lists, &mut problems))?;
-    problems.report();
+    secrets::compile()?;
+    personal::compile()?;
+    injection::compile()?;
+    source::write("words.rs", word_lists::compile(&source::Source::read("data/words.toml")?))?;
+    source::fail_on_problems();
     Ok(())
 }

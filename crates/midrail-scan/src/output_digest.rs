@@ -3,13 +3,7 @@
 
 use sha2::{Digest, Sha256};
 
-mod data {
-    //! Words in the output of commands, compiled from `data/output/words.toml`.
-
-    include!(concat!(env!("OUT_DIR"), "/output_words.rs"));
-}
-
-use data::{BEFORE_SET_TIMES, PROGRESS_WORDS, TEMPORARY_FOLDERS, TIME_UNITS};
+use crate::data::{BEFORE_SET_TIMES, PROGRESS_WORDS, TEMPORARY_FOLDERS, TIME_UNITS};
 
 /// Replaces an omitted detail.
 const OMITTED: char = '#';

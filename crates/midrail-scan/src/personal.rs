@@ -6,18 +6,18 @@
 
 mod addresses;
 mod births;
-mod candidates;
 mod checks;
 mod context;
 mod coordinates;
 mod data;
-mod documents;
+mod digit_runs;
 mod email;
 mod finance;
 mod identities;
 mod names;
 mod network;
 mod numbers;
+mod packed_search;
 mod phone;
 mod rules;
 mod token;
@@ -50,7 +50,7 @@ pub fn scan(text: &str) -> Vec<Hit> {
         names.scan(text, piece);
     }
     let mut numbers = Numbers::new(text);
-    candidates::each_digit_run(bytes, |start, end| numbers.visit(start, end));
+    digit_runs::each_digit_run(bytes, |start, end| numbers.visit(start, end));
     let hits = merge(disjoint(emails.all()), disjoint(numbers.hits));
     let hits = merge(hits, disjoint(numbers.addresses));
     merge(hits, disjoint(names.hits))

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::data::HIDDEN_MARKUP;
+use crate::bytes::floor;
 
 /// How many tag characters make a message rather than the name of a flag.
 const MIN_TAGS: usize = 9;
@@ -81,15 +82,6 @@ fn reversed(text: &str, at: usize, from: usize) -> Option<Range<usize>> {
         end += c.len_utf8();
     }
     (latin >= MIN_REVERSED && latin > others).then_some(at..end)
-}
-
-/// The last character boundary up to a length.
-pub(super) fn floor(text: &str, length: usize) -> usize {
-    let mut at = length.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// Pieces of hidden markup. They are common: their text decides.

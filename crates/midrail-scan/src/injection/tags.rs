@@ -8,7 +8,7 @@ use midrail_core::{Confidence, Hit};
 
 use super::data::{CHAT_MARKS, DATA_ENDS, TURN_STARTS};
 use super::family;
-use super::hidden;
+use crate::bytes::floor;
 
 /// How many ends of data are examined.
 const MAX_ENDS: usize = 64;
@@ -44,7 +44,7 @@ pub(super) fn scan_ends(text: &str, tags: &[Range<usize>], hits: &mut Vec<Hit>) 
         else {
             continue;
         };
-        let from = hidden::floor(text, tag.start.saturating_sub(MAX_DATA));
+        let from = floor(text, tag.start.saturating_sub(MAX_DATA));
         let opening = end.replacen("</", "<", 1);
         let has_begun = |before: &str| before.contains(opening.trim_end_matches('>'));
         if text.get(from..tag.start).is_some_and(|before| !has_begun(before)) {

@@ -181,72 +181,51 @@ impl Reader<'_> {
         let bytes = self.reading.text.as_bytes();
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => {
-                    self.push(char::from(byte), at, at + 1);
-                    at += 1;
-                }
+            let next_is = |is: fn(&u8) -> bool| bytes.get(at + 1).is_some_and(is);
+            at = match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => self.push(char::from(byte), at, at + 1),
                 b' ' => {
                     self.flush();
-                    at += 1;
+                    at + 1
                 }
                 b'\\' | b'&' | b'%' => match unescape(self.reading.text, at) {
                     Some((c, end)) => {
                         self.take(c, at, end);
-                        at = end;
+                        end
                     }
-                    None => {
-                        self.boundary(byte);
-                        at += 1;
-                    }
+                    None => self.boundary(byte, at + 1),
                 },
                 // An apostrophe inside a word belongs to it: don't.
-                b'\''
-                    if self.current.letters > 0 && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) =>
-                {
-                    at += 1;
-                }
+                b'\'' if self.current.letters > 0 && next_is(u8::is_ascii_alphabetic) => at + 1,
                 // No sentence ends inside a name or a URL: .env, example.org/?a=1
-                b'.' | b'?' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric) => {
+                b'.' | b'?' if next_is(u8::is_ascii_alphanumeric) => {
                     self.flush();
-                    at += 1;
+                    at + 1
                 }
                 // Inline markup does not separate words: <b>Ignore</b> all
                 b'<' | b'/' if let Some(length) = markup_length(bytes.get(at..).unwrap_or_default()) => {
                     if byte == b'/' {
                         self.flush();
                     }
-                    at += length;
+                    at + length
                 }
-                b'-' if self.current.letters > 1
-                    && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) =>
-                {
-                    at += 1;
+                b'-' if self.current.letters > 1 && next_is(u8::is_ascii_alphabetic) => {
                     if self.mode != ReadMode::WithoutHyphens {
                         let joined = self.current.joined.unwrap_or(self.current.hash);
-                        self.boundary(byte);
+                        self.boundary(byte, at + 1);
                         self.current.joined = Some(joined);
                     }
+                    at + 1
                 }
-                b'@' | b'$' | b'!' | b'|' if self.mode == ReadMode::SignsAsLetters => {
-                    let letter = match byte {
-                        b'@' => 'a',
-                        b'$' => 's',
-                        _ => 'i',
-                    };
-                    self.push(letter, at, at + 1);
-                    at += 1;
-                }
-                0..=0x7f => {
-                    self.boundary(byte);
-                    at += 1;
-                }
+                b'@' if self.mode == ReadMode::SignsAsLetters => self.push('a', at, at + 1),
+                b'$' if self.mode == ReadMode::SignsAsLetters => self.push('s', at, at + 1),
+                b'!' | b'|' if self.mode == ReadMode::SignsAsLetters => self.push('i', at, at + 1),
+                0..=0x7f => self.boundary(byte, at + 1),
                 _ => {
                     let Some(c) = self.reading.text.get(at..).and_then(|rest| rest.chars().next()) else {
                         break;
                     };
-                    let end = at + c.len_utf8();
-                    at = self.take(c, at, end);
+                    self.take(c, at, at + c.len_utf8())
                 }
             }
         }
@@ -256,12 +235,10 @@ impl Reader<'_> {
     /// Reads one character at `at..end`, and returns where the next one begins.
     fn take(&mut self, c: char, at: usize, end: usize) -> usize {
         if c.is_ascii_alphanumeric() {
-            self.push(c, at, end);
-            return end;
+            return self.push(c, at, end);
         }
         if c.is_ascii() {
-            self.boundary(u8::try_from(u32::from(c)).unwrap_or(b' '));
-            return end;
+            return self.boundary(u8::try_from(u32::from(c)).unwrap_or(b' '), end);
         }
         if matches!(c, '’' | '‘' | 'ʼ') && self.current.letters > 0 {
             let next = self.reading.text.get(end..).and_then(|rest| rest.chars().next());
@@ -303,7 +280,8 @@ impl Reader<'_> {
         end
     }
 
-    fn push(&mut self, c: char, at: usize, end: usize) {
+    /// Adds a letter at `at..end` to the current word, and returns where the next character begins.
+    fn push(&mut self, c: char, at: usize, end: usize) -> usize {
         let lower = c.to_ascii_lowercase();
         let current = &mut self.current;
         if current.len() == 0 {
@@ -333,9 +311,11 @@ impl Reader<'_> {
             current.letters += 1;
             current.capitals += u32::from(lower != c);
         }
+        end
     }
 
-    fn boundary(&mut self, byte: u8) {
+    /// Ends the current word, and returns where the next character begins.
+    fn boundary(&mut self, byte: u8, end: usize) -> usize {
         self.flush();
         match byte {
             b'.' | b'!' | b'?' => self.flags |= BREAK,
@@ -350,6 +330,7 @@ impl Reader<'_> {
             }
             _ => {}
         }
+        end
     }
 
     fn flush(&mut self) {
@@ -380,17 +361,13 @@ impl Reader<'_> {
         self.reading.disguises.long_words |= current.len() >= LONG;
         self.reading.disguises.hyphens |=
             current.joined.is_some_and(|joined| self.vocabulary.id(joined) != 0);
-        self.numbers = if flags & NUMBER != 0 { self.numbers + 1 } else { 0 };
-        self.reading.disguises.numbers |= self.numbers >= 12;
-        self.reading.disguises.reversed |= id != 0 && self.vocabulary.is_reversed(id);
-        self.pairs = if current.len() == 2 { self.pairs + 1 } else { 0 };
-        self.reading.disguises.pairs |= self.pairs >= 10;
-        if current.len() == 1 {
+        let (length, disguises) = (current.len(), &mut self.reading.disguises);
+        disguises.reversed |= id != 0 && self.vocabulary.is_reversed(id);
+        disguises.numbers |= in_row(&mut self.numbers, flags & NUMBER != 0) >= 12;
+        disguises.pairs |= in_row(&mut self.pairs, length == 2) >= 10;
+        disguises.spaced_letters |= in_row(&mut self.singles, length == 1) >= 5;
+        if length == 1 {
             flags |= SINGLE;
-            self.singles += 1;
-            self.reading.disguises.spaced_letters |= self.singles >= 5;
-        } else {
-            self.singles = 0;
         }
         let Current { hash, stem, span, .. } = current;
         self.reading.words.push(Word { hash, stem, id, start: span.start, end: span.end, flags });
@@ -419,4 +396,10 @@ impl Reader<'_> {
         self.reading.words.push(word);
         word.end
     }
+}
+
+/// Counts words in a row, and returns how many there are.
+fn in_row(count: &mut u32, is_one_more: bool) -> u32 {
+    *count = if is_one_more { *count + 1 } else { 0 };
+    *count
 }

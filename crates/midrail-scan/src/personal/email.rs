@@ -7,12 +7,12 @@ use std::ops::Range;
 use memchr::memchr_iter;
 use midrail_core::{Confidence, Hit, Severity};
 
-use super::candidates::{byte, byte_before, is_escape, run_start};
 use super::context::Context;
 use super::data::{
     EXAMPLE_DOMAINS, EXAMPLE_LABELS, LOGIN_PROGRAMS, PLACEHOLDER_LOCALS, ROLE_LOCALS, SILENT_LOCALS,
     TOP_LEVEL_DOMAINS,
 };
+use crate::bytes::{byte, byte_before, is_escape, run_end, run_start, window};
 
 /// The longest part before the `@`.
 const LONGEST_LOCAL: usize = 64;
@@ -119,11 +119,9 @@ fn local_start(text: &[u8], at: usize) -> Option<usize> {
 
 /// The end of the domain: labels of letters, digits and hyphens, of which the last has only letters.
 fn domain_end(text: &[u8], start: usize) -> Option<usize> {
-    let window = text.get(start..).unwrap_or_default();
-    let window = window.get(..LONGEST_DOMAIN).unwrap_or(window);
-    let is_domain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
-    let length = window.iter().position(|byte| !is_domain(byte)).unwrap_or(window.len());
-    let mut domain = window.get(..length)?;
+    let mut domain = window(text, start, LONGEST_DOMAIN);
+    let length = run_end(domain, 0, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'));
+    domain = domain.get(..length)?;
     while let Some((b'.' | b'-', rest)) = domain.split_last() {
         domain = rest;
     }
@@ -137,23 +135,19 @@ fn domain_end(text: &[u8], start: usize) -> Option<usize> {
 /// `git@github.com:org/repo`, `deploy@host.com:/srv/www`.
 fn is_remote(text: &[u8], local: &str, end: usize) -> bool {
     let colon = byte(text, end) == b':';
-    let path = text.get(end + 1..).unwrap_or_default();
-    let path = path.get(..LONGEST_LOCAL).unwrap_or(path);
-    let is_path =
-        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'~' | b'.' | b'-' | b'_');
-    let has_slash = path.iter().take_while(|byte| is_path(byte)).any(|byte| *byte == b'/');
+    let path = window(text, end + 1, LONGEST_LOCAL);
+    let is_path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'~' | b'.' | b'-' | b'_');
+    let has_slash = window(path, 0, run_end(path, 0, is_path)).contains(&b'/');
     matches!(local, "git" | "hg" | "svn")
         || colon && (has_slash || matches!(byte(text, end + 1), b'~' | b'.'))
 }
 
 /// `https://user:password@host.com`.
 fn is_user_of_url(text: &[u8], start: usize) -> bool {
-    let before = text.get(start.saturating_sub(LONGEST_LOCAL)..start).unwrap_or_default();
-    let is_end = |byte: &u8| {
-        byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'<' | b'>' | b'(' | b',' | b'?')
+    let is_url = |byte: u8| {
+        !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'<' | b'>' | b'(' | b',' | b'?')
     };
-    let from = before.iter().rposition(is_end).map_or(0, |place| place + 1);
-    let run = before.get(from..).unwrap_or_default();
+    let run = text.get(run_start(text, start, LONGEST_LOCAL, is_url)..start).unwrap_or_default();
     let Some(scheme) = run.windows(3).rposition(|part| part == b"://") else { return false };
     !run.get(scheme + 3..).unwrap_or_default().contains(&b'/')
 }

@@ -2,10 +2,10 @@
 
 use midrail_core::Hit;
 
-use super::candidates::{byte, byte_before, follows_word, is_escape, is_word, run_end};
 use super::context::Context;
 use super::token::{LONGEST, Token};
 use super::{addresses, births, coordinates, finance, identities, network, phone};
+use crate::bytes::{byte, byte_before, follows_word, is_escape, is_word, run_end};
 
 /// The longest row of groups of digits that may be one number. A longer one is a table of numbers.
 pub(super) const LONGEST_ROW: usize = 96;
@@ -193,7 +193,7 @@ impl<'a> Numbers<'a> {
         }
         let row = Row::new(self.bytes, start);
         if row.is_long {
-            self.table_end = table_end(self.bytes, start);
+            self.table_end = groups(self.bytes, start, usize::MAX).last().map_or(end, |(_, end)| end);
             let end = tight_end(self.bytes, start);
             self.part(start, end);
             return end;
@@ -514,11 +514,12 @@ fn has_check_letter(bytes: &[u8], end: usize) -> bool {
 
 /// The end of the part without spaces that starts at a group.
 fn part_end(bytes: &[u8], start: usize, end: usize) -> usize {
-    let mut last = run_end(bytes, start, |byte| byte.is_ascii_digit());
-    while let Some(next) = next_group(bytes, last).filter(|next| *next < end)
-        && bytes.get(last..next).is_some_and(|gap| !gap.contains(&b' '))
-    {
-        last = run_end(bytes, next, |byte| byte.is_ascii_digit());
+    let mut last = start;
+    for (group, group_end) in groups(bytes, start, end) {
+        if group > start && bytes.get(last..group).is_some_and(|gap| gap.contains(&b' ')) {
+            break;
+        }
+        last = group_end;
     }
     last
 }
@@ -532,18 +533,9 @@ fn tight_end(bytes: &[u8], start: usize) -> usize {
     end
 }
 
-/// The end of a table of numbers.
-fn table_end(bytes: &[u8], start: usize) -> usize {
-    let mut end = run_end(bytes, start, |byte| byte.is_ascii_digit());
-    while let Some(next) = next_group(bytes, end) {
-        end = run_end(bytes, next, |byte| byte.is_ascii_digit());
-    }
-    end
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::candidates::each_digit_run;
+    use super::super::digit_runs::each_digit_run;
     use super::*;
 
     /// Pieces of random texts: numbers of people, similar ones, and their surroundings.

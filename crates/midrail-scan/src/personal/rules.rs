@@ -12,7 +12,12 @@ pub(super) enum Rule {
     /// The number begins with none of these.
     NotStart { texts: &'static [&'static str] },
     /// Two digits each are a day and a month. One of the offsets may be added to either.
-    Date { day: usize, month: usize, day_offsets: &'static [u32], month_offsets: &'static [u32] },
+    Date {
+        day: usize,
+        month: usize,
+        day_offsets: Option<&'static [u32]>,
+        month_offsets: Option<&'static [u32]>,
+    },
     /// The first eight digits are no date.
     NotDate,
     /// Not all characters are the same.
@@ -24,16 +29,16 @@ pub(super) enum Rule {
     /// Of the first ten digits one or two are missing, and none occurs more than three times.
     Repeats,
     /// The check digit of Luhn, over the characters except for some places.
-    Luhn { without: &'static [usize] },
+    Luhn { without: Option<&'static [usize]> },
     /// The check digit of Verhoeff, over the characters except for some places.
-    Verhoeff { without: &'static [usize] },
+    Verhoeff { without: Option<&'static [usize]> },
     /// The check digit of ISO 7064 mod 11,10.
     Mod1110,
     /// A weighted sum leaves a remainder.
     Remainder { sum: Sum, modulus: u32, remainder: u32 },
     /// The character at a place, or the last one, is that of the table at the remainder of a weighted sum. The length of
     /// the table is the divisor. At a `?` of the table, the other rules decide.
-    CheckCharacter { sum: Sum, table: &'static str, at: Option<usize>, otherwise: &'static [Rule] },
+    CheckCharacter { sum: Sum, table: &'static str, at: Option<usize>, otherwise: Option<&'static [Rule]> },
     /// All rules of one of the lists hold.
     AnyOf { lists: &'static [&'static [Rule]] },
 }
@@ -42,15 +47,15 @@ pub(super) enum Rule {
 #[derive(Debug)]
 pub(super) struct Sum {
     /// The place of the first character.
-    pub(super) from: usize,
+    pub(super) from: Option<usize>,
     /// One weight for each character. If there are more weights than characters, the first weights are left out.
     pub(super) weights: &'static [u32],
     /// A constant summand.
-    pub(super) add: u32,
+    pub(super) add: Option<u32>,
     /// Whether the digits of each product are added, instead of the product.
-    pub(super) cross_sums: bool,
-    /// The value of a character is its place in the alphabet. The alphabets take turns.
-    pub(super) alphabets: &'static [&'static str],
+    pub(super) cross_sums: Option<bool>,
+    /// The value of a character is its place in the alphabet: digits, then letters, if there is none here. Several take turns.
+    pub(super) alphabets: Option<&'static [&'static str]>,
 }
 
 /// Whether letters and digits follow all rules.
@@ -72,10 +77,12 @@ fn holds(rule: &Rule, bare: &[u8]) -> bool {
         Rule::Date { day, month, day_offsets, month_offsets } => {
             let (day, month) = (number(bare, *day, 2), number(bare, *month, 2));
             let with_day = |month| {
-                let days = day_offsets.iter().filter_map(|offset| day.checked_sub(*offset));
+                let days =
+                    day_offsets.unwrap_or_default().iter().filter_map(|offset| day.checked_sub(*offset));
                 days.chain([day]).any(|day| day_and_month(day, month))
             };
-            let months = month_offsets.iter().filter_map(|offset| month.checked_sub(*offset));
+            let months =
+                month_offsets.unwrap_or_default().iter().filter_map(|offset| month.checked_sub(*offset));
             months.chain([month]).any(with_day)
         }
         Rule::NotDate => {
@@ -91,15 +98,15 @@ fn holds(rule: &Rule, bare: &[u8]) -> bool {
             let (missing, most) = (counts().filter(|count| *count == 0).count(), counts().max());
             (1..=2).contains(&missing) && most.is_some_and(|most| (2..=3).contains(&most))
         }
-        Rule::Luhn { without } => luhn(&except(bare, without)),
-        Rule::Verhoeff { without } => verhoeff(&except(bare, without)),
+        Rule::Luhn { without } => luhn(&except(bare, without.unwrap_or_default())),
+        Rule::Verhoeff { without } => verhoeff(&except(bare, without.unwrap_or_default())),
         Rule::Mod1110 => mod_11_10(bare),
         Rule::Remainder { sum, modulus, remainder } => sum.of(bare) % modulus == *remainder,
         Rule::CheckCharacter { sum, table, at, otherwise } => {
             let body = if at.is_some() { bare } else { bare.split_last().map_or(bare, |(_, body)| body) };
             let rest = usize::try_from(sum.of(body)).ok().and_then(|sum| sum.checked_rem(table.len()));
             match rest.and_then(|rest| table.as_bytes().get(rest)) {
-                Some(b'?') => hold(otherwise, bare),
+                Some(b'?') => hold(otherwise.unwrap_or_default(), bare),
                 expected => expected == at.map_or(bare.last(), |at| bare.get(at)),
             }
         }
@@ -112,19 +119,19 @@ fn except(bare: &[u8], without: &[usize]) -> Vec<u8> {
     kept.map(|(_, byte)| *byte).collect()
 }
 
+/// The alphabet of sums without one of their own.
+const DIGITS_AND_LETTERS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
 impl Sum {
     fn of(&self, bare: &[u8]) -> u32 {
-        let body = bare.get(self.from..).unwrap_or_default();
+        let body = bare.get(self.from.unwrap_or_default()..).unwrap_or_default();
         let weights = self.weights.iter().skip(self.weights.len().saturating_sub(body.len()));
-        let products =
-            body.iter().zip(weights).zip(self.alphabets.iter().cycle()).map(|((byte, weight), alphabet)| {
-                let value = alphabet
-                    .bytes()
-                    .position(|other| other == *byte)
-                    .and_then(|value| u32::try_from(value).ok());
-                let product = value.unwrap_or_default() * weight;
-                if self.cross_sums { product / 10 + product % 10 } else { product }
-            });
-        products.sum::<u32>() + self.add
+        let alphabets = self.alphabets.unwrap_or(&[DIGITS_AND_LETTERS]).iter().cycle();
+        let products = body.iter().zip(weights).zip(alphabets).map(|((byte, weight), alphabet)| {
+            let value = alphabet.bytes().position(|other| other == *byte);
+            let product = value.and_then(|value| u32::try_from(value).ok()).unwrap_or_default() * weight;
+            if self.cross_sums == Some(true) { product / 10 + product % 10 } else { product }
+        });
+        products.sum::<u32>() + self.add.unwrap_or_default()
     }
 }
