@@ -293,23 +293,15 @@ impl Reader<'_> {
         if current.len() < STEM_LETTERS {
             current.stem = current.hash;
         }
-        let [one, other] = match lower {
-            '0' => ['o', 'o'],
-            '1' => ['i', 'l'],
-            '3' => ['e', 'e'],
-            '4' => ['a', 'a'],
-            '5' => ['s', 's'],
-            '7' => ['t', 't'],
-            '8' => ['b', 'b'],
-            _ => [lower, lower],
-        };
         let [first, second] = current.spelled;
-        current.spelled = [step(first, one), step(second, other)];
         if lower.is_ascii_digit() {
             current.digits += 1;
+            let [one, other] = digit_as_letters(lower);
+            current.spelled = [step(first, one), step(second, other)];
         } else {
             current.letters += 1;
             current.capitals += u32::from(lower != c);
+            current.spelled = [step(first, lower), step(second, lower)];
         }
         end
     }
@@ -402,4 +394,18 @@ impl Reader<'_> {
 fn in_row(count: &mut u32, is_one_more: bool) -> u32 {
     *count = if is_one_more { *count + 1 } else { 0 };
     *count
+}
+
+/// The letters that a digit may stand for.
+fn digit_as_letters(digit: char) -> [char; 2] {
+    match digit {
+        '0' => ['o', 'o'],
+        '1' => ['i', 'l'],
+        '3' => ['e', 'e'],
+        '4' => ['a', 'a'],
+        '5' => ['s', 's'],
+        '7' => ['t', 't'],
+        '8' => ['b', 'b'],
+        other => [other, other],
+    }
 }
