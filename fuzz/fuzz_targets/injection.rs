@@ -1,4 +1,4 @@
-//! Any text as one that a model reads: findings lie in it.
+//! Any text that a model reads: findings are within the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
