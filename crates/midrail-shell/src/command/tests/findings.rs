@@ -1,4 +1,4 @@
-//! What is told of a command beside its dangers: programs, files, hosts, scripts and places.
+//! What is found in a command besides its dangers: programs, files, hosts, scripts and places.
 
 use crate::command::{Analysis, analyse};
 
