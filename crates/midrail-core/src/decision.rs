@@ -180,10 +180,11 @@ pub struct ApprovalRequest {
 }
 
 /// Why a person is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalKind {
     /// A guardrail wants a person's judgement.
+    #[default]
     Escalation,
     /// An agent wants a guardrail lifted for one action.
     Bypass,
