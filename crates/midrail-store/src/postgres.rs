@@ -31,6 +31,7 @@ use crate::postgres::migrate::migrate;
 use crate::postgres::project::Project;
 use crate::postgres::server::Server;
 use crate::postgres::session::Session;
+use crate::sql::Connection;
 
 pub use options::PostgresOptions;
 
@@ -136,22 +137,16 @@ impl PostgresStore {
     /// The key that is stored in the database. If several processes create one at the same time, the first one wins.
     fn database_key(&self) -> Result<StoreKey> {
         let fresh = StoreKey::random()?.to_text();
-        let stored = async {
-            let id = self.id_or_create().await?;
-            let read = self.server.once(async |client| {
-                let insert = "INSERT INTO secrets (project, seed) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-                let select = "SELECT seed FROM secrets WHERE project = $1";
-                if let Some(row) = client.query_opt(select, &[&id]).await? {
-                    return row.try_get(0);
-                }
-                client.execute(insert, &[&id, &fresh]).await?;
-                client.query_one(select, &[&id]).await?.try_get::<_, String>(0)
-            });
-            read.await
-        };
-        let stored = self.server.run(stored);
-        let text = stored.map_err(|failure: Failure| failure.into_store_error(&self.server.name))?;
-        StoreKey::from_text(&text).ok_or_else(|| StoreError::Database {
+        let session = self.session()?;
+        let connection: &dyn Connection = &session;
+        let select = "SELECT seed FROM secrets WHERE project = $1";
+        let insert = "INSERT INTO secrets (project, seed) VALUES ($1, ?1) ON CONFLICT DO NOTHING";
+        let mut text = connection.row(select, &[], |row| row.string(0))?;
+        if text.is_none() {
+            connection.execute(insert, &[fresh.into()])?;
+            text = connection.row(select, &[], |row| row.string(0))?;
+        }
+        text.as_deref().and_then(StoreKey::from_text).ok_or_else(|| StoreError::Database {
             server: self.server.name.clone(),
             what: format!("the seed of the project `{}` is damaged", self.project.name),
         })

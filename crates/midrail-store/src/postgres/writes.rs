@@ -32,50 +32,28 @@ const APPROVAL: &str = "INSERT INTO approvals (project, id, state, session, crea
 /// A table whose rows are written with one statement.
 struct Table {
     name: &'static str,
-    columns: &'static [(&'static str, &'static str)],
+    /// Names and types, as in the definition of the table.
+    columns: &'static str,
     on_conflict: &'static str,
 }
 
 const AUDIT: Table = Table {
     name: "audit",
-    columns: &[
-        ("seq", "bigint"),
-        ("time", "bigint"),
-        ("session", "text"),
-        ("kind", "text"),
-        ("tool", "text"),
-        ("effect", "text"),
-        ("guardrails", "text"),
-        ("prev", "text"),
-        ("hash", "text"),
-        ("body", "text"),
-        ("batch", "bigint"),
-    ],
+    columns: "seq bigint, time bigint, session text, kind text, tool text, effect text, guardrails text, \
+              prev text, hash text, body text, batch bigint",
     on_conflict: "",
 };
 
 const SESSIONS: Table = Table {
     name: "sessions",
-    columns: &[
-        ("id", "bytea"),
-        ("session", "text"),
-        ("records", "bigint"),
-        ("last_seq", "bigint"),
-        ("last_active", "bigint"),
-    ],
+    columns: "id bytea, session text, records bigint, last_seq bigint, last_active bigint",
     on_conflict: "ON CONFLICT (project, id) DO UPDATE SET records = sessions.records + excluded.records,
          last_seq = excluded.last_seq, last_active = excluded.last_active",
 };
 
 const SLICES: Table = Table {
     name: "slices",
-    columns: &[
-        ("id", "bytea"),
-        ("session", "text"),
-        ("key", "text"),
-        ("value", "text"),
-        ("version", "bigint"),
-    ],
+    columns: "id bytea, session text, key text, value text, version bigint",
     on_conflict: "ON CONFLICT (project, id) DO UPDATE SET value = excluded.value, version = excluded.version",
 };
 
@@ -85,19 +63,20 @@ impl Table {
         if rows.is_empty() {
             return None;
         }
-        let mut columns: Vec<Vec<Cell>> = vec![Vec::with_capacity(rows.len()); self.columns.len()];
+        let Table { name, columns, on_conflict } = self;
+        let (names, types): (Vec<&str>, Vec<&str>) =
+            columns.split(", ").filter_map(|column| column.split_once(' ')).unzip();
+        let mut cells: Vec<Vec<Cell>> = vec![Vec::with_capacity(rows.len()); names.len()];
         for row in rows {
-            columns.iter_mut().zip(row).for_each(|(column, cell)| column.push(cell));
+            cells.iter_mut().zip(row).for_each(|(column, cell)| column.push(cell));
         }
-        let Table { name, on_conflict, .. } = self;
-        let names = self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        let arrays = self.columns.iter().enumerate().map(|(at, (_, kind))| format!("?{}::{kind}[]", at + 1));
-        let arrays = arrays.collect::<Vec<_>>().join(", ");
+        let arrays: Vec<String> = (1..).zip(types).map(|(at, kind)| format!("?{at}::{kind}[]")).collect();
+        let (names, arrays) = (names.join(", "), arrays.join(", "));
         let insert = format!(
             "INSERT INTO {name} (project, {names}) SELECT $1, {names} FROM unnest({arrays}) AS new ({names})
              {on_conflict}"
         );
-        Some((insert, columns.into_iter().map(Cell::List).collect()))
+        Some((insert, cells.into_iter().map(Cell::List).collect()))
     }
 }
 

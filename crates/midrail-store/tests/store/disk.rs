@@ -142,7 +142,7 @@ fn device_is_refused_and_left_alone() {
     let device = Path::new("/dev/null");
     let before = mode(device);
     for failed in [error(SqliteStore::open(device)), error(SqliteStore::open_read_only(device))] {
-        assert_eq!(failed.to_string(), "`/dev/null` cannot be used: it is no regular file");
+        assert_eq!(failed.to_string(), "`/dev/null` cannot be used: it is not a regular file");
     }
     assert_eq!(mode(device), before);
 }
@@ -168,7 +168,7 @@ fn file_that_is_no_store_is_refused_and_left_alone() {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         for failed in [error(SqliteStore::open(&path)), error(SqliteStore::open_read_only(&path))] {
             assert!(matches!(failed, StoreError::Corrupt { .. }), "{failed:?}");
-            let text = format!("`{}` cannot be used: it is no SQLite database", path.display());
+            let text = format!("`{}` cannot be used: it is not a SQLite database", path.display());
             assert_eq!(failed.to_string(), text);
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), content);
