@@ -47,10 +47,10 @@ pub fn link_hash(seq: u64, prev: &str, body_hash: &str) -> String {
     hex::encode(&Sha256::digest(text.as_bytes()))
 }
 
-/// Decodes lowercase hexadecimal digits of exact length.
+/// Bytes from lowercase hexadecimal digits.
 pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let is_lowercase = !text.bytes().any(|byte| byte.is_ascii_uppercase());
-    hex::decode(text).filter(|_| is_lowercase)?.try_into().ok()
+    let bytes: [u8; N] = hex::decode(text)?.try_into().ok()?;
+    (hex::encode(&bytes) == text).then_some(bytes)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Finds runs of digits in one pass, and defines the classes of bytes of tokens.
+//! Finds runs of digits in one pass.
 
-use crate::byte_set::ByteSet;
+use crate::bytes::run_end;
 
 /// How many bytes are processed together.
 const BLOCK: usize = 64;
@@ -55,51 +55,6 @@ fn digit_mask(block: &[u8; BLOCK]) -> u64 {
     }
     let eights = digits.as_chunks::<8>().0.iter().rev();
     eights.fold(0, |mask, eight| mask << 8 | u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> 56)
-}
-
-/// The byte at a place; a line break outside the text, which is a boundary to every rule.
-#[inline]
-pub(super) fn byte(bytes: &[u8], at: usize) -> u8 {
-    bytes.get(at).copied().unwrap_or(b'\n')
-}
-
-/// The byte before a place.
-#[inline]
-pub(super) fn byte_before(bytes: &[u8], at: usize) -> u8 {
-    at.checked_sub(1).map_or(b'\n', |at| byte(bytes, at))
-}
-
-/// Letters, digits and the underscore, which continue a name in code.
-#[inline]
-pub(super) fn is_word(byte: u8) -> bool {
-    static WORD: ByteSet = ByteSet::letters_and(b"_", false);
-    WORD.has(byte)
-}
-
-/// Whether the letter at a place belongs to an escape such as `\n`, and not to the word after it.
-pub(super) fn is_escape(bytes: &[u8], at: usize) -> bool {
-    matches!(byte(bytes, at), b'n' | b't' | b'r') && byte_before(bytes, at) == b'\\'
-}
-
-/// Whether a word ends right before a place.
-#[inline]
-pub(super) fn follows_word(bytes: &[u8], at: usize) -> bool {
-    is_word(byte_before(bytes, at)) && !at.checked_sub(1).is_some_and(|at| is_escape(bytes, at))
-}
-
-/// The end of the run of bytes of a class that starts at a place.
-#[inline]
-pub(super) fn run_end(bytes: &[u8], start: usize, is_member: impl Fn(u8) -> bool) -> usize {
-    let rest = bytes.get(start..).unwrap_or_default();
-    start + rest.iter().position(|byte| !is_member(*byte)).unwrap_or(rest.len())
-}
-
-/// The start of the run of bytes of a class that ends at a place, at most `limit` back.
-#[inline]
-pub(super) fn run_start(bytes: &[u8], end: usize, limit: usize, is_member: impl Fn(u8) -> bool) -> usize {
-    let from = end.saturating_sub(limit);
-    let before = bytes.get(from..end).unwrap_or_default();
-    from + before.iter().rposition(|byte| !is_member(*byte)).map_or(0, |at| at + 1)
 }
 
 #[cfg(test)]
