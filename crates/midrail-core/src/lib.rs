@@ -11,6 +11,7 @@ mod context;
 mod decide;
 mod decision;
 mod definition;
+pub mod duration;
 mod effect;
 mod event;
 mod facts;

@@ -46,14 +46,3 @@ impl Severity {
         }
     }
 }
-
-impl Confidence {
-    /// The name in outputs and settings.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Confidence::Low => "low",
-            Confidence::Medium => "medium",
-            Confidence::High => "high",
-        }
-    }
-}
