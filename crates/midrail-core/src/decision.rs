@@ -177,10 +177,11 @@ pub struct ApprovalRequest {
 }
 
 /// The kind of an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalKind {
     /// A guardrail requires an approval.
+    #[default]
     Escalation,
     /// An agent requests to bypass a guardrail for one action.
     Bypass,

@@ -2,10 +2,10 @@
 //! there: through quotes, variables, wrappers and pipes, and not into what is only text.
 
 mod files;
+mod findings;
 mod harmless;
 mod limits;
 mod network;
-mod told;
 mod values;
 mod wrappers;
 

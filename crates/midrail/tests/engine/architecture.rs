@@ -161,7 +161,6 @@ const WITH_CIRCLES: &[&str] = &[
     "midrail-shell",
     "midrail-guardrails",
     "midrail-pack",
-    "midrail-store",
     "midrail-adapters",
     "midrail-service",
     "midrail-cli",

@@ -1,6 +1,6 @@
 //! Programs that put the text of files into shape, and when they write what they found: one row a program.
 
-use super::found::Found;
+use super::found::TouchedFiles;
 use crate::command::invocation::{Arg, Invocation};
 use crate::command::options::Arguments;
 use crate::command::programs::{self, Formatted};
@@ -9,7 +9,7 @@ use crate::command::programs::{self, Formatted};
 const ASKS: &[&str] = &["--help", "--version", "-h"];
 
 /// The files that a formatter reads and writes.
-pub(super) fn touched(invocation: &Invocation, found: &mut Found) {
+pub(super) fn touched(invocation: &Invocation, found: &mut TouchedFiles) {
     let (program, args) = match invocation.args.as_slice() {
         // `python3 -m black src`
         [option, module, rest @ ..] if option.text == "-m" && invocation.program.starts_with("python") => {
@@ -59,7 +59,7 @@ pub(super) fn touched(invocation: &Invocation, found: &mut Found) {
         .for_each(|touched| touched.is_swept = writes && !touched.path.contains('$'));
 }
 
-/// Whether an option is given, also among letters that share a dash (`-lw`). `--name=value` asks for that value.
+/// Whether an option is given, also among letters that share a dash (`-lw`). `--name=value` requires that value.
 fn is_given(name: &str, args: &[Arg]) -> bool {
     if let Some((name, value)) = name.split_once('=') {
         let is_next = |pair: &[Arg]| matches!(pair, [one, two] if one.text == name && two.text == value);

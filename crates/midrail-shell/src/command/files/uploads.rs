@@ -5,7 +5,7 @@ use crate::command::invocation::{Arg, Input, Invocation};
 use crate::command::options::{Arguments, tail};
 use crate::command::programs::{self, Sent, Upload};
 
-/// The files that a program sends away, as far as its arguments tell.
+/// The files that a program sends to another machine, by its arguments.
 pub(crate) fn uploaded(invocation: &Invocation) -> Vec<Arg> {
     programs::row(&invocation.program).uploads.iter().flat_map(|row| row.files(invocation)).collect()
 }

@@ -22,7 +22,7 @@ fn interpreters_by_name() {
         ("bash", None),
         ("pythonize", None),
     ] {
-        assert_eq!(Language::of_program(program), expected, "{program}");
+        assert_eq!(Language::from_program(program), expected, "{program}");
     }
 }
 

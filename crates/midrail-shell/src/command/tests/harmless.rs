@@ -1,4 +1,4 @@
-//! What is only text, everyday work, or nobody's loss.
+//! What is only text, everyday work, or harmless.
 
 use super::{assert_blocked, assert_harmless, assert_rule, is_blocked};
 

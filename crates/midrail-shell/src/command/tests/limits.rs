@@ -47,7 +47,7 @@ fn the_value_of_a_variable_that_is_not_told_is_not_run_unseen() {
         "bash -c '$CMD'",
         "bash \"$script\"",
         "echo \"$X\"",
-        // Whoever starts a script sets its variables.
+        // The caller of a script sets its variables.
         "#!/bin/sh\nset -e\nsh -c \"$CMD\"",
         "cat > run.sh <<'E'\nsh -c \"$CMD\"\nE\nsh run.sh",
     ]);

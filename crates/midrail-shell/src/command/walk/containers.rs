@@ -20,7 +20,7 @@ pub(super) struct Container {
     folder: String,
 }
 
-/// The container of `docker run --rm`, where all that it can reach is told.
+/// The container of `docker run --rm`, if everything that it can reach is known.
 pub(super) fn thrown_away(invocation: &Invocation) -> Option<Container> {
     if !matches!(invocation.program.as_str(), "docker" | "podman" | "nerdctl") {
         return None;
@@ -88,7 +88,7 @@ impl Walk {
             };
             let places: Vec<String> = places.into_iter().flatten().collect();
             if places.is_empty() {
-                self.told.remove(&(finding.rule.clone(), finding.command.clone(), finding.start));
+                self.reported.remove(&(finding.rule.clone(), finding.command.clone(), finding.start));
                 continue;
             }
             finding.is_inside = places.iter().all(|place| danger::is_expendable(place));

@@ -9,7 +9,7 @@ use super::state::{Listed, Walk};
 use super::stream::Stream;
 use crate::words::shell::{GIT_CODE_SETTINGS, GIT_HOOK_FOLDERS};
 
-/// How deep names for commands of git may stand for each other.
+/// How deep aliases of git are followed.
 const MAX_ALIASES: usize = 8;
 
 /// The hooks that a command of git runs.
@@ -103,7 +103,7 @@ impl Walk {
         }
     }
 
-    /// What a name for a command of git stands for, with the arguments that follow the name.
+    /// Runs an alias of git with the arguments that follow it.
     fn git_alias(&mut self, body: &str, rest: &[Arg], scope: &Scope) {
         let code = match body.strip_prefix('!') {
             Some(code) => format!("{code}{}", quoted_line(rest)),
@@ -125,7 +125,7 @@ impl Walk {
         self.git_setting(&key, &body.text, inner);
     }
 
-    /// The project's hooks, where the line tells what they hold or the agent may have written them.
+    /// The project's hooks: the agent may have written them.
     fn git_hooks(&mut self, verb: &str, rest: &[Arg], scope: &Scope) {
         let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == verb) else { return };
         let is_without = |arg: &Arg| {

@@ -34,7 +34,7 @@ fn empties(invocation: &Invocation) -> bool {
 }
 
 impl Walk {
-    /// Looks at one program. `has_more` says that arguments follow which the line does not tell.
+    /// Analyses one program. `has_more` says that arguments follow which the line does not contain.
     pub(super) fn invoke(
         &mut self,
         argv: Vec<Arg>,
@@ -48,7 +48,7 @@ impl Walk {
             return Stream::default();
         }
         if self.depth >= MAX_DEPTH {
-            self.opaque("code runs code deeper than is looked into");
+            self.opaque("code runs code deeper than Midrail analyses");
             return Stream::default();
         }
         self.depth += 1;
@@ -70,7 +70,7 @@ impl Walk {
         }
         if invocation.program.is_empty() {
             self.unknown_program(&name, &invocation, input);
-            return Stream::from("");
+            return Stream::printed_by("");
         }
         let name = self.localise(name, scope);
         if let Some(stream) = self.user_defined(&name, &invocation, scope, input) {
@@ -88,7 +88,7 @@ impl Walk {
                 }
                 danger.severity = Severity::Medium;
             }
-            self.tell(danger);
+            self.add_danger(danger);
         }
         if let Some(stream) = self.builtin(&invocation, scope, input) {
             return stream;
@@ -99,7 +99,7 @@ impl Walk {
             return stream;
         }
         self.touched(&invocation, scope);
-        self.leaks(&invocation, input);
+        self.report_exfiltration(&invocation, input);
         self.obeys_network(&invocation, input);
         self.inline_code(&invocation, scope, input);
         if let Some(stream) = self.wrapped(&invocation, scope, input) {
@@ -108,9 +108,9 @@ impl Walk {
         if let Some(stream) = self.interpreted(&invocation, scope, input) {
             return stream;
         }
-        self.stranger(&invocation);
+        self.report_unknown_program(&invocation);
         let mut stream = self.printed(&invocation, scope, input);
-        stream.secret = self.secret_of(&invocation, scope, input);
+        stream.secret = self.printed_secret(&invocation, scope, input);
         stream
     }
 
@@ -175,7 +175,7 @@ impl Walk {
 
     /// A file is run that is of something which was fetched and unpacked, or may be.
     pub(super) fn may_be_unpacked(&mut self, name: &Arg, place: &str, args: &[Arg], may_be: bool) {
-        let command = || super::flow::line_of(&name.text, args);
+        let command = || super::flow::command_line(&name.text, args);
         if self.is_unpacked(place) {
             self.remote_code("what was fetched from the network is run", &command());
         } else if may_be && !super::super::scope::is_absolute(&name.text) {
@@ -241,7 +241,7 @@ impl Walk {
             && invocation.args.iter().any(is_written_here)
     }
 
-    /// Puts what stands for the start folder in terms of the folder that a command runs in.
+    /// Replaces the placeholder of the start folder by a path from the folder that a command runs in.
     pub(super) fn localise(&self, mut arg: Arg, scope: &Scope) -> Arg {
         if !arg.text.contains(START) {
             return arg;

@@ -121,7 +121,7 @@ impl Walk {
         let mut inner = scope.clone();
         inner.is_remote = true;
         for parameters in sorted.values_of(&["--parameters"]) {
-            for command in commands_of(&parameters.text) {
+            for command in ssm_commands(&parameters.text) {
                 let _ = self.code(&command, &mut inner, &Stream::default());
             }
         }
@@ -190,7 +190,7 @@ impl Walk {
 }
 
 /// The command lines of `commands=["a","b"]`, `commands=a` and `{"commands":["a"]}`.
-fn commands_of(parameters: &str) -> Vec<String> {
+fn ssm_commands(parameters: &str) -> Vec<String> {
     let texts = |value: &Value| match value {
         Value::Array(list) => list.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
         Value::String(text) => vec![text.clone()],
