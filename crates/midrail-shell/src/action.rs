@@ -144,9 +144,9 @@ fn beyond(mut action: Action, known: &Action) -> Action {
         let known: BTreeSet<&String> = known.iter().collect();
         list.retain(|it| !known.contains(it));
     }
-    let told = |danger: &Danger| (danger.rule.clone(), danger.command.clone(), danger.start);
-    let known_dangers: BTreeSet<_> = known.dangers.iter().map(told).collect();
-    action.dangers.retain(|danger| !known_dangers.contains(&told(danger)));
+    let key = |danger: &Danger| (danger.rule.clone(), danger.command.clone(), danger.start);
+    let known_dangers: BTreeSet<_> = known.dangers.iter().map(key).collect();
+    action.dangers.retain(|danger| !known_dangers.contains(&key(danger)));
     action.is_partial &= !known.is_partial;
     action
 }
@@ -261,15 +261,15 @@ fn action_kind(tool: &ToolCall, args: &Args<'_>, has_patch: bool, analyses: &[An
         return kind;
     }
     // Of the name and the argument, what does more counts.
-    let said = operation(tool, args);
+    let operation_kind = operation(tool, args);
     let has_files = !args.files.is_empty();
     let has_command = !args.commands.is_empty() || !args.codes.is_empty();
-    match (said, kind_by_words(name).filter(|_| has_files)) {
+    match (operation_kind, kind_by_words(name).filter(|_| has_files)) {
         (Some(ActionType::FileRead), Some(ActionType::FileWrite)) if EDITORS.contains(&name) => {
             ActionType::FileRead
         }
         (Some(ActionType::FileWrite), _) | (_, Some(ActionType::FileWrite)) => ActionType::FileWrite,
-        _ if has_command && said.is_none() => ActionType::Command,
+        _ if has_command && operation_kind.is_none() => ActionType::Command,
         (Some(kind), _) | (None, Some(kind)) => kind,
         (None, None) => ActionType::Other,
     }
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nobody_listed_are_read_by_their_words() {
+    fn unlisted_names_are_read_by_their_words() {
         assert_eq!(action("saveDocument", json!({"path": "a"})), (ActionType::FileWrite, files(&["a"])));
         assert_eq!(action("fs.view_text", json!({"path": "a"})), (ActionType::FileRead, files(&["a"])));
         assert_eq!(action("credit_check", json!({"path": "a"})), (ActionType::Other, files(&["a"])));
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_can_tell_the_operation() {
+    fn an_argument_can_name_the_operation() {
         assert_eq!(action("file_ops", json!({"operation": "write", "path": "f"})).0, ActionType::FileWrite);
         assert_eq!(
             action("str_replace_editor", json!({"command": "view", "path": "f"})).0,

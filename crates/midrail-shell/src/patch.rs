@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hunk_that_lies_about_its_length_hides_nothing() {
+    fn a_hunk_with_a_wrong_length_hides_nothing() {
         let diff = "--- a/x\n+++ b/x\n@@ -1,999 +1,999 @@\n-a\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-x\n+y\n";
         assert_eq!(targets(diff), ["x", ".env"]);
     }

@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tools_name_tells_its_language() {
+    fn a_tools_name_contains_its_language() {
         for (tool, ending) in [
             ("mcp__python__run", Some("py")),
             ("run_python", Some("py")),

@@ -317,14 +317,14 @@ fn dd(invocation: &Invocation, found: &mut TouchedFiles) {
 fn git(invocation: &Invocation, found: &mut TouchedFiles) {
     let sorted = Arguments::leading(programs::row("git"), &invocation.args, &[]);
     let Some(at) = sorted.operands.first().copied() else { return };
-    let verb = invocation.args.get(at).map_or("", |arg| arg.text.as_str());
+    let subcommand = invocation.args.get(at).map_or("", |arg| arg.text.as_str());
     let rest = invocation.args.get(at + 1..).unwrap_or(&[]);
     let after_dashes = rest.iter().position(|arg| arg.text == "--").map(|at| at + 1);
-    match verb {
+    match subcommand {
         "show" | "cat-file" | "blame" | "diff" | "log" | "annotate" | "stash" | "grep" | "whatchanged" => {
-            shown_by_git(verb, rest, &invocation.folder, found);
+            shown_by_git(subcommand, rest, &invocation.folder, found);
             // Settings that are put aside are gone from here: `git stash push -- .midrail`.
-            let is_put_aside = verb == "stash"
+            let is_put_aside = subcommand == "stash"
                 && rest.first().is_some_and(|word| word.text == "push" || word.text.starts_with('-'));
             let named =
                 after_dashes.filter(|_| is_put_aside).and_then(|from| rest.get(from..)).unwrap_or(&[]);
@@ -340,7 +340,7 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
         "clone" | "init" | "submodule" => {
             // The folder that it is made in comes last.
             let words: Vec<&Arg> = rest.iter().filter(|arg| !arg.text.starts_with('-')).collect();
-            let fewest = match (verb, words.first().map(|word| word.text.as_str())) {
+            let fewest = match (subcommand, words.first().map(|word| word.text.as_str())) {
                 ("submodule", Some("add")) => 3,
                 ("submodule", _) => return,
                 ("clone", _) => 2,
@@ -360,7 +360,7 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
         "restore" | "rm" | "mv" => {
             let sorted = Arguments::parse(programs::row("git"), rest, &["-s", "--source"]);
             // What is taken from the index alone leaves the files as they are.
-            let is_index = match verb {
+            let is_index = match subcommand {
                 "restore" => sorted.has(&["-S", "--staged"]) && !sorted.has(&["-W", "--worktree"]),
                 "rm" => sorted.has(&["--cached"]),
                 _ => false,
@@ -383,16 +383,16 @@ fn git(invocation: &Invocation, found: &mut TouchedFiles) {
 
 /// The files that a subcommand of git shows: `HEAD:file`, those after `--`, and others that hold keys or passwords by their name,
 /// because a word without dashes may be a branch as well.
-fn shown_by_git(verb: &str, args: &[Arg], folder: &Folder, found: &mut TouchedFiles) {
+fn shown_by_git(subcommand: &str, args: &[Arg], folder: &Folder, found: &mut TouchedFiles) {
     let is_any = |options: &[&str]| args.iter().any(|arg| options.contains(&arg.text.as_str()));
     let takes_lines = args.iter().any(|arg| ["-L", "-U"].iter().any(|option| arg.text.starts_with(option)));
-    let is_log = matches!(verb, "log" | "whatchanged");
+    let is_log = matches!(subcommand, "log" | "whatchanged");
     let is_summary = !takes_lines && !is_any(GIT_PATCHES) && (is_log || is_any(GIT_SUMMARIES));
     let after_dashes = args.iter().position(|arg| arg.text == "--");
     for (at, arg) in args.iter().enumerate().filter(|(_, arg)| !arg.text.starts_with('-')) {
         let in_commit = arg.text.split_once(':').map(|(_, path)| path).filter(|path| !path.is_empty());
         let is_file = after_dashes.is_some_and(|dashes| at > dashes)
-            || matches!(verb, "blame" | "annotate")
+            || matches!(subcommand, "blame" | "annotate")
             || is_credential(arg, folder);
         match in_commit {
             Some(path) if !is_log => found.add(&Arg::known(path), true, false),

@@ -68,9 +68,9 @@ fn in_item(item: &Arg) -> Option<Arg> {
 fn put(commands: &str) -> impl Iterator<Item = &str> {
     commands.split(['\n', ';']).flat_map(|command| {
         let mut words = command.split_whitespace();
-        let puts = words
-            .next()
-            .is_some_and(|verb| matches!(verb, "put" | "mput" | "reput" | "send" | "append" | "mirror"));
+        let puts = words.next().is_some_and(|subcommand| {
+            matches!(subcommand, "put" | "mput" | "reput" | "send" | "append" | "mirror")
+        });
         words.filter(move |word| puts && !word.starts_with('-'))
     })
 }

@@ -1,10 +1,9 @@
 //! What is lost in a container: nothing where it is thrown away afterwards, and what lies behind its mounts.
 
-use super::super::danger;
 use super::super::invocation::Invocation;
 use super::super::options::{Arguments, find_run};
-use super::super::programs;
 use super::super::scope::join;
+use super::super::{danger, programs};
 use super::state::Walk;
 use crate::words::shell::CONTAINER_ACCESS;
 

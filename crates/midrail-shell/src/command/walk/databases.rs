@@ -92,8 +92,8 @@ impl Walk {
             let stream = self.obeyed_file(file, scope);
             match (stream.text, stream.source) {
                 (Some(text), _) => {
-                    let told = Invocation { input: Input::Text(text.text), ..invocation.clone() };
-                    self.judge_with_files(&told, scope);
+                    let read = Invocation { input: Input::Text(text.text), ..invocation.clone() };
+                    self.judge_with_files(&read, scope);
                 }
                 (None, Source::Remote) => {
                     self.remote_code("a database does what comes from the network", &file.text);

@@ -3,12 +3,10 @@
 
 use midrail_core::Severity;
 
-use super::super::danger;
-use super::super::files;
-use super::super::hosts;
 use super::super::invocation::{Arg, Folder, Invocation};
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
+use super::super::{danger, files, hosts};
 use super::flow::command_line;
 use super::state::Walk;
 use super::stream::{Secret, Source, Stream};

@@ -41,7 +41,7 @@ impl Walk {
         let row = programs::row(&invocation.program);
         // `deno run file`
         let runs = matches!(invocation.program.as_str(), "deno" | "bun")
-            && args.first().is_some_and(|verb| matches!(verb.text.as_str(), "run" | "test"));
+            && args.first().is_some_and(|subcommand| matches!(subcommand.text.as_str(), "run" | "test"));
         let mut at = usize::from(runs);
         let mut has_code = false;
         while let Some(arg) = args.get(at) {

@@ -2,13 +2,10 @@
 
 use midrail_core::Severity;
 
-use super::super::danger;
-use super::super::files;
-use super::super::hosts;
 use super::super::invocation::{Arg, Folder, Invocation};
-use super::super::pattern;
 use super::super::programs::{self, Tag};
 use super::super::scope::{START, Scope};
+use super::super::{danger, files, hosts, pattern};
 use super::flow::base_name;
 use super::state::{Listed, MAX_DEPTH, Walk};
 use super::stream::{Content, Stream};

@@ -190,7 +190,7 @@ fn searched(program: &str, args: &[Arg], recursive: &[&str]) -> Vec<Arg> {
 /// `git ls-files`: what is tracked here, or some of it.
 fn tracked(args: &[Arg]) -> Vec<Arg> {
     let mut words = args.iter().skip_while(|arg| arg.text.starts_with('-'));
-    if words.next().is_none_or(|verb| verb.text != "ls-files") {
+    if words.next().is_none_or(|subcommand| subcommand.text != "ls-files") {
         return Vec::new();
     }
     let all = Arg { is_glob: true, ..Arg::known("./*") };
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_told_by_their_folders() {
+    fn lists_are_named_by_their_folders() {
         for (words, expected) in [
             ("~ -type f", &["~/*"][..]),
             ("/ /opt", &["/*", "/opt/*"]),

@@ -1,14 +1,10 @@
 //! Programs that run code: shells, interpreters of other languages, clients of databases, the shells of Windows.
 
-use super::super::danger;
-use super::super::files;
 use super::super::invocation::{Arg, Invocation};
-use super::super::notebook;
-use super::super::options;
 use super::super::programs::{self, Tag};
 use super::super::scope::Scope;
 use super::super::snippet::{self, Language, Start};
-use super::super::windows;
+use super::super::{danger, files, notebook, options, windows};
 use super::flow::{command_line, has_fetched};
 use super::state::{Listed, Walk};
 use super::stream::{Content, Source, Stream};

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_and_names_are_told() {
+    fn folders_and_names_are_listed() {
         for (line, places) in [
             ("-delete", &["."][..]),
             (". -type f -delete", &["."]),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_takes_nothing() {
+    fn listing_changes_nothing() {
         for line in [
             "src",
             "src -name '*.rs'",

@@ -147,13 +147,14 @@ impl Walk {
     /// `cmake -E env A=b program`, `cmake -E time program`
     pub(super) fn cmake(&mut self, invocation: &Invocation, scope: &mut Scope, input: &Stream) {
         let mut words = invocation.args.iter().skip_while(|arg| arg.text != "-E").skip(1);
-        let verb = words.next().map_or("", |arg| arg.text.as_str());
-        let skip = match verb {
+        let subcommand = words.next().map_or("", |arg| arg.text.as_str());
+        let skip = match subcommand {
             "env" | "time" => 0,
             "chdir" => 1,
             _ => return,
         };
-        let is_setting = |arg: &&Arg| verb == "env" && arg.text.contains('=') || arg.text.starts_with("--");
+        let is_setting =
+            |arg: &&Arg| subcommand == "env" && arg.text.contains('=') || arg.text.starts_with("--");
         let argv: Vec<Arg> = words.skip(skip).skip_while(is_setting).cloned().collect();
         let _ = self.invoke(argv, false, scope, input);
     }

@@ -2,10 +2,9 @@
 
 use midrail_core::Severity;
 
-use super::super::danger;
-use super::super::files;
 use super::super::invocation::Invocation;
 use super::super::programs::{self, Tag};
+use super::super::{danger, files};
 use super::flow::{base_name, command_line};
 use super::state::Walk;
 
