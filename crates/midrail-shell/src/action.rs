@@ -183,10 +183,7 @@ fn add_patches(name: &str, args: &mut Args<'_>, analyses: &[Analysis]) -> Vec<St
     let starts_patcher =
         PATCHERS.iter().any(|name| starts(name)) || (starts("git") && GIT_PATCHERS.iter().any(says));
     let is_file_tool = known(name) == Some(ActionType::FileWrite);
-    let texts: Vec<String> = match starts_patcher {
-        true => args.commands.clone(),
-        false => Vec::new(),
-    };
+    let texts: Vec<String> = if starts_patcher { args.commands.clone() } else { Vec::new() };
     let given = args.patches.iter().filter(|(_, is_command)| !is_command || is_file_tool);
     let files: Vec<String> = given
         .map(|(text, _)| *text)

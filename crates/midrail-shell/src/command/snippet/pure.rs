@@ -14,11 +14,11 @@ pub(super) fn member(value: Value, name: &str) -> Value {
                 return Value::Name(before);
             }
             let full = format!("{before}.{name}");
-            match is_home(&full) {
-                true if full.ends_with("Path.home") => Value::Path(Text::known("~")),
-                true => Value::Text(Text::known("~")),
-                false => Value::Name(full),
+            if !is_home(&full) {
+                return Value::Name(full);
             }
+            let home = Text::known("~");
+            if full.ends_with("Path.home") { Value::Path(home) } else { Value::Text(home) }
         }
         Value::Fetched => Value::Fetched,
         Value::Decoded => Value::Decoded,

@@ -141,9 +141,10 @@ impl Walk {
             .flat_map(|folder| hooks.iter().map(move |hook| format!("{folder}/{hook}")));
         for path in places {
             let place = scope.place(&path);
-            match self.files.contains_key(&place) {
-                true => self.run_candidate(&path, &[], None, scope),
-                false => self.note(Listed::Hook, &place),
+            if self.files.contains_key(&place) {
+                self.run_candidate(&path, &[], None, scope);
+            } else {
+                self.note(Listed::Hook, &place);
             }
         }
     }

@@ -95,10 +95,10 @@ impl Walk {
     /// What code removes is judged as `rm` is.
     fn removed_by_code(&mut self, paths: &[String], scope: &Scope) {
         let mut args = vec![Arg::known("-rf")];
-        args.extend(paths.iter().map(|path| match path.contains('$') {
-            true => options::unknown(path),
-            false => Arg::known(path.as_str()),
-        }));
+        let target = |path: &String| {
+            if path.contains('$') { options::unknown(path) } else { Arg::known(path.as_str()) }
+        };
+        args.extend(paths.iter().map(target));
         self.judge(&self.invocation("rm", args, scope));
     }
 }

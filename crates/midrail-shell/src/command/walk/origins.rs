@@ -43,9 +43,8 @@ impl Walk {
         let Some(to) = folder.or_else(|| sources.pop()) else { return };
         let target = scope.place(&to.text);
         let is_link = files::is_symbolic(invocation);
-        let original = |from: &Arg| match is_link {
-            true => scope.place(&files::led_to(&from.text, &to.text)),
-            false => scope.place(&from.text),
+        let original = |from: &Arg| {
+            if is_link { scope.place(&files::led_to(&from.text, &to.text)) } else { scope.place(&from.text) }
         };
         if let (true, [from]) = (is_link, sources.as_slice())
             && self.links.len() < MAX_LINKS
@@ -223,10 +222,10 @@ impl Walk {
     /// A file gets new content: what was known of it before no longer holds.
     pub(super) fn rewritten(&mut self, place: &str, is_append: bool, stream: &Stream) {
         self.origins.shown.remove(place);
-        match is_append && !self.files.contains_key(place) {
-            true => drop(self.origins.appended.insert(place.to_owned())),
-            false if !is_append => drop(self.origins.appended.remove(place)),
-            false => {}
+        if !is_append {
+            self.origins.appended.remove(place);
+        } else if !self.files.contains_key(place) {
+            self.origins.appended.insert(place.to_owned());
         }
         for file in stream.files.iter().filter(|file| *file != place) {
             if self.origins.copies.len() < MAX_COPIES {

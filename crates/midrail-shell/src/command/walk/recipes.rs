@@ -37,9 +37,10 @@ impl<'r, 't> Book<'r, 't> {
     fn new(recipes: &'r [Recipe<'t>]) -> Self {
         let mut book = Book { named: BTreeMap::new(), patterns: Vec::new() };
         for (name, recipe) in recipes.iter().flat_map(|it| it.names.iter().map(move |name| (*name, it))) {
-            match name.contains('%') {
-                true => book.patterns.push((name, recipe)),
-                false => book.named.entry(name).or_default().push(recipe),
+            if name.contains('%') {
+                book.patterns.push((name, recipe));
+            } else {
+                book.named.entry(name).or_default().push(recipe);
             }
         }
         book

@@ -59,13 +59,11 @@ impl Walk {
         if self.sourced.places.is_empty() {
             return;
         }
-        match discloses_environment(invocation) {
-            true => self.sourced.is_disclosed = true,
-            false => {
-                let program = invocation.program.as_str();
-                self.sourced.is_used |=
-                    !programs::is(program, Tag::ChangesShell) && !programs::is(program, Tag::PrintsWords);
-            }
+        let program = invocation.program.as_str();
+        if discloses_environment(invocation) {
+            self.sourced.is_disclosed = true;
+        } else if !programs::is(program, Tag::ChangesShell) && !programs::is(program, Tag::PrintsWords) {
+            self.sourced.is_used = true;
         }
     }
 

@@ -54,9 +54,10 @@ impl Walk {
             return;
         }
         let known: Vec<String> = lists.iter().filter(|list| list.is_known()).map(list_folder).collect();
-        match known.is_empty() || known.len() < lists.len() {
-            true => self.sweep(".", scope),
-            false => known.iter().for_each(|folder| self.sweep(folder, scope)),
+        if known.is_empty() || known.len() < lists.len() {
+            self.sweep(".", scope);
+        } else {
+            known.iter().for_each(|folder| self.sweep(folder, scope));
         }
     }
 
