@@ -1,114 +1,117 @@
-//! Cases: a world, a sequence of events, and what has to come of each. Packs carry them as `tests`, the corpus is
-//! made of them, and pages of guardrails show them. Running them is the engine's work.
+//! Cases: a simulated machine, a sequence of events, and the expected decisions. Packs contain them as `tests`, the corpus
+//! consists of them, and pages of guardrails show them. The engine runs them.
 
 use std::collections::BTreeMap;
 
 use midrail_core::{CommandOutcome, Effect, Event, EventKind, GitState, Risk};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::diagnostic::nearest;
-use crate::raw::{AgentDefinition, Guard, RiskRouter, StrikeLimit, TaskDefinition};
+use crate::raw::definitions::{AgentDefinition, TaskDefinition};
+use crate::raw::gateway::{RiskRouter, StrikeLimit};
+use crate::raw::guard::Guard;
 use crate::scalar::OneOrMany;
+use crate::words::parse_effect;
 
 /// A file of cases: the corpus, or a block of a page.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaseFile {
-    /// What the cases are about.
+    /// What the cases test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The cases.
     pub cases: Vec<Case>,
 }
 
-/// One case. In a pack's `tests` it is decided by that pack; in a case file by what it brings itself.
+/// One case. In the `tests` of a pack, that pack decides; in a case file, the guardrails of the case itself.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// Its name.
     pub id: String,
-    /// Where it comes from, or what it shows.
+    /// Its origin, or what it shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Guardrails of its own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::scalar::guards")]
+    /// Its guardrails.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::raw::guard::guards")]
     pub guardrails: Vec<Guard>,
-    /// Definitions of agents of its own.
+    /// Its definitions of agents.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<String, AgentDefinition>,
-    /// Definitions of tasks of its own.
+    /// Its definitions of tasks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<String, TaskDefinition>,
-    /// A pack document of its own, in any dialect, as text.
+    /// A pack document as text, in any dialect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
-    /// Packs, relative to the case's file, or names of shipped packs.
+    /// Packs: paths relative to the case file, or names of shipped packs.
     #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
     pub packs: OneOrMany,
-    /// The problems that loading has to report, as parts of their text. Then there are no events.
+    /// The problems that loading must report, as parts of their text. Such a case has no events.
     #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
     pub problems: OneOrMany,
-    /// The files of its world: path to content. A list makes them with empty content.
+    /// The files of the simulated machine: path to content. A list creates empty files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Files>,
-    /// `unavailable`: there is no file system.
+    /// `unavailable`: the machine has no file system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<FileSystem>,
-    /// How commands end in its world, by their line. Those that are not named cannot be run.
+    /// The results of commands, by command line. Other commands cannot be run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, StubExit>,
-    /// What the repository of its world is at. Without it there is none.
+    /// The state of the git repository. Without it, there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<Git>,
-    /// What those outside answer in its world, by the guardrail that asks. Nobody else answers.
+    /// The answers of external services, by guardrail. Other services do not answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, StubAnswer>,
-    /// How much can go wrong with a tool.
+    /// The risks of tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tool_risks: BTreeMap<String, Risk>,
-    /// How long deep guardrails are waited for.
+    /// The wait times for deep guardrails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk_router: Option<RiskRouter>,
-    /// What strikes lead to.
+    /// The effects of strikes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strikes: Vec<StrikeLimit>,
     /// Variables of the session.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub session: BTreeMap<String, Value>,
-    /// What happens, in order.
+    /// The steps, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<CaseStep>,
 }
 
-/// What somebody outside answers: `{answer: …}` or `{error: …}`, after `takes_ms` milliseconds.
+/// The answer of an external service: `{answer: …}` or `{error: …}`, after `takes_ms` milliseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StubAnswer {
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
-    /// What went wrong.
+    /// The error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long it takes.
+    /// The duration in milliseconds.
     #[serde(default)]
     pub takes_ms: u64,
 }
 
-/// The files of a case's world.
+/// The files of the simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Files {
-    /// With their content.
+    /// Files with content.
     Content(BTreeMap<String, String>),
-    /// Empty ones.
+    /// Empty files.
     Names(Vec<String>),
 }
 
 impl Files {
-    /// Path to content.
+    /// The files by path.
     pub fn into_map(self) -> BTreeMap<String, String> {
         match self {
             Files::Content(files) => files,
@@ -117,47 +120,47 @@ impl Files {
     }
 }
 
-/// How a command ends: `{exit_code: 1, output: …}` or `timeout`.
+/// The result of a command: `{exit_code: 1, output: …}` or `timeout`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "a command ends as `{exit_code: NUMBER, output: TEXT}`, `{signal: true}` or `timeout`"
 )]
 pub enum StubExit {
-    /// By a word.
+    /// A keyword.
     Word(StubExitWord),
-    /// By itself.
-    Itself(StubExitStatus),
+    /// An exit status.
+    Status(StubExitStatus),
 }
 
-/// Ends of commands that are told by a word.
+/// Results of commands that are keywords.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StubExitWord {
-    /// It did not end in time.
+    /// The command did not end in time.
     Timeout,
 }
 
-/// The end of a command that ended.
+/// The exit status of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StubExitStatus {
     /// Its exit code.
     pub exit_code: i32,
-    /// What it printed.
+    /// Its output.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
-    /// It was ended by a signal, and has no exit code.
+    /// Whether a signal ended it, so that it has no exit code.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub signal: bool,
 }
 
 impl StubExit {
-    /// The end as a probe tells it. `None`: not in time.
-    pub fn to_command_end(&self) -> Option<CommandOutcome> {
+    /// The outcome as a probe reports it. `None`: not in time.
+    pub fn to_command_outcome(&self) -> Option<CommandOutcome> {
         match self {
             StubExit::Word(StubExitWord::Timeout) => None,
-            StubExit::Itself(StubExitStatus { exit_code, output, signal }) => Some(CommandOutcome {
+            StubExit::Status(StubExitStatus { exit_code, output, signal }) => Some(CommandOutcome {
                 exit_code: (!signal).then_some(*exit_code),
                 output: output.clone(),
                 took_ms: 1,
@@ -167,26 +170,26 @@ impl StubExit {
     }
 }
 
-/// What a repository is at.
+/// The state of a git repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Git {
-    /// The branch that is checked out. Absent: none is.
+    /// The current branch. Absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The commit that is checked out. Absent: there is none yet.
+    /// The current commit. Absent: none yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// The branch that it pushes to, as `remote/branch`.
+    /// The upstream branch, as `remote/branch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
-    /// The top folder of the work tree.
+    /// The top directory of the work tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top: Option<String>,
 }
 
 impl Git {
-    /// The state as a probe tells it.
+    /// The state as a probe reports it.
     pub fn to_git_state(&self) -> GitState {
         let top = self.top.clone().unwrap_or_else(|| "/repo".to_owned());
         GitState {
@@ -200,70 +203,69 @@ impl Git {
     }
 }
 
-/// What is at hand of a file system.
+/// The availability of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FileSystem {
-    /// None.
+    /// There is none.
     Unavailable,
 }
 
-/// One thing that happens: an event, or a change of the world.
+/// One step: an event, or a change of the simulated machine.
 ///
-/// An event is its kind with the tool's name (or the text) behind it, and the fields of the wire beside it:
+/// An event is written as its kind with the name of the tool (or the text), next to the fields of the wire format:
 /// `{before_tool: Write, args: {file_path: a}, expect: block}`.
 #[derive(Debug, Clone, PartialEq, Default, JsonSchema)]
 #[schemars(with = "BTreeMap<String, Value>")]
 pub struct CaseStep {
-    /// What happens.
+    /// The action.
     pub action: StepAction,
-    /// What has to come of it.
+    /// The expected result.
     pub expect: Option<Expectation>,
 }
 
-/// What happens in a step.
-#[derive(Debug, Clone, PartialEq)]
+/// The action of a step. All but an event are written as `{ACTION: VALUE}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StepAction {
-    /// An event, as it stands on the wire.
+    /// An event in the wire format.
+    #[serde(skip)]
     Event(Value),
-    /// Time passes.
+    /// Advances the clock by seconds.
     Advance(f64),
-    /// Files are written.
+    /// Writes files.
     Write(BTreeMap<String, String>),
-    /// A file is removed.
+    /// Removes a file.
     Remove(String),
-    /// Commands end in another way from now on.
+    /// Changes the results of commands.
     Commands(BTreeMap<String, StubExit>),
-    /// The repository is at something else.
+    /// Changes the state of the repository.
     Git(Git),
-    /// Session variables are set.
+    /// Sets variables of the session.
     Set(BTreeMap<String, Value>),
-    /// The session is kept under a name.
+    /// Takes a snapshot of the session.
     Snapshot(String),
-    /// The session is put back.
+    /// Restores a snapshot.
     Restore(String),
-    /// A person answers the approval that was asked for last.
-    Answer {
-        /// Yes or no.
-        approve: bool,
-        /// Who.
-        by: CaseApprover,
-    },
-    /// The agent asks for what the last event was denied.
+    /// Approves the last request.
+    Approve(CaseApprover),
+    /// Denies the last request.
+    Deny(CaseApprover),
+    /// Requests a bypass for the last event.
     Request(CaseRequest),
-    /// Somebody says how far tasks have come.
-    Task(BTreeMap<String, String>),
-    /// A person lets a quarantined agent work again.
+    /// Sets the status of tasks.
+    SetTask(BTreeMap<String, String>),
+    /// Releases a quarantined agent.
     Lift(String),
 }
 
-/// Who answers: a name, who then has every role, or a name with a role.
+/// The approver: a name with every role, or a name with one role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a name, or `{by: NAME, role: ROLE}`")]
 pub enum CaseApprover {
-    /// Someone of every role.
+    /// An approver with every role.
     Anyone(String),
-    /// Someone of one role.
+    /// An approver with one role.
     As {
         /// Their name.
         by: String,
@@ -272,16 +274,16 @@ pub enum CaseApprover {
     },
 }
 
-/// What an agent says for what it was denied.
+/// A bypass request of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaseRequest {
-    /// Why it is needed.
+    /// Its justification.
     pub reason: String,
     /// `normal`, `urgent` or `emergency`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urgency: Option<String>,
-    /// The guardrail to lift, where it is not the one that decided.
+    /// The guardrail to bypass, if it is not the one that decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guardrail: Option<String>,
 }
@@ -292,7 +294,7 @@ impl Default for StepAction {
     }
 }
 
-/// What has to come of an event. A bare effect is the same as `{effect: …}`.
+/// The expected result of an event. A bare effect is the same as `{effect: …}`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectation {
@@ -306,37 +308,37 @@ pub struct Expectation {
     pub reason: OneOrMany,
     /// Parts of the advice.
     pub advice: OneOrMany,
-    /// Parts that the content has to have.
+    /// Parts of the content.
     pub content: OneOrMany,
     /// Parts of the feedback.
     pub feedback: OneOrMany,
-    /// The feedback providers that speak, in order. Empty: none does.
+    /// The providers of feedback, in order. Empty: none.
     pub providers: Option<Vec<String>>,
-    /// Parts of what the agent is told for its next try.
+    /// Parts of the message for the next attempt.
     pub retry: OneOrMany,
-    /// Entries that the metadata has to have.
+    /// Entries of the metadata.
     pub metadata: Map<String, Value>,
-    /// The guardrails that were asked (not skipped), the always-on built-ins left out.
+    /// The guardrails that were evaluated (not skipped), without the always-on built-ins.
     pub evaluated: Option<Vec<String>>,
     /// The guardrails that failed.
     pub errors: Option<Vec<String>>,
-    /// What shadow mode would have done.
+    /// The effect that shadow mode suppressed.
     #[serde(deserialize_with = "crate::words::effect", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::words::EffectWord>")]
     pub would: Option<Effect>,
-    /// Consequences beyond the effect.
+    /// Further consequences.
     pub effects: Option<Vec<String>>,
-    /// The denial as it stands in the audit record: policy and tool.
+    /// The denial in the audit record: policy and tool.
     pub denied: Option<PolicyDenial>,
-    /// How far the agent may go on its own: `standard`, `strict`, `lockdown` or `halt`.
+    /// The autonomy of the agent: `standard`, `strict`, `lockdown` or `halt`.
     pub autonomy: Option<String>,
-    /// How to go on after an error: `retry`, `rollback`, `escalate` or `quarantine`.
+    /// The recovery after an error: `retry`, `rollback`, `escalate` or `quarantine`.
     pub recovery: Option<String>,
-    /// Who is told something, in order.
+    /// The recipients of notices, in order.
     pub notices: Option<Vec<String>>,
-    /// Whether the host is asked to undo the action.
+    /// Whether the host must undo the action.
     pub rollback: Option<bool>,
-    /// Parts of what is said where a step that is no event cannot be taken.
+    /// Parts of the message if a step that is not an event is refused.
     pub refused: OneOrMany,
 }
 
@@ -359,24 +361,12 @@ impl<'de> Deserialize<'de> for CaseStep {
     }
 }
 
-/// As it is read: an event in the long form of the wire, anything else as its directive.
+/// An event is written in the wire format, any other action as it is read.
 impl Serialize for CaseStep {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut step = match &self.action {
             StepAction::Event(event) => event.clone(),
-            StepAction::Advance(seconds) => json!({"advance": seconds}),
-            StepAction::Write(files) => json!({"write": files}),
-            StepAction::Remove(path) => json!({"remove": path}),
-            StepAction::Commands(commands) => json!({"commands": commands}),
-            StepAction::Git(git) => json!({"git": git}),
-            StepAction::Set(variables) => json!({"set": variables}),
-            StepAction::Snapshot(name) => json!({"snapshot": name}),
-            StepAction::Restore(name) => json!({"restore": name}),
-            StepAction::Answer { approve: true, by } => json!({"approve": by}),
-            StepAction::Answer { approve: false, by } => json!({"deny": by}),
-            StepAction::Request(request) => json!({"request": request}),
-            StepAction::Task(tasks) => json!({"set_task": tasks}),
-            StepAction::Lift(actor) => json!({"lift": actor}),
+            action => serde_json::to_value(action).map_err(serde::ser::Error::custom)?,
         };
         if let (Some(expect), Value::Object(step)) = (&self.expect, &mut step) {
             let expect = serde_json::to_value(expect).map_err(serde::ser::Error::custom)?;
@@ -386,13 +376,10 @@ impl Serialize for CaseStep {
     }
 }
 
-fn expectation(value: Value) -> Result<Expectation, String> {
+fn expectation(value: Value) -> Result<Expectation, StepError> {
     match value {
         Value::String(word) => {
-            let effect = word.parse().map_err(|_| {
-                let words: Vec<&str> = Effect::LADDER.iter().map(|effect| effect.as_str()).collect();
-                format!("in `expect`: unknown variant `{word}`, expected one of `{}`", words.join("`, `"))
-            })?;
+            let effect = parse_effect(&word).map_err(|error| StepError::inside("expect", error))?;
             Ok(Expectation { effect: Some(effect), ..Expectation::default() })
         }
         map => serde_path_to_error::deserialize(map).map_err(|error| {
@@ -400,63 +387,58 @@ fn expectation(value: Value) -> Result<Expectation, String> {
                 serde_path_to_error::Segment::Map { key } => Some(format!("in `{key}`: ")),
                 _ => None,
             });
-            format!("in `expect`: {}{}", keys.collect::<String>(), error.inner())
+            StepError(format!("in `expect`: {}{}", keys.collect::<String>(), error.inner()))
         }),
     }
 }
 
-fn parse_action(mut map: Map<String, Value>) -> Result<StepAction, String> {
-    fn only<T: serde::de::DeserializeOwned>(
-        map: &mut Map<String, Value>,
-        key: &str,
-    ) -> Option<Result<T, String>> {
-        let value = map.remove(key)?;
-        if let Some(other) = map.keys().next() {
-            return Some(Err(format!("`{other}` does not belong beside `{key}`")));
-        }
-        Some(serde_json::from_value(value).map_err(|error| format!("in `{key}`: {error}")))
-    }
+fn parse_action(map: Map<String, Value>) -> Result<StepAction, StepError> {
     if map.contains_key("kind") {
         return Ok(StepAction::Event(Value::Object(map)));
     }
-    let directive = only(&mut map, "advance")
-        .map(|seconds| seconds.map(StepAction::Advance))
-        .or_else(|| only(&mut map, "write").map(|files| files.map(StepAction::Write)))
-        .or_else(|| only(&mut map, "remove").map(|path| path.map(StepAction::Remove)))
-        .or_else(|| only(&mut map, "commands").map(|ends| ends.map(StepAction::Commands)))
-        .or_else(|| only(&mut map, "git").map(|git| git.map(StepAction::Git)))
-        .or_else(|| only(&mut map, "set").map(|set| set.map(StepAction::Set)))
-        .or_else(|| only(&mut map, "snapshot").map(|name| name.map(StepAction::Snapshot)))
-        .or_else(|| only(&mut map, "restore").map(|name| name.map(StepAction::Restore)))
-        .or_else(|| only(&mut map, "approve").map(|by| by.map(|by| StepAction::Answer { approve: true, by })))
-        .or_else(|| only(&mut map, "deny").map(|by| by.map(|by| StepAction::Answer { approve: false, by })))
-        .or_else(|| only(&mut map, "request").map(|request| request.map(StepAction::Request)))
-        .or_else(|| only(&mut map, "set_task").map(|tasks| tasks.map(StepAction::Task)))
-        .or_else(|| only(&mut map, "lift").map(|actor| actor.map(StepAction::Lift)));
-    match directive {
-        Some(what) => what,
-        None => event(map).map(StepAction::Event),
+    let Some(action) = ACTIONS.into_iter().find(|action| map.contains_key(*action)) else {
+        return event(map).map(StepAction::Event);
+    };
+    if let Some(other) = map.keys().find(|key| *key != action) {
+        return Err(StepError(format!("`{other}` cannot be combined with `{action}`")));
+    }
+    StepAction::deserialize(Value::Object(map)).map_err(|error| StepError::inside(action, error))
+}
+
+/// Why a step cannot be read. [`decode`](crate::decode()) finds the place by the keys at its start.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct StepError(String);
+
+impl StepError {
+    fn inside(key: &str, error: impl std::fmt::Display) -> Self {
+        StepError(format!("in `{key}`: {error}"))
+    }
+
+    fn unknown_field(field: &str, known: &[&str]) -> Self {
+        StepError(format!("unknown field `{field}`, expected one of `{}`", known.join("`, `")))
     }
 }
 
-/// The short form of an event becomes the long one.
-fn event(mut map: Map<String, Value>) -> Result<Value, String> {
+/// Converts the short form of an event to the wire format.
+fn event(mut map: Map<String, Value>) -> Result<Value, StepError> {
     let kinds = || map.keys().filter(|key| key.parse::<EventKind>().is_ok());
     let (Some(word), None) = (kinds().next().cloned(), kinds().nth(1)) else {
-        let words = EventKind::ALL.iter().map(|kind| kind.as_str()).chain(DIRECTIVES.iter().copied());
-        let slip = map
-            .keys()
-            .find(|key| !BESIDE_A_KIND.contains(&key.as_str()) && nearest(key, words.clone()).is_some());
-        if let (None, Some(slip)) = (kinds().next(), slip) {
-            let words: Vec<&str> = words.clone().collect();
-            return Err(format!("unknown field `{slip}`, expected one of `{}`", words.join("`, `")));
-        }
-        return Err("a step is one kind of event, such as `before_tool: NAME`, or one of `advance`, `write`, `remove`, \
-                    `commands`, `git`, `set`, `snapshot`, `restore`, `approve`, `deny`, `request`, `set_task`, `lift`"
-            .to_owned());
+        let words: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain(ACTIONS).collect();
+        let is_misspelt = |key: &&String| {
+            !EVENT_KEYS.contains(&key.as_str()) && nearest(key, words.iter().copied()).is_some()
+        };
+        return Err(match map.keys().find(is_misspelt).filter(|_| kinds().next().is_none()) {
+            Some(key) => StepError::unknown_field(key, &words),
+            None => StepError(format!(
+                "a step is one kind of event, such as `before_tool: NAME`, or one of `{}`",
+                ACTIONS.join("`, `")
+            )),
+        });
     };
     let subject = map.remove(&word).unwrap_or_default();
-    let kind: EventKind = word.parse().map_err(|error: midrail_core::UnknownKind| error.to_string())?;
+    let kind: EventKind =
+        word.parse().map_err(|error: midrail_core::UnknownKind| StepError(error.to_string()))?;
     map.insert("kind".to_owned(), Value::from(kind.as_str()));
     match kind {
         EventKind::BeforeTool | EventKind::AfterTool => {
@@ -493,22 +475,22 @@ fn event(mut map: Map<String, Value>) -> Result<Value, String> {
     }
     let event = Value::Object(map);
     let read: Event =
-        serde_json::from_value(event.clone()).map_err(|error| format!("this is no event: {error}"))?;
+        serde_json::from_value(event.clone()).map_err(|error| StepError(format!("not an event: {error}")))?;
     match read.extra.keys().next() {
-        // Hosts may send what they like; in a case, what is not known is a slip.
-        Some(key) => Err(format!("unknown field `{key}`, expected one of `{}`", BESIDE_A_KIND.join("`, `"))),
+        // Hosts may send unknown fields; in a case, an unknown field is a mistake.
+        Some(key) => Err(StepError::unknown_field(key, &EVENT_KEYS)),
         None => Ok(event),
     }
 }
 
-/// The steps that are no event.
-const DIRECTIVES: [&str; 13] = [
+/// The actions that are not events.
+const ACTIONS: [&str; 13] = [
     "advance", "write", "remove", "commands", "git", "set", "snapshot", "restore", "approve", "deny",
     "request", "set_task", "lift",
 ];
 
-/// The keys that may stand beside the kind in the short form of an event.
-const BESIDE_A_KIND: &[&str] = &[
+/// The keys that are allowed next to the kind in the short form of an event.
+const EVENT_KEYS: [&str; 22] = [
     "args",
     "call_id",
     "ok",
@@ -535,10 +517,12 @@ const BESIDE_A_KIND: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn the_short_form_is_the_wire() {
+    fn short_form_becomes_the_wire_format() {
         let step: CaseStep = serde_json::from_value(json!({
             "after_tool": "Read", "args": {"file_path": "a"}, "ok": true, "cwd": "/r", "expect": "allow",
         }))
@@ -551,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn steps_round_trip() {
         for step in [
             json!({"before_tool": "Write", "args": {"file_path": "a"}, "expect": {"effect": "block", "reason": "read"}}),
             json!({"after_model": "text", "expect": "allow"}),
@@ -568,13 +552,13 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_a_step_is_told() {
+    fn misspelt_key_of_a_step_is_reported() {
         let error = serde_json::from_value::<CaseStep>(json!({"before_tool": "x", "argss": {}})).unwrap_err();
         assert!(error.to_string().starts_with("unknown field `argss`, expected one of `args`"), "{error}");
     }
 
     #[test]
-    fn a_slip_in_the_end_of_a_command_is_told() {
+    fn misspelt_result_of_a_command_is_reported() {
         for end in [json!("never"), json!({"exit": 1})] {
             let error = serde_json::from_value::<CaseStep>(json!({"commands": {"make": end}})).unwrap_err();
             assert!(error.to_string().contains("in `commands`: a command ends as"), "{error}");
@@ -582,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_nothing_says_what_it_could_be() {
+    fn unknown_step_lists_the_alternatives() {
         let error = serde_json::from_value::<CaseStep>(json!({"tool": "x"})).unwrap_err().to_string();
         assert!(error.contains("`before_tool: NAME`"), "{error}");
     }

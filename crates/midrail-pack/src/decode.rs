@@ -1,7 +1,7 @@
-//! From a spanned tree to a raw type, with every problem listed and not only the first.
+//! Decodes a tree into a raw type, and lists every problem instead of the first only.
 //!
-//! serde stops at the first error. So the tree is decoded again and again, each time without the part that was wrong,
-//! until nothing is wrong with the rest. Only a pack with problems pays for it.
+//! serde stops at the first error. So the tree is decoded again without the invalid part, until the rest is valid. Only a
+//! pack with problems pays for it.
 
 use midrail_core::EventKind;
 use serde::de::DeserializeOwned;
@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 use crate::diagnostic::{Diagnostic, Span, excerpt, nearest};
 use crate::yaml::{Key, Node, NodeValue, TextStyle, to_json};
 
-/// Problems beyond this are not looked for.
+/// The maximum number of reported problems.
 const MAX_PROBLEMS: usize = 64;
 
-/// The tree as a raw type, or everything that is wrong with it.
+/// Decodes a tree, or lists all of its problems.
 pub fn decode<T: DeserializeOwned>(node: &Node) -> Result<T, Vec<Diagnostic>> {
     match read(node) {
         Decoded { value: Some(value), problems, .. } if problems.is_empty() => Ok(value),
@@ -20,34 +20,34 @@ pub fn decode<T: DeserializeOwned>(node: &Node) -> Result<T, Vec<Diagnostic>> {
     }
 }
 
-/// What could be read of a tree, so that the rest can be checked too.
+/// The readable part of a tree, so that it can be checked further.
 pub(crate) struct Decoded<T> {
     pub(crate) value: Option<T>,
-    /// The tree without the parts that were wrong, from which the value is.
+    /// The tree of the value, without the invalid parts.
     pub(crate) rest: Node,
     pub(crate) problems: Vec<Diagnostic>,
-    /// Places of the maps that lost a key, and of the values that were put in for a missing one. What is wrong there
-    /// later is an echo.
+    /// Places of maps that lost a key, and of values that were added for a missing one. Later problems there are
+    /// consequences.
     pub(crate) echoes: Vec<Span>,
 }
 
-/// Reads what can be read.
+/// Decodes the readable part of a tree.
 pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
     let mut problems: Vec<Diagnostic> = Vec::new();
     let mut rest = node.clone();
     let mut cut: Vec<(Span, String)> = Vec::new();
     let mut echoes: Vec<Span> = Vec::new();
-    drop_infinite(&mut rest, &mut problems, &mut echoes);
+    remove_infinite(&mut rest, &mut problems, &mut echoes);
     loop {
         let error = match serde_path_to_error::deserialize::<_, T>(to_json(&rest)) {
             Ok(value) => return Decoded { value: Some(value), rest, problems, echoes },
             Err(error) => error,
         };
-        let mut path: Vec<Step> = error.path().iter().filter_map(Step::of).collect();
+        let mut path: Vec<Step> = error.path().iter().filter_map(Step::from_segment).collect();
         let message = error.into_inner().to_string();
-        let (inner, message) = further_in(&message);
-        path.extend(inner);
-        let fault = Fault::of(message);
+        let (inner, message) = split_keys(&message);
+        path.extend(inner.into_iter().map(|key| Step::Key(key.to_owned())));
+        let fault = Fault::parse(message);
         let place = place(&rest, &path, fault.field());
         let is_echo = match &fault {
             Fault::MissingField(field) => cut.contains(&(place.span.clone(), field.clone())),
@@ -56,12 +56,12 @@ pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
         if !is_echo {
             problems.push(fault.problem(&place));
         }
-        // No text can stand in for what is missing there, so what lacks it is left out.
+        // No text can replace the missing value, so its parent is removed.
         let wrong = match place.path.split_last() {
             Some((_, parent)) if is_echo && place.span.is_empty() => parent,
             _ => &place.path,
         };
-        let goes_on = problems.len() < MAX_PROBLEMS
+        let can_continue = problems.len() < MAX_PROBLEMS
             && match &fault {
                 Fault::MissingField(field) => fill(&mut rest, &place, field, &mut echoes),
                 _ => match remove(&mut rest, wrong) {
@@ -74,28 +74,28 @@ pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Decoded<T> {
                     None => false,
                 },
             };
-        if !goes_on {
+        if !can_continue {
             return Decoded { value: None, rest, problems, echoes };
         }
     }
 }
 
-/// Takes out numbers that no setting can have, which would else be read as nothing at all.
-fn drop_infinite(node: &mut Node, problems: &mut Vec<Diagnostic>, echoes: &mut Vec<Span>) {
+/// Removes numbers that are not finite, which would otherwise be read as null.
+fn remove_infinite(node: &mut Node, problems: &mut Vec<Diagnostic>, echoes: &mut Vec<Span>) {
     match &mut node.value {
         NodeValue::Float(number) if !number.is_finite() => {
-            let problem = Diagnostic::new("this is no amount that can be reckoned with", node.span.clone());
+            let problem = Diagnostic::new("not a finite number", node.span.clone());
             problems.push(problem.with_help("write a number such as 2.50, or leave it out"));
             echoes.push(node.span.clone());
             node.value = NodeValue::Null;
         }
-        NodeValue::List(items) => items.iter_mut().for_each(|item| drop_infinite(item, problems, echoes)),
-        NodeValue::Map(map) => map.iter_mut().for_each(|(_, item)| drop_infinite(item, problems, echoes)),
+        NodeValue::List(items) => items.iter_mut().for_each(|item| remove_infinite(item, problems, echoes)),
+        NodeValue::Map(map) => map.iter_mut().for_each(|(_, item)| remove_infinite(item, problems, echoes)),
         _ => {}
     }
 }
 
-/// Puts an empty text in for a key that is missing, so that the rest can be read. An empty place marks it.
+/// Adds an empty text for a missing key, so that the rest can be read. It has an empty place.
 fn fill(root: &mut Node, place: &Place, field: &str, echoes: &mut Vec<Span>) -> bool {
     let Some(node) = descend(root, &place.path) else { return false };
     let span = node.span.start..node.span.start;
@@ -116,7 +116,7 @@ enum Step {
 }
 
 impl Step {
-    fn of(segment: &serde_path_to_error::Segment) -> Option<Step> {
+    fn from_segment(segment: &serde_path_to_error::Segment) -> Option<Step> {
         match segment {
             serde_path_to_error::Segment::Seq { index } => Some(Step::Index(*index)),
             serde_path_to_error::Segment::Map { key } => Some(Step::Key(key.clone())),
@@ -125,14 +125,8 @@ impl Step {
     }
 }
 
-/// What was read in two goes says how much further in it is wrong, as "in `key`: " before its message.
-fn further_in(message: &str) -> (Vec<Step>, &str) {
-    let (keys, message) = keys_of(message);
-    (keys.into_iter().map(|key| Step::Key(key.to_owned())).collect(), message)
-}
-
-/// The keys that such a message begins with, and the rest of it.
-pub(crate) fn keys_of(mut message: &str) -> (Vec<&str>, &str) {
+/// Splits the keys from a message such as "in `key`: unknown field", which a nested decoder returns.
+pub(crate) fn split_keys(mut message: &str) -> (Vec<&str>, &str) {
     let mut keys = Vec::new();
     while let Some((key, rest)) = message.strip_prefix("in `").and_then(|rest| rest.split_once("`: ")) {
         keys.push(key);
@@ -141,16 +135,16 @@ pub(crate) fn keys_of(mut message: &str) -> (Vec<&str>, &str) {
     (keys, message)
 }
 
-/// Where a fault is: the path to cut, and the bytes to point at.
+/// The place of a fault: the path to remove, and the bytes to show.
 struct Place {
     path: Vec<Step>,
     span: Span,
     found: &'static str,
-    /// The text or number that stands there.
+    /// The text or number there.
     text: Option<String>,
 }
 
-/// Follows a path as far as it goes; with a field, on to that key of the map at its end (or of the map around it).
+/// Follows a path as far as possible; with a field, to that key of the map at its end (or of the map around it).
 fn place(root: &Node, path: &[Step], field: Option<&str>) -> Place {
     let mut node = root;
     let mut whole = Vec::new();
@@ -185,7 +179,7 @@ fn place(root: &Node, path: &[Step], field: Option<&str>) -> Place {
     Place { path: whole, span, found: node.kind(), text }
 }
 
-/// Cuts out what is at a path. What was cut is told as (span of the map it was in, key), where it was in a map.
+/// Removes the value at a path. Returns the span of its map and its key, if it was in a map.
 fn remove(root: &mut Node, path: &[Step]) -> Option<Option<(Span, String)>> {
     let (last, parents) = path.split_last()?;
     let node = descend(root, parents)?;
@@ -213,7 +207,7 @@ fn descend<'n>(root: &'n mut Node, path: &[Step]) -> Option<&'n mut Node> {
     })
 }
 
-/// serde's messages, taken apart.
+/// A parsed message of serde.
 enum Fault {
     UnknownField(String, Vec<String>),
     MissingField(String),
@@ -224,7 +218,7 @@ enum Fault {
 }
 
 impl Fault {
-    fn of(message: &str) -> Fault {
+    fn parse(message: &str) -> Fault {
         let quoted = || message.split('`').skip(1).step_by(2).map(str::to_owned);
         let first = quoted().next().unwrap_or_default();
         if message.starts_with("unknown field") {
@@ -240,7 +234,7 @@ impl Fault {
             .or_else(|| message.strip_prefix("invalid value: "))
             .and_then(|rest| rest.split_once(", expected "))
         {
-            Fault::WrongType { expected: in_words(expected) }
+            Fault::WrongType { expected: type_name(expected) }
         } else {
             Fault::Other(message.to_owned())
         }
@@ -281,7 +275,7 @@ impl Fault {
                     Diagnostic::new(format!("expected {expected}, found {found}"), place.span.clone())
                 };
                 let problem = match &place.text {
-                    // That it is a number is not what is wrong with it.
+                    // A number is expected, so the message shows the number itself.
                     Some(number) if place.found == "a number" && expected.contains("number") => {
                         problem(number)
                     }
@@ -305,7 +299,7 @@ impl Fault {
     }
 }
 
-/// How a value of a type is written.
+/// How to write a value of a type.
 fn advice(expected: &str, place: &Place) -> Option<String> {
     let key = place.path.iter().rev().find_map(|step| match step {
         Step::Key(key) => Some(key.as_str()),
@@ -318,7 +312,7 @@ fn advice(expected: &str, place: &Place) -> Option<String> {
         ("a whole number of 0 or more", _) => {
             Some(format!("write a whole number such as {}", if key == Some("priority") { 110 } else { 3 }))
         }
-        ("a whole number from 1 on", _) => Some("write a whole number such as 3".to_owned()),
+        ("a whole number of 1 or more", _) => Some("write a whole number such as 3".to_owned()),
         ("a number", _) => Some("write a number such as 0.5".to_owned()),
         ("true or false", _) => Some("write `true` or `false`".to_owned()),
         ("a list", Some(text)) => Some(format!("write `[{text}]`")),
@@ -327,7 +321,7 @@ fn advice(expected: &str, place: &Place) -> Option<String> {
     }
 }
 
-/// What serde says of JSON that does not fit, without the names of Rust's types, and what to do about it.
+/// An error of serde without names of Rust types, and what to do about it.
 pub fn describe_serde_error(message: &str) -> (String, Option<String>) {
     let message = message.split(" at line ").next().unwrap_or(message);
     let found = message.split_once(": ").and_then(|(_, rest)| rest.split_once(", expected "));
@@ -340,7 +334,7 @@ pub fn describe_serde_error(message: &str) -> (String, Option<String>) {
         "null" | "unit" | "Option" => "nothing",
         _ => "something else",
     });
-    let fault = Fault::of(message);
+    let fault = Fault::parse(message);
     let place = Place { path: Vec::new(), span: 0..0, found: found.unwrap_or("something else"), text: None };
     let problem = fault.problem(&place);
     match fault {
@@ -359,19 +353,19 @@ pub fn describe_serde_error(message: &str) -> (String, Option<String>) {
     }
 }
 
-/// A map is pointed at by its beginning.
+/// The first character of a map.
 fn first_line(span: &Span) -> Span {
     span.start..span.start.saturating_add(1).min(span.end)
 }
 
-/// serde's and Rust's names of types, in words.
-fn in_words(expected: &str) -> String {
+/// The name of a type of serde or Rust in a message.
+fn type_name(expected: &str) -> String {
     match expected {
         "a string" => "a text",
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
-        "a nonzero u8" | "a nonzero u16" | "a nonzero u32" | "a nonzero u64" => "a whole number from 1 on",
+        "a nonzero u8" | "a nonzero u16" | "a nonzero u32" | "a nonzero u64" => "a whole number of 1 or more",
         "i32" | "i64" => "a whole number",
         "f32" | "f64" => "a number",
         "unit" => "nothing",
@@ -420,13 +414,13 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_key_is_told_once() {
+    fn missing_key_is_reported_once() {
         assert_eq!(problems("version: 1\n"), ["1:1 `pack` is missing / add `pack:` here"]);
         assert_eq!(problems("pack: [1]\n"), ["1:7 expected a text, found a list / "]);
     }
 
     #[test]
-    fn advice_says_how_a_value_is_written() {
+    fn advice_shows_how_to_write_a_value() {
         let source = "pack: p\ndefaults: {approval_timeout: 30 parsecs, warn_limit: -5}\nagents:\n  a: {allowed_tools: Read}\n";
         let mut found = problems(source);
         found.sort();
@@ -441,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_a_step_is_pointed_at() {
+    fn mistakes_in_steps_have_their_place() {
         let source = "pack: p\ntests:\n  - id: t\n    events:\n      - {before_tol: x}\n      - {before_tool: x, expect: blok}\n      - {before_tool: x, expect: {efect: block}}\n      - {before_tool: x, argz: {}}\n";
         let mut found: Vec<String> = problems(source);
         found.sort();

@@ -1,4 +1,4 @@
-//! Problems in a text that a user wrote, with their place and advice; finding them happens elsewhere.
+//! Problems of a text, with place and advice, and how to print them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,15 +17,15 @@ const WINDOW: usize = 100;
 /// Problems past this number are counted in a rendered report, not shown.
 const SHOWN: usize = 100;
 
-/// How much is wrong.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiagnosticLevel {
-    /// Nothing, but it is worth knowing.
+    /// For information.
     Note,
-    /// Something that is hardly meant so.
+    /// Probably a mistake.
     Warning,
-    /// Something that cannot be meant so.
+    /// Certainly a mistake.
     #[default]
     Error,
 }
@@ -40,16 +40,16 @@ impl DiagnosticLevel {
     }
 }
 
-/// One thing wrong at one place.
+/// One problem at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How much is wrong.
+    /// Its severity.
     pub severity: DiagnosticLevel,
     /// What is wrong: lowercase, no full stop, the user's text in backticks.
     pub message: String,
-    /// Where it is wrong.
+    /// Its place.
     pub span: Span,
-    /// A word or two beside the carets.
+    /// A label next to the carets.
     pub label: Option<String>,
     /// What to do about it.
     pub help: Option<String>,
@@ -67,14 +67,14 @@ impl Diagnostic {
         }
     }
 
-    /// The same problem, taken less or more seriously.
+    /// The same problem with another severity.
     #[must_use]
     pub fn with_severity(mut self, severity: DiagnosticLevel) -> Diagnostic {
         self.severity = severity;
         self
     }
 
-    /// The same problem with a label beside the carets.
+    /// The same problem with a label next to the carets.
     #[must_use]
     pub fn with_label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = Some(label.into());
@@ -94,18 +94,18 @@ impl Diagnostic {
     }
 }
 
-/// All problems of one file, with the text that they point into.
+/// All problems of one file, with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiagnosticReport {
     /// The file as the user named it.
     pub path: String,
     /// The whole text of the file.
     pub source: String,
-    /// What is wrong with it, in any order.
+    /// The problems, in any order.
     pub problems: Vec<Diagnostic>,
 }
 
-/// A problem in the form that `--json` prints.
+/// A problem as `--json` prints it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct DiagnosticRecord {
     /// The file as the user named it.
@@ -122,7 +122,7 @@ pub struct DiagnosticRecord {
 }
 
 impl DiagnosticReport {
-    /// A report on the file at `path` with text `source`.
+    /// A report about the file at `path` with the text `source`.
     pub fn new(
         path: impl Into<String>,
         source: impl Into<String>,
@@ -131,9 +131,8 @@ impl DiagnosticReport {
         DiagnosticReport { path: path.into(), source: source.into(), problems }
     }
 
-    /// Every problem as rustc would show it, sorted by position, ending in a line break.
-    ///
-    /// Control characters of the source, the path and the messages never reach the result raw.
+    /// Renders every problem in the style of rustc, sorted by position. Control characters of the source, the path and the
+    /// messages are replaced.
     pub fn render(&self, color: bool) -> String {
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         let lines = Lines::new(&self.source);
@@ -152,7 +151,7 @@ impl DiagnosticReport {
         out
     }
 
-    /// The problems as plain values, sorted by position.
+    /// The problems as records, sorted by position.
     pub fn plain(&self) -> Vec<DiagnosticRecord> {
         let lines = Lines::new(&self.source);
         let plain = |problem: &Diagnostic| {
@@ -183,26 +182,33 @@ impl fmt::Display for DiagnosticReport {
 
 impl std::error::Error for DiagnosticReport {}
 
-/// The candidate nearest to a misspelt word, where one is near enough to be meant.
+/// The candidate nearest to a misspelt word, if one is near enough.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let word: Vec<char> = word.chars().take(64).flat_map(char::to_lowercase).collect();
-    let allowed = (word.len() / 3).clamp(1, 3);
-    let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
-        let letters: Vec<char> = candidate.chars().take(64).flat_map(char::to_lowercase).collect();
-        if letters.len().abs_diff(word.len()) > allowed {
-            continue;
-        }
-        let distance = edit_distance(&word, &letters);
-        // A word of which nothing is left is not a misspelling.
-        if distance <= allowed && distance < letters.len() && best.is_none_or(|(least, _)| distance < least) {
-            best = Some((distance, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
+    let normalize = |text: &str| text.chars().take(64).flat_map(char::to_lowercase).collect::<String>();
+    let word = normalize(word);
+    let allowed = (word.chars().count() / 3).clamp(1, 3);
+    let distances = candidates.into_iter().filter_map(|candidate| {
+        let normalized = normalize(candidate);
+        let distance = strsim::osa_distance(&word, &normalized);
+        // A candidate without a common letter is not a misspelling.
+        (distance <= allowed && distance < normalized.chars().count()).then_some((distance, candidate))
+    });
+    distances.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
 }
 
-/// Text that is safe to print on one line of a terminal.
+/// Advice for an unknown word: the nearest candidate, or `otherwise` with all candidates.
+pub(crate) fn did_you_mean<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str> + Clone,
+    otherwise: impl FnOnce(String) -> String,
+) -> String {
+    match nearest(word, candidates.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => otherwise(candidates.into_iter().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// A text that is safe to print on one line of a terminal.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
@@ -210,7 +216,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(picture).collect())
 }
 
-/// The user's text as a message quotes it: safe to print, and short.
+/// An excerpt of a text for a message: safe to print, and short.
 pub fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
     let mut quoted: String = text.chars().take(LONGEST).map(picture).collect();
@@ -256,7 +262,7 @@ fn render_one(problem: &Diagnostic, renderer: &Renderer, source: &str, lines: &L
     renderer.render(&[group])
 }
 
-/// Where the lines of a text start.
+/// The starts of the lines of a text.
 pub(crate) struct Lines {
     starts: Vec<usize>,
 }
@@ -268,7 +274,7 @@ impl Lines {
         Lines { starts: std::iter::once(0).chain(after_breaks).collect() }
     }
 
-    /// Index from 0 of the line that holds `offset`.
+    /// The index of the line with `offset`.
     fn index(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
@@ -295,10 +301,10 @@ impl Lines {
     }
 }
 
-/// Replaces what could drive a terminal by characters of the same byte length, so that spans hold.
+/// Replaces terminal control characters by characters of the same byte length, so that spans stay valid.
 fn same_length(line: &str) -> String {
     let replace = |c: char| match (is_hidden(c), c.len_utf8()) {
-        // The renderer draws tabs as spaces and other one-byte controls as their pictures.
+        // The renderer replaces tabs and other one-byte control characters.
         (false, _) | (true, 1) => c,
         (true, 2) => '·',
         (true, _) => '\u{fffd}',
@@ -306,7 +312,7 @@ fn same_length(line: &str) -> String {
     line.chars().map(replace).collect()
 }
 
-/// Whether a character could drive a terminal, or change the order in which a text is shown.
+/// Whether a character could control a terminal, or change the order in which a text is displayed.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -319,31 +325,6 @@ fn picture(c: char) -> char {
         _ if is_hidden(c) => '\u{fffd}',
         _ => c,
     }
-}
-
-/// Levenshtein's distance, with a swap of neighbours as one step.
-fn edit_distance(left: &[char], right: &[char]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=right.len()).collect();
-    let mut left_previous = None;
-    for (row, l) in left.iter().enumerate() {
-        let mut current = vec![row + 1];
-        let mut right_previous = None;
-        for (column, r) in right.iter().enumerate() {
-            let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
-            let mut cost = (at(&above, column) + usize::from(l != r))
-                .min(at(&above, column + 1) + 1)
-                .min(at(&current, column) + 1);
-            if column > 0 && left_previous == Some(r) && right_previous == Some(l) {
-                cost = cost.min(at(&before, column - 1) + 1);
-            }
-            current.push(cost);
-            right_previous = Some(r);
-        }
-        before = std::mem::replace(&mut above, current);
-        left_previous = Some(l);
-    }
-    above.last().copied().unwrap_or(left.len())
 }
 
 #[cfg(test)]
@@ -393,7 +374,7 @@ error: unknown key `prioritty`
     }
 
     #[test]
-    fn control_characters_never_come_out_raw() {
+    fn control_characters_are_never_printed() {
         let source = "a: \u{1b}[31mred\u{9b}31m \u{202e}x\r\u{7}\n";
         let problem = Diagnostic::new("bad `\u{1b}[0m`\n", 3..source.len())
             .with_label("\u{9b}")

@@ -1,22 +1,22 @@
-//! Packs in the words of other systems: validation hooks (`guardrail:`, `custom_guardrail:`), policy packs
-//! (`policy_pack:`) and tool policies (`policy:` with `rules:`). Each becomes a native pack and means the same.
+//! Packs in the formats of other systems: validation hooks (`guardrail:`, `custom_guardrail:`), policy packs
+//! (`policy_pack:`) and tool policies (`policy:` with `rules:`). Each is translated to an equivalent native pack.
 
 mod gateway;
 mod hook;
+mod origin;
 mod script;
-
-use std::collections::BTreeMap;
 
 use midrail_core::Mode;
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 pub use gateway::{AsyncRuleSettings, Gateway, PolicyPack, RuleRef, SyncRuleSettings};
 pub use hook::{
     AppliesTo, BuiltInGuardrail, CatalogueEntry, ChainLink, HookCondition, HookDocument, HookGuardrail,
     HookType, HookValidation, LooseEffect, LooseShare, Monitoring,
 };
+pub(crate) use origin::Origin;
 pub use script::{FailMode, SCRIPT_CONFIGURATION, ScriptConfig, ScriptRules};
 
 use crate::case::Case;
@@ -25,44 +25,18 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::raw::{Guard, Pack, Rule};
 use crate::yaml::Node;
 
-/// A pack as far as it could be read, and where the parts of it that were renamed stand in the text.
+/// The readable part of a pack, and the original places of renamed parts.
 pub(crate) struct Translated {
     pub(crate) pack: Option<Pack>,
     pub(crate) origin: Origin,
-    /// The tree without the parts that are wrong.
+    /// The tree without invalid parts.
     pub(crate) node: Node,
     pub(crate) problems: Vec<Diagnostic>,
-    /// Places where a further problem is an echo of one of these.
+    /// Places where a further problem is a consequence of these.
     pub(crate) echoes: Vec<Span>,
 }
 
-/// Pairs of a native place and the place in the text, as JSON pointers. The longest native prefix counts.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Origin(BTreeMap<String, String>);
-
-impl Origin {
-    /// The place in the text of a native place.
-    pub(crate) fn of(&self, native: &str) -> String {
-        let mut from = native;
-        loop {
-            if let Some(to) = self.0.get(from) {
-                return format!("{to}{}", native.get(from.len()..).unwrap_or_default());
-            }
-            match from.rfind('/') {
-                Some(end) => from = from.get(..end).unwrap_or_default(),
-                None => return native.to_owned(),
-            }
-        }
-    }
-}
-
-impl FromIterator<(String, String)> for Origin {
-    fn from_iter<T: IntoIterator<Item = (String, String)>>(pairs: T) -> Self {
-        Origin(pairs.into_iter().collect())
-    }
-}
-
-/// Reads a document in whichever dialect it is written. One that calls itself a `pack` is a native one.
+/// Translates a document of any dialect. A document with the key `pack` is native.
 pub(crate) fn translate(node: &Node) -> Translated {
     let has = |keys: &[&str]| keys.iter().any(|key| node.get(key).is_some());
     if node.as_map().is_none() {
@@ -86,9 +60,9 @@ pub(crate) fn translate(node: &Node) -> Translated {
     }
 }
 
-fn into_pack<T: DeserializeOwned>(node: &Node, of: fn(T) -> (Pack, Origin)) -> Translated {
+fn into_pack<T: DeserializeOwned>(node: &Node, convert: fn(T) -> (Pack, Origin)) -> Translated {
     let Decoded { value, rest, problems, echoes } = read(node);
-    let (pack, origin) = value.map(of).unzip();
+    let (pack, origin) = value.map(convert).unzip();
     Translated { pack, origin: origin.unwrap_or_default(), node: rest, problems, echoes }
 }
 
@@ -96,21 +70,19 @@ fn native(pack: Pack) -> (Pack, Origin) {
     (pack, Origin::default())
 }
 
-/// A tool policy made of rules.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// A tool policy: a list of rules.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolPolicy {
-    /// Its name, under which it denies.
+    /// Its name.
     pub policy: String,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Its purpose.
     pub description: Option<String>,
     /// `shadow` or `enforce`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Its rules; the first that denies speaks.
+    /// Its rules; the first violated rule decides.
     pub rules: Vec<Rule>,
-    /// Cases that it has to decide as they say.
+    /// Test cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Case>,
 }
@@ -135,7 +107,6 @@ fn tool_policy(document: ToolPolicy) -> (Pack, Origin) {
         ("/guardrails/0/id", "/policy"),
         ("/guardrails/0/rules", "/rules"),
         ("/guardrails/0", ""),
-    ]
-    .map(|(native, text)| (native.to_owned(), text.to_owned()));
-    (pack, origin.into_iter().collect())
+    ];
+    (pack, origin.into())
 }

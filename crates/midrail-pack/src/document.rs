@@ -1,9 +1,9 @@
-//! One document of a pack file: its text, its tree and the pack that it says, so that problems found late still
-//! point at their place.
+//! One document of a pack file: its text, its tree and its pack, so that all problems have their place.
 
-use crate::compile::{self, Issue};
+use crate::compile::{Trust, compile};
 use crate::diagnostic::{Diagnostic, DiagnosticReport};
 use crate::dialect::{Origin, Translated, translate};
+use crate::issue::Issue;
 use crate::overlay;
 use crate::raw::Pack;
 use crate::yaml::{self, Limits, Node, NodeValue};
@@ -11,22 +11,22 @@ use crate::yaml::{self, Limits, Node, NodeValue};
 /// A pack with its place in a file.
 #[derive(Debug, Clone)]
 pub struct PackDocument {
-    /// The file, as the user named it.
+    /// The path of the file.
     pub path: String,
     /// The whole text of the file.
     pub source: String,
     /// The pack.
     pub pack: Pack,
-    /// The file of the pack that `extends` this one, where it was read for that. Set by whoever reads files.
+    /// The file of the pack that `extends` this one, if it was read for that. Set by the caller.
     pub base_of: Option<String>,
     pub(crate) node: Node,
     origin: Origin,
-    /// Environments whose overlay changes nothing.
+    /// Environments with an overlay that changes nothing.
     pub(crate) idle_overlays: Vec<String>,
 }
 
 impl PackDocument {
-    /// Reads every pack of a file, with the overlay of an environment applied, or lists every problem of the file.
+    /// Reads every pack of a file, with the overlay of an environment, or lists every problem of the file.
     pub fn read(path: &str, source: &str, env: Option<&str>) -> Result<Vec<PackDocument>, DiagnosticReport> {
         let report = |problems| DiagnosticReport::new(path, source, problems);
         let (nodes, mut problems) = yaml::parse_leniently(source, &Limits::default());
@@ -42,13 +42,13 @@ impl PackDocument {
         }
         if problems.is_empty() && documents.is_empty() {
             problems.push(
-                Diagnostic::new("there is no pack in this file", 0..0).with_help("start with `pack: NAME`"),
+                Diagnostic::new("this file contains no pack", 0..0).with_help("start with `pack: NAME`"),
             );
         }
         if problems.is_empty() { Ok(documents) } else { Err(report(problems)) }
     }
 
-    /// A pack made by a program, without a text of its own.
+    /// A pack of a program, without a text.
     pub fn from_pack(name: &str, pack: Pack) -> Result<PackDocument, DiagnosticReport> {
         let source = serde_json::to_string_pretty(&pack).unwrap_or_default();
         let mut documents = PackDocument::read(name, &source, None)?;
@@ -62,7 +62,7 @@ impl PackDocument {
         self
     }
 
-    /// The pack and each of its overlays are checked, whichever is in force.
+    /// Checks the pack and all of its overlays.
     fn from_node(
         path: &str,
         source: &str,
@@ -74,7 +74,7 @@ impl PackDocument {
             Err(problems) => (None, problems),
         };
         let mut idle_overlays = Vec::new();
-        let mut in_force = None;
+        let mut selected = None;
         for name in overlay::names(&node) {
             match Self::check(path, source, overlay::apply(&node, &name)) {
                 Ok(document) => {
@@ -83,13 +83,13 @@ impl PackDocument {
                         idle_overlays.push(name);
                     }
                     if is_chosen {
-                        in_force = Some(document);
+                        selected = Some(document);
                     }
                 }
                 Err(found) => problems.extend(found),
             }
         }
-        match in_force.or(base) {
+        match selected.or(base) {
             Some(document) if problems.is_empty() => Ok(PackDocument { idle_overlays, ..document }),
             _ => Err(deduplicated(problems)),
         }
@@ -107,10 +107,10 @@ impl PackDocument {
             origin,
             idle_overlays: Vec::new(),
         };
-        if let Err(issues) = compile::compile(&document.pack, compile::Trust::Unchecked) {
-            // What a part that was wrong left behind is not told again.
+        if let Err(issues) = compile(&document.pack, Trust::Unchecked) {
+            // Consequences of an invalid part are not reported.
             let is_echo = |issue: &Issue| {
-                let (node, _) = document.find(&document.origin.of(&issue.at));
+                let (node, _) = document.find(&document.origin.resolve(&issue.at));
                 echoes.contains(&node.span)
             };
             problems.extend(
@@ -120,9 +120,9 @@ impl PackDocument {
         if problems.is_empty() { Ok(document) } else { Err(problems) }
     }
 
-    /// An issue with the pack, as a problem at a place of the text.
+    /// The place of an issue in the text.
     pub(crate) fn locate(&self, issue: Issue) -> Diagnostic {
-        let pointer = self.origin.of(&issue.at);
+        let pointer = self.origin.resolve(&issue.at);
         let (node, span) = self.find(&pointer);
         let span = match issue.span {
             Some(within) => {
@@ -134,24 +134,24 @@ impl PackDocument {
         Diagnostic { help: issue.help, ..Diagnostic::new(issue.message, span) }
     }
 
-    /// A report that holds one issue.
+    /// A report of one issue.
     pub(crate) fn report(&self, issue: Issue) -> DiagnosticReport {
         let problem = self.locate(issue);
         DiagnosticReport::new(&self.path, &self.source, vec![problem])
     }
 
-    /// A report of one problem at a native place, found by whoever knows more than the pack.
+    /// A report of a problem at a native place, for callers that know more than the pack.
     pub fn report_at(&self, at: &str, message: impl Into<String>, help: Option<String>) -> DiagnosticReport {
         self.report(Issue { help, ..Issue::new(at, message) })
     }
 
-    /// Line and column of a native place, for messages that point at it.
+    /// Line and column of a native place.
     pub fn position(&self, at: &str) -> (usize, usize) {
-        let (_, span) = self.find(&self.origin.of(at));
+        let (_, span) = self.find(&self.origin.resolve(at));
         Diagnostic::new("", span).position(&self.source)
     }
 
-    /// The node at a pointer, or the nearest one above it. A map or list is pointed at by its first line.
+    /// The node at a pointer, or the nearest one above it. The span of a map or list is its first line.
     fn find(&self, pointer: &str) -> (&Node, crate::diagnostic::Span) {
         let mut node = &self.node;
         for segment in pointer.split('/').skip(1) {

@@ -1,8 +1,7 @@
-//! Expressions: the conditions, checks, keys and alerts of packs, from text to an answer.
+//! Expressions: the conditions, checks, keys and alerts of packs.
 //!
-//! A text is parsed and typed once, against a [`Vocabulary`] of names, and then evaluated against
-//! any number of [`Scope`]s without a further error: what is not known at that time makes the
-//! answer [`Truth::Unknown`]. What the names mean is the scope's business.
+//! A text is parsed and typed once, with a [`Vocabulary`] of names, and then evaluated in any number of [`Scope`]s
+//! without further errors: an unknown value makes the answer [`Truth::Unknown`]. The scope defines the values of names.
 
 mod alert;
 mod ast;
@@ -13,77 +12,22 @@ mod fold;
 mod lex;
 mod parse;
 mod print;
+mod problem;
 mod value;
 mod vocabulary;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub use alert::Alert;
+pub use alert::AlertCondition;
 pub use ast::Comparison;
 pub use code::{CompileGlob, Glob, Globs, MatchGlob};
 pub use eval::Truth;
-pub use value::{Scope, Texts, Value};
+pub use problem::{Expected, ExprProblem, MAX_DEPTH, MAX_LENGTH};
+pub use value::{Scope, Texts, Value, walk};
 pub use vocabulary::{Name, Segment, Term, Type, Vocabulary};
 
-use crate::diagnostic::{Diagnostic, Span};
-use crate::yaml::Node;
-use code::Code;
-
-/// The longest text of an expression, in bytes.
-pub const MAX_LENGTH: usize = 16 * 1024;
-/// How deep an expression may be nested.
-pub const MAX_DEPTH: usize = 64;
-
-/// What an expression is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expected {
-    /// A condition or a check.
-    Bool,
-    /// A key that has to be a text.
-    Text,
-    /// A key of any type.
-    Any,
-    /// A comparison of a metric with a number, with an optional window and group.
-    Alert {
-        /// The words that may follow `per`.
-        groups: &'static [&'static str],
-    },
-}
-
-/// Something wrong with an expression.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExprProblem {
-    /// Where, in bytes of the expression.
-    pub span: Span,
-    /// What is wrong.
-    pub message: String,
-    /// What to do about it.
-    pub help: Option<String>,
-}
-
-impl ExprProblem {
-    pub(crate) fn new(message: impl Into<String>, span: Span) -> ExprProblem {
-        ExprProblem { span, message: message.into(), help: None }
-    }
-
-    #[must_use]
-    pub(crate) fn with_help(mut self, help: impl Into<String>) -> ExprProblem {
-        self.help = Some(help.into());
-        self
-    }
-
-    /// The problem in the file whose text is `source`, where `node` holds the expression.
-    pub fn locate(self, node: &Node, source: &str) -> Diagnostic {
-        let start = node.source_offset(source, self.span.start);
-        let end = node.source_offset(source, self.span.end).max(start);
-        let problem = Diagnostic::new(self.message, start..end);
-        match self.help {
-            Some(help) => problem.with_help(help),
-            None => problem,
-        }
-    }
-}
+use crate::expr::code::Code;
 
 /// A parsed and typed expression. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -94,20 +38,19 @@ struct Inner {
     source: String,
     root: Code,
     names: Vec<Name>,
-    alert: Option<Alert>,
+    alert: Option<AlertCondition>,
     matches: MatchGlob,
 }
 
 impl Expression {
-    /// Parses and types a text, or lists what is wrong with it: the first syntax error, or every
-    /// unknown name and wrong type.
+    /// Parses and types a text, or lists its problems: the first syntax error, or every unknown name and wrong type.
     pub fn parse(
         source: &str,
         vocabulary: &Vocabulary,
         expected: Expected,
         globs: Globs,
     ) -> Result<Expression, Vec<ExprProblem>> {
-        let (ast, window) = parse::parse(source).map_err(|problem| vec![problem])?;
+        let (ast, window) = parse_with_window(source).map_err(|problem| vec![problem])?;
         let mut checker = check::Checker::new(source, vocabulary, globs);
         let root = checker.root(&ast, expected);
         let alert = alert::check(&ast, &window, expected, &mut checker);
@@ -121,12 +64,12 @@ impl Expression {
 
     /// Whether the expression holds.
     ///
-    /// Allocates where the answer is [`Truth::Unknown`], and in `lower` of a text that is not lower case.
+    /// Allocates for [`Truth::Unknown`], for lists, and for `lower` of a text that is not lower case.
     pub fn evaluate<'e>(&'e self, scope: &dyn Scope) -> Truth<'e> {
         eval::evaluate(&self.0.root, &self.0.names, scope, self.0.matches)
     }
 
-    /// What the expression yields: of a key its text, of a condition true, false or unknown.
+    /// The value of the expression: the text of a key; true, false or unknown for a condition.
     pub fn value<'s>(&'s self, scope: &'s dyn Scope) -> Value<'s> {
         eval::value(&self.0.root, &self.0.names, scope, self.0.matches)
     }
@@ -136,7 +79,7 @@ impl Expression {
         &self.0.names
     }
 
-    /// The texts that the name of a term is compared with for equality, also by `in [...]`, in order of appearance.
+    /// The texts that a name is compared with for equality, also by `in [...]`, in order of appearance.
     pub fn equalities(&self, term: &str) -> Vec<&str> {
         let mut texts = Vec::new();
         self.0.root.each_equality(&mut |index, text| {
@@ -147,11 +90,10 @@ impl Expression {
         texts
     }
 
-    /// The answer, where it does not depend on what the names stand for.
+    /// The answer, if it does not depend on the values of the names.
     ///
-    /// `Some(false)` says that no known values make the expression true, `Some(true)` that none make
-    /// it false. `None` says nothing: contradictions are found among the parts of one AND or OR
-    /// only, and on names that stand for one text, number or truth value.
+    /// `Some(false)`: no known values make the expression true. `Some(true)`: none make it false. `None`: undetermined.
+    /// Contradictions are found among the parts of one AND or OR only, and for names with one text, number or boolean.
     pub fn always(&self) -> Option<bool> {
         fold::always(&self.0.root, &self.0.names, self.0.matches)
     }
@@ -161,13 +103,13 @@ impl Expression {
         &self.0.source
     }
 
-    /// The parts of an alert, where the expression was parsed as one.
-    pub fn alert(&self) -> Option<&Alert> {
+    /// The condition of an alert, if the expression was parsed as one.
+    pub fn alert(&self) -> Option<&AlertCondition> {
         self.0.alert.as_ref()
     }
 }
 
-/// Equal where the same meaning was written, whatever the spelling of operators and blanks.
+/// Equal if the meaning is the same, regardless of the spelling of operators and spaces.
 impl PartialEq for Expression {
     fn eq(&self, other: &Expression) -> bool {
         let (left, right) = (&self.0, &other.0);
@@ -175,7 +117,7 @@ impl PartialEq for Expression {
     }
 }
 
-/// Prints a normal form, which parses to an equal expression.
+/// Prints a normal form that parses to an equal expression.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print::print(&self.0.root, &self.0.names, f)?;
@@ -184,6 +126,15 @@ impl fmt::Display for Expression {
             None => Ok(()),
         }
     }
+}
+
+/// The tree of a text and the window of an alert after it, or the first syntax error.
+fn parse_with_window(source: &str) -> Result<(ast::Ast, alert::Window), ExprProblem> {
+    let mut parser = parse::Parser::new(source)?;
+    let ast = parser.whole()?;
+    let window = alert::window(&mut parser)?;
+    parser.finish()?;
+    Ok((ast, window))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Layers: organisation, user, project. All apply; a lower one may add and tighten, and may not loosen what a higher
-//! one locks.
+//! Layers: organisation, user, project. All apply; a lower layer can add and tighten guardrails, but not loosen what a
+//! higher layer locks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,26 +7,27 @@ use std::sync::Arc;
 use midrail_core::{Authorities, Definition, Mode, Policy, PolicyEntry, StrikeRule};
 use serde::{Deserialize, Serialize};
 
-use crate::compile::{CompiledGuard, Issue, Trust, always_on, compile, routing, unknown_ids};
+use crate::compile::{CompiledGuard, Trust, always_on, compile, routing, unknown_ids};
 use crate::diagnostic::DiagnosticReport;
 use crate::document::PackDocument;
+use crate::issue::Issue;
 use crate::raw::{Guard, Pack};
 
-/// Where a pack comes from, highest first.
+/// The origin of a pack, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
-    /// The organisation's, for everyone on this machine.
+    /// The organisation, for all users of this machine.
     Organisation,
-    /// The user's own.
+    /// The user.
     User,
-    /// The project's.
+    /// The project.
     Project,
 }
 
 impl Layer {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
         match self {
             Layer::Organisation => "organisation",
             Layer::User => "user",
@@ -35,27 +36,32 @@ impl Layer {
     }
 }
 
-/// A pack in its layer, as a policy is made of it, kept for replay and cached.
+/// A pack in its layer, as a part of a policy. It is stored for replays and cached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LayeredPack {
     /// Its layer.
     pub layer: Layer,
     /// The file it was read from.
     pub path: String,
-    /// The file of the pack that it is a base of, where it was read because that one `extends` it.
+    /// The file of the pack that `extends` it, if it was read for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_of: Option<String>,
     /// The pack, without its tests and overlays.
     pub pack: Pack,
 }
 
-/// What a policy is made of.
+/// The packs of a policy.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PolicySource(pub Vec<LayeredPack>);
 
+/// Problems of packs that were valid when they were read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct SourceError(Vec<String>);
+
 impl PolicySource {
-    /// The packs of documents that were read, highest layer first, else in order.
+    /// The packs of documents, highest layer first, otherwise in order.
     pub fn from_documents(documents: &[(Layer, PackDocument)]) -> Self {
         let packs = documents.iter().map(|(layer, document)| LayeredPack {
             layer: *layer,
@@ -68,22 +74,22 @@ impl PolicySource {
         PolicySource(packs)
     }
 
-    /// The text to keep, from which the same policy can be made again.
+    /// The text from which the same policy can be compiled again.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The policy. Packs that were read have been checked; one that does not compile after all is an error.
-    pub fn compile(&self) -> Result<Policy, String> {
-        Ok(self.merged()?.policy(Known::Source(&self.identity())))
+    /// Compiles the policy. The packs were checked when they were read; one that does not compile is an error.
+    pub fn compile(&self) -> Result<Policy, SourceError> {
+        Ok(self.merged()?.policy(Identity::Source(&self.identity())))
     }
 
-    /// The same policy, where this program has made it before and its revision was kept. The hash is not made again.
-    pub fn compile_with_revision(&self, revision: &str) -> Result<Policy, String> {
-        Ok(self.merged()?.policy(Known::Revision(revision.into())))
+    /// Compiles a policy whose revision is known. The hash is not computed again.
+    pub fn compile_with_revision(&self, revision: &str) -> Result<Policy, SourceError> {
+        Ok(self.merged()?.policy(Identity::Revision(revision.into())))
     }
 
-    fn merged(&self) -> Result<Merged<'_>, String> {
+    fn merged(&self) -> Result<Merged<'_>, SourceError> {
         let mut merged = Merged::default();
         let problems: Vec<String> = merged
             .add_all(self.members())
@@ -93,7 +99,7 @@ impl PolicySource {
                 format!("{path}: {} ({})", issue.message, issue.at)
             })
             .collect();
-        if problems.is_empty() { Ok(merged) } else { Err(problems.join("\n")) }
+        if problems.is_empty() { Ok(merged) } else { Err(SourceError(problems)) }
     }
 
     fn members(&self) -> impl Iterator<Item = Member<'_>> {
@@ -105,12 +111,12 @@ impl PolicySource {
         })
     }
 
-    /// What the revision is the hash of: the packs and how they relate, and not the folder that they lie in.
+    /// The text whose hash is the revision: the packs and their relations, without their folder.
     fn identity(&self) -> String {
         let place = |path: &String| self.0.iter().position(|pack| pack.path == *path);
         let packs = self.0.iter().map(|pack| {
             let mut body = pack.pack.clone();
-            // What a script says is in its digest.
+            // The content of a script is in its digest.
             for script in body.scripts_mut() {
                 script.file = script.file.take().filter(|_| script.digest.is_none());
                 script.belongs.clear();
@@ -121,7 +127,7 @@ impl PolicySource {
     }
 }
 
-/// The policy of documents, or everything that does not fit between them.
+/// Compiles the policy of documents, or reports their contradictions.
 pub fn compile_policy(
     documents: &[(Layer, PackDocument)],
 ) -> Result<(Policy, PolicySource), Vec<DiagnosticReport>> {
@@ -129,7 +135,7 @@ pub fn compile_policy(
     let issues = merged.add_all(members(documents));
     if issues.is_empty() {
         let source = PolicySource::from_documents(documents);
-        let policy = merged.policy(Known::Source(&source.identity()));
+        let policy = merged.policy(Identity::Source(&source.identity()));
         return Ok((policy, source));
     }
     let report = |(at, issue): (usize, Issue)| {
@@ -139,9 +145,9 @@ pub fn compile_policy(
     Err(issues.into_iter().filter_map(report).collect())
 }
 
-/// What tells a policy from others.
-pub(crate) enum Known<'s> {
-    /// What it is made of.
+/// The identity of a policy.
+pub(crate) enum Identity<'s> {
+    /// The text of its packs.
     Source(&'s str),
     /// Its revision.
     Revision(Arc<str>),
@@ -156,7 +162,7 @@ pub(crate) fn members(documents: &[(Layer, PackDocument)]) -> impl Iterator<Item
     })
 }
 
-/// A pack among others.
+/// A pack of a policy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member<'p> {
     pub(crate) layer: Layer,
@@ -165,7 +171,7 @@ pub(crate) struct Member<'p> {
     pub(crate) pack: &'p Pack,
 }
 
-/// The guardrails and definitions of several packs as one.
+/// The guardrails and definitions of several packs.
 #[derive(Default)]
 pub(crate) struct Merged<'p> {
     members: Vec<Member<'p>>,
@@ -177,18 +183,17 @@ pub(crate) struct Merged<'p> {
     strikes: Vec<StrikeRule>,
 }
 
-/// A guardrail and the pack that it is from.
+/// A guardrail and its pack.
 pub(crate) struct Placed<'p> {
     pub(crate) guard: CompiledGuard<'p>,
-    /// The place of its pack among those that were given.
+    /// The index of its pack.
     pub(crate) member: usize,
-    /// Its id in its pack, whatever it is called in the policy.
+    /// Its id in its pack, which can differ from its id in the policy.
     id: String,
 }
 
 impl<'p> Merged<'p> {
-    /// Adds packs, highest layer first. What does not compile or loosens what is locked is told with the place of its
-    /// pack among those given.
+    /// Adds packs, highest layer first. Problems are returned with the index of their pack.
     pub(crate) fn add_all(&mut self, members: impl Iterator<Item = Member<'p>>) -> Vec<(usize, Issue)> {
         self.members = members.collect();
         let mut order: Vec<usize> = (0..self.members.len()).collect();
@@ -215,7 +220,7 @@ impl<'p> Merged<'p> {
             if let (Some(authorities), Some(layer)) = (compiled.authorities, layer)
                 && self.authorities.as_ref().is_none_or(|(above, _)| *above == layer)
             {
-                // INVARIANT: no lower layer says who may lift what a higher one holds.
+                // INVARIANT: no lower layer changes the authorities of a higher one.
                 self.authorities = Some((layer, authorities));
             }
         }
@@ -232,7 +237,7 @@ impl<'p> Merged<'p> {
 
     fn place(&mut self, mut placed: Placed<'p>) -> Result<(), Issue> {
         if self.ids.insert(placed.id.clone()) {
-            // Nobody has this id; packs of a thousand guardrails are placed in one go.
+            // The id is new; so packs of a thousand guardrails are placed in linear time.
             self.guards.push(placed);
             return Ok(());
         }
@@ -245,10 +250,10 @@ impl<'p> Merged<'p> {
             let required = self.requiring(&placed);
             match (self.is_above(other.member, placed.member), other.guard.locked || required.is_some()) {
                 (true, true) if loosens(&placed.guard) => return Err(self.locked(other, &placed, required)),
-                // What has no name of its own cannot be meant by the name that it was given.
+                // A generated name does not refer to another guardrail.
                 (true, false) if is_unnamed(placed.guard.guard) => {}
                 (true, false) => replaced.push(at),
-                // Both apply: adding never weakens.
+                // Both apply: adding a guardrail never weakens a policy.
                 (true, true) | (false, _) => {}
             }
         }
@@ -261,7 +266,7 @@ impl<'p> Merged<'p> {
         Ok(())
     }
 
-    /// Whether two say the same in every respect, so that one of them is enough.
+    /// Whether two guardrails are equal in every respect, so that one of them is enough.
     pub(crate) fn is_same(&self, other: &Placed<'_>, placed: &Placed<'_>) -> bool {
         let defaults = |at: usize| self.members.get(at).map(|member| &member.pack.defaults);
         let (left, right) = (&other.guard, &placed.guard);
@@ -273,7 +278,7 @@ impl<'p> Merged<'p> {
             && defaults(other.member) == defaults(placed.member)
     }
 
-    /// Whether a pack has its say before another and can be replaced by it: of a higher layer, or a base of it.
+    /// Whether a pack is above another one, which can replace its guardrails: of a higher layer, or a base of it.
     pub(crate) fn is_above(&self, upper: usize, lower: usize) -> bool {
         let (Some(mut base), Some(lower)) = (self.members.get(upper), self.members.get(lower)) else {
             return false;
@@ -281,7 +286,7 @@ impl<'p> Merged<'p> {
         if base.layer < lower.layer {
             return true;
         }
-        // A base can have a base. As many steps as there are packs are enough, also where they go round in a circle.
+        // A base can have a base. The number of packs limits the steps, also if they form a cycle.
         for _ in &self.members {
             let Some(path) = base.base_of else { return false };
             let extends = |member: &&Member<'_>| {
@@ -296,7 +301,7 @@ impl<'p> Merged<'p> {
         false
     }
 
-    /// The pack above that requires the guardrail of this id, if one does. What it relies on is not taken out from under it.
+    /// The pack above that requires the guardrail with this id, which lower packs then cannot replace.
     fn requiring(&self, placed: &Placed<'_>) -> Option<&Member<'p>> {
         let requires = |member: &Member<'_>| {
             member.pack.risk_router.require.values().flat_map(|ids| ids.iter()).any(|id| *id == placed.id)
@@ -308,17 +313,17 @@ impl<'p> Merged<'p> {
     fn locked(&self, other: &Placed<'_>, placed: &Placed<'_>, required: Option<&Member<'_>>) -> Issue {
         let holder = required.or_else(|| self.members.get(other.member));
         let (layer, name) =
-            holder.map(|member| (member.layer.word(), member.pack.pack.as_str())).unwrap_or_default();
+            holder.map(|member| (member.layer.as_str(), member.pack.pack.as_str())).unwrap_or_default();
         let key = if placed.guard.guard.enabled == Some(false) { "enabled" } else { "mode" };
         let how = if required.is_some() { "required" } else { "locked" };
         Issue::new(
             format!("{}/{key}", placed.guard.at),
             format!("`{}` is {how} by the {layer} pack `{name}`", placed.id),
         )
-        .help("a lower layer can add to it and tighten it, not switch it off; ask whoever keeps that pack")
+        .help("a lower layer can add to it and tighten it, but not disable it; ask the owner of that pack")
     }
 
-    /// An id that no other guardrail has: its own, or with the name of its pack.
+    /// A unique id: its own, or with the name of its pack.
     fn free_id(&self, placed: &Placed<'_>) -> String {
         let is_free = |id: &str| !self.guards.iter().any(|other| *other.guard.entry.spec.id == *id);
         if is_free(&placed.id) {
@@ -328,12 +333,12 @@ impl<'p> Merged<'p> {
         let name = self.members.get(placed.member).map(|member| member.pack.pack.as_str());
         let name: String = name.unwrap_or_default().chars().map(clean).collect();
         let named = format!("{}@{name}", placed.id);
-        // One more candidate than there are guardrails, so one is free.
+        // There are more candidates than guardrails, so one is free.
         let numbered = (2..self.guards.len() + 3).map(|number| format!("{named}-{number}"));
         std::iter::once(named.clone()).chain(numbered).find(|id| is_free(id)).unwrap_or(named)
     }
 
-    pub(crate) fn policy(self, known: Known<'_>) -> Policy {
+    pub(crate) fn policy(self, identity: Identity<'_>) -> Policy {
         let mut entries: Vec<PolicyEntry> = self
             .guards
             .into_iter()
@@ -350,9 +355,9 @@ impl<'p> Merged<'p> {
         let authorities = self.authorities.map(|(_, authorities)| authorities).unwrap_or_default();
         let mut members: Vec<Member<'_>> = self.members;
         members.sort_by_key(|member| member.layer);
-        let policy = match known {
-            Known::Source(identity) => Policy::new(entries, self.definitions, identity.as_bytes()),
-            Known::Revision(revision) => Policy::with_revision(entries, self.definitions, revision),
+        let policy = match identity {
+            Identity::Source(source) => Policy::new(entries, self.definitions, source.as_bytes()),
+            Identity::Revision(revision) => Policy::with_revision(entries, self.definitions, revision),
         };
         let policy = policy
             .with_authorities(authorities)
@@ -362,7 +367,7 @@ impl<'p> Merged<'p> {
     }
 }
 
-/// Whether it is a feedback provider whose id was made up, by its pack and its kind.
+/// Whether it is a feedback provider with a generated id.
 fn is_unnamed(guard: &Guard) -> bool {
     let feedback = guard.feedback.as_ref();
     feedback.is_some_and(|feedback| feedback.name.is_none()) && guard.id.is_none() && guard.name.is_none()

@@ -1,9 +1,8 @@
-//! Packs: text becomes a raw [`Pack`], a pack becomes guardrails, and the packs of all layers become one policy.
-//! Expressions, lint and JSON Schema live here too; no file, clock or network does.
+//! Packs: parses text into a raw [`Pack`], compiles its guardrails, and merges the packs of all layers into one policy.
+//! Also expressions, lint and JSON Schema. Reads no file, clock or network.
 
 #![forbid(unsafe_code)]
 
-mod alerts;
 pub mod case;
 mod compile;
 mod decode;
@@ -11,6 +10,7 @@ pub mod diagnostic;
 mod dialect;
 mod document;
 pub mod expr;
+mod issue;
 mod layers;
 mod lint;
 mod names;
@@ -24,7 +24,6 @@ pub mod schema;
 mod words;
 pub mod yaml;
 
-pub use alerts::AlertCondition;
 pub use decode::{decode, describe_serde_error};
 pub use diagnostic::{Diagnostic, DiagnosticLevel, DiagnosticReport, Span};
 pub use dialect::{
@@ -34,10 +33,11 @@ pub use dialect::{
     ToolPolicy,
 };
 pub use document::PackDocument;
-pub use expr::Expression;
-pub use layers::{Layer, LayeredPack, PolicySource, compile_policy};
+pub use expr::{AlertCondition, Expression};
+pub use layers::{Layer, LayeredPack, PolicySource, SourceError, compile_policy};
 pub use lint::{LintFinding, lint};
+pub use midrail_guardrails::Seconds;
 pub use names::{ALERT_GROUPS, ALERT_NAMES, EVENT_NAMES, GLOBS};
 pub use outline::{GuardrailPlacement, locate_guardrails};
 pub use raw::{AlertRule, Channel, Pack};
-pub use scalar::{OneOrMany, Seconds, TextOrNumber, TimeOrDuration};
+pub use scalar::{OneOrMany, TextOrNumber, TimeOrDuration};

@@ -1,6 +1,7 @@
-//! What is allowed in packs and hardly meant: found when asked for, and never a reason to refuse a pack.
+//! Lint: probable mistakes in valid packs. They are never a reason to reject a pack.
 
 mod definition;
+mod linter;
 mod locks;
 mod needs;
 mod people;
@@ -11,149 +12,42 @@ mod settings;
 mod unused;
 mod values;
 
-use std::collections::BTreeSet;
+pub use linter::LintFinding;
 
-use serde::Serialize;
-
-use crate::compile::{CompiledGuard, Issue, Trust, compile};
-use crate::diagnostic::{Diagnostic, DiagnosticLevel, Lines};
 use crate::document::PackDocument;
-use crate::layers::{Layer, Merged, Placed, members};
+use crate::layers::{Layer, Merged, members};
+use crate::lint::linter::{Findings, Packs};
 
-/// Something that is hardly meant so.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LintFinding {
-    /// What was found, as one word that stays the same.
-    pub code: &'static str,
-    /// How much is wrong.
-    pub severity: DiagnosticLevel,
-    /// The file.
-    pub path: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// The column in characters, from 1.
-    pub column: usize,
-    /// What was found, in words.
-    pub message: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub help: Option<String>,
-    /// The same for a `DiagnosticReport` of the file.
-    #[serde(skip)]
-    pub problem: Diagnostic,
-}
-
-/// Everything in these packs that is hardly meant so, by file and place.
+/// Returns the probable mistakes in packs, by file and place.
 pub fn lint(documents: &[(Layer, PackDocument)]) -> Vec<LintFinding> {
-    // Packs that do not go together are told when their policy is made; what fits is looked at all the same.
+    // Packs that contradict each other are reported when their policy is compiled; the rest is checked all the same.
     let mut merged = Merged::default();
     let _ = merged.add_all(members(documents));
-    let guards = documents.iter().enumerate().flat_map(|(at, (_, document))| {
-        let compiled =
-            compile(&document.pack, Trust::Unchecked).map(|compiled| compiled.entries).unwrap_or_default();
-        compiled.into_iter().map(move |guard| Found { document: at, guard })
-    });
-    let lines = documents.iter().map(|(_, document)| Lines::new(&document.source));
-    let mut linter = Linter {
-        documents,
-        lines: lines.collect(),
-        guards: guards.collect(),
-        redefined: BTreeSet::new(),
-        lints: Vec::new(),
-    };
-    let needs = needs::of(&merged);
-    prerequisites::cycles(&mut linter, &needs);
-    prerequisites::not_allowed(&mut linter, &needs);
-    // First, so that what is locked is told as that and not as a copy of it.
-    locks::overlapping(&mut linter);
-    reach::shadowed(&mut linter, &merged);
-    reach::duplicates(&mut linter, &merged);
-    unused::names(&mut linter);
-    unused::parts(&mut linter);
-    values::unknown(&mut linter);
-    values::without_tool(&mut linter);
-    settings::expressions(&mut linter);
-    settings::failing_open(&mut linter);
-    settings::without_effect(&mut linter);
-    required::never_judged(&mut linter, &merged);
-    required::in_vain(&mut linter, &merged);
-    people::roles(&mut linter);
-    people::timeouts(&mut linter);
-    people::thresholds(&mut linter);
-    people::channels(&mut linter);
-    definition::without_effect(&mut linter);
-    definition::feedback_names(&mut linter);
-    definition::same_names(&mut linter);
-    let mut lints = linter.lints;
-    lints.sort_by(|left, right| {
-        let place = |lint: &LintFinding| (lint.line, lint.column);
-        left.path.cmp(&right.path).then(place(left).cmp(&place(right))).then(left.code.cmp(right.code))
-    });
-    lints
-}
-
-/// A guardrail as its pack says it, whatever became of it among the others.
-struct Found<'d> {
-    /// The place of its document.
-    document: usize,
-    guard: CompiledGuard<'d>,
-}
-
-impl Found<'_> {
-    fn id(&self) -> &str {
-        &self.guard.entry.spec.id
-    }
-}
-
-struct Linter<'d> {
-    documents: &'d [(Layer, PackDocument)],
-    /// Where the lines of each document start.
-    lines: Vec<Lines>,
-    guards: Vec<Found<'d>>,
-    /// Guardrails that a higher layer locks under the same id: document and place.
-    redefined: BTreeSet<(usize, String)>,
-    lints: Vec<LintFinding>,
-}
-
-impl<'d> Linter<'d> {
-    fn found(&mut self, code: &'static str, severity: DiagnosticLevel, at: usize, issue: Issue) {
-        let Some((_, document)) = self.documents.get(at) else { return };
-        let problem = document.locate(issue).with_severity(severity);
-        let (line, column) = match self.lines.get(at) {
-            Some(lines) => lines.position(&document.source, problem.span.start),
-            None => problem.position(&document.source),
-        };
-        self.lints.push(LintFinding {
-            code,
-            severity,
-            path: document.path.clone(),
-            line,
-            column,
-            message: problem.message.clone(),
-            help: problem.help.clone(),
-            problem,
-        });
-    }
-
-    /// A finding about each guardrail for which there is one.
-    fn each_guard(
-        &mut self,
-        code: &'static str,
-        severity: DiagnosticLevel,
-        issue: impl Fn(&Found<'d>) -> Option<Issue>,
-    ) {
-        let issues: Vec<_> = self.guards.iter().filter_map(|it| Some((it.document, issue(it)?))).collect();
-        for (document, issue) in issues {
-            self.found(code, severity, document, issue);
-        }
-    }
-
-    /// Whether a guardrail was told of as one that a higher layer locks.
-    fn is_redefined(&self, placed: &Placed<'_>) -> bool {
-        !self.redefined.is_empty() && self.redefined.contains(&(placed.member, placed.guard.at.clone()))
-    }
-
-    fn packs(&self) -> impl Iterator<Item = (usize, &'d PackDocument)> + use<'d> {
-        self.documents.iter().map(|(_, document)| document).enumerate()
-    }
+    let packs = &Packs::new(documents);
+    let mut findings = Findings::new(documents);
+    let out = &mut findings;
+    let needs = needs::needs(&merged);
+    prerequisites::cycles(out, &needs);
+    prerequisites::not_allowed(packs, out, &needs);
+    // Before the others, so that locked guardrails are not reported as duplicates.
+    locks::overlapping(packs, out);
+    reach::shadowed(out, &merged);
+    reach::duplicates(out, &merged);
+    unused::names(packs, out);
+    unused::parts(packs, out);
+    values::unknown(packs, out);
+    values::without_tool(packs, out);
+    settings::expressions(packs, out);
+    settings::failing_open(packs, out);
+    settings::without_effect(packs, out);
+    required::never_judged(packs, out, &merged);
+    required::ineffective(packs, out, &merged);
+    people::roles(packs, out);
+    people::timeouts(packs, out);
+    people::thresholds(packs, out);
+    people::channels(packs, out);
+    definition::without_effect(packs, out);
+    definition::feedback_names(packs, out);
+    definition::same_names(packs, out);
+    findings.sorted()
 }

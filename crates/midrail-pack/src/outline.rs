@@ -1,35 +1,34 @@
-//! Where the guardrails of a policy come from: which pack says each of them, at which place, and how.
+//! The origin of the guardrails of a policy: their packs, places and raw forms.
 
 use crate::document::PackDocument;
 use crate::layers::{Layer, Merged, members};
 use crate::raw::Guard;
 
-/// A guardrail of a policy, and where it comes from.
+/// A guardrail of a policy, and its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuardrailPlacement {
     /// Its id in the policy.
     pub id: String,
-    /// The place of its document among those given.
+    /// The index of its document.
     pub document: usize,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// As it is written.
+    /// Its raw form.
     pub guard: Guard,
-    /// The definition that it is bound to.
+    /// The definition that it belongs to.
     pub agent: Option<String>,
-    /// No lower layer may loosen it.
+    /// Whether lower layers cannot loosen it.
     pub locked: bool,
-    /// It is in force.
+    /// Whether it is enabled.
     pub enabled: bool,
 }
 
-/// The guardrails that packs come to together, with their places. Always-on built-ins that no pack names are not
-/// among them, and neither is what a pack replaces.
+/// The guardrails of packs with their places, without replaced ones and without always-on built-ins that no pack contains.
 pub fn locate_guardrails(documents: &[(Layer, PackDocument)]) -> Vec<GuardrailPlacement> {
     let mut merged = Merged::default();
-    // Packs that do not go together are told when their policy is made.
+    // Packs that contradict each other are reported when their policy is compiled.
     let _ = merged.add_all(members(documents));
     let placements = merged.guards.iter().filter_map(|placed| {
         let (_, document) = documents.get(placed.member)?;
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_guardrail_is_told_with_its_place() {
+    fn guardrails_have_their_places() {
         let text = "pack: a\nlock: true\nguardrails:\n  - read_before_write\n  - id: mine\n    enabled: false\n    tools: x\n";
         let documents = PackDocument::read("a.yaml", text, None).unwrap();
         let documents: Vec<_> = documents.into_iter().map(|document| (Layer::Project, document)).collect();

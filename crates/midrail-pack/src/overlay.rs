@@ -1,20 +1,19 @@
 //! Overlays by environment: a deep merge of trees.
 //!
-//! Maps are merged key by key. Lists of maps with an `id` are merged by that id, and new ones are added at the end; so
-//! are guardrails and rules, by the id that they go by where they give none. Every other list, and every scalar, is
-//! replaced.
+//! Maps are merged key by key. Lists of maps with an `id` are merged by that id, and new items are added at the end; so are
+//! guardrails and rules, by their default id if they have none. Every other list, and every scalar, is replaced.
 
 use midrail_guardrails::FEEDBACK_TITLES as TITLES;
 
 use crate::yaml::{Node, NodeValue};
 
-/// The environments that a pack has overlays for.
+/// The environments with overlays.
 pub(crate) fn names(pack: &Node) -> Vec<String> {
     let overlays = pack.get("env").and_then(Node::as_map).unwrap_or_default();
     overlays.iter().map(|(key, _)| key.text.clone()).collect()
 }
 
-/// The pack with the overlay of an environment merged in. Without one, the pack as it is.
+/// The pack with the overlay of an environment, if it has one.
 pub(crate) fn apply(pack: &Node, env: &str) -> Node {
     match pack.get("env").and_then(|overlays| overlays.get(env)) {
         Some(overlay) => merged(pack, overlay),
@@ -22,8 +21,8 @@ pub(crate) fn apply(pack: &Node, env: &str) -> Node {
     }
 }
 
-/// What comes of both has the place of the base, so that what the base lacks is told there; what the overlay says has
-/// its own.
+/// A merged node has the place of the base, so that missing keys are reported there; the values of the overlay have their
+/// own place.
 fn merged(base: &Node, overlay: &Node) -> Node {
     let value = match (&base.value, &overlay.value) {
         (NodeValue::Map(base), NodeValue::Map(overlay)) => {
@@ -45,7 +44,7 @@ fn merged_under(key: &str, base: &Node, overlay: &Node) -> Node {
     let (NodeValue::List(known), NodeValue::List(new)) = (&base.value, &overlay.value) else {
         return merged(base, overlay);
     };
-    // Only in a list of guardrails is a bare name a thing of its own.
+    // A bare name is an item only in a list of guardrails.
     let has_id = |item: &Node| id(item).is_some() && (item.as_map().is_some() || key == "guardrails");
     if new.is_empty() || !new.iter().all(has_id) {
         return overlay.clone();
@@ -53,7 +52,7 @@ fn merged_under(key: &str, base: &Node, overlay: &Node) -> Node {
     let mut list = known.clone();
     for item in new {
         match list.iter_mut().find(|known| id(known) == id(item)) {
-            // A bare name says nothing new of a guardrail that is there.
+            // A bare name does not change an existing guardrail.
             Some(_) if item.as_text().is_some() => {}
             Some(known) => *known = merged(known, item),
             None => list.push(item.clone()),
@@ -62,8 +61,7 @@ fn merged_under(key: &str, base: &Node, overlay: &Node) -> Node {
     Node { span: base.span.clone(), value: NodeValue::List(list) }
 }
 
-/// The id that a list's item goes by: its `id`, the built-in that it uses, itself where it is a bare name, or the kind
-/// of rule that it is (as `compile` names guardrails).
+/// The id of an item: its `id`, its built-in, the bare name, or the kind of rule (as in `compile`).
 fn id(item: &Node) -> Option<String> {
     if let Some(id) = item.get("id").or_else(|| item.get("use")).unwrap_or(item).as_text() {
         return Some(id.to_owned());
@@ -78,8 +76,8 @@ fn id(item: &Node) -> Option<String> {
     }
     if let Some(feedback) = item.get("feedback").filter(|feedback| feedback.as_map().is_some()) {
         let name = feedback.get("name").or_else(|| item.get("name")).and_then(Node::as_text);
-        let what = || TITLES.iter().find(|(key, _)| feedback.get(key).is_some());
-        return name.map(str::to_owned).or_else(|| Some(format!("feedback:{}", what()?.0)));
+        let source = || TITLES.iter().find(|(key, _)| feedback.get(key).is_some());
+        return name.map(str::to_owned).or_else(|| Some(format!("feedback:{}", source()?.0)));
     }
     let kinds = ["read_before_write", "sequential", "keyed", "completion"];
     kinds.iter().find(|kind| item.get(kind).is_some()).map(|kind| (*kind).to_owned())
@@ -105,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn guardrails_without_an_id_are_merged_by_the_one_they_go_by() {
+    fn guardrails_without_an_id_are_merged_by_their_default_id() {
         let source = "guardrails:\n  - read_before_write\n  - {use: secret-redaction, mode: shadow}\n  - require_before: {tool: deploy, requires: test}\nenv:\n  prod:\n    guardrails:\n      - read_before_write: {new_files: require_read}\n      - secret-redaction\n      - {require_before: {tool: deploy, requires: [test, build]}}\n      - injection-patterns\n";
         let node = parse(source, &Limits::default()).unwrap().remove(0);
         assert_eq!(

@@ -1,13 +1,13 @@
-//! What can be said of two name patterns without trying every name.
+//! Relations between name patterns.
 
 use std::collections::BTreeMap;
 
 use midrail_core::glob;
 
-/// Stands for the texts that a `*` can match: none, one character, and more than any `?` is likely to ask for.
+/// Samples of what a `*` can match: nothing, one character, and many.
 const RUNS: [&str; 3] = ["", "\u{1}", "\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}\u{1}"];
 
-/// Whether every name that `narrow` matches is matched by `wide`. Says no where it cannot tell.
+/// Whether `wide` matches every name that `narrow` matches. `false` if it is undetermined.
 pub(crate) fn covers(wide: &str, narrow: &str) -> bool {
     if wide == narrow || is_everything(wide) {
         return true;
@@ -15,7 +15,7 @@ pub(crate) fn covers(wide: &str, narrow: &str) -> bool {
     if !glob::is_pattern(narrow) {
         return glob::name_matches(wide, narrow);
     }
-    // Classes and alternatives of the narrow one are not taken apart.
+    // Classes and alternatives of the narrow pattern are not analyzed.
     if narrow.contains(['[', '{', '\\']) {
         return false;
     }
@@ -27,7 +27,7 @@ pub(crate) fn any_covers(wide: &[String], narrow: &str) -> bool {
     wide.iter().any(|wide| covers(wide, narrow))
 }
 
-/// Whether some name could be matched by both. Says yes where it cannot tell.
+/// Whether both could match the same name. `true` if it is undetermined.
 pub(crate) fn could_meet(left: &str, right: &str) -> bool {
     match (glob::is_pattern(left), glob::is_pattern(right)) {
         (false, _) => glob::name_matches(right, left),
@@ -39,7 +39,7 @@ pub(crate) fn could_meet(left: &str, right: &str) -> bool {
     }
 }
 
-/// Patterns by what their names start with, so that of many only those are tried that could fit.
+/// Items by the literal start of their patterns, to find candidates quickly.
 pub(crate) struct Prefixes<T> {
     by_start: BTreeMap<String, Vec<T>>,
 }
@@ -51,21 +51,21 @@ impl<T> Default for Prefixes<T> {
 }
 
 impl<T> Prefixes<T> {
-    /// Adds what belongs to a pattern.
+    /// Adds an item for a pattern.
     pub(crate) fn add(&mut self, pattern: &str, item: T) {
         self.by_start.entry(literal_start(pattern).to_owned()).or_default().push(item);
     }
 
-    /// What belongs to the patterns that could cover a name or pattern. Some of them may not.
+    /// The items of the patterns that could cover a name or pattern. Some of them may not.
     pub(crate) fn may_cover(&self, narrow: &str) -> impl Iterator<Item = &T> {
-        // INVARIANT: what covers a pattern starts with no more than the pattern itself is sure to start with.
+        // INVARIANT: the literal start of a covering pattern is a prefix of the literal start of the covered one.
         let start = literal_start(narrow);
         let ends = start.char_indices().map(|(at, _)| at).chain([start.len()]);
         ends.filter_map(move |end| self.by_start.get(start.get(..end)?)).flatten()
     }
 }
 
-/// What every name of a pattern starts with, as far as it stands there literally.
+/// The literal start of a pattern.
 pub(crate) fn literal_start(pattern: &str) -> &str {
     pattern.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default()
 }
@@ -75,11 +75,10 @@ pub(crate) fn is_everything(pattern: &str) -> bool {
     !pattern.is_empty() && pattern.chars().all(|c| c == '*')
 }
 
-/// The patterns of `own` that lie within `outer`, narrowed to it; those that cannot be narrowed come second, with their
-/// places.
+/// The patterns of `own` within `outer`, narrowed to it, and those outside of it with their indexes.
 pub(crate) fn within<'o>(own: &'o [String], outer: &[String]) -> (Vec<String>, Vec<(usize, &'o str)>) {
     let mut inside = Vec::new();
-    let mut strangers = Vec::new();
+    let mut outside = Vec::new();
     for (at, pattern) in own.iter().enumerate() {
         let before = inside.len();
         if any_covers(outer, pattern) {
@@ -88,10 +87,10 @@ pub(crate) fn within<'o>(own: &'o [String], outer: &[String]) -> (Vec<String>, V
             inside.extend(outer.iter().filter(|outer| covers(pattern, outer)).cloned());
         }
         if inside.len() == before {
-            strangers.push((at, pattern.as_str()));
+            outside.push((at, pattern.as_str()));
         }
     }
-    (inside, strangers)
+    (inside, outside)
 }
 
 #[cfg(test)]
@@ -99,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn covering_is_told_only_where_it_is_certain() {
+    fn covering_requires_certainty() {
         for (wide, narrow, expected) in [
             ("*", "anything", true),
             ("mcp__*", "mcp__fs__read", true),
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn meeting_is_denied_only_where_it_is_certain() {
+    fn separation_requires_certainty() {
         for (left, right, expected) in [
             ("implementer-*", "implementer-3", true),
             ("implementer-*", "tester-*", false),
@@ -130,11 +129,11 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_within_is_narrowed() {
+    fn patterns_are_narrowed_to_the_outer_list() {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         let own = texts(&["fs_*", "git", "x"]);
-        let (inside, strangers) = within(&own, &texts(&["fs_read", "fs_write", "x"]));
+        let (inside, outside) = within(&own, &texts(&["fs_read", "fs_write", "x"]));
         assert_eq!(inside, ["fs_read", "fs_write", "x"]);
-        assert_eq!(strangers, [(1, "git")]);
+        assert_eq!(outside, [(1, "git")]);
     }
 }

@@ -1,4 +1,4 @@
-//! The guardrail that a pack writes itself: an expression that has to hold. Also the conditions and keys of packs.
+//! Custom guardrails of packs: an expression that must hold. Also the conditions and keys of packs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,10 +6,10 @@ use midrail_core::{Condition, Context, Effect, EventKind, Fault, Guardrail, Miss
 use midrail_guardrails::{Middleware, VerdictMapper};
 
 use crate::expr::{Expected, Expression, Truth, Value};
-use crate::names::{EVENT_NAMES, EventScope, GLOBS};
+use crate::names::{EventScope, event_expression};
 
-/// An expression of a pack. One of a pack that was checked before is parsed when it is first asked: a process that
-/// decides one event asks few of many.
+/// An expression of a pack. In a pack that was checked before, it is parsed on first use: a process that decides one event
+/// evaluates few of many.
 pub(crate) struct Deferred {
     source: String,
     expected: Expected,
@@ -17,7 +17,7 @@ pub(crate) struct Deferred {
 }
 
 impl Deferred {
-    /// An expression that is parsed.
+    /// A parsed expression.
     pub(crate) fn ready(expression: Expression, expected: Expected) -> Self {
         Deferred { source: expression.source().to_owned(), expected, parsed: Some(expression).into() }
     }
@@ -26,15 +26,15 @@ impl Deferred {
         Deferred { source: source.to_owned(), expected, parsed: OnceLock::new() }
     }
 
-    /// The text as the user wrote it.
+    /// The text of the user.
     pub(crate) fn source(&self) -> &str {
         &self.source
     }
 
     fn get(&self) -> Result<&Expression, Missing> {
-        let parse = || Expression::parse(&self.source, &EVENT_NAMES, self.expected, GLOBS).ok();
+        let parse = || event_expression(&self.source, self.expected).ok();
         let parsed = self.parsed.get_or_init(parse).as_ref();
-        parsed.ok_or_else(|| Missing(format!("the expression `{}` cannot be read", self.source)))
+        parsed.ok_or_else(|| Missing(format!("the expression `{}` cannot be parsed", self.source)))
     }
 
     fn holds(&self, context: &Context<'_>) -> Result<bool, Missing> {
@@ -46,7 +46,7 @@ impl Deferred {
     }
 }
 
-/// A custom check. Without an expression it objects whenever it applies.
+/// A custom check. Without an expression, every event that it applies to is a violation.
 pub(crate) struct CustomCheck {
     pub(crate) check: Option<Deferred>,
     pub(crate) effect: Effect,
@@ -88,8 +88,8 @@ impl Guardrail for CustomCheck {
     }
 }
 
-/// A built-in whose objection goes with words of the pack's own.
-pub(crate) fn worded(
+/// A built-in with messages of the pack.
+pub(crate) fn with_messages(
     inner: Arc<dyn Guardrail>,
     user_message: Option<String>,
     corrective_message: Option<String>,
@@ -119,7 +119,7 @@ impl Condition for ExpressionCondition {
     }
 }
 
-/// The key of a call, computed. A value that is not known or nothing is no key.
+/// The computed key of a call. Unknown and null are not keys.
 pub(crate) fn key(expression: &Deferred, context: &Context<'_>) -> Result<Option<String>, Missing> {
     let scope = EventScope::new(context);
     Ok(match expression.get()?.value(&scope) {
@@ -127,7 +127,7 @@ pub(crate) fn key(expression: &Deferred, context: &Context<'_>) -> Result<Option
         Value::Bool(value) => Some(value.to_string()),
         Value::Number(value) => Some(value.to_string()),
         Value::Text(text) => Some(text.into_owned()),
-        Value::List(texts) => Some(texts.iter().collect::<Vec<_>>().join(" ")),
+        Value::List(texts) => Some(texts.join(" ")),
         Value::Json(serde_json::Value::Null) => None,
         Value::Json(serde_json::Value::String(text)) => Some(text.clone()),
         Value::Json(value) => Some(value.to_string()),

@@ -1,24 +1,21 @@
-//! Small forms that packs are written in: one or many, durations, a bare name in place of a map.
+//! Small forms in packs: one value or several, times and durations, texts and numbers.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
 use midrail_core::Deadline;
-pub use midrail_guardrails::Seconds;
+use midrail_guardrails::Seconds;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::raw::{Guard, KeySource};
-
-/// One value or a list of them. `"*"` alone is the same as nothing said: all.
+/// One value or a list of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneOrMany<T = String>(pub Vec<T>);
 
 impl<T> OneOrMany<T> {
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -83,7 +80,7 @@ impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     }
 }
 
-/// When something has to be finished: a time, or a duration.
+/// A deadline: a time, or a duration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeOrDuration(pub Deadline);
 
@@ -111,10 +108,10 @@ impl<'de> Deserialize<'de> for TimeOrDuration {
 }
 
 impl std::str::FromStr for TimeOrDuration {
-    type Err = String;
+    type Err = serde_json::Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
+        serde_json::from_value(serde_json::Value::String(text.to_owned()))
     }
 }
 
@@ -131,37 +128,29 @@ impl JsonSchema for TimeOrDuration {
     }
 }
 
-/// A text, also where it was written as a number: `version: 1.0`.
+/// A text, also if it is written as a number: `version: 1.0`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
 pub struct TextOrNumber(pub String);
 
 impl<'de> Deserialize<'de> for TextOrNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnyScalar;
-
-        impl Visitor<'_> for AnyScalar {
-            type Value = TextOrNumber;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or a number")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<TextOrNumber, E> {
-                Ok(TextOrNumber(text.to_owned()))
-            }
-
-            fn visit_u64<E: Error>(self, number: u64) -> Result<TextOrNumber, E> {
-                Ok(TextOrNumber(number.to_string()))
-            }
-
-            fn visit_f64<E: Error>(self, number: f64) -> Result<TextOrNumber, E> {
-                // `1.0` is written with its point.
-                Ok(TextOrNumber(format!("{number:?}")))
-            }
+        match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::String(text) => Ok(TextOrNumber(text)),
+            // `1.0` keeps its point.
+            serde_json::Value::Number(number) => Ok(TextOrNumber(number.to_string())),
+            other => Err(D::Error::invalid_type(unexpected(&other), &"a text or a number")),
         }
+    }
+}
 
-        deserializer.deserialize_any(AnyScalar)
+/// The kind of a JSON value for an error.
+fn unexpected(value: &serde_json::Value) -> Unexpected<'_> {
+    match value {
+        serde_json::Value::Bool(value) => Unexpected::Bool(*value),
+        serde_json::Value::Array(_) => Unexpected::Seq,
+        serde_json::Value::Object(_) => Unexpected::Map,
+        _ => Unexpected::Unit,
     }
 }
 
@@ -175,7 +164,7 @@ impl JsonSchema for TextOrNumber {
     }
 }
 
-/// A key that is there counts, also with nothing behind it: `read_before_write:` alone means its defaults.
+/// A key without a value counts: `read_before_write:` alone means its defaults.
 pub(crate) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -184,106 +173,12 @@ where
     Ok(Some(Option::<T>::deserialize(deserializer)?.unwrap_or_default()))
 }
 
-/// An amount of money: a number from 0 on.
+/// An amount of money: a number of 0 or more.
 pub(crate) fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     match Option::<f64>::deserialize(deserializer)? {
         Some(amount) if !amount.is_finite() || amount < 0.0 => Err(D::Error::custom(format!(
-            "`{amount}` is no amount that can be reckoned with; write a number from 0 on, such as 2.50"
+            "`{amount}` is not a finite number of 0 or more; write a number such as 2.50"
         ))),
         amount => Ok(amount),
-    }
-}
-
-/// Guardrails as maps or bare names.
-pub(crate) fn guards<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Guard>, D::Error> {
-    struct Item(Guard);
-
-    impl<'de> Deserialize<'de> for Item {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            struct NameOrMap;
-
-            impl<'de> Visitor<'de> for NameOrMap {
-                type Value = Item;
-
-                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    f.write_str("the name of a guardrail or a map that describes one")
-                }
-
-                fn visit_str<E: Error>(self, name: &str) -> Result<Item, E> {
-                    Ok(Item(Guard { uses: Some(name.to_owned()), ..Guard::default() }))
-                }
-
-                fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Item, A::Error> {
-                    Guard::deserialize(MapAccessDeserializer::new(map)).map(Item)
-                }
-            }
-
-            deserializer.deserialize_any(NameOrMap)
-        }
-    }
-
-    let items = Vec::<Item>::deserialize(deserializer)?;
-    Ok(items.into_iter().map(|Item(guard)| guard).collect())
-}
-
-/// What a definition says of completion, as the guardrail that it is: settings, and some keys of the guardrail itself.
-pub(crate) fn completing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Guard>, D::Error> {
-    const OF_GUARDRAIL: &[&str] =
-        &["id", "max_attempts", "on_exhausted", "when", "mode", "reason", "advice", "approver"];
-    let Some(mut rest) = Option::<serde_json::Map<String, serde_json::Value>>::deserialize(deserializer)?
-    else {
-        return Ok(None);
-    };
-    // As it is written again: the guardrail itself.
-    if !rest.contains_key("completion") {
-        let mut guard = serde_json::Map::new();
-        for name in OF_GUARDRAIL {
-            guard.extend(rest.remove(*name).map(|value| ((*name).to_owned(), value)));
-        }
-        guard.insert("completion".to_owned(), rest.into());
-        rest = guard;
-    }
-    Guard::deserialize(serde_json::Value::Object(rest)).map(Some).map_err(D::Error::custom)
-}
-
-/// The schema of a guardrail also takes a bare name.
-pub(crate) fn or_text(schema: &mut Schema) {
-    let map = std::mem::take(schema);
-    *schema = json_schema!({"anyOf": [{"type": "string", "description": "The name of a built-in guardrail."}, map]});
-}
-
-impl<'de> Deserialize<'de> for KeySource {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Computed {
-            expression: String,
-        }
-
-        struct Source;
-
-        impl<'de> Visitor<'de> for Source {
-            type Value = KeySource;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of an argument, a list of names, or `{expression: …}`")
-            }
-
-            fn visit_str<E: Error>(self, name: &str) -> Result<KeySource, E> {
-                Ok(KeySource::Args(OneOrMany(vec![name.to_owned()])))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<KeySource, A::Error> {
-                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(seq))
-                    .map(|names| KeySource::Args(OneOrMany(names)))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<KeySource, A::Error> {
-                let Computed { expression } = Computed::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(KeySource::Expression { expression })
-            }
-        }
-
-        deserializer.deserialize_any(Source)
     }
 }

@@ -36,7 +36,7 @@ pub fn pack() -> Value {
     schema.to_value()
 }
 
-/// What may stand under `with:` beside the `use:` of one built-in.
+/// The schema of `with:` for one built-in.
 fn settings(page: &Builtin, generator: &mut SchemaGenerator) -> Option<Value> {
     let spellings = |name: &str| [name.to_owned(), name.replace('_', "-"), name.replace('-', "_")];
     let names: BTreeSet<String> = page.names().flat_map(spellings).collect();

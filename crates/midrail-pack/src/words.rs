@@ -1,4 +1,4 @@
-//! Words and small maps of the wire as packs write them: more words are known, and no slip is passed over.
+//! Effects, kinds of event and scopes in packs: more spellings than on the wire, and no unknown keys.
 
 use midrail_core::{Effect, EventKind, FileScope, Scope};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -7,26 +7,28 @@ use serde::{Deserialize, Deserializer};
 
 use crate::scalar::OneOrMany;
 
-/// An effect in the words of the ladder or of any dialect.
+/// An effect in the spelling of any dialect.
 pub(crate) fn effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Effect>, D::Error> {
     let Some(word) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-    effect_of(&word).map(Some)
+    parse_effect(&word).map(Some).map_err(D::Error::custom)
 }
 
-/// An effect by its word.
+/// A required effect.
 pub(crate) fn some_effect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Effect, D::Error> {
-    effect_of(&String::deserialize(deserializer)?)
+    parse_effect(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
-/// The effect that a word stands for.
-pub(crate) fn effect_of<E: Error>(word: &str) -> Result<Effect, E> {
-    word.parse().map_err(|_| {
-        let words: Vec<&str> = Effect::LADDER.iter().map(|effect| effect.as_str()).collect();
-        E::custom(format!("unknown variant `{word}`, expected one of `{}`", words.join("`, `")))
-    })
+/// A word that is not an effect.
+#[derive(Debug, thiserror::Error)]
+#[error("unknown variant `{0}`, expected one of `{known}`", known = Effect::LADDER.map(Effect::as_str).join("`, `"))]
+pub(crate) struct UnknownEffect(String);
+
+/// Parses an effect.
+pub(crate) fn parse_effect(word: &str) -> Result<Effect, UnknownEffect> {
+    word.parse().map_err(|_| UnknownEffect(word.to_owned()))
 }
 
-/// The words for effects in packs: those of the ladder, and those of the dialects.
+/// The schema of effects in packs: the ladder, and the words of the dialects.
 pub(crate) struct EffectWord;
 
 impl EffectWord {
@@ -46,7 +48,7 @@ impl JsonSchema for EffectWord {
     }
 }
 
-/// The words for kinds of event in packs: those of the wire, and those of the hosts and dialects.
+/// The schema of kinds of event in packs: those of the wire format, of hosts and of dialects.
 pub(crate) struct KindWord;
 
 impl KindWord {
@@ -82,7 +84,7 @@ impl JsonSchema for KindWord {
     }
 }
 
-/// The scope of a pack: as on the wire, but a slip in a key is told and not passed over.
+/// The scope in a pack: as in the wire format, but without unknown keys.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StrictScope {
@@ -91,7 +93,7 @@ pub(crate) struct StrictScope {
     files: StrictFileScope,
 }
 
-/// Which files may be touched, as glob patterns. Absent: no limit. Empty: none.
+/// The accessible files, as glob patterns. Absent: no limit. Empty: none.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct StrictFileScope {
@@ -99,11 +101,11 @@ struct StrictFileScope {
     read: Option<OneOrMany>,
     /// Files that may be changed.
     write: Option<OneOrMany>,
-    /// Files that may not be touched at all.
+    /// Files that may not be accessed.
     deny: Option<OneOrMany>,
 }
 
-/// A scope, strictly.
+/// A scope without unknown keys.
 pub(crate) fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Scope>, D::Error> {
     let Some(StrictScope { files }) = Option::deserialize(deserializer)? else { return Ok(None) };
     let list = |many: Option<OneOrMany>| many.map(|many| many.0);
@@ -116,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_the_schema_are_those_that_are_read() {
+    fn words_of_the_schema_can_be_parsed() {
         for word in EffectWord::DIALECTS {
             assert!(word.parse::<Effect>().is_ok(), "{word}");
         }

@@ -246,7 +246,7 @@ impl CaseSet {
             let commands = case
                 .commands
                 .iter()
-                .try_for_each(|(line, end)| files.set_command_end(line, end.to_command_end()));
+                .try_for_each(|(line, end)| files.set_command_end(line, end.to_command_outcome()));
             let at = || files.set_git(case.git.as_ref().map(Git::to_git_state));
             let answers = || {
                 case.answers
@@ -312,7 +312,7 @@ impl<'c> Player<'c> {
             StepAction::Commands(commands) => commands.iter().try_for_each(|(line, end)| {
                 self.engine
                     .files()
-                    .set_command_end(line, end.to_command_end())
+                    .set_command_end(line, end.to_command_outcome())
                     .map_err(|error| error.to_string())
             }),
             StepAction::Git(git) => {
@@ -330,19 +330,20 @@ impl<'c> Player<'c> {
                 Some(snapshot) => session.restore(snapshot).map(|_| ()).map_err(|error| error.to_string()),
                 None => Err(format!("there is no snapshot `{name}`")),
             },
-            StepAction::Answer { approve, by } => match &self.last_approval {
+            StepAction::Approve(by) | StepAction::Deny(by) => match &self.last_approval {
                 Some(id) => {
                     let person = self.person(by);
+                    let approve = matches!(step.action, StepAction::Approve(_));
                     self.engine
                         .approvals()
-                        .answer(id, *approve, &person, None)
+                        .answer(id, approve, &person, None)
                         .map(|_| ())
                         .map_err(|error| error.to_string())
                 }
                 None => Err("no approval was asked for".to_owned()),
             },
             StepAction::Request(request) => self.request(request),
-            StepAction::Task(tasks) => tasks.iter().try_for_each(|(task, word)| {
+            StepAction::SetTask(tasks) => tasks.iter().try_for_each(|(task, word)| {
                 let status = TaskStatus::ALL.into_iter().find(|status| status.word() == word);
                 let status = status.ok_or_else(|| format!("`{word}` is no status of a task"))?;
                 self.engine.admin().set_task(task, status, "case").map_err(|error| error.to_string())

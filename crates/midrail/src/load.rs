@@ -199,7 +199,7 @@ impl Load {
             if depends_on_others || file.layer == Layer::Organisation {
                 return None;
             }
-            hash.update(format!("\n{} {} {}\n", file.layer.word(), file.path.display(), file.text.len()));
+            hash.update(format!("\n{} {} {}\n", file.layer.as_str(), file.path.display(), file.text.len()));
             hash.update(&file.text);
         }
         Some(hex::encode(&hash.finalize()))
@@ -276,7 +276,7 @@ fn packs_digest(files: &Result<Vec<PackFile>, LoadError>) -> String {
     match files {
         Ok(files) => {
             for PackFile { layer, path, text } in files {
-                hash.update(format!("{} {:?} {}\n{text}\n", layer.word(), path, text.len()));
+                hash.update(format!("{} {:?} {}\n{text}\n", layer.as_str(), path, text.len()));
             }
         }
         Err(error) => hash.update(format!("error {error}")),

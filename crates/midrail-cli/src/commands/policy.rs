@@ -116,7 +116,7 @@ impl View<'_> {
             }
             output.line(format!(
                 "{}  {}  {}",
-                paint.style(Style::Strong, layer.word()),
+                paint.style(Style::Strong, layer.as_str()),
                 visible(&document.path),
                 paint.style(Style::Dim, visible(&about)),
             ))?;
@@ -318,7 +318,7 @@ impl View<'_> {
         let packs: Vec<Value> = documents
             .map(|(layer, document)| {
                 without_nulls(json!({
-                    "layer": layer.word(), "file": document.path, "pack": document.pack.pack,
+                    "layer": layer.as_str(), "file": document.path, "pack": document.pack.pack,
                     "version": document.pack.version, "description": document.pack.description,
                     "lock": document.pack.lock, "mode": document.pack.mode, "base_of": document.base_of,
                 }))
@@ -353,7 +353,7 @@ impl View<'_> {
             "locked": self.is_locked(&spec.id), "from_risk": spec.from_risk, "effect_by_risk": spec.effect_by_risk,
             "bypass": bypass_json(&spec.bypass), "approver": spec.approver,
             "approval_timeout_s": spec.approval_timeout_s,
-            "layer": document.map(|(layer, _)| layer.word()), "file": document.map(|(_, document)| &document.path),
+            "layer": document.map(|(layer, _)| layer.as_str()), "file": document.map(|(_, document)| &document.path),
             "line": place.map(|place| place.line), "column": place.map(|place| place.column),
         }))
     }

@@ -163,7 +163,7 @@ fn packs_that_cannot_be_read() {
         (&large, "is larger than"),
         (&text, "a pack ends in `.yaml`, `.yml` or `.json`"),
         (&none, "none.yaml:2:10"),
-        (&empty, "there is no pack in this file"),
+        (&empty, "this file contains no pack"),
         (&bare, "there is no pack in"),
         (&missing, "could not read"),
         (&deep, "deep.yaml"),

@@ -1,18 +1,19 @@
-//! Who answers what guardrails put to people, and where notices go.
+//! Authorities for approvals, and channels of notices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use midrail_core::{Authorities, Emergency};
 
-use super::{Compiler, Issue, key};
+use crate::compile::compiler::Compiler;
 use crate::expr::Expected;
+use crate::issue::pointer_key;
 use crate::raw::{ApprovalRules, Channel};
 use crate::rule::ExpressionCondition;
 
 impl Compiler<'_> {
     pub(super) fn authorities(&mut self, rules: &ApprovalRules) -> Authorities {
-        let usual = Authorities::default();
+        let default = Authorities::default();
         for (name, roles) in
             [("order", &rules.order), ("supervisors", &rules.supervisors), ("humans", &rules.humans)]
         {
@@ -29,10 +30,10 @@ impl Compiler<'_> {
             })
         });
         Authorities {
-            order: rules.order.clone().unwrap_or(usual.order),
-            supervisors: rules.supervisors.clone().unwrap_or(usual.supervisors),
-            humans: rules.humans.clone().unwrap_or(usual.humans),
-            bypass_timeout_s: rules.bypass_timeout.map_or(usual.bypass_timeout_s, |time| time.whole()),
+            order: rules.order.clone().unwrap_or(default.order),
+            supervisors: rules.supervisors.clone().unwrap_or(default.supervisors),
+            humans: rules.humans.clone().unwrap_or(default.humans),
+            bypass_timeout_s: rules.bypass_timeout.map_or(default.bypass_timeout_s, |time| time.whole()),
             emergency,
         }
     }
@@ -40,34 +41,31 @@ impl Compiler<'_> {
     fn roles(&mut self, at: &str, roles: Option<&[String]>) {
         let Some(roles) = roles else { return };
         if roles.is_empty() {
-            let issue = Issue::new(at, "without a role nobody could answer");
-            self.issues.push(issue.help("name at least one role, or leave it out"));
+            self.issue(at, "at least one role is needed", "add a role, or leave the list out");
         }
         let mut seen = BTreeSet::new();
         for (i, role) in roles.iter().enumerate() {
             let place = format!("{at}/{i}");
             if role.trim().is_empty() {
-                self.issues.push(Issue::new(place, "a role needs a name").help("write it as a word"));
+                self.issue(place, "a role needs a name", "write the name of the role");
             } else if !seen.insert(role) {
-                let issue = Issue::new(place, format!("the role `{role}` stands here twice"));
-                self.issues.push(issue.help("name each role once"));
+                self.issue(place, format!("the role `{role}` is listed twice"), "list each role once");
             }
         }
     }
 
     pub(super) fn channels(&mut self, channels: &BTreeMap<String, Channel>) {
         for (to, channel) in channels {
-            let at = format!("/notify/{}", key(to));
+            let at = format!("/notify/{}", pointer_key(to));
             if let Some(webhook) = &channel.webhook
                 && !is_address(webhook)
             {
-                let issue = Issue::new(format!("{at}/webhook"), "this is no address of a webhook");
-                self.issues
-                    .push(issue.help("write `https://HOST[:PORT]/PATH`, or `http://` on this machine"));
+                let help = "write `https://HOST[:PORT]/PATH`, or `http://` on this machine";
+                self.issue(format!("{at}/webhook"), "this is not the address of a webhook", help);
             }
             if channel.command.as_ref().is_some_and(|command| command.trim().is_empty()) {
-                let issue = Issue::new(format!("{at}/command"), "there is no command in it");
-                self.issues.push(issue.help("write the command line, or leave it out"));
+                let help = "write the command line, or leave it out";
+                self.issue(format!("{at}/command"), "the command is empty", help);
             }
         }
     }
@@ -87,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notices_go_to_addresses_of_the_web() {
+    fn webhooks_are_http_addresses() {
         for fine in ["https://hooks.example.com/a?b", "http://127.0.0.1:8080", "https://[::1]/"] {
             assert!(is_address(fine), "{fine}");
         }

@@ -1,4 +1,4 @@
-//! The check of a guardrail: exactly one kind, or none.
+//! The check of a guardrail: one kind, or none.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,18 +12,19 @@ use midrail_guardrails::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Compiler, Issue, key as pointer};
-use crate::decode::{describe_serde_error, keys_of};
+use crate::compile::compiler::Compiler;
+use crate::decode::{describe_serde_error, split_keys};
 use crate::expr::Expected;
+use crate::issue::{Issue, pointer_key};
 use crate::raw::{Guard, KeySource, RequireBefore};
-use crate::rule::{CustomCheck, Deferred, ExpressionCondition, key, worded};
+use crate::rule::{CustomCheck, Deferred, ExpressionCondition, key, with_messages};
 use crate::scalar::OneOrMany;
 
 type Check = Option<Arc<dyn Guardrail>>;
 
 impl Compiler<'_> {
-    /// The check itself, with the words that the pack puts in its mouth.
-    pub(super) fn check(&mut self, at: &str, guard: &Guard, page: Option<&Builtin>, spec: &Spec) -> Check {
+    /// The check, with the messages of the pack.
+    pub(super) fn check(&mut self, at: &str, guard: &Guard, builtin: Option<&Builtin>, spec: &Spec) -> Check {
         let kinds: Vec<&str> = [
             ("use", guard.uses.is_some()),
             ("check", guard.check.is_some() && guard.deep.is_none()),
@@ -44,29 +45,27 @@ impl Compiler<'_> {
             && !others.is_empty()
         {
             for other in others {
-                let message = format!("`{other}` does not go with `{first}`");
-                self.issues.push(
-                    Issue::new(format!("{at}/{other}"), message).help("make it a guardrail of its own"),
-                );
+                let message = format!("`{other}` cannot be combined with `{first}`");
+                self.issue(format!("{at}/{other}"), message, "make it a separate guardrail");
             }
             return None;
         }
         if guard.with.is_some() && guard.uses.is_none() {
-            let issue = Issue::new(format!("{at}/with"), "`with` gives settings to a built-in guardrail");
-            self.issues.push(issue.help("add `use: NAME` of the guardrail that they are for"));
+            let help = "add `use: NAME` of the guardrail that they are for";
+            self.issue(format!("{at}/with"), "`with` gives settings to a built-in guardrail", help);
             return None;
         }
-        let inner = match page {
-            Some(page) => self.built_in(at, guard, page, spec)?,
+        let inner = match builtin {
+            Some(builtin) => self.built_in(at, guard, builtin, spec)?,
             None => return self.custom(at, guard, spec),
         };
         if guard.user_message.is_none() && guard.corrective_message.is_none() {
             return Some(inner);
         }
-        Some(worded(inner, guard.user_message.clone(), guard.corrective_message.clone()))
+        Some(with_messages(inner, guard.user_message.clone(), guard.corrective_message.clone()))
     }
 
-    fn built_in(&mut self, at: &str, guard: &Guard, page: &Builtin, spec: &Spec) -> Check {
+    fn built_in(&mut self, at: &str, guard: &Guard, builtin: &Builtin, spec: &Spec) -> Check {
         if let Some(feedback) = &guard.feedback {
             return self.feedback(at, guard, feedback, spec);
         }
@@ -90,7 +89,7 @@ impl Compiler<'_> {
             return self.rule_set(&format!("{at}/rules"), rules.collect());
         }
         if let Some(completion) = &guard.completion {
-            // In a definition its settings stand with the keys of the guardrail.
+            // In a definition, its settings are next to the keys of the guardrail.
             let at = if at.ends_with("/completion") { at.to_owned() } else { format!("{at}/completion") };
             return self.completion(&at, completion);
         }
@@ -98,46 +97,44 @@ impl Compiler<'_> {
             return self.script(&format!("{at}/script"), script);
         }
         if let Some(settings) = &guard.deep {
-            let passes: Option<Arc<dyn Condition>> = match &guard.check {
-                Some(source) => Some(Arc::new(ExpressionCondition(self.expression(
-                    &format!("{at}/check"),
-                    source,
-                    Expected::Bool,
-                )?))),
-                None => None,
-            };
-            return Some(Arc::new(
-                DeepGuardrail::new(settings.clone(), passes).described(guard.check.clone()),
-            ));
+            let condition = self.condition_at(&format!("{at}/check"), guard.check.as_ref())?;
+            let deep = DeepGuardrail::new(settings.clone(), condition).described(guard.check.clone());
+            return Some(Arc::new(deep));
         }
         let at = format!("{at}/with");
-        let made = self.with_settings(&at, guard.with.as_ref(), page)?;
-        if page.pack_key == PackKey::Completion {
+        let guardrail = self.with_settings(&at, guard.with.as_ref(), builtin)?;
+        if builtin.pack_key == PackKey::Completion {
             let completion = guard.with.as_ref().and_then(|with| Completion::deserialize(with).ok());
             return self.completion(&at, &completion.unwrap_or_default());
         }
-        Some(made)
+        Some(guardrail)
+    }
+
+    /// A condition, if there is one. `None`: it is invalid.
+    fn condition_at(&mut self, at: &str, source: Option<&String>) -> Option<Option<Arc<dyn Condition>>> {
+        let Some(source) = source else { return Some(None) };
+        let expression = self.expression(at, source, Expected::Bool)?;
+        Some(Some(Arc::new(ExpressionCondition(expression))))
     }
 
     fn script(&mut self, at: &str, script: &Script) -> Check {
         let problems = script.problems();
-        let is_right = problems.is_empty();
-        for (below, what) in problems {
-            let issue = Issue::new(format!("{at}{below}"), what);
-            self.issues.push(issue.help("`midrail explain javascript` tells its settings"));
+        let is_valid = problems.is_empty();
+        for (below, message) in problems {
+            self.issue(format!("{at}{below}"), message, "`midrail explain javascript` lists its settings");
         }
-        if is_right { Some(Arc::new(script.clone())) } else { None }
+        if is_valid { Some(Arc::new(script.clone())) } else { None }
     }
 
     fn completion(&mut self, at: &str, completion: &Completion) -> Check {
-        let mut is_right = true;
-        let made = completion.compiled(&mut |below, source| {
+        let mut is_valid = true;
+        let compiled = completion.compiled(&mut |below, source| {
             let condition = self.expression(&format!("{at}{below}"), source, Expected::Bool);
-            is_right &= condition.is_some();
+            is_valid &= condition.is_some();
             Some(Arc::new(ExpressionCondition(condition?)))
         });
-        match made {
-            Ok(made) => Some(made).filter(|_| is_right),
+        match compiled {
+            Ok(guardrail) => Some(guardrail).filter(|_| is_valid),
             Err(problems) => {
                 let issue = |CompletionProblem { at: below, message, help }| {
                     Issue::new(format!("{at}{below}"), message).help(help)
@@ -148,25 +145,23 @@ impl Compiler<'_> {
         }
     }
 
-    /// A guardrail of the catalogue with the settings of a pack. All that is wrong with them is told: what is wrong is
-    /// taken out, and the rest is read again.
-    fn with_settings(&mut self, at: &str, settings: Option<&Value>, page: &Builtin) -> Check {
+    /// A guardrail of the catalogue with settings. Reports all problems: an invalid setting is removed, and the rest is read
+    /// again.
+    fn with_settings(&mut self, at: &str, settings: Option<&Value>, builtin: &Builtin) -> Check {
         let mut rest = settings.cloned().unwrap_or_else(|| json!({}));
-        let mut is_right = true;
+        let mut is_valid = true;
         for _ in 0..MAX_PROBLEMS {
-            let problem = match page.settings.build(&rest) {
-                Ok(guardrail) => return Some(guardrail).filter(|_| is_right),
+            let problem = match builtin.settings.build(&rest) {
+                Ok(guardrail) => return Some(guardrail).filter(|_| is_valid),
                 Err(problem) => problem,
             };
-            is_right = false;
-            let (keys, message) = keys_of(&problem.message);
-            let below = keys.iter().fold(problem.at.clone(), |at, name| format!("{at}/{}", pointer(name)));
+            is_valid = false;
+            let (keys, message) = split_keys(&problem.message);
+            let below =
+                keys.iter().fold(problem.at.clone(), |at, name| format!("{at}/{}", pointer_key(name)));
             let (message, help) = describe_serde_error(message);
-            let issue = Issue::new(format!("{at}{below}"), message);
-            self.issues.push(match help {
-                Some(help) => issue.help(help),
-                None => issue.help(format!("`midrail explain {}` tells its settings", page.id)),
-            });
+            let help = help.unwrap_or_else(|| format!("`midrail explain {}` lists its settings", builtin.id));
+            self.issue(format!("{at}{below}"), message, help);
             if !remove(&mut rest, &below) {
                 break;
             }
@@ -183,7 +178,7 @@ impl Compiler<'_> {
         let reason = match &guard.reason {
             Some(reason) => reason.clone(),
             None if !spec.description.is_empty() => spec.description.clone(),
-            None => in_words(spec, effect, check.as_ref().map(Deferred::source)),
+            None => default_reason(spec, effect, check.as_ref().map(Deferred::source)),
         };
         Some(Arc::new(CustomCheck {
             check,
@@ -195,39 +190,26 @@ impl Compiler<'_> {
     }
 
     fn feedback(&mut self, at: &str, guard: &Guard, feedback: &Feedback, spec: &Spec) -> Check {
-        // In a definition, nothing stands around it.
-        let is_alone = at.rsplit('/').nth(1) == Some("feedback");
-        let at = if is_alone { at.to_owned() } else { format!("{at}/feedback") };
+        let at = feedback_place(at);
         for key in feedback.empty_texts() {
-            let issue = Issue::new(format!("{at}/{key}"), format!("`{key}` is empty"));
-            self.issues.push(issue.help("write a text, or leave it out"));
+            self.issue(format!("{at}/{key}"), format!("`{key}` is empty"), "write a text, or leave it out");
         }
-        let says = feedback.sources();
-        match says.as_slice() {
+        match feedback.sources().as_slice() {
             [_] => {}
             [] => {
-                let issue = Issue::new(&at, "this feedback does not say what the agent is told");
-                self.issues.push(
-                    issue.help("add `static: TEXT`; `midrail explain feedback` tells what else there is"),
-                );
+                let help = "add `static: TEXT`; `midrail explain feedback` lists the other sources";
+                self.issue(&at, "this feedback has no text or other source", help);
                 return None;
             }
             [(first, _), others @ ..] => {
                 for (other, _) in others {
-                    let issue =
-                        Issue::new(format!("{at}/{other}"), format!("`{other}` does not go with `{first}`"));
-                    self.issues.push(issue.help("make it a feedback of its own"));
+                    let message = format!("`{other}` cannot be combined with `{first}`");
+                    self.issue(format!("{at}/{other}"), message, "make it a separate feedback");
                 }
                 return None;
             }
         }
-        let should_run: Option<Arc<dyn Condition>> = match &feedback.should_run {
-            Some(source) => {
-                let expression = self.expression(&format!("{at}/should_run"), source, Expected::Bool)?;
-                Some(Arc::new(ExpressionCondition(expression)))
-            }
-            None => None,
-        };
+        let should_run = self.condition_at(&format!("{at}/should_run"), feedback.should_run.as_ref())?;
         let name = provider_name(guard, &spec.id)?;
         Some(Arc::new(feedback.provider(name, should_run)?))
     }
@@ -243,17 +225,16 @@ impl Compiler<'_> {
             self.patterns(&format!("{at}/{name}"), patterns);
         }
         if rule.tool.is_empty() {
-            self.issues.push(Issue::new(format!("{at}/tool"), "name at least one tool"));
+            self.issues.push(Issue::new(format!("{at}/tool"), "at least one tool is needed"));
         }
         match (rule.requires.is_empty(), rule.reads.is_empty()) {
             (true, true) => {
-                let issue = Issue::new(at, "it does not say what has to come before");
-                self.issues.push(issue.help("add `requires: TOOL` or `reads: TOOL`"));
+                self.issue(at, "the prerequisites are missing", "add `requires: TOOL` or `reads: TOOL`");
                 None
             }
             (false, false) => {
-                let issue = Issue::new(format!("{at}/reads"), "`reads` does not go with `requires`");
-                self.issues.push(issue.help("make them two rules"));
+                let message = "`reads` cannot be combined with `requires`";
+                self.issue(format!("{at}/reads"), message, "make them two rules");
                 None
             }
             (true, false) => self.reads(at, rule),
@@ -266,8 +247,8 @@ impl Compiler<'_> {
             None => Vec::new(),
             Some(KeySource::Args(names)) => names.0.clone(),
             Some(KeySource::Expression { .. }) => {
-                let issue = Issue::new(format!("{at}/key"), "with `reads`, the key is a path");
-                self.issues.push(issue.help("name the argument that holds the path"));
+                let help = "use the name of the argument with the path";
+                self.issue(format!("{at}/key"), "with `reads`, the key is a path", help);
                 return None;
             }
         };
@@ -291,8 +272,7 @@ impl Compiler<'_> {
             ("mount", rule.mount.is_some()),
         ] {
             if is_there {
-                let issue = Issue::new(format!("{at}/{name}"), format!("`{name}` goes with `reads` only"));
-                self.issues.push(issue.help("leave it out"));
+                self.issue(format!("{at}/{name}"), format!("`{name}` needs `reads`"), "leave it out");
             }
         }
         let key = match &rule.key {
@@ -302,8 +282,8 @@ impl Compiler<'_> {
                 return Some(Arc::new(SequentialDependency { dependencies }));
             }
             Some(KeySource::Args(names)) if names.is_empty() => {
-                let issue = Issue::new(format!("{at}/key"), "a key needs the name of an argument");
-                self.issues.push(issue.help("leave `key` out for a rule without one"));
+                let help = "leave `key` out for a rule without one";
+                self.issue(format!("{at}/key"), "a key needs the name of an argument", help);
                 return None;
             }
             Some(KeySource::Args(names)) => CallKey::Args(names.0.clone()),
@@ -323,12 +303,12 @@ impl Compiler<'_> {
 
     fn sequential(&mut self, at: &str, rules: &BTreeMap<String, OneOrMany>) -> Check {
         for (tool, requires) in rules {
-            let place = format!("{at}/{}", pointer(tool));
+            let place = format!("{at}/{}", pointer_key(tool));
             self.pattern(&place, tool);
             self.patterns(&place, requires);
             if requires.is_empty() {
-                let issue = Issue::new(place, format!("`{tool}` does not say what has to come before"));
-                self.issues.push(issue.help("name the tools that it needs first"));
+                let message = format!("the prerequisites of `{tool}` are missing");
+                self.issue(place, message, "list the tools that must succeed first");
             }
         }
         let dependencies = rules.iter().map(|(tool, requires)| (tool.clone(), requires.0.clone())).collect();
@@ -338,29 +318,33 @@ impl Compiler<'_> {
     /// Rules of `keyed`, each of which needs a key.
     fn keyed(&mut self, at: &str, rules: Vec<(String, &RequireBefore)>) -> Check {
         for (at, _) in rules.iter().filter(|(_, rule)| rule.key.is_none() && !rule.requires.is_empty()) {
-            let issue = Issue::new(at, "a rule of `keyed` needs a `key`");
-            self.issues
-                .push(issue.help("add `key: ARGUMENT`, or use `require_before` for a rule without one"));
+            let help = "add `key: ARGUMENT`, or use `require_before` for a rule without one";
+            self.issue(at, "a rule of `keyed` needs a `key`", help);
         }
         self.rule_set(at, rules)
     }
 
     fn rule_set(&mut self, at: &str, rules: Vec<(String, &RequireBefore)>) -> Check {
         if rules.is_empty() {
-            self.issues.push(Issue::new(at, "there is no rule in it").help("add a rule, or leave it out"));
+            self.issue(at, "the list of rules is empty", "add a rule, or leave it out");
         }
         let rules = rules.into_iter().filter_map(|(at, rule)| self.require_before(&at, rule)).collect();
         Some(Arc::new(RuleSet { rules }))
     }
 }
 
-/// The name under which agents see a feedback provider: its own, or that of what it says.
+/// The place of the settings of feedback. In a definition, they are the item itself.
+pub(crate) fn feedback_place(at: &str) -> String {
+    if at.rsplit('/').nth(1) == Some("feedback") { at.to_owned() } else { format!("{at}/feedback") }
+}
+
+/// The name of a feedback provider for agents: its own, or that of its source.
 pub(crate) fn provider_name(guard: &Guard, id: &str) -> Option<String> {
     let feedback = guard.feedback.as_ref()?;
     let (_, title) = feedback.sources().first().copied()?;
     let named = feedback.name.as_ref().or(guard.name.as_ref()).or(guard.id.as_ref());
     Some(named.cloned().unwrap_or_else(|| {
-        // The number that tells it from others of its kind.
+        // The number distinguishes it from others of its kind.
         match id.rsplit_once('-') {
             Some((_, number)) if number.parse::<u32>().is_ok() => format!("{title}-{number}"),
             _ => title.to_owned(),
@@ -368,10 +352,10 @@ pub(crate) fn provider_name(guard: &Guard, id: &str) -> Option<String> {
     }))
 }
 
-/// Problems beyond this are not looked for in the settings of one guardrail.
+/// The maximum number of reported problems in the settings of one guardrail.
 const MAX_PROBLEMS: usize = 16;
 
-/// Takes out what is at a JSON pointer.
+/// Removes the value at a JSON pointer.
 fn remove(value: &mut Value, at: &str) -> bool {
     let Some((parent, last)) = at.rsplit_once('/') else { return false };
     match value.pointer_mut(parent) {
@@ -387,8 +371,8 @@ fn remove(value: &mut Value, at: &str) -> bool {
     }
 }
 
-/// What a guardrail does, where its author does not say it: "`x` does not allow deploy."
-fn in_words(spec: &Spec, effect: Effect, check: Option<&str>) -> String {
+/// The reason of a custom guardrail without one: "`x` does not allow deploy."
+fn default_reason(spec: &Spec, effect: Effect, check: Option<&str>) -> String {
     let does = match effect {
         Effect::Block | Effect::Halt => "does not allow",
         Effect::Escalate => "asks a person about",

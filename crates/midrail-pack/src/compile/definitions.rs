@@ -1,15 +1,16 @@
-//! Definitions of agents and tasks, and the guardrails that are bound to them.
+//! Definitions of agents and tasks, and their guardrails.
 
 use std::sync::Arc;
 
 use midrail_core::{Agent, Definition, Scope, Task};
 
-use super::{Bound, Compiler, Issue, key};
+use crate::compile::compiler::{Binding, Compiler};
+use crate::issue::pointer_key;
 use crate::raw::{AgentDefinition, Budgets, Pack, TaskDefinition};
 use crate::scalar::TimeOrDuration;
 
-/// What a pack sets for every run. Nothing, where it sets nothing.
-pub(super) fn of_pack(pack: &Pack) -> Option<Definition> {
+/// The definition of a pack for every run, if it has one.
+pub(super) fn for_all_runs(pack: &Pack) -> Option<Definition> {
     let Budgets { tokens, time, api_calls, cost } = pack.budgets;
     let task = Task {
         token_budget: tokens,
@@ -25,7 +26,7 @@ pub(super) fn of_pack(pack: &Pack) -> Option<Definition> {
 
 impl<'p> Compiler<'p> {
     pub(super) fn agent(&mut self, name: &'p str, agent: &'p AgentDefinition) -> Definition {
-        let at = format!("/agents/{}", key(name));
+        let at = format!("/agents/{}", pointer_key(name));
         self.patterns(&format!("{at}/id"), &agent.id);
         self.patterns(&format!("{at}/task_ids"), &agent.task_ids);
         self.patterns(&format!("{at}/allowed_tools"), agent.allowed_tools.as_deref().unwrap_or_default());
@@ -58,8 +59,11 @@ impl<'p> Compiler<'p> {
             },
             deadline: agent.deadline.map(|TimeOrDuration(deadline)| deadline),
         };
-        let whole =
-            Bound { definition: Some(Arc::new(definition.clone())), agent: Some((name, agent)), tools: None };
+        let whole = Binding {
+            definition: Some(Arc::new(definition.clone())),
+            agent: Some((name, agent)),
+            tools: None,
+        };
         for (i, guard) in agent.guardrails.iter().enumerate() {
             self.guard(&format!("{at}/guardrails/{i}"), guard, &whole);
         }
@@ -70,13 +74,13 @@ impl<'p> Compiler<'p> {
             self.guard(&format!("{at}/completion"), guard, &whole);
         }
         for (section_name, section) in &agent.sections {
-            let at = format!("{at}/sections/{}", key(section_name));
+            let at = format!("{at}/sections/{}", pointer_key(section_name));
             self.patterns(&format!("{at}/tools"), &section.tools);
             if section.tools.is_empty() {
-                let issue = Issue::new(format!("{at}/tools"), "a section needs tools");
-                self.issues.push(issue.help("name them, or move its guardrails to the definition"));
+                let help = "list them, or move its guardrails to the definition";
+                self.issue(format!("{at}/tools"), "a section needs tools", help);
             }
-            let part = Bound { tools: Some(&section.tools), ..whole.clone() };
+            let part = Binding { tools: Some(&section.tools), ..whole.clone() };
             for (i, guard) in section.guardrails.iter().enumerate() {
                 self.guard(&format!("{at}/guardrails/{i}"), guard, &part);
             }
@@ -85,7 +89,7 @@ impl<'p> Compiler<'p> {
     }
 
     pub(super) fn task(&mut self, name: &str, task: &TaskDefinition) -> Definition {
-        let at = format!("/tasks/{}", key(name));
+        let at = format!("/tasks/{}", pointer_key(name));
         self.patterns(&format!("{at}/id"), &task.id);
         self.patterns(
             &format!("{at}/additional_tools"),

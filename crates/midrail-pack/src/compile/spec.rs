@@ -1,39 +1,36 @@
-//! Everything around a guardrail's check: when it is asked, and what its answer leads to.
+//! The spec of a guardrail: when it is evaluated, and the effects of its verdict.
 
 use std::sync::Arc;
 
 use midrail_core::{Bypass, Condition, Effect, Mode, OnFault, Spec, Tools};
-use midrail_guardrails::{Builtin, PackKey};
+use midrail_guardrails::{Builtin, PackKey, Seconds};
 
-use super::{Bound, Compiler, Issue};
+use crate::compile::compiler::{Binding, Compiler, HUMAN};
 use crate::expr::Expected;
 use crate::pattern::{is_everything, within};
 use crate::raw::{Guard, StateScope};
 use crate::rule::ExpressionCondition;
-use crate::scalar::Seconds;
 
 impl Compiler<'_> {
-    /// Fills in what a guardrail says of itself, then what its pack says for all.
+    /// Applies the settings of a guardrail, then the defaults of its pack.
     pub(super) fn fill(
         &mut self,
         at: &str,
         spec: &mut Spec,
         guard: &Guard,
-        page: Option<&Builtin>,
-        bound: &Bound<'_>,
+        builtin: Option<&Builtin>,
+        binding: &Binding<'_>,
     ) {
-        let always_on = page.filter(|page| page.always_on && *spec.id == *page.id);
-        if let Some(page) = always_on {
-            self.stays_on(at, page, guard, bound);
+        let always_on = builtin.filter(|builtin| builtin.always_on && *spec.id == *builtin.id);
+        if let Some(builtin) = always_on {
+            self.check_always_on(at, builtin, guard, binding);
         }
-        // INVARIANT: what a pack says for all of its guardrails never loosens one that is always on.
+        // INVARIANT: the defaults of a pack never loosen an always-on guardrail, and do not apply to feedback.
         let pack = self.pack;
         let defaults = &pack.defaults;
-        let for_all = |on_fault: Option<OnFault>| on_fault.filter(|_| always_on.is_none());
-        let is_feedback = page.is_some_and(|page| page.pack_key == PackKey::Feedback);
-        let fault = page.map_or(OnFault::Block, Builtin::on_error);
-        // What a pack says for its gates is not meant for what only speaks.
-        let for_all = |on_fault: Option<OnFault>| for_all(on_fault).filter(|_| !is_feedback);
+        let is_feedback = builtin.is_some_and(|builtin| builtin.pack_key == PackKey::Feedback);
+        let fault = builtin.map_or(OnFault::Block, Builtin::on_error);
+        let for_all = |on_fault: Option<OnFault>| on_fault.filter(|_| always_on.is_none() && !is_feedback);
         spec.always_on = always_on.is_some();
         spec.mode = guard.mode.or(pack.mode.filter(|_| always_on.is_none())).unwrap_or_default();
         spec.on_error = guard.on_error.or(for_all(defaults.on_error)).unwrap_or(fault);
@@ -49,7 +46,7 @@ impl Compiler<'_> {
         }
         spec.description = guard.description.clone().or_else(|| guard.name.clone()).unwrap_or_default();
         spec.category = guard.category.unwrap_or(spec.category);
-        spec.effects = guard.effects.iter().map(|effect| effect.word().to_owned()).collect();
+        spec.effects = guard.effects.iter().map(|effect| effect.as_str().to_owned()).collect();
         spec.within_ms = guard.timeout.map(Seconds::millis);
         spec.reason.clone_from(&guard.reason);
         spec.advice.clone_from(&guard.advice);
@@ -60,31 +57,31 @@ impl Compiler<'_> {
         if !guard.on.is_empty() {
             spec.on.clone_from(&guard.on);
         }
-        self.priority(at, spec, guard, page);
+        self.priority(at, spec, guard, builtin);
         self.patterns(&format!("{at}/agents"), &guard.agents);
         self.patterns(&format!("{at}/tasks"), &guard.tasks);
         spec.agents.clone_from(&guard.agents);
         spec.tasks.clone_from(&guard.tasks);
-        self.tools(at, spec, guard, bound);
-        if page.is_some() {
+        self.tools(at, spec, guard, binding);
+        if builtin.is_some() {
             spec.effect = guard.effect;
         } else {
             spec.effect_by_risk = guard.effect.is_none();
         }
         self.bypass(spec, guard);
-        if guard.effect == Some(Effect::Redact) && !page.is_some_and(|page| page.redacts) {
-            let issue = Issue::new(format!("{at}/effect"), "this guardrail cannot say what to replace");
-            self.issues.push(issue.help("use `warn`, `retry`, `escalate`, `block` or `halt`"));
+        if guard.effect == Some(Effect::Redact) && !builtin.is_some_and(|builtin| builtin.redacts) {
+            let help = "use `warn`, `retry`, `escalate`, `block` or `halt`";
+            self.issue(format!("{at}/effect"), "this guardrail cannot redact", help);
         }
-        spec.bound = bound.definition.clone();
+        spec.bound = binding.definition.clone();
     }
 
-    /// Nothing in a pack may take a built-in that is always on out of force.
-    fn stays_on(&mut self, at: &str, page: &Builtin, guard: &Guard, bound: &Bound<'_>) {
+    /// Checks that a pack does not loosen an always-on built-in.
+    fn check_always_on(&mut self, at: &str, builtin: &Builtin, guard: &Guard, binding: &Binding<'_>) {
         let narrows =
             |patterns: &[String]| !patterns.is_empty() && !patterns.iter().any(|it| is_everything(it));
         let kinds =
-            |guard: &Guard| !guard.on.is_empty() && !page.on.iter().all(|kind| guard.on.contains(kind));
+            |guard: &Guard| !guard.on.is_empty() && !builtin.on.iter().all(|kind| guard.on.contains(kind));
         let loosening = [
             ("enabled", guard.enabled == Some(false)),
             ("mode", guard.mode == Some(Mode::Shadow)),
@@ -99,54 +96,51 @@ impl Compiler<'_> {
             ("scope", guard.scope == Some(StateScope::Prompt)),
             ("bypass", guard.bypass.as_ref().is_some_and(|bypass| bypass.allowed)),
         ];
-        let help = "it can only be lifted for one action, by an emergency override; a copy with an `id` of its own may \
-                    differ";
+        let help =
+            "only an emergency override can bypass it, for one action; a copy with its own `id` may differ";
         for (name, _) in loosening.into_iter().filter(|(_, loosens)| *loosens) {
-            let message = format!("`{}` is always on, and `{name}` would loosen it", page.id);
-            self.issues.push(Issue::new(format!("{at}/{name}"), message).help(help));
+            let message = format!("`{}` is always on, and `{name}` would loosen it", builtin.id);
+            self.issue(format!("{at}/{name}"), message, help);
         }
-        if let Some((agent, _)) = bound.agent {
-            let message = format!("`{}` is always on, for all agents and not for `{agent}` alone", page.id);
-            self.issues.push(Issue::new(at, message).help(help));
+        if let Some((agent, _)) = binding.agent {
+            let message = format!("`{}` is always on for all agents, not for `{agent}` only", builtin.id);
+            self.issue(at, message, help);
         }
     }
 
-    /// Whether and by whom it can be lifted. What a pack does not say is left to emergencies.
+    /// Whether it can be bypassed, and who decides. Without a setting, only emergencies can.
     fn bypass(&self, spec: &mut Spec, guard: &Guard) {
         let Some(bypass) = &guard.bypass else { return };
         let role = bypass.requires_approval.as_ref().or(self.pack.defaults.approver.as_ref());
         spec.bypass = match (bypass.allowed, role) {
             (false, _) => Bypass::Never,
             (true, Some(role)) => Bypass::By(role.clone()),
-            (true, None) => Bypass::By(super::HUMAN.to_owned()),
+            (true, None) => Bypass::By(HUMAN.to_owned()),
         };
     }
 
-    fn priority(&mut self, at: &str, spec: &mut Spec, guard: &Guard, page: Option<&Builtin>) {
+    fn priority(&mut self, at: &str, spec: &mut Spec, guard: &Guard, builtin: Option<&Builtin>) {
         let Some(priority) = guard.priority else { return };
-        if page.is_none() && priority < 100 {
+        if builtin.is_none() && priority < 100 {
             let message = format!("priority must be >= 100 for custom rules, and is {priority}");
-            self.issues
-                .push(Issue::new(format!("{at}/priority"), message).help("1 to 99 belong to the built-ins"));
+            self.issue(format!("{at}/priority"), message, "1 to 99 are for built-in guardrails");
         }
         spec.priority = priority;
     }
 
-    /// The tools that it governs. Within a section, its own list narrows the section's.
-    fn tools(&mut self, at: &str, spec: &mut Spec, guard: &Guard, bound: &Bound<'_>) {
+    /// The tools of the guardrail. In a section, its list narrows the list of the section.
+    fn tools(&mut self, at: &str, spec: &mut Spec, guard: &Guard, binding: &Binding<'_>) {
         self.patterns(&format!("{at}/tools"), &guard.tools);
-        spec.tools = match (guard.tools.is_empty(), bound.tools) {
+        spec.tools = match (guard.tools.is_empty(), binding.tools) {
             (true, None) => Tools::All,
             (false, None) => Tools::Only(guard.tools.0.clone()),
             (true, Some(section)) => Tools::Only(section.to_vec()),
             (false, Some(section)) => {
-                let (inside, strangers) = within(&guard.tools, section);
-                for (i, stranger) in strangers {
-                    let message = format!("`{stranger}` is not among the tools of this section");
-                    self.issues.push(
-                        Issue::new(format!("{at}/tools/{i}"), message)
-                            .help(format!("the section's tools are {}", section.join(", "))),
-                    );
+                let (inside, outside) = within(&guard.tools, section);
+                for (i, tool) in outside {
+                    let help = format!("the tools of the section are {}", section.join(", "));
+                    let message = format!("`{tool}` is not a tool of this section");
+                    self.issue(format!("{at}/tools/{i}"), message, help);
                 }
                 Tools::Only(inside)
             }

@@ -1,79 +1,80 @@
 //! Policy packs of a gateway: `policy_pack:` documents.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use midrail_core::{Mode, OnFault, Risk};
+use midrail_guardrails::Seconds;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::Origin;
 use crate::case::Case;
+use crate::dialect::origin::Origin;
 use crate::raw::{Guard, Pack, RiskRouter};
-use crate::scalar::{Seconds, TextOrNumber};
+use crate::scalar::TextOrNumber;
 
 /// A policy pack of a gateway.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyPack {
     /// Its name.
     pub policy_pack: String,
     /// Its version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<TextOrNumber>,
-    /// How it is enforced.
+    /// Its enforcement.
     #[serde(default)]
     pub gateway: Gateway,
-    /// Guardrails that answer at once.
+    /// Synchronous guardrails.
     #[serde(default)]
     pub sync_rules: Vec<RuleRef>,
-    /// Guardrails that take their time.
+    /// Asynchronous guardrails.
     #[serde(default)]
     pub async_rules: Vec<RuleRef>,
-    /// How much can go wrong with a tool.
+    /// The risks of tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tool_risks: BTreeMap<String, Risk>,
-    /// How long deep guardrails are waited for.
+    /// The wait times for deep guardrails.
     #[serde(default)]
     pub risk_router: RiskRouter,
     /// Overlays by environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, Value>,
-    /// Cases that it has to decide as they say.
+    /// Test cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Case>,
 }
 
-/// How a policy pack is enforced.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// The enforcement of a policy pack.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gateway {
     /// `shadow` or `enforce`.
     pub mode: Mode,
-    /// Guardrails that answer at once.
+    /// Synchronous guardrails.
     pub sync: SyncRuleSettings,
-    /// Guardrails that take their time.
+    /// Asynchronous guardrails.
     #[serde(rename = "async")]
     pub deep: AsyncRuleSettings,
 }
 
-/// How guardrails that answer at once are run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// Settings of synchronous guardrails.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SyncRuleSettings {
-    /// How long they may take together.
+    /// Their timeout in milliseconds.
     pub timeout_ms: Option<u64>,
-    /// One that fails allows.
+    /// Whether a failure allows the event.
     pub fail_open: bool,
 }
 
-/// How guardrails that take their time are run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Settings of asynchronous guardrails.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AsyncRuleSettings {
     /// Whether they run at all.
     pub enabled: bool,
-    /// One that fails allows.
+    /// Whether a failure allows the event.
     pub fail_open: bool,
 }
 
@@ -84,22 +85,15 @@ impl Default for AsyncRuleSettings {
 }
 
 /// A guardrail of the catalogue, by id.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleRef {
     /// Its id.
     pub id: String,
     /// Off with `false`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Its settings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
-}
-
-/// Milliseconds as seconds.
-fn millis(millis: u64) -> f64 {
-    std::time::Duration::from_millis(millis).as_secs_f64()
 }
 
 pub(super) fn policy_pack(document: PolicyPack) -> (Pack, Origin) {
@@ -122,7 +116,7 @@ pub(super) fn policy_pack(document: PolicyPack) -> (Pack, Origin) {
             origin.push((format!("{native}/on_error"), format!("/gateway/{mode}/fail_open")));
             let timeout = document.gateway.sync.timeout_ms.filter(|_| mode == "sync");
             guardrails.push(Guard {
-                timeout: timeout.map(|timeout| Seconds(millis(timeout))),
+                timeout: timeout.map(|timeout| Seconds(Duration::from_millis(timeout).as_secs_f64())),
                 uses: Some(rule.id),
                 with: rule.config,
                 enabled: Some(runs && rule.enabled != Some(false)),

@@ -6,125 +6,113 @@ use midrail_core::{Category, Effect, EventKind};
 use midrail_guardrails::Builtin;
 use schemars::JsonSchema;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::Origin;
 use crate::case::Case;
+use crate::dialect::origin::Origin;
 use crate::raw::{AlertRule, Bypass, Guard, Pack};
 use crate::scalar::OneOrMany;
+use crate::words::parse_effect;
 
-/// A document of validation hooks: a guardrail, or one of each kind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// A document of validation hooks: a guardrail, or several of the catalogue.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct HookDocument {
     /// A guardrail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guardrail: Option<HookGuardrail>,
-    /// A guardrail of the user's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A custom guardrail.
     pub custom_guardrail: Option<HookGuardrail>,
-    /// Guardrails of the catalogue against harm, by id.
+    /// Safety guardrails of the catalogue, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub safety_guardrails: Vec<CatalogueEntry>,
-    /// Guardrails of the catalogue for the quality of output, by id.
+    /// Quality guardrails of the catalogue, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quality_guardrails: Vec<CatalogueEntry>,
-    /// Guardrails of the catalogue for rules of the work, by id.
+    /// Compliance guardrails of the catalogue, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compliance_guardrails: Vec<CatalogueEntry>,
-    /// Guardrails of the catalogue for what is used up, by id.
+    /// Budget guardrails of the catalogue, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget_guardrails: Vec<CatalogueEntry>,
-    /// Guardrails of the catalogue for what is touched, by id.
+    /// Scope guardrails of the catalogue, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope_guardrails: Vec<CatalogueEntry>,
-    /// Guardrails of the catalogue that are asked before each call, by id.
+    /// Guardrails of the catalogue for the time before each call, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pre_execution_chain: Vec<ChainLink>,
-    /// Those that are asked about each result.
+    /// Guardrails for each result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub post_execution_chain: Vec<ChainLink>,
-    /// Those that are asked before each hand-off.
+    /// Guardrails for the time before each hand-off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pre_handoff_chain: Vec<ChainLink>,
-    /// Those that are asked after each hand-off.
+    /// Guardrails for the time after each hand-off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub post_handoff_chain: Vec<ChainLink>,
-    /// Those that are asked about each error.
+    /// Guardrails for each error.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_error_chain: Vec<ChainLink>,
-    /// The built-in that keeps to the token budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The built-in for the token budget.
     pub builtin_token_budget: Option<BuiltInGuardrail>,
-    /// The built-in that keeps to the time budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The built-in for the time budget.
     pub builtin_time_budget: Option<BuiltInGuardrail>,
-    /// The built-in that keeps to the files of the task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The built-in for the files of the task.
     pub builtin_scope_boundary: Option<BuiltInGuardrail>,
-    /// The built-in that keeps to the tools of the agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The built-in for the tools of the agent.
     pub builtin_tool_allowlist: Option<BuiltInGuardrail>,
-    /// Alerts on what the guardrails do over time.
+    /// Alerts on metrics of the guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<AlertRule>,
-    /// Figures that are kept, and alerts on them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Metrics, and alerts on them.
     pub monitoring: Option<Monitoring>,
-    /// Cases that it has to decide as they say.
+    /// Test cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Case>,
 }
 
-/// What is watched.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// Metrics and alerts.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Monitoring {
     /// Figures that are kept, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
-    /// Alerts on what the guardrails do over time.
+    /// Alerts on metrics of the guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<AlertRule>,
 }
 
-/// A guardrail in the words of validation hooks.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// A guardrail in the format of validation hooks.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookGuardrail {
     /// Its id.
     pub id: String,
     /// Its name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What it protects against.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The kind of event.
     #[serde(rename = "type")]
     pub kind: HookType,
     /// Lower runs first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
     /// Breaks ties of priority.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
     /// Off with `false`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// When it applies.
     #[serde(default)]
     pub condition: HookCondition,
-    /// What it checks.
+    /// Its check.
     pub validation: HookValidation,
-    /// Whether and by whom it can be lifted for one action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Whether it can be bypassed for one action, and who decides.
     pub bypass: Option<Bypass>,
 }
 
 /// The hook types.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookType {
     /// before_tool
@@ -153,19 +141,17 @@ impl HookType {
 }
 
 /// When a hook applies.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct HookCondition {
     /// An expression.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expression: Option<String>,
     /// Agents, tasks and tools.
-    #[serde(default)]
     pub applies_to: AppliesTo,
 }
 
 /// The agents, tasks and tools that a hook applies to: glob patterns, or `"*"`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AppliesTo {
     /// Agents, by id.
@@ -176,22 +162,21 @@ pub struct AppliesTo {
     pub tools: OneOrMany,
 }
 
-/// What a hook checks.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// The check of a hook.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookValidation {
-    /// An expression that has to hold.
+    /// An expression that must hold.
     pub check: String,
-    /// A share at which it warns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The share at which it warns.
     pub threshold: Option<f64>,
-    /// What its objection leads to.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::words::effect")]
+    /// The effect of a violation.
+    #[serde(default, deserialize_with = "crate::words::effect")]
     #[schemars(with = "Option<crate::words::EffectWord>")]
     pub action_on_fail: Option<Effect>,
 }
 
-/// The keys that only documents of validation hooks have.
+/// The keys that identify a document of validation hooks.
 pub(super) const KEYS: &[&str] = &[
     "custom_guardrail",
     "guardrail",
@@ -212,29 +197,25 @@ pub(super) const KEYS: &[&str] = &[
     "builtin_tool_allowlist",
 ];
 
-/// A guardrail of the catalogue in a list: bound by its id, and described by its check.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// A guardrail of the catalogue in a list, identified by its id and described by its check.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueEntry {
     /// Its id.
     pub id: String,
     /// Its name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it checks, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The description of its check.
     pub check: Option<String>,
-    /// The share at which it warns, where it has one: `0.9`, and words after it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The share at which it warns: `0.9`, followed by any text.
     pub threshold: Option<LooseShare>,
-    /// What its objection leads to: a word, and words after it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The effect of a violation, followed by any text.
     #[schemars(with = "Option<String>")]
     pub action_on_fail: Option<LooseEffect>,
 }
 
 /// A guardrail of a chain.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChainLink {
     /// The id of a guardrail of the catalogue.
@@ -242,7 +223,7 @@ pub struct ChainLink {
 }
 
 /// A built-in that is always on.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BuiltInGuardrail {
     /// Its id.
@@ -251,28 +232,25 @@ pub struct BuiltInGuardrail {
     #[serde(rename = "type", default)]
     pub kind: HookType,
     /// Lower runs first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
-    /// What it checks, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The description of its check.
     pub check: Option<String>,
-    /// Shares at which something happens: `80%`, and words after it.
+    /// Shares with an effect: `80%`, followed by any text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, LooseShare>,
-    /// What its objection leads to. The thresholds of budgets say that themselves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The effect of a violation. Budgets use their thresholds instead.
     #[schemars(with = "Option<String>")]
     pub action_on_fail: Option<LooseEffect>,
 }
 
-/// A share as people write it: `0.9`, `80%`, `80% consumed`, `0.9 (warn at 90%)`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+/// A share: `0.9`, `80%`, `80% consumed`, `0.9 (warn at 90%)`.
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema)]
 #[schemars(with = "LooseShareSchema")]
 pub struct LooseShare(pub f64);
 
 #[derive(JsonSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "it only describes what is read")]
+#[expect(dead_code, reason = "it only defines a schema")]
 enum LooseShareSchema {
     Number(f64),
     Text(String),
@@ -300,15 +278,15 @@ fn share(text: &str) -> Option<f64> {
     Some(if rest.starts_with('%') { number / 100.0 } else { number })
 }
 
-/// An effect with words after it: `escalate (at 100%)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// An effect, followed by any text: `escalate (at 100%)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LooseEffect(pub Effect);
 
 impl<'de> Deserialize<'de> for LooseEffect {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let word = text.split_whitespace().next().unwrap_or_default();
-        crate::words::effect_of(word).map(LooseEffect)
+        parse_effect(word).map(LooseEffect).map_err(D::Error::custom)
     }
 }
 
@@ -363,7 +341,7 @@ pub(super) fn hook(document: HookDocument) -> (Pack, Origin) {
         }
     }
     if pack.pack.is_empty() {
-        // A document of alerts alone has no id to be called by.
+        // A document with alerts only has no id.
         pack.pack = "monitoring".to_owned();
     }
     let monitored = document.monitoring.map(|monitoring| monitoring.alerts).unwrap_or_default();
@@ -376,7 +354,7 @@ pub(super) fn hook(document: HookDocument) -> (Pack, Origin) {
     (pack, origin.into_iter().collect())
 }
 
-/// Where the parts of a native guardrail stand in a hook.
+/// The places of the parts of a native guardrail in a hook.
 const HOOK_PLACES: &[(&str, &str)] = &[
     ("", ""),
     ("/on", "/type"),
@@ -408,13 +386,13 @@ const BUILT_IN_PLACES: &[(&str, &str)] = &[
     ("/with/thresholds", "/thresholds"),
 ];
 
-/// Budgets have thresholds of their own, each with its effect; one word for all of them does not replace those.
+/// The effect of a guardrail. Budgets have thresholds with effects, which one effect does not replace.
 fn own_effect(page: Option<&Builtin>, effect: Option<Effect>) -> Option<Effect> {
     effect.filter(|_| page.is_none_or(|page| page.category != Category::Budget))
 }
 
 fn hook_guard(hook: HookGuardrail) -> Guard {
-    // A built-in is bound by its id, and its check text is its description.
+    // A built-in is identified by its id, and its check is a description.
     let page = midrail_guardrails::builtin(&hook.id);
     let with = hook.validation.threshold.filter(|_| page.is_some());
     Guard {
@@ -453,7 +431,7 @@ fn listed_guard(listed: CatalogueEntry) -> Guard {
 
 fn linked_guard(linked: ChainLink, on: EventKind) -> Guard {
     let page = midrail_guardrails::builtin(&linked.guardrail);
-    // A guardrail stays where it belongs, whatever chain it is named in besides.
+    // A guardrail keeps its own kinds of event in any chain.
     let mut kinds = page.map(|page| page.on.to_vec()).unwrap_or_default();
     if !kinds.contains(&on) {
         kinds.push(on);

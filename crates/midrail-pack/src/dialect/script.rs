@@ -2,41 +2,40 @@
 
 use midrail_core::OnFault;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::Origin;
+use crate::dialect::origin::Origin;
 use crate::raw::{Pack, Scripts};
 
-/// The name of the pack that a configuration of scripts is.
+/// The name of the pack of a script configuration.
 pub const SCRIPT_CONFIGURATION: &str = "script-configuration";
 
 /// The configuration of scripts.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptConfig {
-    /// What holds for scripts.
+    /// The settings of scripts.
     pub guardrails: ScriptRules,
 }
 
-/// What holds for scripts.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// The settings of scripts.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptRules {
     /// Off with `false`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// What a script that fails leads to: `closed` unless set.
-    #[serde(default, rename = "failMode", skip_serializing_if = "Option::is_none")]
+    /// The effect of a failing script: `closed` unless set.
+    #[serde(rename = "failMode")]
     pub fail_mode: Option<FailMode>,
 }
 
-/// What a script that fails leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The effect of a failing script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FailMode {
-    /// The action goes on.
+    /// The action continues.
     Open,
-    /// The action does not happen.
+    /// The action is blocked.
     Closed,
 }
 
@@ -47,5 +46,5 @@ pub(super) fn script_config(document: ScriptConfig) -> (Pack, Origin) {
     });
     let scripts = Scripts { enabled: document.guardrails.enabled, on_error, ..Scripts::default() };
     let pack = Pack { pack: SCRIPT_CONFIGURATION.to_owned(), scripts, ..Pack::default() };
-    (pack, [("/scripts".to_owned(), "/guardrails".to_owned())].into_iter().collect())
+    (pack, [("/scripts", "/guardrails")].into())
 }

@@ -1,34 +1,38 @@
-//! The windows and groups of alerts, such as `over 10 minute window` and `per agent per hour`.
+//! Conditions of alerts, with windows and groups such as `over 10 minute window` and `per agent per hour`.
 
 use std::fmt;
 use std::time::Duration;
 
 use midrail_core::duration::unit_seconds;
 
-use super::ast::{Ast, AstKind, Comparison};
-use super::check::Checker;
-use super::lex::{Kind, Unit};
-use super::parse::Parser;
-use super::vocabulary::Name;
-use super::{Expected, ExprProblem};
-use crate::diagnostic::{Span, excerpt, nearest};
+use crate::diagnostic::{Span, did_you_mean, excerpt};
+use crate::expr::ast::{Ast, AstKind, Comparison};
+use crate::expr::check::Checker;
+use crate::expr::lex::{Kind, Unit};
+use crate::expr::parse::Parser;
+use crate::expr::problem::{Expected, ExprProblem};
 
-/// A comparison of a metric with a number over a time, for each member of a group.
+/// A comparison of a metric with a number over a period, for each member of a group.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Alert {
-    /// What is measured.
-    pub metric: Name,
-    /// How it is compared.
+pub struct AlertCondition {
+    /// The metric: `block_rate`, `bypass_requests` or `avg_duration_ms`.
+    pub metric: String,
+    /// The comparison.
     pub op: Comparison,
-    /// With what.
+    /// The number.
     pub threshold: f64,
-    /// Over what time, where one is given.
+    /// The period in seconds, if the condition has one.
     pub window_seconds: Option<u64>,
-    /// For each of what, where a group is given.
+    /// The group, if the condition has one: `agent`, `guardrail`, `session` or `task`.
     pub group_by: Option<String>,
 }
 
-impl Alert {
+impl AlertCondition {
+    /// Whether a value raises the alert.
+    pub fn holds(&self, value: f64) -> bool {
+        self.op.holds(value, self.threshold).unwrap_or(false)
+    }
+
     pub(super) fn print_window(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(seconds) = self.window_seconds {
             write!(f, " over {seconds}s")?;
@@ -40,14 +44,14 @@ impl Alert {
     }
 }
 
-/// What was written after the expression.
+/// The window and group after an expression.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     seconds: Option<(u64, Span)>,
     group: Option<(String, Span)>,
 }
 
-/// Reads `over N unit [window]` and `per NAME [per UNIT]`, where they follow.
+/// Reads `over N unit [window]` and `per NAME [per UNIT]`.
 pub(super) fn window(parser: &mut Parser<'_>) -> Result<Window, ExprProblem> {
     let mut window = Window::default();
     loop {
@@ -84,18 +88,18 @@ impl Window {
     }
 }
 
-/// Makes an alert of an expression, where one is expected; elsewhere a window is a problem.
+/// Converts an expression to the condition of an alert. Without an alert, a window is a problem.
 pub(super) fn check(
     ast: &Ast,
     window: &Window,
     expected: Expected,
     checker: &mut Checker<'_>,
-) -> Option<Alert> {
+) -> Option<AlertCondition> {
     let Expected::Alert { groups } = expected else {
         let spans =
             [window.seconds.as_ref().map(|(_, span)| span), window.group.as_ref().map(|(_, span)| span)];
         for span in spans.into_iter().flatten() {
-            checker.problem(ExprProblem::new("only an alert has a window or a group", span.clone()));
+            checker.problem(ExprProblem::new("only an alert can have a window or a group", span.clone()));
         }
         return None;
     };
@@ -103,15 +107,12 @@ pub(super) fn check(
         && !groups.contains(&group.as_str())
     {
         let problem = ExprProblem::new(format!("unknown group `{}`", excerpt(group)), span.clone());
-        let help = match nearest(group, groups.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known groups are {}", groups.join(", ")),
-        };
+        let help = did_you_mean(group, groups.iter().copied(), |known| format!("known groups are {known}"));
         checker.problem(problem.with_help(help));
     }
     let parts = match &ast.kind {
         AstKind::Compare(op, left, right) => match (checker.metric(left), checker.constant(right)) {
-            (Some(metric), Some(threshold)) => Some((metric, *op, threshold)),
+            (Some(metric), Some(threshold)) => Some((metric.term().to_owned(), *op, threshold)),
             _ => None,
         },
         _ => None,
@@ -125,10 +126,12 @@ pub(super) fn check(
     };
     let window_seconds = window.seconds.as_ref().map(|(seconds, _)| *seconds);
     let group_by = window.group.as_ref().map(|(group, _)| group.clone());
-    Some(Alert { metric, op, threshold, window_seconds, group_by })
+    Some(AlertCondition { metric, op, threshold, window_seconds, group_by })
 }
 
-/// `10 minutes` or `10m`.
+const EXAMPLE: &str = "for example `10 minutes` or `10m`";
+
+/// Reads a duration such as `10 minutes` or `10m`.
 fn duration(parser: &mut Parser<'_>) -> Result<u64, ExprProblem> {
     let span = parser.span();
     let Some(Kind::Number(value, unit)) = parser.peek() else { return Err(parser.unexpected("a duration")) };
@@ -141,13 +144,9 @@ fn duration(parser: &mut Parser<'_>) -> Result<u64, ExprProblem> {
                 parser.advance();
                 value * f64::from(seconds)
             }
-            None => {
-                return Err(parser
-                    .unexpected("a unit of time")
-                    .with_help("for example `10 minutes` or `10m`"));
-            }
+            None => return Err(parser.unexpected("a unit of time").with_help(EXAMPLE)),
         },
-        _ => return Err(parser.unexpected("a unit of time").with_help("for example `10 minutes` or `10m`")),
+        _ => return Err(parser.unexpected("a unit of time").with_help(EXAMPLE)),
     };
     match Duration::try_from_secs_f64(seconds).map(|duration| duration.as_secs()) {
         Ok(seconds) if seconds > 0 => Ok(seconds),

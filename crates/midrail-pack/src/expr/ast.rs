@@ -1,16 +1,16 @@
-//! The tree that the parser makes: what was written, with its place, before names and types are known.
+//! The tree of the parser: the written expression with places, before names and types are checked.
 
 use std::fmt;
 
-use super::vocabulary::Segment;
 use crate::diagnostic::Span;
+use crate::expr::vocabulary::Segment;
 
 /// A part of an expression.
 #[derive(Debug)]
 pub(super) struct Ast {
     pub(super) span: Span,
     pub(super) kind: AstKind,
-    /// Levels of the tree below and with this part.
+    /// The height of the tree below this part, including it.
     pub(super) height: usize,
 }
 
@@ -42,7 +42,7 @@ pub(super) enum AstKind {
 #[derive(Debug)]
 pub(super) struct Patterns {
     pub(super) items: Vec<Ast>,
-    /// Joined by AND: every pattern has to match.
+    /// Joined by AND: every pattern must match.
     pub(super) all: bool,
 }
 
@@ -63,8 +63,37 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
+/// Every comparison with its symbol, its opposite, and the comparison with exchanged sides.
+const COMPARISONS: [(Comparison, &str, Comparison, Comparison); 6] = [
+    (Comparison::Equal, "==", Comparison::NotEqual, Comparison::Equal),
+    (Comparison::NotEqual, "!=", Comparison::Equal, Comparison::NotEqual),
+    (Comparison::Less, "<", Comparison::GreaterOrEqual, Comparison::Greater),
+    (Comparison::LessOrEqual, "<=", Comparison::Greater, Comparison::GreaterOrEqual),
+    (Comparison::Greater, ">", Comparison::LessOrEqual, Comparison::Less),
+    (Comparison::GreaterOrEqual, ">=", Comparison::Less, Comparison::LessOrEqual),
+];
+
 impl Comparison {
-    /// Whether it holds between two numbers; nothing where they have no order.
+    pub(super) fn from_symbol(symbol: &str) -> Option<Comparison> {
+        COMPARISONS.iter().find(|(_, known, ..)| *known == symbol).map(|(operator, ..)| *operator)
+    }
+
+    fn row(self) -> (&'static str, Comparison, Comparison) {
+        let row = COMPARISONS.iter().find(|(operator, ..)| *operator == self);
+        row.map_or(("==", self, self), |(_, symbol, opposite, mirrored)| (symbol, *opposite, *mirrored))
+    }
+
+    /// The comparison that holds exactly if this one does not.
+    pub(super) fn opposite(self) -> Comparison {
+        self.row().1
+    }
+
+    /// The comparison with exchanged sides.
+    pub(super) fn mirrored(self) -> Comparison {
+        self.row().2
+    }
+
+    /// Whether it holds between two numbers. `None`: they have no order.
     pub fn holds(self, left: f64, right: f64) -> Option<bool> {
         let order = left.partial_cmp(&right)?;
         Some(match self {
@@ -84,14 +113,7 @@ impl Comparison {
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Comparison::Equal => "==",
-            Comparison::NotEqual => "!=",
-            Comparison::Less => "<",
-            Comparison::LessOrEqual => "<=",
-            Comparison::Greater => ">",
-            Comparison::GreaterOrEqual => ">=",
-        })
+        f.write_str(self.row().0)
     }
 }
 
@@ -103,6 +125,39 @@ pub(super) enum Arithmetic {
     Divide,
 }
 
+impl Arithmetic {
+    const SYMBOLS: [(&str, Arithmetic); 4] = [
+        ("+", Arithmetic::Add),
+        ("-", Arithmetic::Subtract),
+        ("*", Arithmetic::Multiply),
+        ("/", Arithmetic::Divide),
+    ];
+
+    pub(super) fn from_symbol(symbol: &str) -> Option<Arithmetic> {
+        Self::SYMBOLS.iter().find(|(known, _)| *known == symbol).map(|(_, operator)| *operator)
+    }
+
+    pub(super) fn symbol(self) -> &'static str {
+        Self::SYMBOLS.iter().find(|(_, known)| *known == self).map_or("+", |(symbol, _)| symbol)
+    }
+
+    pub(super) fn power(self) -> u8 {
+        if matches!(self, Arithmetic::Add | Arithmetic::Subtract) { power::SUM } else { power::PRODUCT }
+    }
+}
+
+/// Binding powers, weakest first.
+pub(super) mod power {
+    pub(crate) const ANY: u8 = 1;
+    pub(crate) const ALL: u8 = 2;
+    pub(crate) const NOT: u8 = 3;
+    pub(crate) const COMPARE: u8 = 4;
+    pub(crate) const SUM: u8 = 5;
+    pub(crate) const PRODUCT: u8 = 6;
+    pub(crate) const SIGN: u8 = 7;
+    pub(crate) const VALUE: u8 = 8;
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextTest {
     Contains,
@@ -110,7 +165,7 @@ pub(super) enum TextTest {
     EndsWith,
 }
 
-/// How many of the texts on the left have to match.
+/// How many of the texts on the left must match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantifier {
     Any,
@@ -121,7 +176,7 @@ pub(super) enum Quantifier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Function {
     Len,
-    /// `len` of what is one text: several texts at run time have no one length.
+    /// `len` of one text: several texts at run time have no single length.
     LenOfText,
     Lower,
 }

@@ -1,13 +1,12 @@
-//! Names and types: the parser's tree to checked code, with every problem on the way.
+//! Checks names and types, and converts the tree of the parser to code.
 
-use super::ast::{Ast, AstKind, Comparison, Function, Patterns, Quantifier, TextTest};
-use super::code::{Code, Globs, Holds, Literal, Pattern};
-use super::vocabulary::{Name, Segment, Type, Vocabulary, path_text};
-use super::{Expected, ExprProblem};
 use crate::diagnostic::excerpt;
+use crate::expr::ast::{Ast, AstKind, Comparison, Function, Patterns, Quantifier, TextTest};
+use crate::expr::code::{Code, Globs, Holds, Literal, Pattern};
+use crate::expr::problem::{Expected, ExprProblem};
+use crate::expr::vocabulary::{Name, Segment, Type, Vocabulary, path_text};
 
-/// Resolves names and checks types. What has a problem gets the type `Any`, so that one mistake is
-/// reported once.
+/// Resolves names and checks types. A part with a problem gets the type `Any`, so that one mistake is reported once.
 pub(super) struct Checker<'a> {
     source: &'a str,
     vocabulary: &'a Vocabulary,
@@ -36,13 +35,13 @@ impl<'a> Checker<'a> {
         !self.problems.is_empty()
     }
 
-    /// The name that is all of a part, for alerts; the part has been checked before.
+    /// The name of a checked part that is a name, for alerts.
     pub(super) fn metric(&self, ast: &Ast) -> Option<Name> {
         let AstKind::Name(segments) = &ast.kind else { return None };
         self.names.iter().find(|name| name.segments() == segments.as_slice()).cloned()
     }
 
-    /// The number that a part is, for alerts.
+    /// The number of a part that is a number, for alerts.
     pub(super) fn constant(&self, ast: &Ast) -> Option<f64> {
         match &ast.kind {
             AstKind::Number(value) => Some(*value),
@@ -55,32 +54,25 @@ impl<'a> Checker<'a> {
         match expected {
             Expected::Bool | Expected::Alert { .. } => self.truth(ast),
             Expected::Any => self.part(ast).0,
-            Expected::Text => {
-                let (code, found) = self.part(ast);
-                if !matches!(found, Type::Text | Type::Texts | Type::Any) || matches!(ast.kind, AstKind::Null)
-                {
-                    self.wrong(ast, found, "a text");
-                }
-                code
-            }
+            Expected::Text => self.typed(ast, &[Type::Text, Type::Texts], "a text"),
         }
     }
 
-    /// A part that has to be true or false.
-    fn truth(&mut self, ast: &Ast) -> Code {
+    /// A part that must have one of several types.
+    fn typed(&mut self, ast: &Ast, types: &[Type], wanted: &str) -> Code {
         let (code, found) = self.part(ast);
-        if !matches!(found, Type::Bool | Type::Any) || matches!(ast.kind, AstKind::Null) {
-            self.wrong(ast, found, "true or false");
+        if !(found == Type::Any || types.contains(&found)) || matches!(ast.kind, AstKind::Null) {
+            self.wrong(ast, found, wanted);
         }
         code
+    }
+
+    fn truth(&mut self, ast: &Ast) -> Code {
+        self.typed(ast, &[Type::Bool], "true or false")
     }
 
     fn number(&mut self, ast: &Ast) -> Code {
-        let (code, found) = self.part(ast);
-        if !matches!(found, Type::Number | Type::Any) || matches!(ast.kind, AstKind::Null) {
-            self.wrong(ast, found, "a number");
-        }
-        code
+        self.typed(ast, &[Type::Number], "a number")
     }
 
     fn wrong(&mut self, ast: &Ast, found: Type, wanted: &str) {
@@ -89,7 +81,7 @@ impl<'a> Checker<'a> {
         self.problem(ExprProblem::new(message, ast.span.clone()).with_help(operators(found)));
     }
 
-    /// The source of a part as a message quotes it.
+    /// The source of a part for a message.
     fn text(&self, ast: &Ast) -> String {
         excerpt(self.source.get(ast.span.clone()).unwrap_or_default())
     }
@@ -102,7 +94,7 @@ impl<'a> Checker<'a> {
             AstKind::Text(text) => (Code::Text(text.clone()), Type::Text),
             AstKind::List(_) => {
                 let problem =
-                    ExprProblem::new("a list can only stand after `in` or `matches`", ast.span.clone());
+                    ExprProblem::new("a list is only allowed after `in` or `matches`", ast.span.clone());
                 self.problem(problem.with_help("for example `agent.role in ['planner', 'reviewer']`"));
                 BROKEN
             }
@@ -197,7 +189,7 @@ impl<'a> Checker<'a> {
         for part in parts {
             let (code, found) = self.part(part);
             if comparable(wanted, found) && !matches!(found, Type::List) {
-                // The first item of a known type decides for a value of any.
+                // The first item with a known type determines the type of the others.
                 wanted = if wanted == Type::Any { found } else { wanted };
             } else {
                 self.wrong(part, found, wanted.noun());
@@ -208,7 +200,7 @@ impl<'a> Checker<'a> {
     }
 
     fn holds(&mut self, container: &Ast, item: &Ast, negated: bool, reversed: bool) -> Code {
-        // Names are numbered in the order in which they were written.
+        // Names are numbered in the order of the text.
         let ((container_code, container_type), (item_code, item_type)) = if reversed {
             let item = self.part(item);
             (self.part(container), item)
@@ -216,7 +208,7 @@ impl<'a> Checker<'a> {
             (self.part(container), self.part(item))
         };
         if container_type == Type::Patterns {
-            // To be in a list of patterns is to match one of them.
+            // A text is in a list of patterns if it matches one of them.
             if !matches!(item_type, Type::Text | Type::Texts | Type::List | Type::Any) {
                 self.wrong(item, item_type, "a text");
             }
@@ -247,13 +239,7 @@ impl<'a> Checker<'a> {
 
     /// A part that is one text or several.
     fn texts(&mut self, ast: &Ast) -> Code {
-        let (code, found) = self.part(ast);
-        if !matches!(found, Type::Text | Type::Texts | Type::List | Type::Any)
-            || matches!(ast.kind, AstKind::Null)
-        {
-            self.wrong(ast, found, "a text");
-        }
-        code
+        self.typed(ast, &[Type::Text, Type::Texts, Type::List], "a text")
     }
 
     fn patterns(&mut self, patterns: &Patterns) -> Vec<Pattern> {
@@ -305,7 +291,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Whether `==` makes sense between two types; a list is equal where one of its texts is.
+/// Whether two types can be compared with `==`; a list is equal if one of its texts is.
 fn comparable(left: Type, right: Type) -> bool {
     let is_text = |kind| matches!(kind, Type::Text | Type::Texts);
     match (left, right) {
@@ -318,13 +304,13 @@ fn comparable(left: Type, right: Type) -> bool {
 
 fn operators(kind: Type) -> &'static str {
     match kind {
-        Type::Bool => "true or false takes `==`, `!=`, AND, OR and NOT",
-        Type::Number => "a number takes `==`, `!=`, `<`, `<=`, `>`, `>=`, `+`, `-`, `*` and `/`",
+        Type::Bool => "true or false supports `==`, `!=`, AND, OR and NOT",
+        Type::Number => "a number supports `==`, `!=`, `<`, `<=`, `>`, `>=`, `+`, `-`, `*` and `/`",
         Type::Text | Type::Texts => {
-            "a text takes `==`, `!=`, `in [...]`, `contains`, `starts with`, `ends with` and `matches`"
+            "a text supports `==`, `!=`, `in [...]`, `contains`, `starts with`, `ends with` and `matches`"
         }
-        Type::List => "a list takes `contains`, `all match`, `any match`, `none match` and `len(...)`",
-        Type::Patterns => "patterns stand after `matches`, `all match` or `none match`",
+        Type::List => "a list supports `contains`, `all match`, `any match`, `none match` and `len(...)`",
+        Type::Patterns => "use patterns after `matches`, `all match` or `none match`",
         Type::Any => "compare a value with `==`, `!=` or `in [...]`",
     }
 }

@@ -1,26 +1,26 @@
-//! The checked form of an expression, which evaluation, printing and folding walk over.
+//! The checked form of an expression, for evaluation, printing and folding.
 
 use std::fmt;
 
-use super::ast::{Arithmetic, Comparison, Function, Quantifier, TextTest};
+use crate::expr::ast::{Arithmetic, Comparison, Function, Quantifier, TextTest};
 
 /// A compiled glob: whether it matches a text.
 pub type Glob = Box<dyn Fn(&str) -> bool + Send + Sync>;
-/// Compiles the pattern of a literal, or says in a few words what is wrong with it.
-pub type CompileGlob = fn(&str) -> Result<Glob, String>;
-/// Matches a pattern that is known at run time only (first) against a text (second).
+/// Compiles the pattern of a literal, or returns what is wrong with it.
+pub type CompileGlob = fn(&str) -> Result<Glob, &'static str>;
+/// Matches a pattern of a value (first) against a text (second).
 pub type MatchGlob = fn(&str, &str) -> bool;
 
 /// How patterns are matched.
 #[derive(Debug, Clone, Copy)]
 pub struct Globs {
-    /// For patterns in the expression itself.
+    /// For patterns in the expression.
     pub compile: CompileGlob,
-    /// For patterns that names stand for.
+    /// For patterns in values of names.
     pub matches: MatchGlob,
 }
 
-/// A part of an expression whose names and types are known to fit.
+/// A part of an expression with checked names and types.
 #[derive(Debug, PartialEq)]
 pub(super) enum Code {
     Null,
@@ -41,7 +41,7 @@ pub(super) enum Code {
         items: Vec<Code>,
         negated: bool,
     },
-    /// Whether a text, list or value holds an item. `reversed` where it was written with `in`.
+    /// Whether a text, list or value contains an item. `reversed`: written with `in`.
     Holds {
         container: Box<Code>,
         item: Box<Code>,
@@ -66,14 +66,14 @@ pub(super) enum Code {
     Call(Function, Box<Code>),
 }
 
-/// What it means to hold an item.
+/// How a container contains an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
     /// The item is a part of the text.
     Part,
     /// The item is a member of the list.
     Member,
-    /// Either, as the value at run time is.
+    /// Depends on the value at run time.
     Either,
 }
 
@@ -84,7 +84,7 @@ pub(super) enum Pattern {
     Value(Code),
 }
 
-/// A pattern that was compiled with the expression.
+/// A pattern that is compiled with the expression.
 pub(super) struct Literal {
     pub(super) pattern: String,
     pub(super) glob: Glob,

@@ -1,11 +1,11 @@
-//! Evaluation in three values: true, false and unknown.
+//! Evaluation with three results: true, false and unknown.
 
 use std::borrow::Cow;
 
-use super::ast::{Arithmetic, Comparison, Function, Quantifier, TextTest};
-use super::code::{Code, Holds, MatchGlob, Pattern};
-use super::value::{Scope, Texts, Value};
-use super::vocabulary::Name;
+use crate::expr::ast::{Arithmetic, Comparison, Function, Quantifier, TextTest};
+use crate::expr::code::{Code, Holds, MatchGlob, Pattern};
+use crate::expr::value::{Scope, Value};
+use crate::expr::vocabulary::Name;
 
 /// The answer of a condition or check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,12 +14,12 @@ pub enum Truth<'e> {
     True,
     /// It does not hold.
     False,
-    /// It cannot be told, since these names are unknown or hold a value of a wrong type.
+    /// It is undetermined, because these names are unknown or have a value of a wrong type.
     Unknown(Vec<&'e Name>),
 }
 
 impl Truth<'_> {
-    /// True or false, or nothing where it is unknown.
+    /// True or false. `None`: unknown.
     pub fn known(&self) -> Option<bool> {
         match self {
             Truth::True => Some(true),
@@ -65,7 +65,7 @@ struct Evaluator<'s> {
 }
 
 impl<'s> Evaluator<'s> {
-    /// Recursion is bounded by the parser's depth limit.
+    /// The recursion is limited by the depth limit of the parser.
     fn truth(&self, code: &'s Code) -> Option<bool> {
         match code {
             Code::Bool(value) => Some(*value),
@@ -130,9 +130,9 @@ impl<'s> Evaluator<'s> {
                         Arithmetic::Multiply => left * right,
                         Arithmetic::Divide => left / right,
                     };
-                    // A limit without end stays one; a division by nothing or an overflow is no number.
-                    let endless = left.is_infinite() || right.is_infinite();
-                    if result.is_finite() || (endless && !result.is_nan()) {
+                    // An infinite limit stays infinite; a division by zero or an overflow is unknown.
+                    let is_unlimited = left.is_infinite() || right.is_infinite();
+                    if result.is_finite() || (is_unlimited && !result.is_nan()) {
                         Value::Number(result)
                     } else {
                         Value::Unknown
@@ -173,8 +173,7 @@ impl<'s> Evaluator<'s> {
         if every_pattern { all(patterns.iter().map(one)) } else { any(patterns.iter().map(one)) }
     }
 
-    /// The names that keep a part from being known: those without a value, or where all have one,
-    /// those of the operator that could not use theirs.
+    /// The names because of which a part is unknown: those without a value, or if all have one, those with a wrong type.
     fn unknown_names(&self, code: &'s Code, indexes: &mut Vec<usize>) {
         if self.truth(code).is_some() {
             return;
@@ -253,7 +252,7 @@ fn compare(operator: Comparison, left: &Value<'_>, right: &Value<'_>) -> Option<
     }
 }
 
-/// Nothing is equal to nothing alone; values of two types cannot be told apart, and so are unknown.
+/// Null equals only null; values of different types cannot be compared, so the result is unknown.
 fn equal(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
     match (left, right) {
         (Value::Unknown, _) | (_, Value::Unknown) => None,
@@ -300,19 +299,17 @@ fn call(function: Function, value: Value<'_>) -> Value<'_> {
         (Function::Len, Value::Json(serde_json::Value::Array(items))) => count(items.len()),
         (Function::Len, Value::Json(serde_json::Value::Object(entries))) => count(entries.len()),
         (Function::Lower, Value::Text(text)) => Value::Text(lower(text)),
-        (Function::Lower, Value::List(texts)) => {
-            Value::List(Texts::Mixed(texts.iter().map(|text| Cow::Owned(text.to_lowercase())).collect()))
-        }
+        (Function::Lower, Value::List(texts)) => Value::List(texts.into_iter().map(lower).collect()),
         (Function::Lower, Value::Json(serde_json::Value::Array(items))) => {
             let texts: Option<Vec<_>> =
                 items.iter().map(|item| item.as_str().map(|text| lower(text.into()))).collect();
-            texts.map_or(Value::Unknown, |texts| Value::List(Texts::Mixed(texts)))
+            texts.map_or(Value::Unknown, Value::List)
         }
         _ => Value::Unknown,
     }
 }
 
-/// Lengths past 32 bits are beyond any limit that a pack can mean.
+/// Lengths beyond 32 bits exceed any limit in a pack.
 fn count<'s>(length: usize) -> Value<'s> {
     Value::Number(u32::try_from(length).unwrap_or(u32::MAX).into())
 }

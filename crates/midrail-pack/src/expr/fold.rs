@@ -1,10 +1,10 @@
-//! What can be said of an expression before anything is known.
+//! Answers of expressions that do not depend on the values of names.
 
-use super::ast::Comparison;
-use super::code::{Code, MatchGlob};
-use super::eval::{self, Truth};
-use super::value::{Scope, Value};
-use super::vocabulary::{Name, Type};
+use crate::expr::ast::Comparison;
+use crate::expr::code::{Code, MatchGlob};
+use crate::expr::eval;
+use crate::expr::value::{Scope, Value};
+use crate::expr::vocabulary::{Name, Type};
 
 pub(super) fn always(code: &Code, names: &[Name], matches: MatchGlob) -> Option<bool> {
     Folder { names, matches }.fold(code)
@@ -24,13 +24,13 @@ impl Scope for Nothing {
     }
 }
 
-/// What a part says about one name that stands for one value.
+/// A statement of a part about a name with one value.
 struct Claim<'e> {
     name: usize,
-    says: Says<'e>,
+    statement: Statement<'e>,
 }
 
-enum Says<'e> {
+enum Statement<'e> {
     Is(Vec<&'e Code>),
     IsNot(Vec<&'e Code>),
     Number(Comparison, f64),
@@ -49,11 +49,7 @@ impl Folder<'_> {
                 if has_names {
                     return None;
                 }
-                match eval::evaluate(code, self.names, &Nothing, self.matches) {
-                    Truth::True => Some(true),
-                    Truth::False => Some(false),
-                    Truth::Unknown(_) => None,
-                }
+                eval::evaluate(code, self.names, &Nothing, self.matches).known()
             }
         }
     }
@@ -77,25 +73,25 @@ impl Folder<'_> {
     }
 
     fn claim<'c>(&self, code: &'c Code, negated: bool) -> Option<Claim<'c>> {
-        let (name, says) = match code {
+        let (name, statement) = match code {
             Code::Not(part) => return self.claim(part, !negated),
             Code::Name(name) => {
-                (*name, Says::Is(vec![if negated { &Code::Bool(false) } else { &Code::Bool(true) }]))
+                (*name, Statement::Is(vec![if negated { &Code::Bool(false) } else { &Code::Bool(true) }]))
             }
             Code::Compare(operator, left, right) => {
                 let (name, operator, value) = match (left.as_ref(), right.as_ref()) {
                     (Code::Name(name), value) => (*name, *operator, value),
-                    (value, Code::Name(name)) => (*name, mirrored(*operator), value),
+                    (value, Code::Name(name)) => (*name, operator.mirrored(), value),
                     _ => return None,
                 };
-                let operator = if negated { opposite(operator) } else { operator };
-                let says = match (operator, value) {
-                    (_, Code::Number(number)) => Says::Number(operator, *number),
-                    (Comparison::Equal, Code::Text(_) | Code::Bool(_)) => Says::Is(vec![value]),
-                    (Comparison::NotEqual, Code::Text(_) | Code::Bool(_)) => Says::IsNot(vec![value]),
+                let operator = if negated { operator.opposite() } else { operator };
+                let statement = match (operator, value) {
+                    (_, Code::Number(number)) => Statement::Number(operator, *number),
+                    (Comparison::Equal, Code::Text(_) | Code::Bool(_)) => Statement::Is(vec![value]),
+                    (Comparison::NotEqual, Code::Text(_) | Code::Bool(_)) => Statement::IsNot(vec![value]),
                     _ => return None,
                 };
-                (name, says)
+                (name, statement)
             }
             Code::OneOf { item, items, negated: not_in } => {
                 let Code::Name(name) = item.as_ref() else { return None };
@@ -104,31 +100,31 @@ impl Folder<'_> {
                     return None;
                 }
                 let items = items.iter().collect();
-                (*name, if *not_in == negated { Says::Is(items) } else { Says::IsNot(items) })
+                (*name, if *not_in == negated { Statement::Is(items) } else { Statement::IsNot(items) })
             }
             _ => return None,
         };
-        // A name that may stand for several values can be equal to one and to another.
+        // A name with several values can be equal to different ones.
         let kind = self.names.get(name)?.kind();
-        matches!(kind, Type::Bool | Type::Number | Type::Text).then_some(Claim { name, says })
+        matches!(kind, Type::Bool | Type::Number | Type::Text).then_some(Claim { name, statement })
     }
 }
 
-/// Whether no one value fits all claims about a name.
+/// Whether no value satisfies all claims about a name.
 fn is_impossible<'c>(claims: impl Iterator<Item = &'c Claim<'c>> + Clone) -> bool {
     let allows = |value: &Code| {
-        claims.clone().all(|claim| match (&claim.says, value) {
-            (Says::Is(values), _) => values.contains(&value),
-            (Says::IsNot(values), _) => !values.contains(&value),
-            (Says::Number(operator, number), Code::Number(value)) => {
+        claims.clone().all(|claim| match (&claim.statement, value) {
+            (Statement::Is(values), _) => values.contains(&value),
+            (Statement::IsNot(values), _) => !values.contains(&value),
+            (Statement::Number(operator, number), Code::Number(value)) => {
                 operator.holds(*value, *number) == Some(true)
             }
-            (Says::Number(..), _) => false,
+            (Statement::Number(..), _) => false,
         })
     };
-    let listed = claims.clone().find_map(|claim| match &claim.says {
-        Says::Is(values) => Some(values),
-        Says::IsNot(_) | Says::Number(..) => None,
+    let listed = claims.clone().find_map(|claim| match &claim.statement {
+        Statement::Is(values) => Some(values),
+        Statement::IsNot(_) | Statement::Number(..) => None,
     });
     if let Some(values) = listed {
         return !values.iter().any(|value| allows(value));
@@ -137,7 +133,7 @@ fn is_impossible<'c>(claims: impl Iterator<Item = &'c Claim<'c>> + Clone) -> boo
     let mut least = (f64::NEG_INFINITY, true);
     let mut most = (f64::INFINITY, true);
     for claim in claims.clone() {
-        let Says::Number(operator, number) = claim.says else { continue };
+        let Statement::Number(operator, number) = claim.statement else { continue };
         if matches!(operator, Comparison::Greater | Comparison::GreaterOrEqual | Comparison::Equal) {
             let bound = (number, operator != Comparison::Greater);
             if bound.0 > least.0 || (bound.0 == least.0 && !bound.1) {
@@ -156,25 +152,4 @@ fn is_impossible<'c>(claims: impl Iterator<Item = &'c Claim<'c>> + Clone) -> boo
     }
     let touch = least.1 && most.1;
     !touch || !allows(&Code::Number(least.0))
-}
-
-fn mirrored(operator: Comparison) -> Comparison {
-    match operator {
-        Comparison::Equal | Comparison::NotEqual => operator,
-        Comparison::Less => Comparison::Greater,
-        Comparison::LessOrEqual => Comparison::GreaterOrEqual,
-        Comparison::Greater => Comparison::Less,
-        Comparison::GreaterOrEqual => Comparison::LessOrEqual,
-    }
-}
-
-fn opposite(operator: Comparison) -> Comparison {
-    match operator {
-        Comparison::Equal => Comparison::NotEqual,
-        Comparison::NotEqual => Comparison::Equal,
-        Comparison::Less => Comparison::GreaterOrEqual,
-        Comparison::LessOrEqual => Comparison::Greater,
-        Comparison::Greater => Comparison::LessOrEqual,
-        Comparison::GreaterOrEqual => Comparison::Less,
-    }
 }

@@ -1,7 +1,7 @@
-//! Text to tokens; what they mean together is the parser's work.
+//! Splits a text into tokens.
 
-use super::{ExprProblem, MAX_LENGTH};
 use crate::diagnostic::{Span, excerpt};
+use crate::expr::problem::{ExprProblem, MAX_LENGTH};
 
 /// A token and its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,11 +12,11 @@ pub(super) struct Token<'s> {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind<'s> {
-    /// A keyword or a part of a name; which of them, its place decides.
+    /// A keyword or a part of a name, depending on its place.
     Word(&'s str),
-    /// A number with its unit applied.
+    /// A number after applying its unit.
     Number(f64, Unit),
-    /// A text in quotes, escapes resolved.
+    /// A text in quotes, with resolved escapes.
     Text(String),
     /// An operator or a bracket.
     Symbol(&'static str),
@@ -33,8 +33,8 @@ pub(super) enum Unit {
 const SYMBOLS: [&str; 19] =
     ["==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")", "[", "]", ",", ".", "+", "-", "*", "/"];
 
-/// Spellings of other languages, with the advice to give.
-const STRANGERS: [(&str, &str); 13] = [
+/// Operators of other languages, with advice.
+const FOREIGN: [(&str, &str); 13] = [
     ("===", "use `==`"),
     ("!==", "use `!=`"),
     ("=~", "use `matches '<glob>'`"),
@@ -50,7 +50,7 @@ const STRANGERS: [(&str, &str); 13] = [
     ("‘", "use straight quotes: `'` or `\"`"),
 ];
 
-/// The tokens of a text, or the first thing that is none.
+/// The tokens of a text, or the first error.
 pub(super) fn lex(source: &str) -> Result<Vec<Token<'_>>, ExprProblem> {
     if source.len() > MAX_LENGTH {
         let message =
@@ -82,16 +82,16 @@ fn word(rest: &str) -> (usize, Kind<'_>) {
 }
 
 fn symbol(rest: &str, at: usize) -> Result<(usize, Kind<'_>), ExprProblem> {
-    // `&&` starts with `&`: a stranger counts where no symbol of ours is as long.
-    let stranger = STRANGERS.iter().find(|(stranger, _)| rest.starts_with(stranger));
+    // `&&` starts with `&`: a foreign operator counts only if it is longer than our symbol.
+    let foreign = FOREIGN.iter().find(|(foreign, _)| rest.starts_with(foreign));
     let symbol = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol));
-    match (symbol, stranger) {
+    match (symbol, foreign) {
         (Some(symbol), None) => Ok((symbol.len(), Kind::Symbol(symbol))),
-        (Some(symbol), Some((stranger, _))) if symbol.len() >= stranger.len() => {
+        (Some(symbol), Some((foreign, _))) if symbol.len() >= foreign.len() => {
             Ok((symbol.len(), Kind::Symbol(symbol)))
         }
-        (_, Some((stranger, help))) => {
-            Err(ExprProblem::new(format!("unknown operator `{stranger}`"), at..at + stranger.len())
+        (_, Some((foreign, help))) => {
+            Err(ExprProblem::new(format!("unknown operator `{foreign}`"), at..at + foreign.len())
                 .with_help(*help))
         }
         (None, None) => {
@@ -174,11 +174,11 @@ fn text(rest: &str, quote: char, at: usize) -> Result<(usize, Kind<'_>), ExprPro
             other => {
                 let span = at + start..at + start + 1 + other.len_utf8();
                 let message = format!("unknown escape `\\{}`", excerpt(&other.to_string()));
-                return Err(ExprProblem::new(message, span).with_help("a backslash is written `\\\\`"));
+                return Err(ExprProblem::new(message, span).with_help("write a backslash as `\\\\`"));
             }
         });
     }
-    Err(ExprProblem::new("the text has no end", at..at + rest.len())
+    Err(ExprProblem::new("the text has no closing quote", at..at + rest.len())
         .with_help(format!("add a closing `{quote}`")))
 }
 
@@ -238,8 +238,8 @@ mod tests {
             ("a & b", "unknown operator `&`", Some("use `&&` or `AND`")),
             ("5 % 3", "unknown operator `%`", Some("write it right after a number: `30%`")),
             ("1e5", "unknown unit `e5`", Some("known units are `s`, `m`, `h`, `d` and `%`")),
-            ("'a", "the text has no end", Some("add a closing `'`")),
-            (r"'\d'", "unknown escape `\\d`", Some("a backslash is written `\\\\`")),
+            ("'a", "the text has no closing quote", Some("add a closing `'`")),
+            (r"'\d'", "unknown escape `\\d`", Some("write a backslash as `\\\\`")),
             ("“a”", "unknown operator `“`", Some("use straight quotes: `'` or `\"`")),
             ("a ; b", "unexpected character `;`", None),
         ];

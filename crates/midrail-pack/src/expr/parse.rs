@@ -1,43 +1,19 @@
-//! Tokens to a tree, by operator precedence. Names and types are not looked at here.
+//! Parses tokens into a tree by operator precedence. Names and types are not checked here.
 
-use super::alert::{self, Window};
-use super::ast::{Arithmetic, Ast, AstKind, Comparison, Function, Patterns, Quantifier, TextTest};
-use super::lex::{Kind, Token, lex};
-use super::vocabulary::Segment;
-use super::{ExprProblem, MAX_DEPTH};
 use crate::diagnostic::{Span, excerpt};
-
-/// Binding powers, weakest first.
-const ANY: u8 = 1;
-const ALL: u8 = 2;
-const NOT: u8 = 3;
-const COMPARE: u8 = 4;
-const SUM: u8 = 5;
-const PRODUCT: u8 = 6;
-const SIGN: u8 = 7;
+use crate::expr::ast::power::{ALL, ANY, COMPARE, NOT, SIGN, SUM};
+use crate::expr::ast::{Arithmetic, Ast, AstKind, Comparison, Function, Patterns, Quantifier, TextTest};
+use crate::expr::lex::{Kind, Token, lex};
+use crate::expr::problem::{ExprProblem, MAX_DEPTH};
+use crate::expr::vocabulary::Segment;
 
 /// Words that cannot start a name.
 const RESERVED: [&str; 11] =
     ["and", "or", "not", "in", "is", "true", "false", "null", "matches", "match", "does"];
 
-/// Advice for a word that is no operator.
+/// Advice for a word that is not an operator.
 const OPERATORS: &str = "operators are `==`, `!=`, `<`, `<=`, `>`, `>=`, `in`, `contains`, `starts with`, `ends with`, \
                          `matches` and `is known`";
-
-/// The tree of a text and the window of an alert after it, or the first syntax error.
-pub(super) fn parse(source: &str) -> Result<(Ast, Window), ExprProblem> {
-    let mut parser = Parser { source, tokens: lex(source)?, at: 0, depth: 0 };
-    if parser.tokens.is_empty() {
-        return Err(ExprProblem::new("the expression is empty", 0..source.len()));
-    }
-    let ast = parser.expression(ANY)?;
-    let window = alert::window(&mut parser)?;
-    match parser.peek() {
-        None => Ok((ast, window)),
-        Some(Kind::Word(_)) => Err(parser.unexpected("AND, OR or the end").with_help(OPERATORS)),
-        Some(_) => Err(parser.unexpected("AND, OR or the end")),
-    }
-}
 
 pub(super) struct Parser<'s> {
     source: &'s str,
@@ -66,8 +42,7 @@ impl Infix {
             Infix::Compare(_) | Infix::In(_) | Infix::TextTest(..) | Infix::Match(_) | Infix::Known => {
                 COMPARE
             }
-            Infix::Arithmetic(Arithmetic::Add | Arithmetic::Subtract) => SUM,
-            Infix::Arithmetic(Arithmetic::Multiply | Arithmetic::Divide) => PRODUCT,
+            Infix::Arithmetic(operator) => operator.power(),
         }
     }
 }
@@ -75,6 +50,28 @@ impl Infix {
 type Parsed<T = Ast> = Result<T, ExprProblem>;
 
 impl<'s> Parser<'s> {
+    pub(super) fn new(source: &'s str) -> Parsed<Self> {
+        let tokens = lex(source)?;
+        if tokens.is_empty() {
+            return Err(ExprProblem::new("the expression is empty", 0..source.len()));
+        }
+        Ok(Parser { source, tokens, at: 0, depth: 0 })
+    }
+
+    /// Parses an expression.
+    pub(super) fn whole(&mut self) -> Parsed {
+        self.expression(ANY)
+    }
+
+    /// Checks that nothing follows.
+    pub(super) fn finish(self) -> Parsed<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(Kind::Word(_)) => Err(self.unexpected("AND, OR or the end").with_help(OPERATORS)),
+            Some(_) => Err(self.unexpected("AND, OR or the end")),
+        }
+    }
+
     pub(super) fn peek(&self) -> Option<&Kind<'s>> {
         self.ahead(0)
     }
@@ -123,11 +120,11 @@ impl<'s> Parser<'s> {
         match self.source.get(span.clone()).filter(|found| !found.is_empty()) {
             Some(found) => ExprProblem::new(format!("expected {wanted}, found `{}`", excerpt(found)), span),
             None => ExprProblem::new(format!("expected {wanted}, found the end"), span)
-                .with_help(format!("the expression ends too early: add {wanted}, or take the last word out")),
+                .with_help(format!("the expression ends too early: add {wanted}, or remove the last word")),
         }
     }
 
-    /// Every level of the tree is checked here, so that later walks over it can recurse.
+    /// Checks the depth of every part, so that later passes can recurse.
     fn node(&self, kind: AstKind, start: usize) -> Parsed {
         let span = start..self.last_end();
         let height = kind.height();
@@ -186,7 +183,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// The parts of a chain of ANDs or ORs, the first of which is parsed and the operator after it eaten.
+    /// The parts of a chain of ANDs or ORs, after its first part and operator.
     fn chain(&mut self, first: Ast, power: u8) -> Parsed<Vec<Ast>> {
         let mut parts = vec![first];
         loop {
@@ -202,23 +199,17 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Eats the next operator, where there is one.
+    /// Reads the next operator.
     fn infix(&mut self) -> Parsed<Option<Infix>> {
         let infix = match self.peek() {
             Some(Kind::Symbol(symbol)) => match *symbol {
                 "&&" => Infix::All,
                 "||" => Infix::Any,
-                "+" => Infix::Arithmetic(Arithmetic::Add),
-                "-" => Infix::Arithmetic(Arithmetic::Subtract),
-                "*" => Infix::Arithmetic(Arithmetic::Multiply),
-                "/" => Infix::Arithmetic(Arithmetic::Divide),
-                "==" => Infix::Compare(Comparison::Equal),
-                "!=" => Infix::Compare(Comparison::NotEqual),
-                "<" => Infix::Compare(Comparison::Less),
-                "<=" => Infix::Compare(Comparison::LessOrEqual),
-                ">" => Infix::Compare(Comparison::Greater),
-                ">=" => Infix::Compare(Comparison::GreaterOrEqual),
-                _ => return Ok(None),
+                symbol => match (Arithmetic::from_symbol(symbol), Comparison::from_symbol(symbol)) {
+                    (Some(operator), _) => Infix::Arithmetic(operator),
+                    (None, Some(operator)) => Infix::Compare(operator),
+                    (None, None) => return Ok(None),
+                },
             },
             Some(Kind::Word(word)) => {
                 let word = word.to_ascii_lowercase();
@@ -269,7 +260,7 @@ impl<'s> Parser<'s> {
         Ok(Some(Infix::Match(quantifier)))
     }
 
-    /// `matches`, `contains`, `starts with`, `ends with`, also as they stand after `does not`.
+    /// Reads `matches`, `contains`, `starts with` or `ends with`, also after `does not`.
     fn test(&mut self, negated: bool) -> Parsed<Option<Infix>> {
         if self.eat_word(&["matches", "match"]) {
             return Ok(Some(Infix::Match(if negated { Quantifier::None } else { Quantifier::Any })));
@@ -304,8 +295,7 @@ impl<'s> Parser<'s> {
             .with_help("to compare values, use `==` or `!=`"))
     }
 
-    /// What follows a match operator. A text after AND or OR is one more pattern, unless it starts a
-    /// comparison of its own.
+    /// Reads the patterns of a match. A text after AND or OR is another pattern, unless it starts a comparison.
     fn patterns(&mut self, quantifier: Quantifier) -> Parsed<Patterns> {
         if self.is_word(0, &["regex", "regexp"]) && matches!(self.ahead(1), Some(Kind::Text(_))) {
             return Err(ExprProblem::new("regular expressions are not supported", self.span())
@@ -423,7 +413,7 @@ impl<'s> Parser<'s> {
         let mut segments = vec![Segment::Key(first.to_owned())];
         self.advance();
         loop {
-            // A bracket with a blank before it starts a list.
+            // A bracket after a space starts a list.
             if self.is_symbol(0, "[") && self.span().start == self.last_end() {
                 self.advance();
                 segments.push(self.index()?);

@@ -2,43 +2,13 @@
 
 use std::fmt::{self, Write};
 
-use super::ast::{Arithmetic, Function, Quantifier, TextTest};
-use super::code::{Code, Pattern};
-use super::vocabulary::Name;
-
-/// How tightly a part holds together, as in the parser.
-const ANY: u8 = 1;
-const ALL: u8 = 2;
-const NOT: u8 = 3;
-const COMPARE: u8 = 4;
-const SUM: u8 = 5;
-const PRODUCT: u8 = 6;
-const SIGN: u8 = 7;
-const VALUE: u8 = 8;
+use crate::expr::ast::power::{ALL, ANY, COMPARE, NOT, SIGN, SUM, VALUE};
+use crate::expr::ast::{Function, Quantifier, TextTest};
+use crate::expr::code::{Code, Pattern};
+use crate::expr::vocabulary::{Name, quoted};
 
 pub(super) fn print(code: &Code, names: &[Name], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Printer { names }.part(code, ANY, f)
-}
-
-/// A text in single quotes.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::from("'");
-    for c in text.chars() {
-        match c {
-            '\'' => out.push_str("\\'"),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if c.is_control() => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
-    out
 }
 
 struct Printer<'e> {
@@ -76,15 +46,9 @@ impl Printer<'_> {
                 self.part(part, SIGN, f)
             }
             Code::Arithmetic(operator, left, right) => {
-                let (sign, power) = match operator {
-                    Arithmetic::Add => ('+', SUM),
-                    Arithmetic::Subtract => ('-', SUM),
-                    Arithmetic::Multiply => ('*', PRODUCT),
-                    Arithmetic::Divide => ('/', PRODUCT),
-                };
-                self.part(left, power, f)?;
-                write!(f, " {sign} ")?;
-                self.part(right, power + 1, f)
+                self.part(left, operator.power(), f)?;
+                write!(f, " {} ", operator.symbol())?;
+                self.part(right, operator.power() + 1, f)
             }
             Code::Compare(operator, left, right) => self.binary(left, &operator.to_string(), right, f),
             Code::OneOf { item, items, negated } => {
@@ -179,8 +143,7 @@ fn power(code: &Code) -> u8 {
         | Code::TextTest { .. }
         | Code::Match { .. }
         | Code::Known(..) => COMPARE,
-        Code::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, ..) => SUM,
-        Code::Arithmetic(Arithmetic::Multiply | Arithmetic::Divide, ..) => PRODUCT,
+        Code::Arithmetic(operator, ..) => operator.power(),
         Code::Negate(_) => SIGN,
         Code::Null | Code::Bool(_) | Code::Number(_) | Code::Text(_) | Code::Name(_) | Code::Call(..) => {
             VALUE

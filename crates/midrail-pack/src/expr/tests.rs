@@ -67,7 +67,7 @@ struct World(BTreeMap<&'static str, serde_json::Value>);
 impl Scope for World {
     fn lookup<'s>(&'s self, name: &Name) -> Value<'s> {
         let prefix = name.term().trim_end_matches(".*");
-        self.0.get(prefix).map_or(Value::Unknown, |root| name.walk(root))
+        self.0.get(prefix).map_or(Value::Unknown, |root| walk(name.tail(), root))
     }
 }
 
@@ -374,39 +374,39 @@ fn problems_say_what_is_wrong_and_what_to_do() {
         (
             "agent.shoe_size == 1",
             "unknown name `agent.shoe_size`",
-            "known are `agent.role`, `agent.allowed_tools`",
+            "known names are `agent.role`, `agent.allowed_tools`",
             "agent.shoe_size",
         ),
         ("tool.arg.x == 1", "unknown name `tool.arg.x`", "did you mean `tool.args.x`?", "tool.arg.x"),
         (
             "agent.role == implementer",
             "unknown name `implementer`",
-            "a text is written in quotes: `'implementer'`",
+            "a text needs quotes: `'implementer'`",
             "implementer",
         ),
         ("agent.role.x == 'a'", "`agent.role` is a text and has no parts", "", "agent.role.x"),
         (
             "agent.role > 5",
             "`agent.role` is a text, where a number is needed",
-            "a text takes `==`",
+            "a text supports `==`",
             "agent.role",
         ),
         (
             "agent.role == 5",
             "`agent.role` is a text and cannot be compared with a number",
-            "a text takes `==`",
+            "a text supports `==`",
             "5",
         ),
         (
             "agent.role",
             "`agent.role` is a text, where true or false is needed",
-            "a text takes `==`",
+            "a text supports `==`",
             "agent.role",
         ),
-        ("n AND a", "`n` is a number, where true or false is needed", "a number takes", "n"),
-        ("n + t > 1", "`t` is a text, where a number is needed", "a text takes", "t"),
+        ("n AND a", "`n` is a number, where true or false is needed", "a number supports", "n"),
+        ("n + t > 1", "`t` is a text, where a number is needed", "a text supports", "t"),
         ("n > null", "`null` is nothing, where a number is needed", "", "null"),
-        ("n matches '*'", "`n` is a number, where a text is needed", "a number takes", "n"),
+        ("n matches '*'", "`n` is a number, where a text is needed", "a number supports", "n"),
         ("t matches 5", "`5` is a number, where a pattern is needed", "", "5"),
         ("t matches '[['", "invalid pattern `[[`: unclosed class", "", "'[['"),
         ("t matches []", "a list of patterns cannot be empty", "", "[]"),
@@ -436,7 +436,7 @@ fn problems_say_what_is_wrong_and_what_to_do() {
         ("and", "expected a value, found `and`", "", "and"),
         ("", "the expression is empty", "", ""),
         ("tool.args[x] == 1", "expected a key in quotes or a whole number, found `x`", "", "x"),
-        ("n > 5 over 10 minute window", "only an alert has a window or a group", "", "over 10 minute window"),
+        ("n > 5 over 10 minute window", "only an alert can have a window or a group", "", "over 10 minute window"),
     ];
     for (source, message, help, place) in cases {
         let problems = problems(source, Expected::Bool);

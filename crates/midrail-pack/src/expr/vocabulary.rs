@@ -1,11 +1,10 @@
-//! The names that expressions may use, and the names that one does use.
+//! The names that expressions may use, and the names of one expression.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-use super::value::Value;
 use crate::diagnostic::{excerpt, nearest};
 
-/// What a name stands for.
+/// The type of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     /// True or false.
@@ -14,18 +13,18 @@ pub enum Type {
     Number,
     /// One text.
     Text,
-    /// A text that stands for several where an action has several, such as a target file.
+    /// A text with several values if an action has several, such as a target file.
     Texts,
     /// A list of texts.
     List,
     /// A list of globs.
     Patterns,
-    /// Whatever JSON holds, known at run time only.
+    /// Any JSON value, known at run time only.
     Any,
 }
 
 impl Type {
-    /// The type in words: "a text".
+    /// The type in a message: "a text".
     pub fn noun(self) -> &'static str {
         match self {
             Type::Bool => "true or false",
@@ -41,16 +40,16 @@ impl Type {
 /// One entry of a vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Term {
-    /// The dotted name. One that ends in `.*` stands for every name below it.
+    /// The dotted name. A name that ends in `.*` includes every name below it.
     pub name: &'static str,
-    /// What it stands for.
+    /// Its type.
     pub kind: Type,
-    /// One line for the reference.
+    /// Its description in the reference.
     pub doc: &'static str,
 }
 
 impl Term {
-    /// An entry; `const`, so that a vocabulary can be a plain slice.
+    /// A term; `const`, so that a vocabulary can be a plain slice.
     pub const fn new(name: &'static str, kind: Type, doc: &'static str) -> Term {
         Term { name, kind, doc }
     }
@@ -67,7 +66,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// A vocabulary; the place of a term in the slice is its id.
+    /// A vocabulary; the index of a term is its id.
     pub const fn new(terms: &'static [Term]) -> Vocabulary {
         Vocabulary { terms }
     }
@@ -77,7 +76,7 @@ impl Vocabulary {
         self.terms
     }
 
-    /// The name that a path means: a term itself, else the longest `.*` term above the path.
+    /// Resolves a path to its term, or to the longest `.*` term above it.
     pub(super) fn resolve(&self, segments: &[Segment]) -> Option<Name> {
         let mut best: Option<Name> = None;
         for (id, term) in self.terms.iter().enumerate() {
@@ -101,7 +100,7 @@ impl Vocabulary {
         best
     }
 
-    /// The term that a path goes on below of although it has no parts.
+    /// The term without parts that a path continues.
     pub(super) fn above(&self, segments: &[Segment]) -> Option<&'static Term> {
         (1..segments.len()).rev().find_map(|length| {
             let name = self.resolve(segments.get(..length)?)?;
@@ -109,7 +108,7 @@ impl Vocabulary {
         })
     }
 
-    /// Advice for a name that is not known.
+    /// Advice for an unknown name.
     pub(super) fn suggest(&self, segments: &[Segment]) -> Option<String> {
         let path = path_text(segments);
         let fixed = self.terms.iter().filter(|term| term.prefix().is_none()).map(|term| term.name);
@@ -127,10 +126,10 @@ impl Vocabulary {
         let siblings: Vec<String> =
             self.terms.iter().filter(below).take(12).map(|term| format!("`{}`", term.name)).collect();
         if !siblings.is_empty() {
-            return Some(format!("known are {}", siblings.join(", ")));
+            return Some(format!("known names are {}", siblings.join(", ")));
         }
         match segments {
-            [Segment::Key(word)] => Some(format!("a text is written in quotes: `'{}'`", excerpt(word))),
+            [Segment::Key(word)] => Some(format!("a text needs quotes: `'{}'`", excerpt(word))),
             _ => None,
         }
     }
@@ -146,7 +145,7 @@ pub enum Segment {
 }
 
 impl Segment {
-    /// The key, where the step is one.
+    /// The key, if the step is one.
     pub fn key(&self) -> Option<&str> {
         match self {
             Segment::Key(key) => Some(key),
@@ -155,7 +154,7 @@ impl Segment {
     }
 }
 
-/// A name as an expression uses it, resolved to the vocabulary.
+/// A name of an expression, resolved in the vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     id: usize,
@@ -166,7 +165,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// The place of its term in the vocabulary.
+    /// The index of its term in the vocabulary.
     pub fn id(&self) -> usize {
         self.id
     }
@@ -176,7 +175,7 @@ impl Name {
         self.term
     }
 
-    /// What it stands for.
+    /// Its type.
     pub fn kind(&self) -> Type {
         self.kind
     }
@@ -186,7 +185,7 @@ impl Name {
         &self.segments
     }
 
-    /// The part of the path that stands for the `*` of its term; empty for other terms.
+    /// The part of the path that matches the `*` of its term; empty for other terms.
     pub fn tail(&self) -> &[Segment] {
         self.segments.get(self.fixed..).unwrap_or_default()
     }
@@ -194,20 +193,6 @@ impl Name {
     /// Whether its term ends in `.*`.
     pub fn is_dynamic(&self) -> bool {
         self.segments.len() > self.fixed
-    }
-
-    /// Follows the tail from the JSON value that the term's prefix stands for; a missing key is unknown.
-    pub fn walk<'s>(&self, root: &'s serde_json::Value) -> Value<'s> {
-        let mut value = root;
-        for segment in self.tail() {
-            let next = match segment {
-                Segment::Key(key) => value.get(key),
-                Segment::Index(index) => value.get(index),
-            };
-            let Some(next) = next else { return Value::Unknown };
-            value = next;
-        }
-        Value::Json(value)
     }
 }
 
@@ -225,7 +210,7 @@ pub(super) fn path_text(segments: &[Segment]) -> String {
 fn tail_text(segments: &[Segment]) -> String {
     let step = |segment: &Segment| match segment {
         Segment::Key(key) if is_word(key) => format!(".{key}"),
-        Segment::Key(key) => format!("[{}]", super::print::quoted(key)),
+        Segment::Key(key) => format!("[{}]", quoted(key)),
         Segment::Index(index) => format!("[{index}]"),
     };
     segments.iter().map(step).collect()
@@ -234,4 +219,25 @@ fn tail_text(segments: &[Segment]) -> String {
 fn is_word(key: &str) -> bool {
     key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A text in single quotes.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = String::from("'");
+    for c in text.chars() {
+        match c {
+            '\'' => out.push_str("\\'"),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if c.is_control() => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
 }

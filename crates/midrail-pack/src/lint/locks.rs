@@ -1,52 +1,42 @@
-//! Locks that overlap, and copies of what is locked anyway.
+//! Overlapping locks, and copies of locked guardrails.
 
 use std::collections::BTreeMap;
 
-use super::{DiagnosticLevel, Found, Issue, Linter};
-use crate::layers::Layer;
+use crate::diagnostic::DiagnosticLevel;
+use crate::issue::Issue;
+use crate::lint::linter::{Findings, Found, Packs};
 
-/// Guardrails that a higher layer locks already.
-pub(super) fn overlapping(linter: &mut Linter<'_>) {
-    let layer = |it: &Found<'_>| linter.documents.get(it.document).map(|(layer, _)| *layer);
-    let pack = |it: &Found<'_>| linter.documents.get(it.document).map(|(_, document)| &document.pack);
+/// Guardrails that a higher layer locks.
+pub(super) fn overlapping(packs: &Packs<'_>, out: &mut Findings<'_>) {
     let mut locked: BTreeMap<&str, Vec<&Found<'_>>> = BTreeMap::new();
-    for it in linter.guards.iter().filter(|it| it.guard.locked) {
-        locked.entry(it.id()).or_default().push(it);
+    for found in packs.guards.iter().filter(|found| found.guard.locked) {
+        locked.entry(found.id()).or_default().push(found);
     }
-    let mut found = Vec::new();
-    for lower in &linter.guards {
-        let above = locked.get(lower.id()).into_iter().flatten();
-        let Some(upper) = above.copied().find(|upper| layer(upper) < layer(lower)) else { continue };
-        let by = format!(
-            "the {} pack `{}`",
-            layer(upper).map(Layer::word).unwrap_or_default(),
-            pack(upper).map(|pack| pack.pack.as_str()).unwrap_or_default()
-        );
-        let settings = |it: &Found<'_>| pack(it).map(|pack| pack.defaults.clone());
+    for lower in &packs.guards {
+        let Some((layer, document)) = packs.documents.get(lower.document) else { continue };
+        let candidates = locked.get(lower.id()).into_iter().flatten();
+        let above = candidates.filter_map(|upper| Some((*upper, packs.documents.get(upper.document)?)));
+        let Some((upper, (holder_layer, holder))) = above.into_iter().find(|(_, (above, _))| above < layer)
+        else {
+            continue;
+        };
+        let by = format!("the {} pack `{}`", holder_layer.as_str(), holder.pack.pack);
         let is_same = upper.guard.guard == lower.guard.guard
             && upper.guard.agent == lower.guard.agent
-            && settings(upper) == settings(lower);
-        let (code, severity, message) = if is_same {
-            ("repeats-locked", DiagnosticLevel::Note, format!("`{}` repeats {by} word for word", lower.id()))
+            && holder.pack.defaults == document.pack.defaults;
+        let both = "both apply; give this one its own `id`, or leave it to that pack";
+        let id = lower.id();
+        let (code, severity, message, help) = if is_same {
+            let help = "leave it out: it is enforced and locked anyway";
+            ("repeats-locked", DiagnosticLevel::Note, format!("`{id}` repeats {by} word for word"), help)
         } else if lower.guard.locked {
-            let message = format!("`{}` is locked twice: {by} locks it too", lower.id());
-            ("overlapping-lock", DiagnosticLevel::Warning, message)
+            let message = format!("`{id}` is locked twice: {by} locks it, too");
+            ("overlapping-lock", DiagnosticLevel::Warning, message, both)
         } else {
-            (
-                "redefines-locked",
-                DiagnosticLevel::Note,
-                format!("`{}` is locked by {by}, and stays in force", lower.id()),
-            )
+            let message = format!("`{id}` is locked by {by}, and stays in force");
+            ("redefines-locked", DiagnosticLevel::Note, message, both)
         };
-        let help = if is_same {
-            "leave it out: it is in force and locked anyway"
-        } else {
-            "both apply; give this one an `id` of its own, or leave it to that pack"
-        };
-        found.push((code, severity, lower.document, Issue::new(&lower.guard.at, message).help(help)));
-    }
-    for (code, severity, document, issue) in found {
-        linter.redefined.insert((document, issue.at.clone()));
-        linter.found(code, severity, document, issue);
+        out.redefined.insert((lower.document, lower.guard.at.clone()));
+        out.add(code, severity, lower.document, Issue::new(&lower.guard.at, message).help(help));
     }
 }

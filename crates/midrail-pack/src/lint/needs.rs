@@ -1,30 +1,30 @@
-//! Which tools need which others first, gathered from every rule of order that can stop a call.
+//! The prerequisites of tools, from all rules that can stop a call.
 
 use midrail_core::{Effect, Mode, Tools};
 use midrail_guardrails::NewFiles;
 
-use crate::compile::key;
+use crate::issue::pointer_key;
 use crate::layers::{Merged, Placed};
 use crate::pattern::{any_covers, could_meet};
 use crate::raw::{Guard, RequireBefore};
 
-/// One tool needs one of several others first.
+/// A tool needs one of several others first.
 #[derive(Debug, Clone)]
 pub(super) struct Need {
-    /// The place of its document, and its place in the pack.
+    /// The index of its document, and its place in the pack.
     pub(super) document: usize,
     pub(super) at: String,
     /// The gated tool: a name or pattern.
     pub(super) tool: String,
     /// The tools of which one is needed: names or patterns.
     pub(super) any_of: Vec<String>,
-    /// When it holds, as far as it can be compared. `None`: always.
+    /// Its condition in a comparable form. `None`: always.
     pub(super) condition: Option<String>,
 }
 
-/// The needs of all guardrails that are in force and can stop a call.
-pub(super) fn of(merged: &Merged<'_>) -> Vec<Need> {
-    merged.guards.iter().filter(|placed| can_stop(placed)).flat_map(of_guard).collect()
+/// The needs of all enforced guardrails that can stop a call.
+pub(super) fn needs(merged: &Merged<'_>) -> Vec<Need> {
+    merged.guards.iter().filter(|placed| can_stop(placed)).flat_map(guard_needs).collect()
 }
 
 fn can_stop(placed: &Placed<'_>) -> bool {
@@ -34,22 +34,22 @@ fn can_stop(placed: &Placed<'_>) -> bool {
         && spec.effect.is_none_or(|effect| effect >= Effect::Retry)
 }
 
-fn of_guard(placed: &Placed<'_>) -> Vec<Need> {
+fn guard_needs(placed: &Placed<'_>) -> Vec<Need> {
     let Guard { require_before, sequential, keyed, rules, read_before_write, .. } = placed.guard.guard;
     let at = &placed.guard.at;
     let mut pairs: Vec<(String, String, Vec<String>)> = Vec::new();
     if let Some(rule) = require_before {
-        of_rule(&format!("{at}/require_before"), rule, &mut pairs);
+        add_rule(&format!("{at}/require_before"), rule, &mut pairs);
     }
     for (tool, requires) in sequential.iter().flatten() {
-        let at = format!("{at}/sequential/{}", key(tool));
+        let at = format!("{at}/sequential/{}", pointer_key(tool));
         pairs.extend(requires.iter().map(|required| (at.clone(), tool.clone(), vec![required.clone()])));
     }
     for (i, rule) in keyed.iter().flatten().enumerate() {
-        of_rule(&format!("{at}/keyed/{i}"), rule, &mut pairs);
+        add_rule(&format!("{at}/keyed/{i}"), rule, &mut pairs);
     }
     for (i, rule) in rules.iter().flatten().enumerate() {
-        of_rule(&format!("{at}/rules/{i}/require_before"), &rule.require_before, &mut pairs);
+        add_rule(&format!("{at}/rules/{i}/require_before"), &rule.require_before, &mut pairs);
     }
     if let Some(settings) = read_before_write
         && settings.new_files == NewFiles::RequireRead
@@ -76,10 +76,10 @@ fn of_guard(placed: &Placed<'_>) -> Vec<Need> {
         .collect()
 }
 
-fn of_rule(at: &str, rule: &RequireBefore, pairs: &mut Vec<(String, String, Vec<String>)>) {
+fn add_rule(at: &str, rule: &RequireBefore, pairs: &mut Vec<(String, String, Vec<String>)>) {
     for tool in rule.tool.iter() {
         if !rule.reads.is_empty() {
-            // A new file needs no read, so the tool can be called.
+            // New files need no read, so the tool can be called.
             if rule.new_files == Some(NewFiles::RequireRead) {
                 pairs.push((at.to_owned(), tool.clone(), rule.reads.0.clone()));
             }
@@ -99,7 +99,7 @@ fn condition(placed: &Placed<'_>) -> Option<String> {
     bound.then(|| format!("{when:?} {agents:?} {tasks:?} {agent:?}"))
 }
 
-/// Whether a tool or pattern could be among others.
+/// Whether a tool or pattern could match one of several patterns.
 pub(super) fn could_be_any(tool: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| could_meet(pattern, tool))
 }

@@ -1,4 +1,4 @@
-//! Requests that nobody can answer, notices that reach nobody, and steps that come in the wrong order.
+//! Requests that no approver can answer, notices without a channel, and thresholds in the wrong order.
 
 use std::collections::BTreeSet;
 
@@ -6,129 +6,110 @@ use midrail_core::Authorities;
 use midrail_guardrails::{Seconds, Share, Thresholds};
 use serde::Deserialize;
 
-use super::{DiagnosticLevel, Found, Issue, Linter};
-use crate::compile::key;
-use crate::diagnostic::nearest;
-use crate::raw::{ApprovalRules, Channel, Pack};
+use crate::diagnostic::{DiagnosticLevel, nearest};
+use crate::issue::{Issue, pointer_key};
+use crate::lint::linter::{Findings, Packs};
+use crate::raw::{ApprovalRules, Channel};
 
-/// Roles that no `approvals` ranks: nobody but someone of exactly this role, or a person, can answer.
-pub(super) fn roles(linter: &mut Linter<'_>) {
-    let known = ranked(linter);
-    let issue = |at: String, role: &str| {
+/// Roles without a rank: only an approver with exactly this role, or a person, can answer.
+pub(super) fn roles(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    let known = ranked(packs);
+    let mut check = |document: usize, at: String, role: Option<&String>| {
+        let Some(role) = role.filter(|role| !known.contains(*role)) else { return };
         let help = match nearest(role, known.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`? Else rank it in `approvals.order`"),
-            None => format!("use one of {}, or rank it in `approvals.order`", join(&known)),
-        };
-        Issue::new(at, format!("no role `{role}` is ranked, so nobody stands above it")).help(help)
-    };
-    let is_unknown = |role: &Option<String>| role.as_ref().filter(|role| !known.contains(*role)).cloned();
-    let mut found = Vec::new();
-    for (at, document) in linter.packs() {
-        if let Some(role) = is_unknown(&document.pack.defaults.approver) {
-            found.push((at, issue("/defaults/approver".to_owned(), &role)));
-        }
-    }
-    for Found { document, guard } in &linter.guards {
-        if let Some(role) = is_unknown(&guard.guard.approver) {
-            found.push((*document, issue(format!("{}/approver", guard.at), &role)));
-        }
-        let bypass = guard.guard.bypass.as_ref().filter(|bypass| bypass.allowed);
-        if let Some(role) = bypass.and_then(|bypass| is_unknown(&bypass.requires_approval)) {
-            found.push((*document, issue(format!("{}/bypass/requires_approval", guard.at), &role)));
-        }
-    }
-    for (document, issue) in found {
-        linter.found("unknown-role", DiagnosticLevel::Warning, document, issue);
-    }
-}
-
-/// Requests that time out before anybody can answer.
-pub(super) fn timeouts(linter: &mut Linter<'_>) {
-    let is_none = |time: Option<Seconds>| time.is_some_and(|Seconds(seconds)| seconds < 1.0);
-    let issue = |at: String| {
-        Issue::new(at, "nobody can answer in no time: every request times out at once")
-            .help("give people minutes, such as `30m`; to stop the action without asking use `effect: block`")
-    };
-    let mut found = Vec::new();
-    for (at, document) in linter.packs() {
-        let Pack { defaults, approvals, .. } = &document.pack;
-        if is_none(defaults.approval_timeout) {
-            found.push((at, issue("/defaults/approval_timeout".to_owned())));
-        }
-        for (i, limit) in document.pack.strikes.iter().enumerate() {
-            if is_none(limit.approval_timeout) {
-                found.push((at, issue(format!("/strikes/{i}/approval_timeout"))));
+            Some(near) => format!("did you mean `{near}`? Otherwise add it to `approvals.order`"),
+            None => {
+                let known: Vec<String> = known.iter().map(|role| format!("`{role}`")).collect();
+                format!("use one of {}, or add it to `approvals.order`", known.join(", "))
             }
-        }
-        if is_none(approvals.as_ref().and_then(|rules| rules.bypass_timeout)) {
-            found.push((at, issue("/approvals/bypass_timeout".to_owned())));
-        }
+        };
+        let message = format!("the role `{role}` has no rank, so no higher role can answer");
+        out.warn("unknown-role", document, Issue::new(at, message).help(help));
+    };
+    for (at, document) in packs.iter() {
+        check(at, "/defaults/approver".to_owned(), document.pack.defaults.approver.as_ref());
     }
-    for Found { document, guard } in &linter.guards {
-        if is_none(guard.guard.approval_timeout) {
-            found.push((*document, issue(format!("{}/approval_timeout", guard.at))));
-        }
-    }
-    for (document, issue) in found {
-        linter.found("no-time-to-answer", DiagnosticLevel::Warning, document, issue);
+    for found in &packs.guards {
+        let guard = found.guard.guard;
+        check(found.document, found.at("approver"), guard.approver.as_ref());
+        let bypass = guard.bypass.as_ref().filter(|bypass| bypass.allowed);
+        let role = bypass.and_then(|bypass| bypass.requires_approval.as_ref());
+        check(found.document, found.at("bypass/requires_approval"), role);
     }
 }
 
-/// Steps of a budget of which the milder comes after the harder, and so never.
-pub(super) fn thresholds(linter: &mut Linter<'_>) {
-    linter.each_guard("steps-out-of-order", DiagnosticLevel::Warning, |it| {
-        let said = it.guard.guard.with.as_ref()?.get("thresholds")?;
-        let Thresholds { warn, escalate, block } = Thresholds::deserialize(said).ok()?;
+/// Requests that time out at once.
+pub(super) fn timeouts(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    let mut check = |document: usize, at: String, timeout: Option<Seconds>| {
+        if timeout.is_some_and(|Seconds(seconds)| seconds < 1.0) {
+            let help = "use minutes, such as `30m`; to stop the action without approval use `effect: block`";
+            let message = "no approver can answer: every request times out at once";
+            out.warn("no-time-to-answer", document, Issue::new(at, message).help(help));
+        }
+    };
+    for (at, document) in packs.iter() {
+        let pack = &document.pack;
+        check(at, "/defaults/approval_timeout".to_owned(), pack.defaults.approval_timeout);
+        for (i, limit) in pack.strikes.iter().enumerate() {
+            check(at, format!("/strikes/{i}/approval_timeout"), limit.approval_timeout);
+        }
+        let bypass = pack.approvals.as_ref().and_then(|rules| rules.bypass_timeout);
+        check(at, "/approvals/bypass_timeout".to_owned(), bypass);
+    }
+    for found in &packs.guards {
+        check(found.document, found.at("approval_timeout"), found.guard.guard.approval_timeout);
+    }
+}
+
+/// Thresholds of a budget that a stricter one precedes.
+pub(super) fn thresholds(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    out.each(packs, "steps-out-of-order", DiagnosticLevel::Warning, |found| {
+        let thresholds = found.guard.guard.with.as_ref()?.get("thresholds")?;
+        let Thresholds { warn, escalate, block } = Thresholds::deserialize(thresholds).ok()?;
         let steps = [("warn", warn), ("escalate", escalate), ("block", block)];
-        let said: Vec<(&str, f64)> =
+        let set: Vec<(&str, f64)> =
             steps.iter().filter_map(|(name, share)| share.map(|Share(share)| (*name, share))).collect();
-        let pair = said.windows(2).find_map(|pair| match pair {
-            [(mild, early), (hard, late)] if early > late => Some((mild, hard)),
+        let (mild, strict) = set.windows(2).find_map(|pair| match pair {
+            [(mild, early), (strict, late)] if early > late => Some((mild, strict)),
             _ => None,
-        });
-        let (mild, hard) = pair?;
-        let message = format!("`{mild}` comes after `{hard}`, so it never happens");
-        let at = format!("{}/with/thresholds/{mild}", it.guard.at);
-        Some(Issue::new(at, message).help("let the milder step come first, or leave it out"))
+        })?;
+        let message = format!("`{mild}` comes after `{strict}`, so it never happens");
+        let issue = Issue::new(found.at(&format!("with/thresholds/{mild}")), message);
+        Some(issue.help("put the milder threshold first, or leave it out"))
     });
 }
 
-/// Channels by which nobody is told anything.
-pub(super) fn channels(linter: &mut Linter<'_>) {
+/// Channels that deliver nothing.
+pub(super) fn channels(packs: &Packs<'_>, out: &mut Findings<'_>) {
     let is_empty = |text: &Option<String>| text.as_ref().is_none_or(|text| text.trim().is_empty());
-    for (at, document) in linter.packs() {
-        for (to, channel) in &document.pack.notify {
-            let Channel { webhook, command, log } = channel;
+    for (at, document) in packs.iter() {
+        for (to, Channel { webhook, command, log }) in &document.pack.notify {
             if is_empty(webhook) && is_empty(command) && *log != Some(true) {
                 let message =
-                    format!("notices to `{to}` go nowhere: there is neither a webhook nor a command");
-                let issue = Issue::new(format!("/notify/{}", key(to)), message)
-                    .help("add `webhook` or `command`, or say `log: true` if the log is all that is meant");
-                linter.found("empty-channel", DiagnosticLevel::Warning, at, issue);
+                    format!("notices to `{to}` are not delivered: there is no webhook and no command");
+                let help = "add `webhook` or `command`, or `log: true` if the log is enough";
+                let issue = Issue::new(format!("/notify/{}", pointer_key(to)), message).help(help);
+                out.warn("empty-channel", at, issue);
             }
         }
     }
 }
 
-/// The roles that some pack ranks. What none says is as it is by default.
-fn ranked(linter: &Linter<'_>) -> BTreeSet<String> {
-    let usual = Authorities::default();
+/// The ranked roles of all packs, with the defaults of those that are not set.
+fn ranked(packs: &Packs<'_>) -> BTreeSet<String> {
+    let default = Authorities::default();
     let rules: Vec<&ApprovalRules> =
-        linter.packs().filter_map(|(_, document)| document.pack.approvals.as_ref()).collect();
-    let mut roles = BTreeSet::new();
-    let mut add = |said: fn(&ApprovalRules) -> &Option<Vec<String>>, usual: &[String]| {
-        let mut all = rules.iter().filter_map(|rules| said(rules).as_ref()).flatten().peekable();
-        match all.peek() {
-            Some(_) => roles.extend(all.cloned()),
-            None => roles.extend(usual.iter().cloned()),
-        }
+        packs.iter().filter_map(|(_, document)| document.pack.approvals.as_ref()).collect();
+    let roles = |get: fn(&ApprovalRules) -> &Option<Vec<String>>, default: Vec<String>| {
+        let set: Vec<String> = rules.iter().filter_map(|rules| get(rules).clone()).flatten().collect();
+        if set.is_empty() { default } else { set }
     };
-    add(|rules| &rules.order, &usual.order);
-    add(|rules| &rules.supervisors, &usual.supervisors);
-    add(|rules| &rules.humans, &usual.humans);
-    roles
-}
-
-fn join(roles: &BTreeSet<String>) -> String {
-    roles.iter().map(|role| format!("`{role}`")).collect::<Vec<_>>().join(", ")
+    [
+        roles(|rules| &rules.order, default.order),
+        roles(|rules| &rules.supervisors, default.supervisors),
+        roles(|rules| &rules.humans, default.humans),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -1,18 +1,19 @@
-//! Guardrails that never have a say, or say what another says already.
+//! Guardrails that never decide, or that repeat another one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{Effect, EventKind, Mode, Tools};
 
-use super::{DiagnosticLevel, Issue, Linter};
-use crate::expr::{Expected, Expression};
+use crate::expr::Expected;
+use crate::issue::Issue;
 use crate::layers::{Merged, Placed};
-use crate::names::{EVENT_NAMES, GLOBS};
+use crate::lint::linter::Findings;
+use crate::names::event_expression;
 use crate::pattern::{Prefixes, any_covers};
 use crate::raw::Guard;
 
-/// Guardrails behind one that stops everything they are asked about.
-pub(super) fn shadowed(linter: &mut Linter<'_>, merged: &Merged<'_>) {
+/// Guardrails after one that stops everything that they apply to.
+pub(super) fn shadowed(out: &mut Findings<'_>, merged: &Merged<'_>) {
     let mut chain: Vec<&Placed<'_>> = merged.guards.iter().filter(|placed| placed.guard.enabled).collect();
     chain.sort_by_key(|placed| (placed.guard.entry.spec.priority, placed.guard.entry.spec.category));
     let mut walls = Walls::default();
@@ -21,20 +22,19 @@ pub(super) fn shadowed(linter: &mut Linter<'_>, merged: &Merged<'_>) {
         if is_wall(later) {
             walls.add(at, later);
         }
-        let Some(wall) = wall.filter(|_| !linter.is_redefined(later)) else { continue };
+        let Some(wall) = wall.filter(|_| !out.is_redefined(later)) else { continue };
         let (wall, spec) = (&wall.guard.entry.spec.id, &later.guard.entry.spec);
-        let message =
-            format!("`{}` never has a say: `{wall}` stops everything that it is asked about", spec.id);
-        let help = format!("take it out, or give `{wall}` a `when` or fewer `tools`");
+        let message = format!("`{}` never decides: `{wall}` stops everything that it applies to", spec.id);
+        let help = format!("remove it, or give `{wall}` a `when` or fewer `tools`");
         let issue = Issue::new(&later.guard.at, message).help(help);
-        linter.found("unreachable-guardrail", DiagnosticLevel::Warning, later.member, issue);
+        out.warn("unreachable-guardrail", later.member, issue);
     }
 }
 
-/// The walls of a chain by their tools, so that of thousands only those are tried that could be in the way.
+/// The walls of a chain by their tools, so that only candidates are checked.
 #[derive(Default)]
 struct Walls {
-    /// Those for all tools, and those that are asked about more than tools.
+    /// Those for all tools, and those for other events than calls.
     wide: Vec<usize>,
     by_tool: Prefixes<usize>,
 }
@@ -52,7 +52,7 @@ impl Walls {
         }
     }
 
-    /// Places in the chain of the walls that could stop all of a guardrail, first ones first.
+    /// Indexes in the chain of the walls that could stop all of a guardrail, in order.
     fn before(&self, later: &Placed<'_>) -> impl Iterator<Item = usize> {
         let entry = &later.guard.entry;
         let governed = entry.guardrail.tools();
@@ -77,10 +77,10 @@ fn has_tool(kind: &EventKind) -> bool {
     matches!(kind, EventKind::BeforeTool | EventKind::AfterTool)
 }
 
-/// Whether it stops all that it is asked about.
+/// Whether a guardrail stops everything that it applies to.
 fn is_wall(placed: &Placed<'_>) -> bool {
     let Guard { check, when, agents, tasks, effect, .. } = placed.guard.guard;
-    placed.guard.page.is_none()
+    placed.guard.builtin.is_none()
         && placed.guard.agent.is_none()
         && check.is_none()
         && when.is_none()
@@ -90,7 +90,7 @@ fn is_wall(placed: &Placed<'_>) -> bool {
         && placed.guard.entry.spec.mode == Mode::Enforce
 }
 
-/// Whether a wall always stops what another guardrail is asked about, so that the other is skipped.
+/// Whether a wall stops everything that another guardrail applies to, so that the other is skipped.
 fn stops_all_of(wall: &Placed<'_>, later: &Placed<'_>) -> bool {
     let effect = wall.guard.guard.effect.unwrap_or(Effect::Block);
     let (wall, later) = (&wall.guard.entry, &later.guard.entry);
@@ -102,7 +102,7 @@ fn stops_all_of(wall: &Placed<'_>, later: &Placed<'_>) -> bool {
         && covers_tools(&wall.spec.tools, &later.spec.tools, &later.guardrail.tools(), &later.spec.on)
 }
 
-/// Whether a set of tools holds every tool that another guardrail is asked about: those in both of its own sets.
+/// Whether a set of tools contains every tool of another guardrail: those in both of its own sets.
 fn covers_tools(wall: &Tools, asked: &Tools, governed: &Tools, on: &[EventKind]) -> bool {
     let Tools::Only(wall) = wall else { return true };
     let within = |tools: &Tools| match tools {
@@ -112,8 +112,8 @@ fn covers_tools(wall: &Tools, asked: &Tools, governed: &Tools, on: &[EventKind])
     !on.iter().any(has_tool) || within(asked) || within(governed)
 }
 
-/// Guardrails that check the same on the same occasions.
-pub(super) fn duplicates(linter: &mut Linter<'_>, merged: &Merged<'_>) {
+/// Guardrails with the same check for the same events.
+pub(super) fn duplicates(out: &mut Findings<'_>, merged: &Merged<'_>) {
     let mut seen: BTreeMap<String, Vec<&Placed<'_>>> = BTreeMap::new();
     for later in merged.guards.iter().filter(|placed| placed.guard.enabled) {
         let alike = seen.entry(likeness(later)).or_default();
@@ -121,29 +121,29 @@ pub(super) fn duplicates(linter: &mut Linter<'_>, merged: &Merged<'_>) {
             alike.push(later);
             continue;
         };
-        if linter.is_redefined(later) {
+        if out.is_redefined(later) {
             continue;
         }
         let (twin, spec) = (&twin.guard.entry.spec.id, &later.guard.entry.spec);
         let message = format!("`{}` checks the same as `{twin}`", spec.id);
         let issue = Issue::new(&later.guard.at, message).help("keep one of them, with the stronger effect");
-        linter.found("duplicate-guardrail", DiagnosticLevel::Warning, later.member, issue);
+        out.warn("duplicate-guardrail", later.member, issue);
     }
 }
 
-/// What a guardrail checks and on which occasions, as a text that two that do the same have in common.
+/// The check of a guardrail and its events, as a text that is equal for duplicates.
 fn likeness(placed: &Placed<'_>) -> String {
     let spec = &placed.guard.entry.spec;
     let occasion = (spec.mode, &spec.on, &spec.tools, spec.per_prompt);
-    let page = placed.guard.page.map(|page| page.id);
-    format!("{occasion:?} {page:?} {:?}", essence(placed.guard.guard))
+    let builtin = placed.guard.builtin.map(|builtin| builtin.id);
+    format!("{occasion:?} {builtin:?} {:?}", essence(placed.guard.guard))
 }
 
-/// A guardrail without its name, its words, its place in the chain and what its objection leads to.
+/// A guardrail without its names, messages, place in the chain and effect.
 fn essence(guard: &Guard) -> Guard {
     let normal = |source: &Option<String>| {
         let source = source.as_ref()?;
-        let parsed = Expression::parse(source, &EVENT_NAMES, Expected::Bool, GLOBS);
+        let parsed = event_expression(source, Expected::Bool);
         Some(parsed.map_or_else(|_| source.clone(), |expression| expression.to_string()))
     };
     Guard {

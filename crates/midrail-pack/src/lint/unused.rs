@@ -1,142 +1,101 @@
-//! Names that fit nothing, and parts of packs that do nothing.
+//! Unknown names of agents, tasks and roles, and parts of packs without effect.
 
 use std::collections::BTreeSet;
 
-use super::{DiagnosticLevel, Issue, Linter};
-use crate::compile::key;
-use crate::diagnostic::nearest;
-use crate::expr::{Expected, Expression};
-use crate::names::{EVENT_NAMES, GLOBS};
+use crate::diagnostic::{DiagnosticLevel, did_you_mean, nearest};
+use crate::issue::{Issue, pointer_key};
+use crate::lint::linter::{Findings, Packs, quoted_span};
 use crate::pattern::could_meet;
-use crate::raw::Defaults;
+use crate::raw::{Defaults, Guard};
+use crate::scalar::OneOrMany;
 
-/// Agents and roles that no definition knows.
-pub(super) fn names(linter: &mut Linter<'_>) {
-    let definitions: Vec<_> = linter.packs().flat_map(|(_, document)| &document.pack.agents).collect();
-    agents(linter, &definitions.iter().map(|(_, agent)| agent.id.as_slice()).collect::<Vec<_>>());
-    tasks(linter);
-    let roles: Vec<Option<&str>> = definitions.iter().map(|(name, agent)| agent.role_or(name)).collect();
-    self::roles(linter, &roles);
+/// Agents, tasks and roles without a definition.
+pub(super) fn names(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    let agents: Vec<_> = packs.iter().flat_map(|(_, document)| &document.pack.agents).collect();
+    // A definition without ids could be that of any agent.
+    if !agents.iter().any(|(_, agent)| agent.id.is_empty()) {
+        let known = agents.iter().flat_map(|(_, agent)| agent.id.iter()).map(String::as_str).collect();
+        patterns(packs, out, ("unknown-agent", "agents", "an agent"), |guard| &guard.agents, known);
+    }
+    let tasks: Vec<_> = packs.iter().flat_map(|(_, document)| &document.pack.tasks).collect();
+    if !tasks.is_empty() {
+        let named = tasks.iter().filter(|(_, task)| task.id.is_empty()).map(|(name, _)| name.as_str());
+        let ids = tasks.iter().flat_map(|(_, task)| task.id.iter()).map(String::as_str);
+        let of_agents = agents.iter().flat_map(|(_, agent)| agent.task_ids.iter()).map(String::as_str);
+        let known = ids.chain(named).chain(of_agents).collect();
+        patterns(packs, out, ("unknown-task", "tasks", "a task"), |guard| &guard.tasks, known);
+    }
+    let declared: Vec<Option<&str>> = agents.iter().map(|(name, agent)| agent.role_or(name)).collect();
+    roles(packs, out, &declared);
 }
 
-/// Patterns of agents that fit no definition. A definition without ids could be that of any agent.
-fn agents(linter: &mut Linter<'_>, ids: &[&[String]]) {
-    if ids.is_empty() || ids.iter().any(|ids| ids.is_empty()) {
-        return;
-    }
-    let known: BTreeSet<&str> = ids.iter().flat_map(|ids| ids.iter()).map(String::as_str).collect();
-    let unknown = |(_, pattern): &(usize, &String)| !known.iter().any(|id| could_meet(pattern, id));
-    let mut found = Vec::new();
-    for it in &linter.guards {
-        for (i, pattern) in it.guard.guard.agents.iter().enumerate().filter(unknown) {
-            let message = format!("no definition is for an agent `{pattern}`");
-            let help = match nearest(pattern, known.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!(
-                    "the definitions are for {}",
-                    known.iter().copied().collect::<Vec<_>>().join(", ")
-                ),
-            };
-            found.push((it.document, Issue::new(format!("{}/agents/{i}", it.guard.at), message).help(help)));
-        }
-    }
-    for (document, issue) in found {
-        linter.found("unknown-agent", DiagnosticLevel::Warning, document, issue);
-    }
-}
-
-/// Patterns of tasks that fit no definition, where there are definitions of tasks.
-fn tasks(linter: &mut Linter<'_>) {
-    let mut known: BTreeSet<&str> = BTreeSet::new();
-    for (name, task) in linter.packs().flat_map(|(_, document)| &document.pack.tasks) {
-        known.extend(task.id.iter().map(String::as_str));
-        if task.id.is_empty() {
-            known.insert(name);
-        }
-    }
+/// Patterns of guardrails that match no definition.
+fn patterns(
+    packs: &Packs<'_>,
+    out: &mut Findings<'_>,
+    (code, key, noun): (&'static str, &str, &str),
+    get: fn(&Guard) -> &OneOrMany,
+    known: BTreeSet<&str>,
+) {
     if known.is_empty() {
         return;
     }
-    let agents = linter.packs().flat_map(|(_, document)| document.pack.agents.values());
-    known.extend(agents.flat_map(|agent| agent.task_ids.iter()).map(String::as_str));
-    let unknown = |(_, pattern): &(usize, &String)| !known.iter().any(|id| could_meet(pattern, id));
-    let mut found = Vec::new();
-    for it in &linter.guards {
-        for (i, pattern) in it.guard.guard.tasks.iter().enumerate().filter(unknown) {
-            let message = format!("no definition is for a task `{pattern}`");
-            let help = match nearest(pattern, known.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => {
-                    let known: Vec<&str> = known.iter().copied().collect();
-                    format!("the definitions are for {}", known.join(", "))
-                }
-            };
-            found.push((it.document, Issue::new(format!("{}/tasks/{i}", it.guard.at), message).help(help)));
+    for found in &packs.guards {
+        for (i, pattern) in get(found.guard.guard).iter().enumerate() {
+            if known.iter().any(|id| could_meet(pattern, id)) {
+                continue;
+            }
+            let help = did_you_mean(pattern, known.iter().copied(), |known| {
+                format!("the definitions are for {known}")
+            });
+            let message = format!("no definition is for {noun} `{pattern}`");
+            out.warn(code, found.document, Issue::new(found.at(&format!("{key}/{i}")), message).help(help));
         }
-    }
-    for (document, issue) in found {
-        linter.found("unknown-task", DiagnosticLevel::Warning, document, issue);
     }
 }
 
-/// Roles in expressions that no definition declares. Where some declare none, only what looks like a slip is told.
-fn roles(linter: &mut Linter<'_>, declared: &[Option<&str>]) {
+/// Roles in expressions without a definition. If some definitions have no role, only probable misspellings are reported.
+fn roles(packs: &Packs<'_>, out: &mut Findings<'_>, declared: &[Option<&str>]) {
     let known: BTreeSet<&str> = declared.iter().copied().flatten().collect();
     if known.is_empty() {
         return;
     }
     let all_declare = declared.iter().all(Option::is_some);
-    let mut found = Vec::new();
-    for it in &linter.guards {
-        for (part, source) in [("when", &it.guard.guard.when), ("check", &it.guard.guard.check)] {
-            let Some(source) = source else { continue };
-            let Ok(expression) = Expression::parse(source, &EVENT_NAMES, Expected::Bool, GLOBS) else {
-                continue;
-            };
+    for found in &packs.guards {
+        for (key, source, expression) in found.expressions() {
             for role in expression.equalities("agent.role") {
-                let near = nearest(role, known.iter().copied());
-                if known.contains(role) || !(all_declare || near.is_some()) {
+                let is_misspelt = nearest(role, known.iter().copied()).is_some();
+                if known.contains(role) || !(all_declare || is_misspelt) {
                     continue;
                 }
-                let help = match near {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("the roles are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
-                };
-                let issue = Issue::new(
-                    format!("{}/{part}", it.guard.at),
-                    format!("no definition declares the role `{role}`"),
-                );
-                let quoted = ["'", "\""].map(|quote| format!("{quote}{role}{quote}"));
-                let span = quoted
-                    .iter()
-                    .find_map(|quoted| source.find(quoted))
-                    .map(|start| start + 1..start + 1 + role.len());
-                found.push((it.document, Issue { span, ..issue.help(help) }));
+                let help =
+                    did_you_mean(role, known.iter().copied(), |known| format!("the roles are {known}"));
+                let message = format!("no definition declares the role `{role}`");
+                let issue = Issue::new(found.at(key), message).help(help);
+                let span = quoted_span(source, role);
+                out.warn("unknown-role", found.document, Issue { span, ..issue });
             }
         }
     }
-    for (document, issue) in found {
-        linter.found("unknown-role", DiagnosticLevel::Warning, document, issue);
-    }
 }
 
-/// Parts of packs that change nothing.
-pub(super) fn parts(linter: &mut Linter<'_>) {
-    for (at, document) in linter.packs() {
+/// Parts of packs without effect.
+pub(super) fn parts(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    for (at, document) in packs.iter() {
         for env in &document.idle_overlays {
-            let issue =
-                Issue::new(format!("/env/{}", key(env)), format!("the overlay `{env}` changes nothing"));
-            linter.found("idle-overlay", DiagnosticLevel::Warning, at, issue.help("leave it out"));
+            let message = format!("the overlay `{env}` changes nothing");
+            let issue = Issue::new(format!("/env/{}", pointer_key(env)), message).help("leave it out");
+            out.warn("idle-overlay", at, issue);
         }
-        let has_guardrails = || linter.guards.iter().any(|it| it.document == at);
-        if document.pack.defaults != Defaults::default() && !has_guardrails() {
-            let issue = Issue::new("/defaults", "these defaults are for no guardrail")
-                .help("defaults hold for the guardrails of their own pack");
-            linter.found("idle-defaults", DiagnosticLevel::Warning, at, issue);
+        let has_guardrails = packs.guards.iter().any(|found| found.document == at);
+        if document.pack.defaults != Defaults::default() && !has_guardrails {
+            let issue = Issue::new("/defaults", "these defaults apply to no guardrail");
+            let help = "defaults apply to the guardrails of their own pack only";
+            out.warn("idle-defaults", at, issue.help(help));
         }
     }
-    linter.each_guard("disabled", DiagnosticLevel::Note, |it| {
-        let issue = Issue::new(format!("{}/enabled", it.guard.at), format!("`{}` is switched off", it.id()));
-        (!it.guard.enabled).then_some(issue)
+    out.each(packs, "disabled", DiagnosticLevel::Note, |found| {
+        let issue = Issue::new(found.at("enabled"), format!("`{}` is disabled", found.id()));
+        (!found.guard.enabled).then_some(issue)
     });
 }

@@ -1,13 +1,12 @@
-//! Values and names in conditions that what they are compared with can never have.
+//! Comparisons with values that a name never has.
 
 use midrail_core::{EventKind, Risk};
 
-use super::{DiagnosticLevel, Found, Issue, Linter};
-use crate::diagnostic::nearest;
-use crate::expr::{Expected, Expression};
-use crate::names::{EVENT_NAMES, GLOBS};
+use crate::diagnostic::did_you_mean;
+use crate::issue::Issue;
+use crate::lint::linter::{Findings, Packs, quoted_span};
 
-/// The names that stand for one of a few words.
+/// The names with a fixed set of values.
 fn closed_sets() -> [(&'static str, Vec<&'static str>); 3] {
     [
         ("action.type", vec!["file_read", "file_write", "command", "network", "other"]),
@@ -16,62 +15,51 @@ fn closed_sets() -> [(&'static str, Vec<&'static str>); 3] {
     ]
 }
 
-/// Comparisons with a word that the name never stands for.
-pub(super) fn unknown(linter: &mut Linter<'_>) {
+/// Comparisons with a value that the name never has.
+pub(super) fn unknown(packs: &Packs<'_>, out: &mut Findings<'_>) {
     let sets = closed_sets();
-    let mut found = Vec::new();
-    for it in &linter.guards {
-        for (part, source, expression) in expressions(it) {
-            for (name, words) in &sets {
-                for word in expression.equalities(name).into_iter().filter(|word| !words.contains(word)) {
-                    let help = match nearest(word, words.iter().copied()) {
-                        Some(near) => format!("did you mean `{near}`?"),
-                        None => format!("it is one of {}", words.join(", ")),
-                    };
-                    let message = format!("`{name}` is never `{word}`");
-                    let issue = Issue::new(format!("{}/{part}", it.guard.at), message).help(help);
-                    found.push((it.document, Issue { span: quoted(source, word), ..issue }));
+    for found in &packs.guards {
+        for (key, source, expression) in found.expressions() {
+            for (name, values) in &sets {
+                for value in expression.equalities(name).into_iter().filter(|value| !values.contains(value)) {
+                    let help =
+                        did_you_mean(value, values.iter().copied(), |known| format!("it is one of {known}"));
+                    let issue = Issue::new(found.at(key), format!("`{name}` is never `{value}`")).help(help);
+                    let span = quoted_span(source, value);
+                    out.warn("unknown-value", found.document, Issue { span, ..issue });
                 }
             }
         }
     }
-    for (document, issue) in found {
-        linter.found("unknown-value", DiagnosticLevel::Warning, document, issue);
-    }
 }
 
-/// Tools, and names that ask for one, where the guardrail is asked about events that have none.
-pub(super) fn without_tool(linter: &mut Linter<'_>) {
-    let mut found = Vec::new();
-    for it in &linter.guards {
-        let on = &it.guard.entry.spec.on;
+/// Tools, and names about tools, in guardrails for events without a tool.
+pub(super) fn without_tool(packs: &Packs<'_>, out: &mut Findings<'_>) {
+    for found in &packs.guards {
+        let on = &found.guard.entry.spec.on;
         if on.is_empty() || on.iter().any(may_have_tool) {
             continue;
         }
-        let kinds: Vec<&str> = on.iter().map(|kind| kind.as_str()).collect();
-        let kinds = kinds.join(", ");
-        let help = "ask it `on: before_tool`, or leave the tool out";
-        if !it.guard.guard.tools.is_empty() {
-            let message = format!("`tools` does nothing here: {kinds} has no tool");
-            found.push((it.document, Issue::new(format!("{}/tools", it.guard.at), message).help(help)));
+        let kinds = on.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
+        let help = "use `on: before_tool`, or leave the tool out";
+        if !found.guard.guard.tools.is_empty() {
+            let message = format!("`tools` has no effect here: {kinds} has no tool");
+            out.warn("no-tool", found.document, Issue::new(found.at("tools"), message).help(help));
         }
-        for (part, source, expression) in expressions(it) {
-            let is_of_tool = |term: &str| term.starts_with("tool.") || term.starts_with("action.");
-            for name in expression.names().iter().filter(|name| is_of_tool(name.term())) {
+        for (key, source, expression) in found.expressions() {
+            let is_about_tool = |term: &str| term.starts_with("tool.") || term.starts_with("action.");
+            for name in expression.names().iter().filter(|name| is_about_tool(name.term())) {
                 let message = format!("`{name}` is never known here: {kinds} has no tool");
-                let issue = Issue::new(format!("{}/{part}", it.guard.at), message).help(help);
+                let issue = Issue::new(found.at(key), message).help(help);
                 let text = name.to_string();
                 let span = source.find(&text).map(|start| start..start + text.len());
-                found.push((it.document, Issue { span, ..issue }));
+                out.warn("no-tool", found.document, Issue { span, ..issue });
             }
         }
     }
-    for (document, issue) in found {
-        linter.found("no-tool", DiagnosticLevel::Warning, document, issue);
-    }
 }
 
-/// Whether an event of a kind can tell of a tool.
+/// Whether an event of a kind can have a tool.
 fn may_have_tool(kind: &EventKind) -> bool {
     match kind {
         EventKind::BeforeTool
@@ -90,20 +78,4 @@ fn may_have_tool(kind: &EventKind) -> bool {
         | EventKind::AfterHandoff
         | EventKind::BeforeStop => false,
     }
-}
-
-fn expressions<'g>(it: &'g Found<'_>) -> impl Iterator<Item = (&'static str, &'g str, Expression)> {
-    let guard = it.guard.guard;
-    [("when", &guard.when), ("check", &guard.check)].into_iter().filter_map(|(part, source)| {
-        let source = source.as_deref()?;
-        let expression = Expression::parse(source, &EVENT_NAMES, Expected::Bool, GLOBS).ok()?;
-        Some((part, source, expression))
-    })
-}
-
-/// Where a text stands in an expression, without its quotes.
-fn quoted(source: &str, word: &str) -> Option<std::ops::Range<usize>> {
-    let quoted = ["'", "\""].map(|quote| format!("{quote}{word}{quote}"));
-    let start = quoted.iter().find_map(|quoted| source.find(quoted))? + 1;
-    Some(start..start + word.len())
 }

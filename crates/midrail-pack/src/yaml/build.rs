@@ -1,20 +1,21 @@
-//! Builds trees from events while keeping the limits; reading the events is the callers' work.
+//! Builds trees from events within the limits. The callers read the events.
 
 use std::collections::BTreeMap;
 
-use super::{Key, Limits, Node, NodeValue, Span, TextStyle, scalar};
-use crate::diagnostic::{Diagnostic, excerpt};
+use crate::diagnostic::{Diagnostic, Span, excerpt};
+use crate::yaml::node::{Key, Limits, Node, NodeValue, TextStyle};
+use crate::yaml::scalar;
 
 /// After this many problems the rest of the text is not read.
 const MAX_PROBLEMS: usize = 100;
 
-/// The walk over a text has ended early; why is among the builder's problems.
+/// Reading ended early; the reason is among the problems of the builder.
 pub(super) struct Stop;
 
 /// The outcome of one event.
 pub(super) type Step = Result<(), Stop>;
 
-/// A scalar as a reader found it.
+/// A scalar.
 pub(super) struct Scalar<'t> {
     pub(super) text: String,
     pub(super) style: TextStyle,
@@ -34,11 +35,11 @@ pub(super) struct Builder<'a> {
     documents: Vec<Node>,
     problems: Vec<Diagnostic>,
     size: Size,
-    /// End of the last piece of content, which is where an open block ends.
+    /// End of the last content, which is the end of an open block.
     content_end: usize,
 }
 
-/// A list or map that is still open.
+/// An open list or map.
 struct Frame {
     start: usize,
     anchor: usize,
@@ -50,13 +51,13 @@ enum Items {
     Map { entries: Vec<(Key, Node)>, seen: BTreeMap<String, usize>, merges: Vec<Node>, slot: Slot },
 }
 
-/// What the next node of a map is.
+/// The role of the next node of a map.
 enum Slot {
     Key,
     Value(Key),
     Merge,
-    /// The value of a key that was refused.
-    Refused,
+    /// The value of an invalid key.
+    Ignored,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -79,7 +80,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The documents that could be built, and what was wrong with them.
+    /// The documents and the problems.
     pub(super) fn finish(self) -> (Vec<Node>, Vec<Diagnostic>) {
         (self.documents, self.problems)
     }
@@ -94,7 +95,7 @@ impl<'a> Builder<'a> {
         Err(Stop)
     }
 
-    /// Anchors hold for one document.
+    /// Anchors are valid in one document.
     pub(super) fn start_document(&mut self) {
         self.anchors.clear();
     }
@@ -110,7 +111,7 @@ impl<'a> Builder<'a> {
             (Some(tag), style) => match scalar::tagged(&scalar.text, style, tag) {
                 Some(value) => value,
                 None => {
-                    let message = format!("`{}` does not fit the tag `!!{tag}`", excerpt(&scalar.text));
+                    let message = format!("`{}` does not match the tag `!!{tag}`", excerpt(&scalar.text));
                     self.problem(Diagnostic::new(message, scalar.span.clone()))?;
                     NodeValue::Null
                 }
@@ -131,7 +132,7 @@ impl<'a> Builder<'a> {
         self.open(Frame { start, anchor, items })
     }
 
-    /// Closes the innermost list or map; `span` holds its closing bracket, or nothing in a block.
+    /// Closes the innermost list or map; `span` is its closing bracket, or empty in a block.
     pub(super) fn end(&mut self, span: Span) -> Step {
         let Some(frame) = self.stack.pop() else { return Ok(()) };
         if matches!(self.source.get(span.clone()), Some("]" | "}")) {
@@ -143,10 +144,10 @@ impl<'a> Builder<'a> {
         };
         let node = Node { span: frame.start..self.content_end.max(frame.start), value };
         if self.awaits_key() {
-            let help = "only texts, numbers and truth values can be keys";
+            let help = "only texts, numbers and booleans can be keys";
             let message = format!("a key cannot be {}", node.kind());
             self.problem(Diagnostic::new(message, node.span).with_help(help))?;
-            self.set_slot(Slot::Refused);
+            self.set_slot(Slot::Ignored);
             return Ok(());
         }
         self.attach(node, frame.anchor)
@@ -156,8 +157,10 @@ impl<'a> Builder<'a> {
         self.content_end = span.end;
         let name = excerpt(self.source.get(span.start + 1..span.end).unwrap_or_default());
         if self.awaits_key() {
-            self.problem(Diagnostic::new("a key cannot be an alias", span).with_help("write the key out"))?;
-            self.set_slot(Slot::Refused);
+            self.problem(
+                Diagnostic::new("a key cannot be an alias", span).with_help("write the key itself"),
+            )?;
+            self.set_slot(Slot::Ignored);
             return Ok(());
         }
         let open = self.stack.iter().any(|frame| frame.anchor == anchor);
@@ -198,10 +201,10 @@ impl<'a> Builder<'a> {
         self.size.text = self.size.text.saturating_add(size.text);
         if self.size.nodes > self.limits.nodes {
             let message =
-                format!("more than {} values, those that aliases repeat included", self.limits.nodes);
+                format!("more than {} values, including those that aliases repeat", self.limits.nodes);
             return self.stop(Diagnostic::new(message, span.clone()));
         }
-        // A text can only outgrow its source by aliases.
+        // Only aliases can make texts longer than their source.
         if self.size.text > self.limits.bytes.saturating_mul(4) {
             return self.stop(Diagnostic::new("aliases repeat too much text", span.clone()));
         }
@@ -225,19 +228,19 @@ impl<'a> Builder<'a> {
             self.anchors.insert(anchor, Node { span: span.clone(), value });
         }
         if style == TextStyle::Plain && text.is_empty() {
-            self.set_slot(Slot::Refused);
+            self.set_slot(Slot::Ignored);
             return self.problem(Diagnostic::new("a key is missing", span));
         }
         let Some(Frame { items: Items::Map { seen, slot, .. }, .. }) = self.stack.last_mut() else {
             return Ok(());
         };
         if let Some(first) = seen.get(&text).copied() {
-            *slot = Slot::Refused;
+            *slot = Slot::Ignored;
             let line =
                 self.source.get(..first).unwrap_or_default().bytes().filter(|byte| *byte == b'\n').count()
                     + 1;
             let problem = Diagnostic::new(format!("duplicate key `{}`", excerpt(&text)), span);
-            return self.problem(problem.with_help(format!("it is set in line {line} already")));
+            return self.problem(problem.with_help(format!("it is already set in line {line}")));
         }
         seen.insert(text.clone(), span.start);
         let merge = style == TextStyle::Plain && text == "<<";
@@ -247,7 +250,7 @@ impl<'a> Builder<'a> {
 
     fn attach(&mut self, node: Node, anchor: usize) -> Step {
         if anchor != 0 {
-            // The copy counts, so that nested anchors cannot multiply memory.
+            // The copy is counted, so that nested anchors cannot multiply memory.
             self.grow(measure(&node).0, &node.span)?;
             self.anchors.insert(anchor, node.clone());
         }
@@ -260,13 +263,13 @@ impl<'a> Builder<'a> {
             Items::Map { entries, merges, slot, .. } => match std::mem::replace(slot, Slot::Key) {
                 Slot::Value(key) => entries.push((key, node)),
                 Slot::Merge => merges.push(node),
-                Slot::Key | Slot::Refused => {}
+                Slot::Key | Slot::Ignored => {}
             },
         }
         Ok(())
     }
 
-    /// Adds the entries of `<<`: keys of the map itself win, then those of the earlier map.
+    /// Adds the entries of `<<`: keys of the map itself have priority, then those of the earlier map.
     fn merge(
         &mut self,
         mut entries: Vec<(Key, Node)>,
@@ -297,7 +300,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Size and depth of a tree. Recursion is bounded, since no tree is deeper than the limit.
+/// Size and depth of a tree. The recursion is limited by the depth limit of trees.
 fn measure(node: &Node) -> (Size, usize) {
     let mut size = Size { nodes: 1, text: 0 };
     let mut depth = 0;

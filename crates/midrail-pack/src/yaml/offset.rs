@@ -1,13 +1,15 @@
-//! Places: character counts to byte offsets, and offsets inside a scalar's text to offsets in the source.
+//! Conversion of positions: character counts to byte offsets, and offsets in the text of a scalar to offsets in the source.
 
-use super::{Span, TextStyle};
+use saphyr_parser::ScalarStyle as TextStyle;
+
+use crate::diagnostic::Span;
 
 /// Characters between two checkpoints.
 const STRIDE: usize = 64;
 
-/// Turns the parser's character counts into byte offsets.
+/// Converts the parser's character counts to byte offsets.
 pub(super) struct Offsets {
-    /// Byte offset of every `STRIDE`th character; empty where every character is one byte.
+    /// Byte offset of every `STRIDE`th character; empty if every character is one byte.
     checkpoints: Vec<usize>,
 }
 
@@ -34,8 +36,8 @@ impl Offsets {
 
 /// The source offset of byte `target` of a scalar's text.
 ///
-/// Folding and block indentation change white space alone, so source and text are aligned by their
-/// other characters; white space in the text is placed after the character before it.
+/// Folding and block indentation change white space only, so source and text are aligned by their other characters;
+/// white space in the text is placed after the preceding character.
 pub(super) fn align(source: &str, span: &Span, text: &str, style: TextStyle, target: usize) -> Option<usize> {
     let raw = source.get(span.clone())?;
     let target = text.floor_char_boundary(target.min(text.len()));
@@ -70,12 +72,12 @@ pub(super) fn align(source: &str, span: &Span, text: &str, style: TextStyle, tar
         after = end;
         blanks = 0;
     }
-    // Blanks on the line of the character before are the same in source and text.
+    // Spaces on the line of the preceding character are the same in source and text.
     let same_line = content.get(after..after + blanks).is_some_and(|gap| gap.chars().all(|c| c == ' '));
     Some(base + after + if same_line { blanks } else { 0 })
 }
 
-/// The characters of a scalar's source with escapes resolved, each with its place.
+/// The characters of the source of a scalar with resolved escapes, each with its place.
 struct Units<'a> {
     content: &'a str,
     at: usize,

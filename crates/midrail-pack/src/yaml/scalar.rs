@@ -1,6 +1,6 @@
-//! Plain scalars to values by the core schema of YAML 1.2.
+//! Values of plain scalars by the core schema of YAML 1.2.
 
-use super::{NodeValue, TextStyle};
+use crate::yaml::node::{NodeValue, TextStyle};
 
 /// The value of a scalar without quotes.
 pub(super) fn plain(text: &str) -> NodeValue {
@@ -13,7 +13,7 @@ pub(super) fn plain(text: &str) -> NodeValue {
     }
 }
 
-/// The value of a scalar with a core tag, or nothing where the text does not fit the tag.
+/// The value of a scalar with a core tag. `None`: the text does not match the tag.
 pub(super) fn tagged(text: &str, style: TextStyle, tag: &str) -> Option<NodeValue> {
     match (tag, plain(text)) {
         ("str", _) => Some(NodeValue::Text(text.to_owned(), style)),
@@ -31,11 +31,11 @@ fn number(text: &str) -> Option<NodeValue> {
     if !(first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.')) {
         return None;
     }
-    if let Some(digits) = text.strip_prefix("0x") {
-        return radix(digits, 16);
-    }
-    if let Some(digits) = text.strip_prefix("0o") {
-        return radix(digits, 8);
+    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
+        if let Some(digits) = text.strip_prefix(prefix) {
+            let digits = Some(digits).filter(|digits| !digits.starts_with(['+', '-']))?;
+            return i64::from_str_radix(digits, radix).ok().map(NodeValue::Int);
+        }
     }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if matches!(unsigned, ".inf" | ".Inf" | ".INF") {
@@ -51,31 +51,15 @@ fn number(text: &str) -> Option<NodeValue> {
     if is_float(unsigned) { text.parse().ok().map(NodeValue::Float) } else { None }
 }
 
-fn radix(digits: &str, radix: u32) -> Option<NodeValue> {
-    if digits.starts_with(['+', '-']) {
-        return None;
-    }
-    i64::from_str_radix(digits, radix).ok().map(NodeValue::Int)
-}
-
 /// `.5`, `1.`, `1.5` and each with an exponent, or a whole number with one.
 fn is_float(unsigned: &str) -> bool {
-    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (unsigned, None),
-    };
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let exponent_fits = exponent.is_none_or(|exponent| {
-        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-        !exponent.is_empty() && digits(exponent)
-    });
-    let mantissa_fits = match mantissa.split_once('.') {
-        Some((whole, fraction)) => {
-            digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty())
-        }
-        None => !mantissa.is_empty() && digits(mantissa),
-    };
-    exponent_fits && mantissa_fits
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    !(whole.is_empty() && fraction.is_empty())
+        && !exponent.is_empty()
+        && [whole, fraction, exponent].into_iter().all(are_digits)
 }
 
 #[cfg(test)]
@@ -83,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn core_schema_decides_plain_scalars() {
+    fn plain_scalars_follow_the_core_schema() {
         let text = |text: &str| NodeValue::Text(text.to_owned(), TextStyle::Plain);
         let cases = [
             ("", NodeValue::Null),

@@ -56,8 +56,8 @@ fn within_a_section_a_list_of_tools_narrows() {
     assert_eq!(world.effect("fs_write", json!({})), Effect::Block);
     assert_eq!(world.effect("db_write", json!({})), Effect::Allow);
     let report = refused(&with("[git_commit]"));
-    assert!(report.contains("`git_commit` is not among the tools of this section"), "{report}");
-    assert!(report.contains("the section's tools are fs_write, fs_read"), "{report}");
+    assert!(report.contains("`git_commit` is not a tool of this section"), "{report}");
+    assert!(report.contains("the tools of the section are fs_write, fs_read"), "{report}");
     let report = refused(
         "pack: p\nagents:\n  dev:\n    sections:\n      s: {tools: [], guardrails: [read_before_write]}\n",
     );
@@ -132,7 +132,7 @@ fn scopes_of_agent_and_task_both_hold() {
 }
 
 #[test]
-fn slips_in_definitions_are_told_at_their_place() {
+fn mistakes_in_definitions_have_their_place() {
     let report = refused(
         "pack: p\nagents:\n  dev:\n    task_ids: ['t-[']\n    allowed_tools: ['{a']\n    scope: {files: {writes: [x]}}\n",
     );

@@ -26,7 +26,7 @@ fn a_lower_layer_replaces_what_is_not_locked() {
 }
 
 #[test]
-fn a_lower_layer_can_switch_off_what_is_not_locked() {
+fn lower_layer_can_disable_unlocked_guardrails() {
     let project = "pack: mine\nguardrails:\n  - {id: no-deploy, enabled: false}\n";
     let packs = [(Layer::Organisation, "org.yaml", ORGANISATION), (Layer::Project, "mine.yaml", project)];
     assert_eq!(effect_under(&packs, "deploy"), (Effect::Allow, None));
@@ -46,7 +46,7 @@ fn what_is_locked_cannot_be_loosened() {
         assert_eq!(reports.len(), 1);
         let problem = &reports[0].plain()[0];
         assert_eq!(problem.message, "`no-deploy` is locked by the organisation pack `org`");
-        assert!(problem.help.as_deref().unwrap().contains("not switch it off"));
+        assert!(problem.help.as_deref().unwrap().contains("not disable it"));
         assert_eq!((problem.file.as_str(), problem.line, problem.column), ("mine.yaml", line, column));
     }
 }
@@ -91,7 +91,7 @@ fn what_a_higher_layer_requires_is_not_taken_out_from_under_it() {
     let policy = policy_of(&in_layers(&hasty));
     let tier = &policy.routing().critical;
     assert_eq!((tier.wait_ms, tier.on_timeout), (200, Effect::Halt));
-    assert_eq!(policy.routing().high.wait_ms, 0, "what nobody requires is the project's to say");
+    assert_eq!(policy.routing().high.wait_ms, 0, "the project sets what no layer requires");
     let patient = under("pack: mine\nrisk_router: {critical_risk_wait_ms: 900}\n");
     assert_eq!(policy_of(&in_layers(&patient)).routing().critical.wait_ms, 900);
     // Who requires it may change it.
@@ -195,7 +195,7 @@ fn an_overlay_of_a_policy_pack_is_merged_too() {
 }
 
 #[test]
-fn a_problem_in_an_overlay_is_told_whichever_is_in_force() {
+fn problem_of_any_overlay_is_reported() {
     let source = "pack: p\nguardrails:\n  - {id: a, check: agent.roll == 'x'}\nenv:\n  prod:\n    guardrails:\n      - {id: a, effect: explode}\n";
     let report = refused(source);
     assert!(report.contains("pack.yaml:3:20") && report.contains("pack.yaml:7:25"), "{report}");
@@ -235,7 +235,7 @@ fn the_built_ins_are_always_on() {
 }
 
 #[test]
-fn the_built_ins_cannot_be_switched_off() {
+fn built_ins_cannot_be_disabled() {
     for (guard, at) in [
         ("{use: builtin-003, enabled: false}", "3:33"),
         ("{use: builtin-003, mode: shadow}", "3:30"),
@@ -255,7 +255,7 @@ fn the_built_ins_cannot_be_switched_off() {
         );
     }
     let bound = "pack: p\nagents:\n  tester:\n    guardrails:\n      - builtin-003\n";
-    assert!(refused(bound).contains("for all agents and not for `tester` alone"));
+    assert!(refused(bound).contains("for all agents, not for `tester` only"));
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn tools_that_no_agent_may_call() {
         "tool-not-allowed",
         DiagnosticLevel::Warning,
         (6, 21),
-        "no agent may call `release`, so this rule never comes to bear",
+        "no agent may call `release`, so this rule never applies",
         &pack(agents, "require_before: {tool: release, requires: merge}"),
         &pack(&format!("{agents}  any: {{}}\n"), "require_before: {tool: release, requires: merge}"),
     );
@@ -168,7 +168,7 @@ fn guardrails_that_never_have_a_say() {
         "unreachable-guardrail",
         DiagnosticLevel::Warning,
         (4, 5),
-        "`later` never has a say: `wall` stops everything that it is asked about",
+        "`later` never decides: `wall` stops everything that it applies to",
         &pack("{id: wall, tools: ['dep*']}", later),
         &pack("{id: wall, tools: ['dep*'], when: \"agent.role == 'x'\"}", later),
     );
@@ -264,7 +264,7 @@ fn expressions_that_are_settled() {
         "never-objects",
         DiagnosticLevel::Error,
         (3, 20),
-        "`check` always holds, so `g` never objects",
+        "`check` always holds, so `g` never finds a violation",
         &pack("check: \"agent.role != 'a' OR agent.role != 'b'\""),
         &near,
     );
@@ -272,7 +272,7 @@ fn expressions_that_are_settled() {
         "always-objects",
         DiagnosticLevel::Warning,
         (3, 20),
-        "`check` can never hold, so `g` objects whenever it applies",
+        "`check` can never hold, so `g` finds a violation whenever it applies",
         &pack("check: \"usage.cost > 5 AND usage.cost < 3\""),
         &near,
     );
@@ -341,7 +341,7 @@ fn parts_that_do_nothing() {
         "idle-defaults",
         DiagnosticLevel::Warning,
         (2, 11),
-        "these defaults are for no guardrail",
+        "these defaults apply to no guardrail",
         "pack: p\ndefaults: {on_error: escalate}\nagents: {a: {}}\n",
         "pack: p\ndefaults: {on_error: escalate}\nagents: {a: {guardrails: [read_before_write]}}\n",
     );
@@ -349,7 +349,7 @@ fn parts_that_do_nothing() {
         "disabled",
         DiagnosticLevel::Note,
         (3, 22),
-        "`a` is switched off",
+        "`a` is disabled",
         "pack: p\nguardrails:\n  - {id: a, enabled: false}\n",
         "pack: p\nguardrails:\n  - {id: a, enabled: true}\n",
     );
@@ -378,7 +378,7 @@ fn locks_that_overlap() {
 #[test]
 fn guardrails_that_fail_open() {
     for (more, words) in [
-        ("", "waits for a person (`on_error: escalate`)"),
+        ("", "requires approval (`on_error: escalate`)"),
         (", on_error: allow", "is allowed (`on_error: allow`)"),
         (", on_error: block", "is blocked (`on_error: block`)"),
     ] {
@@ -396,7 +396,7 @@ fn guardrails_that_fail_open() {
         "fails-open",
         DiagnosticLevel::Warning,
         (3, 41),
-        "`injection-patterns` guards safety and allows everything when it fails",
+        "`injection-patterns` is a safety guardrail and allows everything when it fails",
         &pack(", on_error: allow"),
         &pack(", on_error: escalate"),
     );
@@ -419,7 +419,7 @@ fn settings_that_do_not_do_what_they_seem_to() {
         "locked-shadow",
         DiagnosticLevel::Warning,
         (3, 7),
-        "what it locks stops nothing",
+        "its locked guardrails stop nothing",
         "pack: p\nlock: true\nmode: shadow\n",
         "pack: p\nlock: true\nmode: enforce\n",
     );
@@ -440,7 +440,7 @@ fn settings_that_do_not_do_what_they_seem_to() {
         "unused-threshold",
         DiagnosticLevel::Warning,
         (4, 23),
-        "`threshold` is not used",
+        "`threshold` has no effect",
         &hook(", threshold: 0.9", true),
         &hook("", true),
     );
@@ -454,7 +454,7 @@ fn lints_are_in_order_and_can_be_shown() {
     assert_eq!(lints.iter().map(|lint| lint.code).collect::<Vec<_>>(), ["disabled", "always-applies"]);
     let problems = lints.iter().map(|lint| lint.problem.clone()).collect();
     let expected = "\
-note: `b` is switched off
+note: `b` is disabled
  --> pack.yaml:3:22
   |
 3 |   - {id: b, enabled: false}
@@ -511,7 +511,7 @@ fn tools_where_there_are_none() {
         "no-tool",
         DiagnosticLevel::Warning,
         (3, 38),
-        "`tools` does nothing here: before_model has no tool",
+        "`tools` has no effect here: before_model has no tool",
         "pack: p\nguardrails:\n  - {id: a, on: before_model, tools: x}\n",
         "pack: p\nguardrails:\n  - {id: a, on: [before_model, before_tool], tools: x}\n",
     );
@@ -522,12 +522,12 @@ fn tools_where_there_are_none() {
 }
 
 #[test]
-fn guardrails_for_tools_and_tasks_that_nobody_has() {
+fn guardrails_for_unknown_tools_and_tasks() {
     shows(
         "tool-not-allowed",
         DiagnosticLevel::Warning,
         (4, 20),
-        "no agent may call `deploy`, so `g` never comes to bear",
+        "no agent may call `deploy`, so `g` never applies",
         "pack: p\nagents: {dev: {allowed_tools: [Read]}}\nguardrails:\n  - {id: g, tools: deploy}\n",
         "pack: p\nagents: {dev: {allowed_tools: [Read, dep*]}}\nguardrails:\n  - {id: g, tools: deploy}\n",
     );
@@ -577,7 +577,7 @@ fn people_who_cannot_be_asked_or_told() {
         "unknown-role",
         DiagnosticLevel::Warning,
         (3, 51),
-        "no role `reviewr` is ranked",
+        "the role `reviewr` has no rank",
         asks,
         &asks.replace("reviewr", "reviewer"),
     );
@@ -607,9 +607,9 @@ fn people_who_cannot_be_asked_or_told() {
     let words = "times out at once";
     shows("no-time-to-answer", DiagnosticLevel::Warning, (2, 58), words, struck, &struck.replace("0s", "1s"));
     let alone = "pack: p\nrisk_router: {critical_risk_wait_ms: 0, on_timeout: {critical: allow}}\n";
-    assert_eq!(codes(alone), Vec::<&str>::new(), "nobody is asked, so nobody comes too late");
+    assert_eq!(codes(alone), Vec::<&str>::new(), "there is no deep guardrail");
     let hasty = &format!("{alone}guardrails:\n  - {{id: d, deep: {{command: ./judge}}, effect: block}}\n");
-    let words = "calls of critical risk wait for nobody and go on";
+    let words = "calls of critical risk do not wait and are allowed";
     shows(
         "never-judged",
         DiagnosticLevel::Warning,
@@ -647,7 +647,7 @@ fn people_who_cannot_be_asked_or_told() {
         "empty-channel",
         DiagnosticLevel::Warning,
         (2, 20),
-        "notices to `reviewer` go nowhere",
+        "notices to `reviewer` are not delivered",
         nowhere,
         &nowhere.replace("{}", "{log: true}"),
     );
@@ -666,10 +666,10 @@ fn guardrails_that_are_required_in_vain() {
         (
             "required-but-narrow",
             ", effect: block, when: \"agent.role == 'x'\"",
-            "asked only as its `when` says",
+            "restricted by its `when`",
         ),
-        ("required-but-narrow", ", effect: block, agents: [x]", "asked only as its `agents` says"),
-        ("required-but-narrow", ", effect: block, tasks: [x]", "asked only as its `tasks` says"),
+        ("required-but-narrow", ", effect: block, agents: [x]", "restricted by its `agents`"),
+        ("required-but-narrow", ", effect: block, tasks: [x]", "restricted by its `tasks`"),
         ("required-but-shadow", ", effect: block, mode: shadow", "in shadow mode: it stops nothing"),
         ("required-but-allows", ", effect: allow", "its objection allows the call"),
     ] {
@@ -687,7 +687,7 @@ fn feedback_and_completion_that_do_nothing() {
         (
             "silent-feedback",
             (3, 24),
-            "`static` without a trigger is never said",
+            "`static` without a trigger is never shown",
             "feedback: {static: x}",
             "feedback: {static: x, every_n_calls: 1}",
         ),
@@ -699,11 +699,11 @@ fn feedback_and_completion_that_do_nothing() {
             "feedback: {deadline: {}, on_file_created: A.md}",
         ),
         ("silent-feedback", (3, 24), "`budget`", "feedback: {budget: {at: []}}", "feedback: {budget: {}}"),
-        ("empty-completion", (3, 17), "stops nobody", "completion: {}", "completion: {files: [a]}"),
+        ("empty-completion", (3, 17), "the agent can always stop", "completion: {}", "completion: {files: [a]}"),
         (
             "empty-completion",
             (3, 17),
-            "stops nobody",
+            "the agent can always stop",
             "completion: {all: [], files: []}",
             "{use: completion, with: {todos: none_open}}",
         ),
@@ -717,7 +717,7 @@ fn feedback_and_completion_that_do_nothing() {
         (
             "effect-unused",
             (3, 14),
-            "objects to nothing",
+            "finds no violations",
             "{effect: warn, feedback: {budget: {}}}",
             "{feedback: {budget: {}}}",
         ),
@@ -731,7 +731,7 @@ fn feedback_and_completion_that_do_nothing() {
         (
             "uncounted",
             (3, 20),
-            "`feedback.calls` is counted only where a policy has feedback",
+            "`feedback.calls` is counted only if a policy has feedback",
             "{id: a, check: feedback.calls < 5}",
             "{id: a, check: session.calls < 5}",
         ),
@@ -747,7 +747,7 @@ fn feedback_and_completion_that_do_nothing() {
         "unknown-provider",
         error,
         (4, 20),
-        "no feedback provider is called `Budgets`",
+        "there is no feedback provider `Budgets`",
         &by("Budgets"),
         &by("Budget"),
     );

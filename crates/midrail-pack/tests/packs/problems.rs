@@ -1,4 +1,4 @@
-//! What is wrong with a pack is told at its place, all of it at once, with advice.
+//! All problems of a pack are reported with place and advice.
 
 use midrail_pack::PackDocument;
 
@@ -59,7 +59,7 @@ error: priority must be >= 100 for custom rules, and is 7
 8 |   - {id: b, priority: 7, check: 'len(tool.name) > \"x\"'}
   |                       ^
   |
-  = help: 1 to 99 belong to the built-ins
+  = help: 1 to 99 are for built-in guardrails
 
 error: `\"x\"` is a text, where a number is needed
  --> pack.yaml:8:51
@@ -87,7 +87,7 @@ fn a_missing_name_does_not_hide_the_rest() {
 }
 
 #[test]
-fn what_a_mistake_leaves_behind_is_not_told_again() {
+fn consequences_of_a_mistake_are_not_reported() {
     let report = refused(
         "pack: p\nguardrails:\n  - id: 5\n    check: [1]\n  - require_before: {tool: 5, requires: a}\n",
     );
@@ -102,7 +102,7 @@ fn problems_speak_the_words_of_packs() {
         ("pack: ''\n", "a pack needs a name", "write `pack: NAME`"),
         (
             "pack: p\nguardrails:\n  - {check: 'true'}\n",
-            "a guardrail of your own needs an `id`",
+            "a custom guardrail needs an `id`",
             "add `id: NAME`",
         ),
         (
@@ -128,7 +128,7 @@ fn problems_speak_the_words_of_packs() {
         (
             "pack: p\nguardrails:\n  - {use: safety-001, with: {ignore: ['a[']}}\n",
             "the pattern `a[` ",
-            "`midrail explain safety-001` tells its settings",
+            "`midrail explain safety-001` lists its settings",
         ),
         (
             "pack: p\nguardrails:\n  - {use: safety-003, with: {locales: [zz]}}\n",
@@ -145,27 +145,27 @@ fn problems_speak_the_words_of_packs() {
             "`with` gives settings to a built-in guardrail",
             "add `use: NAME`",
         ),
-        ("pack: p\nguardrails:\n  - {id: a b}\n", "`a b` cannot be an id", "no blank"),
-        ("pack: p\nguardrails:\n  - {id: halted}\n", "the id `halted` is reserved", "choose another one"),
+        ("pack: p\nguardrails:\n  - {id: a b}\n", "`a b` is not a valid id", "no blank"),
+        ("pack: p\nguardrails:\n  - {id: halted}\n", "the id `halted` is reserved", "choose another id"),
         ("pack: p\nguardrails:\n  - {id: a, effect: redact}\n", "cannot say what to replace", "use `warn`"),
         (
             "pack: p\nguardrails:\n  - {id: a, check: 'true', use: builtin-001}\n",
-            "`check` does not go with `use`",
+            "`check` cannot be combined with `use`",
             "of its own",
         ),
         (
             "pack: p\nguardrails:\n  - require_before: {tool: a}\n",
-            "does not say what has to come before",
+            "the prerequisites are missing",
             "add `requires: TOOL`",
         ),
         (
             "pack: p\nguardrails:\n  - require_before: {tool: a, requires: b, reads: c}\n",
-            "`reads` does not go with `requires`",
+            "`reads` cannot be combined with `requires`",
             "two rules",
         ),
         (
             "pack: p\nguardrails:\n  - require_before: {tool: a, requires: b, mount: /w}\n",
-            "`mount` goes with `reads` only",
+            "`mount` needs `reads`",
             "leave it out",
         ),
         (
@@ -175,10 +175,10 @@ fn problems_speak_the_words_of_packs() {
         ),
         (
             "pack: p\nguardrails:\n  - {sequential: {a: []}}\n",
-            "`a` does not say what has to come before",
-            "name the tools",
+            "the prerequisites of `a` are missing",
+            "list the tools",
         ),
-        ("policy: p\nrules: []\n", "there is no rule in it", "add a rule"),
+        ("policy: p\nrules: []\n", "the list of rules is empty", "add a rule"),
         ("pack: p\nguardrails:\n  - {id: a, approval_timeout: soon}\n", "expected a number of seconds", ""),
         ("pack: p\nagents: {a: {time_budget: -5}}\n", "a duration cannot be negative", ""),
         (
@@ -200,7 +200,7 @@ fn problems_speak_the_words_of_packs() {
 }
 
 #[test]
-fn what_is_wrong_with_those_who_are_asked_is_told_at_the_value() {
+fn problems_of_deep_settings_have_their_place() {
     for (more, at, message) in [
         (
             "guardrails:\n  - {id: d, deep: {command: a, max_windows: 0}}",
@@ -251,7 +251,7 @@ fn a_file_can_hold_several_packs() {
 #[test]
 fn a_file_without_a_pack_says_so() {
     for source in ["", "\n\n", "# Nothing here.\n", "---\n---\n", "null\n"] {
-        assert!(refused(source).contains("there is no pack in this file"), "{source:?}");
+        assert!(refused(source).contains("this file contains no pack"), "{source:?}");
     }
 }
 
@@ -272,7 +272,7 @@ fn hostile_files_end_in_a_problem() {
             ),
             "levels deep",
         ),
-        (bomb, "values, those that aliases repeat included"),
+        (bomb, "values, including those that aliases repeat"),
         ("x".repeat(2 << 20), "bytes long"),
         ("pack: p\nguardrails: &a [*a]\n".to_owned(), "contains itself"),
         ("pack: p\npack: q\n".to_owned(), "pack"),

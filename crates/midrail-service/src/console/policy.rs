@@ -89,7 +89,7 @@ fn layers(policy: &Policy, source: &PolicySource) -> Markup {
                 @for layered in &source.0 {
                     li {
                         div.layer-head {
-                            span.chip { (layered.layer.word()) }
+                            span.chip { (layered.layer.as_str()) }
                             strong { (short_line(&layered.pack.pack, 60)) }
                             @if let Some(version) = &layered.pack.version { span.muted { (short_line(&version.0.to_string(), 20)) } }
                             @if layered.pack.lock { span.badge.fx-skipped { "locked" } }

@@ -73,7 +73,7 @@ fn of_pack(
     let uses = placement.guard.uses.as_deref().and_then(builtin);
     if output.is_json() {
         return output.json(&without_nulls(json!({
-            "id": placement.id, "layer": layer.word(), "pack": document.pack.pack, "file": document.path,
+            "id": placement.id, "layer": layer.as_str(), "pack": document.pack.pack, "file": document.path,
             "line": placement.line, "column": placement.column, "locked": placement.locked,
             "enabled": placement.enabled, "agent": placement.agent, "settings": settings,
             "built_in": uses.map(|page| page.id),
@@ -93,7 +93,7 @@ fn of_pack(
     }
     let mut place = format!(
         "{} pack `{}`, {}:{}:{}",
-        layer.word(),
+        layer.as_str(),
         visible(&document.pack.pack),
         visible(&document.path),
         placement.line,

@@ -1,0 +1,320 @@
+//! The state of a compilation, and the steps for one guardrail: its built-in, its id, its spec and its check.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use midrail_core::{Bypass, Definition, EventKind, OnFault, PolicyEntry, RESERVED_IDS, Spec, glob};
+use midrail_guardrails::{Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, PackKey, configured_by};
+
+use crate::diagnostic::{did_you_mean, excerpt};
+use crate::expr::{Expected, ExprProblem};
+use crate::issue::Issue;
+use crate::names::{alert_expression, event_expression};
+use crate::raw::{AgentDefinition, AlertRule, Guard, Pack};
+use crate::rule::Deferred;
+
+/// The id of decisions that no guardrail makes.
+const ENGINE_ID: &str = "midrail";
+
+/// The ids of scripts next to the packs.
+const SCRIPT_IDS: [&str; 5] =
+    ["organisation-script", "project-script", "user-script", "project-deft-script", "user-deft-script"];
+
+/// How often an agent that is not done continues, unless a pack sets a number.
+const CONTINUATIONS: u32 = 10;
+
+/// The default role of people.
+pub(super) const HUMAN: &str = "human_operator";
+
+/// A compiled guardrail, with what layering and lint need.
+pub(crate) struct CompiledGuard<'p> {
+    pub(crate) entry: PolicyEntry,
+    /// Its place in the pack.
+    pub(crate) at: String,
+    /// Its raw form.
+    pub(crate) guard: &'p Guard,
+    /// Its built-in, if it is one.
+    pub(crate) builtin: Option<&'static Builtin>,
+    /// The definition that it belongs to.
+    pub(crate) agent: Option<(&'p str, &'p AgentDefinition)>,
+    /// The tools of the section that it belongs to.
+    pub(crate) section: Option<&'p [String]>,
+    pub(crate) locked: bool,
+    pub(crate) enabled: bool,
+}
+
+/// The definition and section that a guardrail belongs to.
+#[derive(Clone, Default)]
+pub(super) struct Binding<'p> {
+    pub(super) definition: Option<Arc<Definition>>,
+    pub(super) agent: Option<(&'p str, &'p AgentDefinition)>,
+    /// The tools of a section.
+    pub(super) tools: Option<&'p [String]>,
+}
+
+/// Whether a pack is known to be valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Everything is checked.
+    Unchecked,
+    /// It was checked when it was read: expressions are parsed on first use.
+    CheckedBefore,
+}
+
+pub(super) struct Compiler<'p> {
+    pub(super) pack: &'p Pack,
+    checked_before: bool,
+    pub(super) issues: Vec<Issue>,
+    ids: BTreeSet<String>,
+    entries: Vec<CompiledGuard<'p>>,
+}
+
+impl<'p> Compiler<'p> {
+    pub(super) fn new(pack: &'p Pack, trust: Trust) -> Self {
+        let checked_before = trust == Trust::CheckedBefore;
+        Compiler { pack, checked_before, issues: Vec::new(), ids: BTreeSet::new(), entries: Vec::new() }
+    }
+
+    pub(super) fn finish(self) -> Result<Vec<CompiledGuard<'p>>, Vec<Issue>> {
+        if self.issues.is_empty() { Ok(self.entries) } else { Err(self.issues) }
+    }
+
+    pub(super) fn issue(
+        &mut self,
+        at: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.issues.push(Issue::new(at, message).help(help));
+    }
+
+    /// Compiles a guardrail.
+    pub(super) fn guard(&mut self, at: &str, guard: &'p Guard, binding: &Binding<'p>) {
+        let builtin = self.builtin(at, guard);
+        let Some(id) = self.id(at, guard, builtin, binding) else { return };
+        let mut spec = builtin.map_or_else(|| Spec::new(id.as_str()), builtin_spec);
+        spec.id = id.as_str().into();
+        let key = builtin.map(|builtin| builtin.pack_key);
+        if key == Some(PackKey::Completion) {
+            (spec.max_attempts, spec.warn_limit) = (CONTINUATIONS, 0);
+        }
+        if key == Some(PackKey::Script) {
+            spec.on_exhausted = Some(OnFault::Allow);
+        }
+        self.fill(at, &mut spec, guard, builtin, binding);
+        let when = self.when(at, guard);
+        if key == Some(PackKey::Completion) {
+            self.completion_events(at, guard, &mut spec);
+        }
+        let Some(guardrail) = self.check(at, guard, builtin, &spec) else { return };
+        self.entries.push(CompiledGuard {
+            entry: PolicyEntry { spec, when, guardrail },
+            at: at.to_owned(),
+            guard,
+            builtin,
+            agent: binding.agent,
+            section: binding.tools,
+            locked: guard.lock.unwrap_or(self.pack.lock),
+            enabled: guard.enabled.unwrap_or(true),
+        });
+    }
+
+    /// Checks and completes the kinds of event of a completion check.
+    fn completion_events(&mut self, at: &str, guard: &Guard, spec: &mut Spec) {
+        for (i, kind) in guard.on.iter().enumerate().filter(|(_, kind)| !COMPLETION_EVENTS.contains(kind)) {
+            let message = format!("completion cannot be checked on `{}`", kind.as_str());
+            let known = COMPLETION_EVENTS.map(|kind| format!("`{}`", kind.as_str())).join(", ");
+            self.issue(format!("{at}/on/{i}"), message, format!("leave `on` out, or use {known}"));
+        }
+        let with = || guard.with.as_ref()?.get("also_after_tool")?.as_bool();
+        let also_after_tool =
+            guard.completion.as_ref().map_or_else(|| with().unwrap_or(false), |it| it.also_after_tool);
+        if also_after_tool && guard.on.is_empty() {
+            spec.on.push(EventKind::AfterTool);
+        }
+    }
+
+    /// The built-in of a guardrail, if it is one.
+    fn builtin(&mut self, at: &str, guard: &Guard) -> Option<&'static Builtin> {
+        let key = match guard {
+            Guard { uses: Some(_), .. } => PackKey::Use,
+            Guard { read_before_write: Some(_), .. } => PackKey::ReadBeforeWrite,
+            Guard { completion: Some(_), .. } => PackKey::Completion,
+            Guard { script: Some(_), .. } => PackKey::Script,
+            Guard { deep: Some(_), .. } => PackKey::Deep,
+            Guard { require_before: Some(_), .. }
+            | Guard { sequential: Some(_), .. }
+            | Guard { keyed: Some(_), .. }
+            | Guard { rules: Some(_), .. } => PackKey::Rules,
+            Guard { feedback: Some(_), .. } => PackKey::Feedback,
+            _ => return None,
+        };
+        let Some(name) = guard.uses.as_deref() else { return configured_by(key) };
+        let found = midrail_guardrails::builtin(name);
+        if let Some(builtin) = found.filter(|builtin| builtin.pack_key.allows_use()) {
+            return Some(builtin);
+        }
+        let (message, help) = match found.map(|builtin| builtin.pack_key) {
+            Some(PackKey::Feedback) => ("needs a text or another source", "write `feedback: {static: …}`"),
+            Some(PackKey::Script) => ("needs its file", "write `script: FILE`"),
+            Some(PackKey::Deep) => ("needs a service to call", "write `deep: {http: …}`"),
+            Some(PackKey::Rules | PackKey::Use | PackKey::Completion | PackKey::ReadBeforeWrite) => {
+                ("needs its rules", "write `require_before: {tool: …, requires: …}`")
+            }
+            None => {
+                let usable = CATALOGUE.iter().filter(|builtin| builtin.pack_key.allows_use());
+                let names: Vec<&str> = usable.clone().flat_map(Builtin::names).collect();
+                let ids: Vec<&str> = usable.map(|builtin| builtin.id).collect();
+                let help =
+                    did_you_mean(name, names, |_| format!("the built-in guardrails are {}", ids.join(", ")));
+                self.issue(format!("{at}/use"), format!("unknown guardrail `{}`", excerpt(name)), help);
+                return None;
+            }
+        };
+        self.issue(format!("{at}/use"), format!("`{name}` {message}"), help);
+        None
+    }
+
+    fn id(
+        &mut self,
+        at: &str,
+        guard: &Guard,
+        builtin: Option<&Builtin>,
+        binding: &Binding<'_>,
+    ) -> Option<String> {
+        let id = match (guard, builtin) {
+            (Guard { id: Some(id), .. }, _) => id.clone(),
+            (Guard { name: Some(name), .. }, None) => name.clone(),
+            (Guard { require_before: Some(rule), .. }, _) => {
+                format!("require_before:{}", rule.tool.join("+"))
+            }
+            (Guard { sequential: Some(_), .. }, _) => "sequential_dependency".to_owned(),
+            (Guard { keyed: Some(_), .. }, _) => "keyed_dependency".to_owned(),
+            (Guard { feedback: Some(feedback), name, .. }, _) => {
+                match feedback.name.as_ref().or(name.as_ref()) {
+                    Some(name) => to_id(name),
+                    None => self.unnamed_feedback(feedback),
+                }
+            }
+            // Each agent has its own.
+            (Guard { completion: Some(_), .. }, Some(builtin)) => match binding.agent {
+                Some((agent, _)) => format!("{}:{agent}", builtin.id),
+                None => builtin.id.to_owned(),
+            },
+            (_, Some(builtin)) if guard.rules.is_none() => builtin.id.to_owned(),
+            // An unknown built-in is reported already.
+            (Guard { uses: Some(_), .. }, None) => return None,
+            _ => {
+                self.issue(at, "a custom guardrail needs an `id`", "add `id: NAME`");
+                return None;
+            }
+        };
+        let place = if guard.id.is_some() { format!("{at}/id") } else { at.to_owned() };
+        if id.is_empty() || id.len() > 128 || !id.chars().all(is_allowed_in_id) {
+            let message = format!("`{}` is not a valid id", excerpt(&id));
+            self.issue(&place, message, "an id has 1 to 128 characters, and no space, `/` or `@`");
+        } else if id == ENGINE_ID || RESERVED_IDS.contains(&id.as_str()) {
+            self.issue(&place, format!("the id `{id}` is reserved"), "choose another id");
+        } else if guard.script.is_none() && SCRIPT_IDS.contains(&id.as_str()) {
+            let message = format!("`{id}` is the id of a script next to the packs");
+            self.issue(&place, message, "configure the script under `scripts:`, and choose another id");
+        } else if CATALOGUE.iter().any(|known| known.id == id && builtin.is_none_or(|it| it.id != id)) {
+            // INVARIANT: only a built-in has its id, so that no other guardrail can replace it.
+            let help = format!("write `use: {id}` for it, or choose another id");
+            self.issue(&place, format!("`{id}` is the id of a built-in guardrail"), help);
+        }
+        if !self.ids.insert(id.clone()) {
+            let message = format!("there are two guardrails `{id}` in this pack");
+            self.issue(&place, message, "give this one its own `id`");
+        }
+        Some(id)
+    }
+
+    /// A unique id for a feedback provider without a name.
+    fn unnamed_feedback(&self, feedback: &Feedback) -> String {
+        let source = feedback.sources().first().map_or("feedback", |(key, _)| key);
+        let pack: String = to_id(&self.pack.pack).chars().take(32).collect();
+        let first = format!("{pack}:{source}");
+        let more = (2..).map(|i: u32| format!("{first}-{i}"));
+        std::iter::once(first.clone()).chain(more).find(|id| !self.ids.contains(id)).unwrap_or(first)
+    }
+
+    /// Checks the patterns of a list, or of a single text.
+    pub(super) fn patterns(&mut self, at: &str, patterns: &[String]) {
+        for (i, pattern) in patterns.iter().enumerate() {
+            self.pattern(&format!("{at}/{i}"), pattern);
+        }
+    }
+
+    pub(super) fn pattern(&mut self, at: &str, pattern: &str) {
+        if let Err(why) = glob::check(pattern) {
+            let message = format!("the pattern `{}` {why}", excerpt(pattern));
+            self.issue(at, message, "write `\\` before a literal special character");
+        }
+    }
+
+    pub(super) fn expression(&mut self, at: &str, source: &str, expected: Expected) -> Option<Deferred> {
+        if self.checked_before {
+            return Some(Deferred::later(source, expected));
+        }
+        match event_expression(source, expected) {
+            Ok(expression) => Some(Deferred::ready(expression, expected)),
+            Err(problems) => {
+                self.expression_problems(at, problems);
+                None
+            }
+        }
+    }
+
+    fn expression_problems(&mut self, at: &str, problems: Vec<ExprProblem>) {
+        self.issues.extend(problems.into_iter().map(|problem| Issue::in_expression(at, problem)));
+    }
+
+    pub(super) fn alerts(&mut self, alerts: &[AlertRule]) {
+        if self.checked_before {
+            return;
+        }
+        let mut names = BTreeSet::new();
+        for (i, alert) in alerts.iter().enumerate() {
+            let at = format!("/alerts/{i}");
+            for (key, text, help) in [
+                ("name", &alert.name, "write `name: NAME`"),
+                ("action", &alert.action, "describe what to do, such as `notify the team`"),
+            ] {
+                if text.trim().is_empty() {
+                    self.issue(format!("{at}/{key}"), format!("an alert needs a `{key}`"), help);
+                }
+            }
+            if !names.insert(&alert.name) {
+                let message = format!("there are two alerts `{}` in this pack", excerpt(&alert.name));
+                self.issue(format!("{at}/name"), message, "give this one its own `name`");
+            }
+            if let Err(problems) = alert_expression(&alert.condition) {
+                self.expression_problems(&format!("{at}/condition"), problems);
+            }
+        }
+    }
+}
+
+/// The default spec of a built-in.
+pub(super) fn builtin_spec(builtin: &Builtin) -> Spec {
+    let spec = Spec::new(builtin.id);
+    Spec {
+        priority: builtin.priority,
+        category: builtin.category,
+        on: builtin.on.to_vec(),
+        from_risk: builtin.from_risk,
+        bypass: if builtin.never_bypassed { Bypass::Never } else { spec.bypass },
+        approver: if builtin.needs_person { HUMAN.to_owned() } else { spec.approver },
+        ..spec
+    }
+}
+
+fn is_allowed_in_id(c: char) -> bool {
+    !c.is_whitespace() && !c.is_control() && c != '/' && c != '@'
+}
+
+/// A name as an id.
+fn to_id(name: &str) -> String {
+    name.trim().chars().map(|c| if is_allowed_in_id(c) { c } else { '-' }).collect()
+}
