@@ -127,8 +127,8 @@ fn domain_end(text: &[u8], start: usize) -> Option<usize> {
     }
     let is_wrong =
         domain.split(|byte| *byte == b'.').any(|label| label.is_empty() || label.first() == Some(&b'-'));
-    let goes_on = matches!(byte(text, start + length), b'_' | b'@');
-    (!is_wrong && !goes_on && length < LONGEST_DOMAIN && domain.contains(&b'.'))
+    let continues = matches!(byte(text, start + length), b'_' | b'@');
+    (!is_wrong && !continues && length < LONGEST_DOMAIN && domain.contains(&b'.'))
         .then_some(start + domain.len())
 }
 
