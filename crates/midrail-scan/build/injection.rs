@@ -116,7 +116,8 @@ fn phrases(sets: &WordSets, families: &BTreeSet<String>) -> io::Result<()> {
             }
             if !families.contains(phrase.kind.get_ref()) {
                 let known: Vec<&str> = families.iter().map(String::as_str).collect();
-                let message = format!("unknown kind; known are {}", known.join(", "));
+                let message =
+                    format!("unknown kind `{}`; known are {}", phrase.kind.get_ref(), known.join(", "));
                 source.problem(phrase.kind.span().start, message);
             }
             tests.push_str(&examples(rows.len(), &phrase.found, &phrase.not_found));

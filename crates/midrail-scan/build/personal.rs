@@ -161,7 +161,7 @@ fn identities(tests: &mut String) -> io::Result<String> {
             if identity.needs_word != NeedsWord::Never && identity.words.is_empty() {
                 source.problem(offset, "`needs_word` needs `words`");
             }
-            tests.push_str(&kind_examples(&identity.kind, &identity.found, &identity.not_found));
+            tests.push_str(&examples(&identity.kind, &identity.found, &identity.not_found));
             let also =
                 identity.also.as_ref().map_or("None".to_owned(), |also| format!("Some({})", word_set(also)));
             code.push(format!(
@@ -199,10 +199,6 @@ fn spell_out(shape: &[u8]) -> Vec<Vec<u8>> {
             .flat_map(|choice| shapes.iter().map(|shape| [shape, &[*choice][..]].concat()))
             .collect()
     })
-}
-
-fn kind_examples(kind: &str, found: &[String], not_found: &[String]) -> String {
-    examples(0, found, not_found).replacen("(0,", &format!("({kind:?},"), 1)
 }
 
 fn numbers() -> io::Result<String> {

@@ -22,8 +22,7 @@ struct Format {
     any_case: bool,
     #[serde(default)]
     bytes_before: usize,
-    #[serde(default = "default_window")]
-    window: usize,
+    window: Option<usize>,
     #[serde(default)]
     span: Span,
     #[serde(default)]
@@ -65,10 +64,6 @@ const CHECKS: &[&str] = &[
 
 /// The search skips shorter words without compiling a pattern: `SHORTEST_KEY` in `src/secrets/engine.rs`.
 const SHORTEST_KEY: usize = 11;
-
-fn default_window() -> usize {
-    256
-}
 
 #[derive(Deserialize, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -182,7 +177,7 @@ fn code(format: &Format, any_case: bool, check: &str) -> String {
         format.pattern.get_ref(),
         format.position,
         format.bytes_before,
-        format.window,
+        format.window.unwrap_or(256),
         format.span,
         format.generic,
         format.min_entropy * 10.0,

@@ -128,9 +128,9 @@ pub fn slice(texts: &[String]) -> String {
     format!("&{texts:?}")
 }
 
-/// Examples of an entry, as Rust code: the entry's index, and the texts in which it is found and not found.
-pub fn examples(index: usize, found: &[String], not_found: &[String]) -> String {
-    format!("({index}, {}, {}),\n", slice(found), slice(not_found))
+/// Examples of an entry, as Rust code: the entry's index or kind, and the texts in which it is found and not found.
+pub fn examples(label: impl Debug, found: &[String], not_found: &[String]) -> String {
+    format!("({label:?}, {}, {}),\n", slice(found), slice(not_found))
 }
 
 /// Writes a generated file.

@@ -4,7 +4,7 @@
 #[derive(Debug)]
 pub(crate) struct ByteSet([bool; 256]);
 
-/// Which bytes a set contains besides, or except, the named ones.
+/// Which bytes a set contains in addition to the named ones, or without them.
 #[derive(Clone, Copy)]
 enum SetKind {
     Named,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{data, injection, json_texts, personal, secrets};
 
-/// Pointers to the output of a tool, besides `/result`: names that hosts use, and the payload of a gateway.
+/// Pointers to the output of a tool, in addition to `/result`: names that hosts use, and the payload of a gateway.
 pub const TOOL_OUTPUT_POINTERS: &[&str] = data::TOOL_OUTPUT_POINTERS;
 
 /// Pointers to texts that may contain personal data.

@@ -76,8 +76,8 @@ impl Search<'_> {
             has_word(self.words, first.saturating_sub(NEGATION), first, class, self.vocabulary)
         });
         self.tries = MAX_TRIES;
-        let goes_on = phrase.not_before.iter().any(|steps| self.rest(steps, last).is_some());
-        (!is_negated && !goes_on).then_some(last)
+        let continues = phrase.not_before.iter().any(|steps| self.rest(steps, last).is_some());
+        (!is_negated && !continues).then_some(last)
     }
 
     /// The last word of the phrase, if its remaining steps follow the word at `at`.

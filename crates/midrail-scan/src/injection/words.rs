@@ -396,7 +396,7 @@ fn in_row(count: &mut u32, is_one_more: bool) -> u32 {
     *count
 }
 
-/// The letters that a digit may stand for.
+/// The letters that a digit may replace.
 fn digit_as_letters(digit: char) -> [char; 2] {
     match digit {
         '0' => ['o', 'o'],

@@ -23,8 +23,8 @@ pub(super) fn each_digit_run(bytes: &[u8], mut visit: impl FnMut(usize, usize) -
             let length = (mask >> offset).trailing_ones();
             let end = start + index(length);
             // A run that reaches the end of the block may continue in the next one.
-            let goes_on = offset + length == u64::BITS;
-            let end = if goes_on { run_end(bytes, end, |byte| byte.is_ascii_digit()) } else { end };
+            let continues = offset + length == u64::BITS;
+            let end = if continues { run_end(bytes, end, |byte| byte.is_ascii_digit()) } else { end };
             resume = visit(start, end).max(start + 1);
             if resume >= base + BLOCK {
                 break;

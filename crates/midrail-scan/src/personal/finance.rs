@@ -69,8 +69,8 @@ pub(super) fn card_in_row(bytes: &[u8], start: usize, ends: impl Iterator<Item =
     let end = ends.take(5).filter(|end| end - start == 19 || end - start == SHORTEST_IN_ROW).last()?;
     let token = Token::new(bytes, start, end)?;
     // A row of more groups of four is a table.
-    let goes_on = (1..=4).all(|ahead| byte(bytes, end + ahead).is_ascii_digit());
-    if goes_on || token.separator().is_none() {
+    let continues = (1..=4).all(|ahead| byte(bytes, end + ahead).is_ascii_digit());
+    if continues || token.separator().is_none() {
         return None;
     }
     card(&token)

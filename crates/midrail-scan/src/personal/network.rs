@@ -37,8 +37,8 @@ fn is_personal_quad(token: &Token<'_>, address: Ipv4Addr) -> bool {
     let bytes = token.bytes;
     let octets = address.octets();
     let (before, after) = (byte_before(bytes, token.start), byte(bytes, token.end));
-    let goes_on = matches!(after, b'-' | b'.' | b'+') && is_word(byte(bytes, token.end + 1));
-    if !is_public(octets) || WELL_KNOWN_IPS.contains(token.text()) || goes_on {
+    let continues = matches!(after, b'-' | b'.' | b'+') && is_word(byte(bytes, token.end + 1));
+    if !is_public(octets) || WELL_KNOWN_IPS.contains(token.text()) || continues {
         return false;
     }
     // `pkg-1.2.3.4`, `==1.2.3.4`, `~1.2.3.4`, `^1.2.3.4`, `x.1.2.3.4`.

@@ -427,8 +427,8 @@ fn short_row_end(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
         }
         match next_group(bytes, group_end) {
             None => {
-                let goes_on = byte(bytes, group_end) == b':' || has_check_letter(bytes, group_end);
-                return (!goes_on).then_some(group_end);
+                let continues = byte(bytes, group_end) == b':' || has_check_letter(bytes, group_end);
+                return (!continues).then_some(group_end);
             }
             Some(next) if next == group_end + 1 && byte(bytes, group_end) == b' ' => {
                 let next_end = run_end(bytes, next, |byte| byte.is_ascii_digit());
@@ -618,7 +618,7 @@ mod tests {
             found += in_full.0.len() + in_full.1.len();
             assert_eq!(hits(&text, |numbers, start, end| numbers.visit(start, end)), in_full, "{text}");
         }
-        assert!(found > 1_000, "{found} numbers of people are too few to tell anything");
+        assert!(found > 1_000, "{found} numbers of people are too few for a meaningful test");
     }
 
     #[test]

@@ -101,10 +101,10 @@ fn holds(rule: &Rule, bare: &[u8]) -> bool {
         Rule::Luhn { without } => luhn(&except(bare, without.unwrap_or_default())),
         Rule::Verhoeff { without } => verhoeff(&except(bare, without.unwrap_or_default())),
         Rule::Mod1110 => mod_11_10(bare),
-        Rule::Remainder { sum, modulus, remainder } => sum.of(bare) % modulus == *remainder,
+        Rule::Remainder { sum, modulus, remainder } => sum.value(bare) % modulus == *remainder,
         Rule::CheckCharacter { sum, table, at, otherwise } => {
             let body = if at.is_some() { bare } else { bare.split_last().map_or(bare, |(_, body)| body) };
-            let rest = usize::try_from(sum.of(body)).ok().and_then(|sum| sum.checked_rem(table.len()));
+            let rest = usize::try_from(sum.value(body)).ok().and_then(|sum| sum.checked_rem(table.len()));
             match rest.and_then(|rest| table.as_bytes().get(rest)) {
                 Some(b'?') => hold(otherwise.unwrap_or_default(), bare),
                 expected => expected == at.map_or(bare.last(), |at| bare.get(at)),
@@ -123,7 +123,7 @@ fn except(bare: &[u8], without: &[usize]) -> Vec<u8> {
 const DIGITS_AND_LETTERS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 impl Sum {
-    fn of(&self, bare: &[u8]) -> u32 {
+    fn value(&self, bare: &[u8]) -> u32 {
         let body = bare.get(self.from.unwrap_or_default()..).unwrap_or_default();
         let weights = self.weights.iter().skip(self.weights.len().saturating_sub(body.len()));
         let alphabets = self.alphabets.unwrap_or(&[DIGITS_AND_LETTERS]).iter().cycle();

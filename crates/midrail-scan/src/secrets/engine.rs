@@ -1,6 +1,7 @@
 //! Searches a text for secrets: keywords lead to rules, rules examine a bounded window around them, and of overlapping
 //! candidates the more specific and longer one is kept.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use midrail_core::{Confidence, Severity};
@@ -102,7 +103,7 @@ impl Search {
     fn run(&mut self, view: &View<'_>) -> usize {
         loop {
             if let Some(rest) = self.rest.take() {
-                let (end, goes_on) = rest.until.end(view, rest.start, MAX_LONG);
+                let (end, continues) = rest.until.end(view, rest.start, MAX_LONG);
                 if view.was_short() {
                     let start = rest.start;
                     self.rest = Some(rest);
@@ -119,7 +120,7 @@ impl Search {
                         dropped: 0,
                         ..rest.hit.clone()
                     });
-                    self.rest = goes_on.then_some(RemainingValue { start: end, ..rest });
+                    self.rest = continues.then_some(RemainingValue { start: end, ..rest });
                     continue;
                 }
             }
@@ -145,9 +146,9 @@ impl Search {
             let upto = if view.is_last() { bytes.len() } else { bytes.len().saturating_sub(LONGEST_KEYWORD) };
             let mut stopped = None;
             triggers::find(bytes, self.cursor, upto, |anchor, place, length, lead| {
-                let goes_on = self.visit(view, place, place + length, lead);
-                stopped = (!goes_on).then_some(anchor);
-                goes_on
+                let continues = self.visit(view, place, place + length, lead);
+                stopped = (!continues).then_some(anchor);
+                continues
             });
             self.cursor = stopped.unwrap_or(upto.max(self.cursor));
             if self.block.is_some() || self.rest.is_some() {
@@ -193,9 +194,9 @@ impl Search {
         if let Some(found) = &mut found
             && let Some(until) = found.more.take()
         {
-            let (end, goes_on) = until.end(view, found.end, MAX_LONG);
+            let (end, continues) = until.end(view, found.end, MAX_LONG);
             found.end = end;
-            left = goes_on.then(|| RemainingValue { start: end, until, hit: found.clone() });
+            left = continues.then(|| RemainingValue { start: end, until, hit: found.clone() });
         }
         if view.was_short() {
             return false;
@@ -277,11 +278,6 @@ fn compile(format: &Format) -> Option<Regex> {
         .ok()
 }
 
-/// How specific a match of a format is.
-fn rank(format: &Format) -> u8 {
-    if format.is_generic { RANK_GENERIC_FORMAT } else { RANK_FORMAT }
-}
-
 /// Whether a byte may be in a key.
 fn in_key(byte: u8) -> bool {
     byte > b' ' && byte < 0x7f && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b',' | b';' | b'\\')
@@ -302,14 +298,19 @@ fn coloured(
     let found = regex.find(&text)?;
     let secret = text.get(..found.end())?;
     let end = past + found.end().checked_sub(mark)?;
-    if view.at(end).is_some_and(is_word) || is_dummy(format, secret) {
+    if view.at(end).is_some_and(is_word) { None } else { candidate(format, secret, place..end) }
+}
+
+/// The candidate for a key that matches a format, unless it is a dummy or fails the check.
+fn candidate(format: &Format, secret: &[u8], range: Range<usize>) -> Option<Candidate> {
+    if is_dummy(format, secret) {
         return None;
     }
     Some(Candidate {
         severity: format.severity,
         confidence: (format.check)(secret)?,
-        rank: rank(format),
-        ..Candidate::new(format.kind, format.description, place..end)
+        rank: if format.is_generic { RANK_GENERIC_FORMAT } else { RANK_FORMAT },
+        ..Candidate::new(format.kind, format.description, range)
     })
 }
 
@@ -368,30 +369,29 @@ fn match_format(view: &View<'_>, index: usize, place: usize, keyword_end: usize)
         more = Some(if format.ends_at_space { Until::Space } else { Until::Key });
     }
     let next = view.at(end);
-    let goes_on = next.is_some_and(|byte| {
+    let continues = next.is_some_and(|byte| {
         is_word(byte) || (value.is_some() && matches!(byte, b'-' | b'+' | b'/' | b'=' | b'('))
     });
-    if goes_on && more.is_none() {
+    if continues && more.is_none() {
         return None;
     }
-    let secret = view.slice(start, end);
     let follows = |text: &&str| view.slice(start.saturating_sub(text.len()), start) == text.as_bytes();
-    if is_dummy(format, secret) || format.not_after.iter().any(follows) {
+    let line = |word: &str| {
+        let line = view.run_back(start, 100, |byte| byte != b'\n');
+        names::mentions(view.slice(line, start), word)
+    };
+    if format.not_after.iter().any(follows) || !format.line_contains.is_none_or(line) {
         return None;
     }
-    if let Some(word) = format.line_contains {
-        let line = view.run_back(start, 100, |byte| byte != b'\n');
-        if !names::mentions(view.slice(line, start), word) {
-            return None;
+    let found = Candidate { more, ..candidate(format, view.slice(start, end), start..end)? };
+    Some(if value.is_some() {
+        Candidate {
+            confidence: found.confidence.min(Confidence::Medium),
+            rank: RANK_ASSIGNED_FORMAT,
+            ..found
         }
-    }
-    let confidence = (format.check)(secret)?;
-    Some(Candidate {
-        severity: format.severity,
-        confidence: if value.is_some() { confidence.min(Confidence::Medium) } else { confidence },
-        rank: if value.is_some() { RANK_ASSIGNED_FORMAT } else { rank(format) },
-        more,
-        ..Candidate::new(format.kind, format.description, start..end)
+    } else {
+        found
     })
 }
 

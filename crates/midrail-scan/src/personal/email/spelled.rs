@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use midrail_core::{Confidence, Hit};
 
-use super::{LONGEST_DOMAIN, domain_end, hit_for, is_local};
+use super::parts::{LONGEST_DOMAIN, domain_end, hit_for, is_local};
 use crate::bytes::{byte, byte_before, starts_with_any_case, window};
 use crate::personal::packed_search::PackedSearch;
 

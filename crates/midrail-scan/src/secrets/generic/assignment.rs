@@ -53,8 +53,8 @@ impl Until {
             }
         };
         // A split escape is left to the next part.
-        let goes_on = end + 8 > from + limit;
-        (view.floor(end).max(from), goes_on)
+        let continues = end + 8 > from + limit;
+        (view.floor(end).max(from), continues)
     }
 }
 
@@ -437,10 +437,10 @@ fn bare_end(view: &View<'_>, from: usize, limit: usize, link: Link) -> usize {
             _ => place + 1,
         };
         // What resembles the end of a line, or of an escaped text, ends the value.
-        let goes_on = view.at(past).is_some_and(|byte| {
+        let continues = view.at(past).is_some_and(|byte| {
             byte.is_ascii_alphanumeric() && !matches!(byte, b'n' | b'r' | b't' | b'u' | b'x')
         });
-        if !goes_on {
+        if !continues {
             return place;
         }
         place = past;
