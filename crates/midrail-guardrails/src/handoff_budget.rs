@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::builtin::Builtin;
-use crate::handoff::{extra, receiver};
+use crate::shared::handoff::{extra, receiver};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<HandoffBudget>("handoff-003", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
@@ -161,7 +161,7 @@ impl Guardrail for HandoffBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, EventKind, Usage};
     use serde_json::json;
     use std::sync::Arc;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::handoff::{is_empty, part, receiver};
+use crate::shared::handoff::{is_empty, part, receiver};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<HandoffPayload>("handoff-001", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
@@ -85,7 +85,7 @@ impl Guardrail for HandoffPayload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Decision, Event, EventKind};
     use serde_json::{Value, json};
     use std::sync::Arc;

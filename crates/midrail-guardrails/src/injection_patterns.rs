@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::builtin::Builtin;
-use crate::settings::Pattern;
+use crate::shared::settings::Pattern;
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<InjectionPatterns>("injection-patterns", Category::Safety, 10, &[EventKind::BeforeModel]);
@@ -87,7 +87,7 @@ impl Guardrail for InjectionPatterns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, EventKind};
     use serde_json::json;
 

@@ -3,9 +3,15 @@
 use midrail_core::{Category, EventKind};
 
 use crate::builtin::Builtin;
-use crate::classifier::Classifier;
+use crate::shared::classifier::{CLASSIFIER, MissingClassifier};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     is_deep: true,
-    ..Builtin::new::<Classifier>("jailbreak-classifier", Category::Safety, 90, &[EventKind::BeforeModel])
+    settings: CLASSIFIER,
+    ..Builtin::without_settings::<MissingClassifier>(
+        "jailbreak-classifier",
+        Category::Safety,
+        90,
+        &[EventKind::BeforeModel],
+    )
 };

@@ -3,11 +3,12 @@
 use midrail_core::{Category, EventKind};
 
 use crate::builtin::Builtin;
-use crate::classifier::Classifier;
+use crate::shared::classifier::{CLASSIFIER, MissingClassifier};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     is_deep: true,
-    ..Builtin::new::<Classifier>(
+    settings: CLASSIFIER,
+    ..Builtin::without_settings::<MissingClassifier>(
         "scope-classifier",
         Category::Scope,
         90,

@@ -2,7 +2,7 @@
 
 use crate::api_call_limit::ApiCallLimit;
 use crate::cost_ceiling::CostCeiling;
-use crate::testing::Run;
+use crate::tests::Run;
 use crate::time_budget_check::TimeBudgetCheck;
 use crate::token_budget_check::TokenBudgetCheck;
 use midrail_core::{Effect, Event, Guardrail, Task, Usage};

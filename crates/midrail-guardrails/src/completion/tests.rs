@@ -1,8 +1,9 @@
 //! Tests of completion.
 
 use super::*;
-use crate::testing::Run;
+use crate::tests::Run;
 use midrail_core::{CommandOutcome, Decision, Event, Task, ToolResult, Usage};
+use serde_json::Value;
 use serde_json::json;
 
 const ASKED: [EventKind; 3] = [EventKind::BeforeStop, EventKind::SessionEnd, EventKind::AfterTool];
@@ -346,9 +347,8 @@ fn settings_that_mean_nothing_are_refused() {
             [at],
             "{settings}"
         );
-        // As a guardrail of its own it fails closed.
-        let decision = Run::on(Arc::new(completion), ASKED.to_vec()).decide(&stop());
-        assert_eq!(decision.effect, Effect::Block);
+        let problem = BUILTIN.settings.build(&settings).err().unwrap();
+        assert_eq!(problem.at, at, "{settings}");
     }
     let deep = (0..20).fold(json!({}), |inner, _| json!({"all": [inner]}));
     let completion: Completion = serde_json::from_value(deep).unwrap();

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::address::{EndpointUrl, EnvVariable, Headers};
 use super::parts::{EventPart, TemplatePiece, parse_template};
-use crate::ran::{CommandLine, Timeout};
-use crate::seconds::Seconds;
+use crate::shared::durations::{Seconds, Timeout};
+use crate::shared::settings::{CommandLine, Money};
 
 /// The backend of a deep guardrail and its limits. Exactly one of `http`, `judge`, `moderation` and `command`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -159,18 +159,23 @@ fn two() -> u8 {
     2
 }
 
+/// An error in the settings. It begins with the key of the setting.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct DeepProblem(String);
+
 /// An error in one setting, with its key.
-fn at(key: &str, message: impl std::fmt::Display) -> String {
-    format!("in `{key}`: {message}")
+fn at(key: &str, message: impl std::fmt::Display) -> DeepProblem {
+    DeepProblem(format!("in `{key}`: {message}"))
 }
 
 /// The default of `cache`.
 const TEN_MINUTES: Seconds = Seconds(600.0);
 
 impl TryFrom<Raw> for DeepSettings {
-    type Error = String;
+    type Error = DeepProblem;
 
-    fn try_from(raw: Raw) -> Result<Self, String> {
+    fn try_from(raw: Raw) -> Result<Self, DeepProblem> {
         let kinds = [
             raw.http.map(DeepBackend::Http),
             raw.judge.map(DeepBackend::Judge),
@@ -179,7 +184,8 @@ impl TryFrom<Raw> for DeepSettings {
         ];
         let mut kinds = kinds.into_iter().flatten();
         let (Some(kind), None) = (kinds.next(), kinds.next()) else {
-            return Err("exactly one of `http`, `judge`, `moderation` and `command` is required".to_owned());
+            let message = "exactly one of `http`, `judge`, `moderation` and `command` is required";
+            return Err(DeepProblem(message.to_owned()));
         };
         let within =
             |name: &str, value: usize, least: usize, most: usize| match (least..=most).contains(&value) {
@@ -336,8 +342,7 @@ fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Erro
     match unknown_part(&body) {
         None => Ok(body),
         Some(name) => {
-            let known: Vec<String> =
-                EventPart::ALL.iter().map(|part| format!("`{{{}}}`", part.word())).collect();
+            let known: Vec<String> = EventPart::ALL.iter().map(|(_, name)| format!("`{{{name}}}`")).collect();
             Err(D::Error::custom(format!("unknown part `{{{name}}}`; the parts are {}", known.join(", "))))
         }
     }
@@ -482,20 +487,6 @@ pub struct JudgeBudget {
     /// Per day (UTC), over all sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<Money>,
-}
-
-/// An amount of money.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Money(pub f64);
-
-impl<'de> Deserialize<'de> for Money {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match f64::deserialize(deserializer)? {
-            amount if (0.0..=1e12).contains(&amount) => Ok(Money(amount)),
-            _ => Err(D::Error::custom("an amount of money is a number that is not negative")),
-        }
-    }
 }
 
 /// The request to a moderation endpoint.
@@ -644,5 +635,5 @@ impl DeepSettings {
 }
 
 #[cfg(test)]
-#[path = "settings_tests.rs"]
+#[path = "tests.rs"]
 mod tests;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::history::History;
 use super::note::Note;
 use super::state::ProviderState;
-use crate::budget::Share;
+use crate::shared::thresholds::Share;
 
 /// Reports the used shares of the budgets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use midrail_core::{Decision, Event, EventKind, ToolCall, ToolResult, denied_key}
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::Run;
+use crate::tests::Run;
 use jiff::Timestamp;
 
 fn run_of(settings: Value) -> Run {

@@ -9,6 +9,7 @@
     reason = "tests may fail loudly"
 )]
 
+mod add_guardrail;
 mod alerts;
 mod approvals;
 mod architecture;
