@@ -32,6 +32,9 @@ mod record;
 pub mod redact;
 mod rewrite;
 mod routing;
+#[cfg(test)]
+#[path = "../tests/decide/seed.rs"]
+mod seed;
 mod session;
 mod severity;
 mod streamed;

@@ -25,6 +25,7 @@ mod failures;
 mod feedback;
 mod foresight;
 mod guides;
+mod language;
 mod loading;
 mod notices;
 mod outside;
