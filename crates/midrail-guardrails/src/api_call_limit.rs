@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::shared::thresholds::{ResourceWords, Thresholds};
+use crate::shared::thresholds::{ResourceWords, Share, Thresholds};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<ApiCallLimit>("budget-003", Category::Budget, 30, &[EventKind::BeforeTool])
@@ -30,7 +30,7 @@ impl Guardrail for ApiCallLimit {
         }
         // This call counts as one.
         let budget = Budget { estimated: budget.estimated.max(1.0), ..budget };
-        let default = Thresholds::new(None, None, Some(1.0));
+        let default = Thresholds { warn: None, escalate: None, block: Some(Share(1.0)) };
         let words = ResourceWords { what: "external call", unit: " external calls" };
         let verdict = self.thresholds.verdict(&budget, context.threshold_factor()?, default, words);
         Ok(match verdict.effect {

@@ -24,7 +24,6 @@ pub(crate) struct BranchPolicy {
     /// Patterns for the names of new branches. Empty: any name.
     pub branches: Vec<Pattern>,
     /// The branch of a task, with `{task.id}` in it. Commits and pushes of the task must go there.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub per_task: Option<Pattern>,
     /// The effect of commits in another repository or work tree, whose branch is unknown.
     pub elsewhere: OtherRepositoryEffect,

@@ -94,7 +94,8 @@ impl Builtin {
         Builtin::with(id, category, priority, on, Constructor::without_settings::<G>())
     }
 
-    const fn with(
+    /// A guardrail with a constructor of its own.
+    pub(crate) const fn with(
         id: &'static str,
         category: Category,
         priority: u32,

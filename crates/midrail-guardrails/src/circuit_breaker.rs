@@ -264,7 +264,7 @@ mod tests {
         fixture.after("fetch", ToolResult::ok("fine"));
         assert_eq!(fixture.before("fetch"), Effect::Allow);
         fixture.fail("fetch", 1);
-        assert_eq!(fixture.before("fetch"), Effect::Allow, "a success closes it, and begins anew");
+        assert_eq!(fixture.before("fetch"), Effect::Allow, "a success closes it and resets the count");
     }
 
     #[test]

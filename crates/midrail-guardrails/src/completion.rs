@@ -25,7 +25,6 @@ use serde_json::Value;
 
 use crate::builtin::{Builtin, Constructor, PackKey, parse_settings};
 use crate::shared::applicability::is_checked;
-use crate::shared::classifier::MissingClassifier;
 use crate::shared::feedback_block::feedback_block;
 use crate::shared::settings::SettingsProblem;
 use crate::shared::todo_list;
@@ -35,15 +34,14 @@ pub use settings::{CompileCondition, Completion, CompletionProblem};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     pack_key: PackKey::Completion,
-    settings: Constructor { build, schema: Some(SchemaGenerator::subschema_for::<Completion>) },
-    ..Builtin::without_settings::<MissingClassifier>(
-        "completion",
-        Category::Quality,
-        90,
-        &[EventKind::BeforeStop, EventKind::SessionEnd],
-    )
-    .aliases(&["task_completion", "completion_checker"])
+    ..Builtin::with("completion", Category::Quality, 90, DEFAULT_EVENTS, CONSTRUCTOR)
+        .aliases(&["task_completion", "completion_checker"])
 };
+
+const DEFAULT_EVENTS: &[EventKind] = &[EventKind::BeforeStop, EventKind::SessionEnd];
+
+const CONSTRUCTOR: Constructor =
+    Constructor { build, schema: Some(SchemaGenerator::subschema_for::<Completion>) };
 
 /// The kinds of event that it can check.
 pub const COMPLETION_EVENTS: [EventKind; 4] =

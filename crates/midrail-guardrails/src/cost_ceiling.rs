@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
 use crate::shared::settings::{Money, Pattern};
-use crate::shared::thresholds::{ResourceWords, Thresholds, number};
+use crate::shared::thresholds::{ResourceWords, Share, Thresholds, number};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<CostCeiling>("budget-004", Category::Budget, 30, &[EventKind::BeforeTool])
@@ -22,7 +22,6 @@ pub(crate) struct CostCeiling {
     pub thresholds: Thresholds,
     /// The cost of a call if the host gives no estimate, by names or glob patterns of tools. The highest match
     /// counts.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub estimates: BTreeMap<Pattern, Money>,
 }
 
@@ -41,7 +40,7 @@ impl Guardrail for CostCeiling {
         if !has_estimate {
             budget.estimated = self.estimate(context.event.tool_name());
         }
-        let default = Thresholds::new(None, Some(1.0), None);
+        let default = Thresholds { warn: None, escalate: Some(Share(1.0)), block: None };
         let words = ResourceWords { what: "cost", unit: "" };
         let verdict = self.thresholds.verdict(&budget, context.threshold_factor()?, default, words);
         if verdict.effect == Effect::Allow || budget.estimated <= 0.0 {

@@ -17,6 +17,7 @@ use crate::builtin::Builtin;
 use crate::shared::file_access::{accessed_files, known_actions};
 use crate::shared::file_paths::is_device;
 use crate::shared::file_scopes::{FileScopeSettings, scope_violation};
+use crate::shared::settings::SettingsProblem;
 use crate::shared::started_programs::{StartedProgram, started_programs};
 
 use changed_lines::changed_lines;
@@ -42,24 +43,18 @@ struct Settings {
     /// The autonomy levels by name.
     levels: BTreeMap<String, AutonomyLevel>,
     /// The level of an agent that reports none, as a text or a number. Absent: no limits.
-    #[serde(skip_serializing_if = "Option::is_none")]
     default_level: Option<Value>,
     /// The effect of exceeding a limit.
     on_limit: LimitEffect,
 }
 
-/// The default level is not in the list.
-#[derive(Debug, thiserror::Error)]
-#[error("`default_level` is {0}, which is not in `levels`")]
-struct UnknownLevel(Value);
-
 impl TryFrom<Settings> for DecisionAuthority {
-    type Error = UnknownLevel;
+    type Error = SettingsProblem;
 
-    fn try_from(settings: Settings) -> Result<Self, UnknownLevel> {
+    fn try_from(settings: Settings) -> Result<Self, SettingsProblem> {
         match &settings.default_level {
             Some(level) if level_name(level).is_none_or(|name| !settings.levels.contains_key(&name)) => {
-                Err(UnknownLevel(level.clone()))
+                Err(SettingsProblem::new(format!("`default_level` is {level}, which is not in `levels`")))
             }
             _ => Ok(DecisionAuthority(settings)),
         }
@@ -85,19 +80,14 @@ pub(crate) struct AutonomyLevel {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TaskLimits {
     /// Tool calls.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<u64>,
     /// Distinct files that are changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub files_modified: Option<u64>,
     /// Lines that are changed, as far as the calls show.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lines_changed: Option<u64>,
     /// Model turns.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u64>,
     /// Calls that contact a host.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
 }
 
@@ -322,11 +312,11 @@ impl Guardrail for DecisionAuthority {
         }
         // Denied actions are blocked and use no limit; limits apply to actions that would be allowed.
         let mut fault = None;
-        let mut asks = None;
+        let mut escalation = None;
         for verdict in verdicts {
             match verdict {
                 Ok(Some(verdict)) if verdict.effect >= Effect::Block => return Ok(verdict),
-                Ok(Some(verdict)) => asks = asks.or(Some(verdict)),
+                Ok(Some(verdict)) => escalation = escalation.or(Some(verdict)),
                 Ok(None) => {}
                 Err(missing) => fault = Some(missing),
             }
@@ -334,7 +324,7 @@ impl Guardrail for DecisionAuthority {
         if let Some(missing) = fault {
             return Err(missing.into());
         }
-        Ok(self.exceeded_limit(context, &levels)?.or(asks).unwrap_or_default())
+        Ok(self.exceeded_limit(context, &levels)?.or(escalation).unwrap_or_default())
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {

@@ -17,7 +17,7 @@ pub use settings::{
 };
 
 use crate::builtin::{Builtin, PackKey};
-use crate::shared::classifier::MissingClassifier;
+use crate::shared::missing_classifier::MissingClassifier;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     is_deep: true,

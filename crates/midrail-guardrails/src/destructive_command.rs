@@ -27,13 +27,10 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub struct DestructiveCommand {
     /// Command lines that are always allowed (exact text).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
     /// Rules that are not applied: names such as `git-push-force`, or glob patterns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<Pattern>,
     /// Further folders whose content may be deleted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expendable: Vec<Folder>,
     /// The effect of deleting files of the project that exist nowhere else: in no commit, and not written by the
     /// agent in this session.

@@ -29,7 +29,6 @@ pub(crate) const BUILTIN: Builtin = Builtin::new::<DocumentationRequired>(
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DocumentationRequired {
     /// Files of the public API, as glob patterns. Empty: the guardrail does nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub api: Vec<Pattern>,
     /// Documentation files.
     pub docs: Vec<Pattern>,
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undocumented_change_is_told_when_work_is_handed_over() {
+    fn undocumented_change_is_reported_when_work_is_handed_over() {
         assert_eq!(stop(&mut api()), Effect::Allow);
         let changed = || {
             let mut run = api();
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_changes_and_commits_is_seen() {
+    fn command_that_changes_and_commits_is_detected() {
         assert_eq!(commit(&mut api(), "sed -i s/a/b/ src/api/a.rs && git commit -am x"), Effect::Warn);
         let both = "sed -i s/a/b/ src/api/a.rs docs/a.md && git commit -am x";
         assert_eq!(commit(&mut api(), both), Effect::Allow);

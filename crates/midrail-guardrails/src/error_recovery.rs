@@ -57,13 +57,10 @@ pub(crate) struct ErrorClass {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ErrorMatch {
     /// The kind of error as the host reports it, as a glob pattern.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<Pattern>,
     /// Words of the message, or a glob pattern for the whole message.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Pattern>,
     /// The tool that failed, as a glob pattern.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Pattern>,
 }
 

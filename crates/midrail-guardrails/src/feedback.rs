@@ -25,9 +25,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::builtin::{Builtin, PackKey};
 use crate::shared::applicability::is_checked;
-use crate::shared::classifier::MissingClassifier;
 use crate::shared::durations::Seconds;
 use crate::shared::feedback_block::feedback_block;
+use crate::shared::missing_classifier::MissingClassifier;
 use crate::shared::outcome::CallOutcome;
 use crate::shared::text::shorten;
 use budget::BudgetNote;
@@ -191,17 +191,13 @@ impl Feedback {
         name: impl Into<String>,
         should_run: Option<Arc<dyn Condition>>,
     ) -> Option<FeedbackProvider> {
-        let provide = self.all_sources().into_iter().flatten().next()?;
+        let source = self.all_sources().into_iter().flatten().next()?;
+        Some(FeedbackProvider { name: name.into(), settings: self.clone(), should_run, source })
+    }
+
+    fn max_chars(&self) -> usize {
         let max_chars = self.max_chars.map_or(MAX_CHARS, NonZeroU32::get);
-        Some(FeedbackProvider {
-            name: name.into(),
-            every_n_calls: self.every_n_calls.map(|calls| calls.get().into()),
-            every_n_seconds: self.every_n_seconds,
-            on_file_created: self.on_file_created.clone(),
-            max_chars: usize::try_from(max_chars).unwrap_or(usize::MAX),
-            should_run,
-            provide,
-        })
+        usize::try_from(max_chars).unwrap_or(usize::MAX)
     }
 }
 
@@ -211,12 +207,9 @@ const MAX_CHARS: u32 = 2_000;
 /// A feedback provider: a guardrail that never blocks and adds notes from time to time.
 pub struct FeedbackProvider {
     name: String,
-    every_n_calls: Option<u64>,
-    every_n_seconds: Option<Seconds>,
-    on_file_created: Option<String>,
-    max_chars: usize,
+    settings: Feedback,
     should_run: Option<Arc<dyn Condition>>,
-    provide: FeedbackSource,
+    source: FeedbackSource,
 }
 
 impl FeedbackProvider {
@@ -226,7 +219,7 @@ impl FeedbackProvider {
             return Ok(None);
         }
         let outcome = CallOutcome::from_context(context)?;
-        let wanted = match self.provide {
+        let wanted = match self.source {
             FeedbackSource::FailingStreak(_) => CallOutcome::Failure,
             _ => CallOutcome::Success,
         };
@@ -245,35 +238,32 @@ impl FeedbackProvider {
         {
             return Ok(None);
         }
-        self.provide.note(context, &own, &history, self.has_trigger())
-    }
-
-    fn has_trigger(&self) -> bool {
-        self.every_n_calls.is_some() || self.every_n_seconds.is_some() || self.on_file_created.is_some()
+        self.source.note(context, &own, &history, self.settings.has_trigger())
     }
 
     /// Whether a note is due, by calls or by time.
     fn is_due(&self, context: &Context<'_>, own: &ProviderState) -> bool {
         let calls = own.since.saturating_add(1);
-        if let FeedbackSource::FailingStreak(_) = self.provide {
+        if let FeedbackSource::FailingStreak(_) = self.source {
             return true;
         }
-        if !self.has_trigger() {
+        if !self.settings.has_trigger() {
             // Sources that look for a condition add a note when they find it, and then pause.
-            return self.provide.pause().is_some_and(|pause| !own.has_noted || calls >= pause);
+            return self.source.pause().is_some_and(|pause| !own.has_noted || calls >= pause);
         }
-        let by_calls = self.every_n_calls.is_some_and(|every| calls >= every);
-        let by_time = self.every_n_seconds.is_some_and(|every| match (own.last, context.event.time) {
-            (Some(last), Some(now)) => every.after(last) <= now,
-            (None, Some(_)) => true,
-            (_, None) => false,
-        });
+        let by_calls = self.settings.every_n_calls.is_some_and(|every| calls >= every.get().into());
+        let by_time =
+            self.settings.every_n_seconds.is_some_and(|every| match (own.last, context.event.time) {
+                (Some(last), Some(now)) => every.after(last) <= now,
+                (None, Some(_)) => true,
+                (_, None) => false,
+            });
         by_calls || by_time
     }
 
     /// Whether the awaited file exists and was not seen before. Without a file system it does not exist.
     fn sees_new_file(&self, context: &Context<'_>) -> Result<bool, Missing> {
-        let Some(file) = &self.on_file_created else { return Ok(false) };
+        let Some(file) = &self.settings.on_file_created else { return Ok(false) };
         if file_key(context).exists(context)? {
             return Ok(false);
         }
@@ -303,7 +293,7 @@ impl FeedbackProvider {
         if is_success {
             own.since = own.since.saturating_add(1);
         }
-        self.provide.record(context, is_success, note.is_some(), &mut own, changes)?;
+        self.source.record(context, is_success, note.is_some(), &mut own, changes)?;
         if let Some(note) = note {
             own.since = 0;
             own.has_noted = true;
@@ -313,7 +303,7 @@ impl FeedbackProvider {
             }
             // The agent does not receive notes of providers in shadow mode.
             if context.spec.mode == midrail_core::Mode::Enforce {
-                let text = shorten(&note.text, self.max_chars);
+                let text = shorten(&note.text, self.settings.max_chars());
                 let note = StoredNote { provider: self.name.clone(), text, at: history.calls };
                 StoredNote::provider_key(context, &self.name).write(changes, &note)?;
                 StoredNote::last_key(context).write(changes, &note)?;
@@ -330,7 +320,7 @@ impl Guardrail for FeedbackProvider {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let Some(note) = self.note(context)? else { return Ok(Verdict::allow()) };
         let severity = if note.is_warning { "warning" } else { "info" };
-        let feedback = Some(feedback_block(&self.name, &note.text, self.max_chars));
+        let feedback = Some(feedback_block(&self.name, &note.text, self.settings.max_chars()));
         Ok(Verdict { feedback, ..Verdict::allow() }.with("severity", severity))
     }
 

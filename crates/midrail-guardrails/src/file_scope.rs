@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn each_setting_holds() {
+    fn each_setting_applies() {
         let write = |file: &str| json!({"file_path": file});
         assert_eq!(effect(json!({"write": ["src/**"]}), "Write", write("src/a.rs")), Effect::Allow);
         assert_eq!(effect(json!({"write": ["src/**"]}), "Write", write("srcs/a.rs")), Effect::Block);
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_a_file_counts() {
+    fn every_access_to_a_file_counts() {
         let bash = |line: &str| effect(json!({"write": ["src/**"]}), "Bash", json!({"command": line}));
         assert_eq!(bash("sed -i s/a/b/ src/a.rs"), Effect::Allow);
         assert_eq!(bash("sed -i s/a/b/ tests/a.rs"), Effect::Block);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tasks_scope_and_the_packs_both_hold() {
+    fn scopes_of_the_task_and_of_the_pack_both_apply() {
         let files = serde_json::from_value(json!({"write": ["src/**"]})).unwrap();
         let task = Task { scope: Some(Scope { files }), ..Task::default() };
         let mut run = Run::of(guard(json!({"write": ["**/*.rs"]})));

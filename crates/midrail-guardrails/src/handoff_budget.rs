@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::builtin::Builtin;
 use crate::shared::handoff::{extra, receiver};
+use crate::shared::thresholds::float;
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<HandoffBudget>("handoff-003", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
@@ -86,11 +87,6 @@ const ROWS: &[Row] = &[
         limit: |task| task.cost_budget,
     },
 ];
-
-/// A count as a float. Beyond 2^53 it is rounded, which does not matter for a budget.
-fn float(count: u64) -> f64 {
-    Value::from(count).as_f64().unwrap_or(f64::INFINITY)
-}
 
 fn number(value: Option<&Value>, names: &[&str]) -> Option<f64> {
     names.iter().find_map(|name| value?.get(*name)?.as_f64()).filter(|number| number.is_finite())

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pack_can_say_what_is_needed() {
+    fn pack_can_require_capabilities() {
         let settings = json!({"needs": [{"to": ["deploy*"], "capabilities": ["deploy"]}]});
         let to = |name: &str| json!({"to": name, "receiver": {"capabilities": ["code"]}});
         assert_eq!(effect(settings.clone(), to("deployer")), Effect::Block);

@@ -17,10 +17,8 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub struct InjectionPatterns {
     /// Families that are not applied: names such as `role-play`, or glob patterns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<Pattern>,
     /// Allowed texts, by the full fingerprint in a decision.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
     /// The minimum confidence of a finding.
     pub min_confidence: Confidence,

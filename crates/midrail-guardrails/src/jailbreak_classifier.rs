@@ -1,17 +1,11 @@
-//! jailbreak-classifier: asks an external classifier whether a text tries to override the instructions.
+//! jailbreak-classifier: calls an external classifier to check whether a text tries to override the instructions.
 
 use midrail_core::{Category, EventKind};
 
 use crate::builtin::Builtin;
-use crate::shared::classifier::{CLASSIFIER, MissingClassifier};
+use crate::shared::classifier::CLASSIFIER;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     is_deep: true,
-    settings: CLASSIFIER,
-    ..Builtin::without_settings::<MissingClassifier>(
-        "jailbreak-classifier",
-        Category::Safety,
-        90,
-        &[EventKind::BeforeModel],
-    )
+    ..Builtin::with("jailbreak-classifier", Category::Safety, 90, &[EventKind::BeforeModel], CLASSIFIER)
 };

@@ -64,7 +64,7 @@ mod spending_tests;
 mod tests;
 
 pub use builtin::{Builtin, Constructor, PackKey};
-pub use catalogue::{CATALOGUE, builtin, configured_by, label};
+pub use catalogue::{CATALOGUE, builtin, configured_by, guardrail_id, label};
 
 pub use completion::{COMPLETION_EVENTS, CompileCondition, Completion, CompletionProblem};
 pub use deep::{
@@ -82,8 +82,8 @@ pub use injection_patterns::InjectionPatterns;
 pub use middleware::{EffectOverride, Middleware, VerdictMapper, VerdictObserver};
 pub use output_secret_scan::OutputSecretScan;
 pub use require_before::keyed::{CallKey, ComputeCallKey, KeyedDependency, KeyedRule};
-pub use shared::classifier::MissingClassifier;
 pub use shared::lock_list::LockList;
+pub use shared::missing_classifier::MissingClassifier;
 pub use shared::sensitive_data::SensitiveData;
 pub use shared::thresholds::{Share, Thresholds};
 

@@ -24,10 +24,8 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct NonEmptyOutput {
     /// Requirements by names or glob patterns of tools. The longest matching pattern wins.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<Pattern, AnswerRequirement>,
     /// Further texts that count as empty: `n/a`. Case is ignored.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trivial: Vec<String>,
     /// Whether successful answers that look like an error are reported.
     pub errors: bool,
@@ -44,10 +42,8 @@ impl Default for NonEmptyOutput {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AnswerRequirement {
     /// Minimum number of characters. Absent: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_chars: Option<u32>,
     /// Whether the answer may be empty. Absent: built-in knowledge of the tool, or `false` if `min_chars` is set.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub empty_ok: Option<bool>,
 }
 

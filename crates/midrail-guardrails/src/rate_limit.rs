@@ -17,11 +17,9 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RateLimit {
     /// Actions within any 60 seconds. Absent: no limit; 0: no action is allowed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 10_000))]
     pub per_minute: Option<ActionCount>,
     /// Actions within any second. Absent: no limit; 0: no action is allowed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 10_000))]
     pub burst: Option<ActionCount>,
     /// Which actions are counted together.

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::{Builtin, PackKey};
+use crate::shared::data::{List, TOOL_ARGUMENTS, section};
 use crate::shared::file_paths::is_temporary;
 use crate::shared::objections::first_verdict;
 
@@ -89,39 +90,23 @@ pub enum OwnWrites {
     Reread,
 }
 
-/// The read and write tools of one host, so that a reason names tools that the agent has.
-struct Host {
-    reads: &'static [&'static str],
-    writes: &'static [&'static str],
-}
+/// The read tools and the write tools of one host, so that a reason names tools that the agent has.
+type HostTools = (&'static [&'static str], &'static [&'static str]);
 
 /// The default names come first: they win if several hosts share a name.
-const HOSTS: &[Host] = &[
-    Host {
-        reads: &["read_file", "vfs_read_file"],
-        writes: &["write_file", "edit_file", "vfs_write_file", "vfs_edit_file"],
-    },
-    Host { reads: &["Read"], writes: &["Write", "Edit", "MultiEdit", "NotebookEdit"] },
-    Host { reads: &["read_file", "read_many_files"], writes: &["replace"] },
-    Host { reads: &["view"], writes: &["create", "str_replace", "insert"] },
-    Host { reads: &["read"], writes: &["write", "edit", "multiedit"] },
-    Host { reads: &["read_file"], writes: &["search_replace", "edit_lines", "patch"] },
-    Host { reads: &["read_text_file"], writes: &[] },
-    Host { reads: &[], writes: &["apply_patch"] },
+const HOSTS: &[HostTools] = &[
+    (&["read_file", "vfs_read_file"], &["write_file", "edit_file", "vfs_write_file", "vfs_edit_file"]),
+    (&["Read"], &["Write", "Edit", "MultiEdit", "NotebookEdit"]),
+    (&["read_file", "read_many_files"], &["replace"]),
+    (&["view"], &["create", "str_replace", "insert"]),
+    (&["read"], &["write", "edit", "multiedit"]),
+    (&["read_file"], &["search_replace", "edit_lines", "patch"]),
+    (&["read_text_file"], &[]),
+    (&[], &["apply_patch"]),
 ];
 
 /// Further tools that show a whole file.
-const READERS: &[&str] = &[
-    "read_multiple_files",
-    "NotebookRead",
-    "view_file",
-    "open_file",
-    "get_file_contents",
-    "str_replace_editor",
-    "str_replace_based_edit_tool",
-    "text_editor",
-    "file_ops",
-];
+static READERS: List = List::new(|| section(TOOL_ARGUMENTS, "readers"));
 
 impl ReadBeforeWrite {
     fn is_read(&self, tool: &str, action: &Action) -> bool {
@@ -129,7 +114,7 @@ impl ReadBeforeWrite {
             return self.read_tools.iter().any(|pattern| glob::name_matches(pattern, tool));
         }
         let name = bare_name(tool);
-        let is_known = HOSTS.iter().any(|host| host.reads.contains(&name)) || READERS.contains(&name);
+        let is_known = HOSTS.iter().any(|(reads, _)| reads.contains(&name)) || READERS.contains(&name);
         action.kind == ActionType::FileRead && is_known
     }
 
@@ -144,15 +129,12 @@ impl ReadBeforeWrite {
     /// How the agent that called `tool` can read the file. Lists of a pack, and the default names, use the wording of
     /// the specification.
     fn how_to_read(&self, tool: &str) -> String {
-        let hosts = HOSTS.iter().enumerate();
-        let host =
-            hosts.filter(|(_, host)| host.writes.contains(&bare_name(tool))).map(|(i, host)| (i, host.reads));
-        let (is_default, mut names): (bool, Vec<&str>) =
-            match (self.read_tools.is_empty(), host.clone().next()) {
-                (false, _) => (true, self.read_tools.iter().map(String::as_str).collect()),
-                (true, Some((index, reads))) => (index == 0, reads.to_vec()),
-                (true, None) => (true, HOSTS.first().map(|host| host.reads.to_vec()).unwrap_or_default()),
-            };
+        let host = HOSTS.iter().position(|(_, writes)| writes.contains(&bare_name(tool))).unwrap_or(0);
+        let is_default = host == 0 || !self.read_tools.is_empty();
+        let mut names: Vec<&str> = match HOSTS.get(host) {
+            Some((reads, _)) if self.read_tools.is_empty() => reads.to_vec(),
+            _ => self.read_tools.iter().map(String::as_str).collect(),
+        };
         names.sort_unstable();
         if names.is_empty() {
             "Read the file first.".to_owned()
@@ -409,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unread_file_blocks_a_write_in_the_callers_spelling() {
+    fn unread_file_blocks_a_write_in_the_spelling_of_the_caller() {
         let decision = run(json!({})).before("write_file", json!({"path": "./existing.txt"}));
         assert_eq!(decision.effect, Effect::Block);
         assert_eq!(
@@ -438,14 +420,14 @@ mod tests {
     }
 
     #[test]
-    fn a_symbolic_link_is_the_file_it_points_to() {
+    fn symbolic_link_is_the_file_it_points_to() {
         let mut run = run(json!({})).with_link("link.txt", "existing.txt", "v1");
         run.succeed("read_file", json!({"path": "link.txt"}));
         assert_eq!(run.before("write_file", json!({"path": "existing.txt"})).effect, Effect::Allow);
     }
 
     #[test]
-    fn a_new_file_is_free_unless_it_lies_outside() {
+    fn new_file_is_allowed_unless_it_is_outside() {
         let mut run = run(json!({}));
         assert_eq!(run.before("write_file", json!({"path": "new.txt"})).effect, Effect::Allow);
         let decision = run.before("write_file", json!({"path": "../../etc/new"}));
@@ -454,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changed_must_be_read_again() {
+    fn changed_file_must_be_read_again() {
         let mut run = run(json!({}));
         run.succeed("read_file", json!({"path": "existing.txt"}));
         let mut run = run.with_file("existing.txt", "v2");
@@ -489,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_a_path_is_not_governed() {
+    fn call_without_a_path_is_not_checked() {
         assert_eq!(run(json!({})).before("write_file", json!({"content": "x"})).effect, Effect::Allow);
     }
 
@@ -503,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_may_mean_files_elsewhere_is_not_governed() {
+    fn server_with_possibly_remote_files_is_not_checked() {
         let mut run = run(json!({}));
         let args = json!({"path": "existing.txt", "content": ""});
         assert_eq!(run.before("mcp__github__create_or_update_file", args.clone()).effect, Effect::Allow);
@@ -512,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mount_prefix_is_the_root() {
+    fn mount_prefix_is_the_root() {
         let mut run = run(json!({"mount": "/workspace"}));
         run.succeed("read_file", json!({"path": "existing.txt"}));
         assert_eq!(

@@ -21,10 +21,8 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxBoundary {
     /// A folder within the root that is the sandbox. Absent: the root itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<Folder>,
     /// Further files and folders that belong to it, as patterns: `/opt/data/**`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Pattern>,
     /// Whether files outside may be read.
     pub reads: OutsideReads,

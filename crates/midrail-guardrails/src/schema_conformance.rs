@@ -25,16 +25,12 @@ pub(crate) const BUILTIN: Builtin = Builtin::new::<SchemaConformance>(
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SchemaConformance {
     /// JSON Schemas of answers (`after_tool`), by names or glob patterns of tools. All that match apply.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub schemas: BTreeMap<Pattern, CompiledSchema>,
     /// JSON Schemas of arguments (`before_tool`).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub args: BTreeMap<Pattern, CompiledSchema>,
     /// The JSON Schema of the output (`before_stop`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<CompiledSchema>,
     /// The JSON Schema of the context of a hand-off (`before_handoff`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<CompiledSchema>,
 }
 
@@ -48,18 +44,11 @@ impl SchemaConformance {
     /// The value of an event that is checked, with its schemas.
     fn checked_value<'s>(&'s self, context: &Context<'_>) -> Result<Option<CheckedValue<'s>>, Missing> {
         let event = context.event;
-        let of_tool =
-            |map: &'s BTreeMap<Pattern, CompiledSchema>| -> Result<Vec<&'s CompiledSchema>, Missing> {
-                if map.is_empty() {
-                    return Ok(Vec::new());
-                }
-                let tool = context.tool()?;
-                Ok(map
-                    .iter()
-                    .filter(|(pattern, _)| pattern.matches_name(tool))
-                    .map(|(_, schema)| schema)
-                    .collect())
-            };
+        let of_tool = |map: &'s BTreeMap<Pattern, CompiledSchema>| {
+            let tool = if map.is_empty() { "" } else { context.tool()? };
+            let matching = map.iter().filter(|(pattern, _)| pattern.matches_name(tool));
+            Ok::<Vec<&CompiledSchema>, Missing>(matching.map(|(_, schema)| schema).collect())
+        };
         let tool = event.tool_name().unwrap_or_default();
         let (what, value, schemas) = match event.kind {
             EventKind::AfterTool => {
@@ -130,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_the_feature_settings_say_so() {
+    fn settings_without_the_feature_are_rejected() {
         let error = serde_json::from_value::<SchemaConformance>(json!({"output": {}})).unwrap_err();
         assert!(error.to_string().contains("json-schema"), "{error}");
         assert!(serde_json::from_value::<SchemaConformance>(json!({})).is_ok());

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_of_the_agents_own_count() {
+    fn scripts_that_the_agent_wrote_are_checked() {
         let files = serde_json::from_value(json!({"write": ["src/**", "*.sh"]})).unwrap();
         let task = Task { scope: Some(Scope { files }), ..Task::default() };
         let event = |command: &str| Event {

@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use crate::builtin::{Builtin, PackKey};
 use crate::read_before_write::shown_files;
-use crate::shared::classifier::MissingClassifier;
 use crate::shared::durations::Seconds;
+use crate::shared::missing_classifier::MissingClassifier;
 use crate::shared::text::plain_text;
 
 pub(crate) const BUILTIN: Builtin = Builtin {

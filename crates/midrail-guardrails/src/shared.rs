@@ -14,6 +14,7 @@ pub(crate) mod git;
 pub(crate) mod handoff;
 pub(crate) mod lock_list;
 pub(crate) mod locks;
+pub(crate) mod missing_classifier;
 pub(crate) mod objections;
 pub(crate) mod outcome;
 pub(crate) mod required_command;

@@ -27,12 +27,10 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TaskBoundary {
     /// Further files that belong to every task, as glob patterns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Pattern>,
     /// Minimum number of significant words of a goal.
     pub min_words: usize,
     /// The classifier that is called if words and paths show no relation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub classifier: Option<DeepSettings>,
 }
 

@@ -1,4 +1,4 @@
-//! A small world to try one guardrail in: a session, some files, and the loop that fetches what is needed.
+//! A test environment for one guardrail: a session, some files, and the loop that fetches facts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(crate) struct Run {
     slices: BTreeMap<String, Option<Value>>,
     files: Option<BTreeMap<String, (Option<String>, String)>>,
     pub(crate) git: Option<GitState>,
-    /// How commands end, by their line, and the digest of the files that matter to them.
+    /// The results of commands by command line, and the digest of the relevant files.
     commands: BTreeMap<String, CommandOutcome>,
     tree: String,
 }
@@ -54,13 +54,13 @@ impl Run {
         self
     }
 
-    /// A slice of the session as it is at the start.
+    /// A slice of the session at the start.
     pub(crate) fn with_slice(mut self, key: &str, value: Value) -> Self {
         self.slices.insert(key.to_owned(), Some(value));
         self
     }
 
-    /// The repository is at this branch and commit.
+    /// Sets the branch and the commit of the repository.
     #[allow(dead_code)]
     pub(crate) fn with_git(mut self, branch: &str, head: &str) -> Self {
         let (branch, head) = (Some(branch.to_owned()), Some(head.to_owned()));
@@ -69,7 +69,7 @@ impl Run {
         self
     }
 
-    /// A command ends like this from now on.
+    /// Sets the result of a command.
     pub(crate) fn ends(&mut self, command: &str, exit_code: i32, output: &str) {
         let output = output.to_owned();
         let end =
@@ -81,17 +81,17 @@ impl Run {
         self.commands.insert(command.to_owned(), end);
     }
 
-    /// The files that matter have this digest from now on.
+    /// Sets the digest of the relevant files.
     pub(crate) fn tree(&mut self, digest: &str) {
         self.tree = digest.to_owned();
     }
 
-    /// Puts a slice in place.
+    /// Sets a slice.
     pub(crate) fn set(&mut self, key: &str, value: Value) {
         self.slices.insert(key.to_owned(), Some(value));
     }
 
-    /// What a slice holds.
+    /// The content of a slice.
     pub(crate) fn slice(&self, key: &str) -> Option<&Value> {
         self.slices.get(key)?.as_ref()
     }
@@ -113,7 +113,7 @@ impl Run {
         self.decide(&Event::after_tool(tool, args, ToolResult::failed("no")))
     }
 
-    /// Decides, fetching what is needed from this world until nothing is lacking.
+    /// Decides, and fetches facts until none is missing.
     pub(crate) fn decide(&mut self, event: &Event) -> Decision {
         let name = event.session.as_deref().unwrap_or("s");
         let kept = |key: &str| match name == "s" || key.starts_with(SHARED_PREFIX) {
@@ -138,7 +138,7 @@ impl Run {
                 facts.insert(key, fact);
             }
         }
-        panic!("needs never end");
+        panic!("the guardrail needs facts again and again");
     }
 
     fn fact(&self, key: &FactKey, event: &Event) -> Fact {
@@ -192,8 +192,10 @@ impl Run {
                 Fact::Count(u64::try_from(files.keys().filter(fits).count()).unwrap())
             }
             (FactKey::Count(_), None) => Fact::Unavailable("there is no file system".to_owned()),
-            (FactKey::Hook(_) | FactKey::Deep(_), _) => Fact::Unavailable("nobody is asked".to_owned()),
-            (FactKey::Answer(name), _) => Fact::Unavailable(format!("nobody answers `{name}`")),
+            (FactKey::Hook(_) | FactKey::Deep(_), _) => {
+                Fact::Unavailable("there is no external service".to_owned())
+            }
+            (FactKey::Answer(name), _) => Fact::Unavailable(format!("there is no answer to `{name}`")),
             (FactKey::Unsaved(_), _) => Fact::Unavailable("there is no repository here".to_owned()),
         }
     }

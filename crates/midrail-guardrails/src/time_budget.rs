@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::shared::thresholds::{ResourceWords, Thresholds};
+use crate::shared::thresholds::{ResourceWords, Share, Thresholds};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<TimeBudget>("builtin-002", Category::Budget, 2, &[EventKind::BeforeTool])
@@ -21,7 +21,8 @@ pub(crate) struct TimeBudget {
     pub thresholds: Thresholds,
 }
 
-const DEFAULT: Thresholds = Thresholds::new(Some(0.7), Some(0.9), Some(1.0));
+const DEFAULT: Thresholds =
+    Thresholds { warn: Some(Share(0.7)), escalate: Some(Share(0.9)), block: Some(Share(1.0)) };
 pub(crate) const TIME: ResourceWords = ResourceWords { what: "time", unit: " s" };
 
 impl Guardrail for TimeBudget {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::shared::thresholds::{ResourceWords, Thresholds};
+use crate::shared::thresholds::{ResourceWords, Share, Thresholds};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<TokenBudget>("builtin-001", Category::Budget, 1, &[EventKind::BeforeTool])
@@ -21,7 +21,8 @@ pub(crate) struct TokenBudget {
     pub thresholds: Thresholds,
 }
 
-const DEFAULT: Thresholds = Thresholds::new(Some(0.8), Some(0.95), Some(1.0));
+const DEFAULT: Thresholds =
+    Thresholds { warn: Some(Share(0.8)), escalate: Some(Share(0.95)), block: Some(Share(1.0)) };
 pub(crate) const TOKENS: ResourceWords = ResourceWords { what: "token", unit: " tokens" };
 
 impl Guardrail for TokenBudget {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::shared::thresholds::Thresholds;
+use crate::shared::thresholds::{Share, Thresholds};
 use crate::token_budget::TOKENS;
 
 pub(crate) const BUILTIN: Builtin =
@@ -22,7 +22,7 @@ pub(crate) struct TokenBudgetCheck {
 
 impl Guardrail for TokenBudgetCheck {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let default = Thresholds::new(Some(0.9), Some(1.0), None);
+        let default = Thresholds { warn: Some(Share(0.9)), escalate: Some(Share(1.0)), block: None };
         Ok(self.thresholds.judge(context, Resource::Tokens, default, TOKENS)?)
     }
 

@@ -15,7 +15,7 @@ use midrail_core::{
     Authorities, Bypass, Definition, EventKind, OnFault, PolicyEntry, RESERVED_IDS, Spec, StrikeRule, glob,
 };
 use midrail_guardrails::{
-    Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, MissingClassifier, PackKey, configured_by,
+    Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, MissingClassifier, PackKey, configured_by, guardrail_id,
 };
 
 use crate::diagnostic::{Span, excerpt, nearest};
@@ -261,7 +261,7 @@ impl<'p> Compiler<'p> {
 
     fn id(&mut self, at: &str, guard: &Guard, page: Option<&Builtin>, bound: &Bound<'_>) -> Option<String> {
         let id = match (guard, page) {
-            (Guard { id: Some(id), .. }, _) => id.clone(),
+            (Guard { id: Some(id), .. }, _) => guardrail_id(id),
             (Guard { name: Some(name), .. }, None) => name.clone(),
             (Guard { require_before: Some(rule), .. }, _) => {
                 format!("require_before:{}", rule.tool.join("+"))

@@ -4,7 +4,7 @@
 //! are guardrails and rules, by the id that they go by where they give none. Every other list, and every scalar, is
 //! replaced.
 
-use midrail_guardrails::FEEDBACK_TITLES as TITLES;
+use midrail_guardrails::{FEEDBACK_TITLES as TITLES, guardrail_id};
 
 use crate::yaml::{Node, NodeValue};
 
@@ -66,7 +66,7 @@ fn merged_under(key: &str, base: &Node, overlay: &Node) -> Node {
 /// of rule that it is (as `compile` names guardrails).
 fn id(item: &Node) -> Option<String> {
     if let Some(id) = item.get("id").or_else(|| item.get("use")).unwrap_or(item).as_text() {
-        return Some(id.to_owned());
+        return Some(guardrail_id(id));
     }
     if let Some(rule) = item.get("require_before") {
         let tool = rule.get("tool")?;
@@ -116,6 +116,16 @@ mod tests {
                 {"require_before": {"tool": "deploy", "requires": ["test", "build"]}},
                 "injection-patterns",
             ])
+        );
+    }
+
+    #[test]
+    fn both_spellings_name_the_same_guardrail() {
+        let source = "guardrails:\n  - {use: safety-001, mode: shadow}\nenv:\n  prod:\n    guardrails:\n      - {use: destructive-command, mode: enforce}\n";
+        let node = parse(source, &Limits::default()).unwrap().remove(0);
+        assert_eq!(
+            to_json(&apply(&node, "prod"))["guardrails"],
+            json!([{"use": "destructive-command", "mode": "enforce"}])
         );
     }
 }

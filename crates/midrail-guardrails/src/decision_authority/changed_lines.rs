@@ -3,26 +3,15 @@
 use midrail_core::{ActionType, Context, Missing};
 use serde_json::Value;
 
+use crate::shared::data::{List, TOOL_ARGUMENTS, section};
 use crate::shared::file_access::agent_scripts;
 
-/// Arguments with new text, old text and patches.
-const NEW: &[&str] = &[
-    "content",
-    "contents",
-    "new_string",
-    "new_str",
-    "file_text",
-    "text",
-    "new_source",
-    "insert_text",
-    "replacement",
-    "newText",
-    "newString",
-    "code_edit",
-    "new_text",
-];
-const OLD: &[&str] = &["old_string", "old_str", "oldText", "oldString", "old_text"];
-const PATCHES: &[&str] = &["patch", "diff", "unified_diff", "input", "patchText", "content_diff", "command"];
+/// Arguments with new text.
+static NEW: List = List::new(|| section(TOOL_ARGUMENTS, "new texts"));
+/// Arguments with old text.
+static OLD: List = List::new(|| section(TOOL_ARGUMENTS, "old texts"));
+/// Arguments with patches.
+static PATCHES: List = List::new(|| section(TOOL_ARGUMENTS, "patches"));
 
 /// The lines that the event's call changes: those of new and old texts and of patches; for a command that writes
 /// files, the lines of its text after the first.
@@ -62,10 +51,10 @@ fn argument_lines(value: &Value, depth: usize) -> usize {
         Value::Object(map) => {
             let text = |names: &[&str]| names.iter().find_map(|name| map.get(*name)?.as_str());
             let count = |names: &[&str]| text(names).map_or(0, |text| text.lines().count());
-            let patch = text(PATCHES).map_or(0, patch_lines);
+            let patch = text(&PATCHES).map_or(0, patch_lines);
             let below: usize =
                 map.values().filter(|it| !it.is_string()).map(|it| argument_lines(it, depth + 1)).sum();
-            count(NEW).max(count(OLD)) + patch + below
+            count(&NEW).max(count(&OLD)) + patch + below
         }
         Value::Array(list) => list.iter().map(|it| argument_lines(it, depth + 1)).sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,

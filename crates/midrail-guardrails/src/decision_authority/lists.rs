@@ -17,13 +17,10 @@ use crate::shared::started_programs::{StartedProgram, operands_from};
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct CommandLists {
     /// Allowed commands. Absent: all; empty: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<CommandRule>>,
     /// Denied commands.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<CommandRule>,
     /// Commands that need approval.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ask: Vec<CommandRule>,
 }
 
@@ -165,10 +162,8 @@ pub(crate) struct NetworkLists {
     /// Whether any host may be contacted.
     pub enabled: bool,
     /// Allowed hosts: exact names, or `*.example.com` for subdomains. Absent: all; empty: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<Pattern>>,
     /// Denied hosts, including all subdomains.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<Pattern>,
 }
 

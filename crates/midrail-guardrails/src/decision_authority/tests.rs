@@ -18,7 +18,7 @@ fn bash(level: Value, line: &str) -> Effect {
 }
 
 #[test]
-fn the_agents_level_picks() {
+fn level_of_the_agent_applies() {
     let settings = json!({"levels": {"1": {"files": {"write": []}}, "free": {}}, "default_level": "1"});
     let effect = |level: Value| {
         let agent = Agent { autonomy_level: Some(level), ..Agent::default() };
@@ -59,7 +59,7 @@ fn settings_are_checked() {
 }
 
 #[test]
-fn deny_goes_before_ask_and_ask_before_allow() {
+fn deny_precedes_ask_and_ask_precedes_allow() {
     let level = || json!({"commands": {"allow": ["pytest", {"ruff": "check *"}], "deny": ["rm", "sudo"], "ask": ["git"]}});
     assert_eq!(bash(level(), "pytest tests/"), Effect::Allow);
     assert_eq!(bash(level(), "ruff check src/"), Effect::Allow);
@@ -96,13 +96,13 @@ fn programs_are_found_at_any_depth() {
 }
 
 #[test]
-fn a_program_that_is_not_known_is_asked_about_or_not_allowed() {
+fn unknown_program_escalates_or_is_not_allowed() {
     assert_eq!(bash(json!({"commands": {"deny": ["rm"]}}), "$CMD x"), Effect::Escalate);
     assert_eq!(bash(json!({"commands": {"allow": ["ls"]}}), "$CMD x"), Effect::Block);
 }
 
 #[test]
-fn options_before_the_verb_hide_nothing() {
+fn options_before_the_subcommand_hide_nothing() {
     let level = || json!({"commands": {"deny": [{"git": "push *"}]}});
     for line in ["git push", "git -C sub push", "git -c a=b --no-pager push origin main"] {
         assert_eq!(bash(level(), line), Effect::Block, "{line}");
@@ -124,7 +124,7 @@ fn options_before_the_verb_hide_nothing() {
 }
 
 #[test]
-fn scripts_of_the_agents_own_count() {
+fn scripts_that_the_agent_wrote_are_checked() {
     let run = |content: &str| {
         let mut run = Run::of(one(json!({"commands": {"deny": ["rm"]}, "network": {"deny": ["evil.com"]}})))
             .with_file("a.sh", content)
@@ -141,7 +141,7 @@ fn fetch(network: Value, url: &str) -> Effect {
 }
 
 #[test]
-fn hosts_are_denied_with_all_below_them_and_allowed_exactly() {
+fn denied_hosts_include_subdomains_and_allowed_hosts_do_not() {
     let network =
         || json!({"allow": ["api.example.com", "*.example.org"], "deny": ["evil.com", "bad.example.org"]});
     for (url, expected) in [
@@ -164,7 +164,7 @@ fn hosts_are_denied_with_all_below_them_and_allowed_exactly() {
 }
 
 #[test]
-fn a_disabled_network_is_silent() {
+fn disabled_network_blocks_every_contact() {
     let level = || json!({"network": {"enabled": false}});
     assert_eq!(fetch(json!({"enabled": false}), "https://api.example.com"), Effect::Block);
     for line in
@@ -179,7 +179,7 @@ fn a_disabled_network_is_silent() {
 }
 
 #[test]
-fn a_host_that_is_not_told_is_asked_about() {
+fn unknown_host_escalates() {
     let level = || json!({"network": {"allow": ["api.example.com"]}});
     assert_eq!(bash(level(), "curl \"$URL\""), Effect::Escalate);
     assert_eq!(bash(level(), "git push"), Effect::Escalate);
@@ -233,7 +233,7 @@ fn lines_calls_requests_and_turns_are_counted() {
 }
 
 #[test]
-fn what_is_stopped_uses_nothing_up() {
+fn blocked_actions_do_not_count() {
     let level = json!({"limits": {"tool_calls": 1}, "files": {"deny": ["*.env"]}});
     let mut run = Run::of(one(level));
     assert_eq!(write(&mut run, "a.env", ""), Effect::Block);
@@ -243,7 +243,7 @@ fn what_is_stopped_uses_nothing_up() {
 }
 
 #[test]
-fn limits_begin_anew_with_a_task_and_can_be_gentler() {
+fn limits_restart_with_a_task_and_can_escalate() {
     let settings =
         json!({"levels": {"1": {"limits": {"tool_calls": 1}}}, "default_level": 1, "on_limit": "block"});
     let mut run = Run::of(guardrail(settings));

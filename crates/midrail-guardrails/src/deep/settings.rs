@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::address::{EndpointUrl, EnvVariable, Headers};
 use super::parts::{EventPart, TemplatePiece, parse_template};
 use crate::shared::durations::{Seconds, Timeout};
-use crate::shared::settings::{CommandLine, Money};
+use crate::shared::settings::{CommandLine, Money, SettingsProblem};
 
 /// The backend of a deep guardrail and its limits. Exactly one of `http`, `judge`, `moderation` and `command`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -159,23 +159,18 @@ fn two() -> u8 {
     2
 }
 
-/// An error in the settings. It begins with the key of the setting.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct DeepProblem(String);
-
 /// An error in one setting, with its key.
-fn at(key: &str, message: impl std::fmt::Display) -> DeepProblem {
-    DeepProblem(format!("in `{key}`: {message}"))
+fn at(key: &str, message: impl std::fmt::Display) -> SettingsProblem {
+    SettingsProblem::new(format!("in `{key}`: {message}"))
 }
 
 /// The default of `cache`.
 const TEN_MINUTES: Seconds = Seconds(600.0);
 
 impl TryFrom<Raw> for DeepSettings {
-    type Error = DeepProblem;
+    type Error = SettingsProblem;
 
-    fn try_from(raw: Raw) -> Result<Self, DeepProblem> {
+    fn try_from(raw: Raw) -> Result<Self, SettingsProblem> {
         let kinds = [
             raw.http.map(DeepBackend::Http),
             raw.judge.map(DeepBackend::Judge),
@@ -185,7 +180,7 @@ impl TryFrom<Raw> for DeepSettings {
         let mut kinds = kinds.into_iter().flatten();
         let (Some(kind), None) = (kinds.next(), kinds.next()) else {
             let message = "exactly one of `http`, `judge`, `moderation` and `command` is required";
-            return Err(DeepProblem(message.to_owned()));
+            return Err(SettingsProblem::new(message));
         };
         let within =
             |name: &str, value: usize, least: usize, most: usize| match (least..=most).contains(&value) {

@@ -1,4 +1,4 @@
-//! Tests of what a pack says under `deep:`.
+//! Tests of the settings under `deep:`.
 
 use super::*;
 use serde_json::json;
@@ -17,7 +17,7 @@ fn judge(more: Value) -> Value {
 }
 
 #[test]
-fn little_is_needed_and_the_rest_has_defaults() {
+fn optional_settings_have_defaults() {
     let settings = read(json!({"http": {"url": "https://a/classify"}})).unwrap();
     assert_eq!((settings.timeout, settings.max_concurrent), (Timeout(10_000), 4));
     assert_eq!((settings.cache, settings.max_answer_bytes), (Seconds(600.0), 1 << 20));
@@ -32,7 +32,7 @@ fn little_is_needed_and_the_rest_has_defaults() {
 }
 
 #[test]
-fn what_is_written_reads_back() {
+fn settings_survive_serialization() {
     for value in [
         json!({"http": {"url": "https://a", "method": "PUT", "headers": {"x": "${Y}"}, "body": {"q": ["{text}"]}},
             "timeout": "2s", "cache": 0, "breaker": {"failures": 1}}),
@@ -49,7 +49,7 @@ fn what_is_written_reads_back() {
 }
 
 #[test]
-fn wrong_settings_are_told() {
+fn invalid_settings_are_rejected() {
     for (value, part) in [
         (json!({}), "exactly one of"),
         (json!({"command": "a", "http": {"url": "https://a"}}), "exactly one of"),
@@ -80,7 +80,7 @@ fn wrong_settings_are_told() {
 }
 
 #[test]
-fn what_is_seldom_meant_is_told() {
+fn unusual_settings_cause_warnings() {
     let at = |value| -> Vec<&'static str> {
         read(value).unwrap().warnings().into_iter().map(|warning| warning.at).collect()
     };
@@ -98,7 +98,7 @@ fn what_is_seldom_meant_is_told() {
 }
 
 #[test]
-fn the_schema_names_every_kind() {
+fn schema_contains_every_backend() {
     let schema = serde_json::to_value(schemars::schema_for!(DeepSettings)).unwrap();
     for name in ["http", "judge", "moderation", "command", "timeout", "breaker"] {
         assert!(schema["properties"].get(name).is_some(), "{name}: {schema}");

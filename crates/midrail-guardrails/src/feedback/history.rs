@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::state::ProviderState;
+use crate::shared::data::{List, TOOL_ARGUMENTS, section};
 use crate::shared::outcome::CallOutcome;
 
 /// Maximum number of remembered calls: enough for ten rounds of a cycle of four.
@@ -243,18 +244,7 @@ fn add(key: Option<&str>, value: &Value, context: &Context<'_>, hash: &mut Fnv, 
 }
 
 /// Names of arguments that contain paths.
-const PATHS: &[&str] = &[
-    "path",
-    "paths",
-    "file",
-    "files",
-    "file_path",
-    "filename",
-    "notebook_path",
-    "directory",
-    "dir",
-    "folder",
-];
+static PATHS: List = List::new(|| section(TOOL_ARGUMENTS, "paths"));
 
 fn is_path(key: Option<&str>, text: &str) -> bool {
     let is_one_word = text.len() <= 4_096 && !text.contains(char::is_whitespace) && !text.contains("://");

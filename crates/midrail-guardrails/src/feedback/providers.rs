@@ -102,7 +102,7 @@ pub struct StalePlan {
 
 impl Default for StalePlan {
     fn default() -> Self {
-        StalePlan { calls: 20, tools: patterns(todo_list::TOOLS) }
+        StalePlan { calls: 20, tools: patterns(&todo_list::TOOLS) }
     }
 }
 

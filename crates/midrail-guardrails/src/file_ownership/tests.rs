@@ -1,4 +1,4 @@
-//! Who may write a file, and which files are anyone's at all.
+//! Tests of file-ownership.
 
 use super::*;
 use crate::tests::Run;
@@ -28,7 +28,7 @@ fn run(settings: Value) -> Run {
 }
 
 #[test]
-fn a_file_that_another_agent_writes_is_locked_until_it_runs_out() {
+fn file_of_another_agent_is_locked_until_the_lock_expires() {
     let mut run = run(json!({"expires": "10m"}));
     assert_eq!(run.decide(&write("ann", "10:00:00", "src/a.rs")).effect, Effect::Allow);
     let decision = run.decide(&write("bob", "10:09:59", "./src/x/../a.rs"));
@@ -53,7 +53,7 @@ fn each_write_renews_the_lock() {
 }
 
 #[test]
-fn commands_and_own_scripts_write_as_well() {
+fn writes_of_commands_and_scripts_count() {
     let mut run = run(json!({})).with_file("fix.sh", "echo x > a\n");
     run.decide(&write("ann", "10:00:00", "a"));
     for command in ["echo x > a", "sed -i s/x/y/ a", "bash -c 'cp b a'", "rm a"] {
@@ -66,7 +66,7 @@ fn commands_and_own_scripts_write_as_well() {
 }
 
 #[test]
-fn one_takes_a_lock_of_ones_own_again() {
+fn own_lock_is_renewed() {
     let mut run = run(json!({"expires": "10m"}));
     let lock = |agent, at| by(agent, at, Event::before_tool("lock_file", json!({"path": "a"})));
     for at in ["10:00:00", "10:05:00"] {
@@ -113,7 +113,7 @@ fn names_of_the_repository_are_resolved() {
 }
 
 #[test]
-fn a_patch_in_the_line_names_its_files() {
+fn patch_in_a_command_line_names_its_files() {
     let mut run = run(json!({}));
     run.decide(&write("ann", "10:00:00", "a.rs"));
     let patch =
@@ -124,7 +124,7 @@ fn a_patch_in_the_line_names_its_files() {
 }
 
 #[test]
-fn a_call_that_is_stopped_takes_no_lock() {
+fn blocked_call_takes_no_lock() {
     let mut run = run(json!({}));
     run.decide(&write("ann", "10:00:00", "a"));
     // Stopped for `a`, so it does not get `b` either.
@@ -133,7 +133,7 @@ fn a_call_that_is_stopped_takes_no_lock() {
 }
 
 #[test]
-fn an_agent_and_those_that_it_started_work_as_one() {
+fn agent_shares_locks_with_its_sub_agents() {
     let mut run = run(json!({}));
     run.decide(&write("lead", "10:00:00", "a"));
     let helper = Event { parent: Some("lead".into()), ..write("helper", "10:00:01", "a") };
@@ -143,7 +143,7 @@ fn an_agent_and_those_that_it_started_work_as_one() {
 }
 
 #[test]
-fn the_same_agent_in_another_session_is_another() {
+fn same_agent_in_another_session_is_another_holder() {
     let mut run = run(json!({}));
     let event = |session: &str| write("coder", "10:00:00", "a").in_session(session);
     assert_eq!(run.decide(&event("one")).effect, Effect::Allow);
@@ -153,7 +153,7 @@ fn the_same_agent_in_another_session_is_another() {
 }
 
 #[test]
-fn a_hand_off_and_the_end_release() {
+fn hand_off_and_session_end_release_locks() {
     let mut run = run(json!({}));
     run.decide(&write("ann", "10:00:00", "a"));
     run.decide(&write("cat", "10:00:00", "c"));
@@ -166,7 +166,7 @@ fn a_hand_off_and_the_end_release() {
 }
 
 #[test]
-fn a_lock_that_ran_out_and_was_taken_is_not_released_by_its_first_holder() {
+fn expired_and_reacquired_lock_is_not_released_by_its_first_holder() {
     let mut run = run(json!({"expires": 60}));
     let ann = |event: Event| event.in_session("one");
     let bob = |event: Event| event.in_session("two");
@@ -197,7 +197,7 @@ fn explicit_locks_come_from_a_tool() {
 }
 
 #[test]
-fn what_is_device_or_elsewhere_has_no_lock() {
+fn devices_and_temporary_files_have_no_lock() {
     let mut run = run(json!({}));
     let remote = |agent| {
         let args = json!({"path": "a", "content": "x"});

@@ -23,7 +23,7 @@ fn bash(line: &str, content: &str) -> Effect {
 }
 
 #[test]
-fn what_ought_to_answer_does() {
+fn calls_that_should_answer_must_answer() {
     for content in [
         json!(""),
         json!(" \n\t"),
@@ -48,7 +48,7 @@ fn what_ought_to_answer_does() {
 }
 
 #[test]
-fn what_is_short_is_not_nothing() {
+fn short_answer_is_not_empty() {
     for content in [
         json!("0"),
         json!(0),
@@ -64,7 +64,7 @@ fn what_is_short_is_not_nothing() {
 }
 
 #[test]
-fn what_works_in_silence_may() {
+fn silent_calls_may_be_silent() {
     assert_eq!(effect("Write", json!({"file_path": "a"}), json!("")), Effect::Allow);
     for line in [
         "mkdir -p a",
@@ -91,7 +91,7 @@ fn what_works_in_silence_may() {
 }
 
 #[test]
-fn what_is_run_to_be_read_prints() {
+fn printing_programs_must_print() {
     for line in [
         "cat a",
         "ls",
@@ -107,7 +107,7 @@ fn what_is_run_to_be_read_prints() {
 }
 
 #[test]
-fn tools_have_their_own_measure() {
+fn tools_have_their_own_minimum() {
     let settings = || json!({"tools": {"notify*": {"empty_ok": true}, "notify_and_ask": {"min_chars": 5}, "Write": {"empty_ok": false}}});
     let effect =
         |tool: &str, args: Value, content: &str| decide_with(settings(), tool, args, json!(content)).effect;
@@ -118,7 +118,7 @@ fn tools_have_their_own_measure() {
 }
 
 #[test]
-fn a_pack_knows_more_words_for_nothing() {
+fn pack_adds_trivial_texts() {
     assert_eq!(
         decide_with(json!({"trivial": ["n/a"]}), "lookup", json!({}), json!(" N/A ")).effect,
         Effect::Warn
@@ -127,7 +127,7 @@ fn a_pack_knows_more_words_for_nothing() {
 }
 
 #[test]
-fn errors_that_pass_for_success_are_told() {
+fn error_like_answers_are_reported() {
     for (line, content) in [
         ("foo", "bash: foo: command not found"),
         (
@@ -155,7 +155,7 @@ fn errors_that_pass_for_success_are_told() {
 }
 
 #[test]
-fn what_only_speaks_of_errors_passes() {
+fn text_about_errors_is_allowed() {
     assert_eq!(
         effect(
             "Read",
@@ -183,7 +183,7 @@ fn what_only_speaks_of_errors_passes() {
 }
 
 #[test]
-fn a_call_that_failed_is_known_to_have() {
+fn failed_call_is_not_reported_again() {
     let guardrail = Arc::new(NonEmptyOutput::default());
     let mut run = Run::on(guardrail, vec![EventKind::AfterTool]);
     let result = |ok, exit_code| ToolResult { ok, exit_code, ..ToolResult::default() };
@@ -198,7 +198,7 @@ fn a_call_that_failed_is_known_to_have() {
 }
 
 #[test]
-fn an_output_may_be_asked_for_too() {
+fn output_of_the_agent_can_be_checked() {
     let mut run = Run::on(Arc::new(NonEmptyOutput::default()), vec![EventKind::BeforeStop]);
     let mut stop =
         |output: Option<Value>| run.decide(&Event { output, ..Event::new(EventKind::BeforeStop) }).effect;

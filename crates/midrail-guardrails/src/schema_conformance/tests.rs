@@ -64,7 +64,7 @@ fn problems_name_the_place_and_no_value() {
 }
 
 #[test]
-fn no_more_than_three_problems_are_told() {
+fn at_most_three_problems_are_reported() {
     let schema = json!({"items": {"type": "integer"}});
     let event = Event { output: Some(json!(["a", "b", "c", "d", "e"])), ..Event::new(EventKind::BeforeStop) };
     let decision = run(json!({"output": schema})).decide(&event);
@@ -72,7 +72,7 @@ fn no_more_than_three_problems_are_told() {
 }
 
 #[test]
-fn other_tools_and_failed_calls_are_left_alone() {
+fn other_tools_and_failed_calls_are_not_checked() {
     let mut run = run(json!({"schemas": {"get_person": person()}}));
     assert_eq!(run.succeed("Read", json!({})).effect, Effect::Allow);
     assert_eq!(run.succeed("get_person", json!({})).effect, Effect::Block);
@@ -81,7 +81,7 @@ fn other_tools_and_failed_calls_are_left_alone() {
 }
 
 #[test]
-fn arguments_outputs_and_handoffs_have_forms_too() {
+fn arguments_outputs_and_handoffs_have_schemas() {
     let mut run = run(json!({"args": {"save": person()}, "output": person(), "context": person()}));
     assert_eq!(run.before("save", json!({"name": "ada"})).effect, Effect::Allow);
     assert_eq!(run.before("save", json!({"name": 1})).effect, Effect::Block);
@@ -98,7 +98,7 @@ fn arguments_outputs_and_handoffs_have_forms_too() {
 }
 
 #[test]
-fn a_text_may_be_asked_for() {
+fn schema_can_require_a_text() {
     let mut run = run(json!({"output": {"type": "string", "pattern": "^v[0-9]+$"}}));
     let mut stop = |text: &str| {
         run.decide(&Event { output: Some(json!(text)), ..Event::new(EventKind::BeforeStop) }).effect
@@ -108,7 +108,7 @@ fn a_text_may_be_asked_for() {
 }
 
 #[test]
-fn a_wrong_schema_is_a_problem_at_its_place() {
+fn invalid_schema_is_reported_with_its_place() {
     for (wrong, part) in [
         (json!({"type": "objekt"}), "not a valid JSON Schema"),
         (json!({"properties": {"a": {"minLength": "x"}}}), "/properties/a/minLength"),

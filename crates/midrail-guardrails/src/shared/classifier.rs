@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::builtin::{Constructor, parse_settings};
 use crate::deep::{DeepGuardrail, DeepSettings};
+use crate::shared::missing_classifier::MissingClassifier;
 use crate::shared::settings::SettingsProblem;
 
 /// The constructor of a guardrail whose settings are those of its classifier.
@@ -36,19 +37,5 @@ impl Guardrail for Unconfigured {
 
     fn default_effect(&self) -> Effect {
         Effect::Block
-    }
-}
-
-/// The default of a guardrail that a pack configures under a key of its own. It always fails.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct MissingClassifier;
-
-impl Guardrail for MissingClassifier {
-    fn check(&self, _: &Context<'_>) -> Result<Verdict, Fault> {
-        Err(Fault::Failed("no classifier is configured".to_owned()))
-    }
-
-    fn max_effect(&self) -> Effect {
-        Effect::Allow
     }
 }

@@ -8,6 +8,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use super::settings::SettingsProblem;
 #[cfg(feature = "json-schema")]
 use super::text::shorten;
 
@@ -47,46 +48,29 @@ impl JsonSchema for CompiledSchema {
     }
 }
 
-/// Why a schema cannot be compiled.
-#[derive(Debug, thiserror::Error)]
-#[cfg_attr(
-    not(feature = "json-schema"),
-    expect(dead_code, reason = "without the feature no schema is compiled")
-)]
-enum SchemaProblem {
-    #[cfg(not(feature = "json-schema"))]
-    #[error(
-        "this build of Midrail cannot validate JSON Schemas: it was built without the feature `json-schema`"
-    )]
-    Unsupported,
-    #[error("a JSON Schema is a map")]
-    NotAMap,
-    #[error("the reference `{0}` points outside of the schema, and nothing is fetched")]
-    ExternalReference(String),
-    #[error("this is not a valid JSON Schema{0}")]
-    Invalid(String),
-}
-
 /// Maximum length of a problem.
 #[cfg(feature = "json-schema")]
-const MAX_TEXT: usize = 200;
+const MAX_TEXT: usize = 201;
 
 /// The place of a problem, as a JSON pointer, and its description. Contains no values.
 type Problem = (String, String);
 
 impl CompiledSchema {
     #[cfg(not(feature = "json-schema"))]
-    fn new(_: Value) -> Result<Self, SchemaProblem> {
-        Err(SchemaProblem::Unsupported)
+    fn new(_: Value) -> Result<Self, SettingsProblem> {
+        let message = "this build of Midrail cannot validate JSON Schemas: it was built without the feature `json-schema`";
+        Err(SettingsProblem::new(message))
     }
 
     #[cfg(feature = "json-schema")]
-    fn new(schema: Value) -> Result<Self, SchemaProblem> {
+    fn new(schema: Value) -> Result<Self, SettingsProblem> {
         if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
-            return Err(SchemaProblem::NotAMap);
+            return Err(SettingsProblem::new("a JSON Schema is a map"));
         }
         if let Some(reference) = external_reference(&schema, 0) {
-            return Err(SchemaProblem::ExternalReference(reference.to_owned()));
+            return Err(SettingsProblem::new(format!(
+                "the reference `{reference}` points outside of the schema, and nothing is fetched"
+            )));
         }
         let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
         match options.build(&schema) {
@@ -94,7 +78,7 @@ impl CompiledSchema {
             Err(error) => {
                 let at = error.instance_path().as_str();
                 let place = if at.is_empty() { String::new() } else { format!(" at `{at}`") };
-                Err(SchemaProblem::Invalid(format!("{place}: {error}")))
+                Err(SettingsProblem::new(format!("this is not a valid JSON Schema{place}: {error}")))
             }
         }
     }

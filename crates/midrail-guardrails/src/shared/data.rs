@@ -2,6 +2,9 @@
 
 use std::sync::LazyLock;
 
+/// Tools and their arguments.
+pub(crate) const TOOL_ARGUMENTS: &str = include_str!("../../data/tool_arguments.txt");
+
 /// A list of a data file.
 pub(crate) type List = LazyLock<Vec<&'static str>>;
 

@@ -2,10 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::settings::SettingsProblem;
 use super::text::plain_text;
 
 /// A duration: a number of seconds, or a text such as `90s`, `15m`, `2h`, `1d`.
@@ -60,9 +60,9 @@ fn seconds_of_unit(unit: &str) -> Option<f64> {
 }
 
 impl TryFrom<Value> for Seconds {
-    type Error = DurationError;
+    type Error = SettingsProblem;
 
-    fn try_from(value: Value) -> Result<Self, DurationError> {
+    fn try_from(value: Value) -> Result<Self, SettingsProblem> {
         let parse = |text: &str| {
             let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
             let (number, unit) = text.split_at(split);
@@ -72,31 +72,20 @@ impl TryFrom<Value> for Seconds {
             Value::String(text) => parse(text),
             value => value.as_f64(),
         };
-        match seconds {
-            None => Err(DurationError::Unknown(plain_text(&value).into_owned())),
-            Some(seconds) if seconds < 0.0 => Err(DurationError::Negative),
-            Some(seconds) if seconds <= Seconds::MOST => Ok(Seconds(seconds)),
-            Some(_) => Err(DurationError::TooLong),
-        }
+        Err(SettingsProblem::new(match seconds {
+            None => {
+                let help = "a number of seconds or a duration such as `90s`, `15m`, `2h` or `1d`";
+                format!("`{}` is not {help}", plain_text(&value))
+            }
+            Some(seconds) if seconds < 0.0 => "a duration cannot be negative".to_owned(),
+            Some(seconds) if seconds <= Seconds::MOST => return Ok(Seconds(seconds)),
+            Some(_) => "a duration of more than 136 years".to_owned(),
+        }))
     }
 }
 
-/// Why a value is not a duration.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DurationError {
-    /// It is negative.
-    #[error("a duration cannot be negative")]
-    Negative,
-    /// It is too long.
-    #[error("a duration of more than 136 years")]
-    TooLong,
-    /// It is neither a number nor a duration.
-    #[error("`{0}` is not a number of seconds or a duration such as `90s`, `15m`, `2h` or `1d`")]
-    Unknown(String),
-}
-
 impl std::str::FromStr for Seconds {
-    type Err = DurationError;
+    type Err = SettingsProblem;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Seconds::try_from(Value::from(text))
@@ -117,7 +106,8 @@ impl JsonSchema for Seconds {
 }
 
 /// A timeout in milliseconds. In a pack it is a number of seconds, or a text such as `90s` or `10m`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Seconds", into = "String")]
 pub struct Timeout(pub u64);
 
 impl Timeout {
@@ -132,17 +122,19 @@ impl Timeout {
     }
 }
 
-impl Serialize for Timeout {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&format!("{}ms", self.0))
+impl From<Timeout> for String {
+    fn from(timeout: Timeout) -> Self {
+        format!("{}ms", timeout.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Timeout {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match u64::try_from(Seconds::deserialize(deserializer)?.duration().as_millis()) {
-            Ok(millis @ 1..=MAX_MILLIS) => Ok(Timeout(millis)),
-            _ => Err(D::Error::custom("a timeout is between one millisecond and one day")),
+impl TryFrom<Seconds> for Timeout {
+    type Error = SettingsProblem;
+
+    fn try_from(seconds: Seconds) -> Result<Self, SettingsProblem> {
+        match seconds.millis() {
+            millis @ 1..=MAX_MILLIS => Ok(Timeout(millis)),
+            _ => Err(SettingsProblem::new("a timeout is between one millisecond and one day")),
         }
     }
 }

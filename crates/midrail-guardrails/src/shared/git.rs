@@ -92,7 +92,7 @@ pub(crate) fn branch_updates(context: &Context<'_>, calls: &[RepositoryCall]) ->
 /// A call, shortened for messages.
 pub(crate) fn shown(call: &RepositoryCall) -> String {
     let text = format!("{} {}", call.program, call.args.join(" "));
-    shorten(text.lines().next().unwrap_or_default(), 100)
+    shorten(text.lines().next().unwrap_or_default(), 101)
 }
 
 /// The git call that a repository tool corresponds to.

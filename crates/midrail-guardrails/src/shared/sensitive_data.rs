@@ -29,13 +29,10 @@ pub struct SensitiveData {
     /// Whether personal data counts.
     pub personal_data: bool,
     /// Countries whose national formats count, as two-letter codes: `de`, `us`. Absent: all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub locales: Option<Vec<CountryCode>>,
     /// Kinds that do not count: names such as `email`, or glob patterns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<Pattern>,
     /// Values that may be shown, by their full fingerprint.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
     /// The minimum confidence of a finding.
     pub min_confidence: Confidence,

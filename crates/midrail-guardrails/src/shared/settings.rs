@@ -7,12 +7,20 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// An error in the settings of a guardrail.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, thiserror::Error)]
+#[error("{message}")]
 pub struct SettingsProblem {
     /// Its place, as a JSON pointer into the settings.
     pub at: String,
-    /// The error message of serde.
+    /// The error message.
     pub message: String,
+}
+
+impl SettingsProblem {
+    /// An error at the place of the value itself.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        SettingsProblem { at: String::new(), message: message.into() }
+    }
 }
 
 /// A valid glob pattern.

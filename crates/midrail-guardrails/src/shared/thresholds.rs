@@ -5,6 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::settings::SettingsProblem;
 use super::text::plain_text;
 
 /// Shares of a budget, used plus estimated, at which a guardrail acts. An absent threshold has the default of the
@@ -13,13 +14,10 @@ use super::text::plain_text;
 #[serde(deny_unknown_fields, default)]
 pub struct Thresholds {
     /// Warn the agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub warn: Option<Share>,
     /// Require approval.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate: Option<Share>,
     /// Block.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<Share>,
 }
 
@@ -29,9 +27,9 @@ pub struct Thresholds {
 pub struct Share(pub f64);
 
 impl TryFrom<Value> for Share {
-    type Error = ShareError;
+    type Error = SettingsProblem;
 
-    fn try_from(value: Value) -> Result<Self, ShareError> {
+    fn try_from(value: Value) -> Result<Self, SettingsProblem> {
         let percent = |text: &str| text.trim().strip_suffix('%')?.trim().parse::<f64>().ok();
         let share = match &value {
             Value::String(text) => percent(text).map(|percent| percent / 100.0),
@@ -39,21 +37,15 @@ impl TryFrom<Value> for Share {
         };
         match share {
             Some(share) if share > 0.0 && share <= 1.0 => Ok(Share(share)),
-            Some(share) => Err(ShareError::OutOfRange(share)),
-            None => Err(ShareError::Unknown(plain_text(&value).into_owned())),
+            Some(share) => Err(SettingsProblem::new(format!(
+                "a share must be greater than 0 and at most 1 or \"100%\", and `{share}` is not"
+            ))),
+            None => {
+                let message = format!("`{}` is not a share such as 0.8 or \"80%\"", plain_text(&value));
+                Err(SettingsProblem::new(message))
+            }
         }
     }
-}
-
-/// Why a value is not a share.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ShareError {
-    /// The number is not greater than 0 and at most 1.
-    #[error("a share must be greater than 0 and at most 1 or \"100%\", and `{0}` is not")]
-    OutOfRange(f64),
-    /// It is neither a number nor a percentage.
-    #[error("`{0}` is not a share such as 0.8 or \"80%\"")]
-    Unknown(String),
 }
 
 impl JsonSchema for Share {
@@ -82,17 +74,6 @@ pub(crate) struct ResourceWords {
 }
 
 impl Thresholds {
-    /// Thresholds as shares.
-    pub(crate) const fn new(warn: Option<f64>, escalate: Option<f64>, block: Option<f64>) -> Self {
-        const fn share(share: Option<f64>) -> Option<Share> {
-            match share {
-                Some(share) => Some(Share(share)),
-                None => None,
-            }
-        }
-        Thresholds { warn: share(warn), escalate: share(escalate), block: share(block) }
-    }
-
     /// The verdict on the use of a resource, with thresholds tightened by the task's risk and autonomy.
     pub(crate) fn judge(
         &self,
@@ -160,11 +141,13 @@ fn measured(verdict: Verdict, measure: UsageSource) -> Verdict {
 
 /// A number with at most two decimals and no trailing zeros.
 pub(crate) fn number(value: f64) -> String {
-    if value.fract() == 0.0 {
-        return format!("{value:.0}");
-    }
     let text = format!("{value:.2}");
-    text.strip_suffix('0').map(str::to_owned).unwrap_or(text)
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A count as a float. Beyond 2^53 it is rounded, which does not matter for a budget.
+pub(crate) fn float(count: u64) -> f64 {
+    Value::from(count).as_f64().unwrap_or(f64::INFINITY)
 }
 
 #[cfg(test)]
@@ -177,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_a_number_or_a_percentage() {
+    fn share_is_a_number_or_a_percentage() {
         assert_eq!(share(json!(0.8)), Ok(0.8));
         assert_eq!(share(json!("80%")), Ok(0.8));
         assert_eq!(share(json!(" 62.5 %")), Ok(0.625));

@@ -4,36 +4,26 @@ use midrail_core::{Event, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::data::{List, TOOL_ARGUMENTS, section};
 use super::text::shorten;
 
 /// Tools that manage a to-do list.
-pub(crate) const TOOLS: &[&str] = &[
-    "TodoWrite",
-    "todowrite",
-    "todo_write",
-    "write_todos",
-    "update_plan",
-    "manage_todo_list",
-    "update_todo_list",
-    "update_todos",
-    "TaskCreate",
-    "TaskUpdate",
-];
+pub(crate) static TOOLS: List = List::new(|| section(TOOL_ARGUMENTS, "to-do tools"));
 
-/// Arguments with a list.
-const LISTS: &[&str] = &["todos", "plan", "todoList", "todo_list", "items", "tasks", "steps"];
+/// Arguments with a to-do list.
+static LISTS: List = List::new(|| section(TOOL_ARGUMENTS, "to-do lists"));
 
-/// Fields with the text of an item.
-const TEXTS: &[&str] = &["content", "step", "title", "subject", "description", "text", "task"];
+/// Fields with the text of a to-do item.
+static TEXTS: List = List::new(|| section(TOOL_ARGUMENTS, "to-do texts"));
 
-/// Fields with the id of an item.
-const IDS: &[&str] = &["id", "taskId", "task_id"];
+/// Fields with the id of a to-do item.
+static IDS: List = List::new(|| section(TOOL_ARGUMENTS, "to-do ids"));
 
 /// Maximum number of stored items.
 const MAX_ITEMS: usize = 200;
 
 /// Maximum length of a stored item.
-const MAX_TEXT: usize = 120;
+const MAX_TEXT: usize = 121;
 
 /// A to-do list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -148,23 +138,13 @@ fn id(fields: &Map<String, Value>) -> String {
     }
 }
 
-/// Whether an item is done. An unknown status counts as open.
+/// Whether an item is done. An unknown state counts as open.
 fn is_done(status: &str) -> bool {
-    let status = status.trim().to_ascii_lowercase();
-    matches!(
-        status.as_str(),
-        "completed"
-            | "complete"
-            | "done"
-            | "finished"
-            | "closed"
-            | "cancelled"
-            | "canceled"
-            | "deleted"
-            | "removed"
-            | "skipped"
-    )
+    DONE.contains(&status.trim().to_ascii_lowercase().as_str())
 }
+
+/// States of an item that is done.
+static DONE: List = List::new(|| section(TOOL_ARGUMENTS, "done"));
 
 /// The id of a new item: a field of the answer, or the number after `#` in its text.
 fn new_item_id(event: &Event) -> String {

@@ -111,12 +111,13 @@ impl Compiler<'_> {
             ));
         }
         let at = format!("{at}/with");
-        let made = self.with_settings(&at, guard.with.as_ref(), page)?;
-        if page.pack_key == PackKey::Completion {
-            let completion = guard.with.as_ref().and_then(|with| Completion::deserialize(with).ok());
-            return self.completion(&at, &completion.unwrap_or_default());
+        if page.pack_key == PackKey::Completion
+            && let Ok(completion) =
+                guard.with.as_ref().map_or(Ok(Completion::default()), Completion::deserialize)
+        {
+            return self.completion(&at, &completion);
         }
-        Some(made)
+        self.with_settings(&at, guard.with.as_ref(), page)
     }
 
     fn script(&mut self, at: &str, script: &Script) -> Check {

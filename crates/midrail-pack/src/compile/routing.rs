@@ -1,6 +1,7 @@
 //! The risks of tools and what follows from them, and what strikes lead to.
 
 use midrail_core::{Effect, Risk, Routing, STRIKES, Spec, StrikeRule};
+use midrail_guardrails::guardrail_id;
 
 use super::{Compiler, Issue, key};
 use crate::raw::{Pack, RiskRouter};
@@ -23,7 +24,7 @@ impl Compiler<'_> {
             let timeout = limit.approval_timeout.or(defaults.approval_timeout);
             rules.push(StrikeRule {
                 count: limit.count,
-                guardrail: limit.of.clone(),
+                guardrail: limit.of.as_deref().map(guardrail_id),
                 effect: limit.effect,
                 user_message: limit.user_message.clone(),
                 approver: limit.approver.clone().or(defaults.approver.clone()).unwrap_or(usual.approver),
@@ -68,9 +69,9 @@ pub(crate) fn routing<'p>(packs: impl Iterator<Item = &'p Pack> + Clone) -> Rout
             Some((at, then)) if is_below(at) => then.max(tier.on_timeout),
             timeout => timeout.map_or(tier.on_timeout, |(_, then)| then),
         };
-        for id in required.flat_map(|ids| ids.iter()) {
-            if !tier.require.contains(id) {
-                tier.require.push(id.clone());
+        for id in required.flat_map(|ids| ids.iter()).map(|id| guardrail_id(id)) {
+            if !tier.require.contains(&id) {
+                tier.require.push(id);
             }
         }
         tier
@@ -95,7 +96,7 @@ pub(crate) fn unknown_ids(pack: &Pack, is_known: impl Fn(&str) -> bool) -> Vec<I
     let help = "name the id of a guardrail of this policy; `midrail policy` lists them";
     let mut issues = Vec::new();
     for (risk, ids) in &pack.risk_router.require {
-        for (i, id) in ids.iter().enumerate().filter(|(_, id)| !is_known(id)) {
+        for (i, id) in ids.iter().enumerate().filter(|(_, id)| !is_known(&guardrail_id(id))) {
             let word = serde_json::to_value(risk).ok().and_then(|word| Some(word.as_str()?.to_owned()));
             let at = format!("/risk_router/require/{}/{i}", word.unwrap_or_default());
             issues.push(
@@ -105,7 +106,7 @@ pub(crate) fn unknown_ids(pack: &Pack, is_known: impl Fn(&str) -> bool) -> Vec<I
         }
     }
     for (i, of) in pack.strikes.iter().enumerate().filter_map(|(i, limit)| Some((i, limit.of.as_ref()?))) {
-        if !is_known(of) {
+        if !is_known(&guardrail_id(of)) {
             let message = format!("there is no guardrail `{of}` whose strikes could count");
             issues.push(Issue::new(format!("/strikes/{i}/of"), message).help(help));
         }

@@ -133,7 +133,8 @@ It compares the exact name of the tool.
 fn guardrail_added_as_described_compiles_is_documented_and_tested() {
     let guide = fs::read_to_string(repository().join("CONTRIBUTING.md")).unwrap();
     let (_, block) = guide.split_once("```rust\n").unwrap();
-    let constant: String = block.split("```").next().unwrap().lines().map(|line| format!("{}\n", line.trim())).collect();
+    let constant: String =
+        block.split("```").next().unwrap().lines().map(|line| format!("{}\n", line.trim())).collect();
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("midrail");
     copy_folder(&repository(), &copy);
@@ -141,8 +142,11 @@ fn guardrail_added_as_described_compiles_is_documented_and_tested() {
     fs::write(guardrails.join("my_check.rs"), CODE.replace("CONSTANT\n", &constant)).unwrap();
     fs::write(guardrails.join("my_check.md"), PAGE).unwrap();
     let lib = fs::read_to_string(guardrails.join("lib.rs")).unwrap();
-    fs::write(guardrails.join("lib.rs"), lib.replacen("mod middleware;\n", "mod middleware;\nmod my_check;\n", 1))
-        .unwrap();
+    fs::write(
+        guardrails.join("lib.rs"),
+        lib.replacen("mod middleware;\n", "mod middleware;\nmod my_check;\n", 1),
+    )
+    .unwrap();
     let engine = ["test", "--locked", "-p", "midrail", "--test", "engine", "--"];
     cargo(&copy, &[&engine[..], &["reference::"]].concat(), true);
     cargo(&copy, &[&engine[..], &["reference::", "cases::", "add_guardrail::"]].concat(), false);

@@ -160,7 +160,6 @@ fn modules_are_not_named_mod() {
 const WITH_CIRCLES: &[&str] = &[
     "midrail-core",
     "midrail-shell",
-    "midrail-guardrails",
     "midrail-pack",
     "midrail-store",
     "midrail-adapters",

@@ -37,6 +37,7 @@ mod scripts;
 mod sessions;
 mod shadow;
 mod shipped;
+mod spellings;
 mod standing;
 mod streams;
 mod threads;

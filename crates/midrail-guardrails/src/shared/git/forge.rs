@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::commands::GIT;
 use super::shown;
-use crate::shared::data::{List, section};
+use crate::shared::data::{List, TOOL_ARGUMENTS, section};
 use crate::shared::text::plain_text;
 
 /// The subject of a review or merge.
@@ -166,18 +166,7 @@ fn parse_subject(word: &str, repository: Option<&str>) -> Subject {
 }
 
 /// Arguments with the number of a pull request.
-const NUMBERS: &[&str] = &[
-    "pull_number",
-    "pullNumber",
-    "pull_request_number",
-    "pullRequestNumber",
-    "pr_number",
-    "pr",
-    "number",
-    "merge_request_iid",
-    "mergeRequestIid",
-    "iid",
-];
+static NUMBERS: List = List::new(|| section(TOOL_ARGUMENTS, "pull request numbers"));
 
 /// The subject of a pull request tool.
 pub(crate) fn tool_subject(tool: &ToolCall) -> Subject {
@@ -224,7 +213,10 @@ mod tests {
             pull("me/site#12")
         );
         assert_eq!(parse_subject("me:feature/x", None), Subject::Branch("feature/x".into()));
-        assert_eq!(opened_number(&Value::from("see https://forge.example/me/site/pull/31\n")), Some("31".into()));
+        assert_eq!(
+            opened_number(&Value::from("see https://forge.example/me/site/pull/31\n")),
+            Some("31".into())
+        );
         assert_eq!(opened_number(&Value::from("nothing")), None);
     }
 }

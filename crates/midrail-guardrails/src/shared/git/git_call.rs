@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn values_abbreviations_and_aliases_are_understood() {
+    fn values_abbreviations_and_aliases_are_parsed() {
         let commit = call("git commit -am 'push origin main' -- a");
         let words = GitCall::new(&commit);
         assert_eq!((words.operands.len(), words.before_dashes), (1, Some(0)));

@@ -2,9 +2,10 @@
 
 use midrail_core::{Context, FileState, Missing, RepositoryCall};
 
-use super::commands::is_builtin;
+use super::commands::{GIT, is_builtin};
 use super::git_call::{GitCall, Word};
 use super::{nested_repository, shown, with_alias};
+use crate::shared::data::{List, section};
 use crate::shared::file_paths::is_below;
 
 /// Commands whose files are listed in the action and may be folders.
@@ -95,19 +96,7 @@ fn overwrites_of_alias(
 }
 
 /// Git commands that may change files of the work tree.
-const CHANGES_FILES: &[&str] = &[
-    "am",
-    "bisect",
-    "checkout",
-    "cherry-pick",
-    "merge",
-    "pull",
-    "rebase",
-    "reset",
-    "restore",
-    "revert",
-    "switch",
-];
+static CHANGES_FILES: List = List::new(|| section(GIT, "work tree commands"));
 
 /// Whether a patch from standard input is applied.
 fn is_patch_from_input(call: &RepositoryCall) -> bool {
@@ -374,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_branch_is_known() {
+    fn changes_of_branch_are_detected() {
         for line in [
             "git checkout main",
             "git checkout -",
@@ -441,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_no_file_is_left_alone() {
+    fn calls_that_change_no_file_are_ignored() {
         for line in [
             "git checkout",
             "git checkout -b fix",
