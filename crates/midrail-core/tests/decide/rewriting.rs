@@ -60,7 +60,7 @@ fn script(id: &str) -> PolicyEntry {
         on_exhausted: Some(OnFault::Allow),
         ..Spec::new(id)
     };
-    PolicyEntry { spec, guardrail: std::sync::Arc::new(Script) }
+    PolicyEntry::new(spec, std::sync::Arc::new(Script))
 }
 
 fn run(scripts: Vec<PolicyEntry>, answers: &[(&str, &[&str], HookAnswer)]) -> SessionRun {
@@ -68,7 +68,7 @@ fn run(scripts: Vec<PolicyEntry>, answers: &[(&str, &[&str], HookAnswer)]) -> Se
     spec.on = vec![midrail_core::EventKind::AfterTool];
     // Before the scripts in the chain, and after them all the same.
     spec.priority = 1;
-    let mut entries = vec![PolicyEntry { spec, guardrail: std::sync::Arc::new(Reader) }];
+    let mut entries = vec![PolicyEntry::new(spec, std::sync::Arc::new(Reader))];
     entries.extend(scripts);
     let mut backing = Backing::new();
     for (script, after, answer) in answers {

@@ -217,7 +217,7 @@ impl Guardrail for Late {
 
 fn late(slice: Option<Value>) -> SessionRun {
     let spec = Spec { on: vec![EventKind::BeforeTool], ..Spec::new("deep") };
-    let policy = Policy::new(vec![PolicyEntry { spec, guardrail: Arc::new(Late) }], Vec::new(), b"test");
+    let policy = Policy::new(vec![PolicyEntry::new(spec, Arc::new(Late))], Vec::new(), b"test");
     let mut backing = Backing::new();
     backing.slices.extend(slice.map(|slice| (LATE_ANSWERS.to_owned(), slice)));
     SessionRun { policy, backing }

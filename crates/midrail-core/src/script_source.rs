@@ -1,4 +1,4 @@
-//! Files whose content decides what a command does: how a fact names them.
+//! Files whose content determines what a command does, and their names in facts.
 
 use crate::path::Place;
 
@@ -9,29 +9,29 @@ pub struct ScriptSource {
     pub path: String,
     /// Its place relative to the root.
     pub place: String,
-    /// It is run, and not only read on the way to something that runs.
+    /// Whether it is run, and not only read by a program that runs it.
     pub is_run: bool,
-    /// It came from the network, and nobody has looked at it since.
+    /// It came from the network, and was not inspected since.
     pub is_fetched: bool,
 }
 
 impl ScriptSource {
-    /// A file that is at a place. `None` where its name would be taken for several.
+    /// A file at a place. `None` if its name cannot be encoded.
     pub fn new(path: &str, place: &Place, is_run: bool, is_fetched: bool) -> Option<Self> {
         let is_plain = |text: &str| !text.contains(['\t', '\n']);
-        let held = ScriptSource { path: path.to_owned(), place: place.key.clone(), is_run, is_fetched };
-        (is_plain(path) && is_plain(&place.key)).then_some(held)
+        let file = ScriptSource { path: path.to_owned(), place: place.key.clone(), is_run, is_fetched };
+        (is_plain(path) && is_plain(&place.key)).then_some(file)
     }
 
-    /// Some files as the name of a fact: a line each.
+    /// The files as the name of a fact, one line each.
     pub fn encode(files: &[ScriptSource]) -> String {
         let lines: Vec<String> = files.iter().map(ScriptSource::line).collect();
         lines.join("\n")
     }
 
-    /// The files that the name of a fact speaks of.
+    /// The files in the name of a fact.
     pub fn decode(key: &str) -> Vec<ScriptSource> {
-        key.lines().map(ScriptSource::of_line).collect()
+        key.lines().map(ScriptSource::from_line).collect()
     }
 
     fn line(&self) -> String {
@@ -44,7 +44,7 @@ impl ScriptSource {
         }
     }
 
-    fn of_line(line: &str) -> ScriptSource {
+    fn from_line(line: &str) -> ScriptSource {
         let mut fields = line.split('\t');
         let path = fields.next().unwrap_or_default().to_owned();
         let place = fields.next().map_or_else(|| path.clone(), str::to_owned);
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_fact_tells_all_of_its_files() {
+    fn encoded_files_decode_to_the_same_files() {
         let files: Vec<ScriptSource> = [("a.sh", "a.sh", true, false), ("b", "src/b", true, false)]
             .into_iter()
             .chain([("c", "c", true, true), ("d", "d", false, false), ("e", "/e", false, true)])
