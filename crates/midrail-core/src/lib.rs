@@ -11,6 +11,7 @@ mod context;
 mod decide;
 mod decision;
 mod definition;
+pub mod duration;
 mod effect;
 mod event;
 mod facts;
@@ -64,7 +65,7 @@ pub use facts::{
 pub use guardrail::{Condition, Fault, Guardrail, Rewrite};
 pub use hit::Hit;
 pub use host::{Host, HostLimit};
-pub use inputs::Missing;
+pub use inputs::{Inputs, Missing};
 pub use key::Key;
 pub use pause::{PAUSES, Pause};
 pub use policy::{Policy, PolicyEntry};

@@ -98,7 +98,7 @@ proptest! {
     #![proptest_config(config_with_cases(1_500))]
 
     #[test]
-    fn one_event_is_decided_as_the_model_does(case in cases(12), event in events()) {
+    fn event_matches_the_model(case in cases(12), event in events()) {
         let backing = case.backing(&event);
         let real = backing.settle(&policy(&case.plans).with_strike_rules(case.rules.clone()), &event).decision;
         agrees(&real, &reference::decide(&case.plans, &case.rules, &backing, &event))?;
@@ -109,7 +109,7 @@ proptest! {
     #![proptest_config(config_with_cases(300))]
 
     #[test]
-    fn a_session_goes_as_the_model_does(case in cases(8), steps in steps()) {
+    fn session_matches_the_model(case in cases(8), steps in steps()) {
         let policy = policy(&case.plans).with_strike_rules(case.rules.clone());
         let mut backing = case.backing.clone();
         for step in steps {

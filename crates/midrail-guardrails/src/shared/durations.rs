@@ -1,6 +1,7 @@
 //! Durations in packs: a number of seconds, or a text such as `90s`, `15m`, `2h`, `1d`.
 
 use jiff::{SignedDuration, Timestamp};
+use midrail_core::duration::unit_seconds;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,18 +48,6 @@ pub(crate) fn to_the_second(time: Timestamp) -> String {
 /// Maximum timeout: one day.
 const MAX_MILLIS: u64 = 24 * 60 * 60 * 1_000;
 
-/// The seconds of a unit.
-fn seconds_of_unit(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "ms" => 0.001,
-        "" | "s" | "sec" | "second" | "seconds" => 1.0,
-        "m" | "min" | "minute" | "minutes" => 60.0,
-        "h" | "hour" | "hours" => 3_600.0,
-        "d" | "day" | "days" => 86_400.0,
-        _ => return None,
-    })
-}
-
 impl TryFrom<Value> for Seconds {
     type Error = SettingsProblem;
 
@@ -66,7 +55,12 @@ impl TryFrom<Value> for Seconds {
         let parse = |text: &str| {
             let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
             let (number, unit) = text.split_at(split);
-            Some(number.trim().parse::<f64>().ok()? * seconds_of_unit(unit.trim())?)
+            let factor = match unit.trim() {
+                "" => 1.0,
+                "ms" => 0.001,
+                unit => unit_seconds(unit)?.into(),
+            };
+            Some(number.trim().parse::<f64>().ok()? * factor)
         };
         let seconds = match &value {
             Value::String(text) => parse(text),

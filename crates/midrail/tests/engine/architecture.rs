@@ -157,14 +157,8 @@ fn modules_are_not_named_mod() {
 }
 
 /// Crates whose files still import each other in a circle.
-const WITH_CIRCLES: &[&str] = &[
-    "midrail-shell",
-    "midrail-pack",
-    "midrail-store",
-    "midrail-adapters",
-    "midrail-service",
-    "midrail-cli",
-];
+const WITH_CIRCLES: &[&str] =
+    &["midrail-shell", "midrail-pack", "midrail-adapters", "midrail-service", "midrail-cli"];
 
 #[test]
 fn no_import_circles() {
