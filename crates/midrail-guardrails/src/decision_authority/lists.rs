@@ -219,8 +219,10 @@ impl NetworkLists {
         for host in hosts {
             let host = normal(host);
             let is_denied = self.deny.iter().any(|pattern| is_at_or_below(&pattern.0, &host));
-            let is_allowed =
-                self.allow.as_deref().is_none_or(|list| list.iter().any(|it| is_allowed(&it.0, &host)));
+            let is_allowed = self
+                .allow
+                .as_deref()
+                .is_none_or(|list| list.iter().any(|it| glob::name_matches(&normal_pattern(&it.0), &host)));
             if is_denied || !is_allowed {
                 let why = if is_denied { "is denied" } else { "is not allowed" };
                 return Some(
@@ -262,10 +264,6 @@ impl NetworkLists {
 /// A host in lowercase, without brackets and trailing dot.
 fn normal(host: &str) -> String {
     host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
-}
-
-fn is_allowed(pattern: &str, host: &str) -> bool {
-    glob::name_matches(&normal_pattern(pattern), host)
 }
 
 fn is_at_or_below(pattern: &str, host: &str) -> bool {

@@ -144,11 +144,6 @@ fn nested_repository(context: &Context<'_>, place: &str) -> Result<Option<String
     Ok(None)
 }
 
-/// Whether a push publishes its branch.
-fn publishes(call: &GitCall<'_>) -> bool {
-    call.has(&["-u", "--set-upstream"])
-}
-
 /// Reads calls in order: a checked-out branch applies to the next commits.
 struct Reader<'c, 'a> {
     context: &'c Context<'a>,
@@ -156,6 +151,9 @@ struct Reader<'c, 'a> {
     current: Option<Branch>,
     updates: BranchUpdates,
 }
+
+/// Options of `git push` that publish its branch.
+const PUBLISHES: &[&str] = &["-u", "--set-upstream"];
 
 /// Options of `git branch` that list branches or change their settings.
 const LISTS_BRANCHES: &[&str] = &[
@@ -372,7 +370,7 @@ impl Reader<'_, '_> {
                 }
                 Some(to) => {
                     self.add(call, UpdateKind::Push, Branch::Named(to.to_owned()), from);
-                    if word.text.contains(':') || publishes(call) {
+                    if word.text.contains(':') || call.has(PUBLISHES) {
                         self.add(call, UpdateKind::Create, Branch::Named(to.to_owned()), None);
                     }
                 }
@@ -389,7 +387,7 @@ impl Reader<'_, '_> {
             _ => None,
         };
         let is_as_it_was = self.current.is_none() && from.is_some();
-        if publishes(call) {
+        if call.has(PUBLISHES) {
             self.add(call, UpdateKind::Create, current.clone(), None);
         }
         self.add(call, UpdateKind::Push, current, from.clone());
