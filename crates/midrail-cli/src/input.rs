@@ -1,5 +1,6 @@
 //! What several verbs read: packs, stores, files.
 
+use std::convert::Infallible;
 use std::env;
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,6 +12,11 @@ use midrail::store::MemoryStore;
 use midrail::{Load, PostgresOptions, PostgresStore, SqliteStore, Store, paths};
 
 use crate::error::CliError;
+
+/// Parses the name of a guardrail: its id, or the readable name of a numbered one.
+pub(crate) fn guardrail_name(name: &str) -> Result<String, Infallible> {
+    Ok(midrail::guardrail_id(name))
+}
 
 /// Which packs decide.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -195,4 +201,17 @@ pub(crate) fn open(path: Option<&Path>) -> Result<Box<dyn Read>, CliError> {
         return Err(cannot(&"it is a folder"));
     }
     Ok(Box::new(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guardrails_have_two_spellings() {
+        for name in ["safety-001", "destructive-command", "destructive_command"] {
+            assert_eq!(guardrail_name(name).unwrap(), "safety-001");
+        }
+        assert_eq!(guardrail_name("my-own").unwrap(), "my-own");
+    }
 }

@@ -52,7 +52,7 @@ impl Guardrail for AgentToolAllowlist {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Agent, Event, Task};
     use serde_json::json;
 

@@ -4,8 +4,8 @@ use midrail_core::{Budget, Category, Context, Effect, EventKind, Fault, Guardrai
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Steps, Thresholds, Words};
 use crate::builtin::Builtin;
+use crate::shared::thresholds::{ResourceWords, Share, Thresholds};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<ApiCallLimit>("budget-003", Category::Budget, 30, &[EventKind::BeforeTool])
@@ -30,9 +30,9 @@ impl Guardrail for ApiCallLimit {
         }
         // This call counts as one.
         let budget = Budget { estimated: budget.estimated.max(1.0), ..budget };
-        let steps = Steps { warn: None, escalate: None, block: Some(1.0) };
-        let words = Words { what: "external call", unit: " external calls" };
-        let verdict = self.thresholds.verdict(&budget, context.threshold_factor()?, steps, words);
+        let default = Thresholds { warn: None, escalate: None, block: Some(Share(1.0)) };
+        let words = ResourceWords { what: "external call", unit: " external calls" };
+        let verdict = self.thresholds.verdict(&budget, context.threshold_factor()?, default, words);
         Ok(match verdict.effect {
             Effect::Allow => verdict,
             _ => verdict

@@ -44,7 +44,7 @@ impl Guardrail for AutonomyHalt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, EventKind, Task, Usage};
     use serde_json::json;
     use std::sync::Arc;

@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::git::{Branch, Deed, What, calls, deeds};
-use crate::settings::{Pattern, any_matches, list, patterns};
+use crate::shared::git::{Branch, BranchUpdate, UpdateKind, branch_updates, calls};
+use crate::shared::objections::strongest;
+use crate::shared::settings::{Pattern, any_matches, list, patterns};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<BranchPolicy>("compliance-003", Category::Compliance, 20, &[EventKind::BeforeTool])
@@ -23,7 +24,6 @@ pub(crate) struct BranchPolicy {
     /// Patterns for the names of new branches. Empty: any name.
     pub branches: Vec<Pattern>,
     /// The branch of a task, with `{task.id}` in it. Commits and pushes of the task must go there.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub per_task: Option<Pattern>,
     /// The effect of commits in another repository or work tree, whose branch is unknown.
     pub elsewhere: OtherRepositoryEffect,
@@ -70,48 +70,41 @@ impl Default for BranchPolicy {
 }
 
 impl BranchPolicy {
-    fn objection(&self, context: &Context<'_>, deed: &Deed) -> Option<Verdict> {
-        let (change, done) = match deed.what {
-            What::Commit => (BranchChange::Commit, "commits to"),
-            What::Merge => (BranchChange::Merge, "merges into"),
-            What::Push => (BranchChange::Push, "pushes to"),
-            What::Delete => (BranchChange::Delete, "deletes"),
-            What::Rename => (BranchChange::Rename, "renames"),
-            What::Reset => (BranchChange::Reset, "moves"),
-            What::Create => return self.wrong_name(deed),
-            What::Unknown => return self.unknown_branch(deed),
+    fn objection(&self, context: &Context<'_>, update: &BranchUpdate) -> Option<Verdict> {
+        let (change, done) = match CHANGES.iter().find(|(kind, ..)| *kind == update.kind) {
+            Some((_, change, done, _)) => (*change, *done),
+            None if update.kind == UpdateKind::Create => return self.wrong_name(update),
+            None => return self.unknown_branch(update),
         };
-        let call = &deed.call;
+        let call = &update.call;
         let is_allowed = self.allow.contains(&change);
-        match &deed.branch {
+        match &update.branch {
             Branch::Named(name) if any_matches(&self.protected, name) => (!is_allowed).then(|| {
                 Verdict::block(format!("`{call}` {done} `{name}`, which is a protected branch."))
                     .advise(self.instead(context))
                     .with("branch", name.as_str())
             }),
-            Branch::Named(name) => self.wrong_task_branch(context, deed, change, Some(name)),
-            Branch::Detached => self.wrong_task_branch(context, deed, change, None),
+            Branch::Named(name) => self.wrong_task_branch(context, update, change, Some(name)),
+            Branch::Detached => self.wrong_task_branch(context, update, change, None),
             Branch::Every if self.protected.is_empty() || is_allowed => None,
             Branch::Every => Some(
                 Verdict::block(format!("`{call}` pushes all branches, including protected ones."))
                     .advise("Push only your own branch, by name."),
             ),
             Branch::Unknown if is_allowed => None,
-            Branch::Unknown => self.unknown_branch(deed),
+            Branch::Unknown => self.unknown_branch(update),
             Branch::Elsewhere(folder) => {
                 let effect = match self.elsewhere {
                     OtherRepositoryEffect::Allow => return None,
                     OtherRepositoryEffect::Escalate => Effect::Escalate,
                     OtherRepositoryEffect::Block => Effect::Block,
                 };
-                let of = match self.protected.is_empty() && self.per_task.is_none() {
-                    true => return None,
-                    false => {
-                        format!("`{call}` runs in {}, where the branch is unknown.", quoted(folder))
-                    }
-                };
+                if self.protected.is_empty() && self.per_task.is_none() {
+                    return None;
+                }
+                let reason = format!("`{call}` runs in {}, where the branch is unknown.", quoted(folder));
                 Some(
-                    Verdict::new(effect, of)
+                    Verdict::new(effect, reason)
                         .advise("Work in the repository of this session, or name the branch in the command.")
                         .with("folder", folder.as_str()),
                 )
@@ -119,16 +112,16 @@ impl BranchPolicy {
         }
     }
 
-    fn unknown_branch(&self, deed: &Deed) -> Option<Verdict> {
+    fn unknown_branch(&self, update: &BranchUpdate) -> Option<Verdict> {
         (!self.protected.is_empty()).then(|| {
-            Verdict::new(Effect::Escalate, format!("The branch that `{}` changes is unknown.", deed.call))
+            Verdict::new(Effect::Escalate, format!("The branch that `{}` changes is unknown.", update.call))
                 .advise("Name the branch in the command.")
         })
     }
 
     /// Objects to a new branch whose name matches no pattern.
-    fn wrong_name(&self, deed: &Deed) -> Option<Verdict> {
-        let Branch::Named(name) = &deed.branch else { return None };
+    fn wrong_name(&self, update: &BranchUpdate) -> Option<Verdict> {
+        let Branch::Named(name) = &update.branch else { return None };
         if self.branches.is_empty() || any_matches(&self.branches, name) || any_matches(&self.protected, name)
         {
             return None;
@@ -136,7 +129,7 @@ impl BranchPolicy {
         Some(
             Verdict::block(format!(
                 "`{}` creates the branch `{name}`, which matches none of the naming patterns.",
-                deed.call
+                update.call
             ))
             .advise(format!("Choose a name that matches one of: {}.", list(&self.branches)))
             .with("branch", name.as_str()),
@@ -147,25 +140,28 @@ impl BranchPolicy {
     fn wrong_task_branch(
         &self,
         context: &Context<'_>,
-        deed: &Deed,
+        update: &BranchUpdate,
         change: BranchChange,
         branch: Option<&str>,
     ) -> Option<Verdict> {
         let is_work = matches!(change, BranchChange::Commit | BranchChange::Merge | BranchChange::Push);
-        let own = self.branch_of_task(context).filter(|_| is_work)?;
+        let own = self.task_branch(context).filter(|_| is_work)?;
         if branch.is_some_and(|branch| midrail_core::glob::name_matches(&own, branch)) {
             return None;
         }
         let on = branch.map_or("a detached HEAD".to_owned(), |branch| format!("`{branch}`"));
         Some(
-            Verdict::block(format!("`{}` changes {on}, but the branch of this task is `{own}`.", deed.call))
-                .advise(format!("Switch to `{own}` first."))
-                .with("branch", branch.unwrap_or_default()),
+            Verdict::block(format!(
+                "`{}` changes {on}, but the branch of this task is `{own}`.",
+                update.call
+            ))
+            .advise(format!("Switch to `{own}` first."))
+            .with("branch", branch.unwrap_or_default()),
         )
     }
 
     /// The pattern of the task's branch. Wildcards in the task's id are escaped.
-    fn branch_of_task(&self, context: &Context<'_>) -> Option<String> {
+    fn task_branch(&self, context: &Context<'_>) -> Option<String> {
         let template = &self.per_task.as_ref()?.0;
         let task = Some(context.event.task_id()).filter(|id| !id.is_empty())?;
         let plain: String = task
@@ -180,7 +176,7 @@ impl BranchPolicy {
     }
 
     fn instead(&self, context: &Context<'_>) -> String {
-        let example = self.branch_of_task(context).or_else(|| self.branches.first().map(|it| it.0.clone()));
+        let example = self.task_branch(context).or_else(|| self.branches.first().map(|it| it.0.clone()));
         match example {
             Some(example) => {
                 format!("Work on your own branch, such as `{example}`, push it, and request a merge.")
@@ -190,18 +186,20 @@ impl BranchPolicy {
     }
 }
 
+/// The changes of existing branches: their kind, their words in a reason, and their names in packs.
+const CHANGES: &[(UpdateKind, BranchChange, &str, &str)] = &[
+    (UpdateKind::Commit, BranchChange::Commit, "commits to", "commit"),
+    (UpdateKind::Merge, BranchChange::Merge, "merges into", "merge"),
+    (UpdateKind::Push, BranchChange::Push, "pushes to", "push"),
+    (UpdateKind::Delete, BranchChange::Delete, "deletes", "delete"),
+    (UpdateKind::Rename, BranchChange::Rename, "renames", "rename"),
+    (UpdateKind::Reset, BranchChange::Reset, "moves", "reset"),
+];
+
 /// The kind of change that a denial was about, if it was a change of a protected branch.
 pub(crate) fn protected_change(reason: &str) -> Option<&'static str> {
-    let changes = [
-        ("` commits to `", "commit"),
-        ("` merges into `", "merge"),
-        ("` pushes to `", "push"),
-        ("` deletes `", "delete"),
-        ("` renames `", "rename"),
-        ("` moves `", "reset"),
-    ];
-    let change = changes.iter().find(|(words, _)| reason.contains(words));
-    change.filter(|_| reason.contains("a protected branch")).map(|(_, change)| *change)
+    let mut changes = CHANGES.iter().filter(|_| reason.contains("a protected branch"));
+    changes.find(|(_, _, done, _)| reason.contains(&format!("` {done} `"))).map(|(.., name)| *name)
 }
 
 fn quoted(folder: &str) -> String {
@@ -214,14 +212,10 @@ impl Guardrail for BranchPolicy {
             return Ok(Verdict::allow());
         }
         let calls = calls(context)?;
-        let deeds = deeds(context, &calls);
+        let updates = branch_updates(context, &calls);
         // A known objection counts even if other parts are unknown.
-        let strongest = deeds
-            .list
-            .iter()
-            .filter_map(|deed| self.objection(context, deed))
-            .reduce(|one, other| if other.effect > one.effect { other } else { one });
-        match (strongest, deeds.missing) {
+        let found = strongest(updates.list.iter().filter_map(|update| self.objection(context, update)));
+        match (found, updates.missing) {
             (Some(verdict), None) => Ok(verdict),
             (Some(verdict), Some(_)) if verdict.effect >= Effect::Block => Ok(verdict),
             (_, Some(missing)) => Err(missing.into()),
@@ -234,16 +228,15 @@ impl Guardrail for BranchPolicy {
     }
 
     fn summary(&self) -> Option<String> {
-        let list: Vec<&str> = self.protected.iter().map(|pattern| pattern.0.as_str()).collect();
-        (!list.is_empty())
-            .then(|| format!("Do not change protected branches directly ({}).", list.join(", ")))
+        (!self.protected.is_empty())
+            .then(|| format!("Do not change protected branches directly ({}).", list(&self.protected)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, Task};
     use serde_json::{Value, json};
 

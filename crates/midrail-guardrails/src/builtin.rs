@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::settings::SettingsProblem;
+use crate::shared::settings::SettingsProblem;
 
 /// A built-in guardrail.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +94,8 @@ impl Builtin {
         Builtin::with(id, category, priority, on, Constructor::without_settings::<G>())
     }
 
-    const fn with(
+    /// A guardrail with a constructor of its own.
+    pub(crate) const fn with(
         id: &'static str,
         category: Category,
         priority: u32,
@@ -176,8 +177,8 @@ type Build = fn(&Value) -> Result<Arc<dyn Guardrail>, SettingsProblem>;
 /// Builds a guardrail from its settings, and describes them.
 #[derive(Debug, Clone, Copy)]
 pub struct Constructor {
-    build: Build,
-    schema: Option<fn(&mut SchemaGenerator) -> Schema>,
+    pub(crate) build: Build,
+    pub(crate) schema: Option<fn(&mut SchemaGenerator) -> Schema>,
 }
 
 impl Constructor {
@@ -208,17 +209,19 @@ impl Constructor {
 fn deserialize<G: Guardrail + DeserializeOwned + 'static>(
     settings: &Value,
 ) -> Result<Arc<dyn Guardrail>, SettingsProblem> {
-    match serde_path_to_error::deserialize::<_, G>(settings) {
-        Ok(guardrail) => Ok(Arc::new(guardrail)),
-        Err(error) => {
-            let at = error.path().iter().filter_map(|segment| match segment {
-                serde_path_to_error::Segment::Seq { index } => Some(format!("/{index}")),
-                serde_path_to_error::Segment::Map { key } => Some(format!("/{key}")),
-                _ => None,
-            });
-            Err(SettingsProblem { at: at.collect(), message: error.inner().to_string() })
-        }
-    }
+    Ok(Arc::new(parse_settings::<G>(settings)?))
+}
+
+/// Parses settings. An error contains its place.
+pub(crate) fn parse_settings<T: DeserializeOwned>(settings: &Value) -> Result<T, SettingsProblem> {
+    serde_path_to_error::deserialize(settings).map_err(|error| {
+        let at = error.path().iter().filter_map(|segment| match segment {
+            serde_path_to_error::Segment::Seq { index } => Some(format!("/{index}")),
+            serde_path_to_error::Segment::Map { key } => Some(format!("/{key}")),
+            _ => None,
+        });
+        SettingsProblem { at: at.collect(), message: error.inner().to_string() }
+    })
 }
 
 fn default_without_settings<G: Guardrail + Default + 'static>(

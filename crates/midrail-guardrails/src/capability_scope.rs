@@ -1,6 +1,7 @@
 //! capability-scope (scope-003): blocks actions that need a capability which the agent does not declare.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use midrail_core::{
     Action, ActionType, Category, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, Verdict, glob,
@@ -9,8 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::builtin::Builtin;
-use crate::settings::Pattern;
-use crate::touched::scripts;
+use crate::shared::file_access::known_actions;
+use crate::shared::file_paths::is_device;
+use crate::shared::settings::{Pattern, any_matches};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<CapabilityScope>("scope-003", Category::Scope, 40, &[EventKind::BeforeTool])
@@ -55,69 +57,19 @@ fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
         OneOrMany::One(name) => vec![name],
         OneOrMany::Many(list) => list,
     };
-    match list.is_empty() || list.iter().any(|name| name.trim().is_empty()) {
-        true => Err(serde::de::Error::custom("a rule names at least one capability")),
-        false => Ok(list),
+    if list.is_empty() || list.iter().any(|name| name.trim().is_empty()) {
+        return Err(serde::de::Error::custom("a rule names at least one capability"));
     }
+    Ok(list)
 }
 
-/// The default rules: an action, programs, and the capabilities of which one is enough.
-const NEEDS: &[(Option<ActionType>, &[&str], &[&str])] = &[
-    (
-        Some(ActionType::FileWrite),
-        &[],
-        &[
-            "code",
-            "coding",
-            "write",
-            "edit",
-            "file_write",
-            "files",
-            "docs",
-            "documentation",
-            "test",
-            "testing",
-        ],
-    ),
-    (
-        Some(ActionType::Command),
-        &[],
-        &["code", "coding", "shell", "command", "commands", "test", "testing", "build", "ops", "deploy"],
-    ),
-    (Some(ActionType::Network), &[], &["web", "network", "research", "browse", "search", "fetch"]),
-    (
-        None,
-        &[
-            "kubectl",
-            "helm",
-            "terraform",
-            "tofu",
-            "pulumi",
-            "ansible",
-            "ansible-playbook",
-            "flyctl",
-            "heroku",
-        ],
-        &["deploy", "deployment", "ops", "infrastructure"],
-    ),
-    (
-        None,
-        &["psql", "mysql", "mariadb", "sqlite3", "mongosh", "redis-cli", "sqlcmd", "clickhouse-client"],
-        &["database", "data", "sql"],
-    ),
-];
+/// The default rules.
+static DEFAULT_RULES: LazyLock<Vec<CapabilityRule>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../data/capabilities.json")).unwrap_or_default());
 
 impl Default for CapabilityScope {
     fn default() -> Self {
-        let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let row = |(action, programs, capability): &(Option<ActionType>, &[&str], &[&str])| CapabilityRule {
-            tools: None,
-            action: *action,
-            programs: Some(names(programs).into_iter().map(Pattern).collect())
-                .filter(|it: &Vec<_>| !it.is_empty()),
-            capability: names(capability),
-        };
-        CapabilityScope { needs: NEEDS.iter().map(row).collect() }
+        CapabilityScope { needs: DEFAULT_RULES.clone() }
     }
 }
 
@@ -130,38 +82,32 @@ struct CallEffects<'a> {
 
 impl<'a> CallEffects<'a> {
     fn from_context(context: &Context<'a>) -> Result<Self, Missing> {
-        let action = context.action()?;
-        let tool = context.tool()?;
-        let mut does = CallEffects { tool, kinds: BTreeSet::from([action.kind]), programs: BTreeSet::new() };
-        does.add(action)?;
-        for (_, script) in scripts(context, action)? {
-            does.add(script)?;
-        }
-        Ok(does)
+        let kinds = BTreeSet::from([context.action()?.kind]);
+        let mut effects = CallEffects { tool: context.tool()?, kinds, programs: BTreeSet::new() };
+        known_actions(context)?.into_iter().for_each(|(_, action)| effects.add(action));
+        Ok(effects)
     }
 
-    fn add(&mut self, action: &'a Action) -> Result<(), Missing> {
-        if action.is_partial {
-            return Err(Missing("the command line is too long to analyse".to_owned()));
-        }
+    fn add(&mut self, action: &'a Action) {
         self.programs.extend(action.programs.iter().map(String::as_str));
         if !action.programs.is_empty() {
             self.kinds.insert(ActionType::Command);
         }
-        if action.writes.iter().any(|file| !crate::places::is_device(file)) {
+        if action.writes.iter().any(|file| !is_device(file)) {
             self.kinds.insert(ActionType::FileWrite);
         }
         if !action.hosts.is_empty() {
             self.kinds.insert(ActionType::Network);
         }
-        Ok(())
     }
 
     fn fits(&self, need: &CapabilityRule) -> bool {
-        let any = |list: &[Pattern], name: &str| list.iter().any(|pattern| pattern.matches_name(name));
-        need.tools.as_deref().is_none_or(|list| any(list, self.tool))
+        need.tools.as_deref().is_none_or(|list| any_matches(list, self.tool))
             && need.action.is_none_or(|kind| self.kinds.contains(&kind))
-            && need.programs.as_deref().is_none_or(|list| self.programs.iter().any(|name| any(list, name)))
+            && need
+                .programs
+                .as_deref()
+                .is_none_or(|list| self.programs.iter().any(|name| any_matches(list, name)))
     }
 }
 
@@ -179,8 +125,8 @@ impl Guardrail for CapabilityScope {
         if declared.is_empty() || context.event.tool.is_none() {
             return Ok(Verdict::allow());
         }
-        let does = CallEffects::from_context(context)?;
-        for need in self.needs.iter().filter(|need| does.fits(need)) {
+        let effects = CallEffects::from_context(context)?;
+        for need in self.needs.iter().filter(|need| effects.fits(need)) {
             let is_met = |list: &&[String]| {
                 list.iter().any(|declared| need.capability.iter().any(|needed| provides(declared, needed)))
             };
@@ -199,10 +145,10 @@ impl Guardrail for CapabilityScope {
             let needed = need.capability.join(" or ");
             return Ok(Verdict::block(format!(
                 "'{}' {what}, which needs the capability {needed}; this agent {has}.",
-                does.tool
+                effects.tool
             ))
             .advise("Hand this step to an agent with that capability.")
-            .with("tool", does.tool)
+            .with("tool", effects.tool)
             .with("needs", serde_json::json!(need.capability)));
         }
         Ok(Verdict::allow())
@@ -220,7 +166,7 @@ impl Guardrail for CapabilityScope {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Agent, Event};
     use serde_json::{Value, json};
 

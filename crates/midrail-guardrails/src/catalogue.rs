@@ -13,6 +13,17 @@ pub fn builtin(name: &str) -> Option<&'static Builtin> {
     })
 }
 
+/// The id of a guardrail that is named by its id or by its readable name: `destructive-command` is `safety-001`. Names
+/// of other guardrails stay as they are.
+pub fn guardrail_id(name: &str) -> String {
+    let (base, suffix) = name.find('@').map_or((name, ""), |at| name.split_at(at));
+    let hyphenated = base.replace('_', "-");
+    match CATALOGUE.iter().find(|builtin| builtin.name != builtin.id && builtin.name == hyphenated) {
+        Some(builtin) => format!("{}{suffix}", builtin.id),
+        None => name.to_owned(),
+    }
+}
+
 /// The built-in guardrail that a pack configures under this key.
 pub fn configured_by(key: PackKey) -> Option<&'static Builtin> {
     CATALOGUE.iter().find(|builtin| builtin.pack_key == key)
@@ -66,6 +77,20 @@ mod tests {
         assert_eq!(builtin("tool-allowlist").map(|builtin| builtin.id), Some("tool-allowlist"));
         assert_eq!(builtin("tool_allowlist").map(|builtin| builtin.id), Some("builtin-004"));
         assert!(builtin("safety-999").is_none());
+    }
+
+    #[test]
+    fn readable_names_stand_for_numbered_ids() {
+        for (name, id) in [
+            ("destructive-command", "safety-001"),
+            ("destructive_command", "safety-001"),
+            ("destructive-command@strict", "safety-001@strict"),
+            ("safety-001", "safety-001"),
+            ("rate-limit", "rate-limit"),
+            ("my_own@pack", "my_own@pack"),
+        ] {
+            assert_eq!(guardrail_id(name), id);
+        }
     }
 
     #[test]

@@ -1,17 +1,15 @@
 //! circuit-breaker: blocks a tool for a while after repeated failures, so that failures do not cascade.
 
 use jiff::Timestamp;
-use midrail_core::{
-    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, ToolResult, Verdict, denied_key,
-};
-use midrail_scan::secrets::redact;
+use midrail_core::{Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Verdict};
 use schemars::JsonSchema;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::seconds::{Seconds, to_the_second};
+use crate::shared::durations::{Seconds, to_the_second};
+use crate::shared::outcome::{CallOutcome, error_text};
+use crate::shared::settings::within;
+use crate::shared::text::first_error_line;
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<CircuitBreaker>("circuit-breaker", Category::Safety, 10, &[EventKind::BeforeTool]);
@@ -21,7 +19,7 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct CircuitBreaker {
     /// Failures in a row that open the circuit.
-    #[serde(deserialize_with = "up_to_100")]
+    #[serde(deserialize_with = "within::<_, _, 1, 100>")]
     #[schemars(range(min = 1, max = 100))]
     pub failures: u32,
     /// The time within which they must happen.
@@ -32,14 +30,6 @@ pub(crate) struct CircuitBreaker {
     pub per: FailureScope,
     /// Whether a program that ends with an error code counts as a failure. Failing tests are everyday work.
     pub exit_codes: bool,
-}
-
-/// A number from 1 to 100.
-fn up_to_100<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        count @ 1..=100 => Ok(count),
-        count => Err(D::Error::custom(format!("`{count}` is not a number from 1 to 100"))),
-    }
 }
 
 /// Which failures are counted together.
@@ -85,9 +75,6 @@ struct Circuit {
     trial: Option<Timestamp>,
 }
 
-/// Characters of an error that are stored.
-const MAX_ERROR: usize = 200;
-
 /// The state of a circuit.
 #[derive(Debug, PartialEq, Eq)]
 enum CircuitState {
@@ -98,33 +85,19 @@ enum CircuitState {
     HalfOpen,
 }
 
-/// The result of a call.
-#[derive(Debug, PartialEq, Eq)]
-enum CallResult {
-    Success,
-    Failure(String),
-    /// It shows nothing about the tool.
-    Neither,
-}
-
 impl CircuitBreaker {
-    fn key(&self, context: &Context<'_>) -> Option<String> {
-        match self.per {
-            FailureScope::Session => Some("circuit".to_owned()),
-            FailureScope::Tool => context
-                .event
-                .tool_name()
-                .filter(|name| !name.is_empty())
-                .map(|name| format!("circuit/{name}")),
-        }
+    /// The slice with the circuit of the event's call. `None`: the event names no tool.
+    fn key(&self, context: &Context<'_>) -> Option<Key<Circuit>> {
+        Some(match self.per {
+            FailureScope::Session => Key::own(context, "circuit"),
+            FailureScope::Tool => {
+                let name = context.event.tool_name().filter(|name| !name.is_empty())?;
+                Key::own(context, &format!("circuit/{name}"))
+            }
+        })
     }
 
-    fn circuit(context: &Context<'_>, key: &str) -> Result<Option<Circuit>, Missing> {
-        let slice = context.state(key)?.cloned();
-        Ok(slice.and_then(|slice| serde_json::from_value(slice).ok()))
-    }
-
-    fn standing(&self, circuit: &Circuit, now: Timestamp) -> CircuitState {
+    fn state(&self, circuit: &Circuit, now: Timestamp) -> CircuitState {
         let Some(opened) = circuit.opened else { return CircuitState::Closed };
         // A trial without a reported result expires as well.
         let since = circuit.trial.map_or(opened, |trial| trial.max(opened));
@@ -132,47 +105,15 @@ impl CircuitBreaker {
         if now < until { CircuitState::Open(until) } else { CircuitState::HalfOpen }
     }
 
-    fn outcome(&self, context: &Context<'_>) -> Result<CallResult, Missing> {
-        let event = context.event;
-        if let Some(id) = event.call_id()
-            && context.slice(&denied_key(id))?.is_some()
-        {
-            // Midrail blocked the call: the tool has not failed.
-            return Ok(CallResult::Neither);
-        }
-        if event.kind == EventKind::OnError {
-            let message = event.error.as_ref().and_then(|error| error.message.clone().or(error.kind.clone()));
-            return Ok(CallResult::Failure(message.unwrap_or_default()));
-        }
-        Ok(match &event.result {
-            Some(ToolResult { exit_code: Some(code), .. }) if *code != 0 && !self.exit_codes => {
-                CallResult::Neither
-            }
-            Some(_) if event.is_success() => CallResult::Success,
-            Some(result) if result.ok == Some(false) || result.exit_code.is_some_and(|code| code != 0) => {
-                CallResult::Failure(match &result.content {
-                    Some(Value::String(text)) => text.clone(),
-                    Some(other) => other.to_string(),
-                    None => String::new(),
-                })
-            }
-            Some(_) | None => CallResult::Neither,
-        })
-    }
-
-    fn failed(
-        &self,
-        mut circuit: Circuit,
-        context: &Context<'_>,
-        error: &str,
-    ) -> Result<Option<Circuit>, Missing> {
+    /// The circuit after a failure. `None`: it was counted before.
+    fn failed(&self, mut circuit: Circuit, context: &Context<'_>) -> Result<Option<Circuit>, Missing> {
         let now = context.now()?;
         let call = context.event.call_id();
         if call.is_some() && circuit.call.as_deref() == call {
             return Ok(None);
         }
         circuit.call = call.map(str::to_owned);
-        circuit.error = first_line(error);
+        circuit.error = first_error_line(&error_text(context.event));
         if circuit.opened.is_some() {
             // Only the trial counts; calls that were already running do not.
             if circuit.trial.take().is_some() {
@@ -182,8 +123,7 @@ impl CircuitBreaker {
         }
         circuit.failed.push(now);
         circuit.failed.retain(|failed| self.window.after(*failed) > now);
-        let most = usize::try_from(self.failures).unwrap_or(1);
-        if circuit.failed.len() >= most {
+        if circuit.failed.len() >= usize::try_from(self.failures).unwrap_or(1) {
             circuit.failed.clear();
             circuit.opened = Some(now);
         }
@@ -191,18 +131,11 @@ impl CircuitBreaker {
     }
 }
 
-/// The first line of an error, shortened and without secrets.
-fn first_line(error: &str) -> String {
-    let line = error.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let line: String = line.chars().take(MAX_ERROR * 4).collect();
-    redact(&line).chars().take(MAX_ERROR).collect()
-}
-
 impl Guardrail for CircuitBreaker {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let Some(key) = self.key(context) else { return Ok(Verdict::allow()) };
-        let Some(circuit) = Self::circuit(context, &key)? else { return Ok(Verdict::allow()) };
-        let CircuitState::Open(until) = self.standing(&circuit, context.now()?) else {
+        let Some(circuit) = key.read(context)? else { return Ok(Verdict::allow()) };
+        let CircuitState::Open(until) = self.state(&circuit, context.now()?) else {
             return Ok(Verdict::allow());
         };
         let count = self.failures;
@@ -214,7 +147,7 @@ impl Guardrail for CircuitBreaker {
             "" => String::new(),
             error => format!(" The last error: {error}"),
         };
-        let end = to_the_second(&until.to_string());
+        let end = to_the_second(until);
         let left = until.duration_since(context.now()?).as_secs_f64().ceil();
         Ok(Verdict::block(format!("{what} {count} times in a row and is blocked until {end}.{last}"))
             .advise("Find the cause before you try again, or use another approach.")
@@ -224,30 +157,24 @@ impl Guardrail for CircuitBreaker {
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let Some(key) = self.key(context) else { return Ok(()) };
-        let circuit = Self::circuit(context, &key)?;
-        let next = match context.event.kind {
-            EventKind::BeforeTool => match circuit {
-                Some(mut circuit) if effect.allows() && circuit.opened.is_some() => {
-                    circuit.trial = Some(context.now()?);
-                    Some(circuit)
+        let circuit = key.read(context)?;
+        if context.event.kind == EventKind::BeforeTool {
+            if let Some(mut circuit) = circuit.filter(|it| effect.allows() && it.opened.is_some()) {
+                circuit.trial = Some(context.now()?);
+                key.write(changes, &circuit)?;
+            }
+            return Ok(());
+        }
+        let exit_code = context.event.result.as_ref().and_then(|result| result.exit_code);
+        let is_error_code = context.event.kind == EventKind::AfterTool && exit_code.unwrap_or(0) != 0;
+        match CallOutcome::from_context(context)? {
+            CallOutcome::Success if circuit.is_some() => key.remove(changes),
+            CallOutcome::Failure if self.exit_codes || !is_error_code => {
+                if let Some(circuit) = self.failed(circuit.unwrap_or_default(), context)? {
+                    key.write(changes, &circuit)?;
                 }
-                _ => None,
-            },
-            _ => match self.outcome(context)? {
-                CallResult::Success => {
-                    if circuit.is_some() {
-                        changes.remove(context.key(&key));
-                    }
-                    None
-                }
-                CallResult::Failure(error) => self.failed(circuit.unwrap_or_default(), context, &error)?,
-                CallResult::Neither => None,
-            },
-        };
-        if let Some(next) = next
-            && let Ok(value) = serde_json::to_value(next)
-        {
-            changes.set(context.key(&key), value);
+            }
+            CallOutcome::Success | CallOutcome::Failure | CallOutcome::Neither => {}
         }
         Ok(())
     }
@@ -268,9 +195,9 @@ impl Guardrail for CircuitBreaker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
-    use midrail_core::{ErrorInfo, Event, ToolCall};
-    use serde_json::json;
+    use crate::tests::Run;
+    use midrail_core::{ErrorInfo, Event, ToolCall, ToolResult, denied_key};
+    use serde_json::{Value, json};
 
     struct Fixture(Run, i64);
 
@@ -337,7 +264,7 @@ mod tests {
         fixture.after("fetch", ToolResult::ok("fine"));
         assert_eq!(fixture.before("fetch"), Effect::Allow);
         fixture.fail("fetch", 1);
-        assert_eq!(fixture.before("fetch"), Effect::Allow, "a success closes it, and begins anew");
+        assert_eq!(fixture.before("fetch"), Effect::Allow, "a success closes it and resets the count");
     }
 
     #[test]

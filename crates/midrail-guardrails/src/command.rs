@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::ran::{CommandLine, RequiredCommand, Timeout};
-use crate::settings::Pattern;
+use crate::shared::durations::Timeout;
+use crate::shared::required_command::RequiredCommand;
+use crate::shared::settings::{CommandLine, Pattern};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<CommandCheck>("command", Category::Compliance, 95, &[EventKind::BeforeTool]);
@@ -68,7 +69,7 @@ impl Guardrail for CommandCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use serde_json::json;
 
     fn run_of(settings: serde_json::Value) -> Run {

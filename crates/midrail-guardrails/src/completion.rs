@@ -1,13 +1,13 @@
 //! completion: checks that the work is complete when an agent wants to stop.
 //!
-//! `settings` holds the settings of a pack, `part` the tree of checks; each kind of check has its own file.
+//! `settings` contains the settings of a pack, `checks` the tree of checks; each kind of check has its own file.
 
-mod ask;
+mod checks;
 mod command;
+mod expression;
 mod files;
-mod holds;
+mod judge;
 mod output;
-mod part;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -17,29 +17,31 @@ use std::any::Any;
 use std::sync::Arc;
 
 use midrail_core::{
-    Autonomy, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Notice, Tools,
+    Autonomy, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Notice, Tools,
     Verdict,
 };
+use schemars::SchemaGenerator;
 use serde_json::Value;
 
-use crate::asked::is_asked;
-use crate::builtin::{Builtin, PackKey};
-use crate::feedback::block as feedback_block;
-use crate::todo_list;
-use part::{Evaluation, Moment, Part, State};
+use crate::builtin::{Builtin, Constructor, PackKey, parse_settings};
+use crate::shared::applicability::is_checked;
+use crate::shared::feedback_block::feedback_block;
+use crate::shared::settings::SettingsProblem;
+use crate::shared::todo_list;
+use checks::{Check, Evaluation, Moment, State};
 use settings::SubAgentStops;
 pub use settings::{CompileCondition, Completion, CompletionProblem};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     pack_key: PackKey::Completion,
-    ..Builtin::new::<Completion>(
-        "completion",
-        Category::Quality,
-        90,
-        &[EventKind::BeforeStop, EventKind::SessionEnd],
-    )
-    .aliases(&["task_completion", "completion_checker"])
+    ..Builtin::with("completion", Category::Quality, 90, DEFAULT_EVENTS, CONSTRUCTOR)
+        .aliases(&["task_completion", "completion_checker"])
 };
+
+const DEFAULT_EVENTS: &[EventKind] = &[EventKind::BeforeStop, EventKind::SessionEnd];
+
+const CONSTRUCTOR: Constructor =
+    Constructor { build, schema: Some(SchemaGenerator::subschema_for::<Completion>) };
 
 /// The kinds of event that it can check.
 pub const COMPLETION_EVENTS: [EventKind; 4] =
@@ -54,59 +56,45 @@ impl Completion {
         &self,
         bind: &mut CompileCondition<'_>,
     ) -> Result<Arc<dyn Guardrail>, Vec<CompletionProblem>> {
-        let part = Part::of(&self.bound(bind)?);
+        let part = Check::new(&self.bound(bind)?);
         let mut watches = Vec::new();
-        if self.also_after_tool || part.has(|part| matches!(part, Part::TodoCheck)) {
+        if self.also_after_tool || part.has(|part| matches!(part, Check::Todos)) {
             watches.push(EventKind::AfterTool);
         }
-        if part.has(|part| matches!(part, Part::Command { .. } | Part::Output { .. })) {
+        if part.has(|part| matches!(part, Check::Command { .. } | Check::Output { .. })) {
             watches.extend([EventKind::BeforeStop, EventKind::BeforeHandoff]);
         }
         let (also_after_tool, sub_agents) = (self.also_after_tool, self.sub_agents);
         Ok(Arc::new(Checker { part, also_after_tool, sub_agents, watches }))
     }
 
-    fn as_checker(&self) -> Result<Arc<dyn Guardrail>, Fault> {
-        let wrong = |problems: Vec<CompletionProblem>| {
-            let problems: Vec<String> =
-                problems.into_iter().map(|it| format!("`{}`: {}", it.at, it.message)).collect();
-            Fault::Failed(problems.join("; "))
-        };
-        self.compiled(&mut |_, _| None).map_err(wrong)
+    /// Whether there are no checks at all.
+    pub fn is_empty(&self) -> bool {
+        Check::new(&self.checks()).is_empty()
     }
 }
 
-/// Settings without compiled expressions: a check by an expression always fails.
-impl Guardrail for Completion {
-    fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        self.as_checker()?.check(context)
-    }
-
-    fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        self.as_checker()?.observe(context, effect, changes)
-    }
-
-    fn observes(&self) -> &[EventKind] {
-        &[EventKind::AfterTool, EventKind::BeforeStop, EventKind::BeforeHandoff]
-    }
-
-    fn max_effect(&self) -> Effect {
-        Effect::Retry
-    }
+/// Builds the guardrail from settings without a pack: a check by an expression always fails.
+fn build(settings: &Value) -> Result<Arc<dyn Guardrail>, SettingsProblem> {
+    let completion: Completion = parse_settings(settings)?;
+    completion.compiled(&mut |_, _| None).map_err(|problems| {
+        let first = problems.into_iter().next();
+        first.map(|it| SettingsProblem { at: it.at, message: it.message }).unwrap_or_default()
+    })
 }
 
 /// The guardrail.
 struct Checker {
-    part: Part,
+    part: Check,
     also_after_tool: bool,
     sub_agents: SubAgentStops,
     watches: Vec<EventKind>,
 }
 
 impl Checker {
-    fn inspect<'l, 'a>(&'l self, context: &'l Context<'a>, moment: Moment) -> Result<State, Fault> {
+    fn inspect(&self, context: &Context<'_>, moment: Moment) -> Result<State, Fault> {
         let evaluation = Evaluation { whole: &self.part, context, moment };
-        prime(&evaluation);
+        prefetch(&evaluation);
         evaluation.state(&self.part)
     }
 
@@ -118,12 +106,12 @@ impl Checker {
                 return;
             }
             outcome = match part {
-                Part::Command { .. } => part
+                Check::Command { .. } => part
                     .required(context)
                     .map_or(Ok(()), |(required, context)| required.observe(&context, changes)),
-                Part::Output { name, form } => output::observe(name, form, context, changes),
-                Part::Files(_) | Part::Glob { .. } | Part::TodoCheck | Part::CheckExpression(_) => Ok(()),
-                Part::Ask(_) | Part::All(_) | Part::Any(_) => Ok(()),
+                Check::Output { name, schema } => output::observe(name, schema, context, changes),
+                Check::Files(_) | Check::Glob { .. } | Check::Todos | Check::Expression(_) => Ok(()),
+                Check::Judge(_) | Check::All(_) | Check::Any(_) => Ok(()),
             };
         });
         outcome
@@ -149,7 +137,7 @@ impl Checker {
         let skip_reason = self.skip_reason(context);
         if matches!(skip_reason, Ok(None) | Err(_)) {
             // Request all facts before the first one is missing, so that they are fetched together.
-            prime(&Evaluation { whole: &self.part, context, moment: Moment::Stop });
+            prefetch(&Evaluation { whole: &self.part, context, moment: Moment::Stop });
         }
         if let Some(why) = skip_reason? {
             return Ok(Verdict::not_checked(why));
@@ -165,12 +153,12 @@ impl Checker {
     }
 
     /// The state of the work after a call, and the last report to the agent. `None`: nothing is reported.
-    fn at_call<'a>(&self, context: &Context<'a>) -> Result<Option<(State, Option<&'a str>)>, Fault> {
+    fn at_call(&self, context: &Context<'_>) -> Result<Option<(State, Option<String>)>, Fault> {
         if !self.also_after_tool || !context.succeeded(Effect::Allow)? {
             return Ok(None);
         }
-        let (reported, state) = (context.state(&report_key(context)), self.inspect(context, Moment::Call));
-        Ok(Some((state?, reported?.and_then(Value::as_str))))
+        let (reported, state) = (report_key(context).read(context), self.inspect(context, Moment::Call));
+        Ok(Some((state?, reported?)))
     }
 
     fn at_end(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
@@ -186,11 +174,11 @@ impl Checker {
     /// Stores what is reported to the agent after this call.
     fn store_report(&self, context: &Context<'_>, changes: &mut Changes) -> Result<(), Fault> {
         match self.at_call(context)? {
-            Some((State::Incomplete(what, _), reported)) if reported != Some(&what) => {
-                changes.set(context.key(&report_key(context)), what);
+            Some((State::Incomplete(what, _), reported)) if reported.as_ref() != Some(&what) => {
+                report_key(context).write(changes, &what)?;
             }
             Some((State::Complete | State::Unknown, Some(_))) => {
-                changes.remove(context.key(&report_key(context)));
+                report_key(context).remove(changes);
             }
             _ => {}
         }
@@ -199,34 +187,34 @@ impl Checker {
 }
 
 /// Requests all cheap facts, so that they are fetched together.
-fn prime(evaluation: &Evaluation<'_, '_>) {
+fn prefetch(evaluation: &Evaluation<'_, '_>) {
     evaluation.whole.each(&mut |part| match part {
-        Part::Files(files) => files.iter().for_each(|file| {
+        Check::Files(files) => files.iter().for_each(|file| {
             let _ = evaluation.context.file(&evaluation.place(file));
         }),
-        Part::Glob { pattern, .. } => {
+        Check::Glob { pattern, .. } => {
             let _ = evaluation.context.count_files(std::slice::from_ref(&pattern.0));
         }
-        Part::TodoCheck => {
-            let _ = evaluation.context.state(&todos::key(evaluation.context));
+        Check::Todos => {
+            let _ = todos::key(evaluation.context).exists(evaluation.context);
         }
-        Part::Command { .. } if evaluation.moment != Moment::Call => {
+        Check::Command { .. } if evaluation.moment != Moment::Call => {
             if let Some((required, context)) = part.required(evaluation.context) {
-                required.prime(&context);
+                required.prefetch_result(&context);
             }
         }
-        Part::Output { .. }
-        | Part::CheckExpression(_)
-        | Part::Command { .. }
-        | Part::Ask(_)
-        | Part::All(_)
-        | Part::Any(_) => {}
+        Check::Output { .. }
+        | Check::Expression(_)
+        | Check::Command { .. }
+        | Check::Judge(_)
+        | Check::All(_)
+        | Check::Any(_) => {}
     });
 }
 
 /// The slice with the last report to an agent.
-fn report_key(context: &Context<'_>) -> String {
-    format!("told/{}", context.actor())
+fn report_key(context: &Context<'_>) -> Key<String> {
+    Key::own(context, &format!("told/{}", context.actor()))
 }
 
 impl Guardrail for Checker {
@@ -238,7 +226,7 @@ impl Guardrail for Checker {
             EventKind::SessionEnd => self.at_end(context),
             EventKind::AfterTool => {
                 let feedback = match self.at_call(context)? {
-                    Some((State::Incomplete(what, _), reported)) if reported != Some(&what) => Some(
+                    Some((State::Incomplete(what, _), reported)) if reported.as_ref() != Some(&what) => Some(
                         feedback_block(&context.spec.id, &format!("Still missing: {what}"), MAX_FEEDBACK),
                     ),
                     _ => None,
@@ -254,11 +242,11 @@ impl Guardrail for Checker {
         if context.event.kind != EventKind::AfterTool {
             return Ok(());
         }
-        if self.part.has(|part| matches!(part, Part::TodoCheck)) {
+        if self.part.has(|part| matches!(part, Check::Todos)) {
             todos::observe(context, effect, changes)?;
         }
         // A withheld result carries no feedback, so nothing was reported.
-        if effect.allows() && is_asked(context) && !self.is_exempt(context) {
+        if effect.allows() && is_checked(context) && !self.is_exempt(context) {
             self.store_report(context, changes)?;
         }
         Ok(())
@@ -269,10 +257,10 @@ impl Guardrail for Checker {
     }
 
     fn tools(&self) -> Tools {
-        match self.part.has(|part| matches!(part, Part::TodoCheck)) && !self.also_after_tool {
-            true => Tools::only(todo_list::TOOLS.iter().copied()),
-            false => Tools::All,
+        if self.part.has(|part| matches!(part, Check::Todos)) && !self.also_after_tool {
+            return Tools::only(todo_list::TOOLS.iter().copied());
         }
+        Tools::All
     }
 
     fn max_effect(&self) -> Effect {
@@ -282,7 +270,7 @@ impl Guardrail for Checker {
     fn external_request(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         let mut found: Option<Arc<dyn Any + Send + Sync>> = None;
         self.part.each(&mut |part| {
-            if let Part::Ask(settings) = part {
+            if let Check::Judge(settings) = part {
                 found = Some(settings.clone());
             }
         });

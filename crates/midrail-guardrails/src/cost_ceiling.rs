@@ -6,9 +6,9 @@ use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resou
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Steps, Thresholds, Words, number};
 use crate::builtin::Builtin;
-use crate::settings::Pattern;
+use crate::shared::settings::{Money, Pattern};
+use crate::shared::thresholds::{ResourceWords, Share, Thresholds, number};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<CostCeiling>("budget-004", Category::Budget, 30, &[EventKind::BeforeTool])
@@ -22,24 +22,7 @@ pub(crate) struct CostCeiling {
     pub thresholds: Thresholds,
     /// The cost of a call if the host gives no estimate, by names or glob patterns of tools. The highest match
     /// counts.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub estimates: BTreeMap<Pattern, Cost>,
-}
-
-/// An amount of money, not negative.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-pub(crate) struct Cost(pub f64);
-
-impl TryFrom<f64> for Cost {
-    type Error = String;
-
-    fn try_from(cost: f64) -> Result<Self, String> {
-        match cost >= 0.0 && cost.is_finite() {
-            true => Ok(Cost(cost)),
-            false => Err(format!("a cost is not less than 0, and `{cost}` is")),
-        }
-    }
+    pub estimates: BTreeMap<Pattern, Money>,
 }
 
 impl CostCeiling {
@@ -57,9 +40,9 @@ impl Guardrail for CostCeiling {
         if !has_estimate {
             budget.estimated = self.estimate(context.event.tool_name());
         }
-        let steps = Steps { warn: None, escalate: Some(1.0), block: None };
-        let words = Words { what: "cost", unit: "" };
-        let verdict = self.thresholds.verdict(&budget, context.threshold_factor()?, steps, words);
+        let default = Thresholds { warn: None, escalate: Some(Share(1.0)), block: None };
+        let words = ResourceWords { what: "cost", unit: "" };
+        let verdict = self.thresholds.verdict(&budget, context.threshold_factor()?, default, words);
         if verdict.effect == Effect::Allow || budget.estimated <= 0.0 {
             return Ok(verdict);
         }

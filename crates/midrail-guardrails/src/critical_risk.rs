@@ -39,7 +39,7 @@ impl Guardrail for CriticalRisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, Task};
     use serde_json::json;
 

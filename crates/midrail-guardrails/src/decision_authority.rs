@@ -1,23 +1,27 @@
 //! decision-authority (scope-004): limits what an agent may do at its autonomy level.
 
+mod changed_lines;
+mod lists;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{
-    Action, Category, Changes, Context, Effect, EventKind, Fault, FileScope, Guardrail, Missing, Risk,
+    Action, Category, Changes, Context, Effect, EventKind, Fault, FileScope, Guardrail, Key, Missing, Risk,
     Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::authority::{self, CommandLists, NetworkLists};
 use crate::builtin::Builtin;
-use crate::commands::{Started, started, with_unknown_args};
-use crate::file_scope::FileScopeSettings;
-use crate::lines::lines_changed;
-use crate::places::is_device;
-use crate::scope_boundary::scope_violation;
-use crate::touched::{scripts, touched};
+use crate::shared::file_access::{accessed_files, known_actions};
+use crate::shared::file_paths::is_device;
+use crate::shared::file_scopes::{FileScopeSettings, scope_violation};
+use crate::shared::settings::SettingsProblem;
+use crate::shared::started_programs::{StartedProgram, started_programs};
+
+use changed_lines::changed_lines;
+use lists::{CommandLists, NetworkLists};
 
 pub(crate) const BUILTIN: Builtin = Builtin::new::<DecisionAuthority>(
     "scope-004",
@@ -27,23 +31,15 @@ pub(crate) const BUILTIN: Builtin = Builtin::new::<DecisionAuthority>(
 )
 .min_risk(Risk::High);
 
-/// The settings of decision-authority.
+/// The guardrail with valid settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, try_from = "Raw")]
-pub(crate) struct DecisionAuthority {
-    /// The autonomy levels by name.
-    pub levels: BTreeMap<String, AutonomyLevel>,
-    /// The level of an agent that reports none. Absent: no limits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub default_level: Option<Value>,
-    /// The effect of exceeding a limit.
-    pub on_limit: LimitEffect,
-}
+#[serde(try_from = "Settings")]
+pub(crate) struct DecisionAuthority(Settings);
 
 /// The settings of decision-authority.
-#[derive(Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Raw {
+struct Settings {
     /// The autonomy levels by name.
     levels: BTreeMap<String, AutonomyLevel>,
     /// The level of an agent that reports none, as a text or a number. Absent: no limits.
@@ -52,16 +48,16 @@ struct Raw {
     on_limit: LimitEffect,
 }
 
-impl TryFrom<Raw> for DecisionAuthority {
-    type Error = String;
+impl TryFrom<Settings> for DecisionAuthority {
+    type Error = SettingsProblem;
 
-    fn try_from(Raw { levels, default_level, on_limit }: Raw) -> Result<Self, String> {
-        if let Some(level) = &default_level
-            && !level_name(level).is_some_and(|name| levels.contains_key(&name))
-        {
-            return Err(format!("`default_level` is {level}, which is not in `levels`"));
+    fn try_from(settings: Settings) -> Result<Self, SettingsProblem> {
+        match &settings.default_level {
+            Some(level) if level_name(level).is_none_or(|name| !settings.levels.contains_key(&name)) => {
+                Err(SettingsProblem::new(format!("`default_level` is {level}, which is not in `levels`")))
+            }
+            _ => Ok(DecisionAuthority(settings)),
         }
-        Ok(DecisionAuthority { levels, default_level, on_limit })
     }
 }
 
@@ -84,19 +80,14 @@ pub(crate) struct AutonomyLevel {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TaskLimits {
     /// Tool calls.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<u64>,
     /// Distinct files that are changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub files_modified: Option<u64>,
     /// Lines that are changed, as far as the calls show.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lines_changed: Option<u64>,
     /// Model turns.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u64>,
     /// Calls that contact a host.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
 }
 
@@ -161,11 +152,11 @@ impl DecisionAuthority {
         let defined = context.definitions().filter_map(|definition| definition.agent.autonomy_level.as_ref());
         let mut reported: Vec<&Value> =
             own.into_iter().chain(defined).filter(|level| !level.is_null()).collect();
-        if self.levels.is_empty() {
+        if self.0.levels.is_empty() {
             return Ok(Vec::new());
         }
         if reported.is_empty() {
-            reported.extend(&self.default_level);
+            reported.extend(&self.0.default_level);
         }
         let mut names = BTreeSet::new();
         for level in reported {
@@ -175,7 +166,7 @@ impl DecisionAuthority {
                 })?);
         }
         let find = |name: &String| {
-            self.levels.get(name).ok_or_else(|| Missing(format!("the pack has no autonomy level `{name}`")))
+            self.0.levels.get(name).ok_or_else(|| Missing(format!("the pack has no autonomy level `{name}`")))
         };
         names.iter().map(find).collect()
     }
@@ -197,23 +188,23 @@ impl DecisionAuthority {
         }
         added.counts.insert(TOOL_CALLS, 1);
         if is_limited(LINES) {
-            added.counts.insert(LINES, lines_changed(context)?);
+            added.counts.insert(LINES, changed_lines(context)?);
         }
         if is_limited(REQUESTS) {
-            added.counts.insert(REQUESTS, u64::from(authority::contacts_host(context.action()?)));
+            added.counts.insert(REQUESTS, u64::from(lists::contacts_host(context.action()?)));
         }
         if is_limited(FILES) {
-            let written: Vec<_> = touched(context)?.into_iter().filter(|it| it.is_write).collect();
+            let written: Vec<_> = accessed_files(context)?.into_iter().filter(|it| it.is_write).collect();
             let places: Vec<_> = written.iter().map(|it| context.real_place(it.file, None)).collect();
             let places: BTreeSet<String> =
                 places.into_iter().map(|place| Ok(place?.key)).collect::<Result<_, Missing>>()?;
             let known: Vec<_> = places
                 .into_iter()
                 .filter(|place| !is_device(place))
-                .map(|place| (context.state(&file_key(context, &place)), place))
+                .map(|place| (file_key(context, &place).exists(context), place))
                 .collect();
-            for (state, place) in known {
-                if state?.is_none() {
+            for (is_counted, place) in known {
+                if !is_counted? {
                     added.files.push(place);
                 }
             }
@@ -230,17 +221,17 @@ impl DecisionAuthority {
         if levels.iter().all(|level| level.limits == TaskLimits::default()) {
             return Ok(None);
         }
-        let counted = context.state(&count_key(context))?;
+        let counts = count_key(context).read(context)?.unwrap_or_default();
         let added = self.increments(context, levels)?;
         for level in levels {
             for (name, limit) in level.limits.named() {
                 let (Some(limit), Some(more)) = (limit, added.counts.get(name)) else { continue };
-                let total = count(counted, name).saturating_add(*more);
+                let total = counts.get(name).copied().unwrap_or(0).saturating_add(*more);
                 if *more == 0 || total <= limit {
                     continue;
                 }
                 let mut verdict = Verdict::new(
-                    self.on_limit.effect(),
+                    self.0.on_limit.effect(),
                     format!("This action exceeds the limit of {limit} {name} for this task: {total}."),
                 )
                 .advise("Hand over the finished work, or request a higher limit.")
@@ -264,31 +255,26 @@ struct Increments {
     files: Vec<String>,
 }
 
-fn count_key(context: &Context<'_>) -> String {
-    format!("count/{}", context.event.task_id())
+/// The slice with the counters of the task.
+fn count_key(context: &Context<'_>) -> Key<BTreeMap<String, u64>> {
+    Key::own(context, &format!("count/{}", context.event.task_id()))
 }
 
-fn file_key(context: &Context<'_>, place: &str) -> String {
-    format!("file/{}/{place}", context.event.task_id())
-}
-
-fn count(counted: Option<&Value>, name: &str) -> u64 {
-    counted.and_then(|counts| counts.get(name)).and_then(Value::as_u64).unwrap_or(0)
+/// The slice that records that the task changed a file.
+fn file_key(context: &Context<'_>, place: &str) -> Key<bool> {
+    Key::own(context, &format!("file/{}/{place}", context.event.task_id()))
 }
 
 /// The programs of an action and of the scripts that the agent wrote and runs.
-fn programs(context: &Context<'_>, action: &Action) -> Result<Vec<Started>, Missing> {
-    if action.is_partial {
-        return Err(Missing("the command line is too long to analyse".to_owned()));
-    }
-    let mut all = started(context, action);
-    for (_, does) in scripts(context, action)? {
-        if does.is_partial {
-            return Err(Missing("a script is too long to analyse".to_owned()));
+fn programs(context: &Context<'_>, actions: &[(Option<&str>, &Action)]) -> Vec<StartedProgram> {
+    let mut all = Vec::new();
+    for (script, does) in actions {
+        match script {
+            None => all.extend(started_programs(context, does)),
+            Some(_) => all.extend(does.programs.iter().map(|it| StartedProgram::with_unknown_args(it))),
         }
-        all.extend(does.programs.iter().map(|program| with_unknown_args(program)));
     }
-    Ok(all)
+    all
 }
 
 impl Guardrail for DecisionAuthority {
@@ -303,14 +289,11 @@ impl Guardrail for DecisionAuthority {
             let is_limited =
                 |level: &&AutonomyLevel| level.commands.is_limited() || level.network.is_limited();
             if levels.iter().any(is_limited) {
-                match programs(context, action) {
-                    Ok(programs) => {
-                        let hosts = scripts(context, action)?
-                            .into_iter()
-                            .flat_map(|(_, does)| &does.hosts)
-                            .chain(&action.hosts)
-                            .map(String::as_str)
-                            .collect::<BTreeSet<_>>();
+                match known_actions(context) {
+                    Ok(actions) => {
+                        let programs = programs(context, &actions);
+                        let hosts: BTreeSet<&str> =
+                            actions.iter().flat_map(|(_, does)| &does.hosts).map(String::as_str).collect();
                         for level in &levels {
                             verdicts.push(Ok(level.commands.objection(&programs)));
                             verdicts.push(Ok(level.network.objection(action.kind, &hosts, &programs)));
@@ -329,11 +312,11 @@ impl Guardrail for DecisionAuthority {
         }
         // Denied actions are blocked and use no limit; limits apply to actions that would be allowed.
         let mut fault = None;
-        let mut asks = None;
+        let mut escalation = None;
         for verdict in verdicts {
             match verdict {
                 Ok(Some(verdict)) if verdict.effect >= Effect::Block => return Ok(verdict),
-                Ok(Some(verdict)) => asks = asks.or(Some(verdict)),
+                Ok(Some(verdict)) => escalation = escalation.or(Some(verdict)),
                 Ok(None) => {}
                 Err(missing) => fault = Some(missing),
             }
@@ -341,10 +324,7 @@ impl Guardrail for DecisionAuthority {
         if let Some(missing) = fault {
             return Err(missing.into());
         }
-        match (self.exceeded_limit(context, &levels)?, asks) {
-            (Some(verdict), _) => Ok(verdict),
-            (None, asks) => Ok(asks.unwrap_or_default()),
-        }
+        Ok(self.exceeded_limit(context, &levels)?.or(escalation).unwrap_or_default())
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
@@ -355,16 +335,15 @@ impl Guardrail for DecisionAuthority {
         if levels.iter().all(|level| level.limits == TaskLimits::default()) {
             return Ok(());
         }
-        let counted = context.state(&count_key(context))?;
+        let key = count_key(context);
+        let mut counts = key.read(context)?.unwrap_or_default();
         let added = self.increments(context, &levels)?;
-        let mut counts: Map<String, Value> = counted.and_then(Value::as_object).cloned().unwrap_or_default();
-        for (name, more) in added.counts.iter().filter(|(_, more)| **more > 0) {
-            counts.insert((*name).to_owned(), count(counted, name).saturating_add(*more).into());
+        for (name, more) in added.counts.into_iter().filter(|(_, more)| *more > 0) {
+            let count = counts.entry(name.to_owned()).or_default();
+            *count = count.saturating_add(more);
         }
-        changes.set(context.key(&count_key(context)), Value::Object(counts));
-        for place in &added.files {
-            changes.set(context.key(&file_key(context, place)), true);
-        }
+        key.write(changes, &counts)?;
+        added.files.iter().try_for_each(|place| file_key(context, place).write(changes, &true))?;
         Ok(())
     }
 
@@ -378,5 +357,4 @@ impl Guardrail for DecisionAuthority {
 }
 
 #[cfg(test)]
-#[path = "decision_authority_tests.rs"]
 mod tests;

@@ -12,12 +12,12 @@ pub use guardrail::DeepGuardrail;
 pub use parts::{EventPart, TemplatePiece, parse_template};
 pub use settings::{
     DeepBackend, DeepBreaker, DeepSettings, DeepWarning, HttpMethod, HttpSettings, JudgeApi, JudgeBudget,
-    JudgePrice, JudgeSettings, LongText, ModerationSettings, ModerationStyle, Money, UNREADABLE_MEMBER,
+    JudgePrice, JudgeSettings, LongText, ModerationSettings, ModerationStyle, UNREADABLE_MEMBER,
     WINDOW_COUNT_MEMBER, WINDOWS_MEMBER,
 };
 
 use crate::builtin::{Builtin, PackKey};
-use crate::missing_classifier::MissingClassifier;
+use crate::shared::missing_classifier::MissingClassifier;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     is_deep: true,

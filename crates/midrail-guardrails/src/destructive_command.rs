@@ -1,8 +1,8 @@
 //! destructive-command (safety-001): blocks or escalates commands, scripts and statements that destroy something.
 
 use midrail_core::{
-    Category, Changes, Confidence, Context, Danger, Effect, EventKind, Fault, FileState, Guardrail, Missing,
-    Risk, Severity, UnsavedFiles, Verdict,
+    Category, Changes, Confidence, Context, Danger, Effect, EventKind, Fault, FileState, Guardrail, Key,
+    Missing, Risk, Severity, UnsavedFiles, Verdict,
 };
 use midrail_shell::command;
 use schemars::JsonSchema;
@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::builtin::Builtin;
-use crate::git::expanded_commands;
-use crate::places::{is_below, is_inside, is_temporary};
-use crate::settings::{Folder, Pattern};
-use crate::touched::scripts_and_hooks;
+use crate::shared::data::{List, section};
+use crate::shared::file_access::agent_scripts_and_hooks;
+use crate::shared::file_paths::{is_below, is_inside, is_temporary};
+use crate::shared::git::expanded_commands;
+use crate::shared::settings::{Folder, Pattern, any_matches};
+use crate::shared::text::{capitalize, first_names};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<DestructiveCommand>("safety-001", Category::Safety, 10, &[EventKind::BeforeTool])
@@ -25,13 +27,10 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub struct DestructiveCommand {
     /// Command lines that are always allowed (exact text).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
     /// Rules that are not applied: names such as `git-push-force`, or glob patterns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<Pattern>,
     /// Further folders whose content may be deleted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expendable: Vec<Folder>,
     /// The effect of deleting files of the project that exist nowhere else: in no commit, and not written by the
     /// agent in this session.
@@ -71,9 +70,7 @@ impl Default for DestructiveCommand {
 impl DestructiveCommand {
     /// Whether a danger counts: not ignored, and not harmless at the real place of its targets.
     fn is_real(&self, context: &Context<'_>, danger: &Danger) -> Result<bool, Missing> {
-        if command::is_about_midrail(&danger.rule)
-            || self.ignore.iter().any(|it| it.matches_name(&danger.rule))
-        {
+        if command::is_about_midrail(&danger.rule) || any_matches(&self.ignore, &danger.rule) {
             return Ok(false);
         }
         if !danger.harmless_inside || danger.targets.is_empty() {
@@ -82,14 +79,12 @@ impl DestructiveCommand {
         // The value of a variable is not on the disk, so only the spelling counts.
         let (unknown, known): (Vec<&String>, Vec<&String>) =
             danger.targets.iter().partition(|target| target.contains(['$', '`']));
-        let has_folder = context.root().is_some() || context.event.cwd.is_some();
+        let has_folder = has_folder(context);
         let is_elsewhere = |target: &&String| !has_folder && target.starts_with('/') && !is_temporary(target);
         if !danger.is_inside && (!unknown.is_empty() || known.iter().any(is_elsewhere)) {
             return Ok(true);
         }
-        let expendable: Vec<_> = self.expendable.iter().map(|it| context.real_place(&it.0, None)).collect();
-        let expendable: Vec<String> =
-            expendable.into_iter().map(|place| Ok(place?.key)).collect::<Result<_, Missing>>()?;
+        let expendable = self.expendable(context)?;
         // Request all facts before the first one is missing, so that they are fetched together.
         let names: Vec<_> = known.into_iter().map(|target| context.path_aliases(target)).collect();
         for names in names {
@@ -100,29 +95,32 @@ impl DestructiveCommand {
         Ok(false)
     }
 
+    /// The real places of the expendable folders.
+    fn expendable(&self, context: &Context<'_>) -> Result<Vec<String>, Missing> {
+        let places: Vec<_> = self.expendable.iter().map(|it| context.real_place(&it.0, None)).collect();
+        places.into_iter().map(|place| Ok(place?.key)).collect()
+    }
+
     /// Files of the project that a danger would delete for good.
     fn losses(&self, context: &Context<'_>, danger: &Danger) -> Result<Vec<String>, Missing> {
-        let has_folder = context.root().is_some() || context.event.cwd.is_some();
         let takes_folders = danger.harmless_inside && danger.severity >= Severity::High;
-        let is_ignored = self.ignore.iter().any(|it| it.matches_name(&danger.rule));
-        if self.unsaved == UnsavedEffect::Allow || !takes_folders || !has_folder || is_ignored {
+        let is_ignored = any_matches(&self.ignore, &danger.rule);
+        if self.unsaved == UnsavedEffect::Allow || !takes_folders || !has_folder(context) || is_ignored {
             return Ok(Vec::new());
         }
         let known = danger.targets.iter().filter(|target| !target.contains(['$', '`']));
         let places: Vec<_> = known.map(|target| context.real_place(target, None)).collect();
-        let expendable: Vec<_> = self.expendable.iter().map(|it| context.real_place(&it.0, None)).collect();
-        let expendable: Vec<String> =
-            expendable.into_iter().map(|place| Ok(place?.key)).collect::<Result<_, Missing>>()?;
-        let mut asked = Vec::new();
+        let expendable = self.expendable(context)?;
+        let mut folders = Vec::new();
         for place in places {
             let place = place?;
             let is_named = expendable.iter().any(|folder| is_below(folder, &place.key));
             if place.inside && !is_named && !is_generated(&place.key) {
-                asked.push(context.unsaved_files(&place.key));
+                folders.push(context.unsaved_files(&place.key));
             }
         }
         let mut lost = Vec::new();
-        for unsaved in asked {
+        for unsaved in folders {
             let UnsavedFiles { files, more } = unsaved?;
             let files = files.iter().filter(|file| !is_generated(file));
             // The agent may delete files and folders that it created.
@@ -140,24 +138,16 @@ impl DestructiveCommand {
     }
 
     fn loss(&self, danger: &Danger, lost: &[String]) -> Verdict {
-        let shown: Vec<String> = lost.iter().take(3).map(|file| format!("`{file}`")).collect();
-        let more = match lost.len().saturating_sub(shown.len()) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
         let effect = if self.unsaved == UnsavedEffect::Block { Effect::Block } else { Effect::Escalate };
+        let names: Vec<String> = lost.iter().map(|file| format!("`{file}`")).collect();
         let reason = format!(
-            "`{}` would delete files that cannot be restored: {}{more}. They are in no commit, and this agent \
-             did not write them.",
+            "`{}` would delete files that cannot be restored: {}. They are in no commit, and this agent did not \
+             write them.",
             danger.command,
-            shown.join(", ")
+            first_names(&names)
         );
-        Verdict::new(effect, reason)
-            .advise("Commit them first, or delete only files that you created.")
-            .with("rule", danger.rule.as_str())
-            .with("severity", danger.severity.as_str())
-            .with("command", danger.command.as_str())
-            .with("targets", json!(danger.targets))
+        let verdict = Verdict::new(effect, reason);
+        describe(verdict.advise("Commit them first, or delete only files that you created."), danger)
     }
 
     /// The verdict on the first danger that deletes files which exist nowhere else.
@@ -173,10 +163,8 @@ impl DestructiveCommand {
     }
 
     fn effect(&self, danger: &Danger) -> Effect {
-        match danger.severity >= self.block_from && danger.confidence > Confidence::Low {
-            true => Effect::Block,
-            false => Effect::Escalate,
-        }
+        let is_certain = danger.severity >= self.block_from && danger.confidence > Confidence::Low;
+        if is_certain { Effect::Block } else { Effect::Escalate }
     }
 
     /// The most severe danger that counts.
@@ -211,13 +199,22 @@ impl DestructiveCommand {
             safer => format!("Instead: {safer}"),
         };
         let reason = format!("`{}`{place}: {}", danger.command, sentence(&danger.reason));
-        Verdict::new(self.effect(danger), reason)
-            .advise(advice)
-            .with("rule", danger.rule.as_str())
-            .with("severity", danger.severity.as_str())
-            .with("command", danger.command.as_str())
-            .with("targets", json!(danger.targets))
+        describe(Verdict::new(self.effect(danger), reason).advise(advice), danger)
     }
+}
+
+/// Adds a danger to the metadata of a verdict.
+fn describe(verdict: Verdict, danger: &Danger) -> Verdict {
+    verdict
+        .with("rule", danger.rule.as_str())
+        .with("severity", danger.severity.as_str())
+        .with("command", danger.command.as_str())
+        .with("targets", json!(danger.targets))
+}
+
+/// Whether the folder of the session is known.
+fn has_folder(context: &Context<'_>) -> bool {
+    context.root().is_some() || context.event.cwd.is_some()
 }
 
 impl Guardrail for DestructiveCommand {
@@ -233,34 +230,23 @@ impl Guardrail for DestructiveCommand {
         {
             return Ok(Verdict::allow());
         }
+        let expanded = expanded_commands(context, action);
+        let expanded: Vec<Danger> = expanded.iter().flat_map(|line| command::analyse(line).dangers).collect();
+        let scripts = if self.scripts { agent_scripts_and_hooks(context, action) } else { Ok(Vec::new()) };
+        let mut fault = scripts.as_ref().err().cloned();
+        let mut sources = vec![(None, &action.dangers), (None, &expanded)];
+        sources
+            .extend(scripts.unwrap_or_default().into_iter().map(|(name, does)| (Some(name), &does.dangers)));
         // A known danger counts even if other parts are unknown.
-        let own = self.worst(context, &action.dangers);
-        let named = expanded_commands(context, action);
-        let named: Vec<Danger> = named.iter().flat_map(|line| command::analyse(line).dangers).collect();
-        let by_name = self.worst(context, &named);
-        let scripts = if self.scripts { scripts_and_hooks(context, action) } else { Ok(Vec::new()) };
-        let mut found = own.as_ref().ok().copied().flatten().map(|danger| (danger, None));
-        let mut fault = own.err();
-        match by_name {
-            Ok(Some(danger)) if found.is_none_or(|(it, _)| self.rank(danger) > self.rank(it)) => {
-                found = Some((danger, None));
-            }
-            Ok(_) => {}
-            Err(missing) => fault = Some(missing),
-        }
-        match scripts {
-            Ok(scripts) => {
-                for (script, does) in scripts {
-                    match self.worst(context, &does.dangers) {
-                        Ok(Some(danger)) if found.is_none_or(|(it, _)| self.rank(danger) > self.rank(it)) => {
-                            found = Some((danger, Some(script)));
-                        }
-                        Ok(_) => {}
-                        Err(missing) => fault = Some(missing),
-                    }
+        let mut found: Option<(&Danger, Option<&str>)> = None;
+        for (script, dangers) in sources {
+            match self.worst(context, dangers) {
+                Ok(Some(danger)) if found.is_none_or(|(it, _)| self.rank(danger) > self.rank(it)) => {
+                    found = Some((danger, script));
                 }
+                Ok(_) => {}
+                Err(missing) => fault = Some(missing),
             }
-            Err(missing) => fault = Some(missing),
         }
         match (found, fault) {
             (Some((danger, script)), _) => Ok(self.verdict(danger, script)),
@@ -271,12 +257,8 @@ impl Guardrail for DestructiveCommand {
 
     /// Records the files and folders that the agent creates.
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
-        let has_folder = context.root().is_some() || context.event.cwd.is_some();
-        if self.unsaved == UnsavedEffect::Allow
-            || !effect.allows()
-            || !has_folder
-            || context.event.tool.is_none()
-        {
+        let is_recorded = self.unsaved != UnsavedEffect::Allow && effect.allows() && has_folder(context);
+        if !is_recorded || context.event.tool.is_none() {
             return Ok(());
         }
         let written = context.action()?.writes.iter().filter(|path| !path.contains(['$', '`', '*', '?']));
@@ -286,7 +268,7 @@ impl Guardrail for DestructiveCommand {
         for (state, key) in states {
             // A file with an unknown state does not count as created.
             if let Ok(FileState::Absent) = state {
-                changes.set(context.key(&created_key(&key)), true);
+                created_key(context, &key).write(changes, &true)?;
             }
         }
         Ok(())
@@ -305,24 +287,20 @@ impl Guardrail for DestructiveCommand {
     }
 }
 
-fn created_key(place: &str) -> String {
-    format!("made/{place}")
+/// The slice that records that the agent created a file or folder.
+fn created_key(context: &Context<'_>, place: &str) -> Key<bool> {
+    Key::own(context, &format!("made/{place}"))
 }
 
 /// Whether the agent created a file, or a folder that contains it, in this session.
 fn is_created(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
     let ends = file.match_indices('/').map(|(at, _)| at).chain([file.len()]);
-    let folders: Vec<_> =
-        ends.filter_map(|end| file.get(..end)).map(|part| context.state(&created_key(part))).collect();
-    let mut missing = None;
-    for state in folders {
-        match state {
-            Ok(Some(_)) => return Ok(true),
-            Ok(None) => {}
-            Err(why) => missing = Some(why),
-        }
+    let parts = ends.filter_map(|end| file.get(..end));
+    let created: Vec<_> = parts.map(|part| created_key(context, part).exists(context)).collect();
+    match created.contains(&Ok(true)) {
+        true => Ok(true),
+        false => created.into_iter().find(Result::is_err).unwrap_or(Ok(false)),
     }
-    missing.map_or(Ok(false), Err)
 }
 
 fn is_expendable(place: &str, folders: &[String]) -> bool {
@@ -332,77 +310,11 @@ fn is_expendable(place: &str, folders: &[String]) -> bool {
 }
 
 /// Names of folders with generated content.
-const GENERATED_FOLDERS: &[&str] = &[
-    "node_modules",
-    "bower_components",
-    "target",
-    "build",
-    "dist",
-    "out",
-    "bin",
-    "obj",
-    "tmp",
-    "temp",
-    ".tmp",
-    "coverage",
-    "htmlcov",
-    "__pycache__",
-    ".venv",
-    "venv",
-    "_build",
-    "deps",
-    "logs",
-    "log",
-    "cache",
-    "DerivedData",
-    "Pods",
-    "test-results",
-    "playwright-report",
-    "storybook-static",
-    "elm-stuff",
-    "dist-newstyle",
-    "generated",
-    ".output",
-    ".cache",
-    ".next",
-    ".nuxt",
-    ".turbo",
-    ".parcel-cache",
-    ".nyc_output",
-    ".gradle",
-    ".tox",
-    ".nox",
-    ".eggs",
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".terraform",
-    ".dart_tool",
-    ".stack-work",
-    ".svelte-kit",
-    ".angular",
-    ".serverless",
-    ".vite",
-    ".expo",
-    ".ipynb_checkpoints",
-    ".hypothesis",
-    ".sass-cache",
-    ".docusaurus",
-    ".vercel",
-    ".netlify",
-    ".aws-sam",
-    ".bundle",
-    ".yarn",
-    ".pnpm-store",
-    ".metals",
-    ".bloop",
-    ".zig-cache",
-    "zig-out",
-    ".build",
-];
+static GENERATED_FOLDERS: List = List::new(|| section(GENERATED, "folders"));
 
 /// Suffixes of generated files and folders.
-const GENERATED_SUFFIXES: &[&str] = &[".egg-info", ".dSYM", ".tmp", ".pyc", ".o", ".log"];
+static GENERATED_SUFFIXES: List = List::new(|| section(GENERATED, "suffixes"));
+const GENERATED: &str = include_str!("../data/generated_files.txt");
 
 /// Whether a place is generated content.
 fn is_generated(place: &str) -> bool {
@@ -415,8 +327,6 @@ fn is_generated(place: &str) -> bool {
 
 /// A phrase as a sentence.
 fn sentence(phrase: &str) -> String {
-    let mut letters = phrase.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let end = if phrase.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{first}{}{end}", letters.as_str())
+    format!("{}{end}", capitalize(phrase))
 }

@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 
 use midrail_core::{
-    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, StopFinding, Verdict,
+    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Risk, StopFinding, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::builtin::Builtin;
-use crate::commands::started;
-use crate::places::fits;
-use crate::settings::{Pattern, list, patterns};
-use crate::touched::{scripts, touched};
+use crate::shared::file_access::{accessed_files, agent_scripts};
+use crate::shared::file_paths::path_fits;
+use crate::shared::settings::{Pattern, list, patterns};
+use crate::shared::started_programs::{StartedProgram, started_programs};
+use crate::shared::text::first_names;
 
 pub(crate) const BUILTIN: Builtin = Builtin::new::<DocumentationRequired>(
     "compliance-004",
@@ -28,7 +29,6 @@ pub(crate) const BUILTIN: Builtin = Builtin::new::<DocumentationRequired>(
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DocumentationRequired {
     /// Files of the public API, as glob patterns. Empty: the guardrail does nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub api: Vec<Pattern>,
     /// Documentation files.
     pub docs: Vec<Pattern>,
@@ -52,13 +52,13 @@ const GH_SUBCOMMANDS: &[&str] = &["pr"];
 impl DocumentationRequired {
     /// The API files of the event's call, and whether it changes documentation.
     fn changed(&self, context: &Context<'_>) -> Result<(BTreeSet<String>, bool), Missing> {
-        let written: Vec<_> = touched(context)?.into_iter().filter(|it| it.is_write).collect();
+        let written: Vec<_> = accessed_files(context)?.into_iter().filter(|it| it.is_write).collect();
         let names: Vec<_> = written.iter().map(|it| context.path_aliases(it.file)).collect();
         let mut api = BTreeSet::new();
         let mut has_docs = false;
         for names in names {
             let names = names?;
-            let is = |list: &[Pattern]| names.iter().any(|name| list.iter().any(|it| fits(&it.0, name)));
+            let is = |list: &[Pattern]| names.iter().any(|name| list.iter().any(|it| path_fits(&it.0, name)));
             if is(&self.docs) {
                 has_docs = true;
             } else if is(&self.api) {
@@ -68,16 +68,10 @@ impl DocumentationRequired {
         Ok((api, has_docs))
     }
 
-    /// The changed API files without documentation.
-    fn undocumented(&self, context: &Context<'_>) -> Result<BTreeSet<String>, Missing> {
-        let slice = context.state(&key(context))?.and_then(Value::as_array).map(Vec::as_slice);
-        Ok(slice.unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect())
-    }
-
     /// Whether the event's call hands work over.
     fn hands_over(context: &Context<'_>) -> Result<bool, Missing> {
         let action = context.action()?;
-        let is_git = |started: &crate::commands::Started| {
+        let is_git = |started: &StartedProgram| {
             let subcommands = match started.program.as_str() {
                 "git" => GIT_SUBCOMMANDS,
                 "gh" => GH_SUBCOMMANDS,
@@ -86,12 +80,14 @@ impl DocumentationRequired {
             started.subcommand().is_some_and(|subcommand| subcommands.contains(&subcommand))
         };
         let in_script = |it: &(&str, &midrail_core::Action)| it.1.programs.iter().any(|it| it == "git");
-        Ok(started(context, action).iter().any(is_git) || scripts(context, action)?.iter().any(in_script))
+        Ok(started_programs(context, action).iter().any(is_git)
+            || agent_scripts(context, action)?.iter().any(in_script))
     }
 }
 
-fn key(context: &Context<'_>) -> String {
-    format!("api/{}", context.event.task_id())
+/// The slice with the changed API files of the task without documentation.
+fn key(context: &Context<'_>) -> Key<BTreeSet<String>> {
+    Key::own(context, &format!("api/{}", context.event.task_id()))
 }
 
 impl Guardrail for DocumentationRequired {
@@ -99,7 +95,7 @@ impl Guardrail for DocumentationRequired {
         if self.api.is_empty() {
             return Ok(Verdict::allow());
         }
-        let mut waiting = self.undocumented(context)?;
+        let mut waiting = key(context).read(context)?.unwrap_or_default();
         if context.event.tool.is_some() {
             if !Self::hands_over(context)? {
                 return Ok(Verdict::allow());
@@ -114,14 +110,10 @@ impl Guardrail for DocumentationRequired {
         if waiting.is_empty() {
             return Ok(Verdict::allow());
         }
-        let named: Vec<String> = waiting.iter().take(3).map(|file| format!("'{file}'")).collect();
-        let more = match waiting.len().saturating_sub(named.len()) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let names: Vec<String> = waiting.iter().map(|file| format!("'{file}'")).collect();
         Ok(Verdict::warn(format!(
-            "The public API changed in {}{more}, but no documentation was changed since.",
-            named.join(", ")
+            "The public API changed in {}, but no documentation was changed since.",
+            first_names(&names)
         ))
         .advise(format!("Update the documentation ({}), then continue.", list(&self.docs)))
         .with("files", json!(waiting.iter().take(3).collect::<Vec<_>>()))
@@ -132,12 +124,12 @@ impl Guardrail for DocumentationRequired {
         if self.api.is_empty() || context.event.tool.is_none() || !context.succeeded(effect)? {
             return Ok(());
         }
-        let before = self.undocumented(context);
+        let before = key(context).read(context);
         let (api, has_docs) = self.changed(context)?;
-        let before = before?;
+        let before = before?.unwrap_or_default();
         if has_docs {
             if !before.is_empty() {
-                changes.remove(context.key(&key(context)));
+                key(context).remove(changes);
             }
             return Ok(());
         }
@@ -145,7 +137,7 @@ impl Guardrail for DocumentationRequired {
         after.extend(api);
         let after: BTreeSet<String> = after.into_iter().take(MAX_FILES).collect();
         if after != before {
-            changes.set(context.key(&key(context)), json!(after));
+            key(context).write(changes, &after)?;
         }
         Ok(())
     }
@@ -166,8 +158,9 @@ impl Guardrail for DocumentationRequired {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, Task};
+    use serde_json::Value;
     use std::sync::Arc;
 
     fn run(settings: Value) -> Run {
@@ -195,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undocumented_change_is_told_when_work_is_handed_over() {
+    fn undocumented_change_is_reported_when_work_is_handed_over() {
         assert_eq!(stop(&mut api()), Effect::Allow);
         let changed = || {
             let mut run = api();
@@ -239,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_changes_and_commits_is_seen() {
+    fn command_that_changes_and_commits_is_detected() {
         assert_eq!(commit(&mut api(), "sed -i s/a/b/ src/api/a.rs && git commit -am x"), Effect::Warn);
         let both = "sed -i s/a/b/ src/api/a.rs docs/a.md && git commit -am x";
         assert_eq!(commit(&mut api(), both), Effect::Allow);

@@ -1,17 +1,22 @@
 //! error-recovery: classifies an error and selects how to recover from it.
 
+mod classes;
+
+use std::collections::BTreeMap;
+
 use midrail_core::{
-    Category, Changes, Context, Effect, ErrorInfo, EventKind, Fault, Guardrail, Missing, Notice, Recovery,
-    Verdict, glob,
+    Category, Changes, Context, Effect, ErrorInfo, EventKind, Fault, Guardrail, Key, Missing, Notice,
+    Recovery, Verdict, glob,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::builtin::Builtin;
-use crate::error_classes::{DEFAULTS, ErrorSeverity, RecoveryStep, contains_words};
-use crate::seconds::Seconds;
-use crate::settings::Pattern;
+use crate::shared::durations::Seconds;
+use crate::shared::settings::Pattern;
+use crate::shared::text::capitalize;
+
+use classes::{DEFAULTS, ErrorSeverity, RecoveryStep, contains_words};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<ErrorRecovery>("error-recovery", Category::Safety, 10, &[EventKind::OnError]);
@@ -52,13 +57,10 @@ pub(crate) struct ErrorClass {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ErrorMatch {
     /// The kind of error as the host reports it, as a glob pattern.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<Pattern>,
     /// Words of the message, or a glob pattern for the whole message.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Pattern>,
     /// The tool that failed, as a glob pattern.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Pattern>,
 }
 
@@ -105,7 +107,14 @@ impl Default for ErrorRecovery {
 const MAX_COUNTED: usize = 64;
 
 /// The slice with the failure counters by tool and kind.
-const FAILURES: &str = "failures";
+fn failures_key(context: &Context<'_>) -> Key<BTreeMap<String, u32>> {
+    Key::own(context, "failures")
+}
+
+/// The slice with the number of fatal errors of an agent.
+fn fatal_key(context: &Context<'_>) -> Key<u32> {
+    Key::own(context, &format!("fatal/{}", context.actor()))
+}
 
 /// The classification of an error.
 struct Classification {
@@ -116,7 +125,7 @@ struct Classification {
 }
 
 impl ErrorRecovery {
-    fn judge(&self, context: &Context<'_>) -> Classification {
+    fn classify(&self, context: &Context<'_>) -> Classification {
         let unknown = ErrorInfo::default();
         let error = context.event.error.as_ref().unwrap_or(&unknown);
         let tool = context.event.tool_name().unwrap_or_default();
@@ -124,26 +133,15 @@ impl ErrorRecovery {
         let message: String =
             error.message.as_deref().unwrap_or_default().chars().take(MAX_MESSAGE).collect();
         let own = self.classes.iter().enumerate().find(|(_, row)| row.matches.fits(kind, &message, tool));
-        if let Some((at, row)) = own {
-            return Classification {
-                severity: row.class,
-                next: row.recovery,
-                same: format!("{tool}/own-{at}"),
-            };
-        }
-        let usual = DEFAULTS.iter().filter(|_| self.defaults).find(|row| row.fits(kind, &message));
-        match usual {
-            Some(row) => Classification {
-                severity: row.severity,
-                next: row.next,
-                same: format!("{tool}/{}", row.name),
+        let default = || DEFAULTS.iter().filter(|_| self.defaults).find(|row| row.fits(kind, &message));
+        let (severity, next, name) = match own {
+            Some((at, row)) => (row.class, row.recovery, format!("own-{at}")),
+            None => match default() {
+                Some(row) => (row.severity, row.next, row.name.to_owned()),
+                None => (ErrorSeverity::Unknown, self.unknown, "?".to_owned()),
             },
-            None => Classification {
-                severity: ErrorSeverity::Unknown,
-                next: self.unknown,
-                same: format!("{tool}/?"),
-            },
-        }
+        };
+        Classification { severity, next, same: format!("{tool}/{name}") }
     }
 
     /// How often this action has failed, including this failure.
@@ -151,14 +149,13 @@ impl ErrorRecovery {
         if let Some(attempt) = context.event.error.as_ref().and_then(|error| error.attempt) {
             return Ok(attempt.max(1));
         }
-        let counted = context.state(FAILURES)?.and_then(|counts| counts.get(same)).and_then(Value::as_u64);
-        Ok(u32::try_from(counted.unwrap_or(0)).unwrap_or(u32::MAX).saturating_add(1))
+        let counts = failures_key(context).read(context)?.unwrap_or_default();
+        Ok(counts.get(same).copied().unwrap_or(0).saturating_add(1))
     }
 
     /// How many fatal errors the agent has had in this session, including this one.
     fn fatal(context: &Context<'_>) -> Result<u32, Missing> {
-        let counted = context.state(&fatal_key(context))?.and_then(Value::as_u64).unwrap_or(0);
-        Ok(u32::try_from(counted).unwrap_or(u32::MAX).saturating_add(1))
+        Ok(fatal_key(context).read(context)?.unwrap_or(0).saturating_add(1))
     }
 
     fn is_quarantine(&self, judged: &Classification, fatal: u32) -> bool {
@@ -197,13 +194,9 @@ fn like(pattern: &str, text: &str) -> bool {
     glob::name_matches(&pattern.to_lowercase(), &text.to_lowercase())
 }
 
-fn fatal_key(context: &Context<'_>) -> String {
-    format!("fatal/{}", context.actor())
-}
-
 impl Guardrail for ErrorRecovery {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let judged = self.judge(context);
+        let judged = self.classify(context);
         let class = judged.severity.as_str();
         let what = match context.event.tool_name() {
             Some(tool) => format!("`{tool}` failed with an error classified as {class}"),
@@ -218,7 +211,7 @@ impl Guardrail for ErrorRecovery {
         if self.is_quarantine(&judged, fatal) {
             let actor = context.actor();
             let reason = format!("{what}; `{actor}` is in quarantine until a person lifts it.");
-            let mut verdict = answer(Effect::Escalate, Recovery::Quarantine, sentence(&reason))
+            let mut verdict = answer(Effect::Escalate, Recovery::Quarantine, capitalize(&reason))
                 .advise("Stop and report to a person what happened.")
                 .with("fatal_errors", fatal);
             verdict.notices.push(Notice { to: "orchestrator".to_owned(), message: verdict.reason.clone() });
@@ -229,14 +222,14 @@ impl Guardrail for ErrorRecovery {
                 let failures = Self::failures(context, &judged.same)?;
                 if failures > self.max_retries {
                     let tries = self.max_retries;
-                    let reason = sentence(&format!("{what} after {tries} retries."));
+                    let reason = capitalize(&format!("{what} after {tries} retries."));
                     return Ok(answer(Effect::Escalate, Recovery::Escalate, reason)
                         .advise("Use another approach, or ask a person.")
                         .with("attempt", failures));
                 }
                 let wait = self.backoff.after(failures);
                 let tries = self.max_retries;
-                let reason = sentence(&format!("{what}: try again in {wait} s ({failures} of {tries})."));
+                let reason = capitalize(&format!("{what}: try again in {wait} s ({failures} of {tries})."));
                 let mut verdict = answer(Effect::Allow, Recovery::Retry, reason.clone());
                 verdict.feedback = Some(reason);
                 Ok(verdict.with("retry_after_s", wait).with("attempt", failures).with("max_retries", tries))
@@ -244,11 +237,11 @@ impl Guardrail for ErrorRecovery {
             RecoveryStep::Rollback => Ok(answer(
                 Effect::Warn,
                 Recovery::Rollback,
-                sentence(&format!("{what}; undo its partial changes.")),
+                capitalize(&format!("{what}; undo its partial changes.")),
             )
             .advise("Undo the changes, then find the cause before you continue.")),
             RecoveryStep::Escalate | RecoveryStep::Quarantine => {
-                Ok(answer(Effect::Escalate, Recovery::Escalate, sentence(&format!("{what}.")))
+                Ok(answer(Effect::Escalate, Recovery::Escalate, capitalize(&format!("{what}.")))
                     .advise("Do not retry; ask a person."))
             }
         }
@@ -258,21 +251,22 @@ impl Guardrail for ErrorRecovery {
         if context.event.kind == EventKind::AfterTool {
             return Ok(self.reset_counters(context, effect, changes)?);
         }
-        let judged = self.judge(context);
+        let judged = self.classify(context);
         if judged.severity == ErrorSeverity::Fatal {
             let fatal = Self::fatal(context)?;
             // After quarantine the count starts again.
-            match self.is_quarantine(&judged, fatal) {
-                true => changes.remove(context.key(&fatal_key(context))),
-                false => changes.set(context.key(&fatal_key(context)), fatal),
+            if self.is_quarantine(&judged, fatal) {
+                fatal_key(context).remove(changes);
+            } else {
+                fatal_key(context).write(changes, &fatal)?;
             }
         }
         if judged.next == RecoveryStep::Retry {
             let failures = Self::failures(context, &judged.same)?;
-            let mut counts = counted(context)?;
+            let mut counts = failures_key(context).read(context)?.unwrap_or_default();
             if counts.len() < MAX_COUNTED || counts.contains_key(&judged.same) {
-                counts.insert(judged.same, failures.into());
-                changes.set(context.key(FAILURES), counts);
+                counts.insert(judged.same, failures);
+                failures_key(context).write(changes, &counts)?;
             }
         }
         Ok(())
@@ -299,7 +293,7 @@ impl ErrorRecovery {
         effect: Effect,
         changes: &mut Changes,
     ) -> Result<(), Missing> {
-        let mut counts = counted(context)?;
+        let mut counts = failures_key(context).read(context)?.unwrap_or_default();
         if counts.is_empty() || !context.succeeded(effect)? {
             return Ok(());
         }
@@ -307,27 +301,18 @@ impl ErrorRecovery {
         let before = counts.len();
         counts.retain(|same, _| !same.starts_with(&prefix));
         if counts.len() < before {
-            changes.set(context.key(FAILURES), counts);
+            failures_key(context).write(changes, &counts)?;
         }
         Ok(())
     }
 }
 
-fn counted(context: &Context<'_>) -> Result<Map<String, Value>, Missing> {
-    Ok(context.state(FAILURES)?.and_then(Value::as_object).cloned().unwrap_or_default())
-}
-
-/// A text that begins with a capital letter.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Agent, Decision, Event, ToolCall};
+    use serde_json::Value;
     use serde_json::json;
     use std::sync::Arc;
 

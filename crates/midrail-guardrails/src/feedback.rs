@@ -1,49 +1,45 @@
 //! feedback: adds notes for the agent to the results of its calls, each provider with its own cadence.
 //!
-//! This file decides when a provider adds a note; `providers` has the sources, `history` the stored calls, and
-//! `block` the format.
+//! This file decides when a provider adds a note; `providers` has the sources and `history` the stored calls.
 
-mod block;
 mod budget;
 mod history;
 mod note;
-mod outcome;
 mod providers;
 mod state;
 mod streak;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use block::block;
-
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use midrail_core::path::Place;
 use midrail_core::{
-    Category, Changes, Condition, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing, Verdict,
-    state_prefix,
+    Category, Changes, Condition, Context, Effect, EventKind, Fault, FileState, Guardrail, Key, Missing,
+    Verdict, state_prefix,
 };
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::json;
 
-use crate::asked::is_asked;
 use crate::builtin::{Builtin, PackKey};
-use crate::missing_classifier::MissingClassifier;
-use crate::seconds::Seconds;
+use crate::shared::applicability::is_checked;
+use crate::shared::durations::Seconds;
+use crate::shared::feedback_block::feedback_block;
+use crate::shared::missing_classifier::MissingClassifier;
+use crate::shared::outcome::CallOutcome;
+use crate::shared::text::shorten;
 use budget::BudgetNote;
 pub use history::{
     FeedbackHistory, ProviderFeedback, feedback_history, feedback_slice_keys, feedback_view,
     provider_feedback,
 };
-use history::{History, by_key, last_key};
+use history::{History, StoredNote};
 use note::Note;
-use outcome::CallOutcome;
 use providers::FeedbackSource;
 use providers::{CommandNote, DeadlineNote, NoProgress, RepeatedCalls, StalePlan};
-use state::{OWN, ProviderState};
+use state::ProviderState;
 use streak::FailingStreak;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
@@ -145,23 +141,24 @@ pub const FEEDBACK_TITLES: [(&str, &str); 8] = [
 ];
 
 impl Feedback {
-    /// Its sources by key and title. A valid provider has exactly one.
+    /// Its sources, in the order of [`FEEDBACK_TITLES`]. A valid provider has exactly one.
+    fn all_sources(&self) -> [Option<FeedbackSource>; 8] {
+        [
+            self.text.clone().map(FeedbackSource::Static),
+            self.deadline.clone().map(FeedbackSource::Deadline),
+            self.repeated_calls.clone().map(FeedbackSource::RepeatedCalls),
+            self.no_progress.clone().map(FeedbackSource::NoProgress),
+            self.budget.clone().map(FeedbackSource::Budget),
+            self.failing_streak.clone().map(FeedbackSource::FailingStreak),
+            self.stale_plan.clone().map(FeedbackSource::StalePlan),
+            self.command.clone().map(FeedbackSource::Command),
+        ]
+    }
+
+    /// Its sources by key and title.
     pub fn sources(&self) -> Vec<(&'static str, &'static str)> {
-        let is_there = [
-            self.text.is_some(),
-            self.deadline.is_some(),
-            self.repeated_calls.is_some(),
-            self.no_progress.is_some(),
-            self.budget.is_some(),
-            self.failing_streak.is_some(),
-            self.stale_plan.is_some(),
-            self.command.is_some(),
-        ];
-        FEEDBACK_TITLES
-            .into_iter()
-            .zip(is_there)
-            .filter_map(|(title, is_there)| is_there.then_some(title))
-            .collect()
+        let all = FEEDBACK_TITLES.into_iter().zip(self.all_sources());
+        all.filter_map(|(title, source)| source.is_some().then_some(title)).collect()
     }
 
     /// Whether it has a trigger: calls, time or a file.
@@ -194,25 +191,13 @@ impl Feedback {
         name: impl Into<String>,
         should_run: Option<Arc<dyn Condition>>,
     ) -> Option<FeedbackProvider> {
-        let provide = None
-            .or_else(|| self.text.clone().map(FeedbackSource::Static))
-            .or_else(|| self.deadline.clone().map(FeedbackSource::Deadline))
-            .or_else(|| self.repeated_calls.clone().map(FeedbackSource::RepeatedCalls))
-            .or_else(|| self.no_progress.clone().map(FeedbackSource::NoProgress))
-            .or_else(|| self.budget.clone().map(FeedbackSource::Budget))
-            .or_else(|| self.failing_streak.clone().map(FeedbackSource::FailingStreak))
-            .or_else(|| self.stale_plan.clone().map(FeedbackSource::StalePlan))
-            .or_else(|| self.command.clone().map(FeedbackSource::Command))?;
+        let source = self.all_sources().into_iter().flatten().next()?;
+        Some(FeedbackProvider { name: name.into(), settings: self.clone(), should_run, source })
+    }
+
+    fn max_chars(&self) -> usize {
         let max_chars = self.max_chars.map_or(MAX_CHARS, NonZeroU32::get);
-        Some(FeedbackProvider {
-            name: name.into(),
-            every_n_calls: self.every_n_calls.map(|calls| calls.get().into()),
-            every_n_seconds: self.every_n_seconds,
-            on_file_created: self.on_file_created.clone(),
-            max_chars: usize::try_from(max_chars).unwrap_or(usize::MAX),
-            should_run,
-            provide,
-        })
+        usize::try_from(max_chars).unwrap_or(usize::MAX)
     }
 }
 
@@ -222,19 +207,19 @@ const MAX_CHARS: u32 = 2_000;
 /// A feedback provider: a guardrail that never blocks and adds notes from time to time.
 pub struct FeedbackProvider {
     name: String,
-    every_n_calls: Option<u64>,
-    every_n_seconds: Option<Seconds>,
-    on_file_created: Option<String>,
-    max_chars: usize,
+    settings: Feedback,
     should_run: Option<Arc<dyn Condition>>,
-    provide: FeedbackSource,
+    source: FeedbackSource,
 }
 
 impl FeedbackProvider {
     /// The note for this event, if any.
     fn note(&self, context: &Context<'_>) -> Result<Option<Note>, Fault> {
+        if context.event.kind != EventKind::AfterTool {
+            return Ok(None);
+        }
         let outcome = CallOutcome::from_context(context)?;
-        let wanted = match self.provide {
+        let wanted = match self.source {
             FeedbackSource::FailingStreak(_) => CallOutcome::Failure,
             _ => CallOutcome::Success,
         };
@@ -242,9 +227,9 @@ impl FeedbackProvider {
             return Ok(None);
         }
         // Request all slices before the first one is missing, so that they are fetched together.
-        let (own, calls) = (ProviderState::from_context(context), context.slice(&History::key(context)));
+        let (own, history) = (ProviderState::from_context(context), History::from_context(context));
         let is_file_new = self.sees_new_file(context);
-        let (own, _) = (own?, calls?);
+        let (own, history) = (own?, history?);
         if !(is_file_new? || self.is_due(context, &own)) {
             return Ok(None);
         }
@@ -253,36 +238,33 @@ impl FeedbackProvider {
         {
             return Ok(None);
         }
-        self.provide.note(context, &own, &History::from_context(context)?, self.has_trigger())
-    }
-
-    fn has_trigger(&self) -> bool {
-        self.every_n_calls.is_some() || self.every_n_seconds.is_some() || self.on_file_created.is_some()
+        self.source.note(context, &own, &history, self.settings.has_trigger())
     }
 
     /// Whether a note is due, by calls or by time.
     fn is_due(&self, context: &Context<'_>, own: &ProviderState) -> bool {
         let calls = own.since.saturating_add(1);
-        if let FeedbackSource::FailingStreak(_) = self.provide {
+        if let FeedbackSource::FailingStreak(_) = self.source {
             return true;
         }
-        if !self.has_trigger() {
+        if !self.settings.has_trigger() {
             // Sources that look for a condition add a note when they find it, and then pause.
-            return self.provide.pause().is_some_and(|pause| !own.has_noted || calls >= pause);
+            return self.source.pause().is_some_and(|pause| !own.has_noted || calls >= pause);
         }
-        let by_calls = self.every_n_calls.is_some_and(|every| calls >= every);
-        let by_time = self.every_n_seconds.is_some_and(|every| match (own.last, context.event.time) {
-            (Some(last), Some(now)) => every.after(last) <= now,
-            (None, Some(_)) => true,
-            (_, None) => false,
-        });
+        let by_calls = self.settings.every_n_calls.is_some_and(|every| calls >= every.get().into());
+        let by_time =
+            self.settings.every_n_seconds.is_some_and(|every| match (own.last, context.event.time) {
+                (Some(last), Some(now)) => every.after(last) <= now,
+                (None, Some(_)) => true,
+                (_, None) => false,
+            });
         by_calls || by_time
     }
 
     /// Whether the awaited file exists and was not seen before. Without a file system it does not exist.
     fn sees_new_file(&self, context: &Context<'_>) -> Result<bool, Missing> {
-        let Some(file) = &self.on_file_created else { return Ok(false) };
-        if context.slice(&file_key(context))?.is_some() {
+        let Some(file) = &self.settings.on_file_created else { return Ok(false) };
+        if file_key(context).exists(context)? {
             return Ok(false);
         }
         // The path is relative to the root, not to the agent's working directory.
@@ -301,8 +283,8 @@ impl FeedbackProvider {
         }
         let is_success = outcome == CallOutcome::Success;
         let history = History::from_context(context)?.after(context, is_success);
-        changes.set(History::key(context), history.kept());
-        if !is_asked(context) {
+        History::key(context).write(changes, &history)?;
+        if !is_checked(context) {
             return Ok(());
         }
         let note = self.note(context)?;
@@ -311,24 +293,24 @@ impl FeedbackProvider {
         if is_success {
             own.since = own.since.saturating_add(1);
         }
-        self.provide.record(context, is_success, note.is_some(), &mut own, changes)?;
+        self.source.record(context, is_success, note.is_some(), &mut own, changes)?;
         if let Some(note) = note {
             own.since = 0;
             own.has_noted = true;
             own.last = context.event.time;
             if self.sees_new_file(context)? {
-                changes.set(file_key(context), true);
+                file_key(context).write(changes, &true)?;
             }
             // The agent does not receive notes of providers in shadow mode.
             if context.spec.mode == midrail_core::Mode::Enforce {
-                let text = block::cut(&note.text, self.max_chars);
-                let note = json!({"provider": self.name, "text": text, "at": history.calls});
-                changes.set(by_key(context, &self.name), note.clone());
-                changes.set(last_key(context), note);
+                let text = shorten(&note.text, self.settings.max_chars());
+                let note = StoredNote { provider: self.name.clone(), text, at: history.calls };
+                StoredNote::provider_key(context, &self.name).write(changes, &note)?;
+                StoredNote::last_key(context).write(changes, &note)?;
             }
         }
         if own != before {
-            changes.set(context.key(OWN), own.kept());
+            ProviderState::key(context).write(changes, &own)?;
         }
         Ok(())
     }
@@ -338,7 +320,7 @@ impl Guardrail for FeedbackProvider {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let Some(note) = self.note(context)? else { return Ok(Verdict::allow()) };
         let severity = if note.is_warning { "warning" } else { "info" };
-        let feedback = Some(block::block(&self.name, &note.text, self.max_chars));
+        let feedback = Some(feedback_block(&self.name, &note.text, self.settings.max_chars()));
         Ok(Verdict { feedback, ..Verdict::allow() }.with("severity", severity))
     }
 
@@ -356,6 +338,6 @@ impl Guardrail for FeedbackProvider {
 }
 
 /// The slice that records that the awaited file was seen. It belongs to the session, not to the prompt.
-fn file_key(context: &Context<'_>) -> String {
-    format!("{}file", state_prefix(&context.spec.id, None))
+fn file_key(context: &Context<'_>) -> Key<bool> {
+    Key::new(format!("{}file", state_prefix(&context.spec.id, None)))
 }

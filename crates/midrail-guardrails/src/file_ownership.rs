@@ -1,25 +1,26 @@
 //! file-ownership (compliance-001): allows only the agent that holds the lock of a file to write it.
 
-use std::collections::BTreeSet;
+mod folder_locks;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use midrail_core::{
-    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing,
-    Risk, Verdict, glob, lock_key,
+    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Key,
+    Missing, Risk, Verdict, glob,
 };
 use midrail_shell::action::{bare_name, is_local_file_tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::builtin::Builtin;
-use crate::handoff::sender;
-use crate::lock_list::LockList;
-use crate::locks::{Lock, absolute};
-use crate::places::{fits, is_device, is_temporary};
-use crate::seconds::Seconds;
-use crate::settings::{Pattern, any_matches, patterns};
-use crate::sweeps::{self, SOME_OF_IT};
-use crate::touched::scripts;
+use crate::shared::durations::Seconds;
+use crate::shared::file_access::known_actions;
+use crate::shared::file_paths::{is_device, is_temporary, path_fits};
+use crate::shared::handoff::sender;
+use crate::shared::lock_list::LockList;
+use crate::shared::locks::{Lock, absolute};
+use crate::shared::objections::first_verdict;
+use crate::shared::settings::{Pattern, any_matches, patterns};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<FileOwnership>("compliance-001", Category::Compliance, 20, &[EventKind::BeforeTool])
@@ -79,8 +80,10 @@ const MAX_HELD: usize = 1_000;
 /// Maximum number of files per action.
 const MAX_FILES: usize = 1_000;
 
-/// The slice with the locks of the session and their holders.
-const HELD: &str = "held";
+/// The slice with the locks of the session, by path, and their holders.
+fn held_key(context: &Context<'_>) -> Key<BTreeMap<String, String>> {
+    Key::own(context, "held")
+}
 
 /// A file that an action would write.
 struct WantedFile<'a> {
@@ -107,12 +110,11 @@ impl FileOwnership {
         };
         let mut files: Vec<&'a str> = named.iter().map(String::as_str).collect();
         let mut folders: BTreeSet<&str> = action.folders.iter().map(String::as_str).collect();
-        for (_, does) in scripts(context, action)? {
-            if does.is_partial {
-                return Err(Missing("a script is too long to analyse".to_owned()));
+        for (script, does) in known_actions(context)? {
+            if script.is_some() {
+                files.extend(does.writes.iter().map(String::as_str));
+                folders.extend(does.folders.iter().map(String::as_str));
             }
-            files.extend(does.writes.iter().map(String::as_str));
-            folders.extend(does.folders.iter().map(String::as_str));
         }
         if files.len() > MAX_FILES {
             return Err(Missing("the action writes too many files".to_owned()));
@@ -124,7 +126,7 @@ impl FileOwnership {
         for (file, place) in places {
             let (place, path) = place?;
             let is_free = is_device(&place) || is_temporary(&place);
-            let is_ours = self.files.is_empty() || self.files.iter().any(|it| fits(&it.0, &place));
+            let is_ours = self.files.is_empty() || self.files.iter().any(|it| path_fits(&it.0, &place));
             if is_ours && !is_free && known.insert(path.clone()) {
                 let is_many = folders.contains(file) || is_multiple(file);
                 wanted.push(WantedFile { file, path, is_many });
@@ -143,13 +145,11 @@ impl FileOwnership {
         Ok(match Lock::for_path(context, &wanted.path)? {
             Some(lock) if lock.is_own(context) => None,
             Some(lock) => Some(
-                Verdict::block(format!("File '{file}' is locked by {}.", lock.holder()))
-                    .advise("Work on other files until then, or ask the holder to release it.")
-                    .with("path", file)
-                    .with("holder", lock.text("actor"))
-                    .with("session", lock.text("session"))
-                    .with("since", lock.text("since"))
-                    .with("until", lock.text("until")),
+                lock.describe_fully(
+                    Verdict::block(format!("File '{file}' is locked by {}.", lock.holder()))
+                        .advise("Work on other files until then, or ask the holder to release it.")
+                        .with("path", file),
+                ),
             ),
             None if self.acquire == LockAcquisition::OnWrite || locks => None,
             None => {
@@ -190,36 +190,29 @@ impl FileOwnership {
                 (it, lock, is_folder)
             })
             .collect();
-        let list = context.slice(LockList::KEY).map(LockList::from_slice);
-        let mut held = held(context)?;
-        let before = held.clone();
-        let mut list = list?;
-        let known = list.clone();
+        let list = LockList::key().read(context);
+        let before = held_key(context).read(context)?.unwrap_or_default();
+        let known = list?.unwrap_or_default();
+        let (mut held, mut list) = (before.clone(), known.clone());
         let now = context.now()?;
         for (wanted, lock, is_folder) in found {
             let lock = lock?;
-            if is_folder? {
-                continue;
-            }
             // If the call was allowed nevertheless, the lock stays with its holder.
-            if !lock.map_or(takes, |lock| lock.is_own(context)) {
+            if is_folder? || !lock.as_ref().map_or(takes, |lock| lock.is_own(context)) {
                 continue;
             }
-            let taken = Lock::taken(context, lock, self.expires)?;
-            let (holder, session) = (Lock::new(&taken).text("actor"), Lock::new(&taken).text("session"));
-            list.add(&wanted.path, holder, Some(self.expires.after(now)), now);
-            if session == context.session() && (held.len() < MAX_HELD || held.contains_key(&wanted.path)) {
-                held.insert(wanted.path.clone(), holder.into());
+            let acquired = Lock::acquire(context, lock, self.expires)?;
+            list.add(&wanted.path, &acquired.actor, Some(self.expires.after(now)), now);
+            let is_known = held.contains_key(&wanted.path);
+            if acquired.session == context.session() && (held.len() < MAX_HELD || is_known) {
+                held.insert(wanted.path.clone(), acquired.actor.clone());
             }
-            changes.set(lock_key(&wanted.path), taken);
+            acquired.store(&wanted.path, changes)?;
         }
         if held != before {
-            changes.set(context.key(HELD), held);
+            held_key(context).write(changes, &held)?;
         }
-        if list != known {
-            store_list(list, changes);
-        }
-        Ok(())
+        list.store(&known, changes)
     }
 
     /// Releases the files in the arguments of an unlock tool, once it has succeeded.
@@ -248,29 +241,23 @@ impl FileOwnership {
         changes: &mut Changes,
         fits: impl Fn(&str, &str) -> bool,
     ) -> Result<(), Missing> {
-        let held = held(context)?;
-        let is_given = |(path, actor): &(&String, &Value)| fits(path, actor.as_str().unwrap_or_default());
-        let (given, kept): (Vec<_>, Vec<_>) = held.iter().partition(is_given);
-        let locks: Vec<_> = given.iter().map(|(path, _)| (path, context.slice(&lock_key(path)))).collect();
-        let mut list = LockList::from_slice(context.slice(LockList::KEY)?);
-        let known = list.clone();
+        let held = held_key(context).read(context)?.unwrap_or_default();
+        let (given, kept): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            held.into_iter().partition(|(path, actor)| fits(path, actor));
+        let locks: Vec<_> = given.keys().map(|path| (path, Lock::stored(context, path))).collect();
+        let known = LockList::key().read(context)?.unwrap_or_default();
+        let mut list = known.clone();
         for (path, lock) in locks {
-            if lock?.map(Lock::new).is_some_and(|lock| lock.text("session") == context.session()) {
-                changes.remove(lock_key(path));
+            if lock?.is_some_and(|lock| lock.session == context.session()) {
+                Lock::remove(path, changes);
                 list.remove(path);
             }
         }
-        if list != known {
-            store_list(list, changes);
-        }
-        match (given.is_empty(), kept.is_empty()) {
-            (true, _) => {}
-            (false, true) => changes.remove(context.key(HELD)),
-            (false, false) => {
-                let kept: Map<String, Value> =
-                    kept.into_iter().map(|(path, actor)| (path.clone(), actor.clone())).collect();
-                changes.set(context.key(HELD), kept);
-            }
+        list.store(&known, changes)?;
+        if !given.is_empty() && kept.is_empty() {
+            held_key(context).remove(changes);
+        } else if !given.is_empty() {
+            held_key(context).write(changes, &kept)?;
         }
         Ok(())
     }
@@ -279,7 +266,8 @@ impl FileOwnership {
 /// Whether a name of a command line stands for several files: a wildcard, a git pathspec with a colon, or
 /// a part of a folder.
 fn is_multiple(file: &str) -> bool {
-    glob::is_pattern(file) || file.split('/').any(|part| part.starts_with(':') || part == SOME_OF_IT)
+    glob::is_pattern(file)
+        || file.split('/').any(|part| part.starts_with(':') || part == folder_locks::SOME_OF_IT)
 }
 
 /// Whether a place is a folder or another special file. Unknown places count as files.
@@ -292,38 +280,19 @@ fn is_folder(context: &Context<'_>, file: &str) -> Result<bool, Missing> {
     }
 }
 
-/// Stores the list of locked files.
-fn store_list(list: LockList, changes: &mut Changes) {
-    match list.into_value() {
-        Some(list) => changes.set(LockList::KEY, list),
-        None => changes.remove(LockList::KEY),
-    }
-}
-
 /// Releases the locks that were taken for an agent by name, when it hands over.
 fn release_taken_for(context: &Context<'_>, actor: &str, changes: &mut Changes) -> Result<(), Missing> {
-    let before = match changes.0.get(LockList::KEY) {
-        Some(changed) => LockList::from_slice(changed.as_ref()),
-        None => LockList::from_slice(context.slice(LockList::KEY)?),
-    };
-    let paths: Vec<&str> = before.held_by(actor).collect();
-    let locks: Vec<_> = paths.into_iter().map(|path| (path, context.slice(&lock_key(path)))).collect();
+    let before = LockList::key().read_changed(context, changes)?.unwrap_or_default();
+    let locks: Vec<_> = before.held_by(actor).map(|path| (path, Lock::stored(context, path))).collect();
     let mut list = before.clone();
     for (path, lock) in locks {
-        let Some(lock) = lock?.map(Lock::new) else { continue };
-        if lock.text("actor") == actor && ["", context.session()].contains(&lock.text("session")) {
-            changes.remove(lock_key(path));
+        let Some(lock) = lock? else { continue };
+        if lock.actor == actor && ["", context.session()].contains(&lock.session.as_str()) {
+            Lock::remove(path, changes);
             list.remove(path);
         }
     }
-    if list != before {
-        store_list(list, changes);
-    }
-    Ok(())
-}
-
-fn held(context: &Context<'_>) -> Result<Map<String, Value>, Missing> {
-    Ok(context.state(HELD)?.and_then(Value::as_object).cloned().unwrap_or_default())
+    list.store(&before, changes)
 }
 
 /// The files that an action itself writes. `None`: unknown files.
@@ -348,20 +317,9 @@ impl Guardrail for FileOwnership {
             return Ok(Verdict::allow());
         }
         let (wanted, locks) = self.wanted(context)?;
-        let mut outcomes: Vec<_> = wanted.iter().map(|it| self.objection(context, it, locks)).collect();
-        if !locks {
-            let named = wanted.iter().map(|it| (it.file, it.path.as_str()));
-            outcomes.push(sweeps::objection(context, named, self.branch_changes));
-        }
-        let mut fault = None;
-        for outcome in outcomes {
-            match outcome {
-                Ok(Some(verdict)) => return Ok(verdict),
-                Ok(None) => {}
-                Err(missing) => fault = Some(missing),
-            }
-        }
-        fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
+        let named: Vec<(&str, &str)> = wanted.iter().map(|it| (it.file, it.path.as_str())).collect();
+        let folders = (!locks).then(|| folder_locks::objection(context, &named, self.branch_changes));
+        first_verdict(wanted.iter().map(|it| self.objection(context, it, locks)).chain(folders))
     }
 
     /// Acquires locks before the call, so that only one of two racing agents gets a file.
@@ -399,5 +357,4 @@ impl Guardrail for FileOwnership {
 }
 
 #[cfg(test)]
-#[path = "file_ownership_tests.rs"]
 mod tests;

@@ -1,60 +1,20 @@
-//! scope-002: files are touched within the patterns of the task and of the pack.
+//! file-scope (scope-002): blocks access to files outside the patterns of the task and of the pack.
 
 use midrail_core::{Category, Context, Effect, EventKind, Fault, FileScope, Guardrail, Risk, Verdict};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::scope_boundary::{scope_violation, task_scopes};
-use crate::settings::Pattern;
+use crate::shared::file_scopes::{FileScopeSettings, scope_violation, task_scopes};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<FileScopeGuard>("scope-002", Category::Scope, 40, &[EventKind::BeforeTool])
         .min_risk(Risk::High);
 
-/// The settings of scope-002. They hold together with the scopes of tasks and definitions.
+/// The settings of file-scope. They apply in addition to the scopes of tasks and definitions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub(crate) struct FileScopeGuard(pub FileScopeSettings);
-
-/// The files that may be accessed, as valid glob patterns. Absent: no limit; empty: none.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(transparent)]
-pub(crate) struct FileScopeSettings(pub FileScope);
-
-/// The format in packs.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Raw {
-    /// Files that may be read. Absent: no limit; empty: none.
-    read: Option<Vec<Pattern>>,
-    /// Files that may be changed. Absent: no limit; empty: none.
-    write: Option<Vec<Pattern>>,
-    /// Files that may not be accessed at all. A pattern without `/` matches in every folder.
-    deny: Option<Vec<Pattern>>,
-}
-
-impl<'de> Deserialize<'de> for FileScopeSettings {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let texts = |list: Option<Vec<Pattern>>| list.map(|list| list.into_iter().map(|it| it.0).collect());
-        let raw = Raw::deserialize(deserializer)?;
-        Ok(FileScopeSettings(FileScope {
-            read: texts(raw.read),
-            write: texts(raw.write),
-            deny: texts(raw.deny),
-        }))
-    }
-}
-
-impl JsonSchema for FileScopeSettings {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Files".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Raw::json_schema(generator)
-    }
-}
 
 impl Guardrail for FileScopeGuard {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
@@ -81,7 +41,7 @@ impl Guardrail for FileScopeGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, Scope, Task};
     use serde_json::{Value, json};
 
@@ -94,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn each_setting_holds() {
+    fn each_setting_applies() {
         let write = |file: &str| json!({"file_path": file});
         assert_eq!(effect(json!({"write": ["src/**"]}), "Write", write("src/a.rs")), Effect::Allow);
         assert_eq!(effect(json!({"write": ["src/**"]}), "Write", write("srcs/a.rs")), Effect::Block);
@@ -106,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_a_file_counts() {
+    fn every_access_to_a_file_counts() {
         let bash = |line: &str| effect(json!({"write": ["src/**"]}), "Bash", json!({"command": line}));
         assert_eq!(bash("sed -i s/a/b/ src/a.rs"), Effect::Allow);
         assert_eq!(bash("sed -i s/a/b/ tests/a.rs"), Effect::Block);
@@ -133,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tasks_scope_and_the_packs_both_hold() {
+    fn scopes_of_the_task_and_of_the_pack_both_apply() {
         let files = serde_json::from_value(json!({"write": ["src/**"]})).unwrap();
         let task = Task { scope: Some(Scope { files }), ..Task::default() };
         let mut run = Run::of(guard(json!({"write": ["**/*.rs"]})));

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::builtin::Builtin;
-use crate::handoff::{extra, receiver};
+use crate::shared::handoff::{extra, receiver};
+use crate::shared::thresholds::float;
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<HandoffBudget>("handoff-003", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
@@ -87,11 +88,6 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// A count as a float. Beyond 2^53 it is rounded, which does not matter for a budget.
-fn float(count: u64) -> f64 {
-    Value::from(count).as_f64().unwrap_or(f64::INFINITY)
-}
-
 fn number(value: Option<&Value>, names: &[&str]) -> Option<f64> {
     names.iter().find_map(|name| value?.get(*name)?.as_f64()).filter(|number| number.is_finite())
 }
@@ -161,7 +157,7 @@ impl Guardrail for HandoffBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, EventKind, Usage};
     use serde_json::json;
     use std::sync::Arc;

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::handoff::{extra, receiver, texts};
-use crate::settings::Pattern;
+use crate::shared::handoff::{extra, receiver, texts};
+use crate::shared::settings::Pattern;
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<HandoffCapability>("handoff-002", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
@@ -91,7 +91,7 @@ impl Guardrail for HandoffCapability {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, EventKind};
     use serde_json::{Value, json};
     use std::sync::Arc;
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pack_can_say_what_is_needed() {
+    fn pack_can_require_capabilities() {
         let settings = json!({"needs": [{"to": ["deploy*"], "capabilities": ["deploy"]}]});
         let to = |name: &str| json!({"to": name, "receiver": {"capabilities": ["code"]}});
         assert_eq!(effect(settings.clone(), to("deployer")), Effect::Block);

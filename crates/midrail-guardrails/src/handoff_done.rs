@@ -1,14 +1,14 @@
 //! handoff-done (handoff-005): records the new owner of a task and notifies the orchestrator. It never blocks.
 
+use jiff::Timestamp;
 use midrail_core::{
-    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Notice, Verdict, task_key,
+    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Notice, Verdict, task_key,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::builtin::Builtin;
-use crate::handoff::{receiver, sender};
+use crate::shared::handoff::{receiver, sender};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<HandoffDone>("handoff-005", Category::Compliance, 20, &[EventKind::AfterHandoff]);
@@ -25,6 +25,15 @@ impl Default for HandoffDone {
     fn default() -> Self {
         HandoffDone { notify: vec!["orchestrator".to_owned()] }
     }
+}
+
+/// The stored status of a task, for all sessions.
+#[derive(Serialize)]
+struct TaskStatus {
+    status: &'static str,
+    by: String,
+    to: Option<String>,
+    time: Option<Timestamp>,
 }
 
 impl Guardrail for HandoffDone {
@@ -53,11 +62,9 @@ impl Guardrail for HandoffDone {
     fn observe(&self, context: &Context<'_>, _: Effect, changes: &mut Changes) -> Result<(), Fault> {
         let task = context.event.task_id();
         if !task.is_empty() {
-            let status = json!({
-                "status": "handed_off", "by": sender(context), "to": receiver(context),
-                "time": context.event.time.map(|time| time.to_string()),
-            });
-            changes.set(task_key(task), status);
+            let (by, to) = (sender(context), receiver(context).map(str::to_owned));
+            let status = TaskStatus { status: "handed_off", by, to, time: context.event.time };
+            Key::new(task_key(task)).write(changes, &status)?;
         }
         Ok(())
     }
@@ -78,8 +85,9 @@ impl Guardrail for HandoffDone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Agent, Event, Handoff, Task};
+    use serde_json::json;
     use std::sync::Arc;
 
     fn event(to: Option<&str>) -> Event {

@@ -6,8 +6,8 @@ use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Missi
 use serde_json::Value;
 
 use crate::builtin::Builtin;
-use crate::handoff::{extra, receiver, texts};
-use crate::locks::{Lock, absolute};
+use crate::shared::handoff::{extra, receiver, texts};
+use crate::shared::locks::{Lock, absolute};
 
 pub(crate) const BUILTIN: Builtin = Builtin::without_settings::<HandoffLocks>(
     "handoff-004",
@@ -53,11 +53,11 @@ impl Guardrail for HandoffLocks {
             .into_iter()
             .map(|(file, path)| path.and_then(|(_, path)| Ok((file, Lock::for_path(context, &path)?))))
             .collect();
-        let mut taken: Vec<(&str, Lock<'_>)> = Vec::new();
+        let mut taken: Vec<(&str, Lock)> = Vec::new();
         for lock in locks {
             if let (file, Some(lock)) = lock?
                 && !lock.is_own(context)
-                && lock.text("actor") != to
+                && lock.actor != to
             {
                 taken.push((file, lock));
             }
@@ -71,7 +71,7 @@ impl Guardrail for HandoffLocks {
         Ok(Verdict::block(format!("File '{file}' is locked by {}.{others}", lock.holder()))
             .advise("Wait until it is released, or remove it from the hand-off.")
             .with("files", list)
-            .with("holder", lock.text("actor")))
+            .with("holder", lock.actor.as_str()))
     }
 
     fn max_effect(&self) -> Effect {
@@ -86,7 +86,7 @@ impl Guardrail for HandoffLocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Agent, Event, EventKind, lock_key};
     use serde_json::json;
     use std::sync::Arc;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::handoff::{is_empty, part, receiver};
+use crate::shared::handoff::{is_empty, part, receiver};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<HandoffPayload>("handoff-001", Category::Compliance, 20, &[EventKind::BeforeHandoff]);
@@ -30,7 +30,7 @@ impl Default for HandoffPayload {
 }
 
 impl HandoffPayload {
-    /// Whether a rationale says something: long enough, and more than one word over and over.
+    /// Whether a rationale is substantive: long enough, and not one repeated word.
     fn is_substantive(&self, rationale: &str) -> bool {
         let letters: Vec<char> = rationale.chars().filter(|c| c.is_alphanumeric()).collect();
         let words: BTreeSet<String> = rationale
@@ -39,7 +39,7 @@ impl HandoffPayload {
             .map(str::to_lowercase)
             .take(64)
             .collect();
-        // Scripts without blanks between words are told by their characters.
+        // Scripts without spaces between words are judged by their characters.
         let distinct: BTreeSet<&char> = letters.iter().take(256).collect();
         let is_varied = words.len() >= 3 || (!rationale.is_ascii() && distinct.len() >= 8);
         letters.len() >= self.min_chars && (self.min_chars == 0 || is_varied)
@@ -85,7 +85,7 @@ impl Guardrail for HandoffPayload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Decision, Event, EventKind};
     use serde_json::{Value, json};
     use std::sync::Arc;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_can_be_set() {
+    fn requirements_are_configurable() {
         let settings = json!({"requires": ["context", "deadline"], "min_chars": 0});
         assert_eq!(
             decide(settings.clone(), json!({"to": "x", "context": {"deadline": 3}})).effect,

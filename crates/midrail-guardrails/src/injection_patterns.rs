@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::builtin::Builtin;
-use crate::settings::Pattern;
+use crate::shared::settings::Pattern;
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<InjectionPatterns>("injection-patterns", Category::Safety, 10, &[EventKind::BeforeModel]);
@@ -17,10 +17,8 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub struct InjectionPatterns {
     /// Families that are not applied: names such as `role-play`, or glob patterns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<Pattern>,
     /// Allowed texts, by the full fingerprint in a decision.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
     /// The minimum confidence of a finding.
     pub min_confidence: Confidence,
@@ -87,7 +85,7 @@ impl Guardrail for InjectionPatterns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, EventKind};
     use serde_json::json;
 

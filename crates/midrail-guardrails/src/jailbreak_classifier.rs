@@ -1,11 +1,11 @@
-//! jailbreak-classifier: asks an external classifier whether a text tries to override the instructions.
+//! jailbreak-classifier: calls an external classifier to check whether a text tries to override the instructions.
 
 use midrail_core::{Category, EventKind};
 
 use crate::builtin::Builtin;
-use crate::classifier::Classifier;
+use crate::shared::classifier::CLASSIFIER;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     is_deep: true,
-    ..Builtin::new::<Classifier>("jailbreak-classifier", Category::Safety, 90, &[EventKind::BeforeModel])
+    ..Builtin::with("jailbreak-classifier", Category::Safety, 90, &[EventKind::BeforeModel], CLASSIFIER)
 };

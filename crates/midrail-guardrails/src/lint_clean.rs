@@ -3,7 +3,7 @@
 use midrail_core::{Category, Effect, EventKind, Risk};
 
 use crate::builtin::Builtin;
-use crate::passes::{CommandPurpose, CommandRequirement};
+use crate::shared::required_command::{CommandPurpose, CommandRequirement};
 
 pub(crate) const BUILTIN: Builtin = Builtin::new::<LintClean>(
     "quality-004",
@@ -31,7 +31,7 @@ impl CommandPurpose for LintCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use serde_json::json;
 
     #[test]

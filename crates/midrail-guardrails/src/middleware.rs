@@ -143,7 +143,7 @@ where
 mod tests {
     use super::*;
     use crate::SequentialDependency;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use serde_json::json;
     use std::sync::Mutex;
 

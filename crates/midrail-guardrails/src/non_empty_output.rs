@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::builtin::Builtin;
-use crate::commands::{Started, started};
-use crate::settings::Pattern;
+use crate::shared::data::{List, Table, row, section, table};
+use crate::shared::outcome::has_failed;
+use crate::shared::settings::Pattern;
+use crate::shared::started_programs::{StartedProgram, started_programs};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<NonEmptyOutput>("quality-001", Category::Quality, 50, &[EventKind::AfterTool])
@@ -22,10 +24,8 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct NonEmptyOutput {
     /// Requirements by names or glob patterns of tools. The longest matching pattern wins.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<Pattern, AnswerRequirement>,
     /// Further texts that count as empty: `n/a`. Case is ignored.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trivial: Vec<String>,
     /// Whether successful answers that look like an error are reported.
     pub errors: bool,
@@ -42,102 +42,25 @@ impl Default for NonEmptyOutput {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AnswerRequirement {
     /// Minimum number of characters. Absent: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_chars: Option<u32>,
     /// Whether the answer may be empty. Absent: built-in knowledge of the tool, or `false` if `min_chars` is set.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub empty_ok: Option<bool>,
 }
 
 /// Texts that count as empty.
-const TRIVIAL: &[&str] = &[
-    "null",
-    "none",
-    "nil",
-    "undefined",
-    "nan",
-    "[]",
-    "{}",
-    "()",
-    "\"\"",
-    "''",
-    "[object object]",
-    "(no output)",
-    "no output",
-    "(no content)",
-    "<no output>",
-    "(empty)",
-];
+static TRIVIAL: List = List::new(|| section(ANSWERS, "trivial"));
 
 /// Programs that are run for their output.
-const PRINTERS: &[&str] = &[
-    "cat", "head", "tail", "less", "more", "bat", "ls", "tree", "find", "fd", "grep", "egrep", "fgrep", "rg",
-    "ag", "ack", "pwd", "whoami", "id", "date", "uname", "hostname", "env", "printenv", "ps", "df", "du",
-    "wc", "stat", "file", "which", "jq", "yq", "curl", "wget", "http", "xh", "dig", "nslookup", "pytest",
-    "tox", "nox", "jest", "vitest",
-];
+static PRINTERS: List = List::new(|| section(ANSWERS, "printers"));
 
 /// Subcommands that are run for their output.
-const PRINTING_SUBCOMMANDS: &[(&str, &[&str])] = &[
-    (
-        "git",
-        &[
-            "log",
-            "show",
-            "status",
-            "branch",
-            "remote",
-            "rev-parse",
-            "blame",
-            "ls-files",
-            "reflog",
-            "shortlog",
-        ],
-    ),
-    ("cargo", &["test", "tree", "metadata", "search"]),
-    ("go", &["test", "list", "version", "env"]),
-    ("npm", &["test", "ls", "view", "list"]),
-    ("docker", &["ps", "images", "inspect", "logs"]),
-    ("kubectl", &["get", "describe", "logs"]),
-];
+static PRINTING_SUBCOMMANDS: Table = Table::new(|| table(section(ANSWERS, "printing subcommands")));
 
 /// Options that suppress the output.
-const SILENCERS: &[&str] =
-    &["-q", "--quiet", "--silent", "-o", "--output", "-O", "-exec", "-delete", "--remote-name"];
+static SILENCERS: List = List::new(|| section(ANSWERS, "silencers"));
 
 /// Programs that print existing content, in which an error is not their own.
-const READERS: &[&str] = &[
-    "cat",
-    "head",
-    "tail",
-    "less",
-    "more",
-    "bat",
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "ag",
-    "ack",
-    "sed",
-    "awk",
-    "find",
-    "fd",
-    "jq",
-    "yq",
-    "diff",
-    "git",
-    "journalctl",
-    "docker",
-    "kubectl",
-    "gh",
-    "echo",
-    "printf",
-    "ls",
-    "sort",
-    "uniq",
-    "strings",
-];
+static READERS: List = List::new(|| section(ANSWERS, "readers"));
 
 impl NonEmptyOutput {
     fn requirement(&self, tool: &str) -> AnswerRequirement {
@@ -159,12 +82,12 @@ impl Guardrail for NonEmptyOutput {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
         let event = context.event;
         if event.kind == EventKind::BeforeStop {
-            let text = text_of(event.output.as_ref().unwrap_or(&Value::Null));
-            return Ok(match self.is_trivial(&text, 1) {
-                true => Verdict::warn("The output of the agent is empty.")
-                    .advise("Return the requested output, or explain why there is none."),
-                false => Verdict::allow(),
-            });
+            let text = answer_text(event.output.as_ref().unwrap_or(&Value::Null));
+            if !self.is_trivial(&text, 1) {
+                return Ok(Verdict::allow());
+            }
+            return Ok(Verdict::warn("The output of the agent is empty.")
+                .advise("Return the requested output, or explain why there is none."));
         }
         if event.kind != EventKind::AfterTool {
             return Ok(Verdict::allow());
@@ -172,13 +95,13 @@ impl Guardrail for NonEmptyOutput {
         let tool = context.tool()?;
         let result = event.result.as_ref().ok_or_else(|| Missing("the event has no result".to_owned()))?;
         // The caller knows about a failed call.
-        if result.ok == Some(false) || result.exit_code.unwrap_or(0) != 0 {
+        if has_failed(event) {
             return Ok(Verdict::allow());
         }
         let action = context.action()?;
-        let programs = started(context, action);
+        let programs = started_programs(context, action);
         let content = result.content.as_ref().unwrap_or(&Value::Null);
-        let text = text_of(content);
+        let text = answer_text(content);
         let AnswerRequirement { min_chars, empty_ok } = self.requirement(tool);
         let should_answer = match (empty_ok, min_chars) {
             (Some(empty_ok), _) => !empty_ok,
@@ -210,7 +133,7 @@ impl Guardrail for NonEmptyOutput {
 }
 
 /// Whether a call should return an answer.
-fn should_answer(action: &Action, programs: &[Started]) -> bool {
+fn should_answer(action: &Action, programs: &[StartedProgram]) -> bool {
     match action.kind {
         ActionType::FileWrite => false,
         ActionType::FileRead | ActionType::Network | ActionType::Other => true,
@@ -219,7 +142,7 @@ fn should_answer(action: &Action, programs: &[Started]) -> bool {
     }
 }
 
-fn prints(started: &Started) -> bool {
+fn prints(started: &StartedProgram) -> bool {
     let args = started.args.as_deref().unwrap_or_default();
     let is_silent = args.iter().any(|arg| {
         let is_short = |text: &str| text.starts_with('-') && !text.starts_with("--");
@@ -230,35 +153,21 @@ fn prints(started: &Started) -> bool {
     }
     let program = started.program.as_str();
     PRINTERS.contains(&program)
-        || PRINTING_SUBCOMMANDS
-            .iter()
-            .any(|(name, list)| *name == program && started.subcommand().is_some_and(|it| list.contains(&it)))
+        || row(&PRINTING_SUBCOMMANDS, program)
+            .is_some_and(|list| started.subcommand().is_some_and(|it| list.contains(&it)))
 }
+
+const ANSWERS: &str = include_str!("../data/answers.txt");
 
 /// Limits of the analysed answer.
 const MAX_TEXT: usize = 64 * 1024;
 const MAX_DEPTH: usize = 32;
 
 /// Members of an answer that are metadata.
-const METADATA: &[&str] = &[
-    "type",
-    "interrupted",
-    "isImage",
-    "isError",
-    "is_error",
-    "exit_code",
-    "exitCode",
-    "duration_ms",
-    "durationMs",
-    "ok",
-    "success",
-    "status",
-    "_meta",
-    "noOutputExpected",
-];
+static METADATA: List = List::new(|| section(ANSWERS, "metadata"));
 
 /// The text of an answer.
-fn text_of(content: &Value) -> String {
+fn answer_text(content: &Value) -> String {
     let mut text = String::new();
     collect(content, 0, &mut text);
     text
@@ -321,17 +230,15 @@ const PARTS: &[&str] = &[
 ];
 
 /// Titles of server error pages.
-const PAGES: &[&str] = &[
-    "500 internal server error",
-    "502 bad gateway",
-    "503 service unavailable",
-    "503 service temporarily unavailable",
-    "504 gateway time-out",
-    "504 gateway timeout",
-];
+static PAGES: List = List::new(|| section(ANSWERS, "error pages"));
 
 /// The sign of an error in an answer, if any. Content of files may contain such text.
-fn error_sign(kind: ActionType, programs: &[Started], content: &Value, text: &str) -> Option<&'static str> {
+fn error_sign(
+    kind: ActionType,
+    programs: &[StartedProgram],
+    content: &Value,
+    text: &str,
+) -> Option<&'static str> {
     let says = |key: &str| content.get(key) == Some(&Value::Bool(true));
     if says("isError") || says("is_error") {
         return Some("`isError` is set");
@@ -350,7 +257,7 @@ fn error_sign(kind: ActionType, programs: &[Started], content: &Value, text: &st
 }
 
 /// The error message of a reader about its own call: `cat: a: No such file or directory`.
-fn own_sign(programs: &[Started], text: &str) -> Option<&'static str> {
+fn own_sign(programs: &[StartedProgram], text: &str) -> Option<&'static str> {
     let line = text.trim().lines().next()?.to_ascii_lowercase();
     let is_own = programs.iter().any(|it| line.starts_with(&format!("{}: ", it.program)))
         || line.starts_with("bash: ")
@@ -396,5 +303,4 @@ fn page_sign(text: &str) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-#[path = "non_empty_output_tests.rs"]
 mod tests;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::builtin::Builtin;
-use crate::findings::{SensitiveData, kinds};
+use crate::shared::sensitive_data::{SensitiveData, kinds};
 
 pub(crate) const BUILTIN: Builtin = Builtin::new::<OutputSecretScan>(
     "safety-003",
@@ -43,7 +43,7 @@ impl Guardrail for OutputSecretScan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, EventKind, ToolResult};
     use std::sync::Arc;
 

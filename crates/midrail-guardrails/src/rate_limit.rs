@@ -1,13 +1,13 @@
 //! rate-limit: limits the number of actions per minute and per second.
 
 use midrail_core::{
-    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, SHARED_PREFIX, Verdict,
+    Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, SHARED_PREFIX, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::builtin::Builtin;
+use crate::shared::settings::within;
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<RateLimit>("rate-limit", Category::Budget, 30, &[EventKind::BeforeTool]);
@@ -17,11 +17,9 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RateLimit {
     /// Actions within any 60 seconds. Absent: no limit; 0: no action is allowed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 10_000))]
     pub per_minute: Option<ActionCount>,
     /// Actions within any second. Absent: no limit; 0: no action is allowed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 10_000))]
     pub burst: Option<ActionCount>,
     /// Which actions are counted together.
@@ -30,21 +28,7 @@ pub(crate) struct RateLimit {
 
 /// A number of actions, small enough to store each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "u64")]
-pub(crate) struct ActionCount(pub usize);
-
-const MOST: usize = 10_000;
-
-impl TryFrom<u64> for ActionCount {
-    type Error = String;
-
-    fn try_from(count: u64) -> Result<Self, String> {
-        match usize::try_from(count) {
-            Ok(count) if count <= MOST => Ok(ActionCount(count)),
-            _ => Err(format!("the maximum is {MOST} actions, and `{count}` is more")),
-        }
-    }
-}
+pub(crate) struct ActionCount(#[serde(deserialize_with = "within::<_, _, 0, 10_000>")] pub usize);
 
 /// Which actions are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -64,22 +48,23 @@ const SECOND_MS: i64 = 1_000;
 
 impl RateLimit {
     /// The slice with the times of allowed actions.
-    fn key(&self, context: &Context<'_>) -> String {
+    fn key(&self, context: &Context<'_>) -> Key<Vec<i64>> {
         match self.per {
-            RateSubject::Agent => format!("{SHARED_PREFIX}rate/{}{}", context.key(""), context.actor()),
-            RateSubject::Session => context.key("times"),
+            RateSubject::Agent => {
+                Key::new(format!("{SHARED_PREFIX}rate/{}{}", context.key(""), context.actor()))
+            }
+            RateSubject::Session => Key::own(context, "times"),
             RateSubject::Tool => {
-                context.key(&format!("tool/{}", context.event.tool_name().unwrap_or_default()))
+                Key::own(context, &format!("tool/{}", context.event.tool_name().unwrap_or_default()))
             }
         }
     }
 
     /// The times within the last minute, in milliseconds, and the current time. A clock that was set back frees no action.
     fn recent(&self, context: &Context<'_>) -> Result<(Vec<i64>, i64), Missing> {
-        let slice = context.slice(&self.key(context));
+        let times = self.key(context).read(context);
         let now = context.now()?.as_millisecond();
-        let times = slice?.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let recent = times.iter().filter_map(Value::as_i64).map(|time| time.min(now));
+        let recent = times?.unwrap_or_default().into_iter().map(|time| time.min(now));
         Ok((recent.filter(|time| now.saturating_sub(*time) < MINUTE_MS).collect(), now))
     }
 
@@ -142,8 +127,7 @@ impl Guardrail for RateLimit {
         // INVARIANT: the number of stored times is at most the larger limit.
         let most = [self.per_minute, self.burst].into_iter().flatten().map(|it| it.0).max().unwrap_or(0);
         let excess = recent.len().saturating_sub(most.max(1));
-        changes.set(self.key(context), json!(recent.split_off(excess)));
-        Ok(())
+        Ok(self.key(context).write(changes, &recent.split_off(excess))?)
     }
 
     fn observes(&self) -> &[EventKind] {
@@ -165,9 +149,10 @@ impl Guardrail for RateLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use jiff::{SignedDuration, Timestamp};
     use midrail_core::{Agent, Event};
+    use serde_json::{Value, json};
 
     fn at(ms: i64, tool: &str, agent: Option<&str>) -> Event {
         let start: Timestamp = "2026-11-15T10:00:00Z".parse().unwrap();

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use midrail_core::{
-    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Missing,
-    Tools, Verdict, glob,
+    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, FileState, Guardrail, Key,
+    Missing, Tools, Verdict, glob,
 };
 use midrail_shell::action::{bare_name, is_local_file_tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::builtin::{Builtin, PackKey};
-use crate::places::is_temporary;
+use crate::shared::data::{List, TOOL_ARGUMENTS, section};
+use crate::shared::file_paths::is_temporary;
+use crate::shared::objections::first_verdict;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     pack_key: PackKey::ReadBeforeWrite,
@@ -89,39 +90,23 @@ pub enum OwnWrites {
     Reread,
 }
 
-/// The read and write tools of one host, so that a reason names tools that the agent has.
-struct Host {
-    reads: &'static [&'static str],
-    writes: &'static [&'static str],
-}
+/// The read tools and the write tools of one host, so that a reason names tools that the agent has.
+type HostTools = (&'static [&'static str], &'static [&'static str]);
 
 /// The default names come first: they win if several hosts share a name.
-const HOSTS: &[Host] = &[
-    Host {
-        reads: &["read_file", "vfs_read_file"],
-        writes: &["write_file", "edit_file", "vfs_write_file", "vfs_edit_file"],
-    },
-    Host { reads: &["Read"], writes: &["Write", "Edit", "MultiEdit", "NotebookEdit"] },
-    Host { reads: &["read_file", "read_many_files"], writes: &["replace"] },
-    Host { reads: &["view"], writes: &["create", "str_replace", "insert"] },
-    Host { reads: &["read"], writes: &["write", "edit", "multiedit"] },
-    Host { reads: &["read_file"], writes: &["search_replace", "edit_lines", "patch"] },
-    Host { reads: &["read_text_file"], writes: &[] },
-    Host { reads: &[], writes: &["apply_patch"] },
+const HOSTS: &[HostTools] = &[
+    (&["read_file", "vfs_read_file"], &["write_file", "edit_file", "vfs_write_file", "vfs_edit_file"]),
+    (&["Read"], &["Write", "Edit", "MultiEdit", "NotebookEdit"]),
+    (&["read_file", "read_many_files"], &["replace"]),
+    (&["view"], &["create", "str_replace", "insert"]),
+    (&["read"], &["write", "edit", "multiedit"]),
+    (&["read_file"], &["search_replace", "edit_lines", "patch"]),
+    (&["read_text_file"], &[]),
+    (&[], &["apply_patch"]),
 ];
 
 /// Further tools that show a whole file.
-const READERS: &[&str] = &[
-    "read_multiple_files",
-    "NotebookRead",
-    "view_file",
-    "open_file",
-    "get_file_contents",
-    "str_replace_editor",
-    "str_replace_based_edit_tool",
-    "text_editor",
-    "file_ops",
-];
+static READERS: List = List::new(|| section(TOOL_ARGUMENTS, "readers"));
 
 impl ReadBeforeWrite {
     fn is_read(&self, tool: &str, action: &Action) -> bool {
@@ -129,7 +114,7 @@ impl ReadBeforeWrite {
             return self.read_tools.iter().any(|pattern| glob::name_matches(pattern, tool));
         }
         let name = bare_name(tool);
-        let is_known = HOSTS.iter().any(|host| host.reads.contains(&name)) || READERS.contains(&name);
+        let is_known = HOSTS.iter().any(|(reads, _)| reads.contains(&name)) || READERS.contains(&name);
         action.kind == ActionType::FileRead && is_known
     }
 
@@ -144,15 +129,12 @@ impl ReadBeforeWrite {
     /// How the agent that called `tool` can read the file. Lists of a pack, and the default names, use the wording of
     /// the specification.
     fn how_to_read(&self, tool: &str) -> String {
-        let hosts = HOSTS.iter().enumerate();
-        let host =
-            hosts.filter(|(_, host)| host.writes.contains(&bare_name(tool))).map(|(i, host)| (i, host.reads));
-        let (is_default, mut names): (bool, Vec<&str>) =
-            match (self.read_tools.is_empty(), host.clone().next()) {
-                (false, _) => (true, self.read_tools.iter().map(String::as_str).collect()),
-                (true, Some((index, reads))) => (index == 0, reads.to_vec()),
-                (true, None) => (true, HOSTS.first().map(|host| host.reads.to_vec()).unwrap_or_default()),
-            };
+        let host = HOSTS.iter().position(|(_, writes)| writes.contains(&bare_name(tool))).unwrap_or(0);
+        let is_default = host == 0 || !self.read_tools.is_empty();
+        let mut names: Vec<&str> = match HOSTS.get(host) {
+            Some((reads, _)) if self.read_tools.is_empty() => reads.to_vec(),
+            _ => self.read_tools.iter().map(String::as_str).collect(),
+        };
         names.sort_unstable();
         if names.is_empty() {
             "Read the file first.".to_owned()
@@ -181,7 +163,7 @@ impl ReadBeforeWrite {
     fn objection(&self, context: &Context<'_>, path: &str) -> Result<Option<Objection>, Missing> {
         if self.is_lexical() {
             let place = context.place(path, self.mount.as_deref());
-            let is_read = context.state(&read_key(&place.key))?.is_some();
+            let is_read = read_key(context, &place.key).exists(context)?;
             return Ok((!is_read).then_some(Objection::Unread));
         }
         let place = context.real_place(path, self.mount.as_deref())?;
@@ -195,10 +177,10 @@ impl ReadBeforeWrite {
             }
             FileState::Special | FileState::Absent | FileState::File { .. } => {}
         }
-        let read = context.state(&read_key(&place.key))?;
+        let read = read_key(context, &place.key).read(context)?;
         Ok(match (read, state) {
-            (Some(Value::String(read)), FileState::File { checksum })
-                if self.freshness == Freshness::Checksum && read != checksum =>
+            (Some(read), FileState::File { checksum })
+                if self.freshness == Freshness::Checksum && read != *checksum =>
             {
                 Some(Objection::Stale)
             }
@@ -220,27 +202,23 @@ impl ReadBeforeWrite {
             return Ok(Verdict::allow());
         }
         let known = action.overwrites.iter().filter(|path| !path.contains(['$', '`', '*', '?']));
-        let outcomes: Vec<_> = known.map(|path| (path, self.is_overwritten_unread(context, path))).collect();
-        for (path, outcome) in outcomes {
-            let why = match outcome? {
-                None | Some(Objection::Outside) => continue,
+        first_verdict(known.map(|path| {
+            let why = match self.overwrite_objection(context, path)? {
+                None | Some(Objection::Outside) => return Ok(None),
                 Some(Objection::Unread) => "must be read before it is overwritten",
                 Some(Objection::Stale) => {
                     "changed on disk since it was read and must be read again before it is overwritten"
                 }
             };
             let reason = format!("File '{path}' {why}. Read it first, for example with `cat`.");
-            return Ok(Verdict::block(reason).with("path", path.as_str()));
-        }
-        Ok(Verdict::allow())
+            Ok(Some(Verdict::block(reason).with("path", path.as_str())))
+        }))
     }
 
-    fn is_overwritten_unread(&self, context: &Context<'_>, path: &str) -> Result<Option<Objection>, Missing> {
+    fn overwrite_objection(&self, context: &Context<'_>, path: &str) -> Result<Option<Objection>, Missing> {
         let place = context.real_place(path, self.mount.as_deref())?;
-        match place.inside && matches!(context.file(&place)?, FileState::File { .. }) {
-            true => self.objection(context, path),
-            false => Ok(None),
-        }
+        let is_replaced = place.inside && matches!(context.file(&place)?, FileState::File { .. });
+        if is_replaced { self.objection(context, path) } else { Ok(None) }
     }
 
     /// Files that a command shows count as read, and files that it writes as written: `cat a`, `sed -n 1,9p a`,
@@ -266,20 +244,20 @@ impl ReadBeforeWrite {
             if let Ok((key, Some(content))) = outcome
                 && (is_shown || content == EMPTY)
             {
-                changes.set(context.key(&read_key(&key)), content);
+                read_key(context, &key).write(changes, &content)?;
             }
         }
         Ok(())
     }
 
     /// The place and the checksum of a file that was read or written.
-    fn seen(&self, context: &Context<'_>, path: &str) -> Result<(String, Option<Value>), Missing> {
+    fn seen(&self, context: &Context<'_>, path: &str) -> Result<(String, Option<String>), Missing> {
         if self.is_lexical() {
-            return Ok((context.place(path, self.mount.as_deref()).key, Some(json!(""))));
+            return Ok((context.place(path, self.mount.as_deref()).key, Some(String::new())));
         }
         let place = context.real_place(path, self.mount.as_deref())?;
         let content = match context.file(&place)? {
-            FileState::File { checksum } => Some(json!(checksum)),
+            FileState::File { checksum } => Some(checksum.clone()),
             FileState::Absent | FileState::Special => None,
         };
         Ok((place.key, content))
@@ -303,32 +281,21 @@ impl Guardrail for ReadBeforeWrite {
             return self.check_command(context, action);
         }
         let paths = self.paths(context)?;
-        // Request all facts before the first one is missing, so that they are fetched together.
-        let outcomes: Vec<_> = paths.iter().map(|path| (path, self.objection(context, path))).collect();
-        let mut fault = None;
-        for (path, outcome) in outcomes {
-            let how = self.how_to_read(tool);
-            let reason = match outcome {
-                Ok(None) => continue,
-                // A denial of another file counts even if this one is unknown.
-                Err(missing) => {
-                    fault = fault.or(Some(missing));
-                    continue;
+        first_verdict(paths.iter().map(|path| {
+            let Some(objection) = self.objection(context, path)? else { return Ok(None) };
+            let why = match objection {
+                Objection::Unread => "must be read before writing.",
+                Objection::Stale => {
+                    "changed on disk since it was read and must be read again before writing."
                 }
-                Ok(Some(Objection::Unread)) => format!("File '{path}' must be read before writing. {how}"),
-                Ok(Some(Objection::Stale)) => {
-                    format!(
-                        "File '{path}' changed on disk since it was read and must be read again before writing. {how}"
-                    )
+                Objection::Outside => {
+                    "is outside the sandbox root, so it does not count as a new file and must be read before \
+                     writing."
                 }
-                Ok(Some(Objection::Outside)) => format!(
-                    "File '{path}' is outside the sandbox root, so it does not count as a new file and must be read \
-                     before writing. {how}"
-                ),
             };
-            return Ok(Verdict::block(reason).with("path", *path));
-        }
-        fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
+            let reason = format!("File '{path}' {why} {}", self.how_to_read(tool));
+            Ok(Some(Verdict::block(reason).with("path", *path)))
+        }))
     }
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
@@ -345,11 +312,11 @@ impl Guardrail for ReadBeforeWrite {
         let seen: Vec<_> = self.paths(context)?.into_iter().map(|path| self.seen(context, path)).collect();
         for outcome in seen {
             let (key, content) = outcome?;
-            let key = context.key(&read_key(&key));
+            let key = read_key(context, &key);
             match content {
-                Some(content) if counts => changes.set(key, content),
+                Some(content) if counts => key.write(changes, &content)?,
                 // A file that was overwritten or removed no longer counts as read.
-                _ => changes.remove(key),
+                _ => key.remove(changes),
             }
         }
         Ok(())
@@ -361,7 +328,7 @@ impl Guardrail for ReadBeforeWrite {
 
     fn tools(&self) -> Tools {
         if self.read_tools.is_empty() || self.write_tools.is_empty() {
-            // What a call does is told by its arguments too: a patch can come by any tool.
+            // The arguments of a call matter as well: any tool may apply a patch.
             return Tools::All;
         }
         Tools::only(self.read_tools.iter().chain(&self.write_tools).cloned())
@@ -384,9 +351,9 @@ impl Guardrail for ReadBeforeWrite {
     }
 }
 
-/// The files that a call showed to the agent, with the content that they have: by the reading tools of every known host,
-/// and by commands.
-pub(crate) fn shown(context: &Context<'_>) -> Result<Vec<(String, Value)>, Missing> {
+/// The files that a call showed to the agent, with their checksums: by the read tools of every known host, and by
+/// commands.
+pub(crate) fn shown_files(context: &Context<'_>) -> Result<Vec<(String, String)>, Missing> {
     let usual = ReadBeforeWrite::default();
     let Some(tool) = context.event.tool_name() else { return Ok(Vec::new()) };
     let action = context.action()?;
@@ -398,31 +365,33 @@ pub(crate) fn shown(context: &Context<'_>) -> Result<Vec<(String, Value)>, Missi
         Vec::new()
     };
     let seen: Vec<_> = paths.into_iter().map(|path| usual.seen(context, path)).collect();
-    // What cannot be looked at has not been read.
+    // A file with an unknown state does not count as read.
     Ok(seen.into_iter().flatten().filter_map(|(place, content)| Some((place, content?))).collect())
 }
 
-/// The files whose content a command showed. What was only listed is not known.
+/// The files whose content a command showed. A file that was only listed does not count.
 fn shown_by(action: &Action) -> impl Iterator<Item = &String> {
     let named: BTreeSet<&String> = action.named.iter().collect();
     action.reads.iter().filter(move |path| !named.contains(path))
 }
 
-fn read_key(place: &str) -> String {
-    format!("read/{place}")
+/// The slice with the checksum of a file as it was read. Empty: its content does not matter.
+fn read_key(context: &Context<'_>, place: &str) -> Key<String> {
+    Key::own(context, &format!("read/{place}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
+    use serde_json::{Value, json};
 
     fn run(settings: Value) -> Run {
         Run::of(serde_json::from_value::<ReadBeforeWrite>(settings).unwrap()).with_file("existing.txt", "v1")
     }
 
     #[test]
-    fn an_unread_file_blocks_a_write_in_the_callers_spelling() {
+    fn unread_file_blocks_a_write_in_the_spelling_of_the_caller() {
         let decision = run(json!({})).before("write_file", json!({"path": "./existing.txt"}));
         assert_eq!(decision.effect, Effect::Block);
         assert_eq!(
@@ -451,14 +420,14 @@ mod tests {
     }
 
     #[test]
-    fn a_symbolic_link_is_the_file_it_points_to() {
+    fn symbolic_link_is_the_file_it_points_to() {
         let mut run = run(json!({})).with_link("link.txt", "existing.txt", "v1");
         run.succeed("read_file", json!({"path": "link.txt"}));
         assert_eq!(run.before("write_file", json!({"path": "existing.txt"})).effect, Effect::Allow);
     }
 
     #[test]
-    fn a_new_file_is_free_unless_it_lies_outside() {
+    fn new_file_is_allowed_unless_it_is_outside() {
         let mut run = run(json!({}));
         assert_eq!(run.before("write_file", json!({"path": "new.txt"})).effect, Effect::Allow);
         let decision = run.before("write_file", json!({"path": "../../etc/new"}));
@@ -467,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changed_must_be_read_again() {
+    fn changed_file_must_be_read_again() {
         let mut run = run(json!({}));
         run.succeed("read_file", json!({"path": "existing.txt"}));
         let mut run = run.with_file("existing.txt", "v2");
@@ -502,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_a_path_is_not_governed() {
+    fn call_without_a_path_is_not_checked() {
         assert_eq!(run(json!({})).before("write_file", json!({"content": "x"})).effect, Effect::Allow);
     }
 
@@ -516,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_may_mean_files_elsewhere_is_not_governed() {
+    fn server_with_possibly_remote_files_is_not_checked() {
         let mut run = run(json!({}));
         let args = json!({"path": "existing.txt", "content": ""});
         assert_eq!(run.before("mcp__github__create_or_update_file", args.clone()).effect, Effect::Allow);
@@ -525,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mount_prefix_is_the_root() {
+    fn mount_prefix_is_the_root() {
         let mut run = run(json!({"mount": "/workspace"}));
         run.succeed("read_file", json!({"path": "existing.txt"}));
         assert_eq!(

@@ -48,7 +48,7 @@ impl Guardrail for Rehearsal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use serde_json::json;
 
     #[test]

@@ -1,5 +1,8 @@
 //! require_before: several ordering rules under one name. The first denial counts.
 
+pub(crate) mod keyed;
+pub(crate) mod sequential;
+
 use std::sync::Arc;
 
 use midrail_core::{Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Tools, Verdict};
@@ -79,7 +82,7 @@ impl Guardrail for RuleSet {
 mod tests {
     use super::*;
     use crate::SequentialDependency;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use serde_json::json;
 
     #[test]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::builtin::Builtin;
+use crate::shared::text::plain_text;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     redacts: true,
@@ -35,8 +36,7 @@ impl Guardrail for ResultLimit {
         let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
         let text = match content {
             None | Some(Value::Null) => return Ok(Verdict::allow()),
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
+            Some(content) => plain_text(content),
         };
         // The byte length is an upper bound and cheaper than counting characters.
         if text.len() <= self.max_chars {

@@ -2,17 +2,18 @@
 
 use jiff::Timestamp;
 use midrail_core::{
-    Action, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk, SHARED_PREFIX,
-    Verdict,
+    Action, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Risk,
+    SHARED_PREFIX, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::builtin::Builtin;
-use crate::git::forge::{Step, Subject, opened, pull_call, subject_of_tool};
-use crate::git::{Branch, What, calls, deeds};
-use crate::settings::{Pattern, any_matches, patterns};
+use crate::shared::git::forge::{Step, Subject, opened_number, pull_call, tool_subject};
+use crate::shared::git::{Branch, UpdateKind, branch_updates, calls};
+use crate::shared::objections::strongest;
+use crate::shared::settings::{Pattern, any_matches, patterns};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<ReviewBeforeMerge>("compliance-002", Category::Compliance, 20, &[EventKind::BeforeTool])
@@ -115,24 +116,17 @@ const YES: &[&str] = &["approve", "approved", "accept", "accepted", "lgtm", "pas
 
 impl ReviewState {
     fn load(context: &Context<'_>, subject: &Subject) -> Result<Self, Missing> {
-        let Some(key) = key(context, subject) else { return Ok(ReviewState::default()) };
-        let slice = context.slice(&key)?.cloned().unwrap_or_default();
-        Ok(serde_json::from_value(slice).unwrap_or_default())
+        ReviewState::after(context, subject, &Changes::default())
     }
 
     /// The state including changes by this event.
-    fn with_changes(context: &Context<'_>, subject: &Subject, changes: &Changes) -> Result<Self, Missing> {
-        let changed = key(context, subject).and_then(|key| changes.0.get(&key)?.clone());
-        match changed {
-            Some(value) => Ok(serde_json::from_value(value).unwrap_or_default()),
-            None => ReviewState::load(context, subject),
-        }
+    fn after(context: &Context<'_>, subject: &Subject, changes: &Changes) -> Result<Self, Missing> {
+        let Some(key) = key(context, subject) else { return Ok(ReviewState::default()) };
+        Ok(key.read_changed(context, changes)?.unwrap_or_default())
     }
 
-    fn keep(&self, context: &Context<'_>, subject: &Subject, changes: &mut Changes) {
-        if let (Some(key), Ok(value)) = (key(context, subject), serde_json::to_value(self)) {
-            changes.set(key, value);
-        }
+    fn store(&self, context: &Context<'_>, subject: &Subject, changes: &mut Changes) -> Result<(), Missing> {
+        key(context, subject).map_or(Ok(()), |key| key.write(changes, self))
     }
 
     fn add_author(&mut self, actor: String) {
@@ -143,16 +137,17 @@ impl ReviewState {
 }
 
 /// The slice of a subject, shared by all work trees of a repository.
-fn key(context: &Context<'_>, subject: &Subject) -> Option<String> {
+fn key(context: &Context<'_>, subject: &Subject) -> Option<Key<ReviewState>> {
     // If the repository is unknown, its folder identifies it.
     let common =
         context.git().ok().flatten().map(|git| git.common.as_str()).filter(|common| !common.is_empty());
     let scope = common.or(context.root()).unwrap_or_default();
-    match subject {
-        Subject::Pull(number) => Some(format!("{SHARED_PREFIX}review/{scope}/pull/{number}")),
-        Subject::Branch(name) => Some(format!("{SHARED_PREFIX}review/{scope}/branch/{name}")),
-        Subject::Unknown => None,
-    }
+    let name = match subject {
+        Subject::Pull(number) => format!("pull/{number}"),
+        Subject::Branch(name) => format!("branch/{name}"),
+        Subject::Unknown => return None,
+    };
+    Some(Key::new(format!("{SHARED_PREFIX}review/{scope}/{name}")))
 }
 
 fn name(subject: &Subject) -> String {
@@ -170,7 +165,7 @@ impl ReviewBeforeMerge {
         let mut fault = None;
         let tool = context.event.tool.as_ref();
         if let Some(tool) = tool.filter(|tool| any_matches(&self.merge_tools, &tool.name)) {
-            merges.push((subject_of_tool(tool), tool.name.clone()));
+            merges.push((tool_subject(tool), tool.name.clone()));
         }
         let calls = calls(context)?;
         for call in &calls {
@@ -180,29 +175,24 @@ impl ReviewBeforeMerge {
                 Err(missing) => fault = Some(missing),
             }
         }
-        let deeds = deeds(context, &calls);
-        for deed in deeds.list.into_iter().filter(|deed| matches!(deed.what, What::Merge | What::Push)) {
-            let subject = match deed.branch {
+        let updates = branch_updates(context, &calls);
+        let merging = |kind: UpdateKind| matches!(kind, UpdateKind::Merge | UpdateKind::Push);
+        for update in updates.list.into_iter().filter(|update| merging(update.kind)) {
+            let subject = match update.branch {
                 Branch::Named(to) if any_matches(&self.protected, &to) => {
-                    Subject::Branch(deed.from.unwrap_or(to))
+                    Subject::Branch(update.from.unwrap_or(to))
                 }
                 Branch::Every | Branch::Unknown if !self.protected.is_empty() => Subject::Unknown,
                 // The branch checked out there is unknown.
-                Branch::Elsewhere(_) if deed.what == What::Push && !self.protected.is_empty() => {
+                Branch::Elsewhere(_) if update.kind == UpdateKind::Push && !self.protected.is_empty() => {
                     Subject::Unknown
                 }
-                Branch::Named(_)
-                | Branch::Every
-                | Branch::Unknown
-                | Branch::Detached
-                | Branch::Elsewhere(_) => continue,
+                Branch::Named(_) | Branch::Every | Branch::Unknown => continue,
+                Branch::Detached | Branch::Elsewhere(_) => continue,
             };
-            merges.push((subject, deed.call));
+            merges.push((subject, update.call));
         }
-        match (merges.is_empty(), fault.or(deeds.missing)) {
-            (_, Some(missing)) => Err(missing),
-            (_, None) => Ok(merges),
-        }
+        fault.or(updates.missing).map_or(Ok(merges), Err)
     }
 
     fn objection(
@@ -256,7 +246,7 @@ impl ReviewBeforeMerge {
                 Some(outcome) => YES.contains(&outcome.to_ascii_lowercase().as_str()),
                 None => tool.name.to_ascii_lowercase().contains("approve"),
             };
-            approvals.extend(approves.then(|| subject_of_tool(tool)));
+            approvals.extend(approves.then(|| tool_subject(tool)));
         }
         let action = context.action()?;
         if !is_plain(action) {
@@ -332,15 +322,8 @@ impl Guardrail for ReviewBeforeMerge {
         let merges = self.merges(context)?;
         let outcomes: Vec<_> =
             merges.iter().map(|(subject, call)| self.objection(context, subject, call)).collect();
-        let mut strongest: Option<Verdict> = None;
-        for outcome in outcomes {
-            if let Some(verdict) = outcome?
-                && strongest.as_ref().is_none_or(|found| verdict.effect > found.effect)
-            {
-                strongest = Some(verdict);
-            }
-        }
-        Ok(strongest.unwrap_or_default())
+        let objections: Vec<Option<Verdict>> = outcomes.into_iter().collect::<Result<_, _>>()?;
+        Ok(strongest(objections.into_iter().flatten()).unwrap_or_default())
     }
 
     /// Records authors, reviews and merges.
@@ -349,26 +332,26 @@ impl Guardrail for ReviewBeforeMerge {
             return Ok(());
         }
         let calls = calls(context)?;
-        for deed in deeds(context, &calls).list {
-            let branch = match (deed.what, deed.branch, deed.from) {
-                (What::Commit | What::Merge, Branch::Named(branch), _) => branch,
-                (What::Push, Branch::Named(branch), from) => from.unwrap_or(branch),
+        for update in branch_updates(context, &calls).list {
+            let branch = match (update.kind, update.branch, update.from) {
+                (UpdateKind::Commit | UpdateKind::Merge, Branch::Named(branch), _) => branch,
+                (UpdateKind::Push, Branch::Named(branch), from) => from.unwrap_or(branch),
                 _ => continue,
             };
             let subject = Subject::Branch(branch);
-            let mut known = ReviewState::with_changes(context, &subject, changes)?;
+            let mut known = ReviewState::after(context, &subject, changes)?;
             known.add_author(context.actor());
             // A push publishes earlier commits.
-            if deed.what != What::Push {
+            if update.kind != UpdateKind::Push {
                 known.changed = context.event.time;
             }
-            known.keep(context, &subject, changes);
+            known.store(context, &subject, changes)?;
         }
         self.record_opened(context, changes)?;
         for subject in self.approvals(context)? {
             let Some(role) = self.is_reviewer(context) else { continue };
             let git = context.git().ok().flatten();
-            let mut known = ReviewState::with_changes(context, &subject, changes)?;
+            let mut known = ReviewState::after(context, &subject, changes)?;
             known.approved = Some(ApprovingReview {
                 by: context.actor(),
                 role,
@@ -377,11 +360,11 @@ impl Guardrail for ReviewBeforeMerge {
                 branch: git.and_then(|git| git.branch.clone()),
                 head: git.and_then(|git| git.head.clone()),
             });
-            known.keep(context, &subject, changes);
+            known.store(context, &subject, changes)?;
         }
         for (subject, _) in self.merges(context)? {
             if let Some(key) = key(context, &subject) {
-                changes.remove(key);
+                key.remove(changes);
             }
         }
         Ok(())
@@ -406,34 +389,35 @@ impl ReviewBeforeMerge {
         let Some(tool) = &context.event.tool else { return Ok(()) };
         let is_tool =
             ["create_pull_request", "create_merge_request"].iter().any(|name| tool.name.ends_with(name));
-        let mut heads: Vec<Subject> = is_tool.then(|| subject_of_tool(tool)).into_iter().collect();
+        let mut heads: Vec<Subject> = is_tool.then(|| tool_subject(tool)).into_iter().collect();
         for call in calls(context)? {
             heads.extend(
                 pull_call(context, &call)?.filter(|pull| pull.step == Step::Open).map(|pull| pull.subject),
             );
         }
         let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
-        let (Some(head), Some(number)) = (heads.pop(), content.and_then(opened)) else { return Ok(()) };
+        let (Some(head), Some(number)) = (heads.pop(), content.and_then(opened_number)) else {
+            return Ok(());
+        };
         let text = |name: &str| tool.args.get(name).and_then(Value::as_str);
         let number = match (text("owner"), text("repo")) {
             (Some(owner), Some(repo)) if is_tool => format!("{owner}/{repo}#{number}"),
             _ => number,
         };
         let subject = Subject::Pull(number);
-        let mut known = ReviewState::with_changes(context, &subject, changes)?;
+        let mut known = ReviewState::after(context, &subject, changes)?;
         known.add_author(context.actor());
         if let Subject::Branch(branch) = head {
             known.branch = Some(branch);
         }
-        known.keep(context, &subject, changes);
-        Ok(())
+        known.store(context, &subject, changes)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Agent, Decision, Event, ToolResult};
     use serde_json::json;
 

@@ -5,9 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::places::{fits, is_below, is_device, is_inside, is_temporary, is_temporary_folder};
-use crate::settings::{Folder, Pattern};
-use crate::touched::touched;
+use crate::shared::file_access::accessed_files;
+use crate::shared::file_paths::{
+    is_below, is_device, is_inside, is_temporary, is_temporary_folder, path_fits,
+};
+use crate::shared::objections::first_verdict;
+use crate::shared::settings::{Folder, Pattern};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<SandboxBoundary>("safety-004", Category::Safety, 10, &[EventKind::BeforeTool])
@@ -18,10 +21,8 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxBoundary {
     /// A folder within the root that is the sandbox. Absent: the root itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<Folder>,
     /// Further files and folders that belong to it, as patterns: `/opt/data/**`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Pattern>,
     /// Whether files outside may be read.
     pub reads: OutsideReads,
@@ -55,7 +56,7 @@ impl SandboxBoundary {
         is_inside
             || is_device(place)
             || (self.temporary && (is_temporary(place) || is_temporary_folder(place)))
-            || self.allow.iter().any(|pattern| fits(&pattern.0, place))
+            || self.allow.iter().any(|pattern| path_fits(&pattern.0, place))
     }
 }
 
@@ -64,26 +65,18 @@ impl Guardrail for SandboxBoundary {
         if context.event.tool.is_none() {
             return Ok(Verdict::allow());
         }
-        let touched = touched(context)?;
-        let judged = touched.iter().filter(|it| self.reads == OutsideReads::Block || it.is_write);
-        let names: Vec<_> = judged.map(|it| (it, context.path_aliases(it.file))).collect();
-        let mut fault = None;
-        for (it, names) in names {
-            match names {
-                Ok(names) if names.iter().all(|name| self.is_within(name)) => {}
-                Ok(_) => {
-                    let does = if it.is_write { "changed" } else { "read" };
-                    return Ok(Verdict::block(format!(
-                        "{} is outside the sandbox and cannot be {does}.",
-                        it.name()
-                    ))
-                    .advise("Use files in the folder of this session or in a temporary folder.")
-                    .with("path", it.file));
-                }
-                Err(missing) => fault = Some(missing),
+        let files = accessed_files(context)?;
+        let judged = files.iter().filter(|it| self.reads == OutsideReads::Block || it.is_write);
+        first_verdict(judged.map(|it| {
+            if context.path_aliases(it.file)?.iter().all(|name| self.is_within(name)) {
+                return Ok(None);
             }
-        }
-        fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
+            let does = if it.is_write { "changed" } else { "read" };
+            let verdict =
+                Verdict::block(format!("{} is outside the sandbox and cannot be {does}.", it.name()));
+            let advice = "Use files in the folder of this session or in a temporary folder.";
+            Ok(Some(verdict.advise(advice).with("path", it.file)))
+        }))
     }
 
     fn max_effect(&self) -> Effect {
@@ -98,7 +91,7 @@ impl Guardrail for SandboxBoundary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::Event;
     use serde_json::json;
 

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::builtin::Builtin;
-use crate::json_form::CompiledSchema;
-use crate::settings::Pattern;
+use crate::shared::compiled_schema::CompiledSchema;
+use crate::shared::outcome::has_failed;
+use crate::shared::settings::Pattern;
 
 pub(crate) const BUILTIN: Builtin = Builtin::new::<SchemaConformance>(
     "quality-002",
@@ -24,16 +25,12 @@ pub(crate) const BUILTIN: Builtin = Builtin::new::<SchemaConformance>(
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SchemaConformance {
     /// JSON Schemas of answers (`after_tool`), by names or glob patterns of tools. All that match apply.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub schemas: BTreeMap<Pattern, CompiledSchema>,
     /// JSON Schemas of arguments (`before_tool`).
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub args: BTreeMap<Pattern, CompiledSchema>,
     /// The JSON Schema of the output (`before_stop`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<CompiledSchema>,
     /// The JSON Schema of the context of a hand-off (`before_handoff`).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<CompiledSchema>,
 }
 
@@ -47,30 +44,22 @@ impl SchemaConformance {
     /// The value of an event that is checked, with its schemas.
     fn checked_value<'s>(&'s self, context: &Context<'_>) -> Result<Option<CheckedValue<'s>>, Missing> {
         let event = context.event;
-        let of_tool =
-            |map: &'s BTreeMap<Pattern, CompiledSchema>| -> Result<Vec<&'s CompiledSchema>, Missing> {
-                if map.is_empty() {
-                    return Ok(Vec::new());
-                }
-                let tool = context.tool()?;
-                Ok(map
-                    .iter()
-                    .filter(|(pattern, _)| pattern.matches_name(tool))
-                    .map(|(_, form)| form)
-                    .collect())
-            };
+        let of_tool = |map: &'s BTreeMap<Pattern, CompiledSchema>| {
+            let tool = if map.is_empty() { "" } else { context.tool()? };
+            let matching = map.iter().filter(|(pattern, _)| pattern.matches_name(tool));
+            Ok::<Vec<&CompiledSchema>, Missing>(matching.map(|(_, schema)| schema).collect())
+        };
         let tool = event.tool_name().unwrap_or_default();
-        let (what, value, forms) = match event.kind {
+        let (what, value, schemas) = match event.kind {
             EventKind::AfterTool => {
-                let forms = of_tool(&self.schemas)?;
+                let schemas = of_tool(&self.schemas)?;
                 let result = event.result.as_ref();
                 // A failed call returns an error, which has no schema.
-                let failed = result.is_some_and(|it| it.ok == Some(false) || it.exit_code.unwrap_or(0) != 0);
-                if failed || forms.is_empty() {
+                if has_failed(event) || schemas.is_empty() {
                     return Ok(None);
                 }
                 let result = result.ok_or_else(|| Missing("the event has no result".to_owned()))?;
-                (format!("The answer of '{tool}'"), result.content.clone().unwrap_or_default(), forms)
+                (format!("The answer of '{tool}'"), result.content.clone().unwrap_or_default(), schemas)
             }
             EventKind::BeforeTool => {
                 let args = event.tool.as_ref().map(|tool| tool.args.clone()).unwrap_or_default();
@@ -84,30 +73,20 @@ impl SchemaConformance {
                 let value = event.handoff.as_ref().and_then(|it| it.context.clone()).unwrap_or_default();
                 ("The context of the hand-off".to_owned(), value, self.context.iter().collect())
             }
-            EventKind::SessionStart
-            | EventKind::SessionEnd
-            | EventKind::BeforeModel
-            | EventKind::ModelChunk
-            | EventKind::AfterModel
-            | EventKind::AfterHandoff
-            | EventKind::OnError
-            | EventKind::ApprovalDecided
-            | EventKind::Observed
-            | EventKind::Restored
-            | EventKind::Administered => return Ok(None),
+            _ => return Ok(None),
         };
-        Ok((!forms.is_empty()).then_some((what, value, forms)))
+        Ok((!schemas.is_empty()).then_some((what, value, schemas)))
     }
 }
 
 impl Guardrail for SchemaConformance {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let Some((what, value, forms)) = self.checked_value(context)? else { return Ok(Verdict::allow()) };
+        let Some((what, value, schemas)) = self.checked_value(context)? else { return Ok(Verdict::allow()) };
         let is_args = context.event.kind == EventKind::BeforeTool;
         let mut problems: Vec<(String, String)> = Vec::new();
-        for form in forms {
+        for schema in schemas {
             let left = MAX_PROBLEMS.saturating_sub(problems.len());
-            problems.extend(form.problems(&value, !is_args, left));
+            problems.extend(schema.problems(&value, !is_args, left));
         }
         if problems.is_empty() {
             return Ok(Verdict::allow());
@@ -115,7 +94,7 @@ impl Guardrail for SchemaConformance {
         let descriptions: Vec<String> = problems.iter().map(|(at, what)| format!("`{at}` {what}")).collect();
         let advice = match is_args {
             true => "Call it with arguments that conform to the schema.",
-            false => "Produce it again so that it conforms to the schema.",
+            false => "Produce it again so that it conschemas to the schema.",
         };
         Ok(Verdict::block(format!("{what} does not conform to the schema: {}.", descriptions.join("; ")))
             .advise(advice)
@@ -132,7 +111,6 @@ impl Guardrail for SchemaConformance {
 
 #[cfg(test)]
 #[cfg(feature = "json-schema")]
-#[path = "schema_conformance_tests.rs"]
 mod tests;
 
 #[cfg(test)]
@@ -141,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_the_feature_settings_say_so() {
+    fn settings_without_the_feature_are_rejected() {
         let error = serde_json::from_value::<SchemaConformance>(json!({"output": {}})).unwrap_err();
         assert!(error.to_string().contains("json-schema"), "{error}");
         assert!(serde_json::from_value::<SchemaConformance>(json!({})).is_ok());

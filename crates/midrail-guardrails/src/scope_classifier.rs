@@ -1,16 +1,11 @@
-//! scope-classifier: asks an external classifier whether a call belongs to the task.
+//! scope-classifier: calls an external classifier to check whether a call belongs to the task.
 
 use midrail_core::{Category, EventKind};
 
 use crate::builtin::Builtin;
-use crate::classifier::Classifier;
+use crate::shared::classifier::CLASSIFIER;
 
-pub(crate) const BUILTIN: Builtin = Builtin {
-    is_deep: true,
-    ..Builtin::new::<Classifier>(
-        "scope-classifier",
-        Category::Scope,
-        90,
-        &[EventKind::BeforeModel, EventKind::BeforeTool],
-    )
-};
+const EVENTS: &[EventKind] = &[EventKind::BeforeModel, EventKind::BeforeTool];
+
+pub(crate) const BUILTIN: Builtin =
+    Builtin { is_deep: true, ..Builtin::with("scope-classifier", Category::Scope, 90, EVENTS, CLASSIFIER) };

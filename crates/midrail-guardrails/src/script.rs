@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use midrail_core::{
-    Category, Changes, Context, Effect, Event, EventKind, Fault, Guardrail, HookAnswer, Missing, Rewrite,
-    Verdict,
+    Category, Changes, Context, Effect, Event, EventKind, Fault, Guardrail, HookAnswer, Key, Missing,
+    Rewrite, Verdict,
 };
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
@@ -16,9 +16,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::builtin::{Builtin, PackKey};
-use crate::missing_classifier::MissingClassifier;
-use crate::read_before_write;
-use crate::seconds::Seconds;
+use crate::read_before_write::shown_files;
+use crate::shared::durations::Seconds;
+use crate::shared::missing_classifier::MissingClassifier;
+use crate::shared::text::plain_text;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     pack_key: PackKey::Script,
@@ -71,26 +72,6 @@ impl Default for Script {
 
 impl<'de> Deserialize<'de> for Script {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The same fields, read from a map.
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Fields {
-            #[serde(default)]
-            file: Option<String>,
-            #[serde(default)]
-            code: Option<String>,
-            #[serde(default)]
-            input_timeout: Option<Seconds>,
-            #[serde(default)]
-            output_timeout: Option<Seconds>,
-            #[serde(default)]
-            memory_mb: Option<u32>,
-            #[serde(default)]
-            digest: Option<String>,
-            #[serde(default)]
-            belongs: Vec<String>,
-        }
-
         struct FileOrMap;
 
         impl<'de> Visitor<'de> for FileOrMap {
@@ -121,6 +102,19 @@ impl<'de> Deserialize<'de> for Script {
 
         deserializer.deserialize_any(FileOrMap)
     }
+}
+
+/// The fields of a script, read from a map.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Fields {
+    file: Option<String>,
+    code: Option<String>,
+    input_timeout: Option<Seconds>,
+    output_timeout: Option<Seconds>,
+    memory_mb: Option<u32>,
+    digest: Option<String>,
+    belongs: Vec<String>,
 }
 
 impl Script {
@@ -224,7 +218,7 @@ impl Guardrail for Script {
 
     fn observe(&self, context: &Context<'_>, effect: Effect, changes: &mut Changes) -> Result<(), Fault> {
         if context.succeeded(effect)? {
-            for (place, content) in read_before_write::shown(context)? {
+            for (place, content) in shown_files(context)? {
                 changes.set(snapshot_key(&place), content);
             }
         }
@@ -279,13 +273,13 @@ fn store_message(context: &Context<'_>, effect: Effect, changes: &mut Changes) -
         return Ok(());
     }
     let Some(message) = message_from_event(event) else { return Ok(()) };
-    let count = context.slice(HISTORY_COUNT_KEY)?.and_then(Value::as_u64).unwrap_or(0);
+    let key = Key::<u64>::new(HISTORY_COUNT_KEY);
+    let count = key.read(context)?.unwrap_or(0);
     if event.kind == EventKind::BeforeModel {
         changes.set(LAST_USER_MESSAGE_KEY, message.as_str());
     }
     changes.set(history_key(count), message);
-    changes.set(HISTORY_COUNT_KEY, count.saturating_add(1));
-    Ok(())
+    key.write(changes, &count.saturating_add(1))
 }
 
 /// The message of an event. It is stored as text, because many are written and few are read.
@@ -300,28 +294,13 @@ pub fn message_from_event(event: &Event) -> Option<String> {
             ("assistant", Cow::from([&*tool.name, " ", &*args].concat()), Some(&*tool.name))
         }
         EventKind::AfterTool => {
-            let content = match event.result.as_ref()?.content.as_ref()? {
-                Value::String(text) => Cow::from(text),
-                other => Cow::from(other.to_string()),
-            };
+            let content = plain_text(event.result.as_ref()?.content.as_ref()?);
             ("tool", content, Some(&*tool?.name))
         }
-        EventKind::SessionStart
-        | EventKind::SessionEnd
-        | EventKind::ModelChunk
-        | EventKind::BeforeHandoff
-        | EventKind::AfterHandoff
-        | EventKind::OnError
-        | EventKind::BeforeStop
-        | EventKind::ApprovalDecided
-        | EventKind::Observed
-        | EventKind::Restored
-        | EventKind::Administered => return None,
+        _ => return None,
     };
-    let content = match content.len() <= MAX_MESSAGE {
-        true => &*content,
-        false => content.char_indices().nth(MAX_MESSAGE).map_or(&*content, |(end, _)| &content[..end]),
-    };
+    let end = content.char_indices().nth(MAX_MESSAGE).map_or(content.len(), |(end, _)| end);
+    let content = content.get(..end).unwrap_or(&content);
     serde_json::to_string(&Message { role, content, tool }).ok()
 }
 

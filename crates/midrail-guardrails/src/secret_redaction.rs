@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::builtin::Builtin;
-use crate::findings::{CONTENT, SensitiveData, TEXT, kinds};
+use crate::shared::sensitive_data::{CONTENT, SensitiveData, TEXT, kinds};
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     redacts: true,
@@ -97,7 +97,7 @@ impl Guardrail for SecretRedaction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, EventKind, ToolResult};
     use serde_json::json;
     use std::sync::Arc;

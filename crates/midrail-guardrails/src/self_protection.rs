@@ -2,14 +2,17 @@
 //! only people may run.
 
 use midrail_core::{
-    Action, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Verdict, written_key,
+    Action, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Missing, Verdict,
+    written_key,
 };
 use midrail_shell::command;
 
 use crate::builtin::Builtin;
-use crate::fetched;
-use crate::places::{is_below, may_hit};
-use crate::touched::{self, scripts};
+use crate::shared::data::{List, section};
+use crate::shared::downloads;
+use crate::shared::file_access::{action_files, agent_scripts};
+use crate::shared::file_paths::{is_below, may_match};
+use crate::shared::objections::first_objection;
 
 pub(crate) const BUILTIN: Builtin = Builtin {
     never_bypassed: true,
@@ -26,91 +29,19 @@ pub(crate) const BUILTIN: Builtin = Builtin {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SelfProtection;
 
-/// Midrail's own files: packs, store, keys.
-const OWN_FILES: &[&str] = &[
-    ".midrail",
-    ".midrail/**",
-    "**/.midrail",
-    "**/.midrail/**",
-    "**/.config/midrail",
-    "**/.config/midrail/**",
-    "**/.local/state/midrail",
-    "**/.local/state/midrail/**",
-    "**/.local/share/midrail",
-    "**/.local/share/midrail/**",
-    "**/.cache/midrail",
-    "**/.cache/midrail/**",
-    "$XDG_CONFIG_HOME/midrail",
-    "$XDG_CONFIG_HOME/midrail/**",
-    "$XDG_STATE_HOME/midrail",
-    "$XDG_STATE_HOME/midrail/**",
-    "$XDG_DATA_HOME/midrail",
-    "$XDG_DATA_HOME/midrail/**",
-    "$XDG_CACHE_HOME/midrail",
-    "$XDG_CACHE_HOME/midrail/**",
-    "/etc/midrail",
-    "/etc/midrail/**",
-    "midrail.db",
-    "midrail.db-*",
-    "midrail.db.key",
-];
+/// The files of Midrail: packs, store, keys.
+static OWN_FILES: List = List::new(|| section(PROTECTED, "midrail"));
 
 /// Settings that connect hosts to Midrail or could disconnect them.
-const HOST_SETTINGS: &[&str] = &[
-    "**/.claude",
-    "**/.codex",
-    "**/.gemini",
-    "**/.cursor",
-    "**/.copilot",
-    "**/.opencode",
-    "**/.claude/settings.json",
-    "**/.claude/settings.local.json",
-    "**/.claude/hooks/**",
-    "$CLAUDE_CONFIG_DIR",
-    "$CLAUDE_CONFIG_DIR/settings.json",
-    "$CLAUDE_CONFIG_DIR/settings.local.json",
-    "/etc/claude-code/**",
-    "**/library/application support/claudecode/**",
-    "**/.codex/config.toml",
-    "**/.codex/hooks.json",
-    "**/.codex/requirements.toml",
-    "$CODEX_HOME",
-    "$CODEX_HOME/config.toml",
-    "$CODEX_HOME/hooks.json",
-    "/etc/codex/**",
-    "**/.gemini/settings.json",
-    "**/.gemini/extensions/**",
-    "**/.gemini/trusted*.json",
-    "/etc/gemini-cli/**",
-    "**/library/application support/geminicli/**",
-    "**/.cursor/hooks.json",
-    "**/.cursor/cli.json",
-    "/etc/cursor/**",
-    "/library/application support/cursor/**",
-    "**/.copilot/hooks/**",
-    "**/.copilot/config.json",
-    "**/.copilot/settings.json",
-    "$COPILOT_HOME",
-    "$COPILOT_HOME/hooks/**",
-    "$COPILOT_HOME/config.json",
-    "$COPILOT_HOME/settings.json",
-    "**/.github/hooks/**",
-    "/etc/github-copilot/**",
-    "**/.opencode/plugin/**",
-    "**/.opencode/plugins/**",
-    "**/.opencode/opencode.json*",
-    "**/.config/opencode/**",
-    "$XDG_CONFIG_HOME/opencode/**",
-    "opencode.json",
-    "opencode.jsonc",
-];
+static HOST_SETTINGS: List = List::new(|| section(PROTECTED, "hosts"));
+const PROTECTED: &str = include_str!("../data/protected_settings.txt");
 
 impl SelfProtection {
     fn objection(name: &str) -> Option<&'static str> {
-        let found = |list: &[&str]| list.iter().any(|pattern| may_hit(pattern, name));
-        if found(OWN_FILES) {
-            Some("belongs to Midrail, which protects this machine")
-        } else if found(HOST_SETTINGS) {
+        let found = |list: &[&str]| list.iter().any(|pattern| may_match(pattern, name));
+        if found(&OWN_FILES) {
+            Some(OWN_FILE)
+        } else if found(&HOST_SETTINGS) {
             Some("connects the agent's host to Midrail")
         } else {
             None
@@ -142,6 +73,9 @@ impl SelfProtection {
 /// Programs that only add files to their target folder.
 const COPIES: &[&str] = &["cp", "install", "touch", "tar", "unzip", "curl", "wget", "mkdir"];
 
+/// The reason for files of Midrail.
+const OWN_FILE: &str = "belongs to Midrail, which protects this machine";
+
 const ADVICE: &str = "Do not change it. If it prevents your work, ask a person to change it.";
 
 impl Guardrail for SelfProtection {
@@ -157,48 +91,38 @@ impl Guardrail for SelfProtection {
                 .advise(if is_typing { danger.safer.as_str() } else { ADVICE })
                 .with("rule", danger.rule.as_str()));
         }
-        let scripts = scripts(context, action)?;
+        let scripts = agent_scripts(context, action)?;
         let dangers = scripts.iter().flat_map(|(_, does)| &does.dangers);
         if let Some(danger) = dangers.into_iter().find(|danger| command::is_about_midrail(&danger.rule)) {
             return Ok(Verdict::block(format!("`{}` in a script: {}", danger.command, danger.reason))
                 .advise(ADVICE)
                 .with("rule", danger.rule.as_str()));
         }
-        let mut all = touched::files_of_action(action, None)?;
+        let mut all = action_files(action, None)?;
         for (script, does) in scripts {
-            all.extend(touched::files_of_action(does, Some(script))?);
+            all.extend(action_files(does, Some(script))?);
         }
-        let written = all.iter().filter(|it| it.is_write);
-        let names: Vec<_> = written.map(|it| (it, context.path_aliases(it.file))).collect();
-        let takes_all = Self::takes_all(context, action);
-        if let Ok(true) = takes_all {
-            return Ok(
-                Verdict::block("This would delete the guardrails together with the folder.").advise(ADVICE)
-            );
-        }
-        let mut fault = takes_all.err();
+        let takes_all = Self::takes_all(context, action).map(|takes_all| {
+            let reason = "This would delete the guardrails together with the folder.";
+            takes_all.then(|| Verdict::block(reason).advise(ADVICE))
+        });
         // Copying into a folder keeps its other files; moving or linking may not.
         let copies = action.programs.iter().all(|program| COPIES.contains(&program.as_str()));
-        for (it, names) in names {
-            match names {
-                Ok(names) => {
-                    let is_own = |name: &&String| {
-                        context.engine_paths().iter().any(|place| {
-                            is_below(place, name) || (!copies && !name.is_empty() && is_below(name, place))
-                        })
-                    };
-                    let own =
-                        names.iter().find(is_own).map(|_| "belongs to Midrail, which protects this machine");
-                    if let Some(why) = own.or_else(|| names.iter().find_map(|name| Self::objection(name))) {
-                        return Ok(Verdict::block(format!("{} {why}.", it.name()))
-                            .advise(ADVICE)
-                            .with("path", it.file));
-                    }
-                }
-                Err(missing) => fault = Some(missing),
-            }
-        }
-        fault.map_or_else(|| Ok(Verdict::allow()), |missing| Err(missing.into()))
+        let own = |name: &String| {
+            let is_own = |place: &String| {
+                is_below(place, name) || (!copies && !name.is_empty() && is_below(name, place))
+            };
+            context.engine_paths().iter().any(is_own).then_some(OWN_FILE)
+        };
+        let written = all.iter().filter(|it| it.is_write).map(|it| {
+            let names = context.path_aliases(it.file)?;
+            let why =
+                names.iter().find_map(own).or_else(|| names.iter().find_map(|name| Self::objection(name)));
+            let verdict =
+                |why| Verdict::block(format!("{} {why}.", it.name())).advise(ADVICE).with("path", it.file);
+            Ok(why.map(verdict))
+        });
+        Ok(first_objection([takes_all].into_iter().chain(written))?.unwrap_or_default())
     }
 
     /// Records the files that the agent writes, so that they are analysed when they are run.
@@ -206,13 +130,13 @@ impl Guardrail for SelfProtection {
         if !effect.allows() || context.event.tool_name().is_none_or(str::is_empty) {
             return Ok(());
         }
-        let written = touched::files_of_action(context.action()?, None)?;
+        let written = action_files(context.action()?, None)?;
         let written = written.iter().filter(|it| it.is_write);
         let places: Vec<_> = written.map(|it| context.real_place(it.file, None)).collect();
         for place in places {
-            changes.set(written_key(&place?.key), true);
+            Key::new(written_key(&place?.key)).write(changes, &true)?;
         }
-        fetched::observe(context, changes)
+        downloads::observe(context, changes)
     }
 
     fn observes(&self) -> &[EventKind] {
@@ -231,7 +155,7 @@ impl Guardrail for SelfProtection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::Event;
     use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use crate::api_call_limit::ApiCallLimit;
 use crate::cost_ceiling::CostCeiling;
-use crate::testing::Run;
+use crate::tests::Run;
 use crate::time_budget_check::TimeBudgetCheck;
 use crate::token_budget_check::TokenBudgetCheck;
 use midrail_core::{Effect, Event, Guardrail, Task, Usage};
@@ -24,7 +24,7 @@ fn effect(guardrail: impl Guardrail + 'static, usage: Value) -> Effect {
 }
 
 #[test]
-fn tokens_warn_at_90_and_ask_at_100() {
+fn tokens_warn_at_90_and_escalate_at_100() {
     let check = TokenBudgetCheck::default();
     assert_eq!(effect(check, json!({"tokens": 10, "estimated_tokens": 79})), Effect::Allow);
     assert_eq!(effect(check, json!({"tokens": 10, "estimated_tokens": 80})), Effect::Warn);
@@ -44,7 +44,7 @@ fn time_warns_at_80_and_asks_at_100() {
 }
 
 #[test]
-fn thresholds_are_the_packs() {
+fn thresholds_are_configurable() {
     let check: TokenBudgetCheck =
         serde_json::from_value(json!({"thresholds": {"warn": 0.2, "block": "40%"}})).unwrap();
     assert_eq!(effect(check, json!({"tokens": 20})), Effect::Warn);
@@ -57,7 +57,7 @@ fn calls(thresholds: Value, tool: &str, args: Value, used: u64) -> Effect {
 }
 
 #[test]
-fn only_calls_that_reach_outside_are_stopped() {
+fn only_external_calls_are_blocked() {
     let url = || json!({"url": "https://example.com/a"});
     assert_eq!(calls(json!({}), "WebFetch", url(), 9), Effect::Allow);
     assert_eq!(calls(json!({}), "WebFetch", url(), 10), Effect::Block);
@@ -78,7 +78,7 @@ fn calls_can_warn_first() {
 }
 
 #[test]
-fn an_action_costs_less_than_is_left() {
+fn action_must_cost_less_than_the_rest() {
     let ceiling = CostCeiling::default;
     assert_eq!(effect(ceiling(), json!({"cost": 1.0, "estimated_cost": 8.99})), Effect::Allow);
     assert_eq!(effect(ceiling(), json!({"cost": 1.0, "estimated_cost": 9.0})), Effect::Escalate);
@@ -88,7 +88,7 @@ fn an_action_costs_less_than_is_left() {
 }
 
 #[test]
-fn what_a_tool_costs_can_be_said_by_the_pack() {
+fn pack_can_estimate_the_cost_of_a_tool() {
     let ceiling = || -> CostCeiling {
         serde_json::from_value(json!({"estimates": {"render_*": 9.5, "render_small": 1}})).unwrap()
     };
@@ -102,7 +102,7 @@ fn what_a_tool_costs_can_be_said_by_the_pack() {
 }
 
 #[test]
-fn without_a_budget_nothing_is_said() {
+fn without_a_budget_there_is_no_verdict() {
     let plain = Event::before_tool("WebFetch", json!({"url": "https://example.com"}));
     assert_eq!(Run::of(TokenBudgetCheck::default()).decide(&plain).effect, Effect::Allow);
     assert_eq!(Run::of(TimeBudgetCheck::default()).decide(&plain).effect, Effect::Allow);

@@ -5,17 +5,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use midrail_core::{
-    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Missing, Risk,
-    Verdict, glob,
+    Action, ActionType, Category, Changes, Context, Effect, EventKind, Fault, Guardrail, Key, Risk, Verdict,
+    glob,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::builtin::Builtin;
 use crate::deep::{DeepGuardrail, DeepSettings};
-use crate::places::{fits, is_device, is_temporary};
-use crate::settings::Pattern;
+use crate::shared::data::{List, section};
+use crate::shared::file_paths::{is_device, is_temporary, path_fits};
+use crate::shared::settings::Pattern;
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<TaskBoundary>("scope-001", Category::Scope, 40, &[EventKind::BeforeTool])
@@ -26,12 +27,10 @@ pub(crate) const BUILTIN: Builtin =
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TaskBoundary {
     /// Further files that belong to every task, as glob patterns.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Pattern>,
     /// Minimum number of significant words of a goal.
     pub min_words: usize,
     /// The classifier that is called if words and paths show no relation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub classifier: Option<DeepSettings>,
 }
 
@@ -42,175 +41,11 @@ impl Default for TaskBoundary {
 }
 
 /// Files that belong to any change.
-const COMPANIONS: &[&str] = &[
-    "**/test/**",
-    "**/tests/**",
-    "**/testing/**",
-    "**/__tests__/**",
-    "**/spec/**",
-    "**/specs/**",
-    "**/fixtures/**",
-    "**/testdata/**",
-    "**/docs/**",
-    "**/doc/**",
-    "**/examples/**",
-    "**/.github/**",
-    "**/migrations/**",
-    "**/generated/**",
-    "**/node_modules/**",
-    "**/target/**",
-    "**/dist/**",
-    "**/build/**",
-    "**/out/**",
-    "*test*",
-    "*spec.*",
-    "*_spec*",
-    "*.md",
-    "*.mdx",
-    "*.rst",
-    "*.txt",
-    "*.adoc",
-    "*.lock",
-    "*-lock.json",
-    "*-lock.yaml",
-    "*.lockb",
-    "*.sum",
-    "*.snap",
-    "*.log",
-    "Cargo.toml",
-    "package.json",
-    "go.mod",
-    "pyproject.toml",
-    "requirements*",
-    "setup.py",
-    "setup.cfg",
-    "tsconfig*",
-    "Makefile",
-    "Dockerfile*",
-    "*.gradle",
-    "pom.xml",
-    "CMakeLists.txt",
-    ".gitignore",
-    ".gitattributes",
-    ".editorconfig",
-    ".eslintrc*",
-    ".prettierrc*",
-    "LICENSE*",
-    "CHANGELOG*",
-    "VERSION",
-];
+static COMPANIONS: List = List::new(|| section(TASK_WORDS, "files"));
 
 /// Words of paths and goals without significance.
-const COMMON: &[&str] = &[
-    "src",
-    "lib",
-    "libs",
-    "main",
-    "mod",
-    "index",
-    "app",
-    "apps",
-    "core",
-    "util",
-    "utils",
-    "common",
-    "crate",
-    "crates",
-    "package",
-    "packages",
-    "pkg",
-    "cmd",
-    "internal",
-    "init",
-    "helper",
-    "helpers",
-    "base",
-    "shared",
-    "types",
-    "code",
-    "source",
-    "module",
-    "modules",
-    "component",
-    "components",
-    "file",
-    "files",
-    "the",
-    "and",
-    "for",
-    "with",
-    "that",
-    "this",
-    "from",
-    "into",
-    "are",
-    "not",
-    "its",
-    "all",
-    "any",
-    "can",
-    "should",
-    "must",
-    "will",
-    "make",
-    "add",
-    "fix",
-    "new",
-    "use",
-    "using",
-    "change",
-    "update",
-    "implement",
-    "create",
-    "write",
-    "remove",
-    "delete",
-    "improve",
-    "refactor",
-    "support",
-    "please",
-    "when",
-    "where",
-    "which",
-    "have",
-    "has",
-    "was",
-    "been",
-    "than",
-    "then",
-    "but",
-    "our",
-    "your",
-    "their",
-    "also",
-    "some",
-    "more",
-    "such",
-    "project",
-    "repository",
-    "task",
-    "work",
-    "function",
-    "class",
-    "method",
-    "bug",
-    "issue",
-    "feature",
-    "need",
-    "needs",
-    "want",
-    "does",
-    "done",
-    "get",
-    "set",
-    "let",
-    "out",
-    "one",
-    "two",
-    "so",
-    "every",
-    "each",
-];
+static COMMON: List = List::new(|| section(TASK_WORDS, "words"));
+const TASK_WORDS: &str = include_str!("../data/task_words.txt");
 
 const MAX_WORDS: usize = 200;
 const MAX_TEXT: usize = 32 * 1024;
@@ -230,15 +65,10 @@ impl TaskBoundary {
         let own = self.also.iter().map(|it| it.0.as_str());
         let scopes = context.tasks().filter_map(|task| task.scope.as_ref()?.files.write.as_deref());
         let mut in_scope = scopes.flatten().filter(|pattern| !is_everything(pattern));
-        COMPANIONS.iter().copied().chain(own).any(|pattern| fits(pattern, name))
+        COMPANIONS.iter().copied().chain(own).any(|pattern| path_fits(pattern, name))
             || is_temporary(name)
             || is_device(name)
             || in_scope.any(|pattern| glob::path_matches(pattern, name))
-    }
-
-    fn seen(context: &Context<'_>) -> Result<BTreeSet<String>, Missing> {
-        let slice = context.state(&key(context))?.and_then(Value::as_array).map(Vec::as_slice);
-        Ok(slice.unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 }
 
@@ -247,8 +77,9 @@ fn is_everything(pattern: &str) -> bool {
     pattern.chars().all(|c| matches!(c, '*' | '/' | '.'))
 }
 
-fn key(context: &Context<'_>) -> String {
-    format!("words/{}", context.event.task_id())
+/// The slice with the words of the files of the task so far.
+fn key(context: &Context<'_>) -> Key<BTreeSet<String>> {
+    Key::own(context, &format!("words/{}", context.event.task_id()))
 }
 
 /// The significant words of a text, in lowercase: `loginForm_v2` is `login` and `form`.
@@ -354,9 +185,9 @@ impl Guardrail for TaskBoundary {
         if !changes || action.writes.is_empty() || action.programs.iter().any(|it| it == "git") {
             return Ok(Verdict::allow());
         }
-        let seen = Self::seen(context);
+        let seen = key(context).read(context);
         let names: Vec<_> = action.writes.iter().map(|file| (file, context.path_aliases(file))).collect();
-        let seen = seen?;
+        let seen = seen?.unwrap_or_default();
         let mut unrelated = Vec::new();
         for (file, names) in names {
             let names = names?;
@@ -402,7 +233,7 @@ impl Guardrail for TaskBoundary {
             return Ok(());
         };
         let action = context.action()?;
-        let seen = Self::seen(context)?;
+        let seen = key(context).read(context)?.unwrap_or_default();
         let mut after = seen.clone();
         let is_about = action.kind == ActionType::FileWrite
             && share(&call_words(context, action), &goal) >= MIN_SHARED.min(goal.len());
@@ -414,7 +245,7 @@ impl Guardrail for TaskBoundary {
         }
         let after: BTreeSet<String> = after.into_iter().take(MAX_WORDS).collect();
         if after != seen {
-            changes.set(context.key(&key(context)), json!(after));
+            key(context).write(changes, &after)?;
         }
         Ok(())
     }
@@ -461,8 +292,9 @@ impl Guardrail for TaskBoundary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, Scope, Task};
+    use serde_json::json;
 
     const GOAL: &str = "Add pagination to the list of invoices";
 

@@ -3,7 +3,7 @@
 use midrail_core::{Category, Effect, EventKind, Risk};
 
 use crate::builtin::Builtin;
-use crate::passes::{CommandPurpose, CommandRequirement};
+use crate::shared::required_command::{CommandPurpose, CommandRequirement};
 
 pub(crate) const BUILTIN: Builtin = Builtin::new::<TestPass>(
     "quality-003",
@@ -32,7 +32,7 @@ impl CommandPurpose for TestCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::Event;
     use midrail_core::EventKind;
     use serde_json::json;

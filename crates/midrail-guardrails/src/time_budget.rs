@@ -4,8 +4,8 @@ use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resou
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Steps, Thresholds, Words};
 use crate::builtin::Builtin;
+use crate::shared::thresholds::{ResourceWords, Share, Thresholds};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<TimeBudget>("builtin-002", Category::Budget, 2, &[EventKind::BeforeTool])
@@ -21,12 +21,13 @@ pub(crate) struct TimeBudget {
     pub thresholds: Thresholds,
 }
 
-const STEPS: Steps = Steps { warn: Some(0.7), escalate: Some(0.9), block: Some(1.0) };
-pub(crate) const TIME: Words = Words { what: "time", unit: " s" };
+const DEFAULT: Thresholds =
+    Thresholds { warn: Some(Share(0.7)), escalate: Some(Share(0.9)), block: Some(Share(1.0)) };
+pub(crate) const TIME: ResourceWords = ResourceWords { what: "time", unit: " s" };
 
 impl Guardrail for TimeBudget {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        Ok(self.thresholds.judge(context, Resource::Time, STEPS, TIME)?)
+        Ok(self.thresholds.judge(context, Resource::Time, DEFAULT, TIME)?)
     }
 
     fn max_effect(&self) -> Effect {
@@ -37,7 +38,7 @@ impl Guardrail for TimeBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, Task, Usage};
     use serde_json::json;
 

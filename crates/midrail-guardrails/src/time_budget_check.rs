@@ -4,8 +4,8 @@ use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resou
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Steps, Thresholds};
 use crate::builtin::Builtin;
+use crate::shared::thresholds::{Share, Thresholds};
 use crate::time_budget::TIME;
 
 pub(crate) const BUILTIN: Builtin =
@@ -22,8 +22,8 @@ pub(crate) struct TimeBudgetCheck {
 
 impl Guardrail for TimeBudgetCheck {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let steps = Steps { warn: Some(0.8), escalate: Some(1.0), block: None };
-        Ok(self.thresholds.judge(context, Resource::Time, steps, TIME)?)
+        let default = Thresholds { warn: Some(Share(0.8)), escalate: Some(Share(1.0)), block: None };
+        Ok(self.thresholds.judge(context, Resource::Time, default, TIME)?)
     }
 
     fn max_effect(&self) -> Effect {

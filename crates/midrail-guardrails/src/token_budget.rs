@@ -4,8 +4,8 @@ use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resou
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Steps, Thresholds, Words};
 use crate::builtin::Builtin;
+use crate::shared::thresholds::{ResourceWords, Share, Thresholds};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<TokenBudget>("builtin-001", Category::Budget, 1, &[EventKind::BeforeTool])
@@ -21,12 +21,13 @@ pub(crate) struct TokenBudget {
     pub thresholds: Thresholds,
 }
 
-const STEPS: Steps = Steps { warn: Some(0.8), escalate: Some(0.95), block: Some(1.0) };
-pub(crate) const TOKENS: Words = Words { what: "token", unit: " tokens" };
+const DEFAULT: Thresholds =
+    Thresholds { warn: Some(Share(0.8)), escalate: Some(Share(0.95)), block: Some(Share(1.0)) };
+pub(crate) const TOKENS: ResourceWords = ResourceWords { what: "token", unit: " tokens" };
 
 impl Guardrail for TokenBudget {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        Ok(self.thresholds.judge(context, Resource::Tokens, STEPS, TOKENS)?)
+        Ok(self.thresholds.judge(context, Resource::Tokens, DEFAULT, TOKENS)?)
     }
 
     fn max_effect(&self) -> Effect {
@@ -37,7 +38,7 @@ impl Guardrail for TokenBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use midrail_core::{Event, Risk, Task, Usage};
     use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@ use midrail_core::{Category, Context, Effect, EventKind, Fault, Guardrail, Resou
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Steps, Thresholds};
 use crate::builtin::Builtin;
+use crate::shared::thresholds::{Share, Thresholds};
 use crate::token_budget::TOKENS;
 
 pub(crate) const BUILTIN: Builtin =
@@ -22,8 +22,8 @@ pub(crate) struct TokenBudgetCheck {
 
 impl Guardrail for TokenBudgetCheck {
     fn check(&self, context: &Context<'_>) -> Result<Verdict, Fault> {
-        let steps = Steps { warn: Some(0.9), escalate: Some(1.0), block: None };
-        Ok(self.thresholds.judge(context, Resource::Tokens, steps, TOKENS)?)
+        let default = Thresholds { warn: Some(Share(0.9)), escalate: Some(Share(1.0)), block: None };
+        Ok(self.thresholds.judge(context, Resource::Tokens, default, TOKENS)?)
     }
 
     fn max_effect(&self) -> Effect {

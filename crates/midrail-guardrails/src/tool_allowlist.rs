@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::builtin::Builtin;
-use crate::settings::{Pattern, any_matches, list};
+use crate::shared::settings::{Pattern, any_matches, list};
 
 pub(crate) const BUILTIN: Builtin =
     Builtin::new::<ToolAllowlist>("tool-allowlist", Category::Safety, 10, &[EventKind::BeforeTool])
@@ -62,7 +62,7 @@ impl Guardrail for ToolAllowlist {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Run;
+    use crate::tests::Run;
     use serde_json::json;
 
     fn effect(settings: serde_json::Value, tool: &str) -> Effect {

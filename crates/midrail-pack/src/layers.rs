@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use midrail_core::{Authorities, Definition, Mode, Policy, PolicyEntry, StrikeRule};
+use midrail_guardrails::guardrail_id;
 use serde::{Deserialize, Serialize};
 
 use crate::compile::{CompiledGuard, Trust, always_on, compile, routing, unknown_ids};
@@ -304,7 +305,13 @@ impl<'p> Merged<'p> {
     /// The pack above that requires the guardrail with this id, which lower packs then cannot replace.
     fn requiring(&self, placed: &Placed<'_>) -> Option<&Member<'p>> {
         let requires = |member: &Member<'_>| {
-            member.pack.risk_router.require.values().flat_map(|ids| ids.iter()).any(|id| *id == placed.id)
+            member
+                .pack
+                .risk_router
+                .require
+                .values()
+                .flat_map(|ids| ids.iter())
+                .any(|id| guardrail_id(id) == placed.id)
         };
         let above = self.members.iter().enumerate().filter(|(_, member)| requires(member));
         above.filter(|(at, _)| self.is_above(*at, placed.member)).map(|(_, member)| member).next()

@@ -3,7 +3,7 @@
 //! Maps are merged key by key. Lists of maps with an `id` are merged by that id, and new items are added at the end; so are
 //! guardrails and rules, by their default id if they have none. Every other list, and every scalar, is replaced.
 
-use midrail_guardrails::FEEDBACK_TITLES as TITLES;
+use midrail_guardrails::{FEEDBACK_TITLES as TITLES, guardrail_id};
 
 use crate::yaml::{Node, NodeValue};
 
@@ -64,7 +64,7 @@ fn merged_under(key: &str, base: &Node, overlay: &Node) -> Node {
 /// The id of an item: its `id`, its built-in, the bare name, or the kind of rule (as in `compile`).
 fn id(item: &Node) -> Option<String> {
     if let Some(id) = item.get("id").or_else(|| item.get("use")).unwrap_or(item).as_text() {
-        return Some(id.to_owned());
+        return Some(guardrail_id(id));
     }
     if let Some(rule) = item.get("require_before") {
         let tool = rule.get("tool")?;
@@ -114,6 +114,16 @@ mod tests {
                 {"require_before": {"tool": "deploy", "requires": ["test", "build"]}},
                 "injection-patterns",
             ])
+        );
+    }
+
+    #[test]
+    fn both_spellings_name_the_same_guardrail() {
+        let source = "guardrails:\n  - {use: safety-001, mode: shadow}\nenv:\n  prod:\n    guardrails:\n      - {use: destructive-command, mode: enforce}\n";
+        let node = parse(source, &Limits::default()).unwrap().remove(0);
+        assert_eq!(
+            to_json(&apply(&node, "prod"))["guardrails"],
+            json!([{"use": "destructive-command", "mode": "enforce"}])
         );
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use midrail_core::{Decision, Effect, Event, Snapshot};
+use midrail_guardrails::guardrail_id;
 use midrail_pack::case::{
     Case, CaseApprover, CaseFile, CaseRequest, CaseStep, Expectation, FileSystem, Git, StepAction,
 };
@@ -436,7 +437,7 @@ impl<'c> Player<'c> {
         }
         if let Some(by) = &expect.by {
             let found = decision.by.as_deref().unwrap_or("no guardrail");
-            differ("by", by.clone(), found.to_owned(), by == found);
+            differ("by", by.clone(), found.to_owned(), guardrail_id(by) == found);
         }
         if let Some(would) = expect.would {
             let found = decision.would.map_or("nothing else".to_owned(), |would| would.to_string());

@@ -93,7 +93,7 @@ pub use midrail_guardrails::{
     Builtin, CATALOGUE, CallKey, CommandWrites, DestructiveCommand, EffectOverride, Freshness,
     InjectionPatterns, KeyedDependency, KeyedRule, Middleware, NewFiles, OutputSecretScan, OwnWrites,
     Pattern, ReadBeforeWrite, RuleSet, SandboxBoundary, SecretRedaction, SensitiveData, SensitiveFile,
-    SequentialDependency, ToolAllowlist, UnsavedEffect, VerdictObserver, builtin, label,
+    SequentialDependency, ToolAllowlist, UnsavedEffect, VerdictObserver, builtin, guardrail_id, label,
 };
 pub use midrail_pack::{self as pack, DiagnosticReport, Layer, PackDocument, PolicySource};
 pub use midrail_store::{

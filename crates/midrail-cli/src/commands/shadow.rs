@@ -8,7 +8,7 @@ use midrail::store::Store;
 
 use crate::error::{CliError, count};
 use crate::exit::Exit;
-use crate::input::StoreArgs;
+use crate::input::{StoreArgs, guardrail_name};
 use crate::output::{Output, short};
 use crate::paint::Style;
 use crate::table::{Table, cell};
@@ -36,7 +36,7 @@ struct Report {
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     until: Option<Timestamp>,
     /// This guardrail alone
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = guardrail_name)]
     guardrail: Option<String>,
     /// Examples of each guardrail
     #[arg(long, value_name = "N", default_value_t = 3)]

@@ -2,15 +2,15 @@
 
 use midrail_core::{Effect, Fault, Verdict};
 
-use super::part::{Evaluation, Moment, Part, State};
+use super::checks::{Check, Evaluation, Moment, State};
 
 impl Evaluation<'_, '_> {
     /// Runs the command when the agent wants to stop. Later its last result counts.
-    pub(super) fn command(&self, part: &Part) -> Result<State, Fault> {
+    pub(super) fn command(&self, part: &Check) -> Result<State, Fault> {
         let Some((required, context)) = part.required(self.context) else { return Ok(State::Unknown) };
         let verdict = match self.moment {
             Moment::Call => return Ok(State::Unknown),
-            Moment::End => match required.last(&context) {
+            Moment::End => match required.last_verdict(&context) {
                 Ok(Some(verdict)) => Ok(verdict),
                 // A command that runs every time has no relevant files.
                 Ok(None) if required.files.is_empty() => return Ok(State::Unknown),
@@ -25,7 +25,7 @@ impl Evaluation<'_, '_> {
             Moment::Stop => {
                 self.whole.each(&mut |part| {
                     if let Some((other, context)) = part.required(self.context) {
-                        other.prime_files(&context);
+                        other.prefetch_files(&context);
                     }
                 });
                 required.verdict(&context)

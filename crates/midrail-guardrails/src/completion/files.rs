@@ -2,8 +2,8 @@
 
 use midrail_core::{Fault, FileState, StopFinding};
 
-use super::part::{Evaluation, State, named};
-use crate::settings::Pattern;
+use super::checks::{Evaluation, State, named};
+use crate::shared::settings::Pattern;
 
 impl Evaluation<'_, '_> {
     pub(super) fn files(&self, files: &[String]) -> Result<State, Fault> {
@@ -32,8 +32,7 @@ impl Evaluation<'_, '_> {
 
     pub(super) fn glob(&self, pattern: &Pattern, at_least: u64) -> Result<State, Fault> {
         let Pattern(pattern) = pattern;
-        let asked = self.context.count_files(std::slice::from_ref(pattern));
-        Ok(match self.available(asked)? {
+        Ok(match self.available(self.context.count_files(std::slice::from_ref(pattern)))? {
             Ok(count) if count >= at_least => State::Complete,
             Ok(count) => State::lacks(format!(
                 "At least {at_least} {} must match `{pattern}`, but {count} {}.",

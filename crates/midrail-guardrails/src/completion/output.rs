@@ -1,30 +1,30 @@
 //! An output that must conform to a schema. The result is stored, because the end of a session has no output.
 
-use midrail_core::{Changes, Context, Event, EventKind, Fault, StopFinding};
+use midrail_core::{Changes, Context, Event, EventKind, Fault, Key, StopFinding};
 use serde_json::Value;
 
-use super::part::{Evaluation, Moment, NAMED, State};
-use crate::asked::is_asked;
-use crate::json_form::CompiledSchema;
+use super::checks::{Evaluation, Moment, NAMED, State};
+use crate::shared::applicability::is_checked;
+use crate::shared::compiled_schema::CompiledSchema;
 
 impl Evaluation<'_, '_> {
-    pub(super) fn output(&self, name: &str, form: &CompiledSchema) -> Result<State, Fault> {
+    pub(super) fn output(&self, name: &str, schema: &CompiledSchema) -> Result<State, Fault> {
         let event = self.context.event;
         match self.moment {
             Moment::Call => Ok(State::Unknown),
-            Moment::Stop => Ok(judged(form, event)),
-            Moment::End if event.output.is_some() => Ok(judged(form, event)),
-            Moment::End => Ok(match self.context.state(name)?.and_then(Value::as_str) {
-                Some("") => State::Complete,
-                Some(what) => State::lacks(what.to_owned()),
+            Moment::Stop => Ok(validate(schema, event)),
+            Moment::End if event.output.is_some() => Ok(validate(schema, event)),
+            Moment::End => Ok(match key(self.context, name).read(self.context)? {
+                Some(what) if what.is_empty() => State::Complete,
+                Some(what) => State::lacks(what),
                 None => State::lacks("There was no output.".to_owned()),
             }),
         }
     }
 }
 
-fn judged(form: &CompiledSchema, event: &Event) -> State {
-    let problems = form.problems(event.output.as_ref().unwrap_or(&Value::Null), true, NAMED);
+fn validate(schema: &CompiledSchema, event: &Event) -> State {
+    let problems = schema.problems(event.output.as_ref().unwrap_or(&Value::Null), true, NAMED);
     if problems.is_empty() {
         return State::Complete;
     }
@@ -36,20 +36,25 @@ fn judged(form: &CompiledSchema, event: &Event) -> State {
 /// Stores the problems of the run's last output. Empty: it conforms.
 pub(super) fn observe(
     name: &str,
-    form: &CompiledSchema,
+    schema: &CompiledSchema,
     context: &Context<'_>,
     changes: &mut Changes,
 ) -> Result<(), Fault> {
     let event = context.event;
-    if event.kind != EventKind::BeforeStop || event.is_sub_agent() || !is_asked(context) {
+    if event.kind != EventKind::BeforeStop || event.is_sub_agent() || !is_checked(context) {
         return Ok(());
     }
-    let what = match judged(form, event) {
+    let what = match validate(schema, event) {
         State::Incomplete(what, _) => what,
         State::Complete | State::Unknown => String::new(),
     };
-    if context.state(name)?.and_then(Value::as_str) != Some(&what) {
-        changes.set(context.key(name), what);
+    if key(context, name).read(context)?.as_ref() != Some(&what) {
+        key(context, name).write(changes, &what)?;
     }
     Ok(())
+}
+
+/// The slice with the problems of the last output.
+fn key(context: &Context<'_>, name: &str) -> Key<String> {
+    Key::own(context, name)
 }

@@ -8,9 +8,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::deep::DeepSettings;
-use crate::json_form::CompiledSchema;
-use crate::ran::{CommandLine, Timeout};
-use crate::settings::Pattern;
+use crate::shared::compiled_schema::CompiledSchema;
+use crate::shared::durations::Timeout;
+use crate::shared::settings::{CommandLine, Pattern};
 
 /// Maximum depth of nested `all` and `any`.
 const MAX_DEPTH: usize = 8;
@@ -127,7 +127,7 @@ pub struct CheckExpression {
 
 impl fmt::Debug for CheckExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Holds").field(&self.source).finish()
+        f.debug_tuple("CheckExpression").field(&self.source).finish()
     }
 }
 
@@ -175,23 +175,9 @@ impl CompletionProblem {
 
 impl Completion {
     /// All checks.
-    fn checks(&self) -> CompletionChecks {
-        let Completion {
-            files,
-            glob,
-            at_least,
-            todos,
-            output,
-            check,
-            all,
-            any,
-            command,
-            timeout,
-            when_changed,
-            ask,
-            also_after_tool: _,
-            sub_agents: _,
-        } = self.clone();
+    pub(super) fn checks(&self) -> CompletionChecks {
+        let Completion { files, glob, at_least, todos, output, check, all, any, .. } = self.clone();
+        let Completion { command, timeout, when_changed, ask, .. } = self.clone();
         CompletionChecks {
             files,
             glob,
@@ -216,12 +202,12 @@ impl Completion {
         let mut checks = self.checks();
         let mut problems = Vec::new();
         checks.problems("", 0, &mut problems);
-        let commands = checks.count_commands();
+        let commands = checks.count(|checks| checks.command.is_some());
         if commands > MAX_COMMANDS {
             let message = format!("there are {commands} commands; at most {MAX_COMMANDS} are allowed");
             problems.push(CompletionProblem::new("", message, "combine them: `make lint && make test`"));
         }
-        if checks.count_asks() > 1 {
+        if checks.count(|checks| checks.ask.is_some()) > 1 {
             let message = "there are several `ask`; at most one is allowed";
             problems.push(CompletionProblem::new("", message, "write a separate guardrail for each"));
         }
@@ -231,43 +217,9 @@ impl Completion {
         checks.bind("", bind);
         Ok(checks)
     }
-
-    /// Whether there are no checks at all.
-    pub fn is_empty(&self) -> bool {
-        self.checks().is_empty()
-    }
 }
 
 impl CompletionChecks {
-    /// Whether there are no checks.
-    fn is_empty(&self) -> bool {
-        let CompletionChecks {
-            files,
-            glob,
-            at_least: _,
-            todos,
-            output,
-            check,
-            all,
-            any,
-            command,
-            timeout: _,
-            when_changed: _,
-            ask,
-        } = self;
-        let is_single = glob.is_some()
-            || todos.is_some()
-            || output.is_some()
-            || check.is_some()
-            || command.is_some()
-            || ask.is_some()
-            || files.as_ref().is_some_and(|files| !files.is_empty());
-        let asks = |parts: &Vec<CompletionChecks>| parts.iter().any(|part| !part.is_empty());
-        let asks_all = |parts: &Vec<CompletionChecks>| parts.iter().all(|part| !part.is_empty());
-        // An alternative without checks always passes.
-        !is_single && !all.as_ref().is_some_and(asks) && !any.as_ref().is_some_and(asks_all)
-    }
-
     fn problems(&self, at: &str, depth: usize, problems: &mut Vec<CompletionProblem>) {
         let mut wrong = |name: &str, what: &str, help: &str| {
             problems.push(CompletionProblem::new(format!("{at}/{name}"), what, help));
@@ -306,14 +258,10 @@ impl CompletionChecks {
         }
     }
 
-    fn count_commands(&self) -> usize {
-        let below = self.all.iter().chain(&self.any).flatten().map(CompletionChecks::count_commands);
-        usize::from(self.command.is_some()).saturating_add(below.sum())
-    }
-
-    fn count_asks(&self) -> usize {
-        let below = self.all.iter().chain(&self.any).flatten().map(CompletionChecks::count_asks);
-        usize::from(self.ask.is_some()).saturating_add(below.sum())
+    /// The number of maps with a certain check.
+    fn count(&self, has: fn(&CompletionChecks) -> bool) -> usize {
+        let below = self.all.iter().chain(&self.any).flatten().map(|checks| checks.count(has));
+        usize::from(has(self)).saturating_add(below.sum())
     }
 
     fn bind(&mut self, at: &str, bind: &mut CompileCondition<'_>) {

@@ -1,18 +1,18 @@
 //! A to-do list without open items.
 
-use midrail_core::{Changes, Context, Effect, Fault, StopFinding};
+use midrail_core::{Changes, Context, Effect, Fault, Key, StopFinding};
 
-use super::part::{Evaluation, Moment, State, named};
-use crate::todo_list::{self, TodoList};
+use super::checks::{Evaluation, Moment, State, named};
+use crate::shared::todo_list::{self, TodoList};
 
 /// The slice with an agent's to-do list. Each agent and sub-agent has its own.
-pub(super) fn key(context: &Context<'_>) -> String {
-    format!("todos/{}", context.actor())
+pub(super) fn key(context: &Context<'_>) -> Key<TodoList> {
+    Key::own(context, &format!("todos/{}", context.actor()))
 }
 
 impl Evaluation<'_, '_> {
     pub(super) fn todos(&self) -> Result<State, Fault> {
-        let mut list = TodoList::stored(self.context.state(&key(self.context))?);
+        let mut list = key(self.context).read(self.context)?.unwrap_or_default();
         // The list of this call is not stored yet.
         if self.moment == Moment::Call
             && let Some(after) = list.after(self.context.event)
@@ -35,10 +35,9 @@ pub(super) fn observe(context: &Context<'_>, effect: Effect, changes: &mut Chang
     if !is_todo_tool || !context.succeeded(effect)? {
         return Ok(());
     }
-    let before = TodoList::stored(context.state(&key(context))?);
+    let before = key(context).read(context)?.unwrap_or_default();
     if let Some(after) = before.after(context.event).filter(|after| *after != before) {
-        let after = serde_json::to_value(after).map_err(|error| Fault::Failed(error.to_string()))?;
-        changes.set(context.key(&key(context)), after);
+        key(context).write(changes, &after)?;
     }
     Ok(())
 }

@@ -85,13 +85,12 @@ impl DeepGuardrail {
             return Ok(Verdict::allow());
         }
         let reason = match &self.settings.kind {
-            DeepBackend::Judge(_) => field("reason"),
             DeepBackend::Moderation(_) => {
                 let categories = answer.get("categories").and_then(Value::as_array);
                 let names = categories.into_iter().flatten().filter_map(Value::as_str);
                 names.collect::<Vec<_>>().join(", ")
             }
-            DeepBackend::Http(_) | DeepBackend::Command(_) => field("reason"),
+            DeepBackend::Judge(_) | DeepBackend::Http(_) | DeepBackend::Command(_) => field("reason"),
         };
         let id = &context.spec.id;
         let reason = match (reason.is_empty(), &self.described) {

@@ -26,30 +26,21 @@ pub enum EventPart {
 }
 
 impl EventPart {
-    /// Every part.
-    pub const ALL: &'static [EventPart] = &[
-        EventPart::Text,
-        EventPart::Tool,
-        EventPart::Args,
-        EventPart::Goal,
-        EventPart::Scope,
-        EventPart::LastAssistant,
-        EventPart::AvailableTools,
-        EventPart::Event,
+    /// Every part with its name in packs.
+    pub const ALL: [(EventPart, &'static str); 8] = [
+        (EventPart::Text, "text"),
+        (EventPart::Tool, "tool"),
+        (EventPart::Args, "args"),
+        (EventPart::Goal, "goal"),
+        (EventPart::Scope, "scope"),
+        (EventPart::LastAssistant, "last_assistant"),
+        (EventPart::AvailableTools, "available_tools"),
+        (EventPart::Event, "event"),
     ];
 
     /// Its name in packs.
-    pub fn word(self) -> &'static str {
-        match self {
-            EventPart::Text => "text",
-            EventPart::Tool => "tool",
-            EventPart::Args => "args",
-            EventPart::Goal => "goal",
-            EventPart::Scope => "scope",
-            EventPart::LastAssistant => "last_assistant",
-            EventPart::AvailableTools => "available_tools",
-            EventPart::Event => "event",
-        }
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(part, _)| *part == self).map_or("", |(_, name)| *name)
     }
 }
 
@@ -80,8 +71,8 @@ pub fn parse_template(template: &str) -> Vec<TemplatePiece<'_>> {
         if let Some(before) = template.get(words..open).filter(|before| !before.is_empty()) {
             pieces.push(TemplatePiece::Words(before));
         }
-        pieces.push(match EventPart::ALL.iter().find(|part| part.word() == name) {
-            Some(part) => TemplatePiece::Part(*part),
+        pieces.push(match EventPart::ALL.iter().find(|(_, known)| *known == name) {
+            Some((part, _)) => TemplatePiece::Part(*part),
             None => TemplatePiece::Unknown(name),
         });
         at += length + 1;
@@ -100,8 +91,8 @@ mod tests {
 
     #[test]
     fn pack_names_match_serialization() {
-        for part in EventPart::ALL {
-            assert_eq!(serde_json::to_value(part).unwrap(), json!(part.word()));
+        for (part, name) in EventPart::ALL {
+            assert_eq!(serde_json::to_value(part).unwrap(), json!(name));
         }
     }
 

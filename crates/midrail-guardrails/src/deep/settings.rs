@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::address::{EndpointUrl, EnvVariable, Headers};
 use super::parts::{EventPart, TemplatePiece, parse_template};
-use crate::ran::{CommandLine, Timeout};
-use crate::seconds::Seconds;
+use crate::shared::durations::{Seconds, Timeout};
+use crate::shared::settings::{CommandLine, Money, SettingsProblem};
 
 /// The backend of a deep guardrail and its limits. Exactly one of `http`, `judge`, `moderation` and `command`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -160,17 +160,17 @@ fn two() -> u8 {
 }
 
 /// An error in one setting, with its key.
-fn at(key: &str, message: impl std::fmt::Display) -> String {
-    format!("in `{key}`: {message}")
+fn at(key: &str, message: impl std::fmt::Display) -> SettingsProblem {
+    SettingsProblem::new(format!("in `{key}`: {message}"))
 }
 
 /// The default of `cache`.
 const TEN_MINUTES: Seconds = Seconds(600.0);
 
 impl TryFrom<Raw> for DeepSettings {
-    type Error = String;
+    type Error = SettingsProblem;
 
-    fn try_from(raw: Raw) -> Result<Self, String> {
+    fn try_from(raw: Raw) -> Result<Self, SettingsProblem> {
         let kinds = [
             raw.http.map(DeepBackend::Http),
             raw.judge.map(DeepBackend::Judge),
@@ -179,7 +179,8 @@ impl TryFrom<Raw> for DeepSettings {
         ];
         let mut kinds = kinds.into_iter().flatten();
         let (Some(kind), None) = (kinds.next(), kinds.next()) else {
-            return Err("exactly one of `http`, `judge`, `moderation` and `command` is required".to_owned());
+            let message = "exactly one of `http`, `judge`, `moderation` and `command` is required";
+            return Err(SettingsProblem::new(message));
         };
         let within =
             |name: &str, value: usize, least: usize, most: usize| match (least..=most).contains(&value) {
@@ -336,8 +337,7 @@ fn template<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Erro
     match unknown_part(&body) {
         None => Ok(body),
         Some(name) => {
-            let known: Vec<String> =
-                EventPart::ALL.iter().map(|part| format!("`{{{}}}`", part.word())).collect();
+            let known: Vec<String> = EventPart::ALL.iter().map(|(_, name)| format!("`{{{name}}}`")).collect();
             Err(D::Error::custom(format!("unknown part `{{{name}}}`; the parts are {}", known.join(", "))))
         }
     }
@@ -482,20 +482,6 @@ pub struct JudgeBudget {
     /// Per day (UTC), over all sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<Money>,
-}
-
-/// An amount of money.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Money(pub f64);
-
-impl<'de> Deserialize<'de> for Money {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match f64::deserialize(deserializer)? {
-            amount if (0.0..=1e12).contains(&amount) => Ok(Money(amount)),
-            _ => Err(D::Error::custom("an amount of money is a number that is not negative")),
-        }
-    }
 }
 
 /// The request to a moderation endpoint.
@@ -644,5 +630,5 @@ impl DeepSettings {
 }
 
 #[cfg(test)]
-#[path = "settings_tests.rs"]
+#[path = "tests.rs"]
 mod tests;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::history::History;
 use super::note::Note;
 use super::state::ProviderState;
-use crate::budget::Share;
+use crate::shared::thresholds::{Share, float, number};
 
 /// Reports the used shares of the budgets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ impl BudgetNote {
         if !has_trigger && self.reached(context) <= own.steps {
             return Ok(None);
         }
-        let calls = number(history.calls.saturating_add(1));
+        let calls = float(history.calls.saturating_add(1));
         let mut lines = Vec::new();
         let mut is_warning = false;
         for (resource, what) in RESOURCES {
@@ -53,8 +53,8 @@ impl BudgetNote {
             is_warning |= share >= 0.75;
             let mut line = format!(
                 "{what}: {} of {} used ({:.0}%).",
-                amount(budget.used),
-                amount(budget.limit),
+                number(budget.used),
+                number(budget.limit),
                 share * 100.0
             );
             let rate = budget.used / calls;
@@ -62,8 +62,8 @@ impl BudgetNote {
                 let left = ((budget.limit - budget.used) / rate).floor();
                 line.push_str(&format!(
                     " At {} per call, the rest is enough for about {} more calls.",
-                    amount(rate),
-                    amount(left)
+                    number(rate),
+                    number(left)
                 ));
             }
             lines.push(line);
@@ -86,15 +86,4 @@ impl BudgetNote {
         let steps = self.at.iter().filter(|step| most.is_some_and(|most| most >= step.0)).count();
         u64::try_from(steps).unwrap_or(u64::MAX)
     }
-}
-
-/// Counts of calls are small enough for an exact float.
-fn number(count: u64) -> f64 {
-    u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
-}
-
-/// A number with at most two decimals.
-fn amount(number: f64) -> String {
-    let text = format!("{number:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

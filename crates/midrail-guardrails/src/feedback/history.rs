@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use midrail_core::{Context, Missing, state_prefix};
+use midrail_core::{Context, Key, Missing, state_prefix};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::outcome::CallOutcome;
 use super::state::ProviderState;
+use crate::shared::data::{List, TOOL_ARGUMENTS, section};
+use crate::shared::outcome::CallOutcome;
 
 /// Maximum number of remembered calls: enough for ten rounds of a cycle of four.
 pub(super) const RECENT: usize = 40;
@@ -19,7 +21,8 @@ const MAX_NAME: usize = 64;
 const MAX_DEPTH: usize = 32;
 
 /// The calls of a prompt so far.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct History {
     /// Successful calls.
     pub(super) calls: u64,
@@ -27,13 +30,26 @@ pub(super) struct History {
     pub(super) recent: Vec<Call>,
 }
 
-/// A remembered call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A remembered call, stored as a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(String, String, bool)", into = "(String, String, bool)")]
 pub(super) struct Call {
     pub(super) tool: String,
     /// A digest of its normalised arguments.
     pub(super) args: String,
     pub(super) ok: bool,
+}
+
+impl From<(String, String, bool)> for Call {
+    fn from((tool, args, ok): (String, String, bool)) -> Self {
+        Call { tool, args, ok }
+    }
+}
+
+impl From<Call> for (String, String, bool) {
+    fn from(Call { tool, args, ok }: Call) -> Self {
+        (tool, args, ok)
+    }
 }
 
 impl Call {
@@ -44,63 +60,63 @@ impl Call {
     }
 }
 
-/// The key prefix of slices that all providers of a prompt share.
-fn prefix(context: &Context<'_>) -> String {
-    prefix_for_prompt(context.event.prompt.as_deref())
+/// The last note of a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StoredNote {
+    pub(super) provider: String,
+    pub(super) text: String,
+    /// The number of calls when it was added.
+    pub(super) at: u64,
 }
 
-fn prefix_for_prompt(prompt: Option<&str>) -> String {
-    format!("feedback{}", state_prefix("", prompt))
+/// The name of a slice that all providers of a prompt share.
+fn shared_name(prompt: Option<&str>, name: &str) -> String {
+    format!("feedback{}{name}", state_prefix("", prompt))
 }
 
 /// The slices with the calls of a prompt and the last note of its feedback providers. Scripts read them outside
 /// the decision core.
 pub fn feedback_slice_keys(prompt: Option<&str>) -> [String; 2] {
-    ["calls", "last"].map(|name| format!("{}{name}", prefix_for_prompt(prompt)))
+    ["calls", "last"].map(|name| shared_name(prompt, name))
 }
 
 /// The content of those slices as scripts see it, without the call of the event itself.
-pub fn feedback_view(calls: Option<&Value>, last: Option<&Value>) -> Value {
-    let recent = calls.and_then(|calls| calls.get("recent")?.as_array()).into_iter().flatten();
-    let recent: Vec<Value> = recent.map(|call| json!({"tool": call.get(0), "ok": call.get(2)})).collect();
-    let count = calls.and_then(|calls| calls.get("calls")?.as_u64()).unwrap_or(0);
-    let field = |name: &str| last.and_then(|last| last.get(name)).cloned().unwrap_or_default();
-    let at = field("at").as_u64().unwrap_or(0);
-    json!({
-        "calls": count,
-        "callsSince": count.saturating_sub(at),
-        "last": field("text"),
-        "lastProvider": field("provider"),
+pub fn feedback_view(calls: Option<&Value>, last: Option<&Value>) -> Result<Value, Missing> {
+    let [calls_name, last_name] = feedback_slice_keys(None);
+    let history = Key::<History>::new(calls_name).decode(calls)?.unwrap_or_default();
+    let last = Key::<StoredNote>::new(last_name).decode(last)?;
+    let recent: Vec<Value> =
+        history.recent.iter().map(|call| json!({"tool": call.tool, "ok": call.ok})).collect();
+    Ok(json!({
+        "calls": history.calls,
+        "callsSince": history.calls.saturating_sub(last.as_ref().map_or(0, |last| last.at)),
+        "last": last.as_ref().map(|last| &last.text),
+        "lastProvider": last.as_ref().map(|last| &last.provider),
         "recentCalls": recent,
-    })
+    }))
 }
 
-/// The slice with the last note of any provider.
-pub(super) fn last_key(context: &Context<'_>) -> String {
-    format!("{}last", prefix(context))
-}
+impl StoredNote {
+    /// The slice with the last note of any provider.
+    pub(super) fn last_key(context: &Context<'_>) -> Key<StoredNote> {
+        Key::new(shared_name(context.event.prompt.as_deref(), "last"))
+    }
 
-/// The slice with the last note of one provider.
-pub(super) fn by_key(context: &Context<'_>, provider: &str) -> String {
-    format!("{}by/{}", prefix(context), state_prefix(provider, None))
+    /// The slice with the last note of one provider.
+    pub(super) fn provider_key(context: &Context<'_>, provider: &str) -> Key<StoredNote> {
+        let name = format!("by/{}", state_prefix(provider, None));
+        Key::new(shared_name(context.event.prompt.as_deref(), &name))
+    }
 }
 
 impl History {
-    pub(super) fn key(context: &Context<'_>) -> String {
-        format!("{}calls", prefix(context))
+    /// The slice with the calls of the prompt.
+    pub(super) fn key(context: &Context<'_>) -> Key<History> {
+        Key::new(shared_name(context.event.prompt.as_deref(), "calls"))
     }
 
     pub(super) fn from_context(context: &Context<'_>) -> Result<Self, Missing> {
-        let Some(slice) = context.slice(&Self::key(context))? else { return Ok(History::default()) };
-        let recent = slice.get("recent").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let call = |value: &Value| {
-            let text = |at: usize| value.get(at).and_then(Value::as_str).map(str::to_owned);
-            Some(Call { tool: text(0)?, args: text(1)?, ok: value.get(2)?.as_bool()? })
-        };
-        Ok(History {
-            calls: slice.get("calls").and_then(Value::as_u64).unwrap_or(0),
-            recent: recent.iter().filter_map(call).collect(),
-        })
+        Ok(Self::key(context).read(context)?.unwrap_or_default())
     }
 
     /// The history including the call of this event.
@@ -110,12 +126,6 @@ impl History {
         let over = self.recent.len().saturating_sub(RECENT);
         self.recent.drain(..over);
         self
-    }
-
-    pub(super) fn kept(&self) -> Value {
-        let recent: Vec<Value> =
-            self.recent.iter().map(|call| json!([call.tool, call.args, call.ok])).collect();
-        json!({"calls": self.calls, "recent": recent})
     }
 }
 
@@ -140,24 +150,22 @@ pub struct FeedbackHistory {
 
 /// The counts and notes of a prompt. They are stored if the policy has feedback providers.
 pub fn feedback_history(context: &Context<'_>) -> Result<FeedbackHistory, Missing> {
-    let (history, last) = (History::from_context(context), context.slice(&last_key(context)));
+    // Request all slices before the first one is missing, so that they are fetched together.
+    let (history, last) = (History::from_context(context), StoredNote::last_key(context).read(context));
     let own = ProviderState::from_context(context);
     let (mut history, last, own) = (history?, last?, own?);
     let counts = CallOutcome::from_context(context)? == CallOutcome::Success;
     if counts {
         history = history.after(context, true);
     }
-    let text = |name: &str| last.and_then(|last| last.get(name)).and_then(Value::as_str).map(str::to_owned);
-    let at = last.and_then(|last| last.get("at")).and_then(Value::as_u64).unwrap_or(0);
+    let at = last.as_ref().map_or(0, |last| last.at);
+    let (text, provider) = last.map(|last| (last.text, last.provider)).unzip();
     Ok(FeedbackHistory {
         calls: history.calls,
-        calls_since: match own.has_noted {
-            true => own.since.saturating_add(counts.into()),
-            false => history.calls,
-        },
+        calls_since: if own.has_noted { own.since.saturating_add(counts.into()) } else { history.calls },
         calls_since_any: history.calls.saturating_sub(at),
-        last: text("text"),
-        last_provider: text("provider"),
+        last: text,
+        last_provider: provider,
         last_time: own.last,
         recent: history.recent.into_iter().map(|call| call.tool).collect(),
     })
@@ -174,13 +182,13 @@ pub struct ProviderFeedback {
 
 /// The last note of a provider, by the name that the agent sees.
 pub fn provider_feedback(context: &Context<'_>, provider: &str) -> Result<ProviderFeedback, Missing> {
-    let (history, note) = (History::from_context(context), context.slice(&by_key(context, provider)));
+    let note = StoredNote::provider_key(context, provider);
+    let (history, note) = (History::from_context(context), note.read(context));
     let counts = CallOutcome::from_context(context)? == CallOutcome::Success;
     let (history, note) = (history?, note?);
-    let at = note.and_then(|note| note.get("at")).and_then(Value::as_u64).unwrap_or(0);
-    let last = note.and_then(|note| note.get("text")).and_then(Value::as_str).map(str::to_owned);
     let calls = history.calls.saturating_add(counts.into());
-    Ok(ProviderFeedback { calls_since: calls.saturating_sub(at), last })
+    let calls_since = calls.saturating_sub(note.as_ref().map_or(0, |note| note.at));
+    Ok(ProviderFeedback { calls_since, last: note.map(|note| note.text) })
 }
 
 /// A digest of normalised arguments: the order of keys, `1` and `1.0`, surrounding whitespace and spellings of a
@@ -217,9 +225,10 @@ fn add(key: Option<&str>, value: &Value, context: &Context<'_>, hash: &mut Fnv, 
         Value::String(text) => {
             let text = text.trim();
             hash.add(b"\"");
-            match is_path(key, text) {
-                true => hash.add(context.place(text, None).key.as_bytes()),
-                false => hash.add(text.as_bytes()),
+            if is_path(key, text) {
+                hash.add(context.place(text, None).key.as_bytes());
+            } else {
+                hash.add(text.as_bytes());
             }
             hash.add(b"\0");
         }
@@ -235,18 +244,7 @@ fn add(key: Option<&str>, value: &Value, context: &Context<'_>, hash: &mut Fnv, 
 }
 
 /// Names of arguments that contain paths.
-const PATHS: &[&str] = &[
-    "path",
-    "paths",
-    "file",
-    "files",
-    "file_path",
-    "filename",
-    "notebook_path",
-    "directory",
-    "dir",
-    "folder",
-];
+static PATHS: List = List::new(|| section(TOOL_ARGUMENTS, "paths"));
 
 fn is_path(key: Option<&str>, text: &str) -> bool {
     let is_one_word = text.len() <= 4_096 && !text.contains(char::is_whitespace) && !text.contains("://");

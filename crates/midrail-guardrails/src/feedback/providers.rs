@@ -1,24 +1,24 @@
 //! The sources of feedback: fixed texts, the deadline, and observations about the progress of the work.
 
-use midrail_core::{ActionType, Changes, Context, Fault, Missing, PackCommand};
+use midrail_core::{ActionType, Changes, Context, Fault, Key, Missing, PackCommand};
 use midrail_scan::secrets::redact;
 use schemars::JsonSchema;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use super::block::duration;
 use super::budget::BudgetNote;
 use super::history::{Call, History};
 use super::note::Note;
 use super::state::ProviderState;
 use super::streak::{FailingStreak, record_streak};
-use crate::ran::{CommandLine, Timeout};
-use crate::seconds::Seconds;
-use crate::settings::{Pattern, any_matches, at_least_one};
-use crate::todo_list::{self, TodoList};
+use crate::shared::durations::{Seconds, Timeout};
+use crate::shared::feedback_block::duration;
+use crate::shared::settings::{CommandLine, Pattern, any_matches, at_least_one, patterns, within};
+use crate::shared::todo_list::{self, TodoList};
 
 /// The slice with the to-do list that a provider follows.
-const LIST: &str = "list";
+fn list_key(context: &Context<'_>) -> Key<TodoList> {
+    Key::own(context, "list")
+}
 
 /// The source of a provider.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,11 +53,11 @@ impl Default for DeadlineNote {
 #[serde(deny_unknown_fields, default)]
 pub struct RepeatedCalls {
     /// Repetitions in a row.
-    #[serde(deserialize_with = "two_to_ten")]
+    #[serde(deserialize_with = "within::<_, _, 2, 10>")]
     #[schemars(range(min = 2, max = 10))]
     pub times: usize,
     /// Maximum length of a cycle. 1: only the same call.
-    #[serde(deserialize_with = "up_to_four")]
+    #[serde(deserialize_with = "within::<_, _, 1, 4>")]
     #[schemars(range(min = 1, max = 4))]
     pub circle: usize,
     /// Tools that may be called repeatedly: names or glob patterns.
@@ -102,8 +102,7 @@ pub struct StalePlan {
 
 impl Default for StalePlan {
     fn default() -> Self {
-        let tools = todo_list::TOOLS.iter().map(|tool| Pattern((*tool).to_owned()));
-        StalePlan { calls: 20, tools: tools.collect() }
+        StalePlan { calls: 20, tools: patterns(&todo_list::TOOLS) }
     }
 }
 
@@ -123,20 +122,6 @@ pub struct CommandNote {
 
 fn thirty_seconds() -> Timeout {
     Timeout::seconds(30)
-}
-
-fn two_to_ten<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    match usize::deserialize(deserializer)? {
-        count @ 2..=10 => Ok(count),
-        count => Err(D::Error::custom(format!("`{count}` is not a number from 2 to 10"))),
-    }
-}
-
-fn up_to_four<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    match usize::deserialize(deserializer)? {
-        count @ 1..=4 => Ok(count),
-        count => Err(D::Error::custom(format!("`{count}` is not a number from 1 to 4"))),
-    }
 }
 
 impl FeedbackSource {
@@ -192,12 +177,10 @@ impl FeedbackSource {
             FeedbackSource::StalePlan(settings) if is_success => {
                 if settings.is_list(context) {
                     own.idle = 0;
-                    let before = TodoList::stored(context.state(LIST)?);
+                    let before = list_key(context).read(context)?.unwrap_or_default();
                     if let Some(after) = before.after_any(context.event) {
                         own.open = u64::try_from(after.open().len()).unwrap_or(u64::MAX);
-                        let after = serde_json::to_value(after);
-                        changes
-                            .set(context.key(LIST), after.map_err(|error| Fault::Failed(error.to_string()))?);
+                        list_key(context).write(changes, &after)?;
                     }
                 } else if own.open > 0 {
                     own.idle = own.idle.saturating_add(1);

@@ -1,12 +1,8 @@
 //! The stored state of a feedback provider.
 
 use jiff::Timestamp;
-use midrail_core::{Context, Missing};
+use midrail_core::{Context, Key, Missing};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-/// The slice with the state of a provider.
-pub(super) const OWN: &str = "own";
 
 /// The state of a provider. Its size is bounded.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -43,13 +39,13 @@ pub(super) struct Streak {
 }
 
 impl ProviderState {
-    pub(super) fn from_context(context: &Context<'_>) -> Result<Self, Missing> {
-        let slice = context.state(OWN)?;
-        Ok(slice.and_then(|slice| ProviderState::deserialize(slice).ok()).unwrap_or_default())
+    /// The slice with the state of a provider.
+    pub(super) fn key(context: &Context<'_>) -> Key<ProviderState> {
+        Key::own(context, "own")
     }
 
-    pub(super) fn kept(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+    pub(super) fn from_context(context: &Context<'_>) -> Result<Self, Missing> {
+        Ok(Self::key(context).read(context)?.unwrap_or_default())
     }
 }
 

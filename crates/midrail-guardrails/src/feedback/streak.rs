@@ -4,12 +4,12 @@ use midrail_core::Context;
 use midrail_scan::secrets::redact;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::block::cut;
 use super::note::Note;
 use super::state::ProviderState;
-use crate::settings::at_least_one;
+use crate::shared::outcome::error_text;
+use crate::shared::settings::at_least_one;
+use crate::shared::text::{first_error_line, shorten};
 
 /// Reports a tool that fails repeatedly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,9 +31,6 @@ impl Default for FailingStreak {
 const MAX_STREAKS: usize = 16;
 const MAX_ERRORS: usize = 3;
 
-/// Maximum length of a reported error.
-const MAX_ERROR: usize = 200;
-
 impl FailingStreak {
     pub(super) fn note(&self, context: &Context<'_>, own: &ProviderState) -> Option<Note> {
         let tool = context.event.tool_name()?;
@@ -48,7 +45,7 @@ impl FailingStreak {
         let intro = if errors.is_empty() { String::new() } else { " The last errors:\n".to_owned() };
         Some(Note::warning(format!(
             "`{}` has failed {} times in a row.{intro}{}\n\n-> Find out why before you call it again.",
-            redact(&cut(tool, 64)),
+            redact(&shorten(tool, 64)),
             streak.failures,
             errors.join("\n")
         )))
@@ -58,7 +55,7 @@ impl FailingStreak {
 /// Counts a failure of a tool, or resets the count after a success.
 pub(super) fn record_streak(context: &Context<'_>, is_success: bool, own: &mut ProviderState) {
     let Some(tool) = context.event.tool_name() else { return };
-    let tool = cut(tool, 64);
+    let tool = shorten(tool, 64);
     let at = own.streaks.iter().position(|streak| streak.tool == tool);
     let mut streak = at.map(|at| own.streaks.remove(at)).unwrap_or_default();
     if is_success {
@@ -66,12 +63,7 @@ pub(super) fn record_streak(context: &Context<'_>, is_success: bool, own: &mut P
     }
     streak.tool = tool;
     streak.failures = streak.failures.saturating_add(1);
-    let content = context.event.result.as_ref().and_then(|result| result.content.as_ref());
-    let text = match content {
-        Some(Value::String(text)) => first_line(text),
-        Some(Value::Null) | None => String::new(),
-        Some(other) => first_line(&other.to_string()),
-    };
+    let text = first_error_line(&error_text(context.event));
     streak.errors.retain(|error| *error != text);
     streak.errors.extend(Some(text).filter(|text| !text.is_empty()));
     let over = streak.errors.len().saturating_sub(MAX_ERRORS);
@@ -79,10 +71,4 @@ pub(super) fn record_streak(context: &Context<'_>, is_success: bool, own: &mut P
     own.streaks.push(streak);
     let over = own.streaks.len().saturating_sub(MAX_STREAKS);
     own.streaks.drain(..over);
-}
-
-/// The first line of an error, shortened and without secrets.
-fn first_line(error: &str) -> String {
-    let line = error.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    cut(&redact(&cut(line, MAX_ERROR * 4)), MAX_ERROR)
 }

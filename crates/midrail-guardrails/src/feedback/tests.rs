@@ -1,4 +1,4 @@
-//! Rhythms, histories and what providers notice.
+//! Tests of feedback: intervals, histories and sources.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use midrail_core::{Decision, Event, EventKind, ToolCall, ToolResult, denied_key}
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::Run;
+use crate::tests::Run;
 use jiff::Timestamp;
 
 fn run_of(settings: Value) -> Run {
@@ -25,40 +25,45 @@ fn at(seconds: i64, event: Event) -> Event {
     Event { time: Some(start + jiff::SignedDuration::from_secs(seconds)), ..event }
 }
 
-fn speaks(decision: &Decision) -> bool {
+fn has_note(decision: &Decision) -> bool {
     assert_eq!(decision.effect, Effect::Allow);
-    assert!(decision.verdicts.iter().all(|said| said.error.is_none()), "{:?}", decision.verdicts);
+    assert!(decision.verdicts.iter().all(|verdict| verdict.error.is_none()), "{:?}", decision.verdicts);
     !decision.feedback.is_empty()
 }
 
-/// The calls out of so many after which a provider speaks.
-fn spoken(run: &mut Run, events: impl IntoIterator<Item = Event>) -> Vec<usize> {
-    let said =
-        events.into_iter().enumerate().filter_map(|(i, event)| speaks(&run.decide(&event)).then_some(i + 1));
-    said.collect()
+/// The numbers of the calls with a note.
+fn calls_with_notes(run: &mut Run, events: impl IntoIterator<Item = Event>) -> Vec<usize> {
+    let noted = events
+        .into_iter()
+        .enumerate()
+        .filter_map(|(i, event)| has_note(&run.decide(&event)).then_some(i + 1));
+    noted.collect()
 }
 
 #[test]
-fn calls_are_counted_from_the_last_feedback() {
+fn calls_are_counted_since_the_last_note() {
     let mut run = run_of(json!({"static": "x", "every_n_calls": 3}));
-    assert_eq!(spoken(&mut run, (0..10).map(|_| call("t", json!({}), true))), [3, 6, 9]);
+    assert_eq!(calls_with_notes(&mut run, (0..10).map(|_| call("t", json!({}), true))), [3, 6, 9]);
 }
 
 #[test]
-fn without_a_trigger_a_text_is_never_said() {
+fn text_without_a_trigger_is_never_added() {
     let mut run = run_of(json!({"static": "x"}));
-    assert!(spoken(&mut run, (0..10).map(|_| call("t", json!({}), true))).is_empty());
+    assert!(calls_with_notes(&mut run, (0..10).map(|_| call("t", json!({}), true))).is_empty());
 }
 
 #[test]
-fn seconds_are_counted_from_the_last_feedback_and_the_first_comes_at_once() {
+fn seconds_are_counted_since_the_last_note_and_the_first_is_immediate() {
     let mut run = run_of(json!({"static": "x", "every_n_seconds": 60}));
     let times = [0, 59, 60, 119, 130, 189, 190];
-    assert_eq!(spoken(&mut run, times.map(|time| at(time, call("t", json!({}), true)))), [1, 3, 5, 7]);
+    assert_eq!(
+        calls_with_notes(&mut run, times.map(|time| at(time, call("t", json!({}), true)))),
+        [1, 3, 5, 7]
+    );
 }
 
 #[test]
-fn calls_that_fail_or_were_denied_count_for_nothing() {
+fn failed_and_denied_calls_do_not_count() {
     let mut run = run_of(json!({"static": "x", "every_n_calls": 2}));
     run.set(&denied_key("c-1"), json!(true));
     let named = ToolCall { call_id: Some("c-1".into()), ..ToolCall::new("t", json!({})) };
@@ -70,37 +75,37 @@ fn calls_that_fail_or_were_denied_count_for_nothing() {
         call("t", json!({}), false),
         call("t", json!({}), true),
     ];
-    assert_eq!(spoken(&mut run, events), [5]);
+    assert_eq!(calls_with_notes(&mut run, events), [5]);
 }
 
 #[test]
-fn a_file_is_told_once_a_session() {
+fn file_triggers_once_per_session() {
     let mut run = run_of(json!({"static": "x", "on_file_created": "./A.md"}));
-    assert!(!speaks(&run.decide(&call("t", json!({}), true))));
+    assert!(!has_note(&run.decide(&call("t", json!({}), true))));
     let mut run = run.with_file("A.md", "");
-    assert!(!speaks(&run.decide(&call("t", json!({}), false))), "not with a call that failed");
-    assert!(speaks(&run.decide(&call("t", json!({}), true))));
-    assert!(!speaks(&run.decide(&call("t", json!({}), true))));
+    assert!(!has_note(&run.decide(&call("t", json!({}), false))), "not with a call that failed");
+    assert!(has_note(&run.decide(&call("t", json!({}), true))));
+    assert!(!has_note(&run.decide(&call("t", json!({}), true))));
     let other = call("t", json!({}), true).in_session("other");
-    assert!(speaks(&run.decide(&other)), "another session hears of it, too");
+    assert!(has_note(&run.decide(&other)), "another session gets the note as well");
     run.decide(&Event::new(EventKind::Restored));
-    assert!(!speaks(&run.decide(&call("t", json!({}), true))), "what is put back says itself what was told");
+    assert!(!has_note(&run.decide(&call("t", json!({}), true))), "a restored slice remembers the note");
     let mut run = run_of(json!({"static": "x", "on_file_created": "A.md"})).without_files();
-    assert!(!speaks(&run.decide(&call("t", json!({}), true))));
+    assert!(!has_note(&run.decide(&call("t", json!({}), true))));
 }
 
 #[test]
-fn calls_are_counted_while_it_should_not_run() {
+fn calls_are_counted_while_should_run_is_false() {
     let settings: Feedback = serde_json::from_value(json!({"static": "x", "every_n_calls": 2})).unwrap();
     let is_go = |context: &Context<'_>| Ok(context.event.tool_name() == Some("go"));
     let provider = settings.provider("A", Some(Arc::new(is_go))).unwrap();
     let mut run = Run::on(Arc::new(provider), vec![EventKind::AfterTool]);
     let tools = ["t", "t", "t", "go", "go", "go"];
-    assert_eq!(spoken(&mut run, tools.map(|tool| call(tool, json!({}), true))), [4, 6]);
+    assert_eq!(calls_with_notes(&mut run, tools.map(|tool| call(tool, json!({}), true))), [4, 6]);
 }
 
 #[test]
-fn time_is_told_in_words_and_more_urgently_near_the_end() {
+fn deadline_note_becomes_a_warning_near_the_end() {
     let mut run = run_of(json!({"deadline": {}, "every_n_calls": 1}));
     let deadline = at(600, Event::new(EventKind::AfterTool)).time;
     let mut text = |seconds: i64| {
@@ -119,7 +124,7 @@ fn time_is_told_in_words_and_more_urgently_near_the_end() {
     ));
     let mut run = run_of(json!({"deadline": {}, "every_n_calls": 1}));
     assert!(
-        !speaks(&run.decide(&at(0, call("t", json!({}), true)))),
+        !has_note(&run.decide(&at(0, call("t", json!({}), true)))),
         "without a deadline there is nothing to say"
     );
 }
@@ -132,7 +137,7 @@ fn arguments_are_compared_by_meaning() {
         json!({"n": 1, "path": "src/b/../a.rs ", "deep": {"x": [1, "y"]}}),
     ];
     let mut run = run_of(json!({"repeated_calls": {}}));
-    assert_eq!(spoken(&mut run, same.clone().map(|args| call("t", args, true))), [3]);
+    assert_eq!(calls_with_notes(&mut run, same.clone().map(|args| call("t", args, true))), [3]);
     for other in [
         json!({"path": "src/a.rs", "n": 2, "deep": {"x": [1, "y"]}}),
         json!({"path": "src/A.rs", "n": 1, "deep": {"x": [1, "y"]}}),
@@ -143,34 +148,34 @@ fn arguments_are_compared_by_meaning() {
         let mut run = run_of(json!({"repeated_calls": {}}));
         let [first, second, _] = same.clone();
         let events = [first, second, other.clone()].map(|args| call("t", args, true));
-        assert!(spoken(&mut run, events).is_empty(), "{other}");
+        assert!(calls_with_notes(&mut run, events).is_empty(), "{other}");
     }
 }
 
 #[test]
-fn circles_are_seen_and_ignored_tools_are_not() {
+fn cycles_are_detected_and_ignored_tools_are_skipped() {
     let around = |tools: &[&str], times: usize| -> Vec<Event> {
         let round = tools.iter().map(|tool| call(tool, json!({}), true)).collect::<Vec<_>>();
         round.iter().cycle().take(round.len() * times).cloned().collect()
     };
     let mut run = run_of(json!({"repeated_calls": {}}));
-    assert_eq!(spoken(&mut run, around(&["a", "b", "c"], 3)), [9]);
+    assert_eq!(calls_with_notes(&mut run, around(&["a", "b", "c"], 3)), [9]);
     let mut run = run_of(json!({"repeated_calls": {"circle": 2}}));
-    assert!(spoken(&mut run, around(&["a", "b", "c"], 5)).is_empty());
+    assert!(calls_with_notes(&mut run, around(&["a", "b", "c"], 5)).is_empty());
     let mut run = run_of(json!({"repeated_calls": {"ignore": ["wait*"]}}));
-    assert!(spoken(&mut run, around(&["wait_for"], 9)).is_empty());
+    assert!(calls_with_notes(&mut run, around(&["wait_for"], 9)).is_empty());
     let mut run = run_of(json!({"repeated_calls": {"ignore": ["wait*"]}}));
-    assert_eq!(spoken(&mut run, around(&["a", "wait_for"], 3)), [5]);
+    assert_eq!(calls_with_notes(&mut run, around(&["a", "wait_for"], 3)), [5]);
     let mut run = run_of(json!({"repeated_calls": {}}));
-    assert_eq!(spoken(&mut run, around(&["a"], 9)), [3, 6, 9], "not with every call");
+    assert_eq!(calls_with_notes(&mut run, around(&["a"], 9)), [3, 6, 9], "not with every call");
 }
 
 #[test]
-fn errors_of_a_streak_are_told_without_secrets() {
+fn errors_of_a_streak_contain_no_secrets() {
     let mut run = run_of(json!({"failing_streak": {"failures": 2}}));
     let failed = |text: &str| Event::after_tool("fetch", json!({}), ToolResult::failed(text));
     let secret = concat!("ghp_", "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5");
-    assert!(!speaks(&run.decide(&failed(&format!("denied for {secret}")))));
+    assert!(!has_note(&run.decide(&failed(&format!("denied for {secret}")))));
     let decision = run.decide(&failed("<timed out>"));
     let text = decision.feedback.concat();
     assert!(
@@ -178,26 +183,26 @@ fn errors_of_a_streak_are_told_without_secrets() {
         "{text}"
     );
     assert!(text.contains("denied for") && !text.contains(secret), "{text}");
-    assert!(!speaks(&run.decide(&failed("no"))));
-    assert!(speaks(&run.decide(&failed("no"))), "again after as many");
-    assert!(!speaks(&run.decide(&failed("no"))));
+    assert!(!has_note(&run.decide(&failed("no"))));
+    assert!(has_note(&run.decide(&failed("no"))), "again after as many");
+    assert!(!has_note(&run.decide(&failed("no"))));
     run.decide(&call("fetch", json!({}), true));
-    assert!(!speaks(&run.decide(&failed("no"))), "a success begins anew");
-    assert!(!speaks(&run.decide(&call("other", json!({}), false))));
+    assert!(!has_note(&run.decide(&failed("no"))), "a success resets the count");
+    assert!(!has_note(&run.decide(&call("other", json!({}), false))));
 }
 
 #[test]
-fn a_failing_test_is_progress_and_reading_is_not() {
+fn failing_test_is_progress_and_reading_is_not() {
     let mut run = run_of(json!({"no_progress": {"calls": 3, "tools": ["deploy"]}}));
     let read = || call("Read", json!({"file_path": "a"}), true);
     let test = call("Bash", json!({"command": "cargo test"}), false);
     let events =
         [read(), read(), test, read(), read(), call("deploy", json!({}), true), read(), read(), read()];
-    assert_eq!(spoken(&mut run, events), [9]);
+    assert_eq!(calls_with_notes(&mut run, events), [9]);
 }
 
 #[test]
-fn lists_of_several_tools_are_understood() {
+fn lists_of_several_tools_are_parsed() {
     for (tool, list, is_open) in [
         ("TodoWrite", json!({"todos": [{"status": "in_progress"}]}), true),
         ("TodoWrite", json!({"todos": [{"status": "completed"}]}), false),
@@ -208,22 +213,22 @@ fn lists_of_several_tools_are_understood() {
     ] {
         let mut run = run_of(json!({"stale_plan": {"calls": 2}}));
         let events = [call(tool, list, true), call("t", json!({}), true), call("t", json!({}), true)];
-        assert_eq!(spoken(&mut run, events) == [3], is_open, "{tool}");
+        assert_eq!(calls_with_notes(&mut run, events) == [3], is_open, "{tool}");
     }
 }
 
 #[test]
-fn a_command_that_cannot_be_run_is_told_in_the_same_rhythm() {
+fn failing_command_keeps_the_interval() {
     let mut run = run_of(json!({"command": {"run": "./slow"}, "every_n_calls": 2}));
-    assert_eq!(spoken(&mut run, (0..4).map(|_| call("t", json!({}), true))), [2, 4]);
+    assert_eq!(calls_with_notes(&mut run, (0..4).map(|_| call("t", json!({}), true))), [2, 4]);
     run.ends("./slow", 0, "");
-    assert!(spoken(&mut run, (0..4).map(|_| call("t", json!({}), true))).is_empty());
+    assert!(calls_with_notes(&mut run, (0..4).map(|_| call("t", json!({}), true))).is_empty());
     run.ends("./slow", 0, "all is well");
     assert!(run.decide(&call("t", json!({}), true)).feedback.concat().contains("\nall is well\n"));
 }
 
 #[test]
-fn what_is_kept_does_not_grow() {
+fn stored_state_is_bounded() {
     let mut run = run_of(json!({"repeated_calls": {}}));
     let mut sizes = Vec::new();
     for i in 0..400 {
@@ -234,7 +239,7 @@ fn what_is_kept_does_not_grow() {
 }
 
 #[test]
-fn numbers_out_of_range_are_refused() {
+fn numbers_out_of_range_are_rejected() {
     for wrong in [
         json!({"every_n_calls": 0}),
         json!({"every_n_seconds": 0}),
@@ -258,7 +263,7 @@ fn numbers_out_of_range_are_refused() {
 }
 
 #[test]
-fn a_list_that_is_kept_item_by_item_is_understood() {
+fn list_with_single_item_updates_is_parsed() {
     let mut run = run_of(json!({"stale_plan": {"calls": 2}}));
     let made = |id: u32| {
         let result = ToolResult::ok(format!("Task #{id} created"));
@@ -266,12 +271,12 @@ fn a_list_that_is_kept_item_by_item_is_understood() {
     };
     let done = |id: u32| call("TaskUpdate", json!({"taskId": id.to_string(), "status": "completed"}), true);
     let other = || call("t", json!({}), true);
-    assert_eq!(spoken(&mut run, [made(1), made(2), done(1), other(), other()]), [5]);
-    assert!(spoken(&mut run, [done(2), other(), other(), other()]).is_empty());
+    assert_eq!(calls_with_notes(&mut run, [made(1), made(2), done(1), other(), other()]), [5]);
+    assert!(calls_with_notes(&mut run, [done(2), other(), other(), other()]).is_empty());
 }
 
 #[test]
-fn what_a_call_takes_of_a_budget_is_told_with_that_call() {
+fn usage_of_a_call_is_reported_with_that_call() {
     let mut run = run_of(json!({"budget": {}}));
     let task = Some(midrail_core::Task { token_budget: Some(100), ..Default::default() });
     let spends = |tokens: u64| {
@@ -279,9 +284,9 @@ fn what_a_call_takes_of_a_budget_is_told_with_that_call() {
         let usage = midrail_core::Usage { call: Some(call_usage), ..Default::default() };
         Event { task: task.clone(), usage: Some(usage), ..call("t", json!({}), true) }
     };
-    assert!(!speaks(&run.decide(&spends(40))));
+    assert!(!has_note(&run.decide(&spends(40))));
     let text = run.decide(&spends(10)).feedback.concat();
     assert!(text.contains("Tokens: 50 of 100 used (50%). At 25 per call"), "{text}");
-    assert!(!speaks(&run.decide(&spends(10))));
-    assert!(speaks(&run.decide(&spends(15))));
+    assert!(!has_note(&run.decide(&spends(10))));
+    assert!(has_note(&run.decide(&spends(15))));
 }

@@ -102,12 +102,13 @@ impl Compiler<'_> {
             return Some(Arc::new(deep));
         }
         let at = format!("{at}/with");
-        let guardrail = self.with_settings(&at, guard.with.as_ref(), builtin)?;
-        if builtin.pack_key == PackKey::Completion {
-            let completion = guard.with.as_ref().and_then(|with| Completion::deserialize(with).ok());
-            return self.completion(&at, &completion.unwrap_or_default());
+        if builtin.pack_key == PackKey::Completion
+            && let Ok(completion) =
+                guard.with.as_ref().map_or(Ok(Completion::default()), Completion::deserialize)
+        {
+            return self.completion(&at, &completion);
         }
-        Some(guardrail)
+        self.with_settings(&at, guard.with.as_ref(), builtin)
     }
 
     /// A condition, if there is one. `None`: it is invalid.

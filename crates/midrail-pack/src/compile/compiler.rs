@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use midrail_core::{Bypass, Definition, EventKind, OnFault, PolicyEntry, RESERVED_IDS, Spec, glob};
-use midrail_guardrails::{Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, PackKey, configured_by};
+use midrail_guardrails::{Builtin, CATALOGUE, COMPLETION_EVENTS, Feedback, PackKey, configured_by, guardrail_id};
 
 use crate::diagnostic::{did_you_mean, excerpt};
 use crate::expr::{Expected, ExprProblem};
@@ -183,7 +183,7 @@ impl<'p> Compiler<'p> {
         binding: &Binding<'_>,
     ) -> Option<String> {
         let id = match (guard, builtin) {
-            (Guard { id: Some(id), .. }, _) => id.clone(),
+            (Guard { id: Some(id), .. }, _) => guardrail_id(id),
             (Guard { name: Some(name), .. }, None) => name.clone(),
             (Guard { require_before: Some(rule), .. }, _) => {
                 format!("require_before:{}", rule.tool.join("+"))

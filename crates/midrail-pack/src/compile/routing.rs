@@ -1,6 +1,7 @@
 //! The risks of tools, the routing of deep guardrails, and the effects of strikes.
 
 use midrail_core::{Effect, Risk, Routing, STRIKES, Spec, StrikeRule};
+use midrail_guardrails::guardrail_id;
 
 use crate::compile::compiler::Compiler;
 use crate::issue::{Issue, pointer_key};
@@ -24,7 +25,7 @@ impl Compiler<'_> {
             let timeout = limit.approval_timeout.or(defaults.approval_timeout);
             rules.push(StrikeRule {
                 count: limit.count,
-                guardrail: limit.of.clone(),
+                guardrail: limit.of.as_deref().map(guardrail_id),
                 effect: limit.effect,
                 user_message: limit.user_message.clone(),
                 approver: limit.approver.clone().or(defaults.approver.clone()).unwrap_or(default.approver),
@@ -69,9 +70,9 @@ pub(crate) fn routing<'p>(packs: impl Iterator<Item = &'p Pack> + Clone) -> Rout
             Some((at, then)) if is_below(at) => then.max(tier.on_timeout),
             timeout => timeout.map_or(tier.on_timeout, |(_, then)| then),
         };
-        for id in required.flat_map(|ids| ids.iter()) {
-            if !tier.require.contains(id) {
-                tier.require.push(id.clone());
+        for id in required.flat_map(|ids| ids.iter()).map(|id| guardrail_id(id)) {
+            if !tier.require.contains(&id) {
+                tier.require.push(id);
             }
         }
         tier
@@ -96,7 +97,7 @@ pub(crate) fn unknown_ids(pack: &Pack, is_known: impl Fn(&str) -> bool) -> Vec<I
     let help = "use the id of a guardrail of this policy; `midrail policy` lists them";
     let mut issues = Vec::new();
     for (risk, ids) in &pack.risk_router.require {
-        for (i, id) in ids.iter().enumerate().filter(|(_, id)| !is_known(id)) {
+        for (i, id) in ids.iter().enumerate().filter(|(_, id)| !is_known(&guardrail_id(id))) {
             let at = format!("/risk_router/require/{}/{i}", risk.as_str());
             issues.push(
                 Issue::new(at, format!("the required guardrail `{id}` does not exist, or is disabled"))
@@ -105,7 +106,7 @@ pub(crate) fn unknown_ids(pack: &Pack, is_known: impl Fn(&str) -> bool) -> Vec<I
         }
     }
     for (i, of) in pack.strikes.iter().enumerate().filter_map(|(i, limit)| Some((i, limit.of.as_ref()?))) {
-        if !is_known(of) {
+        if !is_known(&guardrail_id(of)) {
             let message = format!("there is no guardrail `{of}`, so it has no strikes");
             issues.push(Issue::new(format!("/strikes/{i}/of"), message).help(help));
         }

@@ -112,14 +112,12 @@ impl Admin<'_> {
             .engine
             .admin_record(AdminEvent::new("lock_taken").with("lock", serde_json::to_value(&lock)?));
         let (list, list_version) = self.slice(LockList::KEY)?;
-        let mut list = LockList::from_slice(list.as_ref());
+        let mut list: LockList = list.map(serde_json::from_value).transpose()?.unwrap_or_default();
         list.add(&path, actor, lock.until, now);
         let read = vec![(key.clone(), version), (LockList::KEY.to_owned(), list_version)];
         let mut commit = Commit { read, ..Commit::new(&record) };
         commit.changes.set(key, serde_json::to_value(&lock)?);
-        if let Some(list) = list.into_value() {
-            commit.changes.set(LockList::KEY, list);
-        }
+        commit.changes.set(LockList::KEY, serde_json::to_value(&list)?);
         self.engine.commit(&commit)?;
         Ok(lock)
     }

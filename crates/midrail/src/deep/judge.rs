@@ -120,7 +120,7 @@ fn request(judge: &JudgeSettings, parts: &[(EventPart, String)], extent: Extent,
     );
     let mut data = String::new();
     for (part, text) in parts {
-        let name = part.word();
+        let name = part.name();
         let text = harmless(text, nonce);
         data.push_str(&format!("<<<{FENCE} {name} {nonce}>>>\n{text}\n<<<{FENCE} end {nonce}>>>\n\n"));
     }

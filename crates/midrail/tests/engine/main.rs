@@ -9,6 +9,7 @@
     reason = "tests may fail loudly"
 )]
 
+mod add_guardrail;
 mod alerts;
 mod approvals;
 mod architecture;
@@ -36,6 +37,7 @@ mod scripts;
 mod sessions;
 mod shadow;
 mod shipped;
+mod spellings;
 mod standing;
 mod streams;
 mod threads;

@@ -8,7 +8,7 @@ use super::format;
 use crate::commands::audit::records::no_record;
 use crate::error::CliError;
 use crate::exit::{self, Exit};
-use crate::input::StoreArgs;
+use crate::input::{StoreArgs, guardrail_name};
 use crate::output::{Output, short};
 use crate::paint::Style;
 use crate::time;
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URGENCY", default_value = "normal", value_parser = ["normal", "urgent", "emergency"])]
     urgency: String,
     /// The guardrail to bypass [default: the one that decided]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = guardrail_name)]
     guardrail: Option<String>,
     #[command(flatten)]
     store: StoreArgs,

@@ -5,7 +5,7 @@ use midrail::store::{AuditEntry, AuditFilter};
 use midrail::{Effect, EventKind, Store};
 
 use crate::error::CliError;
-use crate::input::StoreArgs;
+use crate::input::{StoreArgs, guardrail_name};
 use crate::time;
 
 /// Which records. Everything that is given must hold. Times are RFC 3339, a day, or how long ago: 2h, 3d.
@@ -15,7 +15,7 @@ pub(crate) struct Records {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Only records in which this guardrail decided or returned more than allow
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = guardrail_name)]
     guardrail: Option<String>,
     /// Only records with this effect: allow, warn, redact, retry, escalate, block, halt
     #[arg(long, value_name = "EFFECT")]

@@ -1,0 +1,277 @@
+//! Lists of commands and hosts for an autonomy level, and the check of a call against them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use midrail_core::{Action, ActionType, Effect, Verdict, glob};
+use midrail_shell::command::invocation::Arg;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::shared::data::{List, Table, row, section, table};
+use crate::shared::objections::strongest;
+use crate::shared::settings::Pattern;
+use crate::shared::started_programs::{StartedProgram, operands_from};
+
+/// The commands that an agent may run. `deny` is checked first, then `ask`, then `allow`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CommandLists {
+    /// Allowed commands. Absent: all; empty: none.
+    pub allow: Option<Vec<CommandRule>>,
+    /// Denied commands.
+    pub deny: Vec<CommandRule>,
+    /// Commands that need approval.
+    pub ask: Vec<CommandRule>,
+}
+
+/// A program, by name or glob pattern, or programs with a glob pattern for their arguments as one text:
+/// `ruff: "check *"`. A pattern that ends in ` *` also matches a call without further arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum CommandRule {
+    /// With any arguments.
+    Program(Pattern),
+    /// With these arguments.
+    Args(BTreeMap<Pattern, Pattern>),
+}
+
+/// Whether a rule matches a program that is started.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    No,
+    /// The program or its arguments are not fully known.
+    Maybe,
+    Yes,
+}
+
+impl CommandRule {
+    /// Whether it matches a program. In a list that forbids, options before the subcommand are ignored.
+    fn fit(&self, started: &StartedProgram, forbids: bool) -> Fit {
+        if started.program.is_empty() {
+            return Fit::Maybe;
+        }
+        let rules = match self {
+            CommandRule::Program(pattern) => {
+                return if pattern.matches_name(&started.program) { Fit::Yes } else { Fit::No };
+            }
+            CommandRule::Args(rules) => rules,
+        };
+        let fitting = rules.iter().filter(|(program, _)| program.matches_name(&started.program));
+        fitting.map(|(_, args)| fit_args(&args.0, started, forbids)).max().unwrap_or(Fit::No)
+    }
+
+    fn text(&self) -> String {
+        match self {
+            CommandRule::Program(pattern) => pattern.0.clone(),
+            CommandRule::Args(rules) => {
+                let texts: Vec<String> =
+                    rules.iter().map(|(program, args)| format!("{} {}", program.0, args.0)).collect();
+                texts.join(", ")
+            }
+        }
+    }
+}
+
+fn fit_args(pattern: &str, started: &StartedProgram, forbids: bool) -> Fit {
+    let (Some(text), Some(args)) = (started.text(), started.args.as_deref()) else { return Fit::Maybe };
+    if fits_text(pattern, &text) {
+        return Fit::Yes;
+    }
+    if !forbids {
+        return Fit::No;
+    }
+    let operands: Vec<&Arg> = operands_from(args).collect();
+    let words: Vec<&str> = operands.iter().map(|arg| arg.text.as_str()).collect();
+    // `set` alone prints all variables; `set -e` does not. It has options and no subcommand.
+    if started.program != "set" && fits_text(pattern, &words.join(" ")) {
+        return Fit::Yes;
+    }
+    // The subcommand is in a variable, or comes from elsewhere.
+    let is_vague = match operands.first() {
+        Some(first) => !first.is_known(),
+        None => started.has_more_args,
+    };
+    if is_vague { Fit::Maybe } else { Fit::No }
+}
+
+fn fits_text(pattern: &str, text: &str) -> bool {
+    glob::name_matches(pattern, text)
+        || pattern.strip_suffix(" *").is_some_and(|alone| glob::name_matches(alone, text))
+}
+
+impl CommandLists {
+    pub(crate) fn is_limited(&self) -> bool {
+        self.allow.is_some() || !self.deny.is_empty() || !self.ask.is_empty()
+    }
+
+    /// The strongest objection to any of the programs, the first one if several are equal.
+    pub(crate) fn objection(&self, programs: &[StartedProgram]) -> Option<Verdict> {
+        if !self.is_limited() {
+            return None;
+        }
+        strongest(programs.iter().filter_map(|program| self.objection_to(program)))
+    }
+
+    fn objection_to(&self, started: &StartedProgram) -> Option<Verdict> {
+        let best = |list: &[CommandRule], forbids| list.iter().map(|rule| rule.fit(started, forbids)).max();
+        let fit = |list: &[CommandRule], forbids| best(list, forbids).unwrap_or(Fit::No);
+        let (denied, needs_approval) = (fit(&self.deny, true), fit(&self.ask, true));
+        let allowed = self.allow.as_deref().map_or(Fit::Yes, |list| fit(list, false));
+        let name = name(started);
+        let objection = |effect: Effect, why: &str, advice: &str| {
+            let verdict = Verdict::new(effect, format!("{name} {why}.")).advise(advice);
+            Some(verdict.with("program", started.program.as_str()))
+        };
+        let escalate = |why: &str| {
+            objection(Effect::Escalate, why, "Wait for the approval, or continue with other work.")
+        };
+        if denied == Fit::Yes {
+            let advice = "Use another approach, or hand this step to an agent that may run the command.";
+            return objection(Effect::Block, "is denied at this autonomy level", advice);
+        }
+        if needs_approval == Fit::Yes && denied == Fit::No {
+            return escalate("needs approval at this autonomy level");
+        }
+        if allowed == Fit::No || (allowed == Fit::Maybe && started.program.is_empty()) {
+            let list: Vec<String> = self.allow.iter().flatten().map(CommandRule::text).collect();
+            let advice = match list.as_slice() {
+                [] => "This autonomy level allows no commands.".to_owned(),
+                list => format!("Use an allowed command: {}.", list.join(", ")),
+            };
+            return objection(Effect::Block, "is not allowed at this autonomy level", &advice);
+        }
+        if needs_approval == Fit::No && denied == Fit::No && allowed == Fit::Yes {
+            return None;
+        }
+        escalate("may exceed this autonomy level, because its effect is not fully known")
+    }
+}
+
+fn name(started: &StartedProgram) -> String {
+    let place = if started.is_substituted { " (in a subshell)" } else { "" };
+    match started.program.as_str() {
+        "" => format!("A command with an unknown program{place}"),
+        program => format!("Command '{program}'{place}"),
+    }
+}
+
+/// The hosts that an agent may contact. `deny` is checked first, then `allow`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct NetworkLists {
+    /// Whether any host may be contacted.
+    pub enabled: bool,
+    /// Allowed hosts: exact names, or `*.example.com` for subdomains. Absent: all; empty: none.
+    pub allow: Option<Vec<Pattern>>,
+    /// Denied hosts, including all subdomains.
+    pub deny: Vec<Pattern>,
+}
+
+impl Default for NetworkLists {
+    fn default() -> Self {
+        NetworkLists { enabled: true, allow: None, deny: Vec::new() }
+    }
+}
+
+/// Programs that contact the host in their arguments.
+static HOST_CLIENTS: List = List::new(|| section(NETWORK_PROGRAMS, "clients"));
+
+/// Programs that contact a configured host, by subcommand.
+static REMOTE_SUBCOMMANDS: Table = Table::new(|| table(section(NETWORK_PROGRAMS, "remote subcommands")));
+const NETWORK_PROGRAMS: &str = include_str!("../../data/network_programs.txt");
+
+/// Whether an action contacts a host, as far as the call shows.
+pub(crate) fn contacts_host(action: &Action) -> bool {
+    action.kind == ActionType::Network
+        || !action.hosts.is_empty()
+        || action.programs.iter().any(|program| matches!(program.as_str(), "curl" | "wget"))
+}
+
+impl NetworkLists {
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.enabled || self.allow.is_some() || !self.deny.is_empty()
+    }
+
+    /// An objection to the hosts of a call.
+    pub(crate) fn objection(
+        &self,
+        kind: ActionType,
+        hosts: &BTreeSet<&str>,
+        programs: &[StartedProgram],
+    ) -> Option<Verdict> {
+        let fetches = |started: &&StartedProgram| {
+            row(&REMOTE_SUBCOMMANDS, &started.program).is_some_and(|subcommands| {
+                started.subcommand().is_none_or(|subcommand| subcommands.contains(&subcommand))
+                    && started.args.as_ref().is_none_or(|args| !args.is_empty())
+            })
+        };
+        let is_client = |started: &&StartedProgram| HOST_CLIENTS.contains(&started.program.as_str());
+        if !self.enabled {
+            let contacts = kind == ActionType::Network
+                || !hosts.is_empty()
+                || programs.iter().any(|started| is_client(&started) || fetches(&started));
+            return contacts.then(|| {
+                Verdict::block("Network access is disabled at this autonomy level.").advise(
+                    "Continue with local data, or hand this step to an agent that has network access.",
+                )
+            });
+        }
+        for host in hosts {
+            let host = normal(host);
+            let is_denied = self.deny.iter().any(|pattern| is_at_or_below(&pattern.0, &host));
+            let is_allowed = self
+                .allow
+                .as_deref()
+                .is_none_or(|list| list.iter().any(|it| glob::name_matches(&normal_pattern(&it.0), &host)));
+            if is_denied || !is_allowed {
+                let why = if is_denied { "is denied" } else { "is not allowed" };
+                return Some(
+                    Verdict::block(format!("Host '{host}' {why} at this autonomy level."))
+                        .advise(self.advice())
+                        .with("host", host),
+                );
+            }
+        }
+        if self.allow.is_none() && self.deny.is_empty() {
+            return None;
+        }
+        let unknown_target = programs.iter().find(|started| is_client(started) && started.is_vague());
+        let fetcher = programs.iter().find(fetches).filter(|_| self.allow.is_some() && hosts.is_empty());
+        let unnamed = kind == ActionType::Network && hosts.is_empty() && self.allow.is_some();
+        let caller = match (unknown_target.or(fetcher), unnamed) {
+            (Some(started), _) => format!("'{}'", started.program),
+            (None, true) => "this call".to_owned(),
+            (None, false) => return None,
+        };
+        Some(
+            Verdict::new(Effect::Escalate, format!("The host that {caller} would contact is unknown."))
+                .advise("Name the host in the call, or wait for the approval."),
+        )
+    }
+
+    fn advice(&self) -> String {
+        match self.allow.as_deref() {
+            Some([]) => "This autonomy level allows no hosts.".to_owned(),
+            Some(list) => {
+                let names: Vec<&str> = list.iter().map(|it| it.0.as_str()).collect();
+                format!("Use an allowed host: {}.", names.join(", "))
+            }
+            None => "Use another source, or hand this step to an agent that may contact the host.".to_owned(),
+        }
+    }
+}
+
+/// A host in lowercase, without brackets and trailing dot.
+fn normal(host: &str) -> String {
+    host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
+}
+
+fn is_at_or_below(pattern: &str, host: &str) -> bool {
+    let pattern = normal_pattern(pattern);
+    let apex = pattern.strip_prefix("*.").unwrap_or(&pattern);
+    glob::name_matches(apex, host) || glob::name_matches(&format!("*.{apex}"), host)
+}
+
+fn normal_pattern(pattern: &str) -> String {
+    pattern.trim_end_matches('.').to_ascii_lowercase()
+}

@@ -1,0 +1,172 @@
+//! A compiled JSON Schema and its problems with a value. References must stay within the schema, and patterns
+//! take linear time.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use super::settings::SettingsProblem;
+#[cfg(feature = "json-schema")]
+use super::text::shorten;
+
+/// A compiled JSON Schema.
+#[derive(Clone)]
+pub struct CompiledSchema {
+    schema: Value,
+    #[cfg(feature = "json-schema")]
+    validator: std::sync::Arc<jsonschema::Validator>,
+}
+
+impl fmt::Debug for CompiledSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CompiledSchema").field(&self.schema).finish()
+    }
+}
+
+impl Serialize for CompiledSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.schema.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for CompiledSchema {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        CompiledSchema::new(Value::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for CompiledSchema {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "JsonSchema".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"description": "A JSON Schema.", "type": ["object", "boolean"]})
+    }
+}
+
+/// Maximum length of a problem.
+#[cfg(feature = "json-schema")]
+const MAX_TEXT: usize = 201;
+
+/// The place of a problem, as a JSON pointer, and its description. Contains no values.
+type Problem = (String, String);
+
+impl CompiledSchema {
+    #[cfg(not(feature = "json-schema"))]
+    fn new(_: Value) -> Result<Self, SettingsProblem> {
+        let message = "this build of Midrail cannot validate JSON Schemas: it was built without the feature `json-schema`";
+        Err(SettingsProblem::new(message))
+    }
+
+    #[cfg(feature = "json-schema")]
+    fn new(schema: Value) -> Result<Self, SettingsProblem> {
+        if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
+            return Err(SettingsProblem::new("a JSON Schema is a map"));
+        }
+        if let Some(reference) = external_reference(&schema, 0) {
+            return Err(SettingsProblem::new(format!(
+                "the reference `{reference}` points outside of the schema, and nothing is fetched"
+            )));
+        }
+        let options = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex());
+        match options.build(&schema) {
+            Ok(validator) => Ok(CompiledSchema { schema, validator: std::sync::Arc::new(validator) }),
+            Err(error) => {
+                let at = error.instance_path().as_str();
+                let place = if at.is_empty() { String::new() } else { format!(" at `{at}`") };
+                Err(SettingsProblem::new(format!("this is not a valid JSON Schema{place}: {error}")))
+            }
+        }
+    }
+
+    /// The problems of a value, up to a maximum. A text is parsed as JSON if it may be one.
+    #[cfg(not(feature = "json-schema"))]
+    pub(crate) fn problems(&self, _: &Value, _: bool, _: usize) -> Vec<Problem> {
+        // INVARIANT: without the feature there is no such value.
+        vec![(String::new(), "cannot be validated by this build".to_owned())]
+    }
+
+    /// The problems of a value, up to a maximum. A text is parsed as JSON if it may be one.
+    #[cfg(feature = "json-schema")]
+    pub(crate) fn problems(&self, value: &Value, may_be_text: bool, most: usize) -> Vec<Problem> {
+        let value = match may_be_text {
+            true => match self.read(value) {
+                Ok(value) => value,
+                Err(()) => return vec![("/".to_owned(), "is not JSON".to_owned())],
+            },
+            false => std::borrow::Cow::Borrowed(value),
+        };
+        let problem = |error: jsonschema::ValidationError<'_>| {
+            let at = error.instance_path().as_str();
+            let at = if at.is_empty() { "/" } else { at };
+            // Values are left out because they may be secrets.
+            let text = error.masked_with("this").to_string();
+            (shorten(at, MAX_TEXT), shorten(text.trim_start_matches("this "), MAX_TEXT))
+        };
+        self.validator.iter_errors(value.as_ref()).take(most).map(problem).collect()
+    }
+
+    /// The effective value: a text is parsed as JSON unless the schema requires a text; MCP answers are
+    /// unwrapped.
+    #[cfg(feature = "json-schema")]
+    fn read<'v>(&self, value: &'v Value) -> Result<std::borrow::Cow<'v, Value>, ()> {
+        use std::borrow::Cow;
+        let unwrapped = unwrap(value);
+        let Value::String(text) = unwrapped else { return Ok(Cow::Borrowed(unwrapped)) };
+        let asks_for_text = match self.schema.get("type") {
+            Some(Value::String(kind)) => kind == "string",
+            Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
+            _ => false,
+        };
+        match asks_for_text {
+            true => Ok(Cow::Borrowed(unwrapped)),
+            false => serde_json::from_str(text).map(Cow::Owned).map_err(|_| ()),
+        }
+    }
+}
+
+/// The text of `[{type: text, text: …}]`, alone or under `content`; `structuredContent` takes precedence.
+#[cfg(feature = "json-schema")]
+fn unwrap(value: &Value) -> &Value {
+    if let Some(structured) = value.get("structuredContent").filter(|it| !it.is_null()) {
+        return structured;
+    }
+    let is_result = |map: &serde_json::Map<String, Value>| {
+        map.contains_key("content")
+            && map.keys().all(|key| matches!(key.as_str(), "content" | "isError" | "_meta"))
+    };
+    let blocks = match value {
+        Value::Object(map) if is_result(map) => map.get("content").unwrap_or(value),
+        other => other,
+    };
+    match blocks.as_array().map(Vec::as_slice) {
+        Some([block]) if block.get("type").is_some_and(|kind| kind == "text") => {
+            block.get("text").unwrap_or(value)
+        }
+        _ => value,
+    }
+}
+
+/// A reference that points outside of the schema.
+#[cfg(feature = "json-schema")]
+fn external_reference(schema: &Value, depth: usize) -> Option<&str> {
+    if depth > midrail_core::Event::MAX_DEPTH {
+        return None;
+    }
+    match schema {
+        Value::Object(map) => map.iter().find_map(|(key, value)| match (key.as_str(), value) {
+            ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) => {
+                (!to.starts_with('#')).then_some(to.as_str())
+            }
+            // These members are data.
+            ("const" | "enum" | "default" | "examples", _) => None,
+            (_, value) => external_reference(value, depth + 1),
+        }),
+        Value::Array(list) => list.iter().find_map(|value| external_reference(value, depth + 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}

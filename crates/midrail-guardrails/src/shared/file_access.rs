@@ -1,0 +1,180 @@
+//! The files that an action accesses: by its tool, its command line, and scripts that the agent wrote.
+
+use std::collections::BTreeSet;
+
+use midrail_core::{Action, Context, Missing, ScriptSource, written_key};
+
+use super::downloads::Downloads;
+
+/// A file that an action accesses.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FileAccess<'a> {
+    /// The path as the call spells it.
+    pub(crate) file: &'a str,
+    /// Whether it is created, changed or removed. An unknown tool may do anything to the files in its
+    /// arguments.
+    pub(crate) is_write: bool,
+    /// Whether its content is neither shown nor changed: it is listed, or a program logs in with it.
+    pub(crate) is_named: bool,
+    /// Whether its whole content is replaced.
+    pub(crate) is_replaced: bool,
+    /// The script that accesses it.
+    pub(crate) script: Option<&'a str>,
+}
+
+impl FileAccess<'_> {
+    /// `File 'x'`, with its script.
+    pub(crate) fn name(&self) -> String {
+        match self.script {
+            Some(script) => format!("File '{}', which `{script}` accesses,", self.file),
+            None => format!("File '{}'", self.file),
+        }
+    }
+}
+
+/// The files that the event's action accesses. Missing if not all of them are known.
+pub(crate) fn accessed_files<'a>(context: &Context<'a>) -> Result<Vec<FileAccess<'a>>, Missing> {
+    let action = context.action()?;
+    if action.target_files.is_none() {
+        let tool = context.event.tool_name().unwrap_or_default();
+        return Err(Missing(format!("the files that `{tool}` accesses are unknown")));
+    }
+    let mut all = Vec::new();
+    for (script, action) in known_actions(context)? {
+        all.extend(action_files(action, script)?);
+    }
+    Ok(all)
+}
+
+/// The event's action and, with their names, those of the scripts that the agent wrote and runs. Missing if one of
+/// them is only partly known.
+pub(crate) fn known_actions<'a>(
+    context: &Context<'a>,
+) -> Result<Vec<(Option<&'a str>, &'a Action)>, Missing> {
+    let action = context.action()?;
+    let scripts = agent_scripts(context, action)?.into_iter().map(|(script, does)| (Some(script), does));
+    let actions: Vec<_> = [(None, action)].into_iter().chain(scripts).collect();
+    match actions.iter().find(|(_, action)| action.is_partial) {
+        Some((None, _)) => Err(Missing("the command line is too long to analyse".to_owned())),
+        Some((Some(_), _)) => Err(Missing("a script is too long to analyse".to_owned())),
+        None => Ok(actions),
+    }
+}
+
+/// The files of one action.
+pub(crate) fn action_files<'a>(
+    action: &'a Action,
+    script: Option<&'a str>,
+) -> Result<Vec<FileAccess<'a>>, Missing> {
+    if action.is_partial {
+        return Err(Missing("the command line is too long to analyse".to_owned()));
+    }
+    let reads: BTreeSet<&str> = action.reads.iter().map(String::as_str).collect();
+    let writes: BTreeSet<&str> = action.writes.iter().map(String::as_str).collect();
+    let files = action.target_files.as_deref().unwrap_or_default().iter().map(String::as_str);
+    let named: BTreeSet<&str> = action.named.iter().map(String::as_str).collect();
+    let replaced: BTreeSet<&str> = action.overwrites.iter().map(String::as_str).collect();
+    let access = |file| FileAccess {
+        file,
+        is_write: writes.contains(file) || !reads.contains(file),
+        is_named: named.contains(file),
+        is_replaced: replaced.contains(file),
+        script,
+    };
+    Ok(files.map(access).collect())
+}
+
+/// Maximum number of scripts per action, including scripts that run scripts.
+const MAX_SCRIPTS: usize = 16;
+
+/// The scripts that an action runs and that the agent wrote in this session, with their actions. If there are
+/// several, their combined action comes last.
+pub(crate) fn agent_scripts<'a>(
+    context: &Context<'a>,
+    action: &'a Action,
+) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
+    followed(context, own_files(context, action, &[])?)
+}
+
+/// The same, including git hooks.
+pub(crate) fn agent_scripts_and_hooks<'a>(
+    context: &Context<'a>,
+    action: &'a Action,
+) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
+    followed(context, own_files(context, action, &action.hooks)?)
+}
+
+fn followed<'a>(
+    context: &Context<'a>,
+    own: Vec<(&'a str, ScriptSource)>,
+) -> Result<Vec<(&'a str, &'a Action)>, Missing> {
+    let mut starts: Vec<Vec<(&'a str, ScriptSource)>> = own.iter().map(|file| vec![file.clone()]).collect();
+    if own.len() > 1 {
+        starts.push(own);
+    }
+    // Request all facts before the first one is missing, so that they are fetched together.
+    let followed: Vec<_> = starts.into_iter().map(|files| follow(context, files)).collect();
+    followed.into_iter().collect()
+}
+
+/// The action of some scripts, including the agent's scripts that they run in turn.
+fn follow<'a>(
+    context: &Context<'a>,
+    files: Vec<(&'a str, ScriptSource)>,
+) -> Result<(&'a str, &'a Action), Missing> {
+    let name = files.first().map_or("", |(name, _)| *name);
+    let mut held: Vec<ScriptSource> = files.into_iter().map(|(_, held)| held).collect();
+    loop {
+        let does = context.script(&held)?;
+        let mut known: BTreeSet<String> = held.iter().map(|held| held.place.clone()).collect();
+        let further = own_files(context, does, &[])?;
+        let before = held.len();
+        held.extend(
+            further.into_iter().map(|(_, held)| held).filter(|held| known.insert(held.place.clone())),
+        );
+        if held.len() == before {
+            return Ok((name, does));
+        }
+        if held.len() > MAX_SCRIPTS {
+            return Err(Missing("the action runs too many scripts".to_owned()));
+        }
+    }
+}
+
+/// The scripts of an action that the agent wrote or downloaded.
+fn own_files<'a>(
+    context: &Context<'a>,
+    action: &'a Action,
+    hooks: &'a [String],
+) -> Result<Vec<(&'a str, ScriptSource)>, Missing> {
+    let run = action.scripts.iter().chain(hooks).map(|path| (path, true));
+    let fed =
+        action.feeds.iter().filter(|path| !path.contains(['$', '`', '*', '?'])).map(|path| (path, false));
+    let mut candidates = Vec::new();
+    for (path, is_run) in run.chain(fed) {
+        let place = context.real_place(path, None);
+        let written = place.as_ref().ok().map(|place| context.slice(&written_key(&place.key)));
+        candidates.push((path, is_run, place, written));
+    }
+    let downloads =
+        if candidates.is_empty() { Downloads::default() } else { Downloads::from_context(context)? };
+    let mut own: Vec<(&str, ScriptSource)> = Vec::new();
+    for (path, is_run, place, written) in candidates {
+        // A file that is only read and has an unknown state is skipped.
+        let (place, written) = match (place, written.transpose()) {
+            (Ok(place), Ok(written)) => (place, written.flatten()),
+            (Err(missing), _) | (_, Err(missing)) if is_run => return Err(missing),
+            _ => continue,
+        };
+        let is_downloaded = downloads.contains(&place.key);
+        if (written.is_none() && !is_downloaded) || own.iter().any(|(_, it)| it.place == place.key) {
+            continue;
+        }
+        let unclear = || Missing(format!("the name `{path}` is not supported"));
+        own.push((path, ScriptSource::new(path, &place, is_run, is_downloaded).ok_or_else(unclear)?));
+        if own.len() > MAX_SCRIPTS {
+            return Err(Missing("the action runs too many scripts".to_owned()));
+        }
+    }
+    Ok(own)
+}

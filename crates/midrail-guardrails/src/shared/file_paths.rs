@@ -1,0 +1,340 @@
+//! The places of files: inside the sandbox, in a temporary folder, or matched by a pattern.
+
+use std::borrow::Cow;
+
+use midrail_core::glob;
+
+/// Temporary folders.
+pub(crate) const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
+
+/// Devices and streams without data: writing to them changes nothing.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+const STREAMS: &[&str] = &["/dev/fd/", "/dev/std", "/proc/self/fd/"];
+
+/// Whether a place, as returned by `Context::path_aliases`, is inside the sandbox.
+pub(crate) fn is_inside(place: &str) -> bool {
+    !place.starts_with('/') && place != ".." && !place.starts_with("../") && !place.starts_with('~')
+}
+
+/// Whether a place is a folder or below it.
+pub(crate) fn is_below(folder: &str, place: &str) -> bool {
+    if folder.is_empty() {
+        // The root contains relative paths only.
+        return !place.starts_with(['/', '~']) && !place.starts_with("../");
+    }
+    let folder = folder.trim_end_matches('/');
+    place.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a place is below a temporary folder.
+pub(crate) fn is_temporary(place: &str) -> bool {
+    TEMPORARY.iter().any(|folder| is_below(folder, place) && place.len() > folder.len() + 1)
+}
+
+/// Whether a place is a temporary folder itself.
+pub(crate) fn is_temporary_folder(place: &str) -> bool {
+    TEMPORARY.contains(&place.trim_end_matches('/'))
+}
+
+/// Whether a place is a device or a stream without data.
+pub(crate) fn is_device(place: &str) -> bool {
+    DEVICES.contains(&place) || STREAMS.iter().any(|prefix| place.starts_with(prefix))
+}
+
+/// Whether a place matches a pattern. A pattern without `/` matches in every folder; one that begins with `~/`
+/// matches every spelling of the home folder. Case is ignored, because some file systems ignore it.
+pub(crate) fn path_fits(pattern: &str, place: &str) -> bool {
+    LowercasePath::new(&lowercase(place)).fits(pattern)
+}
+
+/// A place in lowercase that is matched against many patterns.
+pub(crate) struct LowercasePath<'p> {
+    place: &'p str,
+    name: &'p str,
+    last: Option<u8>,
+    pub(crate) has_wildcard: bool,
+}
+
+impl<'p> LowercasePath<'p> {
+    /// From a place in lowercase.
+    pub(crate) fn new(place: &'p str) -> Self {
+        let name = place.rsplit('/').next().unwrap_or(place);
+        LowercasePath { place, name, last: place.bytes().last(), has_wildcard: has_wildcard(name) }
+    }
+
+    /// Whether it matches a pattern.
+    pub(crate) fn fits(&self, pattern: &str) -> bool {
+        let LowercasePath { place, name, has_wildcard, .. } = *self;
+        if !has_wildcard && self.ends_unlike(pattern) {
+            return false;
+        }
+        let pattern = lowercase(pattern);
+        if !has_wildcard && lacks_part(&pattern, place) {
+            return false;
+        }
+        if !pattern.contains('/') {
+            return name_fits(&pattern, name);
+        }
+        let pattern = match pattern.strip_prefix("~/") {
+            Some(below) if !place.starts_with("~/") => Cow::Owned(format!("**/{below}")),
+            _ => pattern,
+        };
+        // A pattern for a folder's content also matches the folder.
+        let folder = pattern.strip_suffix("/**").unwrap_or(&pattern);
+        if glob::path_matches(&pattern, place) || glob::path_matches(folder, place) {
+            return true;
+        }
+        // A wildcard of a command line in the last part: `.ssh/id_*`.
+        let (Some((folder, last)), true) = (pattern.rsplit_once('/'), has_wildcard) else { return false };
+        let folder_fits = match place.rsplit_once('/') {
+            Some((above, _)) => glob::path_matches(folder, above),
+            None => folder == "**",
+        };
+        folder_fits && could_be(name, last)
+    }
+
+    /// Whether the last characters already rule out a match.
+    fn ends_unlike(&self, pattern: &str) -> bool {
+        match pattern.bytes().last() {
+            Some(b'*' | b'?' | b']' | b'}') | None => false,
+            Some(end) => end.is_ascii() && self.last != Some(end.to_ascii_lowercase()),
+        }
+    }
+}
+
+/// The text in lowercase, without a copy if it already is.
+pub(crate) fn lowercase(text: &str) -> Cow<'_, str> {
+    let is_lowercase = text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    if is_lowercase { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) }
+}
+
+/// Whether a literal part of the pattern is missing in the place.
+fn lacks_part(pattern: &str, place: &str) -> bool {
+    if pattern.bytes().any(|byte| matches!(byte, b'[' | b'{' | b'\\')) {
+        return false;
+    }
+    let is_literal = |part: &str| !part.bytes().any(|byte| matches!(byte, b'*' | b'?'));
+    // The home folder has several names.
+    pattern.split('/').any(|part| part != "~" && is_literal(part) && !place.contains(part))
+}
+
+/// Like [`path_fits`], but stricter: a wildcard in the last part counts even if little of it is spelled out, as long as
+/// its folder matches.
+pub(crate) fn may_match(pattern: &str, place: &str) -> bool {
+    path_fits(pattern, place) || name_may_match(pattern, place) || folder_may_match(pattern, place)
+}
+
+/// Whether wildcards in the last two parts of a place may match a protected file: `.claude/*.json`. A file that is
+/// protected in every folder needs a specific wildcard: `*.db` does not count, `midrail.*` and `.mid*` do.
+fn name_may_match(pattern: &str, place: &str) -> bool {
+    let (above, name) = place.rsplit_once('/').unwrap_or(("", place));
+    let above = above.rsplit('/').next().unwrap_or(above);
+    if !has_wildcard(name) && !has_wildcard(above) {
+        return false;
+    }
+    let mut protected = pattern.trim_end_matches("/**").rsplit('/');
+    let (Some(last), folder) = (protected.next(), protected.next()) else { return false };
+    let (above, name) = (above.to_lowercase(), name.to_lowercase());
+    let is_or_may = |part: &str, name: &str| part == name.to_lowercase() || may_be_named(part, name);
+    match folder.filter(|folder| *folder != "**") {
+        Some(folder) => is_or_may(&name, last) && is_or_may(&above, folder),
+        None => may_be_named(&name, last) && (name.starts_with('.') || could_be(&name, last)),
+    }
+}
+
+/// Whether a part with wildcards and at least two other characters may be a name. Shell wildcards do not match the
+/// dot of a hidden name.
+fn may_be_named(part: &str, name: &str) -> bool {
+    let literal = part.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
+    has_wildcard(part)
+        && literal >= 2
+        && (part.starts_with('.') || !name.starts_with('.'))
+        && glob::check(part).is_ok()
+        && glob::path_matches(part, name)
+}
+
+/// Whether a folder with wildcards in a place may be the protected folder: `.mid*/x`.
+fn folder_may_match(pattern: &str, place: &str) -> bool {
+    let Some(folder) = pattern.strip_suffix("/**").map(|folder| folder.rsplit('/').next().unwrap_or(folder))
+    else {
+        return false;
+    };
+    let aims = |part: &str| may_be_named(&part.to_lowercase(), folder);
+    let mut parts = place.split('/').rev().skip(1);
+    !has_wildcard(folder) && parts.any(aims)
+}
+
+fn name_fits(pattern: &str, name: &str) -> bool {
+    glob::path_matches(pattern, name) || (has_wildcard(name) && could_be(name, pattern))
+}
+
+/// Whether a name has a shell wildcard.
+pub(crate) fn has_wildcard(name: &str) -> bool {
+    name.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
+}
+
+/// Whether a shell wildcard is specific to the files of a pattern: it matches an example of them, and at least half
+/// of that example is spelled out. `.e*` and `id_?sa` are specific; `*` and `*.json` are not.
+fn could_be(wildcard: &str, pattern: &str) -> bool {
+    let example: String = pattern.chars().map(|c| if matches!(c, '*' | '?') { 'x' } else { c }).collect();
+    let literal = wildcard.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']')).count();
+    literal * 2 >= example.chars().count()
+        && glob::check(wildcard).is_ok()
+        && glob::path_matches(wildcard, &example)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bare_name_matches_in_every_folder() {
+        assert!(
+            path_fits(".env", "a/b/.ENV")
+                && path_fits("*.pem", "/etc/x.pem")
+                && path_fits("~/.ssh/**", "/home/me/.ssh/id")
+        );
+        assert!(
+            !path_fits(".env", ".env.example")
+                && !path_fits(".env", "environment")
+                && !path_fits("*.pem", "pem")
+        );
+    }
+
+    #[test]
+    fn only_specific_wildcards_match() {
+        assert!(
+            path_fits(".env", ".e*")
+                && path_fits(".env", "app/.en?")
+                && path_fits("id_rsa", "id_*")
+                && path_fits("*.pem", "*.pem")
+        );
+        assert!(!path_fits(".env", "*") && !path_fits("secrets.json", "*.json") && !path_fits(".env", ".*"));
+        assert!(path_fits("~/.ssh/id_*", "/home/me/.ssh/id_*"));
+    }
+
+    #[test]
+    fn wildcards_match_protected_files_and_not_similar_names() {
+        let settings = "**/.claude/settings.json";
+        for place in
+            [".claude/*.json", "a/.claude/set*", "/x/.CLAUDE/*.json", ".cl*/*.json", ".claude/settings.*"]
+        {
+            assert!(may_match(settings, place), "{place}");
+        }
+        for place in
+            ["*.json", "data/*.json", "/srv/app/*.json", "*/*.json", "src/locales/*.json", ".claude/*.md"]
+        {
+            assert!(!may_match(settings, place), "{place}");
+        }
+        assert!(may_match("**/.midrail", ".mid*") && may_match("**/.midrail", "a/.mi*"));
+        assert!(
+            may_match("**/.midrail/**", ".mid*/pack.yaml") && may_match("**/.midrail/**", ".midrail/*.yaml")
+        );
+        assert!(may_match("midrail.db", "midrail.*") && may_match("midrail.db-*", "midrail.db*"));
+        assert!(!may_match("midrail.db", "*.db") && !may_match("midrail.db.key", "build/*.key"));
+        assert!(may_match("/etc/claude-code/**", "/etc/cl*") && !may_match("/etc/claude-code/**", "lib/cl*"));
+    }
+
+    #[test]
+    fn quick_checks_miss_no_match() {
+        let patterns = [
+            ".env",
+            "*.pem",
+            "client_secret*.json",
+            "**/.ssh/**",
+            "/etc/shadow",
+            "/etc/sudoers.d/**",
+            "~/.ssh/**",
+            "~/.netrc",
+            "**/.config/gh/hosts.yml",
+            "**/testdata/**/*.pem",
+            ".git/**",
+            ".git",
+            "a/",
+            "*",
+            "**",
+            "",
+            "[ab].key",
+            "{x,y/z}.pem",
+            "**/{a/lit/b,c}/d",
+            "\\*.pem",
+            "ÄRGER/*.Key",
+            "?.key",
+            "x?",
+            "**/café/**",
+        ];
+        let places = [
+            ".env",
+            "A/.ENV",
+            "x.pem",
+            "a/b/X.PEM",
+            "pem",
+            "client_secret_1.json",
+            ".ssh",
+            ".ssh/id",
+            "/home/me/.ssh/id",
+            "~/.ssh/id",
+            "/etc/shadow",
+            "etc/shadow",
+            "/etc/sudoers.d",
+            "/etc/sudoers.d/x",
+            "~/.netrc",
+            "/root2/.netrc",
+            "~/.config/gh/hosts.yml",
+            "testdata/a/b.pem",
+            "testdata/b.pem",
+            ".git",
+            "a/.git",
+            ".git/config",
+            "a/",
+            "a",
+            "a.key",
+            "c.key",
+            "x.pem",
+            "y/z.pem",
+            "c/d",
+            "a/lit/b/d",
+            "lit/d",
+            "*.pem",
+            "ärger/x.key",
+            "ÄRGER/Y.KEY",
+            "xy",
+            "",
+            "/",
+            "a/CAFÉ/b",
+            "a/cafe/b",
+            "~",
+            "..",
+        ];
+        let mut fitting = 0;
+        for pattern in patterns {
+            for place in places {
+                let (low, at) = (pattern.to_lowercase(), place.to_lowercase());
+                let home = low.strip_prefix("~/").filter(|_| !at.starts_with("~/"));
+                let whole = home.map_or(low.clone(), |below| format!("**/{below}"));
+                let name = at.rsplit('/').next().unwrap();
+                let expected = match low.contains('/') {
+                    false => glob::path_matches(&low, name),
+                    true => [whole.as_str(), whole.strip_suffix("/**").unwrap_or(&whole)]
+                        .iter()
+                        .any(|pattern| glob::path_matches(pattern, &at)),
+                };
+                if !has_wildcard(name) {
+                    assert_eq!(path_fits(pattern, place), expected, "`{pattern}` and `{place}`");
+                    fitting += usize::from(expected);
+                }
+            }
+        }
+        assert!(fitting > 60, "{fitting}");
+    }
+
+    #[test]
+    fn temporary_folders_are_recognised_exactly() {
+        assert!(
+            is_temporary("/tmp/x")
+                && !is_temporary("/tmp")
+                && !is_temporary("/tmpx/y")
+                && !is_temporary("/tmp/")
+        );
+    }
+}

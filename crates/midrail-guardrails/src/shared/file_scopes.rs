@@ -1,0 +1,181 @@
+//! File scopes: the files that tasks, definitions and packs allow, and the first file of an action that they forbid.
+
+use midrail_core::{Action, ActionType, Context, EventKind, FileScope, Missing, Verdict, glob};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::json;
+
+use super::file_access::agent_scripts;
+use super::file_paths::is_device;
+use super::settings::Pattern;
+
+/// The files that may be accessed, as valid glob patterns. Absent: no limit; empty: none.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
+pub(crate) struct FileScopeSettings(pub FileScope);
+
+/// The format in packs.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    /// Files that may be read. Absent: no limit; empty: none.
+    read: Option<Vec<Pattern>>,
+    /// Files that may be changed. Absent: no limit; empty: none.
+    write: Option<Vec<Pattern>>,
+    /// Files that may not be accessed at all. A pattern without `/` matches in every folder.
+    deny: Option<Vec<Pattern>>,
+}
+
+impl<'de> Deserialize<'de> for FileScopeSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let texts = |list: Option<Vec<Pattern>>| list.map(|list| list.into_iter().map(|it| it.0).collect());
+        let raw = Raw::deserialize(deserializer)?;
+        Ok(FileScopeSettings(FileScope {
+            read: texts(raw.read),
+            write: texts(raw.write),
+            deny: texts(raw.deny),
+        }))
+    }
+}
+
+impl JsonSchema for FileScopeSettings {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Files".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Raw::json_schema(generator)
+    }
+}
+
+/// The file scopes of the event's task and of its definitions.
+pub(crate) fn task_scopes<'a>(context: &Context<'a>) -> impl Iterator<Item = &'a FileScope> {
+    context.tasks().filter_map(|task| task.scope.as_ref()).map(|scope| &scope.files)
+}
+
+/// A file of an action that a scope forbids.
+pub(crate) struct ScopeViolation<'a, 's> {
+    file: &'a str,
+    script: Option<&'a str>,
+    /// The part of the scope: `read`, `write`, `deny`.
+    rule: &'static str,
+    patterns: &'s [String],
+}
+
+impl ScopeViolation<'_, '_> {
+    /// The verdict.
+    pub(crate) fn verdict(&self, what: &str) -> Verdict {
+        let list = self.patterns.join(", ");
+        let through = self.script.map(|script| format!(", which `{script}` accesses,")).unwrap_or_default();
+        Verdict::block(format!("File '{}'{through} {what} ({}: {list}).", self.file, self.rule))
+            .advise("Use only files of your task, or hand this part to an agent whose scope includes them.")
+            .with("path", self.file)
+            .with(self.rule, json!(self.patterns))
+    }
+}
+
+/// The first file of the event's action, or of a script that the agent wrote, that any of the scopes forbids.
+pub(crate) fn scope_violation<'a, 's>(
+    context: &Context<'a>,
+    scopes: &[&'s FileScope],
+) -> Result<Option<ScopeViolation<'a, 's>>, Missing> {
+    let is_call = matches!(context.event.kind, EventKind::BeforeTool | EventKind::AfterTool);
+    if scopes.is_empty() || !(is_call || context.event.tool.is_some()) {
+        return Ok(None);
+    }
+    let action = context.action()?;
+    if action.target_files.is_none() {
+        let tool = context.event.tool_name().unwrap_or_default();
+        return Err(Missing(format!("the files that `{tool}` accesses are unknown")));
+    }
+    // A known violation counts even if other parts are unknown.
+    let mut fault = None;
+    let mut actions = vec![(None, action)];
+    match agent_scripts(context, action) {
+        Ok(scripts) => actions.extend(scripts.into_iter().map(|(script, does)| (Some(script), does))),
+        Err(missing) => fault = Some(missing),
+    }
+    if actions.iter().any(|(_, action)| action.is_partial) {
+        fault = Some(Missing("the command line is too long to analyse".to_owned()));
+    }
+    // Request all facts before the first one is missing, so that they are fetched together.
+    let mut files = Vec::new();
+    for (script, action) in actions {
+        for file in action.target_files.iter().flatten().filter(|file| !is_device(file)) {
+            let uses = uses(action, file);
+            // A formatter reads and writes everything in a folder: `black src`.
+            let is_shaped = uses.iter().all(Option::is_some) && action.sweeps.contains(file);
+            files.push((script, file, uses, is_shaped, context.path_aliases(file)));
+        }
+    }
+    for (script, file, uses, is_shaped, names) in files {
+        let names = match names {
+            Ok(names) => names,
+            Err(missing) => {
+                fault = Some(missing);
+                continue;
+            }
+        };
+        for scope in scopes {
+            let objects = names.iter().find_map(|name| {
+                uses.into_iter().flatten().find_map(|kind| objection(scope, kind, name, is_shaped))
+            });
+            if let Some((rule, patterns)) = objects {
+                return Ok(Some(ScopeViolation { file, script, rule, patterns }));
+            }
+        }
+    }
+    fault.map_or(Ok(None), Err)
+}
+
+/// How an action uses one of its files: a command may read one and write another.
+fn uses(action: &Action, file: &String) -> [Option<ActionType>; 2] {
+    if action.kind != ActionType::Command {
+        return [Some(action.kind), None];
+    }
+    let is_used = |list: &[String], kind| list.contains(file).then_some(kind);
+    match (is_used(&action.reads, ActionType::FileRead), is_used(&action.writes, ActionType::FileWrite)) {
+        (None, None) => [Some(ActionType::Command), None],
+        (read, write) => [read, write],
+    }
+}
+
+/// The part of a scope that forbids a file, if any.
+fn objection<'s>(
+    scope: &'s FileScope,
+    kind: ActionType,
+    place: &str,
+    is_shaped: bool,
+) -> Option<(&'static str, &'s [String])> {
+    let denied = scope.deny.as_deref().unwrap_or_default();
+    if denied.iter().any(|pattern| is_denied(pattern, place)) {
+        return Some(("deny", denied));
+    }
+    let (rule, allowed) = match kind {
+        ActionType::FileRead => ("read", scope.read.as_deref()?),
+        ActionType::FileWrite => ("write", scope.write.as_deref()?),
+        ActionType::Command | ActionType::Network | ActionType::Other => return None,
+    };
+    // A pattern for the content of a folder also allows listing it, and formatting it if it may be written.
+    let holds = |pattern: &str| {
+        (kind == ActionType::FileRead || is_shaped)
+            && pattern.strip_suffix("/**").is_some_and(|it| is_within(it, place))
+    };
+    let is_allowed = allowed.iter().any(|pattern| is_within(pattern, place) || holds(pattern));
+    (!is_allowed).then_some((rule, allowed))
+}
+
+/// Whether a pattern matches. Only a pattern that starts with `/` matches files outside the root.
+fn is_within(pattern: &str, place: &str) -> bool {
+    let beyond = place.starts_with('/') || place.starts_with("../");
+    (!beyond || pattern.starts_with('/')) && glob::path_matches(pattern, place)
+}
+
+/// Whether a pattern denies a file. A pattern without `/` matches in every folder. Case is ignored, because some
+/// file systems ignore it.
+fn is_denied(pattern: &str, place: &str) -> bool {
+    let (pattern, place) = (pattern.to_lowercase(), place.to_lowercase());
+    let (pattern, place) = (pattern.as_str(), place.as_str());
+    let name = place.rsplit('/').next().unwrap_or(place);
+    glob::path_matches(pattern, place) || (!pattern.contains('/') && glob::path_matches(pattern, name))
+}

@@ -1,0 +1,32 @@
+//! The result of several checks: the first or the strongest objection, or what could not be checked.
+
+use midrail_core::{Fault, Missing, Verdict};
+
+/// The first objection. An objection counts even if other checks lack a fact.
+pub(crate) fn first_objection(
+    checks: impl IntoIterator<Item = Result<Option<Verdict>, Missing>>,
+) -> Result<Option<Verdict>, Missing> {
+    // All checks run before the first missing fact ends the evaluation, so that their facts are fetched together.
+    let checks: Vec<_> = checks.into_iter().collect();
+    let mut unknown = None;
+    for check in checks {
+        match check {
+            Ok(Some(verdict)) => return Ok(Some(verdict)),
+            Ok(None) => {}
+            Err(missing) => unknown = Some(missing),
+        }
+    }
+    unknown.map_or(Ok(None), Err)
+}
+
+/// The verdict with the first objection.
+pub(crate) fn first_verdict(
+    checks: impl IntoIterator<Item = Result<Option<Verdict>, Missing>>,
+) -> Result<Verdict, Fault> {
+    Ok(first_objection(checks)?.unwrap_or_default())
+}
+
+/// The strongest objection, the first one if several are equal.
+pub(crate) fn strongest(objections: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
+    objections.into_iter().reduce(|one, other| if other.effect > one.effect { other } else { one })
+}
