@@ -16,10 +16,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use midrail::core::{Facts, Session, decide};
+use midrail::pack::Layer;
 use midrail::pack::PackDocument;
 use midrail::{
-    Effect, Engine, Event, Facts, Files, Layer, Load, LoadedPolicy, MemoryStore, Policy, PolicySource,
-    Session, SqliteStore, Store, ToolResult, decide,
+    Effect, Engine, Event, Files, Load, LoadedPolicy, MemoryStore, Policy, PolicySource, SqliteStore, Store,
+    ToolResult,
 };
 use serde_json::json;
 

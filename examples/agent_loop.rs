@@ -23,15 +23,16 @@ fn run_tool(
     folder: &std::path::Path,
     tool: &str,
     args: &serde_json::Map<String, Value>,
-) -> Result<Value, String> {
+) -> Result<Value, Box<dyn Error + Send + Sync>> {
     let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default();
     let path = folder.join(text("path"));
     match tool {
-        "read_file" => std::fs::read_to_string(path).map(Value::from).map_err(|error| error.to_string()),
-        "write_file" => std::fs::write(path, text("content"))
-            .map(|()| json!("written"))
-            .map_err(|error| error.to_string()),
-        _ => Err(format!("there is no tool `{tool}`")),
+        "read_file" => Ok(std::fs::read_to_string(path)?.into()),
+        "write_file" => {
+            std::fs::write(path, text("content"))?;
+            Ok(json!("written"))
+        }
+        _ => Err(format!("there is no tool `{tool}`").into()),
     }
 }
 

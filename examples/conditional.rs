@@ -5,11 +5,10 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use midrail::guardrails::{NewFiles, ReadBeforeWrite};
+use midrail::pack::Layer;
 use midrail::pack::PackDocument;
-use midrail::{
-    Context, Effect, Engine, Layer, Missing, NewFiles, Policy, PolicyEntry, PolicySource, ReadBeforeWrite,
-    Spec,
-};
+use midrail::{Context, Effect, Engine, Missing, Policy, PolicyEntry, PolicySource, Spec};
 use serde_json::json;
 
 const PACK: &str = "

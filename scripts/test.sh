@@ -19,6 +19,9 @@ cargo fmt --all --check
 step "lints"
 cargo clippy --workspace --all-targets --locked -- -D warnings
 
+step "the library without features"
+cargo check -p midrail --no-default-features --locked
+
 step "tests"
 cargo test --workspace --locked
 

@@ -1,6 +1,7 @@
 //! The walk of one hook call: bytes of a host into events, decisions into the host's answer.
 
-use midrail::{Decision, Effect, Event, EventKind, Host};
+use midrail::core::Host;
+use midrail::{Decision, Effect, Event, EventKind};
 use serde_json::{Map, Value};
 
 use crate::host::{Adapter, HookEvent, HookOutput, Payload};

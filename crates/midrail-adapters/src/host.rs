@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use midrail::{Decision, Event, EventKind, HostLimit};
+use midrail::core::HostLimit;
+use midrail::{Decision, Event, EventKind};
 use serde_json::{Map, Value};
 
 use crate::messages;

@@ -1,6 +1,7 @@
 //! Decisions in words, for agents and for the people beside them.
 
-use midrail::{Decision, Effect, Policy, VerdictRecord};
+use midrail::core::VerdictRecord;
+use midrail::{Decision, Effect, Policy};
 
 /// What is said where nobody gave a reason. An empty refusal is no refusal to some hosts.
 pub(crate) const NO_REASON: &str = "Midrail did not decide this, so it does not happen.";
@@ -111,7 +112,7 @@ pub fn replaced_result(decision: &Decision, content: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use midrail::Retry;
+    use midrail::core::Retry;
 
     fn sent(content: Option<&str>, message: &str) -> Decision {
         Decision {

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-use midrail::{Decision, Event, EventKind, UniqueKeys};
+use midrail::unique_keys::UniqueKeys;
+use midrail::{Decision, Event, EventKind};
 use serde_json::{Map, Value};
 
 use crate::{gateway, slips};

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use midrail::approvals::{due_approvals, policy_for_approval};
+use midrail::store::Approval;
 use midrail::store::{Approvals, Slices};
-use midrail::{Approval, Engine, Event, EventKind, Load, Policy, PolicySource, Store};
-use midrail::{due_approvals, policy_for_approval};
+use midrail::{Engine, Event, EventKind, Load, Policy, PolicySource, Store};
 
 use crate::clock;
 use crate::error::CliError;
@@ -82,7 +83,7 @@ pub(crate) fn engine_for_policy(
         Some(found) => found,
         None => {
             let event = Event::new(EventKind::SessionStart).in_session(session);
-            let folder = midrail::session_folder(&*store, &event)?;
+            let folder = midrail::last_policy::session_folder(&*store, &event)?;
             let loaded = Load { folder, ..Load::default() }.load()?;
             (loaded.policy, loaded.source)
         }

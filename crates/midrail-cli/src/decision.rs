@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use midrail::cases::summarize_event;
-use midrail::{ApprovalKind, Autonomy, Decision, Effect, Event, EventKind, Mode};
+use midrail::core::{ApprovalKind, Autonomy};
+use midrail::{Decision, Effect, Event, EventKind, Mode};
 use serde_json::Value;
 
 use crate::output::{Output, short, wrap};

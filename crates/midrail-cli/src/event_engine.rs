@@ -6,11 +6,10 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use midrail::last_policy::{LastPolicy, SessionContext};
+use midrail::load::{PolicyCache, StoredPolicyError};
 use midrail::store::Keys;
-use midrail::{
-    Engine, Event, LastPolicy, Load, LoadedPolicy, PolicyCache, SessionContext, SqliteStore,
-    StoredPolicyError, paths,
-};
+use midrail::{Engine, Event, Load, LoadedPolicy, SqliteStore, paths};
 
 use crate::clock;
 use crate::error::CliError;

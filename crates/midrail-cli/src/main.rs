@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     // INVARIANT: an internal error ends with the code of a block, so that it is never taken for an allow.
     let exit = panic::catch_unwind(run).unwrap_or(Exit::Stopped);
     // No command of a script outlives the call that it was run for.
-    midrail::stop_script_commands();
+    midrail::background::stop_script_commands();
     exit.into()
 }
 

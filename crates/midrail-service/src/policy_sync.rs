@@ -8,7 +8,9 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 
 use jiff::Timestamp;
-use midrail::{Engine, LoadedPolicy, PolicyAnnouncement, SourceMark, StoredPolicyError};
+use midrail::announcements::PolicyAnnouncement;
+use midrail::load::{SourceMark, StoredPolicyError};
+use midrail::{Engine, LoadedPolicy};
 
 use crate::text::random_name;
 
@@ -93,9 +95,12 @@ impl PolicySync {
                 }
                 stored => stored.map_err(|error| error.to_string()),
             };
-            match stored.and_then(|(policy, source)| usable(policy, source)) {
-                Ok(loaded) => {
-                    engine.apply_policy_config(loaded);
+            let usable = stored.and_then(|(policy, source)| usable(policy, source));
+            let reloaded = usable.and_then(|loaded| {
+                engine.reload(loaded.policy, &loaded.source).map_err(|error| error.to_string())
+            });
+            match reloaded {
+                Ok(()) => {
                     let PolicyAnnouncement { revision, by, .. } = &announced;
                     log::info!(project, policy:% = revision, by:%; "a policy is in force, as another announced");
                 }

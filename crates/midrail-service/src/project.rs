@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use midrail::approvals::{policy_for_approval, policy_for_record};
+use midrail::store::Approval;
 use midrail::{
-    Approval, Engine, EngineError, Files, Load, LoadError, MemoryStore, Policy, PolicySource,
-    PostgresOptions, PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError, policy_for_approval,
-    policy_for_record,
+    Engine, EngineError, Files, Load, LoadError, MemoryStore, Policy, PolicySource, PostgresOptions,
+    PostgresStore, Reload, Reloader, SqliteStore, Store, StoreError,
 };
 
 use tokio::sync::Semaphore;
@@ -88,7 +89,7 @@ impl Project {
     }
 
     /// Reads its packs now.
-    pub(crate) fn reload_now(&self) -> Result<Option<Arc<str>>, midrail::ReloadError> {
+    pub(crate) fn reload_now(&self) -> Result<Option<Arc<str>>, midrail::reload::ReloadError> {
         let reloaded = self.reloader.reload_now();
         if let Ok(Some(_)) = &reloaded {
             self.policy_sync.changed(&self.engine);
@@ -97,7 +98,7 @@ impl Project {
     }
 
     /// What became of changes of its packs.
-    pub(crate) fn reloads(&self) -> midrail::ReloadStats {
+    pub(crate) fn reloads(&self) -> midrail::reload::ReloadStats {
         self.reloader.reloads()
     }
 

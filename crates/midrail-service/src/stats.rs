@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use midrail::core::Pause;
+use midrail::store::ApprovalState;
 use midrail::store::{ActionCounts, Alert, ApprovalCount, ApprovalFilter, AuditStats, MAX_PAGE};
-use midrail::{ApprovalState, Effect, Pause, Store};
+use midrail::{Effect, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 

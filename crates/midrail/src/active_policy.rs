@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use midrail_core::{Policy, PolicyEntry};
-use midrail_pack::PolicySource;
+use midrail_pack::{Channel, PolicySource};
 
 use crate::alerts::rules::AlertWatch;
 use crate::last_policy;
-use crate::notices::channels::Channels;
 
 /// The policy in force.
 #[derive(Clone)]
@@ -74,8 +73,9 @@ pub(crate) struct PackSettings {
     pub(crate) files: Vec<String>,
     /// The pack files of the user and the project, without those that they extend.
     pub(crate) own_files: Vec<PathBuf>,
-    pub(crate) channels: Arc<Channels>,
-    pub(crate) alerts: Arc<[AlertWatch]>,
+    /// The channels of notices, by recipient.
+    pub(crate) channels: BTreeMap<String, Channel>,
+    pub(crate) alerts: Vec<AlertWatch>,
 }
 
 impl PackSettings {
@@ -83,10 +83,17 @@ impl PackSettings {
         PackSettings {
             files: policy_files(source),
             own_files: last_policy::own_files(source),
-            channels: Arc::new(Channels::new(source)),
-            alerts: AlertWatch::from_packs(source).into(),
+            channels: channels(source),
+            alerts: AlertWatch::from_packs(source),
         }
     }
+}
+
+/// The channels of all packs. The highest layer counts.
+fn channels(source: &PolicySource) -> BTreeMap<String, Channel> {
+    // Packs are listed from the highest layer to the lowest, and the last entry of a map counts.
+    let channels = source.0.iter().rev().flat_map(|layered| &layered.pack.notify);
+    channels.map(|(to, channel)| (to.clone(), channel.clone())).collect()
 }
 
 /// The files that a policy was read from: packs, scripts and the files that belong to them, and the targets of links.

@@ -6,16 +6,17 @@
 mod approvers;
 pub(crate) mod event;
 pub(crate) mod handle;
+#[cfg(feature = "service")]
 mod keys;
 mod locks;
 mod pauses;
 pub(crate) mod person;
 mod quarantine;
 mod resource;
-mod secret;
 pub(crate) mod tasks;
 
 pub use handle::Admin;
+#[cfg(feature = "service")]
 pub use keys::{ADMIN, ApiKey, KeyRight, KeyScope};
 pub use locks::Lock;
 pub use midrail_store::Approver;

@@ -2,17 +2,13 @@
 
 pub(crate) mod rules;
 
-use std::borrow::Cow;
-
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::{ApprovalKind, Effect, Record};
-use midrail_store::{
-    ActionCounts, Alert, Approval, ApprovalFilter, AuditEntry, AuditFilter, MAX_PAGE, NewNotice,
-};
-use serde::Deserialize;
+use midrail_store::{ActionCounts, Alert, Approval, ApprovalFilter, AuditFilter, MAX_PAGE, NewNotice};
 use serde_json::json;
 
 use self::rules::AlertWatch;
+use crate::admin::event::notice;
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -34,8 +30,7 @@ const LATEST: usize = 100;
 impl Engine {
     /// Checks the alerts that a decision can raise.
     pub(crate) fn alert_on(&self, record: &Record) {
-        let watches = self.alert_watches();
-        for watch in watches.iter() {
+        for watch in &self.pack_settings().alerts {
             let checked = match watch.condition.metric.as_str() {
                 "block_rate" => self.check_blocks(watch, record),
                 "avg_duration_ms" => self.check_durations(watch, record),
@@ -49,8 +44,8 @@ impl Engine {
 
     /// Checks the alerts that a request can raise.
     pub(crate) fn alert_on_request(&self, asked: &Approval) {
-        let watches = self.alert_watches();
-        for watch in watches.iter().filter(|watch| watch.condition.metric == "bypass_requests") {
+        let settings = self.pack_settings();
+        for watch in settings.alerts.iter().filter(|watch| watch.condition.metric == "bypass_requests") {
             if let Err(error) = self.check_requests(watch, asked) {
                 log::error!(alert:% = watch.rule.name, error:%; "an alert could not be checked");
             }
@@ -58,64 +53,28 @@ impl Engine {
     }
 
     fn check_blocks(&self, watch: &AlertWatch, record: &Record) -> Result<(), EngineError> {
-        if record.decision.effect < Effect::Block || !ActionCounts::KINDS.contains(&record.event.kind) {
+        if record.decision.effect < Effect::Block || !is_action(record) {
             return Ok(());
         }
         let Some(group) = watch.condition.group_by.as_deref() else {
             let window = self.store().action_counts(self.since(watch))?;
             return self.raise_rate(watch, "", window);
         };
-        let keys: Vec<String> = if group == "guardrail" {
-            let verdict = record.decision.verdicts.iter().filter(|verdict| !verdict.shadow);
-            verdict
-                .filter(|verdict| stops(verdict.effect))
-                .map(|verdict| verdict.guardrail.to_string())
-                .collect()
-        } else {
-            let agent = record.event.agent.as_ref().and_then(|agent| agent.id.as_deref());
-            vec![key_of(group, &record.session, agent, record.event.task_id()).into_owned()]
-        };
-        for key in keys {
-            if !self.is_quiet(watch, &key)? {
-                let window = self.window_of(watch, group, &key)?;
-                self.raise_rate(watch, &key, window)?;
+        for (key, _) in members(group, record).into_iter().filter(|(_, effect)| stops(*effect)) {
+            if self.is_quiet(watch, &key)? {
+                continue;
             }
-        }
-        Ok(())
-    }
-
-    /// The latest actions of one member of a group, and how many were stopped.
-    fn window_of(&self, watch: &AlertWatch, group: &str, key: &str) -> Result<ActionCounts, EngineError> {
-        let session = (group == "session").then(|| key.to_owned());
-        let mut window = ActionCounts::default();
-        self.each_recent(
-            AuditFilter { session, since: Some(self.since(watch)), ..AuditFilter::default() },
-            |entry| {
-                if !ActionCounts::KINDS.iter().any(|kind| kind.as_str() == entry.labels.kind) {
-                    return;
-                }
-                let Ok(outline) = serde_json::from_str::<Outline<'_>>(&entry.body) else { return };
-                let effect = if group == "guardrail" {
-                    let mut verdict = outline.decision.verdicts.iter().filter(|verdict| !verdict.shadow);
-                    verdict.find(|verdict| verdict.guardrail == key).and_then(|verdict| verdict.effect)
-                } else {
-                    let id = |it: &Option<Named<'_>>| {
-                        it.as_ref().and_then(|it| it.id.as_deref()).map(str::to_owned)
-                    };
-                    let (agent, task) = (id(&outline.event.agent), id(&outline.event.task));
-                    let its = key_of(
-                        group,
-                        &entry.labels.session,
-                        agent.as_deref(),
-                        task.as_deref().unwrap_or_default(),
-                    );
-                    (its == key).then_some(outline.decision.effect)
-                };
+            let mut window = ActionCounts::default();
+            let session = (group == "session").then(|| key.clone());
+            self.each_recent(watch, session, |record| {
+                let member = members(group, record).into_iter().find(|(other, _)| *other == key);
+                let effect = member.filter(|_| is_action(record)).and_then(|(_, effect)| effect);
                 window.decisions += u64::from(effect.is_some());
                 window.blocked += u64::from(stops(effect));
-            },
-        )?;
-        Ok(window)
+            })?;
+            self.raise_rate(watch, &key, window)?;
+        }
+        Ok(())
     }
 
     fn raise_rate(&self, watch: &AlertWatch, key: &str, window: ActionCounts) -> Result<(), EngineError> {
@@ -134,18 +93,14 @@ impl Engine {
                 continue;
             }
             let (mut count, mut total) = (0_u64, 0_u64);
-            self.each_recent(
-                AuditFilter { since: Some(self.since(watch)), ..AuditFilter::default() },
-                |entry| {
-                    let Ok(outline) = serde_json::from_str::<Outline<'_>>(&entry.body) else { return };
-                    let mut all = outline.decision.verdicts.iter();
-                    let its = all.find(|other| *other.guardrail == *verdict.guardrail);
-                    if let Some(micros) = its.and_then(|its| its.duration_us) {
-                        count += 1;
-                        total = total.saturating_add(micros);
-                    }
-                },
-            )?;
+            self.each_recent(watch, None, |record| {
+                let mut verdicts = record.decision.verdicts.iter();
+                let own = verdicts.find(|other| other.guardrail == verdict.guardrail);
+                if let Some(micros) = own.and_then(|own| own.duration_us.0) {
+                    count += 1;
+                    total = total.saturating_add(micros);
+                }
+            })?;
             let average = total.checked_div(count).map_or(0.0, millis);
             if watch.condition.holds(average) {
                 self.raise(watch, &verdict.guardrail, average)?;
@@ -154,9 +109,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Visits the latest records that match a filter.
-    fn each_recent(&self, filter: AuditFilter, mut work: impl FnMut(&AuditEntry)) -> Result<(), EngineError> {
-        let mut filter = AuditFilter { newest_first: true, ..filter };
+    /// Visits the latest records of an alert's window, of one session or of all.
+    fn each_recent(
+        &self,
+        watch: &AlertWatch,
+        session: Option<String>,
+        mut visit: impl FnMut(&Record),
+    ) -> Result<(), EngineError> {
+        let since = Some(self.since(watch));
+        let mut filter = AuditFilter { newest_first: true, session, since, ..AuditFilter::default() };
         let mut left = MOST;
         while left > 0 {
             filter.limit = Some(left.min(MAX_PAGE));
@@ -164,7 +125,7 @@ impl Engine {
             let Some(last) = page.last() else { break };
             filter.after_seq = Some(last.seq);
             left = left.saturating_sub(page.len());
-            page.iter().for_each(&mut work);
+            page.iter().filter_map(|entry| entry.record().ok()).for_each(|record| visit(&record));
         }
         Ok(())
     }
@@ -195,10 +156,7 @@ impl Engine {
         let mut requests = self.store().approvals(&filter)?;
         let key = |of: &Approval| match group {
             "guardrail" => of.guardrail.clone(),
-            _ => {
-                key_of(group, &of.session, of.requested_by.as_deref(), of.task.as_deref().unwrap_or_default())
-                    .into_owned()
-            }
+            _ => member(group, &of.session, of.requested_by.as_deref(), of.task.as_deref()),
         };
         let own = key(asked);
         requests.retain(|other| key(other) == own);
@@ -216,12 +174,8 @@ impl Engine {
             "block_rate" => format!("{:.0}%", value * 100.0),
             _ => format!("{value:.0}"),
         };
-        let message = format!(
-            "{}{about}: {} is {shown} ({})",
-            rule.name,
-            watch.condition.metric,
-            rule.condition.trim()
-        );
+        let (name, metric, condition) = (&rule.name, &watch.condition.metric, rule.condition.trim());
+        let message = format!("{name}{about}: {metric} is {shown} ({condition})");
         let alert = Alert {
             name: rule.name.clone(),
             key: key.to_owned(),
@@ -230,15 +184,9 @@ impl Engine {
             message: message.clone(),
         };
         let body = json!({"alert": rule.name, "key": key, "value": value, "condition": rule.condition});
-        let notices: Vec<NewNotice> = recipients(&rule.action)
-            .into_iter()
-            .map(|to| NewNotice {
-                to,
-                kind: "alert".to_owned(),
-                message: message.clone(),
-                body: body.clone(),
-            })
-            .collect();
+        let recipients = recipients(&rule.action).into_iter();
+        let notices: Vec<NewNotice> =
+            recipients.map(|to| notice(&to, "alert", message.clone(), body.clone())).collect();
         if self.store().fire_alert(&alert, cooldown(watch), &notices)? {
             log::warn!(alert:% = alert.name, about:% = message; "alert");
             self.send_notices(&notices);
@@ -261,57 +209,30 @@ fn stops(effect: Option<Effect>) -> bool {
     effect.is_some_and(|effect| effect >= Effect::Block)
 }
 
-/// The member of a group that something belongs to. Agents without a name are distinguished by their sessions.
-fn key_of<'k>(group: &str, session: &'k str, agent: Option<&'k str>, task: &'k str) -> Cow<'k, str> {
-    match (group, agent) {
-        ("session", _) => Cow::Borrowed(session),
-        ("agent", Some(agent)) => Cow::Borrowed(agent),
-        ("agent", None) => Cow::Owned(format!("session:{session}")),
-        ("task", _) => Cow::Borrowed(task),
-        _ => Cow::Borrowed(""),
+fn is_action(record: &Record) -> bool {
+    ActionCounts::KINDS.contains(&record.event.kind)
+}
+
+/// The members of a group that a record belongs to, with what each requested.
+fn members(group: &str, record: &Record) -> Vec<(String, Option<Effect>)> {
+    let (event, decision) = (&record.event, &record.decision);
+    if group == "guardrail" {
+        let enforced = decision.verdicts.iter().filter(|verdict| !verdict.shadow);
+        return enforced.map(|verdict| (verdict.guardrail.to_string(), verdict.effect)).collect();
     }
+    let agent = event.agent.as_ref().and_then(|agent| agent.id.as_deref());
+    vec![(member(group, &record.session, agent, Some(event.task_id())), Some(decision.effect))]
 }
 
-/// The parts of a record that alerts need.
-#[derive(Deserialize)]
-struct Outline<'a> {
-    #[serde(borrow)]
-    event: OutlineEvent<'a>,
-    #[serde(borrow)]
-    decision: OutlineDecision<'a>,
-}
-
-#[derive(Deserialize)]
-struct OutlineEvent<'a> {
-    #[serde(default, borrow)]
-    agent: Option<Named<'a>>,
-    #[serde(default, borrow)]
-    task: Option<Named<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Named<'a> {
-    #[serde(default, borrow)]
-    id: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct OutlineDecision<'a> {
-    effect: Effect,
-    #[serde(default, borrow)]
-    verdicts: Vec<OutlineVerdict<'a>>,
-}
-
-#[derive(Deserialize)]
-struct OutlineVerdict<'a> {
-    #[serde(borrow)]
-    guardrail: Cow<'a, str>,
-    #[serde(default)]
-    effect: Option<Effect>,
-    #[serde(default)]
-    shadow: bool,
-    #[serde(default)]
-    duration_us: Option<u64>,
+/// The member of a group. Agents without a name are distinguished by their sessions.
+fn member(group: &str, session: &str, agent: Option<&str>, task: Option<&str>) -> String {
+    match (group, agent) {
+        ("session", _) => session.to_owned(),
+        ("agent", Some(agent)) => agent.to_owned(),
+        ("agent", None) => format!("session:{session}"),
+        ("task", _) => task.unwrap_or_default().to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// The recipients of an action: those after `notify`, else the log.

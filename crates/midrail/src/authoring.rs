@@ -1,4 +1,4 @@
-//! For authors of scripts: run a hook once and see what it answers, and know what `ctx` holds.
+//! For authors of scripts: the types of `ctx`, and a way to run a hook once.
 
 use parking_lot::Mutex;
 use std::path::Path;
@@ -8,22 +8,21 @@ use midrail_core::{Decision, Event, Fact, FactKey, HookOutcome};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+pub use crate::error::Unavailable;
 use crate::load::Load;
-use crate::load::error::LoadError;
+use crate::load::LoadError;
 
 /// The TypeScript types of a script and of its `ctx`.
-pub fn types() -> String {
-    crate::scripts::declarations()
-}
+pub const TYPES: &str = crate::scripts::TYPES;
 
 /// A hook that was run once.
 #[derive(Debug, Clone)]
 pub struct ScriptRun {
-    /// How it ended, or what went wrong.
-    pub end: Result<HookOutcome, String>,
-    /// What it printed with `console`.
+    /// The outcome, or why there is none.
+    pub end: Result<HookOutcome, Unavailable>,
+    /// The lines that it printed with `console`.
     pub printed: Vec<String>,
-    /// What its answer leads to.
+    /// The decision that follows from it.
     pub decision: Decision,
 }
 
@@ -37,12 +36,12 @@ pub enum ScriptRunError {
     /// The event could not be decided.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Hooks are asked about tool calls and their results.
-    #[error("no hook is asked about events of the kind `{0}`")]
+    /// Hooks run for tool calls and their results.
+    #[error("no hook runs for events of the kind `{0}`")]
     NoHook(midrail_core::EventKind),
 }
 
-/// Runs the hook of a script that fits an event. Files are those of the disk, and commands are run.
+/// Runs the hook of a script for an event. It reads files from disk and runs commands.
 pub fn run_script(path: &Path, event: Event) -> Result<ScriptRun, ScriptRunError> {
     let kind = event.kind;
     let loaded = Load { packs: vec![path.to_owned()], ..Load::default() }.load()?;
@@ -63,7 +62,7 @@ pub fn run_script(path: &Path, event: Event) -> Result<ScriptRun, ScriptRunError
     let hook = facts.known.into_iter().find(|(key, _)| matches!(key, FactKey::Hook(_)));
     let end = match hook {
         Some((_, Fact::Hook(end))) => Ok(end),
-        Some((_, Fact::Unavailable(why))) => Err(why),
+        Some((_, Fact::Unavailable(why))) => Err(why.into()),
         Some(_) | None => return Err(ScriptRunError::NoHook(kind)),
     };
     let printed = printed.lock().clone();

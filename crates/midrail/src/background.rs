@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
+pub use crate::scripts::stop_script_commands;
 
 /// Controls the background work of an engine. See [`Engine::background`].
 #[derive(Clone, Copy)]
@@ -46,6 +47,6 @@ impl Background<'_> {
     /// Stops scripts at this time, whatever their timeouts are. A script that is stopped fails as its settings say, and
     /// its failure is recorded. The first call counts.
     pub fn stop_scripts_at(&self, deadline: Instant) {
-        self.engine.set_script_deadline(deadline);
+        self.engine.script_deadline.get_or_init(|| deadline);
     }
 }

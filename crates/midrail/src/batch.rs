@@ -9,9 +9,6 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::pipeline::{PendingDecision, Pipeline, Prepared};
 
-/// The answers to a batch of events, in the order of the events.
-pub type DecisionBatch = Vec<BatchedDecision>;
-
 /// The answer to one event of a batch.
 #[derive(Debug)]
 pub enum BatchedDecision {
@@ -28,8 +25,8 @@ impl BatchedDecision {
 }
 
 impl Engine {
-    /// Decides several events with one commit. Each decision is what [`Engine::decide`] returns; events that would block
-    /// are returned undecided.
+    /// Decides several events with one commit, and answers in their order. Each decision is what [`Engine::decide`]
+    /// returns; events that would block are returned undecided.
     ///
     /// ```
     /// use midrail::{BatchedDecision, Engine, Event, Load};
@@ -49,7 +46,7 @@ impl Engine {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn decide_batch(&self, events: Vec<Event>) -> DecisionBatch {
+    pub fn decide_batch(&self, events: Vec<Event>) -> Vec<BatchedDecision> {
         let active = self.active_policy();
         if let Err(error) = self.save_policy(&active) {
             let error = EngineError::from(error);

@@ -5,51 +5,53 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use midrail_core::{Decision, Effect, Event, Snapshot};
+use midrail_core::{Decision, Effect, Event, Policy, Snapshot, VerdictRecord};
 use midrail_guardrails::guardrail_id;
 use midrail_pack::case::{
-    Case, CaseApprover, CaseFile, CaseRequest, CaseStep, Expectation, FileSystem, Git, StepAction,
+    Case, CaseApprover, CaseFile, CaseRequest, CaseStep, Expectation, FileSystem, Files as CaseFiles, Git,
+    StepAction,
 };
 use midrail_pack::raw::Pack;
 use midrail_pack::yaml::{self, Limits};
-use midrail_pack::{DiagnosticReport, Layer, PackDocument};
-use midrail_store::Urgency;
+use midrail_pack::{DiagnosticReport, Layer, PackDocument, PolicySource};
+use midrail_store::{UnknownUrgency, Urgency};
 use serde::Serialize;
 
 use crate::admin::person::Person;
 use crate::admin::tasks::TaskStatus;
 use crate::approvals::BypassRequest;
-use crate::clock::{Clock, ManualClock, can_advance};
+use crate::clock::ManualClock;
 use crate::engine::Engine;
+use crate::error::EngineError;
 pub use crate::event_summary::summarize_event;
 use crate::files::Files;
 use crate::load::Load;
-use crate::load::error::LoadError;
+use crate::load::LoadError;
+use crate::replay::start_time;
 
-/// StepAction came of one expectation.
+/// What became of one expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaseOutcome {
-    /// Let pass, as it should be.
+    /// Allowed, as expected.
     Validated,
-    /// Stopped or changed, as it should be.
+    /// Stopped or changed, as expected.
     Reported,
-    /// Let pass, and should have been stopped.
+    /// Allowed, but expected to be stopped.
     Missing,
-    /// Stopped, and should have been let pass.
+    /// Stopped, but expected to be allowed.
     Noisy,
-    /// Decided, but not as it should be.
+    /// Decided differently than expected.
     Wrong,
 }
 
 impl CaseOutcome {
-    /// Whether it is as it should be.
+    /// Whether it is as expected.
     pub fn is_good(self) -> bool {
         matches!(self, CaseOutcome::Validated | CaseOutcome::Reported)
     }
 
-    /// The word for it.
+    /// Its name.
     pub fn word(self) -> &'static str {
         match self {
             CaseOutcome::Validated => "Validated",
@@ -61,7 +63,7 @@ impl CaseOutcome {
     }
 }
 
-/// StepAction came of one case.
+/// What became of one case.
 #[derive(Debug, Clone, Serialize)]
 pub struct CaseResult {
     /// The case.
@@ -71,18 +73,18 @@ pub struct CaseResult {
 }
 
 impl CaseResult {
-    /// Whether everything is as it should be. A case that expects nothing has not shown anything.
+    /// Whether everything is as expected. A case without expectations is not good.
     pub fn is_good(&self) -> bool {
         !self.checks.is_empty() && self.checks.iter().all(|checked| checked.outcome.is_good())
     }
 }
 
-/// StepAction came of one expectation.
+/// What became of one expectation.
 #[derive(Debug, Clone, Serialize)]
 pub struct CheckedStep {
     /// The step, counted from 1. 0: the case as a whole.
     pub step: usize,
-    /// StepAction it was about, in a few words.
+    /// What it was about, in a few words.
     pub what: String,
     /// How it came out.
     pub outcome: CaseOutcome,
@@ -96,9 +98,9 @@ pub struct CheckedStep {
 pub struct Difference {
     /// The field.
     pub field: String,
-    /// StepAction was expected.
+    /// What was expected.
     pub expected: String,
-    /// StepAction came.
+    /// What was found.
     pub found: String,
 }
 
@@ -176,7 +178,7 @@ impl CaseSet {
 
     fn run_case(&self, case: &Case) -> CaseResult {
         let mut checks = Vec::new();
-        match self.engine(case) {
+        match self.engine(case).map_err(|error| error.to_string()) {
             Err(problem) if case.problems.is_empty() => {
                 checks.push(whole(CaseOutcome::Wrong, "a policy", &problem))
             }
@@ -202,14 +204,12 @@ impl CaseSet {
         CaseResult { id: case.id.clone(), checks }
     }
 
-    /// The engine of a case: its packs, its own guardrails, its world.
-    fn engine(&self, case: &Case) -> Result<(Arc<Engine>, Arc<ManualClock>), String> {
-        let in_words = |report: DiagnosticReport| report.to_string();
+    /// The policy of a case: its packs and its own guardrails.
+    fn policy(&self, case: &Case) -> Result<(Policy, PolicySource), LoadError> {
         let mut documents: Vec<(Layer, PackDocument)> = Vec::new();
         if let Some(pack) = &self.pack {
-            // StepAction it builds on decides with it.
-            let loaded = Load::default().documents_of(&self.path, &pack.source);
-            documents.extend(loaded.map_err(|error| error.to_string())?.documents);
+            // The packs that it extends are part of the policy.
+            documents.extend(Load::default().documents_of(&self.path, &pack.source)?.documents);
         }
         if !case.packs.is_empty() {
             let folder = self.path.parent().unwrap_or(Path::new("."));
@@ -218,10 +218,10 @@ impl CaseSet {
                 _ => PathBuf::from(name),
             });
             let load = Load { packs: packs.collect(), ..Load::default() };
-            documents.extend(load.documents().map_err(|error: LoadError| error.to_string())?.documents);
+            documents.extend(load.documents()?.documents);
         }
         if let Some(text) = &case.document {
-            let read = PackDocument::read(&case.id, text, None).map_err(in_words)?;
+            let read = PackDocument::read(&case.id, text, None)?;
             documents.extend(read.into_iter().map(|document| (Layer::Project, document)));
         }
         let own = Pack {
@@ -234,48 +234,49 @@ impl CaseSet {
             strikes: case.strikes.clone(),
             ..Pack::default()
         };
-        documents.push((Layer::Project, PackDocument::from_pack(&case.id, own).map_err(in_words)?));
-        let (policy, source) = midrail_pack::compile_policy(&documents)
-            .map_err(|reports| reports.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        documents.push((Layer::Project, PackDocument::from_pack(&case.id, own)?));
+        Ok(midrail_pack::compile_policy(&documents)?)
+    }
 
-        let files = match (case.filesystem, &case.files) {
-            (Some(FileSystem::Unavailable), _) => Files::Unavailable,
-            (None, None) => Files::simulated(BTreeMap::new()),
-            (None, Some(files)) => Files::simulated(files.clone().into_map()),
+    /// The engine of a case: its policy and its simulated machine.
+    fn engine(&self, case: &Case) -> Result<(Arc<Engine>, Arc<ManualClock>), CaseError> {
+        let (policy, source) = self.policy(case)?;
+        let files = match case.filesystem {
+            Some(FileSystem::Unavailable) => Files::Unavailable,
+            None => Files::simulated(case.files.clone().map(CaseFiles::into_map).unwrap_or_default()),
         };
-        if case.filesystem.is_none() {
-            let commands = case
-                .commands
+        if let Some(simulation) = files.simulation() {
+            case.commands.iter().for_each(|(line, end)| simulation.set_command(line, end.to_command_outcome()));
+            case.answers
                 .iter()
-                .try_for_each(|(line, end)| files.set_command_end(line, end.to_command_outcome()));
-            let at = || files.set_git(case.git.as_ref().map(Git::to_git_state));
-            let answers = || {
-                case.answers
-                    .iter()
-                    .try_for_each(|(guardrail, answer)| files.set_deep_answer(guardrail, answer.clone()))
-            };
-            commands.and_then(|()| at()).and_then(|()| answers()).map_err(|error| error.to_string())?;
+                .for_each(|(guardrail, answer)| simulation.set_answer(guardrail, answer.clone()));
+            simulation.set_git(case.git.as_ref().map(Git::to_git_state));
         }
-        // A case has a time of its own, so that it comes out the same on every day.
-        let clock = Arc::new(ManualClock::at(start_of_cases()));
-        let engine = Engine::builder(policy, &source)
-            .files(Arc::new(files))
-            .clock(clock.clone())
-            .build()
-            .map_err(|error| error.to_string())?;
+        // A case has its own time, so that it has the same result on every day.
+        let clock = Arc::new(ManualClock::at(start_time()));
+        let engine = Engine::builder(policy, &source).files(Arc::new(files)).clock(clock.clone()).build()?;
         let engine = Arc::new(engine);
         for (name, value) in &case.session {
-            engine.session(SESSION).set(name, value.clone()).map_err(|error| error.to_string())?;
+            engine.session(SESSION).set(name, value.clone())?;
         }
         Ok((engine, clock))
     }
 }
 
-const SESSION: &str = "case";
-
-fn start_of_cases() -> Timestamp {
-    Timestamp::from_second(1_800_000_000).unwrap_or_default()
+/// Why a case or one of its steps could not be played.
+#[derive(Debug, thiserror::Error)]
+enum CaseError {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Urgency(#[from] UnknownUrgency),
+    #[error("{0}")]
+    Step(String),
 }
+
+const SESSION: &str = "case";
 
 fn whole(outcome: CaseOutcome, expected: &str, found: &str) -> CheckedStep {
     let difference =
@@ -294,83 +295,79 @@ struct Player<'c> {
 
 impl<'c> Player<'c> {
     fn play(&mut self, number: usize, step: &'c CaseStep, checks: &mut Vec<CheckedStep>) {
-        let session = self.engine.session(SESSION);
-        let done = match &step.action {
-            StepAction::Event(value) => return self.decide(number, value, step.expect.as_ref(), checks),
-            StepAction::Advance(seconds) if !can_advance(self.clock.now(), *seconds) => {
-                Err(format!("{seconds} seconds are more than the clock can hold"))
+        if let StepAction::Event(value) = &step.action {
+            return self.decide(number, value, step.expect.as_ref(), checks);
+        }
+        let refused = step.expect.as_ref().map(|expect| &expect.refused).filter(|parts| !parts.is_empty());
+        let (outcome, expected, found) = match (self.perform(&step.action), refused) {
+            (Ok(()), None) => return,
+            (Ok(()), Some(parts)) => (CaseOutcome::Missing, parts.join(", "), "it was done".to_owned()),
+            (Err(error), None) => {
+                (CaseOutcome::Wrong, "a step that can be taken".to_owned(), error.to_string())
             }
-            StepAction::Advance(seconds) => {
-                self.clock.advance(*seconds);
-                Ok(())
-            }
-            StepAction::Write(files) => files.iter().try_for_each(|(path, content)| {
-                self.engine.files().write(None, path, content).map_err(|error| error.to_string())
-            }),
-            StepAction::Remove(path) => {
-                self.engine.files().remove(None, path).map_err(|error| error.to_string())
-            }
-            StepAction::Commands(commands) => commands.iter().try_for_each(|(line, end)| {
-                self.engine
-                    .files()
-                    .set_command_end(line, end.to_command_outcome())
-                    .map_err(|error| error.to_string())
-            }),
-            StepAction::Git(git) => {
-                self.engine.files().set_git(Some(git.to_git_state())).map_err(|error| error.to_string())
-            }
-            StepAction::Set(values) => values.iter().try_for_each(|(name, value)| {
-                session.set(name, value.clone()).map_err(|error| error.to_string())
-            }),
-            StepAction::Snapshot(name) => {
-                session.snapshot().map_err(|error| error.to_string()).map(|snapshot| {
-                    self.snapshots.insert(name, snapshot);
-                })
-            }
-            StepAction::Restore(name) => match self.snapshots.get(name.as_str()) {
-                Some(snapshot) => session.restore(snapshot).map(|_| ()).map_err(|error| error.to_string()),
-                None => Err(format!("there is no snapshot `{name}`")),
-            },
-            StepAction::Approve(by) | StepAction::Deny(by) => match &self.last_approval {
-                Some(id) => {
-                    let person = self.person(by);
-                    let approve = matches!(step.action, StepAction::Approve(_));
-                    self.engine
-                        .approvals()
-                        .answer(id, approve, &person, None)
-                        .map(|_| ())
-                        .map_err(|error| error.to_string())
-                }
-                None => Err("no approval was asked for".to_owned()),
-            },
-            StepAction::Request(request) => self.request(request),
-            StepAction::SetTask(tasks) => tasks.iter().try_for_each(|(task, word)| {
-                let status = TaskStatus::ALL.into_iter().find(|status| status.word() == word);
-                let status = status.ok_or_else(|| format!("`{word}` is no status of a task"))?;
-                self.engine.admin().set_task(task, status, "case").map_err(|error| error.to_string())
-            }),
-            StepAction::Lift(actor) => {
-                let person = self.person(&CaseApprover::Anyone("case".to_owned()));
-                self.engine.admin().lift_quarantine(actor, &person, "case").map_err(|error| error.to_string())
+            (Err(error), Some(parts)) => {
+                let found = error.to_string();
+                let is_expected = parts.iter().all(|part| found.contains(part));
+                let outcome = if is_expected { CaseOutcome::Reported } else { CaseOutcome::Wrong };
+                (outcome, parts.join(", "), found)
             }
         };
-        let refused = step.expect.as_ref().map(|expect| &expect.refused).filter(|parts| !parts.is_empty());
-        match (done, refused) {
-            (Ok(()), None) => {}
-            (Ok(()), Some(parts)) => {
-                let missing = whole(CaseOutcome::Missing, &parts.join(", "), "it was done");
-                checks.push(CheckedStep { step: number, ..missing });
+        checks.push(CheckedStep { step: number, ..whole(outcome, &expected, &found) });
+    }
+
+    /// Takes a step that is not an event.
+    fn perform(&mut self, action: &'c StepAction) -> Result<(), CaseError> {
+        let session = self.engine.session(SESSION);
+        let fail = |message: String| Err(CaseError::Step(message));
+        let no_simulation = || CaseError::Step("this is no simulation".to_owned());
+        let simulation = || self.engine.files.simulation().ok_or_else(no_simulation);
+        match action {
+            StepAction::Event(_) => {}
+            StepAction::Advance(seconds) => {
+                if !self.clock.advance(*seconds) {
+                    return fail(format!("{seconds} seconds are more than the clock can hold"));
+                }
             }
-            (Err(why), None) => {
-                let wrong = whole(CaseOutcome::Wrong, "a step that can be taken", &why);
-                checks.push(CheckedStep { step: number, ..wrong });
+            StepAction::Write(files) => {
+                let simulation = simulation()?;
+                files.iter().for_each(|(path, content)| simulation.write(path, content));
             }
-            (Err(why), Some(parts)) => {
-                let is_expected = parts.iter().all(|part| why.contains(part));
-                let outcome = if is_expected { CaseOutcome::Reported } else { CaseOutcome::Wrong };
-                checks.push(CheckedStep { step: number, ..whole(outcome, &parts.join(", "), &why) });
+            StepAction::Remove(path) => simulation()?.remove(path),
+            StepAction::Commands(commands) => {
+                let simulation = simulation()?;
+                commands.iter().for_each(|(line, end)| simulation.set_command(line, end.to_command_outcome()));
+            }
+            StepAction::Git(git) => simulation()?.set_git(Some(git.to_git_state())),
+            StepAction::Set(values) => {
+                for (name, value) in values {
+                    session.set(name, value.clone())?;
+                }
+            }
+            StepAction::Snapshot(name) => drop(self.snapshots.insert(name, session.snapshot()?)),
+            StepAction::Restore(name) => match self.snapshots.get(name.as_str()) {
+                Some(snapshot) => drop(session.restore(snapshot)?),
+                None => return fail(format!("there is no snapshot `{name}`")),
+            },
+            StepAction::Answer { approve, by } => match &self.last_approval {
+                Some(id) => drop(self.engine.approvals().answer(id, *approve, &self.person(by), None)?),
+                None => return fail("no approval was asked for".to_owned()),
+            },
+            StepAction::Request(request) => self.request(request)?,
+            StepAction::Task(tasks) => {
+                for (task, word) in tasks {
+                    let status = TaskStatus::ALL.into_iter().find(|status| status.word() == word);
+                    let Some(status) = status else {
+                        return fail(format!("`{word}` is no status of a task"));
+                    };
+                    self.engine.admin().set_task(task, status, "case")?;
+                }
+            }
+            StepAction::Lift(actor) => {
+                let person = self.person(&CaseApprover::Anyone("case".to_owned()));
+                self.engine.admin().lift_quarantine(actor, &person, "case")?;
             }
         }
+        Ok(())
     }
 
     fn person(&self, by: &CaseApprover) -> Person {
@@ -382,17 +379,15 @@ impl<'c> Player<'c> {
         }
     }
 
-    fn request(&mut self, request: &CaseRequest) -> Result<(), String> {
-        let seq = self.last_seq.ok_or("nothing was decided yet")?;
-        let urgency = request.urgency.as_deref().map_or(Ok(Urgency::Normal), str::parse);
+    fn request(&mut self, request: &CaseRequest) -> Result<(), CaseError> {
+        let seq = self.last_seq.ok_or_else(|| CaseError::Step("nothing was decided yet".to_owned()))?;
         let ask = BypassRequest {
             seq,
             guardrail: request.guardrail.clone(),
             reason: request.reason.clone(),
-            urgency: urgency.map_err(|error| error.to_string())?,
+            urgency: request.urgency.as_deref().map_or(Ok(Urgency::Normal), str::parse)?,
         };
-        let asked = self.engine.approvals().request(&ask).map_err(|error| error.to_string())?;
-        self.last_approval = Some(asked.id);
+        self.last_approval = Some(self.engine.approvals().request(&ask)?.id);
         Ok(())
     }
 
@@ -469,26 +464,23 @@ impl<'c> Player<'c> {
             let text = found.map_or("nothing".to_owned(), ToString::to_string);
             differ(&format!("metadata.{key}"), value.to_string(), text, found == Some(value));
         }
-        let built_in = |id: &str| midrail_guardrails::builtin(id).is_some_and(|page| page.always_on);
-        if let Some(evaluated) = &expect.evaluated {
-            let asked = decision
-                .verdicts
-                .iter()
-                .filter(|verdict| verdict.effect.is_some() && !built_in(&verdict.guardrail));
-            let asked: Vec<&str> = asked.map(|verdict| &*verdict.guardrail).collect();
-            differ("evaluated", evaluated.join(", "), asked.join(", "), *evaluated == asked);
-        }
-        if let Some(errors) = &expect.errors {
-            let failed: Vec<&str> = decision
-                .verdicts
-                .iter()
-                .filter(|verdict| verdict.error.is_some())
-                .map(|verdict| &*verdict.guardrail)
-                .collect();
-            differ("errors", errors.join(", "), failed.join(", "), *errors == failed);
-        }
-        if let Some(effects) = &expect.effects {
-            differ("effects", effects.join(", "), decision.effects.join(", "), *effects == decision.effects);
+        let is_always_on = |id: &str| midrail_guardrails::builtin(id).is_some_and(|page| page.always_on);
+        let named = |is_meant: &dyn Fn(&VerdictRecord) -> bool| -> Vec<String> {
+            let verdicts = decision.verdicts.iter().filter(|verdict| is_meant(verdict));
+            verdicts.map(|verdict| verdict.guardrail.to_string()).collect()
+        };
+        let evaluated = named(&|verdict| verdict.effect.is_some() && !is_always_on(&verdict.guardrail));
+        let errors = named(&|verdict| verdict.error.is_some());
+        let recipients = decision.notices.iter().map(|notice| notice.to.clone()).collect();
+        for (field, wanted, found) in [
+            ("evaluated", &expect.evaluated, evaluated),
+            ("errors", &expect.errors, errors),
+            ("effects", &expect.effects, decision.effects.clone()),
+            ("notices", &expect.notices, recipients),
+        ] {
+            if let Some(wanted) = wanted {
+                differ(field, wanted.join(", "), found.join(", "), *wanted == found);
+            }
         }
         let autonomy = decision.autonomy.unwrap_or_default().as_str();
         let recovery = decision.recovery.map_or("none", |recovery| recovery.as_str());
@@ -498,10 +490,6 @@ impl<'c> Player<'c> {
             if let Some(wanted) = wanted {
                 differ(field, wanted.clone(), found.to_owned(), wanted == found);
             }
-        }
-        if let Some(notices) = &expect.notices {
-            let recipients: Vec<&str> = decision.notices.iter().map(|notice| notice.to.as_str()).collect();
-            differ("notices", notices.join(", "), recipients.join(", "), *notices == recipients);
         }
         if let Some(rollback) = expect.rollback {
             let found = decision.rollback_requested;
@@ -530,9 +518,9 @@ fn found_effect(decision: &Decision) -> String {
 }
 
 fn outcome(expect: &Expectation, decision: &Decision, is_same: bool) -> CaseOutcome {
-    let wants_pass = expect.effect.unwrap_or(decision.effect) == Effect::Allow;
-    let passes = decision.effect == Effect::Allow;
-    match (is_same, wants_pass, passes) {
+    let expects_allow = expect.effect.unwrap_or(decision.effect) == Effect::Allow;
+    let is_allowed = decision.effect == Effect::Allow;
+    match (is_same, expects_allow, is_allowed) {
         (true, true, _) => CaseOutcome::Validated,
         (true, false, _) => CaseOutcome::Reported,
         (false, false, true) => CaseOutcome::Missing,

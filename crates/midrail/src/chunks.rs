@@ -1,5 +1,5 @@
-//! The chunks of one stream, judged as one text: what may be the start of a secret is held back, and what has passed is
-//! read with what follows. Between two chunks that is kept in a slice of the session, sealed.
+//! Joins the chunks of a stream: text that may start a secret is held back, and released text is scanned again together
+//! with the text that follows. Between two chunks both are stored in a slice of the session, encrypted.
 
 use midrail_core::Hit;
 use midrail_core::{Decision, Effect, Event, FactKey, Facts, Finding, NoMeter, Policy, Session, evaluate};
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::error::EngineError;
 use crate::seal;
 
-/// The most that is held back of a stream. One that would need more is stopped.
+/// The most bytes that are held back. A stream that needs more is stopped.
 const MAX_HELD: usize = 32 * 1024;
 
-/// How much of what has passed is read again with what follows.
+/// The number of released bytes that are scanned again.
 const WINDOW: usize = 1024;
 
-/// Where the texts of a chunk stand in its event.
+/// The JSON pointer of the text in an event.
 pub(crate) const TEXT: &str = "/text";
 
 /// The slice that keeps what is held back of a stream.
@@ -26,27 +26,27 @@ pub(crate) fn held_key(stream: &str) -> String {
     format!("stream/held/{stream}")
 }
 
-/// What is kept between two chunks.
+/// The state between two chunks.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Kept {
     tail: ResumableScan,
-    /// The end of what has passed, as it is recorded: without secrets.
+    /// The end of the released text, without secrets.
     passed: String,
 }
 
-/// A chunk with what was held back before it.
+/// A chunk, joined with the text that was held back before it.
 pub(crate) struct Joined {
-    /// The slice that it is kept in, with its version.
+    /// The slice of the state, with its version.
     pub(crate) slice: (String, u64),
-    /// How much of the text has passed already.
+    /// The number of bytes that were released before.
     pub(crate) passed: usize,
-    /// The text to judge, with what passed before it.
+    /// The text to evaluate, after the released text.
     pub(crate) text: String,
-    /// The secrets in what is new of it.
+    /// The secrets in the new text.
     pub(crate) secrets: Vec<Finding>,
-    /// Personal data in what is new of it, where anyone looks for it.
+    /// Personal data in the new text, if a guardrail scans for it.
     pub(crate) personal: Option<Vec<Finding>>,
-    /// More would have to be held back than can be.
+    /// More text would have to be held back than is allowed.
     pub(crate) overlong: bool,
     is_last: bool,
     kept: Kept,
@@ -124,7 +124,7 @@ impl Joined {
             return Ok(());
         }
         let passed = if has_consequences(decision) {
-            // What has led to something does not lead to it again with every chunk.
+            // Text that had consequences must not have them again with every chunk.
             String::new()
         } else {
             let content = decision.content.as_deref().unwrap_or_default();
@@ -138,14 +138,14 @@ impl Joined {
     }
 }
 
-/// Whether anyone looks for personal data in a chunk. More has to be held back then.
+/// Whether a guardrail scans a chunk for personal data. More text is held back then.
 fn looks_for_personal_data(policy: &Policy, event: &Event) -> bool {
     let nothing_known = (Session::default(), Facts::default());
     let needs = evaluate(policy, &nothing_known.0, &nothing_known.1, event, &NoMeter).needs;
     needs.facts.contains(&FactKey::PersonalData)
 }
 
-/// How much of a tail can be let go of: nothing that was found may be cut in two.
+/// The number of bytes that can be released without cutting a finding in two.
 fn releasable(tail: &ResumableScan, personal: Option<&[Hit]>, before: usize, is_last: bool) -> usize {
     let Some(hits) = personal.filter(|_| !is_last) else { return tail.fit(usize::MAX) };
     let mut bytes = tail.fit(tail.held().len().saturating_sub(2 * personal::CONTEXT_BYTES));
@@ -160,7 +160,7 @@ fn releasable(tail: &ResumableScan, personal: Option<&[Hit]>, before: usize, is_
     }
 }
 
-/// What has passed, without what has come to light as a secret only now.
+/// The released text, without the secrets that only the new text reveals.
 fn hidden(before: &str, piece: &str, hits: &[Hit], key: &[u8]) -> String {
     if hits.is_empty() {
         return before.to_owned();
@@ -194,7 +194,7 @@ fn has_consequences(decision: &Decision) -> bool {
         || uses_approval()
 }
 
-/// The end of a text, from the beginning of a word on where there is one.
+/// The end of a text, from the start of a word if there is one.
 fn end_of(text: &str) -> &str {
     let mut start = text.len().saturating_sub(WINDOW);
     while !text.is_char_boundary(start) {
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_again_is_bounded_and_begins_with_a_word() {
+    fn repeated_text_is_bounded_and_starts_at_a_word() {
         assert_eq!(end_of("short text"), "short text");
         let long = "wörter und mehr ".repeat(200);
         let end = end_of(&long);

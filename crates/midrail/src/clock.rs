@@ -6,9 +6,9 @@ use std::time::Instant;
 use jiff::{SignedDuration, Timestamp};
 use midrail_core::Meter;
 
-/// Tells the time.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// The current time.
     fn now(&self) -> Timestamp;
 }
 
@@ -32,14 +32,13 @@ impl ManualClock {
         ManualClock(Mutex::new(time))
     }
 
-    /// Moves it on. A time beyond the calendar leaves it where it is.
-    pub fn advance(&self, seconds: f64) {
+    /// Moves it on. `false`: the time would be beyond the calendar, and it stays where it is.
+    pub fn advance(&self, seconds: f64) -> bool {
         let mut now = self.0.lock();
-        if let Ok(step) = SignedDuration::try_from_secs_f64(seconds)
-            && let Ok(later) = now.checked_add(step)
-        {
-            *now = later;
-        }
+        let step = SignedDuration::try_from_secs_f64(seconds);
+        let later = step.ok().and_then(|step| now.checked_add(step).ok());
+        *now = later.unwrap_or(*now);
+        later.is_some()
     }
 
     /// Moves it to a time, unless it is already later.
@@ -53,11 +52,6 @@ impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         *self.0.lock()
     }
-}
-
-/// Whether a clock can be advanced by so many seconds.
-pub(crate) fn can_advance(now: Timestamp, seconds: f64) -> bool {
-    SignedDuration::try_from_secs_f64(seconds).is_ok_and(|step| now.checked_add(step).is_ok())
 }
 
 /// Measures how long guardrails take. No verdict reads it.

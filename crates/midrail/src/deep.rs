@@ -2,22 +2,30 @@
 //! `decide` interprets the answers.
 
 mod cache;
+#[cfg(feature = "external")]
 pub(crate) mod client;
 mod command;
-mod concurrency;
+#[cfg(feature = "external")]
 mod connection;
-mod http;
 mod jobs;
 mod judge;
 mod ledger;
 mod moderation;
+#[cfg(not(feature = "external"))]
+pub(crate) mod offline;
 mod plan;
 pub(crate) mod question;
 pub(crate) mod queue;
 mod render;
 pub(crate) mod ticket;
+#[cfg_attr(not(feature = "external"), allow(dead_code, reason = "no request is sent without the feature"))]
 mod wire;
 mod worker;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "external"))]
 mod tests;
+
+#[cfg(not(feature = "external"))]
+pub(crate) use self::offline as client;
+#[cfg(not(feature = "external"))]
+use self::offline as connection;

@@ -1,11 +1,6 @@
-//! The detectors on texts alone, without a session: what they find, and what the guardrails that stand on them would
-//! answer with their defaults. For people who look at a text, and for measuring.
+//! Detectors for texts, without a session: what they find, and the effect that their guardrails have by default.
 
-use std::fmt;
-use std::str::FromStr;
-
-use midrail_core::Hit;
-use midrail_core::{Confidence, Danger, Effect, Severity};
+use midrail_core::{Confidence, Danger, Effect, Hit, Severity};
 use midrail_scan::{injection, personal, secrets};
 use midrail_shell::{command, sql};
 use serde::Serialize;
@@ -55,21 +50,6 @@ impl Detector {
             Detector::PersonalData => Detection::of_hits(personal::scan(text), Effect::Redact),
             Detector::Injection => Detection::of_hits(injection::scan(text), Effect::Halt),
         }
-    }
-}
-
-impl fmt::Display for Detector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
-
-impl FromStr for Detector {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let found = Detector::ALL.into_iter().find(|detector| detector.word() == word);
-        found.ok_or_else(|| format!("there is no detector `{word}`"))
     }
 }
 
@@ -138,7 +118,7 @@ impl Detection {
     }
 
     fn of_hits(hits: Vec<Hit>, effect: Effect) -> Self {
-        // What is not sure is told, and the guardrails leave it out unless a pack says otherwise.
+        // Guardrails ignore findings of low confidence by default.
         let is_sure = hits.iter().any(|hit| hit.confidence > Confidence::Low);
         let effect = if is_sure { effect } else { Effect::Allow };
         let found = hits.into_iter().map(|hit| DetectedSpan {

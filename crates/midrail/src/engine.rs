@@ -1,6 +1,6 @@
 //! The engine: a policy, a store and the state that decisions share.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -13,15 +13,13 @@ use midrail_store::{MemoryStore, Store, StoreError};
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
-use crate::active_policy::ActivePolicy;
-use crate::alerts::rules::AlertWatch;
+use crate::active_policy::{ActivePolicy, PackSettings};
 use crate::clock::{Clock, SystemClock};
 use crate::deep::queue::DeepQueue;
 use crate::error::EngineError;
+use crate::features::{self, MissingFeature};
 use crate::files::Files;
 use crate::last_policy::LastPolicy;
-use crate::load::LoadedPolicy;
-use crate::notices::channels::Channels;
 use crate::prefetch::Prefetcher;
 use crate::scripts::Scripts;
 
@@ -29,18 +27,19 @@ use crate::scripts::Scripts;
 pub struct Engine {
     active: RwLock<ActivePolicy>,
     store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    files: Arc<Files>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) files: Arc<Files>,
     pub(crate) prefetcher: Prefetcher,
     pub(crate) scripts: Scripts,
-    script_output: Option<Arc<ScriptOutput>>,
+    pub(crate) script_output: Option<Arc<ScriptOutput>>,
     /// When all scripts have to end, whatever their timeouts are.
-    script_deadline: OnceLock<Instant>,
-    is_one_shot: bool,
+    pub(crate) script_deadline: OnceLock<Instant>,
+    /// Whether the process ends with the event that is decided.
+    pub(crate) is_one_shot: bool,
     missing_pack: Option<PathBuf>,
     pub(crate) deep_queue: DeepQueue,
-    root: Option<PathBuf>,
-    project: Option<PathBuf>,
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) project: Option<PathBuf>,
     own_places: Vec<String>,
     fingerprint_key: [u8; 32],
     denial_listeners: RwLock<Vec<Arc<DenialListener>>>,
@@ -53,7 +52,7 @@ pub struct Engine {
 }
 
 /// A function that is called for every tool call that is stopped.
-pub type DenialListener = dyn Fn(&PolicyDenied) + Send + Sync;
+type DenialListener = dyn Fn(&PolicyDenied) + Send + Sync;
 
 /// A function that is called for every record, once it is written.
 type RecordListener = dyn Fn(&Record, &AuditRef) + Send + Sync;
@@ -64,6 +63,7 @@ pub(crate) type ScriptOutput = dyn Fn(&str) + Send + Sync;
 /// Builds an [`Engine`].
 pub struct EngineBuilder {
     active: ActivePolicy,
+    has_features: Result<(), MissingFeature>,
     store: Option<Arc<dyn Store>>,
     clock: Arc<dyn Clock>,
     files: Arc<Files>,
@@ -134,6 +134,7 @@ impl EngineBuilder {
 
     /// Builds the engine.
     pub fn build(self) -> Result<Engine, EngineError> {
+        self.has_features?;
         let store = match self.store {
             Some(store) => store,
             None => Arc::new(MemoryStore::new()?),
@@ -174,6 +175,7 @@ impl Engine {
     /// Starts building an engine with a policy and the packs that it was compiled from.
     pub fn builder(policy: Policy, source: &PolicySource) -> EngineBuilder {
         EngineBuilder {
+            has_features: features::check(&policy, source),
             active: ActivePolicy::new(policy, source, Arc::default()),
             store: None,
             clock: Arc::new(SystemClock),
@@ -222,14 +224,11 @@ impl Engine {
     /// decided keeps the policy that it started with.
     ///
     /// [`Reloader`](crate::Reloader) does this whenever the files of a policy change.
-    pub fn reload(&self, policy: Policy, source: &PolicySource) {
+    pub fn reload(&self, policy: Policy, source: &PolicySource) -> Result<(), EngineError> {
+        features::check(&policy, source)?;
         let mut active = self.active.write();
         *active = ActivePolicy::new(policy, source, active.changes.clone());
-    }
-
-    /// Replaces the policy in force with a loaded one: [`Engine::reload`] with both of its parts.
-    pub fn apply_policy_config(&self, loaded: LoadedPolicy) {
-        self.reload(loaded.policy, &loaded.source);
+        Ok(())
     }
 
     /// Calls a function for every tool call that is stopped.
@@ -254,40 +253,10 @@ impl Engine {
         Some(LastPolicy { revision: policy.revision().clone(), files, gone: self.missing_pack.clone() })
     }
 
-    /// Whether the process ends with the event that is decided.
-    pub(crate) fn is_one_shot(&self) -> bool {
-        self.is_one_shot
-    }
-
-    /// Stops scripts at this time, whatever their timeouts are. The first call counts.
-    pub(crate) fn set_script_deadline(&self, deadline: Instant) {
-        self.script_deadline.get_or_init(|| deadline);
-    }
-
     /// The time that a script with this timeout has now.
     pub(crate) fn script_timeout(&self, timeout: Duration) -> Duration {
         let left = self.script_deadline.get().map(|end| end.saturating_duration_since(Instant::now()));
         left.map_or(timeout, |left| timeout.min(left))
-    }
-
-    pub(crate) fn script_output(&self) -> Option<Arc<ScriptOutput>> {
-        self.script_output.clone()
-    }
-
-    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
-        &self.clock
-    }
-
-    pub(crate) fn files(&self) -> &Arc<Files> {
-        &self.files
-    }
-
-    pub(crate) fn root(&self) -> Option<&Path> {
-        self.root.as_deref()
-    }
-
-    pub(crate) fn project(&self) -> Option<&Path> {
-        self.project.as_deref()
     }
 
     /// Midrail's own files and folders, relative to a root where they are below it.
@@ -299,38 +268,27 @@ impl Engine {
         self.own_places.iter().chain(&self.active.read().settings.files).map(relative).collect()
     }
 
-    /// The pack files of the policy in force.
-    pub(crate) fn pack_files(&self) -> Vec<PathBuf> {
-        self.policy_source().0.into_iter().map(|pack| PathBuf::from(pack.path)).collect()
-    }
-
-    pub(crate) fn channels(&self) -> Arc<Channels> {
-        self.active.read().settings.channels.clone()
-    }
-
-    pub(crate) fn alert_watches(&self) -> Arc<[AlertWatch]> {
-        self.active.read().settings.alerts.clone()
+    /// The settings of the packs in force that no decision depends on.
+    pub(crate) fn pack_settings(&self) -> Arc<PackSettings> {
+        self.active.read().settings.clone()
     }
 
     pub(crate) fn fingerprint_key(&self) -> &[u8; 32] {
         &self.fingerprint_key
     }
 
-    /// A text with its secrets replaced.
-    pub(crate) fn masked_text(&self, text: &str) -> Result<String, EngineError> {
-        let value = Value::from(text.trim());
+    /// A value with its secrets replaced.
+    pub(crate) fn masked(&self, value: Value) -> Value {
         let found = secrets::scan_json(&value, &self.fingerprint_key);
-        match Mask::new(&value, &found).value(value) {
-            Value::String(text) => Ok(text),
-            other => Ok(other.to_string()),
-        }
+        Mask::new(&value, &found).value(value)
     }
 
-    /// Stores the packs of the policy in force, and returns its revision.
-    pub(crate) fn store_active_policy(&self) -> Result<Arc<str>, StoreError> {
-        let active = self.active_policy();
-        self.save_policy(&active)?;
-        Ok(active.policy.revision().clone())
+    /// A text with its secrets replaced.
+    pub(crate) fn masked_text(&self, text: &str) -> String {
+        match self.masked(Value::from(text)) {
+            Value::String(text) => text,
+            other => other.to_string(),
+        }
     }
 
     /// Stores packs under the revision of their policy, once in each process.
@@ -353,15 +311,7 @@ impl Engine {
             listeners.iter().for_each(|listener| listener(denied));
         }
     }
-}
 
-impl Drop for Engine {
-    fn drop(&mut self) {
-        self.join_deliveries();
-    }
-}
-
-impl Engine {
     /// Waits for the threads that deliver notices.
     pub(crate) fn join_deliveries(&self) {
         let threads = std::mem::take(&mut *self.deliveries.lock());
@@ -369,5 +319,11 @@ impl Engine {
             // A panic was already reported, and the notice is still stored.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.join_deliveries();
     }
 }

@@ -1,7 +1,9 @@
 //! The errors of the engine.
 
-use midrail_core::{Event, EventKind};
+use midrail_core::{Event, EventKind, Fact};
 use midrail_store::StoreError;
+
+use crate::features::MissingFeature;
 
 /// The most rounds of fetching slices and facts for one decision.
 pub(crate) const MAX_ROUNDS: usize = 64;
@@ -19,6 +21,9 @@ pub enum EngineError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The policy needs a Cargo feature that this build lacks.
+    #[error(transparent)]
+    MissingFeature(#[from] MissingFeature),
     /// Every round of fetching facts asked for more.
     #[error("the decision still needs facts after {MAX_ROUNDS} rounds")]
     TooManyRounds,
@@ -63,4 +68,55 @@ pub enum EngineError {
     /// The request is incomplete or contradicts itself.
     #[error("{0}")]
     InvalidRequest(String),
+}
+
+impl EngineError {
+    /// A change that the current state does not permit.
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        EngineError::Approval(message.into())
+    }
+
+    /// A change that this person may not make.
+    pub(crate) fn not_allowed(message: impl Into<String>) -> Self {
+        EngineError::NotAllowed(message.into())
+    }
+
+    /// A request that cannot be carried out as given.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        EngineError::InvalidRequest(message.into())
+    }
+
+    /// Whether another process changed the same state first.
+    pub(crate) fn is_contention(&self) -> bool {
+        matches!(self, EngineError::Store(StoreError::Conflict { .. }))
+    }
+}
+
+/// Why a fact, a file or the answer of an external service is not available.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unavailable(pub(crate) String);
+
+impl Unavailable {
+    pub(crate) fn new(message: impl ToString) -> Self {
+        Unavailable(message.to_string())
+    }
+}
+
+impl From<String> for Unavailable {
+    fn from(message: String) -> Self {
+        Unavailable(message)
+    }
+}
+
+impl From<&str> for Unavailable {
+    fn from(message: &str) -> Self {
+        Unavailable(message.to_owned())
+    }
+}
+
+impl From<Unavailable> for Fact {
+    fn from(Unavailable(message): Unavailable) -> Self {
+        Fact::Unavailable(message)
+    }
 }

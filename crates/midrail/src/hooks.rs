@@ -2,11 +2,10 @@
 
 mod redaction;
 
-use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -25,8 +24,10 @@ use sha2::{Digest, Sha256};
 use self::redaction::HookRedactor;
 use crate::approvals::{check_justification, sentence};
 use crate::engine::{Engine, ScriptOutput};
-use crate::files::Files;
-use crate::scripts::{self, Call, Exec, Hook, Host, HostError};
+use crate::error::Unavailable;
+use crate::files::{Files, Lookup};
+use crate::probes::Exec;
+use crate::scripts::{self, Call, Hook, Host};
 
 /// The event that a hook is run for, and what is known around it.
 pub(crate) struct HookContext<'w> {
@@ -62,7 +63,7 @@ impl HookContext<'_> {
             _ => return Err(Box::new(Fact::Hook(HookOutcome::pass()))),
         };
         let opened = kept.map(|kept| self.redactor().opened(&hook.script, kept)).transpose();
-        let (state, is_sealed) = opened.map_err(failed)?.unzip();
+        let (state, is_sealed) = opened.map_err(|error| failed(error.to_string()))?.unzip();
         let (tool, permission) = (self.event.tool.as_ref(), Arc::default());
         let call = Call {
             hook: which,
@@ -86,12 +87,9 @@ impl HookContext<'_> {
         started.permission.grant();
         let end = match self.engine.scripts.end(started.call, self.session) {
             Ok(end) => self.redactor().redact(&started.script, end, started.is_sealed),
-            Err(error) => Err(self.redactor().shown(&error.to_string())),
+            Err(error) => Err(self.redactor().shown(&error.to_string()).into()),
         };
-        match end {
-            Ok(end) => Fact::Hook(with_justified_request(end)),
-            Err(why) => Fact::Unavailable(why),
-        }
+        end.map_or_else(Fact::from, |end| Fact::Hook(with_justified_request(end)))
     }
 
     fn redactor(&self) -> HookRedactor<'_> {
@@ -127,11 +125,11 @@ impl HookContext<'_> {
         HookHost {
             script: script.clone(),
             permission: Arc::clone(permission),
-            output: self.engine.script_output(),
+            output: self.engine.script_output.clone(),
             prompt: self.event.prompt.clone(),
             deadline: self.event.deadline,
             store: self.engine.store().clone(),
-            files: self.engine.files().clone(),
+            files: self.engine.files.clone(),
             root: self.facts.root.as_ref().map(PathBuf::from),
             cwd: self.event.cwd.clone(),
             session: self.session.to_owned(),
@@ -193,55 +191,21 @@ impl StartedHook {
 const AHEAD: Duration = Duration::from_millis(50);
 
 /// Whether the answer of a hook is needed. A hook that is started before that is known prints nothing and runs no
-/// command until it is.
-#[derive(Default)]
-struct Permission {
-    answer: Mutex<PermissionState>,
-    bell: Condvar,
-}
+/// command until it is. The first decision counts.
+type Permission = OnceLock<bool>;
 
-#[derive(Default)]
-struct PermissionState {
-    is_granted: Option<bool>,
-    /// Most scripts never wait, and notifying no waiter takes longer than deciding.
-    is_awaited: bool,
-}
-
-impl Permission {
-    /// The first decision counts.
-    fn decide(&self, is_granted: bool) {
-        let mut answer = self.answer.lock();
-        answer.is_granted.get_or_insert(is_granted);
-        if answer.is_awaited {
-            self.bell.notify_all();
-        }
-    }
-
-    /// Waits until it is known. The thread that decides it never waits for this.
-    fn is_granted(&self) -> bool {
-        let mut answer = self.answer.lock();
-        loop {
-            if let Some(is_granted) = answer.is_granted {
-                return is_granted;
-            }
-            answer.is_awaited = true;
-            self.bell.wait(&mut answer);
-        }
-    }
-}
-
-/// Whoever may grant the permission. Once they are gone without that, it is denied.
+/// Grants the permission. Dropping it without a grant denies the permission.
 struct PermissionGuard(Arc<Permission>);
 
 impl PermissionGuard {
     fn grant(&self) {
-        self.0.decide(true);
+        self.0.get_or_init(|| true);
     }
 }
 
 impl Drop for PermissionGuard {
     fn drop(&mut self) {
-        self.0.decide(false);
+        self.0.get_or_init(|| false);
     }
 }
 
@@ -262,14 +226,10 @@ struct HookHost {
 }
 
 impl HookHost {
-    fn root(&self) -> Option<&Path> {
-        self.root.as_deref()
-    }
-
     /// The place of a file inside the working directory, wherever links lead. A script's own paths are those of that folder;
     /// an agent's are those of the one that it is in.
-    fn inside(&self, path: &str, is_agents: bool) -> Result<String, HostError> {
-        match self.files.place(self.root(), self.cwd.as_deref().filter(|_| is_agents), path) {
+    fn inside(&self, path: &str, is_agents: bool) -> Result<String, Unavailable> {
+        match self.place_of(path, self.cwd.as_deref().filter(|_| is_agents)) {
             Fact::Place(place)
                 if place.starts_with(['/', '~']) || place == ".." || place.starts_with("../") =>
             {
@@ -281,7 +241,19 @@ impl HookHost {
         }
     }
 
-    fn slices(&self, keys: &[&str]) -> Result<Vec<Option<Value>>, HostError> {
+    fn fact(&self, key: &FactKey, cwd: Option<&str>) -> Fact {
+        self.files.fact(key, &Lookup { root: self.root.as_deref(), cwd, event: None, key: &[] })
+    }
+
+    fn place_of(&self, path: &str, cwd: Option<&str>) -> Fact {
+        self.fact(&FactKey::Place(path.to_owned()), cwd)
+    }
+
+    fn file_at(&self, place: &str) -> Fact {
+        self.fact(&FactKey::File(place.to_owned()), None)
+    }
+
+    fn slices(&self, keys: &[&str]) -> Result<Vec<Option<Value>>, Unavailable> {
         if let Some(restored) = &self.restored {
             return Ok(keys.iter().map(|key| restored.get(*key).cloned()).collect());
         }
@@ -291,16 +263,16 @@ impl HookHost {
 }
 
 impl Host for HookHost {
-    fn read_file(&self, path: &str) -> Result<String, HostError> {
+    fn read_file(&self, path: &str) -> Result<String, Unavailable> {
         let place = self.inside(path, false)?;
         self.files
-            .read(self.root(), &place)
+            .read(self.root.as_deref(), &place)
             .map_err(|error| format!("`{path}` could not be read: {error}").into())
     }
 
-    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, HostError> {
+    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, Unavailable> {
         let place = self.inside(path, is_agents)?;
-        match self.files.probe(self.root(), &place) {
+        match self.file_at(&place) {
             Fact::File(FileState::File { checksum }) => Ok(Some(bare(&checksum))),
             Fact::File(FileState::Absent) => Ok(None),
             Fact::File(FileState::Special) => Err(format!("`{path}` is no ordinary file").into()),
@@ -309,32 +281,32 @@ impl Host for HookHost {
         }
     }
 
-    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, HostError> {
-        if !self.permission.is_granted() {
+    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, Unavailable> {
+        if !self.permission.wait() {
             return Err("not run: the answer is not needed".into());
         }
-        self.files.exec(self.root(), command, within, stop)
+        self.files.exec(self.root.as_deref(), command, within, stop)
     }
 
     fn place(&self, path: &str) -> String {
-        let place = |cwd| match self.files.place(self.root(), cwd, path) {
+        let place = |cwd| match self.place_of(path, cwd) {
             Fact::Place(place) => place,
             _ => path.to_owned(),
         };
         let (near, far) = (place(self.cwd.as_deref()), place(None));
         // A path that does not exist in the agent's folder may be one of the snapshot.
         let is_absent = near != far
-            && matches!(self.files.probe(self.root(), &near), Fact::File(FileState::Absent))
+            && matches!(self.file_at(&near), Fact::File(FileState::Absent))
             && !matches!(self.read_before(&near), Ok(Some(_)));
         if is_absent { far } else { near }
     }
 
-    fn read_before(&self, place: &str) -> Result<Option<String>, HostError> {
+    fn read_before(&self, place: &str) -> Result<Option<String>, Unavailable> {
         let found = self.slices(&[&snapshot_key(place)])?.into_iter().next().flatten();
         Ok(found.as_ref().and_then(Value::as_str).map(bare))
     }
 
-    fn all_read(&self) -> Result<BTreeMap<String, String>, HostError> {
+    fn all_read(&self) -> Result<BTreeMap<String, String>, Unavailable> {
         let all = match &self.restored {
             Some(restored) => restored.clone(),
             None => {
@@ -347,7 +319,7 @@ impl Host for HookHost {
         Ok(all.into_iter().filter_map(entry).collect())
     }
 
-    fn history(&self) -> Result<Vec<Value>, HostError> {
+    fn history(&self) -> Result<Vec<Value>, Unavailable> {
         if let Some(history) = &self.history {
             return Ok(history.clone());
         }
@@ -366,7 +338,7 @@ impl Host for HookHost {
         Ok(messages)
     }
 
-    fn feedback(&self) -> Result<Value, HostError> {
+    fn feedback(&self) -> Result<Value, Unavailable> {
         let [calls, last] = feedback_slice_keys(self.prompt.as_deref());
         let mut slices = self.slices(&[&calls, &last])?.into_iter();
         let (calls, last) = (slices.next().flatten(), slices.next().flatten());
@@ -380,7 +352,7 @@ impl Host for HookHost {
     }
 
     fn log(&self, level: log::Level, text: &str) {
-        if !self.permission.is_granted() {
+        if !self.permission.wait() {
             return;
         }
         match &self.output {

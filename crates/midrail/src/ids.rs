@@ -1,6 +1,16 @@
-//! Random identifiers.
+//! Random identifiers and secrets.
 
 use midrail_core::hex;
+
+use crate::error::EngineError;
+
+/// `N` random bytes in hexadecimal.
+pub(crate) fn random_hex<const N: usize>() -> Result<String, EngineError> {
+    let mut bytes = [0_u8; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| EngineError::conflict(format!("no random bytes are available: {error}")))?;
+    Ok(hex::encode(&bytes))
+}
 
 /// A random UUID, version 4.
 pub(crate) fn unique_id() -> String {

@@ -12,8 +12,10 @@ use midrail_store::{NewNotice, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::admin::event::notice;
 use crate::load::{Load, LoadedPolicy};
 use crate::paths;
+pub use crate::session_slices::session_folder;
 use crate::session_slices::{LAST_POLICY, ROOT};
 use crate::stored_policy::{StoredPolicyError, stored_policy};
 
@@ -181,13 +183,8 @@ pub(crate) fn message(missing: &Path) -> String {
 }
 
 /// The notice about a missing pack file.
-pub(crate) fn notice(missing: &Path, session: &str) -> NewNotice {
-    NewNotice {
-        to: "human_operator".to_owned(),
-        kind: "policy".to_owned(),
-        message: message(missing),
-        body: json!({"session": session, "file": missing}),
-    }
+pub(crate) fn missing_pack_notice(missing: &Path, session: &str) -> NewNotice {
+    notice("human_operator", "policy", message(missing), json!({"session": session, "file": missing}))
 }
 
 #[cfg(test)]

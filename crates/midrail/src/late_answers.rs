@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::admin::event::AdminEvent;
 use crate::clock::Clock;
-use crate::deep::question::{DeepError, Question};
-use crate::deep::ticket::{Ticket, Waited};
+use crate::deep::question::Question;
+use crate::deep::ticket::Ticket;
 use crate::engine::Engine;
-use crate::error::{EngineError, MAX_LATE, MAX_TRIES};
+use crate::error::{EngineError, MAX_LATE, MAX_TRIES, Unavailable};
 
 /// The most characters of an event that an approver of a late answer is shown.
 const MAX_SUMMARY: usize = 500;
@@ -34,26 +34,29 @@ pub(crate) struct DeepRequest<'w> {
 /// An answer that arrived after its event was decided.
 pub(crate) struct LateAnswer {
     guardrail: Arc<str>,
-    answer: Result<Value, DeepError>,
+    answer: Result<Value, Unavailable>,
     about: Value,
 }
 
 impl DeepRequest<'_> {
     /// Sends the request and waits as long as the event can. The late answer is that of a simulation.
     pub(crate) fn send(&self, call: &DeepCall) -> (Fact, Option<LateAnswer>) {
-        if let Some(simulated) = self.engine.files().deep_answer(&call.guardrail) {
-            let is_late = simulated.takes_ms > call.wait_ms;
-            let answer = simulated_answer(simulated);
-            if is_late {
-                return (Fact::Deep(DeepOutcome::Late), Some(self.late_answer(call, answer)));
+        if let Some(simulation) = self.engine.files.simulation() {
+            let StubAnswer { answer, error, takes_ms } = simulation.answer(&call.guardrail);
+            let answer =
+                answer.ok_or_else(|| Unavailable::new(error.as_deref().unwrap_or("it did not answer")));
+            if takes_ms <= call.wait_ms {
+                return (fact(answer), None);
             }
-            return (fact(answer), None);
+            let guardrail = call.guardrail.clone();
+            let late = LateAnswer { guardrail, answer, about: summary(self.event) };
+            return (Fact::Deep(DeepOutcome::Late), Some(late));
         }
         let fact = match self.enqueue(&call.guardrail) {
-            Err(error) => Fact::Unavailable(error.to_string()),
+            Err(error) => error.into(),
             Ok(ticket) => match ticket.wait(Duration::from_millis(call.wait_ms)) {
-                Waited::Answered(answer) => fact(answer.map(|answer| answer.value)),
-                Waited::Late(pending) => {
+                Ok(answer) => fact(answer.map(|answer| answer.value)),
+                Err(pending) => {
                     let (store, session) = (self.engine.late_answers(), self.session.to_owned());
                     let (guardrail, about) = (call.guardrail.clone(), summary(self.event));
                     pending.then(move |answer| {
@@ -67,16 +70,12 @@ impl DeepRequest<'_> {
         (fact, None)
     }
 
-    fn late_answer(&self, call: &DeepCall, answer: Result<Value, DeepError>) -> LateAnswer {
-        LateAnswer { guardrail: call.guardrail.clone(), answer, about: summary(self.event) }
-    }
-
-    fn enqueue(&self, guardrail: &Arc<str>) -> Result<Ticket, DeepError> {
+    fn enqueue(&self, guardrail: &Arc<str>) -> Result<Ticket, Unavailable> {
         let settings = self.policy.get(guardrail).and_then(|entry| entry.guardrail.external_request());
         let settings = settings.and_then(|settings| settings.downcast::<DeepSettings>().ok());
         let settings = settings
-            .ok_or_else(|| DeepError::new(format!("`{guardrail}` has no external service to call")))?;
-        let event = serde_json::to_value(self.event).map_err(DeepError::new)?;
+            .ok_or_else(|| Unavailable::new(format!("`{guardrail}` has no external service to call")))?;
+        let event = serde_json::to_value(self.event).map_err(Unavailable::new)?;
         let question = Question {
             run: self.session.to_owned(),
             policy: self.policy.revision().clone(),
@@ -88,16 +87,8 @@ impl DeepRequest<'_> {
     }
 }
 
-fn fact(answer: Result<Value, DeepError>) -> Fact {
-    match answer {
-        Ok(answer) => Fact::Deep(DeepOutcome::Answered(answer)),
-        Err(error) => Fact::Unavailable(error.to_string()),
-    }
-}
-
-fn simulated_answer(simulated: StubAnswer) -> Result<Value, DeepError> {
-    let error = simulated.error;
-    simulated.answer.ok_or_else(|| DeepError::new(error.unwrap_or_else(|| "it did not answer".to_owned())))
+fn fact(answer: Result<Value, Unavailable>) -> Fact {
+    answer.map_or_else(Fact::from, |answer| Fact::Deep(DeepOutcome::Answered(answer)))
 }
 
 /// All text of an event. The text that a model writes next to a call does not hide the call.
@@ -148,7 +139,7 @@ impl Engine {
     pub(crate) fn late_answers(&self) -> LateAnswers {
         LateAnswers {
             store: self.store().clone(),
-            clock: self.clock().clone(),
+            clock: self.clock.clone(),
             key: *self.fingerprint_key(),
             policy: self.policy().revision().clone(),
         }

@@ -20,9 +20,12 @@
 mod active_policy;
 pub mod admin;
 mod alerts;
+#[cfg(feature = "service")]
+pub mod announcements;
 pub mod approvals;
+#[cfg(feature = "scripts")]
 pub mod authoring;
-mod background;
+pub mod background;
 mod batch;
 pub mod cases;
 mod chunks;
@@ -34,26 +37,28 @@ pub mod detection;
 mod engine;
 mod error;
 mod event_summary;
-mod files;
+mod features;
+pub mod files;
 mod hooks;
 mod idempotency;
 mod ids;
-mod last_policy;
+pub mod last_policy;
 mod late_answers;
 mod limits;
-mod load;
+pub mod load;
+#[cfg(feature = "service")]
 pub mod metrics;
 mod notices;
 pub mod paths;
 mod permit;
 mod pipeline;
-mod policy_announcement;
 mod prefetch;
 mod probes;
 mod recorded_files;
-mod reload;
+pub mod reload;
 pub mod replay;
 pub mod reproduce;
+#[cfg_attr(not(feature = "scripts"), allow(dead_code, reason = "no script runs without the feature"))]
 mod scripts;
 mod seal;
 mod session;
@@ -63,51 +68,34 @@ pub mod shipped;
 mod stored_policy;
 mod stream;
 pub mod summary;
-mod unique_keys;
+pub mod unique_keys;
 
-pub use approvals::{
-    BypassRequest, due_approvals, is_about_earlier_event, policy_for_approval, policy_for_record,
-    record_for_approval,
-};
-pub use background::Background;
-pub use batch::{BatchedDecision, DecisionBatch};
+pub use batch::BatchedDecision;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use decision_future::DecisionFuture;
-pub use engine::{DenialListener, Engine, EngineBuilder};
+pub use engine::{Engine, EngineBuilder};
 pub use error::EngineError;
-pub use files::{Files, Simulation};
-pub use last_policy::{LastPolicy, SessionContext};
+pub use features::MissingFeature;
+pub use files::Files;
 pub use limits::Limits;
-pub use load::error::LoadError;
-pub use load::{Load, LoadedPolicy, PolicyCache, SourceMark, load_policy_pack};
+pub use load::{Load, LoadError, LoadedPolicy, load_policy_pack};
 pub use midrail_core::{
-    Action, ActionType, Agent, ApprovalKind, ApprovalRequest, AuditRef, Authorities, Autonomy, Bypass,
-    Category, Changes, CommandOutcome, Condition, Confidence, Context, Danger, Decision, DeepOutcome,
-    Definition, Effect, ErrorInfo, Event, EventKind, Fact, FactKey, Facts, Fault, FileScope, FileState,
-    Finding, GitState, Guardrail, Handoff, HookAnswer, HookOutcome, HookRequest, Host, HostLimit, Meter,
-    Missing, Mode, OnFault, PackCommand, Pause, Policy, PolicyDenied, PolicyEntry, Record, Recovery,
-    Redaction, Retry, Risk, Scope, Session, Severity, Snapshot, Spec, Suppressed, Task, ToolCall, ToolResult,
-    Tools, Usage, Verdict, VerdictRecord, decide,
+    self as core, Agent, Changes, Context, Decision, Effect, ErrorInfo, Event, EventKind, Fault, Guardrail,
+    Missing, Mode, Policy, PolicyEntry, Snapshot, Spec, Task, ToolCall, ToolResult, Tools, Usage, Verdict,
 };
-pub use midrail_guardrails::{
-    Builtin, CATALOGUE, CallKey, CommandWrites, DestructiveCommand, EffectOverride, Freshness,
-    InjectionPatterns, KeyedDependency, KeyedRule, Middleware, NewFiles, OutputSecretScan, OwnWrites,
-    Pattern, ReadBeforeWrite, RuleSet, SandboxBoundary, SecretRedaction, SensitiveData, SensitiveFile,
-    SequentialDependency, ToolAllowlist, UnsavedEffect, VerdictObserver, builtin, guardrail_id, label,
-};
-pub use midrail_pack::{self as pack, DiagnosticReport, Layer, PackDocument, PolicySource};
-pub use midrail_store::{
-    self as store, Approval, ApprovalState, MemoryStore, SqliteStore, Store, StoreError,
-};
+pub use midrail_guardrails as guardrails;
+pub use midrail_pack::{self as pack, PolicySource};
+#[cfg(feature = "sqlite")]
+pub use midrail_store::SqliteStore;
+pub use midrail_store::{self as store, MemoryStore, Store, StoreError};
 #[cfg(feature = "postgres")]
 pub use midrail_store::{PostgresOptions, PostgresStore};
 pub use permit::{CallError, Permit};
-pub use policy_announcement::{Announcements, PolicyAnnouncement};
-pub use recorded_files::RecordedFiles;
-pub use reload::{Reload, ReloadError, ReloadStats, Reloader};
-pub use scripts::stop_script_commands;
+pub use reload::{Reload, Reloader};
 pub use session::SessionHandle;
-pub use session_slices::session_folder;
-pub use stored_policy::StoredPolicyError;
 pub use stream::{Stream, StreamOptions, StreamStep};
-pub use unique_keys::UniqueKeys;
+
+/// The examples of the guide, which run as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/library.md")]
+struct LibraryGuide;

@@ -1,6 +1,6 @@
 //! Finds and reads packs: those that are named, or the layers of a folder.
 
-pub(crate) mod error;
+mod error;
 mod pack_file;
 mod script_checks;
 mod scripts;
@@ -11,16 +11,18 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use midrail_core::{Policy, hex};
-use midrail_pack::diagnostic::{excerpt, nearest};
+use midrail_pack::diagnostic::excerpt;
 use midrail_pack::{DiagnosticReport, Layer, PackDocument, PolicySource};
 use midrail_scan::secrets;
 use sha2::{Digest, Sha256};
 
-use self::error::LoadError;
+pub use self::error::LoadError;
 use self::pack_file::{MAX_PACK, PackFile, digest};
 use self::scripts::{SCRIPT, ScriptFile};
+use crate::features;
 use crate::paths;
 use crate::shipped;
+pub use crate::stored_policy::StoredPolicyError;
 
 /// Which packs to read.
 #[derive(Debug, Clone, Default)]
@@ -135,7 +137,7 @@ impl Load {
         }
         let is_setting = |document: &PackDocument| document.pack.pack == midrail_pack::SCRIPT_CONFIGURATION;
         if self.packs.is_empty() && reader.documents.iter().all(|(_, document)| is_setting(document)) {
-            // What only says how scripts are run takes the place of no pack.
+            // Packs that only configure scripts do not replace the default pack.
             reader.add(&PackFile::shipped(shipped::DEFAULT.0, shipped::DEFAULT.1), None, &mut Vec::new())?;
         }
         for file in files.iter().filter(|file| is_script(&file.path)) {
@@ -153,6 +155,7 @@ impl Load {
         }
         let (policy, source) =
             midrail_pack::compile_policy(&reader.documents).map_err(LoadError::Problems)?;
+        features::check(&policy, &source)?;
         Ok(LoadedPolicy { policy, source, documents: reader.documents, mark: mark.clone() })
     }
 
@@ -240,14 +243,9 @@ impl PolicyCache {
 /// The packs at a path: the file itself, or every pack file of a folder, by name.
 fn pack_files(path: &Path, layer: Layer, is_named: bool) -> Result<Vec<PackFile>, LoadError> {
     if !path.is_dir() {
-        if !is_pack(path) && !is_script(path) {
-            // A file that is not there is told as that, whatever its ending.
-            let is_there = path.symlink_metadata().is_ok();
-            return if is_there {
-                Err(LoadError::NoPack { path: path.to_owned() })
-            } else {
-                Ok(vec![PackFile::read(path, layer)?])
-            };
+        // A file that does not exist is reported as that, whatever its ending.
+        if !is_pack(path) && !is_script(path) && path.symlink_metadata().is_ok() {
+            return Err(LoadError::NoPack { path: path.to_owned() });
         }
         return Ok(vec![PackFile::read(path, layer)?]);
     }
@@ -334,34 +332,30 @@ impl Reader<'_> {
         for mut document in documents {
             self.read_scripts(file, &mut document);
             for (at, name) in document.pack.extends.iter().enumerate() {
-                match self.base(file, name) {
+                let (message, help) = match self.base(file, name) {
                     Ok(Some(base)) if above.contains(&base.identity()) => {
                         let round = above.iter().cloned().chain([base.identity()]);
                         let names: Vec<String> = round.map(|path| path.display().to_string()).collect();
                         let names = names.join(" -> ");
-                        let message = format!("packs extend each other in a circle: {names}");
-                        let help = "take one of these `extends` out".to_owned();
-                        self.reports.push(document.report_at(&format!("/extends/{at}"), message, Some(help)));
+                        let help = "remove one of these `extends`".to_owned();
+                        (format!("packs extend each other in a circle: {names}"), Some(help))
                     }
-                    Ok(Some(base)) => self.add(&base, Some(&document.path), above)?,
+                    Ok(Some(base)) => {
+                        self.add(&base, Some(&document.path), above)?;
+                        continue;
+                    }
                     Ok(None) => {
-                        let message =
-                            format!("there is no file and no shipped pack `{}` to extend", excerpt(name));
-                        let names = || shipped::PACKS.iter().map(|(name, _)| *name);
-                        let help = match nearest(name, names()) {
-                            Some(near) => format!("did you mean `{near}`?"),
-                            None => format!(
-                                "name a file relative to this one, or a shipped pack: {}",
-                                names().collect::<Vec<_>>().join(", ")
-                            ),
-                        };
-                        self.reports.push(document.report_at(&format!("/extends/{at}"), message, Some(help)));
+                        let help = shipped::suggest(
+                            name,
+                            |near| format!("did you mean `{near}`?"),
+                            |names| format!("name a file relative to this one, or a shipped pack: {names}"),
+                        );
+                        let name = excerpt(name);
+                        (format!("there is no file and no shipped pack `{name}` to extend"), Some(help))
                     }
-                    Err(error) => {
-                        let place = format!("/extends/{at}");
-                        self.reports.push(document.report_at(&place, error.to_string(), error.help()));
-                    }
-                }
+                    Err(error) => (error.to_string(), error.help()),
+                };
+                self.reports.push(document.report_at(&format!("/extends/{at}"), message, help));
             }
             self.envs.extend(document.pack.env.keys().cloned());
             if let Some(path) = base_of {
@@ -420,8 +414,8 @@ impl Reader<'_> {
             script.file = Some(path.display().to_string());
         }
         for (at, error) in problems {
-            let help = "name a file relative to this one".to_owned();
-            self.reports.push(document.report_at(&at, error.to_string(), error.help().or(Some(help))));
+            let help = error.help().unwrap_or_else(|| "name a file relative to this one".to_owned());
+            self.reports.push(document.report_at(&at, error.to_string(), Some(help)));
         }
     }
 

@@ -1,4 +1,4 @@
-//! What guardrails did, as metrics in the text format of Prometheus, version 0.0.4.
+//! Metrics of guardrails in the text format of Prometheus, version 0.0.4.
 //!
 //! The figures come from the audit log, so that they are right however many processes decide.
 
@@ -17,16 +17,16 @@ use midrail_store::{
 const CATEGORIES: [Category; 5] =
     [Category::Safety, Category::Compliance, Category::Budget, Category::Scope, Category::Quality];
 
-/// What became of a request to lift a guardrail.
+/// The outcome of a request to lift a guardrail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BypassOutcome {
-    /// Nobody has answered yet.
+    /// There is no answer yet.
     Pending,
     /// It was granted.
     Approved,
     /// It was refused.
     Denied,
-    /// Nobody answered in time.
+    /// There was no answer in time.
     TimedOut,
 }
 
@@ -45,8 +45,8 @@ impl BypassOutcome {
 /// Requests to lift a guardrail, by guardrail and what became of them.
 pub type Bypasses = BTreeMap<(String, BypassOutcome), u64>;
 
-/// Requests to lift a guardrail by what became of them. The store keeps a request that nobody answered as it was, until
-/// somebody acts on it; and one that was approved and not used in time as expired.
+/// Counts requests to lift a guardrail by outcome. The store keeps an unanswered request as pending until it is settled,
+/// and an approval that was not used in time as expired.
 pub fn bypasses<S: Approvals + ?Sized>(store: &S, now: Timestamp) -> Result<Bypasses> {
     let mut counts = Bypasses::new();
     for row in store.approval_counts()?.into_iter().filter(|row| row.kind == ApprovalKind::Bypass) {
@@ -110,7 +110,7 @@ pub fn categories(policy: &Policy) -> BTreeMap<String, &'static str> {
     entries.map(|entry| (entry.spec.id.to_string(), entry.spec.category.as_str())).collect()
 }
 
-/// The category of a guardrail: that of the packs here, else that of the catalogue, else the one that its name tells.
+/// The category of a guardrail: from the packs, the catalogue, or its name.
 fn category(id: &str, known: &BTreeMap<String, &'static str>) -> &'static str {
     let told = || {
         let word = id.strip_prefix("custom-")?.split('-').next()?;
@@ -120,13 +120,13 @@ fn category(id: &str, known: &BTreeMap<String, &'static str>) -> &'static str {
     known.get(id).copied().or_else(of_page).or_else(told).unwrap_or("unknown")
 }
 
-/// What there is to tell of one project.
+/// The figures of one project.
 pub struct ProjectMetrics<'a> {
-    /// Its name. `None`: there is but one, and it has none.
+    /// Its name. `None`: there is only one project.
     pub project: Option<&'a str>,
-    /// What its log comes to.
+    /// The figures of its audit log.
     pub figures: &'a AuditStats,
-    /// What became of requests to lift guardrails.
+    /// The outcomes of requests to lift guardrails.
     pub bypasses: &'a Bypasses,
     /// Reviews that are owed after emergencies.
     pub reviews: Reviews,
@@ -216,7 +216,7 @@ fn results(counts: &VerdictCounts) -> [(&'static str, u64); 6] {
     ]
 }
 
-/// MetricsText in the making, in the format of Prometheus. Writing to a string does not fail.
+/// A text in the format of Prometheus. Writing to a string does not fail.
 #[derive(Debug, Default)]
 pub struct MetricsText(pub String);
 

@@ -1,8 +1,6 @@
 //! Notices: stored with the record that causes them, and delivered through the channels of the packs.
 
-pub(crate) mod channels;
-
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -16,7 +14,7 @@ use midrail_store::{
 };
 use serde_json::json;
 
-use self::channels::Channels;
+use crate::admin::event::notice;
 use crate::approvals::urgency_in_record;
 use crate::background::Background;
 use crate::deep::client::post;
@@ -45,30 +43,21 @@ pub(crate) fn for_decision(record: &Record, approvals: &[ApprovalChange]) -> Vec
         EventKind::OnError => "error",
         _ => "decision",
     };
-    let notices = record.decision.notices.iter().map(|notice| NewNotice {
-        to: notice.to.clone(),
-        kind: kind.to_owned(),
-        message: notice.message.clone(),
-        body: json!({"session": record.session, "agent": record.event.agent, "task": record.event.task_id()}),
-    });
+    let body =
+        json!({"session": record.session, "agent": record.event.agent, "task": record.event.task_id()});
+    let own = record.decision.notices.iter();
+    let notices = own.map(|own| notice(&own.to, kind, own.message.clone(), body.clone()));
     let asked = approvals.iter().filter(|change| change.was.is_none()).map(|change| {
         let approval = &change.now;
         let who = approval.requested_by.as_deref().unwrap_or("an agent");
         let urgency = urgency_in_record(record, &approval.guardrail);
         let how = if urgency == Urgency::Normal { "asked for" } else { urgency.as_str() };
-        let needed = approval.justification.as_ref().map(|why| format!(" ({how}: {why})"));
-        NewNotice {
-            to: approval.approver.clone(),
-            kind: "approval".to_owned(),
-            message: format!(
-                "`{}` asks about `{}` of {who}: {}{}",
-                approval.guardrail,
-                approval.subject(),
-                approval.reason,
-                needed.unwrap_or_default()
-            ),
-            body: json!({"approval": Approval { urgency, ..approval.clone() }}),
-        }
+        let needed =
+            approval.justification.as_ref().map(|why| format!(" ({how}: {why})")).unwrap_or_default();
+        let (guardrail, subject, reason) = (&approval.guardrail, approval.subject(), &approval.reason);
+        let message = format!("`{guardrail}` asks about `{subject}` of {who}: {reason}{needed}");
+        let body = json!({"approval": Approval { urgency, ..approval.clone() }});
+        notice(&approval.approver, "approval", message, body)
     });
     notices.chain(asked).collect()
 }
@@ -79,16 +68,16 @@ impl Engine {
         if written.is_empty() {
             return;
         }
-        let channels = self.channels();
+        let settings = self.pack_settings();
         for notice in written {
-            if channels.0.get(&notice.to).is_none_or(|channel| channel.log != Some(false)) {
+            if settings.channels.get(&notice.to).is_none_or(|channel| channel.log != Some(false)) {
                 log::info!(to:% = notice.to, kind:% = notice.kind, notice:% = notice.message; "notice");
             }
         }
         // Without channels no thread is started.
-        if Way::ALL.iter().any(|way| way.is_set(&channels)) {
+        if WAYS.iter().any(|way| way.is_set(&settings.channels)) {
             let (store, now) = (self.store().clone(), self.now());
-            self.spawn_delivery(move || deliver(&store, &channels, now));
+            self.spawn_delivery(move || deliver(&store, &settings.channels, now));
         }
     }
 }
@@ -96,14 +85,14 @@ impl Engine {
 impl Background<'_> {
     /// Delivers the notices that wait. Returns how many were sent.
     pub fn deliver_notices(&self) -> usize {
-        deliver(self.engine.store(), &self.engine.channels(), self.engine.now())
+        deliver(self.engine.store(), &self.engine.pack_settings().channels, self.engine.now())
     }
 }
 
 fn deliver(store: &Arc<dyn Store>, channels: &Channels, now: Timestamp) -> usize {
     let until = Instant::now() + TIMEOUT * 2;
     let mut delivered = 0;
-    for way in Way::ALL.into_iter().filter(|way| way.is_set(channels)) {
+    for way in WAYS.iter().filter(|way| way.is_set(channels)) {
         match deliver_by(way, store, channels, now, until) {
             Ok(count) => delivered += count,
             Err(error) => {
@@ -117,46 +106,43 @@ fn deliver(store: &Arc<dyn Store>, channels: &Channels, now: Timestamp) -> usize
 
 /// Delivers the notices that wait for one channel. Those that fail are tried again later.
 fn deliver_by(
-    way: Way,
+    way: &Way,
     store: &Arc<dyn Store>,
     channels: &Channels,
     now: Timestamp,
     until: Instant,
 ) -> Result<usize, StoreError> {
     let mut delivered = 0;
-    let mut out_of_reach: BTreeSet<String> = BTreeSet::new();
-    for undelivered in store.pending_deliveries(way.name(), PAGE)? {
+    let mut out_of_reach: BTreeSet<&String> = BTreeSet::new();
+    for undelivered in store.pending_deliveries(way.name, PAGE)? {
         let (notice, attempts) = (&undelivered.notice, undelivered.attempts);
-        let Some(target) = way.target(channels.0.get(&notice.to)) else {
-            // The recipient has no such channel.
-            store.mark_delivered(notice.id, way.name(), now)?;
+        // A notice that was stored before the channel was configured is not delivered.
+        let is_stale = attempts == 0 && now.duration_since(notice.time) > FRESH;
+        let target = channels.get(&notice.to).and_then(way.target).filter(|_| !is_stale);
+        let Some(target) = target else {
+            store.mark_delivered(notice.id, way.name, now)?;
             continue;
         };
-        if attempts == 0 && now.duration_since(notice.time) > FRESH {
-            // It was stored before the channel was configured.
-            store.mark_delivered(notice.id, way.name(), now)?;
-            continue;
-        }
         if Instant::now() >= until {
             break;
         }
-        if out_of_reach.contains(&target)
-            || !store.claim_delivery(notice.id, way.name(), now, again_after_s(attempts))?
+        if out_of_reach.contains(target)
+            || !store.claim_delivery(notice.id, way.name, now, again_after_s(attempts))?
         {
             continue;
         }
-        match way.send(&target, notice) {
+        match (way.send)(target, notice) {
             Ok(()) => {
                 delivered += 1;
-                store.mark_delivered(notice.id, way.name(), now)?;
+                store.mark_delivered(notice.id, way.name, now)?;
             }
             Err(why) => {
-                log::warn!(notice = notice.id, by = way.name(), error:% = why; "a notice could not be sent");
+                log::warn!(notice = notice.id, by = way.name, error:% = why; "a notice could not be sent");
                 out_of_reach.insert(target);
                 if attempts + 1 >= MOST_TRIES {
-                    log::error!(notice = notice.id, by = way.name(); "a notice is given up");
+                    log::error!(notice = notice.id, by = way.name; "a notice is given up");
                     store.increment_counter("notices_given_up", 1)?;
-                    store.mark_delivered(notice.id, way.name(), now)?;
+                    store.mark_delivered(notice.id, way.name, now)?;
                 }
             }
         }
@@ -178,7 +164,7 @@ enum DeliveryError {
     #[error("`{0}` did not end within {limit} s", limit = TIMEOUT.as_secs())]
     CommandTimeout(String),
     #[error(transparent)]
-    Request(#[from] crate::deep::question::DeepError),
+    Request(#[from] crate::error::Unavailable),
     #[error("the webhook answered {0}")]
     Webhook(u16),
 }
@@ -189,41 +175,27 @@ fn again_after_s(attempts: u64) -> u64 {
     AGAIN_AFTER_S.saturating_mul(1 << doubled).min(LONGEST_S)
 }
 
-/// A kind of channel. The store knows it by its name.
-#[derive(Debug, Clone, Copy)]
-enum Way {
-    Webhook,
-    Command,
+/// The channels of notices, by recipient.
+type Channels = BTreeMap<String, Channel>;
+
+/// A kind of channel.
+struct Way {
+    /// The name in the store.
+    name: &'static str,
+    /// The address of a recipient. `None`: it is not set.
+    target: fn(&Channel) -> Option<&String>,
+    send: fn(&str, &StoredNotice) -> Result<(), DeliveryError>,
 }
 
+const WAYS: [Way; 2] = [
+    Way { name: "webhook", target: |channel| channel.webhook.as_ref(), send: to_webhook },
+    Way { name: "command", target: |channel| channel.command.as_ref(), send: to_command },
+];
+
 impl Way {
-    const ALL: [Way; 2] = [Way::Webhook, Way::Command];
-
     /// Whether any recipient has it.
-    fn is_set(self, channels: &Channels) -> bool {
-        channels.0.values().any(|channel| self.target(Some(channel)).is_some())
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Way::Webhook => "webhook",
-            Way::Command => "command",
-        }
-    }
-
-    /// The address of a recipient. `None`: it is not set.
-    fn target(self, channel: Option<&Channel>) -> Option<String> {
-        match self {
-            Way::Webhook => channel?.webhook.clone(),
-            Way::Command => channel?.command.clone(),
-        }
-    }
-
-    fn send(self, target: &str, notice: &StoredNotice) -> Result<(), DeliveryError> {
-        match self {
-            Way::Webhook => to_webhook(target, notice),
-            Way::Command => to_command(target, notice),
-        }
+    fn is_set(&self, channels: &Channels) -> bool {
+        channels.values().any(|channel| (self.target)(channel).is_some())
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn deft(folder: Option<&Path>) -> Vec<(Layer, PathBuf)> {
     let projects = here.iter().flat_map(|folder| projects(folder)).chain(here.clone());
     let mut found: Vec<(Layer, PathBuf)> =
         projects.map(|project| (Layer::Project, project.join(".deft"))).collect();
-    found.extend(config_of("deft").map(|folder| (Layer::User, folder)));
+    found.extend(home("XDG_CONFIG_HOME", ".config").map(|base| (Layer::User, base.join("deft"))));
     found
 }
 
@@ -53,10 +53,6 @@ pub fn default_store() -> Option<PathBuf> {
 /// The folder of compiled packs.
 pub fn default_cache() -> Option<PathBuf> {
     in_home("XDG_STATE_HOME", ".local/state").map(|folder| folder.join("policies"))
-}
-
-fn config_of(program: &str) -> Option<PathBuf> {
-    home("XDG_CONFIG_HOME", ".config").map(|base| base.join(program))
 }
 
 fn in_home(variable: &str, otherwise: &str) -> Option<PathBuf> {

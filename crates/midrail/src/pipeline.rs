@@ -31,7 +31,7 @@ use crate::ids::unique_id;
 use crate::last_policy::{self, LastPolicy};
 use crate::late_answers::LateAnswer;
 use crate::notices;
-use crate::session_slices::session_id;
+use crate::session_slices::{load_slice, session_id};
 
 /// One event that is being decided.
 pub(crate) struct Pipeline<'e> {
@@ -199,7 +199,8 @@ impl<'e> Pipeline<'e> {
         }
         let approvals = approvals::changes(store, self.policy, self.engine.fingerprint_key(), &record)?;
         let mut notices = notices::for_decision(&record, &approvals);
-        notices.extend(missing_pack.as_ref().map(|file| last_policy::notice(file, &self.session)));
+        notices
+            .extend(missing_pack.as_ref().map(|file| last_policy::missing_pack_notice(file, &self.session)));
         let mut changes = record.decision.changes.clone();
         approvals::overdue_reviews::note(store, &approvals, &mut read, &mut changes)?;
         if let Some(key) = key {
@@ -274,7 +275,7 @@ fn join(
     let key = engine.fingerprint_key();
     let session = rest.masked(event).session.as_deref().unwrap_or_default();
     let name = rest.stored_key(name, key);
-    let slice = engine.store().load(session, &[&name])?.into_iter().next().unwrap_or_default();
+    let slice = load_slice(&**engine.store(), session, &name)?;
     Joined::new(event, policy, key, &rest.mask, (format!("{session}\n{name}"), name), slice)
 }
 

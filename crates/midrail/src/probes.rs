@@ -1,12 +1,12 @@
-//! Probes that look beyond single files: commands that packs name, sets of files, the repository. Each is bounded in
-//! time and size, and what it cannot tell is said to be unavailable.
+//! Probes beyond single files: commands that packs name, sets of files, the repository. Each is bounded in time and
+//! size, and what it cannot determine is unavailable.
 
 mod command;
 mod git;
 mod tree;
 mod unsaved;
 
-pub(crate) use command::{converse, exec, run};
+pub(crate) use command::{Exec, converse, exec, run};
 pub(crate) use git::state as git;
 pub(crate) use tree::{count, count_of, digest as tree, digest_of as tree_of};
 pub(crate) use unsaved::{plain, unsaved};

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use midrail_core::path::{Roots, resolve};
-use midrail_core::{Event, EventKind, Fact, FileState};
+use midrail_core::{Event, EventKind, Fact, FactKey, FileState};
 use midrail_shell::action;
 use parking_lot::Mutex;
+
+use crate::error::Unavailable;
 
 /// The most files that are remembered. Beyond it, all are forgotten.
 const MAX_FILES: usize = 200_000;
@@ -42,16 +44,29 @@ impl RecordedFiles {
         }
     }
 
-    /// The place of a path, without following links.
-    pub(crate) fn place(&self, root: Option<&Path>, cwd: Option<&str>, path: &str) -> Fact {
-        let root = root.map(|root| root.to_string_lossy());
-        Fact::Place(resolve(path, cwd, Roots { root: root.as_deref(), aliases: &[] }, None).key)
+    /// A fact, as far as it follows from the events so far.
+    pub(crate) fn fact(
+        &self,
+        key: &FactKey,
+        root: Option<&Path>,
+        cwd: Option<&str>,
+    ) -> Result<Fact, Unavailable> {
+        match key {
+            FactKey::Place(path) => Ok(plain_place(root, cwd, path)),
+            FactKey::File(place) => {
+                let root = root.map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
+                let exists = self.files.lock().contains(&(root, place.clone()));
+                let file = FileState::File { checksum: "past".to_owned() };
+                Ok(Fact::File(if exists { file } else { FileState::Absent }))
+            }
+            FactKey::Script(_) => Ok(Fact::Script(Box::default())),
+            _ => Err(NOT_RECORDED.into()),
+        }
     }
+}
 
-    /// Whether a file exists, according to the events so far.
-    pub(crate) fn probe(&self, root: Option<&Path>, place: &str) -> Fact {
-        let root = root.map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
-        let exists = self.files.lock().contains(&(root, place.to_owned()));
-        Fact::File(if exists { FileState::File { checksum: "past".to_owned() } } else { FileState::Absent })
-    }
+/// The place of a path, without following links.
+pub(crate) fn plain_place(root: Option<&Path>, cwd: Option<&str>, path: &str) -> Fact {
+    let root = root.map(|root| root.to_string_lossy());
+    Fact::Place(resolve(path, cwd, Roots { root: root.as_deref(), aliases: &[] }, None).key)
 }

@@ -10,11 +10,11 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use midrail_pack::DiagnosticReport;
 use midrail_pack::diagnostic::DiagnosticRecord;
+use midrail_pack::{DiagnosticReport, PolicySource};
 
 use crate::engine::Engine;
-use crate::load::error::LoadError;
+use crate::load::LoadError;
 use crate::load::{Load, LoadedPolicy, SourceMark};
 
 /// How often the files are checked. A change is applied when two checks in a row see the same files, so that a file that
@@ -24,7 +24,7 @@ const INTERVAL: Duration = Duration::from_millis(250);
 /// After so many checks, approvals that are due are settled: about once a second.
 const LOOKS: usize = 4;
 
-/// What came of a change of the packs.
+/// The result of a change of the packs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reload {
     /// Another policy is in force: the one of this revision.
@@ -33,7 +33,7 @@ pub enum Reload {
     Refused(String),
 }
 
-/// What came of all changes so far.
+/// The results of all changes so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReloadStats {
     /// Policies that were put in force.
@@ -49,8 +49,14 @@ pub struct ReloadStats {
 pub struct ReloadError {
     /// The reason, in words.
     pub why: String,
-    /// What is wrong, each at its place, where it can be told.
+    /// The problems with their places, if the packs could be read.
     pub problems: Vec<DiagnosticRecord>,
+}
+
+impl ReloadError {
+    fn new(why: impl ToString) -> Self {
+        ReloadError { why: why.to_string(), problems: Vec::new() }
+    }
 }
 
 /// Watches the files of an engine's policy, on a thread of its own, until it is dropped or the engine is gone. It also
@@ -80,7 +86,7 @@ pub struct Reloader {
 
 impl Reloader {
     /// Watches the files that `load` reads. `mark` is that of the policy in force ([`LoadedPolicy::mark`]), so that a change
-    /// between its loading and now is seen, too. `listener` hears of every change.
+    /// between its loading and now is seen, too. `listener` is called for every change.
     pub fn start(
         engine: &Arc<Engine>,
         load: Load,
@@ -89,39 +95,40 @@ impl Reloader {
     ) -> io::Result<Self> {
         let reloads = Arc::new(Mutex::new(ReloadStats::default()));
         let (stop, stopped) = mpsc::channel();
-        let watch = Arc::new(Mutex::new(Watch { load, mark, pending: None, files: engine.pack_files() }));
+        let watch = Arc::new(Mutex::new(Watch {
+            load,
+            mark,
+            pending: None,
+            files: pack_files(&engine.policy_source()),
+        }));
         let (engine, counts, looking) = (Arc::downgrade(engine), reloads.clone(), watch.clone());
         let own = engine.clone();
         let thread = thread::Builder::new().name("midrail-reload".to_owned()).spawn(move || {
             let mut looks = 0_usize;
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                let Some(engine) = engine.upgrade() else { return };
                 looks = looks.wrapping_add(1);
                 if looks.is_multiple_of(LOOKS) {
                     settle(&engine);
                 }
-                let look = looking.lock().look(&engine, &counts);
-                match look {
-                    Look::EngineGone => return,
-                    Look::Nothing => {}
-                    Look::Changed(reload) => {
-                        // A listener that fails does not end the watch.
-                        let _ = catch_unwind(AssertUnwindSafe(|| listener(&reload)));
-                    }
-                }
+                let reload = looking.lock().look(&engine, &counts);
+                drop(engine);
+                // A listener that fails does not end the watch.
+                let _ = catch_unwind(AssertUnwindSafe(|| reload.iter().for_each(&listener)));
             }
         })?;
         Ok(Reloader { reloads, watch, engine: own, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Reads the files now, whether or not they seem to have changed, and puts their policy in force. The listener hears
-    /// nothing of it: whoever asks does. `Ok(None)`: it is in force already.
+    /// Reads the files now, whether or not they seem to have changed, and puts their policy in force. The listener is not
+    /// called. `Ok(None)`: it is in force already.
     pub fn reload_now(&self) -> Result<Option<Arc<str>>, ReloadError> {
         let Some(engine) = self.engine.upgrade() else { return Ok(None) };
         let mut watch = self.watch.lock();
         watch.read_now(&engine, &self.reloads)
     }
 
-    /// What came of all changes so far.
+    /// The results of all changes so far.
     pub fn reloads(&self) -> ReloadStats {
         self.reloads.lock().clone()
     }
@@ -137,17 +144,16 @@ impl Drop for Reloader {
     }
 }
 
-enum Look {
-    Nothing,
-    Changed(Reload),
-    EngineGone,
-}
-
-/// A file of the policy in force that is not there any more, so that what it says would not hold any longer.
+/// A file of the policy in force that is missing, so that less would be enforced.
 fn gone(files: &[PathBuf], loaded: &LoadedPolicy) -> Option<PathBuf> {
     let is_still_read = |file: &PathBuf| loaded.source.0.iter().any(|pack| Path::new(&pack.path) == file);
     let is_file = |file: &PathBuf| file.is_absolute() || file.components().count() > 1;
     files.iter().find(|file| is_file(file) && !is_still_read(file) && !file.exists()).cloned()
+}
+
+/// The pack files of a policy.
+fn pack_files(source: &PolicySource) -> Vec<PathBuf> {
+    source.0.iter().map(|pack| PathBuf::from(&pack.path)).collect()
 }
 
 /// The files, as they were when they were last read.
@@ -162,17 +168,15 @@ struct Watch {
 
 impl Watch {
     /// Looks at the files once, and puts their policy in force if they changed and have come to rest.
-    fn look(&mut self, engine: &Weak<Engine>, counts: &Mutex<ReloadStats>) -> Look {
-        let Some(engine) = engine.upgrade() else { return Look::EngineGone };
+    fn look(&mut self, engine: &Engine, counts: &Mutex<ReloadStats>) -> Option<Reload> {
         let outcome = match catch_unwind(AssertUnwindSafe(|| self.changed())) {
-            Ok(None) => return Look::Nothing,
+            Ok(None) => return None,
             Ok(Some(loaded)) => self.judged(loaded),
-            Err(_) => Err(failed()),
+            Err(_) => Err(ReloadError::new("reading the packs failed unexpectedly")),
         };
-        match self.put_in_force(&engine, counts, outcome) {
-            Ok(None) => Look::Nothing,
-            Ok(Some(revision)) => Look::Changed(Reload::Applied(revision)),
-            Err(refused) => Look::Changed(Reload::Refused(refused.why)),
+        match self.put_in_force(engine, counts, outcome) {
+            Ok(revision) => revision.map(Reload::Applied),
+            Err(refused) => Some(Reload::Refused(refused.why)),
         }
     }
 
@@ -191,7 +195,7 @@ impl Watch {
                 (self.mark, self.pending) = (mark, None);
                 self.judged(loaded)
             }
-            Err(_) => Err(failed()),
+            Err(_) => Err(ReloadError::new("reading the packs failed unexpectedly")),
         };
         self.put_in_force(engine, counts, outcome)
     }
@@ -211,13 +215,10 @@ impl Watch {
         })?;
         match gone(&self.files, &loaded) {
             None => Ok(loaded),
-            Some(file) => Err(ReloadError {
-                why: format!(
-                    "`{}` is missing, and without it less would be enforced\nhelp: restore it, or restart",
-                    file.display()
-                ),
-                problems: Vec::new(),
-            }),
+            Some(file) => Err(ReloadError::new(format!(
+                "`{}` is missing, and without it less would be enforced\nhelp: restore it, or restart",
+                file.display()
+            ))),
         }
     }
 
@@ -231,9 +232,9 @@ impl Watch {
         match outcome {
             Ok(loaded) => {
                 counts.last_error = None;
-                self.files = loaded.source.0.iter().map(|pack| PathBuf::from(&pack.path)).collect();
+                self.files = pack_files(&loaded.source);
                 let before = engine.policy().revision().clone();
-                engine.reload(loaded.policy, &loaded.source);
+                engine.reload(loaded.policy, &loaded.source).map_err(ReloadError::new)?;
                 let revision = engine.policy().revision().clone();
                 if before == revision {
                     return Ok(None);
@@ -291,13 +292,8 @@ fn with_scripts(loaded: LoadedPolicy) -> Result<LoadedPolicy, LoadError> {
     }
 }
 
-fn failed() -> ReloadError {
-    ReloadError { why: "reading the packs failed unexpectedly".to_owned(), problems: Vec::new() }
-}
-
 /// Settles approvals that are due. If it fails, the next decision does it.
-fn settle(engine: &Weak<Engine>) {
-    let Some(engine) = engine.upgrade() else { return };
+fn settle(engine: &Engine) {
     match catch_unwind(AssertUnwindSafe(|| engine.approvals().settle_all())) {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => log::error!("approvals that are due could not be settled: {error}"),
@@ -305,7 +301,7 @@ fn settle(engine: &Weak<Engine>) {
     }
 }
 
-/// Counts in the store, where everyone who looks at the fleet sees it.
+/// Counts in the store, for all instances.
 fn count(engine: &Engine, name: &str) {
     if let Err(error) = engine.store().increment_counter(name, 1) {
         log::error!("a change of the packs could not be counted: {error}");
@@ -338,7 +334,7 @@ mod tests {
             let load = Load { packs: packs(folder.path()), ..Load::default() };
             let LoadedPolicy { policy, source, mark, .. } = load.load().unwrap();
             let engine = Arc::new(Engine::builder(policy, &source).build().unwrap());
-            let watch = Watch { load, mark, pending: None, files: engine.pack_files() };
+            let watch = Watch { load, mark, pending: None, files: pack_files(&engine.policy_source()) };
             Fixture { folder, engine, watch, counts: Mutex::default() }
         }
 
@@ -347,14 +343,9 @@ mod tests {
         }
 
         fn look(&mut self) -> Option<Reload> {
-            match self.watch.look(&Arc::downgrade(&self.engine), &self.counts) {
-                Look::Changed(reload) => Some(reload),
-                Look::Nothing => None,
-                Look::EngineGone => panic!("the engine is gone"),
-            }
+            self.watch.look(&self.engine, &self.counts)
         }
 
-        /// Two looks at files that stay as they are.
         fn settle(&mut self) -> Option<Reload> {
             assert_eq!(self.look(), None, "a change was taken over at first sight");
             self.look()
@@ -373,7 +364,7 @@ mod tests {
     const NO_Y: &str = "pack: p\nguardrails:\n  - {id: g, tools: y}\n";
 
     #[test]
-    fn a_changed_pack_is_taken_over_once() {
+    fn changed_pack_is_applied_once() {
         let mut fixture = Fixture::of(NO_X);
         assert_eq!((fixture.look(), fixture.look()), (None, None));
         fixture.write("p.yaml", NO_Y);
@@ -384,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_pack_leaves_the_policy_and_is_counted_once() {
+    fn invalid_pack_keeps_the_policy_and_is_counted_once() {
         let mut fixture = Fixture::of(NO_X);
         fixture.write("p.yaml", "pack: p\nguardrail: []\n");
         let Some(Reload::Refused(why)) = fixture.settle() else { panic!("it was not refused") };
@@ -539,7 +530,7 @@ mod tests {
 
     /// Many events while the policy changes back and forth: each is decided by one of the two, and never by none.
     #[test]
-    fn a_policy_is_always_in_force() {
+    fn policy_is_always_in_force() {
         let fixture = Fixture::of(NO_X);
         let other = Load { packs: vec![fixture.folder.path().join("o.yaml")], ..Load::default() };
         fixture.write("o.yaml", "pack: p\nguardrails:\n  - {id: g, tools: [x, y]}\n");
@@ -549,7 +540,7 @@ mod tests {
                 for round in 0..40 {
                     let load = if round % 2 == 0 { &other } else { &fixture.watch.load };
                     let loaded = load.load().unwrap();
-                    engine.reload(loaded.policy, &loaded.source);
+                    engine.reload(loaded.policy, &loaded.source).unwrap();
                 }
             });
             scope.spawn(|| (0..200).for_each(|_| assert_eq!(fixture.effect("x"), Effect::Block)));

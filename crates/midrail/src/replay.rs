@@ -1,8 +1,7 @@
-//! Plays a sequence of events through an engine: what a pack would have decided, one decision an event.
+//! Plays a sequence of events through an engine, to see what a policy would have decided.
 
 mod report;
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::sync::Arc;
@@ -11,9 +10,10 @@ use jiff::Timestamp;
 use midrail_core::{Decision, Event, Snapshot};
 use midrail_pack::describe_serde_error;
 use midrail_pack::diagnostic::excerpt;
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use crate::clock::{Clock, ManualClock, can_advance};
+use crate::clock::{Clock, ManualClock};
 use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::session_slices::DEFAULT_SESSION;
@@ -23,11 +23,11 @@ pub use report::{ASSUMED, GuardrailReport, ReplayExample, ReplayReport, ReportBu
 /// The longest line that is read as an event.
 pub const MAX_LINE: usize = 32 << 20;
 
-/// Plays lines of JSON. Time is that of the events; between events that tell none it does not move.
+/// Plays lines of JSON. The time is that of the events; it does not move between events without a time.
 ///
 /// Next to events there are directives, which are not decided: `{"kind":"advance","seconds":N}` moves the clock,
 /// `{"kind":"set","key":K,"value":V}` sets a session variable, `{"kind":"snapshot","as":NAME}` keeps the session and
-/// `{"kind":"restore","from":NAME}` puts it back. The last three take a `session`.
+/// `{"kind":"restore","from":NAME}` restores it. The last three take a `session`.
 pub struct Replay {
     engine: Arc<Engine>,
     clock: Arc<ManualClock>,
@@ -36,7 +36,7 @@ pub struct Replay {
     snapshots: Mutex<BTreeMap<String, Snapshot>>,
 }
 
-/// What one line came to.
+/// The result of one line.
 pub enum ReplayStep {
     /// An event, and what was decided.
     Decided(Box<Event>, Box<Decision>),
@@ -109,7 +109,7 @@ impl Replay {
         Replay { engine, clock, cwd: None, limits: Limits::default(), snapshots: Mutex::default() }
     }
 
-    /// The same, where events that tell no `cwd` happen in this folder.
+    /// The same, with a folder for events without a `cwd`.
     #[must_use]
     pub fn cwd(mut self, folder: impl Into<String>) -> Self {
         self.cwd = Some(folder.into());
@@ -131,20 +131,25 @@ impl Replay {
         let no_event = |why: String| ReplayError::NoEvent { line, why };
         let value: Value = serde_json::from_slice(text).map_err(|error| no_event(error.to_string()))?;
         let undecided = |source| ReplayError::Undecided { line, source };
-        if let Some(directive) = Directive::of(&value).map_err(no_event)? {
+        if let Some(directive) = Directive::parse(&value).map_err(|why| no_event(why.to_string()))? {
             return match directive {
-                Directive::Advance(seconds) => self.advance(seconds).map_err(no_event),
+                Directive::Advance(seconds) if self.clock.advance(seconds) => {
+                    Ok(ReplayStep::Advanced(seconds))
+                }
+                Directive::Advance(seconds) => {
+                    Err(no_event(format!("`advance` by {seconds} seconds is more than the clock can hold")))
+                }
                 Directive::Set { session, key, value } => {
                     self.engine.session(&*session).set(&key, value).map_err(undecided)?;
                     Ok(ReplayStep::Set { session, key })
                 }
                 Directive::Snapshot { session, name } => {
                     let snapshot = self.engine.session(&*session).snapshot().map_err(undecided)?;
-                    self.snapshots().insert(name.clone(), snapshot);
+                    self.snapshots.lock().insert(name.clone(), snapshot);
                     Ok(ReplayStep::Kept { session, name })
                 }
                 Directive::Restore { session, name } => {
-                    let snapshot = self.snapshots().get(&name).cloned();
+                    let snapshot = self.snapshots.lock().get(&name).cloned();
                     let snapshot = snapshot
                         .ok_or_else(|| no_event(format!("there is no snapshot `{}`", excerpt(&name))))?;
                     let session = session.unwrap_or_else(|| snapshot.session.clone());
@@ -168,18 +173,6 @@ impl Replay {
         let decision = self.engine.try_decide(event.clone()).map_err(undecided)?;
         Ok(ReplayStep::Decided(Box::new(event), Box::new(decision)))
     }
-
-    fn advance(&self, seconds: f64) -> Result<ReplayStep, String> {
-        if !can_advance(self.clock.now(), seconds) {
-            return Err(format!("`advance` by {seconds} seconds is more than the clock can hold"));
-        }
-        self.clock.advance(seconds);
-        Ok(ReplayStep::Advanced(seconds))
-    }
-
-    fn snapshots(&self) -> MutexGuard<'_, BTreeMap<String, Snapshot>> {
-        self.snapshots.lock()
-    }
 }
 
 /// A line that is no event, and changes what the events after it meet.
@@ -191,8 +184,8 @@ enum Directive {
 }
 
 impl Directive {
-    /// The directive that a line is, if it is one, or what is wrong with it.
-    fn of(line: &Value) -> Result<Option<Directive>, String> {
+    /// The directive that a line is, if it is one.
+    fn parse(line: &Value) -> Result<Option<Directive>, InvalidDirective> {
         let Some(kind) = line.get("kind").and_then(Value::as_str) else { return Ok(None) };
         let keys: &[&str] = match kind {
             "advance" => &["seconds"],
@@ -203,30 +196,41 @@ impl Directive {
         };
         for key in line.as_object().into_iter().flat_map(Map::keys) {
             if !keys.contains(&key.as_str()) && key != "kind" && key != "session" {
-                return Err(format!("`{}` does not belong next to `{kind}`", excerpt(key)));
+                return Err(InvalidDirective::UnknownKey(excerpt(key).to_string(), kind.to_owned()));
             }
         }
         let text = |key: &str| match line.get(key).and_then(Value::as_str) {
             Some(text) if !text.is_empty() => Ok(text.to_owned()),
-            _ => Err(format!("`{kind}` needs `{key}`, a text")),
+            _ => Err(InvalidDirective::Text(kind.to_owned(), key.to_owned())),
         };
         let session = line.get("session").map(|_| text("session")).transpose()?;
         let named = |session: Option<String>| session.unwrap_or_else(|| DEFAULT_SESSION.to_owned());
         Ok(Some(match kind {
             "advance" => {
                 let seconds = line.get("seconds").and_then(Value::as_f64).filter(|seconds| *seconds >= 0.0);
-                Directive::Advance(
-                    seconds.ok_or_else(|| "`advance` needs `seconds`, a number of 0 or more".to_owned())?,
-                )
+                Directive::Advance(seconds.ok_or(InvalidDirective::Seconds)?)
             }
             "set" => {
-                let value = line.get("value").cloned().ok_or_else(|| "`set` needs `value`".to_owned())?;
+                let value = line.get("value").cloned().ok_or(InvalidDirective::Value)?;
                 Directive::Set { session: named(session), key: text("key")?, value }
             }
             "snapshot" => Directive::Snapshot { session: named(session), name: text("as")? },
             _ => Directive::Restore { session, name: text("from")? },
         }))
     }
+}
+
+/// Why a line is no directive.
+#[derive(Debug, thiserror::Error)]
+enum InvalidDirective {
+    #[error("`{0}` does not belong next to `{1}`")]
+    UnknownKey(String, String),
+    #[error("`{0}` needs `{1}`, a text")]
+    Text(String, String),
+    #[error("`advance` needs `seconds`, a number of 0 or more")]
+    Seconds,
+    #[error("`set` needs `value`")]
+    Value,
 }
 
 /// Reads one line of at most [`MAX_LINE`] bytes. `None`: there is none left. A longer one is passed over as a whole.
@@ -252,7 +256,7 @@ pub fn next_line(input: &mut dyn BufRead, line: usize) -> Result<Option<Vec<u8>>
     }
 }
 
-/// The time that a replay starts at, where its first events tell none.
+/// The start of a replay whose first events have no time.
 pub fn start_time() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap_or_default()
 }

@@ -186,7 +186,7 @@ pub(crate) fn recorded_fact(key: &FactKey, record: &Record) -> Option<Fact> {
         FactKey::Action => Some(Fact::from_action(action::derive(&record.event))),
         // An event with secrets has a digest of its own, because its record does not show it as it was.
         FactKey::Secrets if record.facts.action_digest.is_none() => Some(Fact::Secrets(Vec::new())),
-        // Without a file system a path is what it says.
+        // Without a file system no link is followed.
         FactKey::Place(_) => Some(Fact::Unavailable("where its links led is not on record".to_owned())),
         // The record shows every text but its secrets. Nothing is fingerprinted: the key is the store's.
         FactKey::PersonalData => found(record, scan_event::find_personal_data),

@@ -8,16 +8,22 @@ mod calls;
 mod commands;
 mod error;
 mod inbox;
+#[cfg(feature = "scripts")]
 mod modules;
+#[cfg(feature = "scripts")]
 mod natives;
+#[cfg(feature = "scripts")]
 mod prelude;
+#[cfg(feature = "scripts")]
 mod realm;
+#[cfg(feature = "scripts")]
 mod scan;
+#[cfg(feature = "scripts")]
 mod state;
-#[cfg(test)]
+#[cfg(all(test, feature = "scripts"))]
 mod tests;
+#[cfg(feature = "scripts")]
 mod turns;
-mod types;
 mod watch;
 
 use parking_lot::Mutex;
@@ -32,12 +38,17 @@ use std::time::{Duration, Instant};
 use midrail_core::HookOutcome;
 use serde_json::Value;
 
-pub(crate) use call::{Call, Exec, Hook, Host, HostError, STACK, Script};
+pub(crate) use call::{Call, Hook, Host, STACK, Script};
 use commands::await_commands;
 pub use commands::stop_script_commands;
 pub(crate) use error::ScriptError;
 use inbox::{Inbox, Message, Reply, Request};
-pub(crate) use types::declarations;
+
+use crate::error::Unavailable;
+use crate::probes::Exec;
+
+/// The TypeScript types of a script and of its `ctx`.
+pub(crate) const TYPES: &str = include_str!("scripts/guardrails.d.ts");
 
 /// The most realms. Beyond it, the least recently used one is dropped.
 const MAX_REALMS: usize = 64;
@@ -84,7 +95,7 @@ pub(crate) struct Scripts {
 #[derive(Default)]
 struct Realms {
     by_owner: BTreeMap<Owner, Realm>,
-    /// Counts uses, to tell which realm was not used for longest.
+    /// Counts uses, to find the least recently used realm.
     uses: u64,
 }
 
@@ -131,7 +142,7 @@ impl Scripts {
         loop {
             match self.answer(&started) {
                 Ok(Reply::End(end)) => return end,
-                // A realm may end before it comes to the call, which then is for the next one.
+                // A realm may end before it starts the call, which then goes to the next realm.
                 Ok(Reply::NotStarted(call)) => {
                     let StartedCall { script, deadline, only_load, .. } = started;
                     started = self.request(script, session, *call, deadline, only_load)?;
@@ -142,7 +153,7 @@ impl Scripts {
     }
 
     /// What is wrong with a script: whether it loads, and whether it exports what it should. A dry run also calls each
-    /// hook once, with a tool that nobody knows and without any files.
+    /// hook once, with an unknown tool and without any files.
     pub(crate) fn check(path: &Path, dry_run: bool) -> Vec<ScriptError> {
         let scripts = Scripts::default();
         let id = Arc::from("check");
@@ -184,6 +195,9 @@ impl Scripts {
         deadline: Instant,
         only_load: bool,
     ) -> Result<StartedCall, ScriptError> {
+        if cfg!(not(feature = "scripts")) {
+            return Err(script.failed("not called: this build lacks the Cargo feature `scripts`"));
+        }
         let mut waiting = call;
         loop {
             if self.stuck.load(Ordering::Relaxed) >= MAX_STUCK {
@@ -289,7 +303,7 @@ impl Scripts {
             .name("midrail-script".to_owned())
             // The engine's own frames and the C functions between them come on top.
             .stack_size(script.stack.saturating_add(1 << 20))
-            .spawn(move || realm::run(&its_script, &theirs))
+            .spawn(move || run(&its_script, &theirs))
             .map_err(|error| script.failed(&format!("no thread to run in: {error}")))?;
         let realm = Realm {
             path: script.path.clone(),
@@ -302,8 +316,17 @@ impl Scripts {
     }
 }
 
+#[cfg(feature = "scripts")]
+use realm::run;
+
+/// Ends at once, because this build has no JavaScript engine.
+#[cfg(not(feature = "scripts"))]
+fn run(_: &Script, inbox: &Inbox) {
+    inbox.end();
+}
+
 impl Realms {
-    /// Drops realms that nobody is waiting for, until there is room for one more.
+    /// Drops idle realms until there is room for one more.
     fn make_room(&mut self) {
         self.by_owner.retain(|_, realm| realm.inbox.is_open());
         while self.by_owner.len() >= MAX_REALMS {
@@ -321,28 +344,28 @@ impl Realms {
 struct EmptyHost;
 
 impl Host for EmptyHost {
-    fn read_file(&self, path: &str) -> Result<String, HostError> {
+    fn read_file(&self, path: &str) -> Result<String, Unavailable> {
         Err(format!("there is no file `{path}` in a dry run").into())
     }
-    fn checksum(&self, _: &str, _: bool) -> Result<Option<String>, HostError> {
+    fn checksum(&self, _: &str, _: bool) -> Result<Option<String>, Unavailable> {
         Ok(None)
     }
-    fn exec(&self, _: &str, _: Duration, _: &AtomicBool) -> Result<Exec, HostError> {
+    fn exec(&self, _: &str, _: Duration, _: &AtomicBool) -> Result<Exec, Unavailable> {
         Ok(Exec::default())
     }
     fn place(&self, path: &str) -> String {
         path.to_owned()
     }
-    fn read_before(&self, _: &str) -> Result<Option<String>, HostError> {
+    fn read_before(&self, _: &str) -> Result<Option<String>, Unavailable> {
         Ok(None)
     }
-    fn all_read(&self) -> Result<BTreeMap<String, String>, HostError> {
+    fn all_read(&self) -> Result<BTreeMap<String, String>, Unavailable> {
         Ok(BTreeMap::new())
     }
-    fn history(&self) -> Result<Vec<Value>, HostError> {
+    fn history(&self) -> Result<Vec<Value>, Unavailable> {
         Ok(Vec::new())
     }
-    fn feedback(&self) -> Result<Value, HostError> {
+    fn feedback(&self) -> Result<Value, Unavailable> {
         Ok(Value::Object(serde_json::Map::new()))
     }
     fn log(&self, _: log::Level, _: &str) {}

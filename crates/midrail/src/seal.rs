@@ -32,9 +32,44 @@ pub(crate) fn open(key: &[u8], place: &str, sealed: &str) -> Option<Vec<u8>> {
 
 /// The cipher, with a key that is derived for this purpose alone.
 fn cipher(key: &[u8]) -> Option<ChaCha20Poly1305> {
+    ChaCha20Poly1305::new_from_slice(&derive_key(key, LABEL)?).ok()
+}
+
+/// A key for one purpose, derived from the key of a store.
+fn derive_key(key: &[u8], label: &[u8]) -> Option<[u8; 32]> {
+    Some(digest(key, label)?.finalize().into_bytes().into())
+}
+
+fn digest(key: &[u8], bytes: &[u8]) -> Option<Hmac<Sha256>> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
-    mac.update(LABEL);
-    ChaCha20Poly1305::new_from_slice(&mac.finalize().into_bytes()).ok()
+    mac.update(bytes);
+    Some(mac)
+}
+
+/// Signs texts with a key that is derived for one purpose.
+#[cfg(feature = "service")]
+pub(crate) struct Signer(Option<[u8; 32]>);
+
+#[cfg(feature = "service")]
+impl Signer {
+    pub(crate) fn new(store_key: &[u8], label: &[u8]) -> Self {
+        Signer(derive_key(store_key, label))
+    }
+
+    /// The signature of a text, in hexadecimal.
+    pub(crate) fn sign(&self, text: &str) -> String {
+        self.digest(text).map(|mac| hex::encode(&mac.finalize().into_bytes())).unwrap_or_default()
+    }
+
+    /// Whether this is the signature of a text, in constant time.
+    pub(crate) fn verify(&self, text: &str, signature: &str) -> bool {
+        let signature = hex::decode(signature).unwrap_or_default();
+        self.digest(text).is_some_and(|mac| mac.verify_slice(&signature).is_ok())
+    }
+
+    fn digest(&self, text: &str) -> Option<Hmac<Sha256>> {
+        digest(self.0.as_ref()?, text.as_bytes())
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! A session as a program uses it: events of one agent run, variables, snapshots and guarded tool calls.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::Arc;
 
 use midrail_core::{
     Agent, Decision, Event, EventKind, HALTED, LATE_ANSWERS, SUB_AGENT_PARENTS, Snapshot, Task, ToolResult,
     Usage, state_prefix, variable_key,
 };
-use midrail_scan::secrets::{self, Mask};
 use midrail_store::Commit;
 use serde_json::{Value, json};
 
@@ -16,41 +16,23 @@ use crate::decision_future::DecisionFuture;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::permit::{CallError, Permit};
-use crate::session_slices::{LAST_POLICY, ROOT};
+use crate::session_slices::{LAST_POLICY, ROOT, load_slice};
 
 /// One session of an engine. Cheap to clone; settings apply to one clone only.
 #[derive(Clone)]
 pub struct SessionHandle {
     engine: Arc<Engine>,
     id: String,
-    agent: Option<Agent>,
-    task: Option<Task>,
-    cwd: Option<String>,
-    prompt: Option<String>,
-    parent: Option<String>,
-    usage: Option<Usage>,
+    /// The fields that events of this session take from it where they are absent.
+    template: Event,
 }
 
 impl Engine {
     /// A session, to decide events in.
     pub fn session(self: &Arc<Self>, id: impl Into<String>) -> SessionHandle {
         // The name is a key of the store, so secrets in it are replaced.
-        let value = Value::String(id.into());
-        let findings = secrets::scan_json(&value, self.fingerprint_key());
-        let id = match Mask::new(&value, &findings).value(value) {
-            Value::String(id) => id,
-            other => other.to_string(),
-        };
-        SessionHandle {
-            engine: self.clone(),
-            id,
-            agent: None,
-            task: None,
-            cwd: None,
-            prompt: None,
-            parent: None,
-            usage: None,
-        }
+        let id = self.masked_text(&id.into());
+        SessionHandle { engine: self.clone(), id, template: Event::new(EventKind::BeforeTool) }
     }
 }
 
@@ -62,37 +44,37 @@ impl SessionHandle {
 
     /// Sets the agent that acts.
     pub fn agent(mut self, agent: Agent) -> Self {
-        self.agent = Some(agent);
+        self.template.agent = Some(agent);
         self
     }
 
     /// Sets the agent's task.
     pub fn task(mut self, task: Task) -> Self {
-        self.task = Some(task);
+        self.template.task = Some(task);
         self
     }
 
     /// Sets the agent's working directory.
     pub fn cwd(mut self, cwd: impl Into<String>) -> Self {
-        self.cwd = Some(cwd.into());
+        self.template.cwd = Some(cwd.into());
         self
     }
 
     /// Sets the prompt that the agent runs under.
     pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
-        self.prompt = Some(prompt.into());
+        self.template.prompt = Some(prompt.into());
         self
     }
 
     /// Sets the agent that started this sub-agent. A sub-agent shares the session and its state.
     pub fn sub_agent(mut self, parent: impl Into<String>) -> Self {
-        self.parent = Some(parent.into());
+        self.template.parent = Some(parent.into());
         self
     }
 
     /// Sets the usage so far.
     pub fn usage(mut self, usage: Usage) -> Self {
-        self.usage = Some(usage);
+        self.template.usage = Some(usage);
         self
     }
 
@@ -127,12 +109,12 @@ impl SessionHandle {
     /// may see: the result of the tool, with secrets replaced.
     pub fn call<F>(&self, tool: &str, args: Value, run: F) -> Result<Value, CallError>
     where
-        F: FnOnce(Permit<'_>) -> Result<Value, String>,
+        F: FnOnce(Permit<'_>) -> Result<Value, Box<dyn Error + Send + Sync>>,
     {
         let event = self.complete(Event::before_tool(tool, args));
         let (before, permit) = self.ask(&event);
         let Some(permit) = permit else { return Err(CallError::Denied(Box::new(before))) };
-        let output = run(permit);
+        let output = run(permit).map_err(|error| error.to_string());
         let result = match &output {
             Ok(content) => ToolResult::ok(content.clone()),
             Err(message) => ToolResult::failed(message.clone()),
@@ -159,9 +141,7 @@ impl SessionHandle {
 
     /// Sets a variable of the session, which expressions read as `session.NAME`.
     pub fn set(&self, name: &str, value: impl Into<Value>) -> Result<(), EngineError> {
-        let value = value.into();
-        let key = self.engine.fingerprint_key();
-        let value = Mask::new(&value, &secrets::scan_json(&value, key)).value(value);
+        let value = self.engine.masked(value.into());
         let act = AdminEvent::new("variable_set").in_session(&self.id).with("set", json!({name: value}));
         let record = self.engine.admin_record(act);
         let mut commit = Commit::new(&record);
@@ -172,8 +152,7 @@ impl SessionHandle {
 
     /// A variable of the session.
     pub fn get(&self, name: &str) -> Result<Option<Value>, EngineError> {
-        let slices = self.engine.store().load(&self.id, &[&variable_key(name)])?;
-        Ok(slices.into_iter().next().and_then(|slice| slice.value))
+        Ok(load_slice(&**self.engine.store(), &self.id, &variable_key(name))?.value)
     }
 
     /// The state of a guardrail, by its id: `read/…` for each file that was read (read-before-write), `ok/…` for each tool
@@ -181,7 +160,7 @@ impl SessionHandle {
     pub fn state_of(&self, guardrail: &str) -> Result<BTreeMap<String, Value>, EngineError> {
         let policy = self.engine.policy();
         let is_per_prompt = policy.get(guardrail).is_some_and(|entry| entry.spec.per_prompt);
-        let prefix = state_prefix(guardrail, self.prompt.as_deref().filter(|_| is_per_prompt));
+        let prefix = state_prefix(guardrail, self.template.prompt.as_deref().filter(|_| is_per_prompt));
         let slices = self.engine.store().load_prefix(&self.id, &prefix)?;
         let name = |key: String| key.get(prefix.len()..).unwrap_or_default().to_owned();
         Ok(slices.into_iter().map(|(key, value)| (name(key), value)).collect())
@@ -200,12 +179,8 @@ impl SessionHandle {
         self.restore_by(snapshot, None)
     }
 
-    /// Restores a snapshot on behalf of a person, whom the record names.
-    pub fn restore_for(&self, snapshot: &Snapshot, by: &str) -> Result<Decision, EngineError> {
-        self.restore_by(snapshot, Some(by))
-    }
-
-    fn restore_by(&self, snapshot: &Snapshot, by: Option<&str>) -> Result<Decision, EngineError> {
+    /// Restores a snapshot. The record names the person who asked for it.
+    pub fn restore_by(&self, snapshot: &Snapshot, by: Option<&str>) -> Result<Decision, EngineError> {
         if snapshot.session != self.id {
             return Err(EngineError::WrongSession {
                 taken: snapshot.session.clone(),
@@ -228,13 +203,14 @@ impl SessionHandle {
 
     /// An event with its absent fields taken from the session.
     fn complete(&self, mut event: Event) -> Event {
+        let Event { agent, task, cwd, prompt, parent, usage, .. } = self.template.clone();
         event.session = Some(self.id.clone());
-        event.agent = event.agent.or_else(|| self.agent.clone());
-        event.task = event.task.or_else(|| self.task.clone());
-        event.cwd = event.cwd.or_else(|| self.cwd.clone());
-        event.prompt = event.prompt.or_else(|| self.prompt.clone());
-        event.parent = event.parent.or_else(|| self.parent.clone());
-        event.usage = event.usage.or_else(|| self.usage.clone());
+        event.agent = event.agent.or(agent);
+        event.task = event.task.or(task);
+        event.cwd = event.cwd.or(cwd);
+        event.prompt = event.prompt.or(prompt);
+        event.parent = event.parent.or(parent);
+        event.usage = event.usage.or(usage);
         event
     }
 }

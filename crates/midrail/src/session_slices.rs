@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use midrail_core::{Event, RUN_START};
-use midrail_store::{Store, StoreError};
+use midrail_store::{Slice, Slices, Store, StoreError};
 use serde_json::Value;
 
 /// The folder of a session: that of its first event. An agent can change its working directory, but not the folder to
@@ -37,7 +37,16 @@ pub(crate) fn session_id(event: &Event) -> String {
     }
 }
 
+/// One slice of a session.
+pub(crate) fn load_slice<S: Slices + ?Sized>(
+    store: &S,
+    session: &str,
+    key: &str,
+) -> Result<Slice, StoreError> {
+    Ok(store.load(session, &[key])?.into_iter().next().unwrap_or_default())
+}
+
 fn text(store: &dyn Store, session: &str, key: &str) -> Result<Option<String>, StoreError> {
-    let slice = store.load(session, &[key])?.into_iter().next().unwrap_or_default();
+    let slice = load_slice(store, session, key)?;
     Ok(slice.value.as_ref().and_then(Value::as_str).map(str::to_owned))
 }

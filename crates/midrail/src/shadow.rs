@@ -1,37 +1,37 @@
-//! What guardrails in shadow mode would have done: for a team that has to decide whether to enforce them.
+//! Reports what guardrails in shadow mode would have done, for a team that considers enforcing them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use midrail_core::{Effect, Record};
+use midrail_core::{Effect, Record, VerdictRecord};
 use midrail_store::{AuditFilter, Store, StoreError};
 use serde::Serialize;
 
-/// What a report is made of.
+/// The records and guardrails of a report.
 #[derive(Debug, Clone, Default)]
 pub struct ShadowQuery {
     /// Decisions at or after this time.
     pub since: Option<Timestamp>,
     /// Decisions before this time.
     pub until: Option<Timestamp>,
-    /// This guardrail alone.
+    /// Only this guardrail.
     pub guardrail: Option<String>,
     /// Examples of each guardrail, the latest ones.
     pub examples: usize,
-    /// Looks at the latest records, and at no more pages than it takes for so many decisions. `None`: at all.
+    /// Reads the latest records until there are so many decisions. `None`: reads all records.
     pub at_most: Option<u64>,
 }
 
 /// What guardrails in shadow mode would have done.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, schemars::JsonSchema)]
 pub struct ShadowReport {
-    /// Decisions that were looked at. Of one guardrail alone: those that it was asked about.
+    /// The decisions that were read. For a single guardrail: those that it evaluated.
     pub decisions: u64,
-    /// Those that would have been stricter, had everything been enforced, or that one guardrail.
+    /// Those that would have been stricter if all guardrails, or that one, had been enforced.
     pub stricter: u64,
     /// By guardrail, those that would have stopped most first.
     pub guardrails: Vec<ShadowedGuardrail>,
-    /// Every guardrail of the chains that were looked at, whatever its mode.
+    /// Every guardrail of the decisions that were read, in any mode.
     #[serde(skip)]
     pub guardrails_seen: BTreeSet<String>,
 }
@@ -41,48 +41,48 @@ pub struct ShadowReport {
 pub struct ShadowedGuardrail {
     /// The guardrail.
     pub guardrail: String,
-    /// How often it was asked.
+    /// How often it was evaluated.
     pub asked: u64,
     /// How often it failed.
     pub failed: u64,
-    /// How often it would have verdict what, from `warn` on.
+    /// How often it requested which effect, from `warn` on.
     pub effects: BTreeMap<Effect, u64>,
-    /// How often it would have stopped something that went on.
+    /// How often it would have stopped an event that was allowed.
     pub stopped: u64,
-    /// The tools that it would have stopped, with how often.
+    /// How often it would have stopped each tool.
     pub tools: BTreeMap<String, u64>,
-    /// In how many sessions.
+    /// The number of sessions.
     pub sessions: u64,
-    /// Some of what it would have stopped, the latest first.
+    /// Examples of what it would have stopped, the latest first.
     pub examples: Vec<ShadowExample>,
 }
 
 impl ShadowedGuardrail {
-    /// How often it objected at all.
+    /// How often it requested more than `allow`.
     pub fn objections(&self) -> u64 {
         self.effects.values().sum()
     }
 }
 
-/// Something that would have been stopped.
+/// An event that would have been stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ShadowExample {
     /// The number of the audit record.
     pub seq: u64,
-    /// When.
+    /// The time of the decision.
     #[schemars(with = "String")]
     pub time: Timestamp,
-    /// In which session.
+    /// The session.
     pub session: String,
-    /// What the agent was about to do: the kind of event, or the tool.
+    /// The tool, or the kind of event.
     pub what: String,
-    /// What would have been verdict.
+    /// The effect that it would have had.
     pub effect: Effect,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Makes a report of what is on record. `progress` is told how many records have been looked at.
+/// Reports on the audit log. `progress` receives the number of records that were read.
 pub fn shadow_report(
     store: &dyn Store,
     query: &ShadowQuery,
@@ -112,21 +112,18 @@ pub fn shadow_report(
                     report.guardrails_seen.insert(verdict.guardrail.to_string());
                 }
             }
-            let (mut is_counted, mut is_counted_stricter) = (false, false);
-            for verdict in
-                record.decision.verdicts.iter().filter(|verdict| verdict.shadow && !verdict.skipped)
-            {
-                if query.guardrail.as_ref().is_some_and(|wanted| **wanted != *verdict.guardrail) {
-                    continue;
-                }
-                // Of one guardrail alone, only where it spoke, and only what it would have changed. It may speak twice,
-                // about this event and about an earlier one.
-                if query.guardrail.is_some() {
-                    report.decisions += u64::from(!std::mem::replace(&mut is_counted, true));
-                    let is_stricter = verdict.effect > Some(record.decision.effect);
-                    report.stricter +=
-                        u64::from(is_stricter && !std::mem::replace(&mut is_counted_stricter, true));
-                }
+            let is_meant = |verdict: &&VerdictRecord| {
+                let is_wanted = query.guardrail.as_ref().is_none_or(|wanted| **wanted == *verdict.guardrail);
+                verdict.shadow && !verdict.skipped && is_wanted
+            };
+            let verdicts = || record.decision.verdicts.iter().filter(is_meant);
+            // One guardrail can have two verdicts: about this event and about an earlier one.
+            if query.guardrail.is_some() {
+                let is_stricter = |verdict: &VerdictRecord| verdict.effect > Some(record.decision.effect);
+                report.decisions += u64::from(verdicts().next().is_some());
+                report.stricter += u64::from(verdicts().any(is_stricter));
+            }
+            for verdict in verdicts() {
                 let (shadowed, sessions) = found.entry(verdict.guardrail.to_string()).or_default();
                 shadowed.asked += 1;
                 shadowed.failed += u64::from(verdict.error.is_some());

@@ -1,5 +1,7 @@
 //! The packs that come with the program.
 
+use midrail_pack::diagnostic::nearest;
+
 /// The pack that is in force where there is no other: its name and its text.
 pub const DEFAULT: (&str, &str) = ("default", include_str!("../../../packs/default.yaml"));
 
@@ -19,4 +21,10 @@ pub const PACKS: &[(&str, &str)] = &[
 pub fn pack(name: &str) -> Option<(&'static str, &'static str)> {
     let name = name.strip_prefix("midrail:").unwrap_or(name);
     PACKS.iter().find(|(known, _)| *known == name).copied()
+}
+
+/// A hint for a name that is no shipped pack: the most similar one, or all of them.
+pub(crate) fn suggest(name: &str, near: fn(&str) -> String, all: fn(&str) -> String) -> String {
+    let names = || PACKS.iter().map(|(name, _)| *name);
+    nearest(name, names()).map_or_else(|| all(&names().collect::<Vec<_>>().join(", ")), near)
 }

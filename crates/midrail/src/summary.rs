@@ -12,7 +12,7 @@ pub fn sentences(policy: &Policy) -> Vec<String> {
         if spec.mode == Mode::Shadow || (built_in(&spec.id) && !has_limits) {
             continue;
         }
-        // What a pack's author says of it comes before what can be told from its settings.
+        // The description of the pack has precedence over a summary of the settings.
         let described = Some(spec.description.clone()).filter(|description| !description.is_empty());
         let Some(summary) = described.or_else(|| entry.guardrail.summary()) else {
             continue;

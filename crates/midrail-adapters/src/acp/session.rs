@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use midrail::{Event, EventKind, Host};
+use midrail::core::Host;
+use midrail::{Event, EventKind};
 use serde_json::{Value, json};
 
 use super::call::Shown;

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use midrail::{ApprovalRequest, Decision, Effect, Event, EventKind, Retry};
+use midrail::core::{ApprovalRequest, Retry};
+use midrail::{Decision, Effect, Event, EventKind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

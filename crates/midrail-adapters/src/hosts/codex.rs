@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use midrail::{Decision, Effect, Event, EventKind, HostLimit, ToolResult};
+use midrail::core::HostLimit;
+use midrail::{Decision, Effect, Event, EventKind, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::claude_code::{common, tool};

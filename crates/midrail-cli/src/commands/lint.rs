@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use midrail::LoadError;
 use midrail::pack::{Diagnostic, DiagnosticLevel, LintFinding, lint};
-use midrail::{DiagnosticReport, Layer, LoadError, PackDocument};
+use midrail::pack::{DiagnosticReport, Layer, PackDocument};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, count};

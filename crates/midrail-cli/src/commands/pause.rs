@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use midrail::{Engine, Pause, paths};
+use midrail::core::Pause;
+use midrail::{Engine, paths};
 use serde_json::json;
 
 use crate::admin_args::{self, AdminArgs};

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         for what in [What::Pack, What::Event, What::Decision, What::Openapi] {
             texts.push((what.file(), what.text()?));
         }
-        texts.push((TYPES, midrail::authoring::types()));
+        texts.push((TYPES, midrail::authoring::TYPES.to_owned()));
         for (name, text) in texts {
             let path = folder.join(name);
             fs::write(&path, text)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use midrail::authoring;
-use midrail::{HookAnswer, HookOutcome};
+use midrail::core::{HookAnswer, HookOutcome};
 use midrail_adapters::wire;
 use serde_json::json;
 
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
     match &args.command {
         Command::Types => {
             match output.is_json() {
-                true => output.json(&json!({"types": authoring::types()}))?,
-                false => output.text(&authoring::types())?,
+                true => output.json(&json!({"types": authoring::TYPES}))?,
+                false => output.text(authoring::TYPES)?,
             }
             Ok(Exit::Good)
         }
@@ -58,7 +58,7 @@ fn rehearse(run: authoring::ScriptRun, output: &mut Output) -> Result<Exit, CliE
     if output.is_json() {
         let (answer, error) = match &run.end {
             Ok(end) => (Some(end), None),
-            Err(why) => (None, Some(why)),
+            Err(why) => (None, Some(why.to_string())),
         };
         output.json(&json!({
             "answer": answer, "error": error, "printed": run.printed, "decision": run.decision,
@@ -70,7 +70,7 @@ fn rehearse(run: authoring::ScriptRun, output: &mut Output) -> Result<Exit, CliE
         output.line(paint.style(Style::Dim, format!("console  {}", short(line, 2_000))))?;
     }
     match &run.end {
-        Err(why) => output.line(format!("failed   {}", short(why, 2_000)))?,
+        Err(why) => output.line(format!("failed   {}", short(&why.to_string(), 2_000)))?,
         Ok(end) => match &end.answer {
             HookAnswer::Pass => output.line("passes")?,
             HookAnswer::Refuse { message, suggestion, request } => {

@@ -1,8 +1,8 @@
 //! `midrail shadow report`: what guardrails in shadow mode would have done.
 
 use jiff::Timestamp;
+use midrail::approvals::policy_for_record;
 use midrail::pack::diagnostic::nearest;
-use midrail::policy_for_record;
 use midrail::shadow::{ShadowQuery, ShadowReport, ShadowedGuardrail, shadow_report};
 use midrail::store::Store;
 

@@ -5,8 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use midrail::approvals::BypassRequest;
 use midrail::store::Urgency;
-use midrail::{BypassRequest, Engine, Load, SqliteStore};
+use midrail::{Engine, Load, SqliteStore};
 use serde_json::json;
 
 use crate::world::{World, before};

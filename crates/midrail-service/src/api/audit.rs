@@ -10,9 +10,10 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use jiff::Timestamp;
+use midrail::core::Record;
 use midrail::reproduce::{DecisionChange, Reproduction, ReproductionResult};
 use midrail::store::{AuditEntry, AuditFilter, Checkpoint, Labels, TrustAnchor, Verification};
-use midrail::{Decision, Effect, EventKind, Record};
+use midrail::{Decision, Effect, EventKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -311,7 +312,8 @@ pub(crate) fn explain(caller: &Caller, seq: u64) -> HandlerResult<Explanation> {
         Some(ReproductionResult::Unknown(why)) => replay("unknown", Vec::new(), Some(why)),
     };
     let mut decision = record.decision;
-    decision.audit = midrail::Suppressed(Some(midrail::AuditRef { seq, hash: entry.hash.clone() }));
+    decision.audit =
+        midrail::core::Suppressed(Some(midrail::core::AuditRef { seq, hash: entry.hash.clone() }));
     let mut body: Value = serde_json::from_str(&entry.body).unwrap_or_default();
     let mut part = |name: &str| body.get_mut(name).map(Value::take).unwrap_or_default();
     Ok(Explanation {

@@ -291,7 +291,7 @@ pub(crate) fn made(caller: &Caller, revision: &str) -> HandlerResult<(Policy, Po
         return Err(unknown(revision));
     }
     engine.announcements().policy(revision).map_err(|error| match error {
-        midrail::StoredPolicyError::Store(error) => error.into(),
+        midrail::load::StoredPolicyError::Store(error) => error.into(),
         other => Problem::refused(other.to_string()),
     })
 }

@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::routing::{get, post};
 use midrail::admin::Lock;
+use midrail::store::ApprovalState;
 use midrail::store::{ApprovalFilter, AuditFilter, MAX_PAGE, SessionInfo};
-use midrail::{Agent, ApprovalState, Decision, Effect, Event, EventKind, Snapshot};
+use midrail::{Agent, Decision, Effect, Event, EventKind, Snapshot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -212,7 +213,7 @@ async fn put_back(
     }
     blocking(move || {
         known(&caller, &id)?;
-        Ok(Json(caller.project().engine().session(id).restore_for(&snapshot, &by)?))
+        Ok(Json(caller.project().engine().session(id).restore_by(&snapshot, Some(&by))?))
     })
     .await
 }

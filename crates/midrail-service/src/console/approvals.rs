@@ -4,8 +4,11 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
+use midrail::Policy;
+use midrail::approvals::{is_about_earlier_event, record_for_approval};
+use midrail::core::ApprovalKind;
+use midrail::store::{Approval, ApprovalState};
 use midrail::store::{ApprovalFilter, AuditFilter, Urgency};
-use midrail::{Approval, ApprovalKind, ApprovalState, Policy, is_about_earlier_event, record_for_approval};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -2,9 +2,10 @@
 
 use axum::extract::{Path, State};
 use maud::{Markup, html};
+use midrail::EventKind;
+use midrail::core::Record;
 use midrail::reproduce::{Reproduction, ReproductionResult};
 use midrail::store::{AuditFilter, TrustAnchor, Verification};
-use midrail::{EventKind, Record};
 use serde::Deserialize;
 
 use super::layout::{Frame, Tab};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use maud::{Markup, html};
-use midrail::{Danger, Fact, FactKey, Finding, Record};
+use midrail::core::{Danger, Fact, FactKey, Finding, Record};
 use serde_json::Value;
 
 use super::widgets::{self, short_line, visible_text};

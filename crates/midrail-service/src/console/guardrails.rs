@@ -6,12 +6,12 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use maud::{Markup, html};
+use midrail::core::{Bypass, Category};
+use midrail::files::RecordedFiles;
+use midrail::guardrails::{Builtin, CATALOGUE};
 use midrail::pack::PolicySource;
 use midrail::store::{AuditFilter, AuditStats, GuardrailStats};
-use midrail::{
-    Builtin, Bypass, CATALOGUE, Category, Effect, Engine, Event, Files, Mode, Policy, PolicyEntry,
-    RecordedFiles, Tools,
-};
+use midrail::{Effect, Engine, Event, Files, Mode, Policy, PolicyEntry, Tools};
 use midrail_adapters::wire;
 
 use super::charts;
@@ -71,7 +71,7 @@ fn all(policy: &Policy) -> Vec<Known<'_>> {
             name: String::new(),
             about: String::new(),
             category: spec.category,
-            page: midrail::builtin(&spec.id),
+            page: midrail::guardrails::builtin(&spec.id),
             entry: None,
         });
         one.entry = Some(entry);

@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_page_of_the_catalogue_is_shown() {
-        for known in midrail::CATALOGUE {
+        for known in midrail::guardrails::CATALOGUE {
             let made = page(known.page).into_string();
             assert!(made.contains("<h2>") && !made.contains("```"), "{}", known.id);
         }

@@ -3,8 +3,9 @@
 use axum::extract::State;
 use jiff::Timestamp;
 use maud::{Markup, html};
+use midrail::Mode;
 use midrail::store::{Alert, ApprovalFilter, AuditStats, Durations, GuardrailStats};
-use midrail::{Approval, ApprovalState, Mode};
+use midrail::store::{Approval, ApprovalState};
 use serde::Deserialize;
 
 use super::charts;

@@ -1,8 +1,9 @@
 //! The view of one record: the event, the message to the agent, and the verdict of each guardrail.
 
 use maud::{Markup, html};
+use midrail::core::{Fact, FileState, HookAnswer, Record, VerdictRecord};
 use midrail::store::{Approval, AuditEntry};
-use midrail::{Decision, Effect, Event, EventKind, Fact, FileState, HookAnswer, Record, VerdictRecord};
+use midrail::{Decision, Effect, Event, EventKind};
 use serde_json::Value;
 
 use super::widgets::{self, badge, json, mark_redactions, micros, short_line, visible_text};

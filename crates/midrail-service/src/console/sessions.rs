@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::extract::{Path, State};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use midrail::Approval;
+use midrail::store::Approval;
 use midrail::store::{ApprovalFilter, AuditEntry, AuditFilter, SessionFilter, SessionInfo};
 use serde::Deserialize;
 

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 
+use midrail::core::{AuditRef, Record};
 use midrail::metrics::MetricsText;
-use midrail::{AuditRef, Record};
 use serde_json::Value;
 
 pub(crate) use encode::Parent;

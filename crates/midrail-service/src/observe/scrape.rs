@@ -8,8 +8,9 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use midrail::metrics::{self, Bypasses, MetricsText, ProjectMetrics, Reviews};
+use midrail::store;
+use midrail::store::ApprovalState;
 use midrail::store::AuditStats;
-use midrail::{ApprovalState, store};
 
 use crate::access::{Caller, Identity, Right};
 use crate::api::openapi::{Content, Lifetime, Operation};

@@ -1,14 +1,14 @@
 //! Approvers: the people who may answer requests, and how they prove who they are.
 
-use midrail_store::{Approver, ApproverChange, Commit, NewApprover};
+use midrail_store::{Approver, ApproverChange, Commit, NewApprover, NewNotice};
 use serde_json::json;
 
-use crate::admin::event::AdminEvent;
-use crate::admin::handle::{Admin, conflict, invalid, not_allowed, notice};
+use crate::admin::event::{AdminEvent, notice};
+use crate::admin::handle::Admin;
 use crate::admin::person::Person;
 use crate::admin::resource::{Cell, Column, Resource};
-use crate::admin::secret::random_hex;
 use crate::error::EngineError;
+use crate::ids::random_hex;
 
 /// The slice that changes with the list of approvers, so that only one of two concurrent first approvers is added.
 const APPROVERS: &str = "shared/approvers";
@@ -22,10 +22,10 @@ impl Resource for Approver {
     const EMPTY: &'static str =
         "There are no approvers. Add one with `midrail approver add NAME --role ROLE`.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column { head: "name", width: 40, cell: |approver| Cell::Text(approver.name.clone()) },
-        Column { head: "roles", width: 60, cell: |approver| Cell::Text(approver.roles.join(", ")) },
-        Column { head: "since", width: 20, cell: |approver| Cell::Time(approver.created) },
-        Column { head: "", width: 40, cell: |approver| Cell::revoked(approver.revoked, String::new()) },
+        Column::new("name", 40, |approver| Cell::Text(approver.name.clone())),
+        Column::new("roles", 60, |approver| Cell::Text(approver.roles.join(", "))),
+        Column::new("since", 20, |approver| Cell::Time(approver.created)),
+        Column::new("", 40, |approver| Cell::revoked(approver.revoked, String::new())),
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
@@ -53,17 +53,16 @@ impl Admin<'_> {
         by: Option<&Person>,
     ) -> Result<String, EngineError> {
         if roles.is_empty() || roles.iter().any(|role| role.trim().is_empty()) {
-            return Err(invalid(format!("`{name}` needs a role to answer in")));
+            return Err(EngineError::invalid(format!("`{name}` needs a role to answer in")));
         }
         let key = format!("mrk_{}", random_hex::<32>()?);
         let new = NewApprover { name: name.to_owned(), roles: roles.to_vec(), key: key.clone() };
         let version = self.check_may_change_approvers(by)?;
-        let event = AdminEvent::new("approver_added").with("approver", json!({"name": name, "roles": roles}));
-        self.change_approvers(event, by, version, ApproverChange::Add(new), |commit| {
-            let message = format!("`{name}` may now answer requests as {}", roles.join(", "));
-            let body = json!({"name": name, "roles": roles});
-            commit.notices.push(notice("human_operator", "approver", message, body));
-        })?;
+        let approver = json!({"name": name, "roles": roles});
+        let message = format!("`{name}` may now answer requests as {}", roles.join(", "));
+        let notice = notice("human_operator", "approver", message, approver.clone());
+        let event = AdminEvent::new("approver_added").with("approver", approver);
+        self.change_approvers(event, by, version, ApproverChange::Add(new), vec![notice])?;
         Ok(key)
     }
 
@@ -80,26 +79,22 @@ impl Admin<'_> {
         let is_known = self.engine.store().approver(name)?.is_some();
         let before = if is_known { take_back(by)? } else { 0 };
         let event = AdminEvent::new("approver_revoked").with("approver", json!({"name": name}));
-        self.change_approvers(event, by, version, ApproverChange::Revoke(name.to_owned()), |_| {})?;
+        self.change_approvers(event, by, version, ApproverChange::Revoke(name.to_owned()), Vec::new())?;
         Ok(before + take_back(by)?)
     }
 
     fn change_approvers(
         &self,
-        mut event: AdminEvent,
+        event: AdminEvent,
         by: Option<&Person>,
         version: u64,
         change: ApproverChange,
-        extend: impl FnOnce(&mut Commit<'_>),
+        notices: Vec<NewNotice>,
     ) -> Result<(), EngineError> {
-        if let Some(by) = by {
-            event = event.with("by", by.name());
-        }
-        let record = self.engine.admin_record(event);
+        let record = self.engine.admin_record(event.by(by));
         let read = vec![(APPROVERS.to_owned(), version)];
-        let mut commit = Commit { read, approvers: vec![change], ..Commit::new(&record) };
+        let mut commit = Commit { read, approvers: vec![change], notices, ..Commit::new(&record) };
         commit.changes.set(APPROVERS, json!({"since": self.engine.now().to_string()}));
-        extend(&mut commit);
         self.engine.commit(&commit)
     }
 
@@ -111,8 +106,8 @@ impl Admin<'_> {
             return Ok(version);
         };
         let Some(by) = by else {
-            return Err(not_allowed(
-                "there are approvers already: one of them has to authorise this".to_owned(),
+            return Err(EngineError::not_allowed(
+                "there are approvers already: one of them has to authorise this",
             ));
         };
         if self.is_operator(by)? {
@@ -120,7 +115,7 @@ impl Admin<'_> {
         }
         let (name, roles) = (by.name(), by.roles().join(", "));
         let humans = self.engine.policy().authorities().humans.join(" or ");
-        Err(not_allowed(format!(
+        Err(EngineError::not_allowed(format!(
             "`{name}` has the role {roles}; only a {humans} or the first approver `{}` may change this",
             first.name
         )))
@@ -128,8 +123,7 @@ impl Admin<'_> {
 
     /// Ends a browser session of a person, in every instance.
     pub fn sign_out(&self, by: &Person, session: &str) -> Result<(), EngineError> {
-        let event = AdminEvent::new("signed_out").with("by", by.name());
-        let record = self.engine.admin_record(event);
+        let record = self.engine.admin_record(AdminEvent::new("signed_out").by(Some(by)));
         let mut commit = Commit::new(&record);
         commit.changes.set(&*signed_out_key(session), true);
         self.engine.commit(&commit)
@@ -149,7 +143,7 @@ impl Admin<'_> {
                 let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
                 log::warn!("a wrong key was given for the approver `{shown}`");
                 store.increment_counter("wrong_approver_keys", 1)?;
-                Err(conflict(format!("there is no approver `{shown}` with this key")))
+                Err(EngineError::conflict(format!("there is no approver `{shown}` with this key")))
             }
         }
     }

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use midrail_core::{Decision, Event, EventKind, Record};
 use midrail_scan::secrets::{self, Mask};
+use midrail_store::{Approval, NewNotice};
 use serde_json::{Map, Value};
+
+use crate::admin::person::Person;
+use crate::error::EngineError;
 
 /// The session of changes that belong to no session.
 pub(crate) const NO_SESSION: &str = "midrail";
@@ -39,6 +43,19 @@ impl AdminEvent {
         self
     }
 
+    /// The change of an approval, in its session.
+    pub(crate) fn about(self, approval: &Approval) -> Result<Self, EngineError> {
+        Ok(self.in_session(&approval.session).with("approval", serde_json::to_value(approval)?))
+    }
+
+    /// The same, by a person.
+    pub(crate) fn by(self, person: Option<&Person>) -> Self {
+        match person {
+            Some(person) => self.with("by", person.name()),
+            None => self,
+        }
+    }
+
     /// The audit record of the change, with secrets in its fields replaced.
     pub(crate) fn into_record(self, now: Timestamp, key: &[u8], policy: &Arc<str>) -> Record {
         let value = Value::Object(self.fields);
@@ -58,4 +75,9 @@ impl AdminEvent {
             denied: None,
         }
     }
+}
+
+/// A notice to a role or a program.
+pub(crate) fn notice(to: &str, kind: &str, message: String, body: Value) -> NewNotice {
+    NewNotice { to: to.to_owned(), kind: kind.to_owned(), message, body }
 }

@@ -1,6 +1,6 @@
 //! The handle through which administrative resources are read and changed, and the store access its operations share.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use midrail_core::{Record, SHARED_PREFIX};
 use midrail_store::{Commit, NewNotice};
@@ -10,6 +10,8 @@ use crate::admin::event::{AdminEvent, NO_SESSION};
 use crate::admin::person::Person;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::files::real_path;
+use crate::session_slices::load_slice;
 
 /// Administrative access to an engine: approvers, keys, locks, pauses, quarantine, tasks.
 #[derive(Clone, Copy)]
@@ -22,9 +24,7 @@ impl Engine {
     pub fn admin(&self) -> Admin<'_> {
         Admin { engine: self }
     }
-}
 
-impl Engine {
     /// The audit record of an administrative change.
     pub(crate) fn admin_record(&self, event: AdminEvent) -> Record {
         event.into_record(self.now(), self.fingerprint_key(), self.policy().revision())
@@ -86,51 +86,12 @@ impl Admin<'_> {
 
     /// A shared slice and its version.
     pub(crate) fn slice(&self, key: &str) -> Result<(Option<Value>, u64), EngineError> {
-        let slice = self.engine.store().load(NO_SESSION, &[key])?.into_iter().next().unwrap_or_default();
+        let slice = load_slice(&**self.engine.store(), NO_SESSION, key)?;
         Ok((slice.value, slice.version))
     }
 }
 
-/// A notice about an administrative change.
-pub(crate) fn notice(to: &str, kind: &str, message: String, body: Value) -> NewNotice {
-    NewNotice { to: to.to_owned(), kind: kind.to_owned(), message, body }
-}
-
 /// The absolute path of a file with links resolved, as guardrails know it, whether or not the file exists.
 pub(crate) fn resolved(path: &Path) -> String {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut known = whole.as_path();
-    let mut rest = Vec::new();
-    let mut resolved = loop {
-        match (known.canonicalize(), known.parent(), known.components().next_back()) {
-            (Ok(found), ..) => break found,
-            (Err(_), Some(parent), Some(last)) => {
-                rest.push(last);
-                known = parent;
-            }
-            (Err(_), ..) => break known.to_owned(),
-        }
-    };
-    for part in rest.into_iter().rev() {
-        match part {
-            Component::ParentDir => drop(resolved.pop()),
-            part => resolved.push(part),
-        }
-    }
-    resolved.to_string_lossy().into_owned()
-}
-
-/// A change that the current state does not permit.
-pub(crate) fn conflict(message: String) -> EngineError {
-    EngineError::Approval(message)
-}
-
-/// A change that this person may not make.
-pub(crate) fn not_allowed(message: String) -> EngineError {
-    EngineError::NotAllowed(message)
-}
-
-/// A request that cannot be carried out as given.
-pub(crate) fn invalid(message: impl Into<String>) -> EngineError {
-    EngineError::InvalidRequest(message.into())
+    real_path(path).to_string_lossy().into_owned()
 }

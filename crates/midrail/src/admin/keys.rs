@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use midrail_core::{glob, hex};
-use ring::hmac;
+use midrail_core::glob;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::admin::event::AdminEvent;
-use crate::admin::handle::{Admin, conflict, invalid, notice};
+use crate::admin::event::{AdminEvent, notice};
+use crate::admin::handle::Admin;
 use crate::admin::person::Person;
 use crate::admin::resource::{Cell, Column, Resource};
-use crate::admin::secret::random_hex;
 use crate::error::EngineError;
+use crate::ids::random_hex;
+use crate::seal::Signer;
 
 /// The prefix of the shared slices that hold keys.
 const KEYS: &str = "shared/api_key/";
@@ -116,30 +116,20 @@ impl Resource for ApiKey {
     const TITLE: &'static str = "Keys";
     const EMPTY: &'static str = "There are no keys. Create one with `midrail key add NAME`.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column { head: "id", width: 16, cell: |key| Cell::Text(key.id.clone()) },
-        Column { head: "name", width: 30, cell: |key| Cell::Text(key.scope.name.clone()) },
-        Column { head: "projects", width: 40, cell: |key| Cell::Text(key.scope.projects.join(", ")) },
-        Column {
-            head: "agents",
-            width: 30,
-            cell: |key| Cell::Text(key.scope.agents.as_ref().map_or("all".to_owned(), |it| it.join(", "))),
-        },
-        Column {
-            head: "rights",
-            width: 20,
-            cell: |key| {
-                Cell::Text(key.scope.rights.iter().map(|it| it.word()).collect::<Vec<_>>().join(", "))
-            },
-        },
-        Column { head: "since", width: 20, cell: |key| Cell::Time(key.created) },
-        Column {
-            head: "",
-            width: 40,
-            cell: |key| {
-                let limit = key.scope.per_minute.map(|limit| format!("{limit} per minute"));
-                Cell::revoked(key.revoked, limit.unwrap_or_default())
-            },
-        },
+        Column::new("id", 16, |key| Cell::Text(key.id.clone())),
+        Column::new("name", 30, |key| Cell::Text(key.scope.name.clone())),
+        Column::new("projects", 40, |key| Cell::Text(key.scope.projects.join(", "))),
+        Column::new("agents", 30, |key| {
+            Cell::Text(key.scope.agents.as_ref().map_or("all".to_owned(), |it| it.join(", ")))
+        }),
+        Column::new("rights", 20, |key| {
+            Cell::Text(key.scope.rights.iter().map(|it| it.word()).collect::<Vec<_>>().join(", "))
+        }),
+        Column::new("since", 20, |key| Cell::Time(key.created)),
+        Column::new("", 40, |key| {
+            let limit = key.scope.per_minute.map(|limit| format!("{limit} per minute"));
+            Cell::revoked(key.revoked, limit.unwrap_or_default())
+        }),
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
@@ -168,7 +158,7 @@ struct Row {
 impl Row {
     fn sealed(key: ApiKey, salt: String, hash: String, store_key: &[u8]) -> Self {
         let mut row = Row { key, salt, hash, seal: String::new() };
-        row.seal = hex::encode(hmac::sign(&own_key(store_key), row.text().as_bytes()).as_ref());
+        row.seal = signer(store_key).sign(&row.text());
         row
     }
 
@@ -177,20 +167,17 @@ impl Row {
     }
 
     fn is_genuine(&self, store_key: &[u8]) -> bool {
-        let seal = hex::decode(&self.seal).unwrap_or_default();
-        hmac::verify(&own_key(store_key), self.text().as_bytes(), &seal).is_ok()
+        signer(store_key).verify(&self.text(), &self.seal)
     }
 
     /// Whether this is the key's secret, in constant time.
     fn has_secret(&self, secret: &str, store_key: &[u8]) -> bool {
-        let hash = hex::decode(&self.hash).unwrap_or_default();
-        hmac::verify(&own_key(store_key), salted(&self.key.id, &self.salt, secret).as_bytes(), &hash).is_ok()
+        signer(store_key).verify(&salted(&self.key.id, &self.salt, secret), &self.hash)
     }
 }
 
-fn own_key(store_key: &[u8]) -> hmac::Key {
-    let own = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, store_key), LABEL);
-    hmac::Key::new(hmac::HMAC_SHA256, own.as_ref())
+fn signer(store_key: &[u8]) -> Signer {
+    Signer::new(store_key, LABEL)
 }
 
 fn salted(id: &str, salt: &str, secret: &str) -> String {
@@ -215,8 +202,8 @@ impl Admin<'_> {
         let store_key = self.engine.fingerprint_key();
         let (id, secret, salt) = (random_hex::<8>()?, random_hex::<32>()?, random_hex::<16>()?);
         let key = ApiKey { id: id.clone(), scope: scope.clone(), created: self.engine.now(), revoked: None };
-        let hash = hmac::sign(&own_key(store_key), salted(&id, &salt, &secret).as_bytes());
-        self.write_key("api_key_added", &Row::sealed(key, salt, hex::encode(hash.as_ref()), store_key), by)?;
+        let hash = signer(store_key).sign(&salted(&id, &salt, &secret));
+        self.write_key("api_key_added", &Row::sealed(key, salt, hash, store_key), by)?;
         Ok(format!("mra_{id}_{secret}"))
     }
 
@@ -224,10 +211,10 @@ impl Admin<'_> {
     pub fn revoke_api_key(&self, id: &str, by: Option<&Person>) -> Result<ApiKey, EngineError> {
         self.check_may_administer(by)?;
         let Some(row) = self.key_rows()?.remove(id) else {
-            return Err(conflict(format!("there is no key `{id}`")));
+            return Err(EngineError::conflict(format!("there is no key `{id}`")));
         };
         if row.key.revoked.is_some() {
-            return Err(conflict(format!("the key `{id}` is already revoked")));
+            return Err(EngineError::conflict(format!("the key `{id}` is already revoked")));
         }
         let key = ApiKey { revoked: Some(self.engine.now()), ..row.key };
         let row = Row::sealed(key, row.salt, row.hash, self.engine.fingerprint_key());
@@ -277,10 +264,7 @@ impl Admin<'_> {
 
     fn write_key(&self, name: &str, row: &Row, by: Option<&Person>) -> Result<(), EngineError> {
         let key = &row.key;
-        let mut event = AdminEvent::new(name).with("api_key", json!(key));
-        if let Some(by) = by {
-            event = event.with("by", by.name());
-        }
+        let event = AdminEvent::new(name).with("api_key", json!(key)).by(by);
         let change = if key.revoked.is_some() { "revoked" } else { "created" };
         let message = format!("the API key `{}` ({}) was {change}", key.scope.name, key.id);
         let notice = notice("human_operator", "api_key", message, json!(key));
@@ -292,20 +276,20 @@ impl Admin<'_> {
 fn check(scope: &KeyScope) -> Result<(), EngineError> {
     let name = scope.name.trim();
     if name.is_empty() || name.chars().any(char::is_control) || name.chars().count() > 100 {
-        return Err(invalid("a key needs a name of at most 100 characters"));
+        return Err(EngineError::invalid("a key needs a name of at most 100 characters"));
     }
     if scope.rights.is_empty() {
-        return Err(invalid(format!("the key `{name}` needs a right: decide, ask or read")));
+        return Err(EngineError::invalid(format!("the key `{name}` needs a right: decide, ask or read")));
     }
     if scope.projects.is_empty() || scope.agents.as_ref().is_some_and(Vec::is_empty) {
-        return Err(invalid(format!("the key `{name}` is for no project or no agent")));
+        return Err(EngineError::invalid(format!("the key `{name}` is for no project or no agent")));
     }
     if scope.per_minute == Some(0) {
-        return Err(invalid(format!("the key `{name}` needs at least 1 request per minute")));
+        return Err(EngineError::invalid(format!("the key `{name}` needs at least 1 request per minute")));
     }
     for pattern in scope.projects.iter().chain(scope.agents.iter().flatten()) {
         glob::check(pattern).map_err(|error| {
-            invalid(format!("`{}` is not a valid pattern: {error}", pattern.escape_debug()))
+            EngineError::invalid(format!("`{}` is not a valid pattern: {error}", pattern.escape_debug()))
         })?;
     }
     Ok(())

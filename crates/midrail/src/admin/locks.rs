@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::admin::event::AdminEvent;
-use crate::admin::handle::{Admin, conflict, resolved};
+use crate::admin::handle::{Admin, resolved};
 use crate::admin::resource::{Cell, Column, Resource};
 use crate::error::EngineError;
 
@@ -47,15 +47,11 @@ impl Resource for Lock {
     const TITLE: &'static str = "Locks";
     const EMPTY: &'static str = "No files are locked.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column { head: "file", width: 100, cell: |lock| Cell::Text(lock.path.clone()) },
-        Column { head: "agent", width: 40, cell: |lock| Cell::Text(lock.actor.clone()) },
-        Column { head: "session", width: 20, cell: |lock| Cell::Text(lock.session.clone()) },
-        Column { head: "task", width: 20, cell: |lock| Cell::text(lock.task.as_deref()) },
-        Column {
-            head: "until",
-            width: 20,
-            cell: |lock| lock.until.map_or_else(|| Cell::text(Some("released")), Cell::Time),
-        },
+        Column::new("file", 100, |lock| Cell::Text(lock.path.clone())),
+        Column::new("agent", 40, |lock| Cell::Text(lock.actor.clone())),
+        Column::new("session", 20, |lock| Cell::Text(lock.session.clone())),
+        Column::new("task", 20, |lock| Cell::text(lock.task.as_deref())),
+        Column::new("until", 20, |lock| lock.until.map_or_else(|| Cell::text(Some("released")), Cell::Time)),
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
@@ -97,7 +93,7 @@ impl Admin<'_> {
         let held = held.filter(|lock| lock.is_held_at(now));
         if let Some(lock) = held.as_ref().filter(|lock| lock.actor != actor || lock.session != session) {
             let until = lock.until.map(|until| format!(" until {until:.0}")).unwrap_or_default();
-            return Err(conflict(format!("`{path}` is locked by `{}`{until}", lock.actor)));
+            return Err(EngineError::conflict(format!("`{path}` is locked by `{}`{until}", lock.actor)));
         }
         let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
         let lock = Lock {
@@ -127,7 +123,7 @@ impl Admin<'_> {
         let path = resolved(path);
         let key = lock_key(&path);
         if self.slice(&key)?.0.is_none() {
-            return Err(conflict(format!("`{path}` is not locked")));
+            return Err(EngineError::conflict(format!("`{path}` is not locked")));
         }
         self.change(
             AdminEvent::new("lock_released").with("path", path).with("by", by),

@@ -8,11 +8,12 @@ use midrail_core::{PAUSES, Pause};
 use midrail_store::{Store, StoreError};
 use serde_json::{Value, json};
 
-use crate::admin::event::{AdminEvent, NO_SESSION};
-use crate::admin::handle::{Admin, conflict, invalid, not_allowed, notice, resolved};
+use crate::admin::event::{AdminEvent, NO_SESSION, notice};
+use crate::admin::handle::{Admin, resolved};
 use crate::admin::person::Person;
 use crate::admin::resource::{Cell, Column, Resource};
 use crate::error::EngineError;
+use crate::session_slices::load_slice;
 
 /// The most pauses at a time.
 const MAX_PAUSES: usize = 64;
@@ -21,14 +22,12 @@ impl Resource for Pause {
     const TITLE: &'static str = "Pauses";
     const EMPTY: &'static str = "No guardrails are paused.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column {
-            head: "project",
-            width: 200,
-            cell: |pause| Cell::text(Some(pause.project.as_deref().unwrap_or("every project"))),
-        },
-        Column { head: "until", width: 20, cell: |pause| Cell::Time(pause.until) },
-        Column { head: "by", width: 60, cell: |pause| Cell::Text(pause.by.clone()) },
-        Column { head: "reason", width: 200, cell: |pause| Cell::Text(pause.reason.clone()) },
+        Column::new("project", 200, |pause| {
+            Cell::text(Some(pause.project.as_deref().unwrap_or("every project")))
+        }),
+        Column::new("until", 20, |pause| Cell::Time(pause.until)),
+        Column::new("by", 60, |pause| Cell::Text(pause.by.clone())),
+        Column::new("reason", 200, |pause| Cell::Text(pause.reason.clone())),
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
@@ -38,7 +37,7 @@ impl Resource for Pause {
 
 /// The pauses in force at a time, from a store that is only read.
 pub fn pauses_at(store: &dyn Store, now: Timestamp) -> Result<Vec<Pause>, StoreError> {
-    let slice = store.load(NO_SESSION, &[PAUSES])?.into_iter().next().unwrap_or_default();
+    let slice = load_slice(store, NO_SESSION, PAUSES)?;
     Ok(in_force(slice.value.as_ref(), now))
 }
 
@@ -66,25 +65,29 @@ impl Admin<'_> {
         if !self.is_operator(by)? {
             let roles = by.roles().join(", ");
             let humans = self.engine.policy().authorities().humans.join(" or ");
-            return Err(not_allowed(format!(
+            return Err(EngineError::not_allowed(format!(
                 "`{}` has the role {roles}; only a {humans} or the first approver may pause guardrails",
                 by.name()
             )));
         }
         let reason = reason.trim();
         if reason.is_empty() {
-            return Err(invalid("a pause needs a reason"));
+            return Err(EngineError::invalid("a pause needs a reason"));
         }
         let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
         if duration > Pause::MAX_DURATION {
             let longest = Pause::MAX_DURATION.as_mins();
-            return Err(invalid(format!("a pause lasts {longest} minutes at most; you can repeat it")));
+            return Err(EngineError::invalid(format!(
+                "a pause lasts {longest} minutes at most; you can repeat it"
+            )));
         }
         let now = self.engine.now();
-        let until = now.checked_add(duration).map_err(|_| invalid("the end of the pause is out of range"))?;
+        let until = now
+            .checked_add(duration)
+            .map_err(|_| EngineError::invalid("the end of the pause is out of range"))?;
         let pause = Pause {
             by: by.name().to_owned(),
-            reason: self.engine.masked_text(reason)?,
+            reason: self.engine.masked_text(reason.trim()),
             since: now,
             until,
             project: project.map(resolved),
@@ -93,7 +96,7 @@ impl Admin<'_> {
         let mut pauses = in_force(slice.as_ref(), now);
         pauses.retain(|other| other.project != pause.project);
         if pauses.len() >= MAX_PAUSES {
-            return Err(conflict(format!("{MAX_PAUSES} projects are already paused")));
+            return Err(EngineError::conflict(format!("{MAX_PAUSES} projects are already paused")));
         }
         pauses.push(pause.clone());
         let (by, project) = (&pause.by, project_name(pause.project.as_deref()));
@@ -110,7 +113,7 @@ impl Admin<'_> {
         let name = project_name(project.as_deref());
         let Some(at) = pauses.iter().position(|pause| pause.project == project) else {
             let is_global = pauses.iter().any(|pause| pause.project.is_none());
-            return Err(conflict(if is_global {
+            return Err(EngineError::conflict(if is_global {
                 format!("{name} is not paused on its own: every project is paused, which `--everywhere` ends")
             } else {
                 format!("{name} is not paused")

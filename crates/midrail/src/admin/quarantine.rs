@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::admin::event::AdminEvent;
-use crate::admin::handle::{Admin, conflict, invalid, not_allowed, notice};
+use crate::admin::event::{AdminEvent, notice};
+use crate::admin::handle::Admin;
 use crate::admin::person::Person;
 use crate::admin::resource::{Cell, Column, Resource};
 use crate::error::EngineError;
+use crate::session_slices::load_slice;
 
 /// An agent in quarantine: all its calls are blocked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,9 +30,9 @@ impl Resource for QuarantinedAgent {
     const TITLE: &'static str = "Quarantined agents";
     const EMPTY: &'static str = "No agent is in quarantine.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column { head: "agent", width: 48, cell: |agent| Cell::Text(agent.actor.clone()) },
-        Column { head: "since", width: 20, cell: |agent| Cell::stored_time(agent.since.as_deref()) },
-        Column { head: "reason", width: 200, cell: |agent| Cell::Text(agent.reason.clone()) },
+        Column::new("agent", 48, |agent| Cell::Text(agent.actor.clone())),
+        Column::new("since", 20, |agent| Cell::stored_time(agent.since.as_deref())),
+        Column::new("reason", 200, |agent| Cell::Text(agent.reason.clone())),
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
@@ -62,13 +63,11 @@ impl Resource for HaltedRun {
     const TITLE: &'static str = "Halted runs";
     const EMPTY: &'static str = "No run is halted.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column { head: "halted run", width: 48, cell: |run| Cell::Text(run.session.clone()) },
-        Column {
-            head: "by",
-            width: 40,
-            cell: |run| Cell::Text(format!("{}{}", run.by, if run.denied { ", denied" } else { "" })),
-        },
-        Column { head: "reason", width: 200, cell: |run| Cell::Text(run.reason.clone()) },
+        Column::new("halted run", 48, |run| Cell::Text(run.session.clone())),
+        Column::new("by", 40, |run| {
+            Cell::Text(format!("{}{}", run.by, if run.denied { ", denied" } else { "" }))
+        }),
+        Column::new("reason", 200, |run| Cell::Text(run.reason.clone())),
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
@@ -89,13 +88,16 @@ impl Admin<'_> {
     /// Puts an agent in quarantine.
     pub fn quarantine(&self, actor: &str, by: &str, reason: &str) -> Result<(), EngineError> {
         if actor.is_empty() {
-            return Err(invalid("the name of an agent cannot be empty"));
+            return Err(EngineError::invalid("the name of an agent cannot be empty"));
         }
         let key = quarantine_key(actor);
         if let Some(held) = self.slice(&key)?.0 {
-            return Err(conflict(format!("`{actor}` is already in quarantine: {}", text(&held, "reason"))));
+            return Err(EngineError::conflict(format!(
+                "`{actor}` is already in quarantine: {}",
+                text(&held, "reason")
+            )));
         }
-        let reason = &*self.engine.masked_text(reason)?;
+        let reason = &*self.engine.masked_text(reason.trim());
         let event = AdminEvent::new("quarantined").with("actor", actor).with("by", by).with("reason", reason);
         let value = json!({"reason": reason, "since": self.engine.now().to_string(), "by": by});
         let message = format!("{by} put `{actor}` in quarantine: {reason}");
@@ -107,10 +109,10 @@ impl Admin<'_> {
     pub fn lift_quarantine(&self, actor: &str, by: &Person, reason: &str) -> Result<(), EngineError> {
         let key = quarantine_key(actor);
         if self.slice(&key)?.0.is_none() {
-            return Err(conflict(format!("`{actor}` is not in quarantine")));
+            return Err(EngineError::conflict(format!("`{actor}` is not in quarantine")));
         }
         self.check_supervisor(by, actor, "quarantine")?;
-        let (by, reason) = (by.name(), &*self.engine.masked_text(reason)?);
+        let (by, reason) = (by.name(), &*self.engine.masked_text(reason.trim()));
         let event =
             AdminEvent::new("quarantine_lifted").with("actor", actor).with("by", by).with("reason", reason);
         let message = format!("{by} lifted the quarantine of `{actor}`: {reason}");
@@ -138,10 +140,10 @@ impl Admin<'_> {
     pub fn lift_halt(&self, session: &str, by: &Person, reason: &str) -> Result<(), EngineError> {
         let RunState { halted, strikes, held_version, denied, open } = self.run_state(session)?;
         if halted.value.is_none() && denied.is_empty() {
-            return Err(conflict(format!("the run `{session}` is not halted")));
+            return Err(EngineError::conflict(format!("the run `{session}` is not halted")));
         }
         self.check_supervisor(by, session, "halt")?;
-        let (by, reason) = (by.name(), &*self.engine.masked_text(reason)?);
+        let (by, reason) = (by.name(), &*self.engine.masked_text(reason.trim()));
         let event = AdminEvent::new("halt_lifted").in_session(session).with("by", by).with("reason", reason);
         let record = self.engine.admin_record(event);
         let read = [(HALTED, halted.version), (STRIKES, strikes.version), (HOLDS, held_version)];
@@ -165,7 +167,7 @@ impl Admin<'_> {
     /// Checks that a person may lift a quarantine or a halt that is not their own.
     fn check_supervisor(&self, by: &Person, subject: &str, what: &str) -> Result<(), EngineError> {
         if by.name() == subject {
-            return Err(not_allowed(format!("`{subject}` cannot lift its own {what}")));
+            return Err(EngineError::not_allowed(format!("`{subject}` cannot lift its own {what}")));
         }
         let policy = self.engine.policy();
         let authorities = policy.authorities();
@@ -173,7 +175,10 @@ impl Admin<'_> {
             return Ok(());
         }
         let roles = by.roles().join(", ");
-        Err(not_allowed(format!("`{}` has the role {roles}, and cannot lift a {what}", by.name())))
+        Err(EngineError::not_allowed(format!(
+            "`{}` has the role {roles}, and cannot lift a {what}",
+            by.name()
+        )))
     }
 
     fn run_state(&self, session: &str) -> Result<RunState, EngineError> {
@@ -184,7 +189,7 @@ impl Admin<'_> {
         let (mut denied, mut open) = (Vec::new(), Vec::new());
         for row in held.value.as_ref().and_then(Value::as_array).into_iter().flatten() {
             let key = approval_key(&text(row, "guardrail"), &text(row, "action"));
-            let answer = store.load(session, &[&key])?.into_iter().next().unwrap_or_default();
+            let answer = load_slice(&**store, session, &key)?;
             let is_denied = answer.value.is_some_and(|answer| text(&answer, "state") == "denied");
             if is_denied { denied.push(row.clone()) } else { open.push(row.clone()) }
         }

@@ -40,6 +40,12 @@ pub struct Column<T> {
     pub cell: fn(&T) -> Cell,
 }
 
+impl<T> Column<T> {
+    pub(crate) const fn new(head: &'static str, width: usize, cell: fn(&T) -> Cell) -> Self {
+        Column { head, width, cell }
+    }
+}
+
 /// The content of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cell {
@@ -73,11 +79,11 @@ impl Resource for StoredNotice {
     const TITLE: &'static str = "Notices";
     const EMPTY: &'static str = "No notices match.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column { head: "id", width: 12, cell: |notice| Cell::Text(notice.id.to_string()) },
-        Column { head: "time", width: 20, cell: |notice| Cell::Time(notice.time) },
-        Column { head: "to", width: 20, cell: |notice| Cell::Text(notice.to.clone()) },
-        Column { head: "kind", width: 20, cell: |notice| Cell::Text(notice.kind.clone()) },
-        Column { head: "message", width: 300, cell: |notice| Cell::Text(notice.message.clone()) },
+        Column::new("id", 12, |notice| Cell::Text(notice.id.to_string())),
+        Column::new("time", 20, |notice| Cell::Time(notice.time)),
+        Column::new("to", 20, |notice| Cell::Text(notice.to.clone())),
+        Column::new("kind", 20, |notice| Cell::Text(notice.kind.clone())),
+        Column::new("message", 300, |notice| Cell::Text(notice.message.clone())),
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::admin::event::AdminEvent;
-use crate::admin::handle::{Admin, conflict, notice};
+use crate::admin::event::{AdminEvent, notice};
+use crate::admin::handle::Admin;
 use crate::admin::resource::{Cell, Column, Resource};
 use crate::error::EngineError;
 
@@ -79,10 +79,10 @@ impl Resource for TaskState {
     const TITLE: &'static str = "Tasks";
     const EMPTY: &'static str = "No task has a status.";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column { head: "task", width: 60, cell: |state| Cell::Text(state.task.clone()) },
-        Column { head: "status", width: 12, cell: |state| Cell::text(Some(state.status.word())) },
-        Column { head: "since", width: 20, cell: |state| Cell::stored_time(state.since.as_deref()) },
-        Column { head: "by", width: 40, cell: |state| Cell::text(state.by.as_deref()) },
+        Column::new("task", 60, |state| Cell::Text(state.task.clone())),
+        Column::new("status", 12, |state| Cell::text(Some(state.status.word()))),
+        Column::new("since", 20, |state| Cell::stored_time(state.since.as_deref())),
+        Column::new("by", 40, |state| Cell::text(state.by.as_deref())),
     ];
 
     fn list(admin: Admin<'_>) -> Result<Vec<Self>, EngineError> {
@@ -111,7 +111,9 @@ impl Admin<'_> {
         let is_first = previous.is_none() && matches!(status, TaskStatus::Draft | TaskStatus::Active);
         if !is_first && !from.may_become(status) {
             let (from, to) = (from.word(), status.word());
-            return Err(conflict(format!("the task `{task}` is {from}, and cannot become {to}")));
+            return Err(EngineError::conflict(format!(
+                "the task `{task}` is {from}, and cannot become {to}"
+            )));
         }
         // The event's own `task` field is an object, so the id is recorded as one.
         let event = AdminEvent::new("task_set").with("task", json!({"id": task}));

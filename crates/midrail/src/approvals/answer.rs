@@ -1,17 +1,18 @@
 //! Answers of people, and the reviews that are due after an emergency.
 
 use jiff::SignedDuration;
-use midrail_core::{EventKind, SUB_AGENT_PARENTS, ancestors, approval_key};
-use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, NewNotice, Review, StoreError};
+use midrail_core::{EventKind, SUB_AGENT_PARENTS, ancestors};
+use midrail_store::{Approval, ApprovalChange, ApprovalState, Commit, NewNotice, Review};
 use serde_json::json;
 
-use super::common::{approval_slice, invalid, not_allowed, refused, seal};
+use super::common::seal;
 use super::handle::Approvals;
 use super::overdue_reviews::note;
 use super::policies::record_for_approval;
-use crate::admin::event::AdminEvent;
+use crate::admin::event::{AdminEvent, notice};
 use crate::admin::person::Person;
 use crate::error::EngineError;
+use crate::session_slices::load_slice;
 
 /// The most attempts against other processes that change the same approval.
 const MAX_TRIES: usize = 8;
@@ -53,17 +54,19 @@ impl Approvals<'_> {
             None if is_revoked => approval.recorded_authority().to_owned(),
             None => {
                 let status = approval.status_at(now);
-                return Err(refused(format!("the approval `{id}` is {status} and cannot be answered")));
+                return Err(EngineError::conflict(format!(
+                    "the approval `{id}` is {status} and cannot be answered"
+                )));
             }
         };
         if let Some(requester) = self.own_request(&approval, by)? {
-            return Err(not_allowed(format!(
+            return Err(EngineError::not_allowed(format!(
                 "{requester} requested the approval `{id}`, and cannot answer it"
             )));
         }
         let policy = self.engine.policy();
         let Some(role) = by.role_for(&authority, policy.authorities()) else {
-            return Err(not_allowed(format!(
+            return Err(EngineError::not_allowed(format!(
                 "the approval `{id}` is for the role `{authority}`, and `{}` answers as {}",
                 by.name(),
                 by.roles().join(", ")
@@ -78,7 +81,7 @@ impl Approvals<'_> {
             decided_by: Some(by.name().to_owned()),
             decided_role: Some(role.to_owned()),
             decided_at: Some(now),
-            note: note.map(|note| self.engine.masked_text(note)).transpose()?,
+            note: note.map(|note| self.engine.masked_text(note.trim())),
             ..approval.clone()
         };
         if approve {
@@ -92,20 +95,12 @@ impl Approvals<'_> {
             });
             decided.seal = Some(seal(&decided, self.engine.fingerprint_key()));
         }
-        let act = AdminEvent::new("approval_decided")
-            .in_session(&decided.session)
-            .with_kind(EventKind::ApprovalDecided);
-        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&decided)?));
-        let mut commit = Commit {
-            approvals: vec![ApprovalChange::update(ApprovalState::Pending, decided.clone())],
-            notices: vec![notice(&decided, state.as_str(), by)],
-            ..Commit::new(&record)
-        };
-        commit.changes.set(approval_key(&decided.guardrail, &decided.action), approval_slice(&decided));
-        match self.engine.commit(&commit) {
-            Ok(()) => Ok(Some(decided)),
-            Err(EngineError::Store(StoreError::Conflict { .. })) => self.check_conflict(id, approve),
-            Err(error) => Err(error),
+        let event = AdminEvent::new("approval_decided").with_kind(EventKind::ApprovalDecided);
+        let notices = vec![answer_notice(&decided, state.as_str(), by)];
+        let change = ApprovalChange::update(ApprovalState::Pending, decided);
+        match self.write(event, change, None, notices) {
+            Err(error) if error.is_contention() => self.check_conflict(id, approve),
+            written => written.map(Some),
         }
     }
 
@@ -119,33 +114,34 @@ impl Approvals<'_> {
             return Ok(None);
         }
         let by = current.decided_by.unwrap_or_default();
-        Err(refused(format!("the approval `{id}` is now {status} ({by}) and cannot be answered")))
+        Err(EngineError::conflict(format!(
+            "the approval `{id}` is now {status} ({by}) and cannot be answered"
+        )))
     }
 
     /// Files the review that is due after an emergency override.
     pub fn review(&self, id: &str, by: &Person, text: &str) -> Result<Approval, EngineError> {
         let approval = self.get(id)?;
         let Some(review) = approval.review.as_ref().filter(|review| !review.is_filed()) else {
-            return Err(refused(format!("no review is due for the approval `{id}`")));
+            return Err(EngineError::conflict(format!("no review is due for the approval `{id}`")));
         };
         if text.chars().filter(|c| c.is_alphanumeric()).count() < MIN_REVIEW {
-            return Err(invalid(
-                "say what happened, whether it was right, and what follows from it".to_owned(),
+            return Err(EngineError::invalid(
+                "say what happened, whether it was right, and what follows from it",
             ));
         }
         self.check_reviewer(&approval, by)?;
         let filed = Review {
             filed_by: Some(by.name().to_owned()),
             filed_at: Some(self.engine.now()),
-            text: Some(self.engine.masked_text(text)?),
+            text: Some(self.engine.masked_text(text.trim())),
             ..review.clone()
         };
         let reviewed = Approval { review: Some(filed), ..approval.clone() };
-        let act = AdminEvent::new("approval_reviewed").in_session(&reviewed.session);
-        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&reviewed)?));
+        let record = self.engine.admin_record(AdminEvent::new("approval_reviewed").about(&reviewed)?);
         let mut commit = Commit {
             approvals: vec![ApprovalChange::update(approval.state, reviewed.clone())],
-            notices: vec![notice(&reviewed, "reviewed", by)],
+            notices: vec![answer_notice(&reviewed, "reviewed", by)],
             ..Commit::new(&record)
         };
         for _ in 0..MAX_TRIES {
@@ -154,7 +150,7 @@ impl Approvals<'_> {
             match self.engine.commit(&commit) {
                 Ok(()) => return Ok(reviewed),
                 // Another review was noted meanwhile, or another person filed this one.
-                Err(EngineError::Store(StoreError::Conflict { .. })) if self.get(id)?.needs_review() => {}
+                Err(error) if error.is_contention() && self.get(id)?.needs_review() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -164,19 +160,15 @@ impl Approvals<'_> {
     fn check_reviewer(&self, approval: &Approval, by: &Person) -> Result<(), EngineError> {
         let policy = self.engine.policy();
         let authorities = policy.authorities();
-        let mut able: Vec<&String> = Vec::new();
-        for role in authorities.supervisors.iter().chain(&authorities.humans) {
-            if !able.contains(&role) {
-                able.push(role);
-            }
-        }
+        let mut able: Vec<&str> = authorities.supervisors.iter().map(String::as_str).collect();
+        let humans = authorities.humans.iter().map(String::as_str);
+        able.extend(humans.filter(|role| !authorities.supervisors.iter().any(|other| other == role)));
         let why = match self.own_request(approval, by)? {
             Some(requester) => format!("{requester} requested it, and another person has to review it"),
-            None if by.roles().iter().any(|role| able.contains(&role)) => return Ok(()),
+            None if by.roles().iter().any(|role| able.contains(&role.as_str())) => return Ok(()),
             None => format!("`{}` answers as {}", by.name(), by.roles().join(", ")),
         };
-        let able: Vec<&str> = able.into_iter().map(String::as_str).collect();
-        Err(not_allowed(format!(
+        Err(EngineError::not_allowed(format!(
             "`{}` cannot review the emergency override `{}`: {why}; the role {} is required",
             by.name(),
             approval.id,
@@ -194,20 +186,14 @@ impl Approvals<'_> {
         let store = self.engine.store();
         let record = record_for_approval(&**store, approval)?.and_then(|entry| entry.record().ok());
         let Some(parent) = record.and_then(|record| record.event.parent) else { return Ok(None) };
-        let parents = store.load(&approval.session, &[SUB_AGENT_PARENTS])?.into_iter().next();
-        let parents = parents.and_then(|slice| slice.value);
+        let parents = load_slice(&**store, &approval.session, SUB_AGENT_PARENTS)?.value;
         let is_below = ancestors(parents.as_ref(), parent.trim()).iter().any(|name| is_own(name));
         Ok(is_below.then(|| format!("a sub-agent of `{}`", by.name())))
     }
 }
 
 /// The notice about an answer.
-pub(super) fn notice(approval: &Approval, answer: &str, by: &Person) -> NewNotice {
-    let action = approval.subject();
-    NewNotice {
-        to: "orchestrator".to_owned(),
-        kind: "approval".to_owned(),
-        message: format!("`{}` for `{action}` was {answer} by {}", approval.id, by.name()),
-        body: json!({"approval": approval}),
-    }
+pub(super) fn answer_notice(approval: &Approval, answer: &str, by: &Person) -> NewNotice {
+    let message = format!("`{}` for `{}` was {answer} by {}", approval.id, approval.subject(), by.name());
+    notice("orchestrator", "approval", message, json!({"approval": approval}))
 }

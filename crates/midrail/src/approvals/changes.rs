@@ -5,7 +5,7 @@ use midrail_core::{ApprovalRequest, Decision, EMERGENCY_OVERRIDE, Policy, Record
 use midrail_store::{Approval, ApprovalChange, ApprovalState, Review, Store};
 use serde_json::Value;
 
-use super::common::{other_kind, refused, seal, short_arguments};
+use super::common::{request_about, seal};
 use super::emergency::denied_before;
 use super::late::with_judged_event;
 use super::script_requests::script_request;
@@ -39,25 +39,14 @@ pub(crate) fn changes(
 }
 
 fn new_approval(record: &Record, request: &ApprovalRequest) -> Approval {
-    let event = &record.event;
     Approval {
         id: request.id.clone(),
         kind: request.kind,
-        state: ApprovalState::Pending,
-        session: record.session.clone(),
-        task: event.task.as_ref().and_then(|task| task.id.clone()),
-        guardrail: request.guardrail.to_string(),
-        action: request.action.clone(),
-        requested_by: event.agent.as_ref().and_then(|agent| agent.id.clone()),
-        reason: record.decision.reason.clone(),
         justification: script_request(record, &request.guardrail).map(|request| request.reason.clone()),
-        tool: event.tool_name().map(str::to_owned),
-        event: other_kind(event),
-        summary: short_arguments(event),
         approver: request.approver.clone(),
         created: record.time,
         expires: request.expires,
-        ..Approval::default()
+        ..request_about(record, &request.guardrail, request.action.clone())
     }
 }
 
@@ -71,7 +60,7 @@ fn end_approval(
 ) -> Result<Option<ApprovalChange>, EngineError> {
     let is_allowed = record.decision.effect.allows();
     let Some(approval) = store.approval(id)? else {
-        let error = refused(format!("the approval `{id}` was never given"));
+        let error = EngineError::conflict(format!("the approval `{id}` was never given"));
         return if is_allowed { Err(error) } else { Ok(None) };
     };
     let (state, now) = (approval.state, record.time);
@@ -81,25 +70,27 @@ fn end_approval(
         && record.decision.effects.iter().any(|effect| effect == EMERGENCY_OVERRIDE);
     if is_override && state != ApprovalState::Pending {
         // The event's own time may be before the end of a request that has ended.
-        return Err(refused(format!("the approval `{id}` is now {}", approval.status_at(now))));
+        return Err(EngineError::conflict(format!("the approval `{id}` is now {}", approval.status_at(now))));
     }
     if uses_answer && state != ApprovalState::Approved {
-        return Err(refused(format!("the approval `{id}` was never given, or is used up")));
+        return Err(EngineError::conflict(format!("the approval `{id}` was never given, or is used up")));
     }
     if !matches!(state, ApprovalState::Pending | ApprovalState::Approved) {
         return Ok(None);
     }
     if uses_answer && approval.seal != Some(seal(&approval, store_key)) {
-        return Err(refused(format!("the answer to `{id}` was not written by an approver")));
+        return Err(EngineError::conflict(format!("the answer to `{id}` was not written by an approver")));
     }
     if is_override && !approval.overrides_at(now) {
-        return Err(refused(format!("the approval `{id}` does not grant itself")));
+        return Err(EngineError::conflict(format!("the approval `{id}` does not grant itself")));
     }
     // Requests from before the field `denied_before` do not name the denial.
     if is_override
         && denied_before(store, &approval.session, &approval.guardrail, &approval.action)?.is_some()
     {
-        return Err(refused(format!("the approval `{id}` is about an action that a person denied")));
+        return Err(EngineError::conflict(format!(
+            "the approval `{id}` is about an action that a person denied"
+        )));
     }
     let ended = if is_override {
         let within = policy.authorities().emergency.as_ref().map_or(0, |rule| rule.review_within_s);

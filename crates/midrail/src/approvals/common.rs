@@ -1,27 +1,13 @@
-//! Helpers that the operations on approvals share.
+//! Values that the operations on approvals share.
 
 use jiff::Timestamp;
-use midrail_core::{Event, EventKind};
+use midrail_core::{Event, EventKind, Record};
 use midrail_scan::secrets;
 use midrail_store::Approval;
 use serde_json::{Value, json};
 
-use crate::error::EngineError;
-
 /// The most characters of the arguments that an approver is shown.
 const MAX_SUMMARY: usize = 2_000;
-
-pub(super) fn refused(message: String) -> EngineError {
-    EngineError::Approval(message)
-}
-
-pub(super) fn not_allowed(message: String) -> EngineError {
-    EngineError::NotAllowed(message)
-}
-
-pub(super) fn invalid(message: String) -> EngineError {
-    EngineError::InvalidRequest(message)
-}
 
 /// A keyed digest of an answer: its request, the answer, the person and the time.
 pub(super) fn seal(approval: &Approval, key: &[u8]) -> String {
@@ -50,18 +36,25 @@ pub(super) fn approval_slice(approval: &Approval) -> Value {
     })
 }
 
-/// The id of the approval that a slice of [`approval_slice`] is about.
-pub(super) fn approval_id(slice: Option<&Value>) -> Option<&str> {
-    slice?.get("id")?.as_str()
-}
-
-/// The kind of an event that is not a tool call.
-pub(super) fn other_kind(event: &Event) -> Option<EventKind> {
-    (event.tool.is_none() || event.kind == EventKind::OnError).then_some(event.kind)
+/// A request about what a guardrail stopped in a record, without its approvers and deadlines.
+pub(super) fn request_about(record: &Record, guardrail: &str, action: String) -> Approval {
+    let event = &record.event;
+    Approval {
+        session: record.session.clone(),
+        task: event.task.as_ref().and_then(|task| task.id.clone()),
+        guardrail: guardrail.to_owned(),
+        action,
+        requested_by: event.agent.as_ref().and_then(|agent| agent.id.clone()),
+        reason: record.decision.reason.clone(),
+        tool: event.tool_name().map(str::to_owned),
+        event: (event.tool.is_none() || event.kind == EventKind::OnError).then_some(event.kind),
+        summary: short_arguments(event),
+        ..Approval::default()
+    }
 }
 
 /// The arguments of a call as an approver is shown them.
-pub(super) fn short_arguments(event: &Event) -> String {
+fn short_arguments(event: &Event) -> String {
     let args = event.tool.as_ref().map(|tool| Value::Object(tool.args.clone()).to_string());
     args.unwrap_or_default().chars().take(MAX_SUMMARY).collect()
 }

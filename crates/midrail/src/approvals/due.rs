@@ -12,7 +12,7 @@ use serde_json::json;
 use super::handle::Approvals;
 use super::overdue_reviews::overdue;
 use super::request::request_notice;
-use crate::admin::event::AdminEvent;
+use crate::admin::event::{AdminEvent, notice};
 use crate::error::EngineError;
 
 /// The most deadlines of one approval that are recorded at a time.
@@ -78,7 +78,7 @@ impl Approvals<'_> {
             approval = match self.record_deadline(&approval, due, now) {
                 Ok(settled) => settled,
                 // Another process was first.
-                Err(EngineError::Store(StoreError::Conflict { .. })) => self.get(&approval.id)?,
+                Err(error) if error.is_contention() => self.get(&approval.id)?,
                 Err(EngineError::Store(StoreError::ReadOnly { .. })) => break,
                 Err(error) => return Err(error),
             };
@@ -104,12 +104,11 @@ impl Approvals<'_> {
             DueTransition::Lapsed(at) => ("approval_lapsed", EventKind::Administered, at, expired()),
         };
         let after = change.now.clone();
-        let mut act =
-            AdminEvent::new(name).in_session(&after.session).with_kind(kind).with("due", at.to_string());
+        let mut event = AdminEvent::new(name).with_kind(kind).with("due", at.to_string());
         if let DueTransition::NextAuthority(_) = due {
-            act = act.with("from", before.recorded_authority()).with("to", after.recorded_authority());
+            event = event.with("from", before.recorded_authority()).with("to", after.recorded_authority());
         }
-        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&after)?));
+        let record = self.engine.admin_record(event.about(&after)?);
         let notices = deadline_notices(&after, due, now);
         self.engine.commit(&Commit { approvals: vec![change], notices, ..Commit::new(&record) })?;
         Ok(after)
@@ -134,10 +133,5 @@ fn deadline_notices(approval: &Approval, due: DueTransition, now: Timestamp) -> 
             format!("`{id}` for `{action}` was approved, and not used until {at:.0}")
         }
     };
-    vec![NewNotice {
-        to: "orchestrator".to_owned(),
-        kind: "approval".to_owned(),
-        message,
-        body: json!({"approval": approval}),
-    }]
+    vec![notice("orchestrator", "approval", message, json!({"approval": approval}))]
 }

@@ -1,9 +1,9 @@
 //! Advice for an agent that was stopped: how to request an approval.
 
-use midrail_core::{ApprovalRequest, Decision, Effect, EventKind, Recovery, approval_key};
+use midrail_core::{ApprovalRequest, Decision, Effect, EventKind, Recovery};
 use midrail_store::{Approval, Urgency};
 
-use super::common::{approval_id, sentence};
+use super::common::sentence;
 use super::emergency::denied_before;
 use super::handle::Approvals;
 use super::request::{action_digest_of, approver};
@@ -131,12 +131,6 @@ impl Approvals<'_> {
         let record = entry.record()?;
         let action = action_digest_of(&record, guardrail);
         let denied = denied_before(store, &record.session, guardrail, &action)?;
-        let key = approval_key(guardrail, &action);
-        let slice = store.load(&record.session, &[&key])?.into_iter().next().unwrap_or_default();
-        let request = match approval_id(slice.value.as_ref()) {
-            Some(id) => store.approval(id)?,
-            None => None,
-        };
-        Ok((request, denied))
+        Ok((self.held(&record.session, guardrail, &action)?.0, denied))
     }
 }

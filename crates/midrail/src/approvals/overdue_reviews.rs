@@ -11,8 +11,9 @@ use midrail_store::{
 use serde_json::{Map, Value, json};
 
 use super::handle::Approvals;
-use crate::admin::event::{AdminEvent, NO_SESSION};
+use crate::admin::event::{AdminEvent, NO_SESSION, notice};
 use crate::error::EngineError;
+use crate::session_slices::load_slice;
 
 /// The slice with the due dates of all open reviews, so that a decision need not search all approvals.
 const OWED: &str = "shared/owed_reviews";
@@ -77,7 +78,7 @@ fn is_overdue(approval: &Approval, now: Timestamp) -> bool {
 }
 
 fn owed<S: Slices + ?Sized>(store: &S) -> Result<(Map<String, Value>, u64), StoreError> {
-    let slice = store.load(NO_SESSION, &[OWED])?.into_iter().next().unwrap_or_default();
+    let slice = load_slice(store, NO_SESSION, OWED)?;
     let owed = match slice.value {
         Some(Value::Object(owed)) => owed,
         _ => Map::new(),
@@ -131,17 +132,15 @@ impl Approvals<'_> {
         let recorded = recorded_key(&approval.id);
         for _ in 0..TRIES {
             let (mut owed, owed_version) = owed(&**self.engine.store())?;
-            let slice =
-                self.engine.store().load(NO_SESSION, &[&recorded])?.into_iter().next().unwrap_or_default();
+            let slice = load_slice(&**self.engine.store(), NO_SESSION, &recorded)?;
             if slice.value.is_some() {
                 return Ok(false);
             }
-            let mut act =
-                AdminEvent::new("review_overdue").in_session(&approval.session).with("severity", "critical");
+            let mut event = AdminEvent::new("review_overdue").with("severity", "critical");
             if let Some(review) = &approval.review {
-                act = act.with("due", review.due.to_string());
+                event = event.with("due", review.due.to_string());
             }
-            let mut record = self.engine.admin_record(act.with("approval", serde_json::to_value(approval)?));
+            let mut record = self.engine.admin_record(event.about(approval)?);
             record.decision.metadata.insert("severity".to_owned(), "critical".into());
             let mut commit = Commit {
                 read: vec![(recorded.clone(), slice.version), (OWED.to_owned(), owed_version)],
@@ -155,7 +154,7 @@ impl Approvals<'_> {
             match self.engine.commit(&commit) {
                 Ok(()) => return Ok(true),
                 // Another process was first, or added a review meanwhile.
-                Err(EngineError::Store(StoreError::Conflict { .. })) => {}
+                Err(error) if error.is_contention() => {}
                 Err(EngineError::Store(StoreError::ReadOnly { .. })) => return Ok(false),
                 Err(error) => return Err(error),
             }
@@ -175,12 +174,7 @@ impl Approvals<'_> {
             "the review of `{id}`, which allowed `{action}` in an emergency, was due at {due} and is overdue: file it \
              with `midrail approvals review {id} --as NAME --text \"…\"`"
         );
-        let notice = |to: &String| NewNotice {
-            to: to.clone(),
-            kind: "approval".to_owned(),
-            message: message.clone(),
-            body: json!({"approval": approval}),
-        };
-        roles.into_iter().map(notice).collect()
+        let body = json!({"approval": approval});
+        roles.into_iter().map(|role| notice(role, "approval", message.clone(), body.clone())).collect()
     }
 }

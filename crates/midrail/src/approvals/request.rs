@@ -2,19 +2,18 @@
 
 use jiff::SignedDuration;
 use midrail_core::{
-    ApprovalKind, Authorities, Autonomy, Bypass, Effect, Record, Severity, Spec, action_digest, approval_key,
+    ApprovalKind, Authorities, Autonomy, Bypass, Effect, Record, Severity, Spec, action_digest,
 };
-use midrail_store::{Approval, ApprovalChange, Commit, NewNotice, Urgency};
+use midrail_store::{Approval, ApprovalChange, NewNotice, Urgency};
 use serde_json::json;
 
-use super::common::{
-    approval_id, approval_slice, invalid, not_allowed, other_kind, refused, short_arguments,
-};
+use super::common::request_about;
 use super::emergency::EmergencyOverride;
 use super::handle::Approvals;
 use super::justification::check_justification;
-use crate::admin::event::AdminEvent;
+use crate::admin::event::{AdminEvent, notice};
 use crate::error::EngineError;
+use crate::ids::random_hex;
 
 /// The request of an agent about an action that was stopped.
 #[derive(Debug, Clone)]
@@ -34,19 +33,21 @@ impl Approvals<'_> {
     pub fn request(&self, ask: &BypassRequest) -> Result<Approval, EngineError> {
         check_justification(&ask.reason)?;
         let entry = self.engine.store().entry(ask.seq)?;
-        let entry = entry.ok_or_else(|| refused(format!("there is no record {}", ask.seq)))?;
+        let entry = entry.ok_or_else(|| EngineError::conflict(format!("there is no record {}", ask.seq)))?;
         let record: Record = serde_json::from_str(&entry.body)?;
         let guardrail = ask.guardrail.clone().or_else(|| record.decision.by.as_deref().map(str::to_owned));
-        let guardrail =
-            guardrail.ok_or_else(|| invalid(format!("the record {} stopped nothing", ask.seq)))?;
+        let guardrail = guardrail
+            .ok_or_else(|| EngineError::invalid(format!("the record {} stopped nothing", ask.seq)))?;
         let verdict = record.decision.verdicts.iter().find(|verdict| {
             *verdict.guardrail == *guardrail && !verdict.shadow && verdict.effect >= Some(Effect::Escalate)
         });
         match verdict.and_then(|verdict| verdict.effect) {
             Some(Effect::Escalate) => self.hasten(ask, &record, &guardrail, None),
             Some(Effect::Block) => self.bypass(ask, &record, &guardrail),
-            Some(_) => Err(not_allowed(format!("`{guardrail}` ended the run, which cannot be lifted"))),
-            None => Err(invalid(format!(
+            Some(_) => {
+                Err(EngineError::not_allowed(format!("`{guardrail}` ended the run, which cannot be lifted")))
+            }
+            None => Err(EngineError::invalid(format!(
                 "`{guardrail}` stopped nothing in the record {}, so there is nothing to lift",
                 ask.seq
             ))),
@@ -62,27 +63,19 @@ impl Approvals<'_> {
         informed: Option<&str>,
     ) -> Result<Approval, EngineError> {
         // The approval may be about the whole run, not the action of the record.
-        let asked =
-            record.decision.approval.as_ref().filter(|_| record.decision.by.as_deref() == Some(guardrail));
-        let asked = match asked {
-            Some(asked) => self.engine.store().approval(&asked.id)?,
-            None => None,
-        };
+        let decided = record.decision.approval.as_ref();
+        let decided = decided.filter(|_| record.decision.by.as_deref() == Some(guardrail));
+        let asked = decided.map(|request| self.engine.store().approval(&request.id)).transpose()?.flatten();
         let action = asked.map_or_else(|| action_digest_of(record, guardrail), |asked| asked.action);
-        let key = approval_key(guardrail, &action);
-        let slices = self.engine.store().load(&record.session, &[&key])?;
-        let slice = slices.into_iter().next().unwrap_or_default();
-        let id = approval_id(slice.value.as_ref());
-        let waits =
-            |approval: &Approval| matches!(approval.status_at(self.engine.now()), "pending" | "override");
-        let found = match id {
-            Some(id) => self.engine.store().approval(id)?.filter(waits),
-            None => None,
-        };
-        let Some(found) = found else {
-            return Err(refused("its approval no longer waits; try the action again".to_owned()));
-        };
-        self.make_urgent(ask, record, found, (key, slice.version), informed)
+        let (found, version) = self.held(&record.session, guardrail, &action)?;
+        match found.filter(|approval| self.waits(approval)) {
+            Some(found) => self.make_urgent(ask, record, found, version, informed),
+            None => Err(EngineError::conflict("its approval no longer waits; try the action again")),
+        }
+    }
+
+    fn waits(&self, approval: &Approval) -> bool {
+        matches!(approval.status_at(self.engine.now()), "pending" | "override")
     }
 
     /// Raises the urgency of a request that waits, and stores the justification. Repeating the same request changes nothing
@@ -92,7 +85,7 @@ impl Approvals<'_> {
         ask: &BypassRequest,
         record: &Record,
         found: Approval,
-        (key, version): (String, u64),
+        version: u64,
         informed: Option<&str>,
     ) -> Result<Approval, EngineError> {
         let is_raised = ask.urgency > found.urgency;
@@ -100,7 +93,7 @@ impl Approvals<'_> {
             return Ok(found);
         }
         let mut hastened =
-            Approval { justification: Some(self.engine.masked_text(&ask.reason)?), ..found.clone() };
+            Approval { justification: Some(self.engine.masked_text(ask.reason.trim())), ..found.clone() };
         if is_raised {
             let policy = self.engine.policy();
             let EmergencyOverride { is_possible, denied_before } =
@@ -117,19 +110,10 @@ impl Approvals<'_> {
                 hastened.severity = Some(Severity::Critical);
             }
         }
-        let act = AdminEvent::new("approval_hastened").in_session(&record.session);
-        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&hastened)?));
-        let mut commit = Commit {
-            read: vec![(key.clone(), version)],
-            approvals: vec![ApprovalChange::update(found.state, hastened.clone())],
-            notices: request_notices(&hastened)
-                .into_iter()
-                .filter(|it| Some(it.to.as_str()) != informed)
-                .collect(),
-            ..Commit::new(&record)
-        };
-        commit.changes.set(key, approval_slice(&hastened));
-        self.engine.commit(&commit)?;
+        let mut notices = request_notices(&hastened);
+        notices.retain(|notice| Some(notice.to.as_str()) != informed);
+        let change = ApprovalChange::update(found.state, hastened);
+        let hastened = self.write(AdminEvent::new("approval_hastened"), change, Some(version), notices)?;
         if is_raised && hastened.kind == ApprovalKind::Bypass {
             self.engine.alert_on_request(&hastened);
         }
@@ -145,49 +129,32 @@ impl Approvals<'_> {
         let policy = self.engine.policy();
         let authorities = policy.authorities();
         let spec = policy.get(guardrail).map(|entry| &entry.spec);
-        let spec = spec.ok_or_else(|| refused(format!("`{guardrail}` is no longer in force")))?;
+        let spec =
+            spec.ok_or_else(|| EngineError::conflict(format!("`{guardrail}` is no longer in force")))?;
         let autonomy = stopped.decision.autonomy.unwrap_or_default();
         let approver = approver(spec, ask.urgency, autonomy, authorities)?;
         let action = action_digest_of(stopped, guardrail);
-        let key = approval_key(guardrail, &action);
-        let slices = self.engine.store().load(&stopped.session, &[&key])?;
-        let slice = slices.into_iter().next().unwrap_or_default();
-        if let Some(waiting) = approval_id(slice.value.as_ref())
-            && let Some(approval) = self.engine.store().approval(waiting)?
-        {
-            match approval.status_at(self.engine.now()) {
-                "pending" | "override" => {
-                    return self.make_urgent(ask, stopped, approval, (key, slice.version), None);
-                }
-                "approved" => {
-                    return Err(refused(format!(
-                        "the request `{waiting}` for this action is already approved"
-                    )));
-                }
-                _ => {}
+        let (held, version) = self.held(&stopped.session, guardrail, &action)?;
+        match held {
+            Some(held) if self.waits(&held) => return self.make_urgent(ask, stopped, held, version, None),
+            Some(held) if held.status_at(self.engine.now()) == "approved" => {
+                return Err(EngineError::conflict(format!(
+                    "the request `{}` for this action is already approved",
+                    held.id
+                )));
             }
+            _ => {}
         }
         let EmergencyOverride { is_possible, denied_before } =
             self.emergency_override(&policy, stopped, ask.urgency, guardrail, &action)?;
         let times = self.times(authorities, &approver, ask.urgency, is_possible);
-        let event = &stopped.event;
-        let requested_by = event.agent.as_ref().and_then(|agent| agent.id.clone());
         let asked = Approval {
-            id: self.new_id()?,
+            id: random_hex::<8>()?,
             kind: ApprovalKind::Bypass,
             urgency: ask.urgency,
             severity: (ask.urgency == Urgency::Emergency).then_some(Severity::Critical),
-            session: stopped.session.clone(),
-            task: event.task.as_ref().and_then(|task| task.id.clone()),
-            guardrail: guardrail.to_owned(),
-            action,
             seq: Some(ask.seq),
-            requested_by,
-            reason: stopped.decision.reason.clone(),
-            justification: Some(self.engine.masked_text(&ask.reason)?),
-            tool: event.tool_name().map(str::to_owned),
-            event: other_kind(event),
-            summary: short_arguments(event),
+            justification: Some(self.engine.masked_text(ask.reason.trim())),
             approver,
             approvers: times.approvers,
             timeout_s: Some(times.each_s),
@@ -195,18 +162,10 @@ impl Approvals<'_> {
             expires: times.expires,
             override_at: times.override_at,
             denied_before,
-            ..Approval::default()
+            ..request_about(stopped, guardrail, action)
         };
-        let act = AdminEvent::new("bypass_requested").in_session(&stopped.session);
-        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&asked)?));
-        let mut commit = Commit {
-            read: vec![(key.clone(), slice.version)],
-            approvals: vec![ApprovalChange::create(asked.clone())],
-            notices: request_notices(&asked),
-            ..Commit::new(&record)
-        };
-        commit.changes.set(key, approval_slice(&asked));
-        self.engine.commit(&commit)?;
+        let (notices, change) = (request_notices(&asked), ApprovalChange::create(asked));
+        let asked = self.write(AdminEvent::new("bypass_requested"), change, Some(version), notices)?;
         self.engine.alert_on_request(&asked);
         Ok(asked)
     }
@@ -261,9 +220,9 @@ pub(super) fn approver(
 ) -> Result<String, EngineError> {
     let is_emergency = urgency == Urgency::Emergency;
     let role = match &spec.bypass {
-        Bypass::Never => return Err(not_allowed(format!("`{}` is never lifted", spec.id))),
+        Bypass::Never => return Err(EngineError::not_allowed(format!("`{}` is never lifted", spec.id))),
         Bypass::Emergency if !is_emergency => {
-            return Err(not_allowed(format!("`{}` is lifted in an emergency only", spec.id)));
+            return Err(EngineError::not_allowed(format!("`{}` is lifted in an emergency only", spec.id)));
         }
         Bypass::Emergency => authorities.humans.first().cloned().unwrap_or_default(),
         Bypass::By(role) => role.clone(),
@@ -277,9 +236,9 @@ pub(super) fn approver(
         Autonomy::Strict => Ok(at_least(&authorities.supervisors)),
         Autonomy::Lockdown => Ok(at_least(&authorities.humans)),
         Autonomy::Halt if is_emergency => Ok(at_least(&authorities.humans)),
-        Autonomy::Halt => {
-            Err(not_allowed("with the budget used up, guardrails are lifted in an emergency only".to_owned()))
-        }
+        Autonomy::Halt => Err(EngineError::not_allowed(
+            "with the budget used up, guardrails are lifted in an emergency only",
+        )),
     }
 }
 
@@ -296,16 +255,9 @@ pub(super) fn request_notice(approval: &Approval, role: &str) -> NewNotice {
     let who = approval.requested_by.as_deref().unwrap_or("an agent");
     let what = approval.subject();
     let why = approval.justification.as_deref().unwrap_or(&approval.reason);
-    let urgency = approval.urgency.as_str();
-    NewNotice {
-        to: role.to_owned(),
-        kind: "approval".to_owned(),
-        message: format!(
-            "{who} asks to allow `{what}`, which `{}` stopped ({urgency}): {why}",
-            approval.guardrail
-        ),
-        body: json!({"approval": approval}),
-    }
+    let (urgency, guardrail) = (approval.urgency.as_str(), &approval.guardrail);
+    let message = format!("{who} asks to allow `{what}`, which `{guardrail}` stopped ({urgency}): {why}");
+    notice(role, "approval", message, json!({"approval": approval}))
 }
 
 #[cfg(test)]

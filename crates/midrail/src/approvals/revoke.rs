@@ -1,10 +1,9 @@
 //! Revokes approvals before they are used: on the denial of a person who may answer, or when the approver is removed.
 
-use midrail_core::{EventKind, approval_key};
-use midrail_store::{Approval, ApprovalChange, ApprovalFilter, ApprovalState, Commit, StoreError};
+use midrail_core::EventKind;
+use midrail_store::{Approval, ApprovalChange, ApprovalFilter, ApprovalState};
 
-use super::answer::notice;
-use super::common::approval_slice;
+use super::answer::answer_notice;
 use super::handle::Approvals;
 use crate::admin::event::AdminEvent;
 use crate::admin::person::Person;
@@ -24,25 +23,16 @@ impl Approvals<'_> {
             decided_by: Some(by.name().to_owned()),
             decided_role: role.map(str::to_owned),
             decided_at: Some(self.engine.now()),
-            note: note.map(|note| self.engine.masked_text(note)).transpose()?,
+            note: note.map(|note| self.engine.masked_text(note.trim())),
             taken_back: Some(approved.revoked_answer()),
             seal: None,
             ..approved.clone()
         };
-        let act = AdminEvent::new("approval_taken_back")
-            .in_session(&revoked.session)
-            .with_kind(EventKind::ApprovalDecided);
-        let record = self.engine.admin_record(act.with("approval", serde_json::to_value(&revoked)?));
-        let mut commit = Commit {
-            approvals: vec![ApprovalChange::update(ApprovalState::Approved, revoked.clone())],
-            notices: vec![notice(&revoked, "taken back", by)],
-            ..Commit::new(&record)
-        };
-        commit.changes.set(approval_key(&revoked.guardrail, &revoked.action), approval_slice(&revoked));
-        match self.engine.commit(&commit) {
-            Ok(()) => Ok(Some(revoked)),
-            Err(EngineError::Store(StoreError::Conflict { .. })) => Ok(None),
-            Err(error) => Err(error),
+        let event = AdminEvent::new("approval_taken_back").with_kind(EventKind::ApprovalDecided);
+        let notices = vec![answer_notice(&revoked, "taken back", by)];
+        match self.write(event, ApprovalChange::update(ApprovalState::Approved, revoked), None, notices) {
+            Err(error) if error.is_contention() => Ok(None),
+            written => written.map(Some),
         }
     }
 

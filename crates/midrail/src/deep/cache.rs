@@ -20,7 +20,7 @@ pub(super) type Key = [u8; 32];
 #[derive(Default)]
 pub(super) struct Cache {
     answers: BTreeMap<Key, Entry>,
-    /// The keys, oldest first. One that was asked anew stands here twice, with different numbers.
+    /// The keys, oldest first. A repeated question is listed twice, with different numbers.
     order: VecDeque<(Key, u64)>,
     bytes: usize,
     count: u64,
@@ -38,7 +38,7 @@ impl Cache {
     /// The answer, if it still holds.
     pub(super) fn get(&mut self, key: &Key, now: Timestamp) -> Option<Answer> {
         let entry = self.answers.get(key)?;
-        // A clock that went back tells nothing about how old an answer is.
+        // After the clock was set back, the age of an answer is unknown.
         if now < entry.until && now >= entry.kept {
             return Some(Answer { cached: true, cost: None, took_ms: 0, ..entry.answer.clone() });
         }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_holds_for_its_time() {
+    fn cached_answer_expires() {
         let mut cache = Cache::default();
         let one = key(&[b"a", b"bc"]);
         assert_ne!(one, key(&[b"ab", b"c"]));

@@ -10,15 +10,15 @@ use ureq::http::{self, HeaderMap};
 use ureq::{Body, Error};
 
 use super::connection::{self, CA_FILE};
-use super::question::DeepError;
 use super::ticket::CANCELLED;
 use super::wire::{Again, Call, Lookup, Trouble, is_too_deep, shown};
+use crate::error::Unavailable;
 use crate::unique_keys::UniqueKeys;
 
 /// The longest request, in bytes.
 const MAX_REQUEST: usize = 16 << 20;
 
-/// Values of variables shorter than this are no secrets that could be told from other text.
+/// Shorter values of variables cannot be distinguished from other text.
 const LEAST_SECRET: usize = 8;
 
 /// Headers with the values of their variables.
@@ -30,7 +30,7 @@ pub(super) struct Filled {
 
 impl Filled {
     /// Reads the variables that the headers name.
-    pub(super) fn of(headers: &Headers, lookup: Lookup) -> Result<Self, DeepError> {
+    pub(super) fn of(headers: &Headers, lookup: Lookup) -> Result<Self, Unavailable> {
         let mut filled = Filled { headers: Vec::new(), secrets: Vec::new() };
         for (name, pieces) in headers.iter() {
             let mut value = String::new();
@@ -52,7 +52,7 @@ impl Filled {
         before: &str,
         variable: Option<&EnvVariable>,
         lookup: Lookup,
-    ) -> Result<(), DeepError> {
+    ) -> Result<(), Unavailable> {
         if let Some(variable) = variable {
             let key = self.read(variable.as_str(), lookup)?;
             self.headers.push((name.to_owned(), format!("{before}{key}")));
@@ -65,15 +65,15 @@ impl Filled {
         self.headers.push((name.to_owned(), value.to_owned()));
     }
 
-    fn read(&mut self, variable: &str, lookup: Lookup) -> Result<String, DeepError> {
+    fn read(&mut self, variable: &str, lookup: Lookup) -> Result<String, Unavailable> {
         let value = lookup(variable).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let Some(value) = value else {
-            return Err(DeepError::new(format!(
+            return Err(Unavailable::new(format!(
                 "the environment variable `{variable}` is not set; set it where Midrail runs"
             )));
         };
         if !value.chars().all(|c| (' '..='~').contains(&c)) {
-            return Err(DeepError::new(format!(
+            return Err(Unavailable::new(format!(
                 "the environment variable `{variable}` has characters that a header cannot have"
             )));
         }
@@ -116,8 +116,8 @@ pub(super) fn send(
     let stopped = || Trouble::new(CANCELLED, Again::Never);
     let ca_file = call.settings.ca_file.clone().or_else(|| (call.lookup)(CA_FILE));
     let ca_file = ca_file.as_deref().filter(|file| !file.trim().is_empty());
-    let agent = call.stop.agent(ca_file).map_err(|error| Trouble::new(error.to_string(), Again::Never))?;
-    let agent = agent.ok_or_else(stopped)?;
+    let agent = call.stop.with_connections(|connections| connections.agent(ca_file)).ok_or_else(stopped)?;
+    let agent = agent.map_err(|error| Trouble::new(error.to_string(), Again::Never))?;
     let method = match method {
         HttpMethod::Post => http::Method::POST,
         HttpMethod::Put => http::Method::PUT,
@@ -181,20 +181,20 @@ pub(super) fn send(
 }
 
 /// Posts JSON, and gives the status of the answer. The rest of it is not read.
-pub(crate) fn post(address: &str, body: &str, within: Duration) -> Result<u16, DeepError> {
+pub(crate) fn post(address: &str, body: &str, within: Duration) -> Result<u16, Unavailable> {
     let host = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = host.split(['/', '?', '#']).next().unwrap_or_default();
     let ca_file = std::env::var(CA_FILE).ok();
     let agent = connection::agent(ca_file.as_deref().filter(|file| !file.trim().is_empty()))?;
     let request = http::Request::post(address).header("content-type", "application/json").body(body);
-    let request =
-        request.map_err(|_| DeepError::new(format!("the address of `{host}` cannot be called; check it")))?;
+    let request = request
+        .map_err(|_| Unavailable::new(format!("the address of `{host}` cannot be called; check it")))?;
     let request = agent.configure_request(request).timeout_global(Some(within));
     let request = if is_loopback(host) { request.proxy(None) } else { request };
     match agent.run(request.build()) {
         Ok(response) => Ok(response.status().as_u16()),
         Err(Error::Timeout(_)) => {
-            Err(DeepError::new(format!("`{host}` did not answer within {} s", within.as_secs())))
+            Err(Unavailable::new(format!("`{host}` did not answer within {} s", within.as_secs())))
         }
         Err(error) => Err(failed(host, &error).message.into()),
     }
@@ -253,7 +253,7 @@ fn refused(host: &str, status: u16, headers: &HeaderMap, bytes: &[u8]) -> Troubl
             let to = if to.is_empty() { String::new() } else { format!(" to `{to}`") };
             (format!("a redirect{to}, which is not followed; give the final `url`"), Again::Never)
         }
-        // What is said about a key may hold the key.
+        // A message about a key may contain the key.
         401 | 403 => ("it does not accept the key; check `key_env` or `headers`".to_owned(), Again::Never),
         404 => (with_message("there is nothing there; check the `url` and the `model`", bytes), Again::Never),
         429 => {

@@ -5,8 +5,8 @@ use std::path::Path;
 use midrail_guardrails::{CommandLine, UNREADABLE_MEMBER};
 use serde_json::{Value, json};
 
-use super::question::DeepError;
 use super::wire::{Call, is_too_deep};
+use crate::error::Unavailable;
 use crate::probes::converse;
 use crate::unique_keys::UniqueKeys;
 
@@ -16,8 +16,8 @@ pub(super) fn ask(
     CommandLine(command): &CommandLine,
     root: Option<&Path>,
     event: &Value,
-) -> Result<Value, DeepError> {
-    let fail = |problem: &str| DeepError::new(format!("`{command}` gave no answer: {problem}"));
+) -> Result<Value, Unavailable> {
+    let fail = |problem: &str| Unavailable::new(format!("`{command}` gave no answer: {problem}"));
     let root = root.ok_or_else(|| fail("neither a root nor a `cwd` is known where it could run"))?;
     let left = call.left().ok_or_else(|| fail("there was no time left to run it; raise `timeout`"))?;
     let input = serde_json::to_vec(event).map_err(|error| fail(&error.to_string()))?;
@@ -30,7 +30,7 @@ pub(super) fn ask(
     let Some(output) = ran.output else {
         return Err(fail(&format!("it printed more than {limit} bytes; raise `max_answer_bytes`")));
     };
-    let told = ran.told;
+    let shown = ran.shown;
     match printed(&output) {
         Printed::Object(value) if is_too_deep(&value) => {
             Err(fail("the JSON that it printed is nested too deep"))
@@ -50,9 +50,9 @@ pub(super) fn ask(
             Ok(Value::Object(members))
         }
         // As shells have it: not there, or not a program.
-        _ if matches!(exit_code, 126 | 127) => Err(fail(&format!("it could not be run ({})", told.trim()))),
-        Printed::Unread(why) => Ok(json!({"exit_code": exit_code, "output": told, UNREADABLE_MEMBER: why})),
-        Printed::Object(_) | Printed::Words => Ok(json!({"exit_code": exit_code, "output": told})),
+        _ if matches!(exit_code, 126 | 127) => Err(fail(&format!("it could not be run ({})", shown.trim()))),
+        Printed::Unread(why) => Ok(json!({"exit_code": exit_code, "output": shown, UNREADABLE_MEMBER: why})),
+        Printed::Object(_) | Printed::Words => Ok(json!({"exit_code": exit_code, "output": shown})),
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_json_is_not_taken_for_words() {
+    fn unreadable_json_is_not_taken_for_text() {
         for (text, part) in [
             ("{\"allowed\": fal", "cannot be read"),
             ("{'allowed': False}", "cannot be read"),

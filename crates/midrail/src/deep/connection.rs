@@ -3,10 +3,9 @@
 use std::io::{self, Read};
 use std::time::Duration;
 
+use crate::error::Unavailable;
 use ureq::Agent;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
-
-use super::question::DeepError;
 
 /// The timeout of making a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -23,9 +22,35 @@ const PEM_BEGINS: &[u8] = b"-----BEGIN ";
 /// How a certificate becomes one.
 const PEM: &str = "`openssl x509 -inform der -in FILE -out FILE.pem` makes one of a binary certificate";
 
+/// The connections of a worker, and the file of the certificates that they trust.
+#[derive(Default)]
+pub(super) struct Connections(Option<(Agent, Option<String>)>);
+
+impl Connections {
+    /// Connections that trust the certificates of a file.
+    pub(super) fn agent(&mut self, ca_file: Option<&str>) -> Result<Agent, Unavailable> {
+        // A connection that was made under another trust is not used.
+        if let Some((agent, trusted)) = &self.0
+            && trusted.as_deref() == ca_file
+        {
+            return Ok(agent.clone());
+        }
+        let agent = agent(ca_file)?;
+        self.0 = Some((agent.clone(), ca_file.map(str::to_owned)));
+        Ok(agent)
+    }
+
+    /// Ends all requests on these connections.
+    pub(super) fn close(self) {
+        if let Some((agent, _)) = self.0 {
+            agent.shutdown();
+        }
+    }
+}
+
 /// A client with connections of its own, which trusts the certificates of a file, or else the well-known authorities.
-/// Redirects are not followed: a question goes where the pack says.
-pub(super) fn agent(ca_file: Option<&str>) -> Result<Agent, DeepError> {
+/// Redirects are not followed: a question goes only to the address in the pack.
+pub(super) fn agent(ca_file: Option<&str>) -> Result<Agent, Unavailable> {
     let roots = ca_file.map_or(Ok(RootCerts::WebPki), trusted)?;
     let config = Agent::config_builder()
         .tls_config(TlsConfig::builder().root_certs(roots).build())
@@ -39,9 +64,9 @@ pub(super) fn agent(ca_file: Option<&str>) -> Result<Agent, DeepError> {
 }
 
 /// The certificates of a file, and no others.
-fn trusted(path: &str) -> Result<RootCerts, DeepError> {
+fn trusted(path: &str) -> Result<RootCerts, Unavailable> {
     let wrong = |problem: String| {
-        DeepError::new(format!(
+        Unavailable::new(format!(
             "the certificates in `{path}` cannot be used: {problem}; check `ca_file` or `{CA_FILE}`"
         ))
     };

@@ -7,25 +7,22 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use midrail_guardrails::DeepSettings;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use super::cache::{Cache, Key};
-use super::concurrency::Concurrency;
 use super::ledger::{Ended, Item, Ledger};
 use super::plan::Plan;
-use super::question::{Answer, DeepError};
+use super::question::Answer;
 use super::ticket::AnswerSlot;
 use super::wire::{Lookup, Stop};
 use crate::clock::Clock;
+use crate::error::Unavailable;
 
 /// The most questions in the queue and being sent.
 pub(super) const MAX_QUESTIONS: usize = 256;
 
 /// The most questions of one session.
 pub(super) const MAX_OF_RUN: usize = 32;
-
-/// The most guardrails that are remembered.
-const MAX_GUARDRAILS: usize = 1_024;
 
 /// How long a worker waits for another question before it ends.
 const IDLE: Duration = Duration::from_secs(5);
@@ -46,7 +43,8 @@ pub(super) struct QueueShared {
 pub(super) struct State {
     pub(super) waiting: VecDeque<Job>,
     pub(super) running: BTreeMap<u64, Running>,
-    concurrency: BTreeMap<String, Concurrency>,
+    /// How many questions each guardrail is sending.
+    sending: BTreeMap<String, usize>,
     pub(super) cache: Cache,
     pub(super) handles: Vec<JoinHandle<()>>,
     pub(super) workers: usize,
@@ -90,46 +88,32 @@ pub(super) struct Running {
 }
 
 impl QueueShared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     pub(super) fn cancel(&self, is_meant: impl Fn(&str) -> bool) {
-        let mut slots = Vec::new();
-        let mut stops = Vec::new();
-        let mut unasked = Vec::new();
-        {
-            let mut state = self.lock();
-            let (back, kept): (VecDeque<Job>, VecDeque<Job>) =
+        let (unsent, running) = {
+            let mut state = self.state.lock();
+            let (unsent, kept): (VecDeque<Job>, VecDeque<Job>) =
                 mem::take(&mut state.waiting).into_iter().partition(|job| is_meant(&job.run));
             state.waiting = kept;
-            for job in back {
-                slots.push(job.slot.clone());
-                unasked.push(job);
-            }
-            for running in state.running.values().filter(|running| is_meant(&running.run)) {
-                slots.push(running.slot.clone());
-                stops.push(running.stop.clone());
-            }
-        }
-        unasked.iter().for_each(|job| self.release(job));
+            let running = state.running.values().filter(|running| is_meant(&running.run));
+            (unsent, running.map(|running| (running.slot.clone(), running.stop.clone())).collect::<Vec<_>>())
+        };
+        unsent.iter().for_each(|job| self.release(job));
         // Outside of the lock: dropping a handler may send questions or drop the engine.
-        slots.iter().for_each(|slot| slot.cancel());
-        stops.iter().for_each(|stop| stop.raise());
+        unsent.iter().for_each(|job| job.slot.cancel());
+        running.iter().for_each(|(slot, _)| slot.cancel());
+        running.iter().for_each(|(_, stop)| stop.raise());
     }
 
     /// The next question for a worker, with its cancellation. `None`: the worker ends.
     pub(super) fn next(&self, before: &Stop) -> Option<(Job, Arc<Stop>)> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             let job = if state.is_closed { None } else { state.pick() };
             if let Some(job) = job {
                 let stop = Arc::new(before.next());
                 let running = Running { run: job.run.clone(), stop: stop.clone(), slot: job.slot.clone() };
                 state.running.insert(job.id, running);
-                if let Some(concurrency) = state.concurrency.get_mut(&job.guardrail) {
-                    concurrency.running += 1;
-                }
+                *state.sending.entry(job.guardrail.clone()).or_default() += 1;
                 return Some((job, stop));
             }
             let mut is_over = state.is_closed;
@@ -170,13 +154,14 @@ impl QueueShared {
         // Before the answer is handed over, because the process may end with it.
         self.ledger.settle(&job.item(), cost, &how, now);
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if let (Some(key), Ended::Well(answer)) = (job.key, &how) {
                 state.cache.put(key, answer, job.settings.cache, now);
             }
-            if let Some(concurrency) = state.concurrency.get_mut(&job.guardrail) {
-                concurrency.running = concurrency.running.saturating_sub(1);
+            if let Some(sending) = state.sending.get_mut(&job.guardrail) {
+                *sending = sending.saturating_sub(1);
             }
+            state.sending.retain(|_, sending| *sending > 0);
         }
         let outcome = ended.map_err(|failure| match failure {
             Failure::NotAsked(error) | Failure::Failed(error) => error,
@@ -185,7 +170,7 @@ impl QueueShared {
         self.work.notify_one();
         job.slot.finish(outcome);
         // The question counts as running until its handler has returned.
-        self.lock().running.remove(&job.id);
+        self.state.lock().running.remove(&job.id);
         self.changed.notify_all();
     }
 }
@@ -193,9 +178,9 @@ impl QueueShared {
 /// Why there is no answer.
 pub(super) enum Failure {
     /// It was never sent.
-    NotAsked(DeepError),
+    NotAsked(Unavailable),
     /// It was sent and failed.
-    Failed(DeepError),
+    Failed(Unavailable),
 }
 
 impl State {
@@ -205,9 +190,9 @@ impl State {
         key: Option<&Key>,
         run: &str,
         now: jiff::Timestamp,
-    ) -> Result<Option<Answer>, DeepError> {
+    ) -> Result<Option<Answer>, Unavailable> {
         if self.is_closed {
-            return Err(DeepError::new("the engine is ending"));
+            return Err(Unavailable::new("the engine is ending"));
         }
         if let Some(answer) = key.and_then(|key| self.cache.get(key, now)) {
             return Ok(Some(answer));
@@ -215,36 +200,24 @@ impl State {
         let of_run = self.waiting.iter().filter(|job| job.run == run).count()
             + self.running.values().filter(|running| running.run == run).count();
         if of_run >= MAX_OF_RUN {
-            return Err(DeepError::new(format!(
+            return Err(Unavailable::new(format!(
                 "this session has {MAX_OF_RUN} unanswered questions; it has to wait for answers"
             )));
         }
         if self.waiting.len() + self.running.len() >= MAX_QUESTIONS {
-            return Err(DeepError::new(format!(
+            return Err(Unavailable::new(format!(
                 "{MAX_QUESTIONS} questions are unanswered; try again when some are answered"
             )));
         }
         Ok(None)
     }
 
-    pub(super) fn track(&mut self, guardrail: &str, settings: &Arc<DeepSettings>) {
-        if !self.concurrency.contains_key(guardrail) && self.concurrency.len() >= MAX_GUARDRAILS {
-            let waiting = &self.waiting;
-            self.concurrency.retain(|name, concurrency| {
-                !concurrency.is_forgettable() || waiting.iter().any(|job| job.guardrail == *name)
-            });
-        }
-        let concurrency = self
-            .concurrency
-            .entry(guardrail.to_owned())
-            .or_insert_with(|| Concurrency::new(settings.clone()));
-        concurrency.set(settings);
-    }
-
     /// The next question: of the session with the fewest running, the one that waits longest.
     fn pick(&mut self) -> Option<Job> {
         let busy = |run: &str| self.running.values().filter(|running| running.run == run).count();
-        let has_room = |job: &Job| self.concurrency.get(&job.guardrail).is_none_or(Concurrency::has_room);
+        let has_room = |job: &Job| {
+            self.sending.get(&job.guardrail).is_none_or(|sending| *sending < job.settings.max_concurrent)
+        };
         let free = self.waiting.iter().enumerate().filter(|(_, job)| has_room(job));
         let index = free.min_by_key(|(index, job)| (busy(&job.run), *index)).map(|(index, _)| index)?;
         self.waiting.remove(index)

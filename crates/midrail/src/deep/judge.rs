@@ -1,5 +1,5 @@
-//! A question to a language model that judges. What is judged is data: it stands between fences that it cannot know,
-//! and only one JSON object of the right form counts as a verdict.
+//! Questions to an LLM judge. The judged text is data between fences that its author cannot know, and only one JSON
+//! object of the right form is a verdict.
 
 use midrail_core::hex;
 use midrail_guardrails::{EventPart, HttpMethod, JudgeApi, JudgePrice, JudgeSettings};
@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::{self, Filled};
-use super::question::DeepError;
 use super::wire::{Again, Call, Trouble, shown};
+use crate::error::Unavailable;
 
 /// The word that fences begin with. In what is judged it is written differently.
 const FENCE: &str = "midrail-data";
@@ -40,7 +40,7 @@ pub(super) fn ask(
     parts: &[(EventPart, String)],
     extent: Extent,
     spent: &mut f64,
-) -> Result<Value, DeepError> {
+) -> Result<Value, Unavailable> {
     let mut filled = Filled::of(&judge.headers, call.lookup)?;
     match judge.api {
         JudgeApi::Openai => filled.key("authorization", "Bearer ", judge.key_env.as_ref(), call.lookup)?,
@@ -89,7 +89,7 @@ pub(super) fn estimate(judge: &JudgeSettings, parts: &[(EventPart, String)]) -> 
 }
 
 fn parts_len(judge: &JudgeSettings, parts: &[(EventPart, String)]) -> usize {
-    // What Midrail itself says is about this long.
+    // The length of the fixed part of the prompt.
     let own = 1_500;
     own + judge.prompt.len() + parts.iter().map(|(_, text)| text.len()).sum::<usize>()
 }
@@ -99,10 +99,11 @@ fn number(count: usize) -> f64 {
 }
 
 /// A value that the author of the text cannot have known.
-fn nonce() -> Result<String, DeepError> {
+fn nonce() -> Result<String, Unavailable> {
     let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| DeepError::new(format!("there is no randomness to fence the text with: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Unavailable::new(format!("there is no randomness to fence the text with: {error}"))
+    })?;
     Ok(hex::encode(&bytes))
 }
 
@@ -211,7 +212,7 @@ enum Word {
     Block,
 }
 
-/// The one JSON object that a text is, or that stands in its only code fence.
+/// The JSON object that a text consists of, or that is in its only code fence.
 fn verdict(text: &str) -> Option<Value> {
     let text = text.trim();
     let object = if text.starts_with('{') {
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_judged_closes_no_fence() {
+    fn judged_text_cannot_close_the_fence() {
         let text = "a <<<midrail-data end 00>>> b MIDRAIL-Data ä nonce";
         assert_eq!(harmless(text, "nonce"), "a <<<midrail_data end 00>>> b midrail_data ä ");
         // What is left when the nonce goes makes no fence either.

@@ -9,12 +9,13 @@ use midrail_guardrails::{DeepBackend, DeepSettings, JudgeBudget, Seconds};
 use midrail_store::{Commit, Slice, Store, StoreError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::cache::{self, Key};
-use super::question::{Answer, DeepError};
+use super::question::Answer;
 use super::wire::shown;
 use crate::admin::event::AdminEvent;
+use crate::error::Unavailable;
 
 /// The most attempts against other processes that change the same slices.
 const TRIES: usize = 100;
@@ -59,7 +60,7 @@ pub(super) enum Ended<'e> {
 }
 
 /// The circuit breaker of a service.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Breaker {
     /// Failures in a row.
     failures: u32,
@@ -73,7 +74,7 @@ struct Breaker {
 }
 
 /// What was spent: on one day by all sessions, or in a session.
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Spent {
     #[serde(default)]
     day: i64,
@@ -82,13 +83,14 @@ struct Spent {
 
 impl Spent {
     fn add(&mut self, amount: f64) {
-        // Sums of many small amounts come out even.
+        // Rounded, so that the sum of many small amounts is exact.
         self.gone = ((self.gone + amount).max(0.0) * 1e9).round() / 1e9;
     }
 }
 
-#[derive(Clone, Serialize, Deserialize)]
-struct Kept {
+/// A stored answer.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+struct StoredAnswer {
     key: String,
     answer: Value,
     cut: bool,
@@ -96,38 +98,47 @@ struct Kept {
     until: Timestamp,
 }
 
-/// The slices of a guardrail, as they are read.
-struct Open {
-    names: [String; 4],
-    slices: Vec<Slice>,
-    changes: Changes,
+/// The stored state of a guardrail, one slice for each field. `None` removes the slice.
+#[derive(Clone, PartialEq)]
+struct Entries {
+    of_day: Option<Spent>,
+    of_run: Option<Spent>,
+    breaker: Option<Breaker>,
+    answers: Option<Vec<StoredAnswer>>,
 }
 
-const OF_DAY: usize = 0;
-const OF_RUN: usize = 1;
-const BREAKER: usize = 2;
-const ANSWERS: usize = 3;
-
-impl Open {
-    fn read<T: DeserializeOwned>(&self, at: usize) -> Result<Option<T>, DeepError> {
-        let value = self.slices.get(at).and_then(|slice| slice.value.clone());
-        let value = value.map(serde_json::from_value).transpose();
-        value.map_err(|error| DeepError::new(format!("its stored state cannot be read: {error}")))
+impl Entries {
+    fn read(slices: &[Slice]) -> Result<Self, Unavailable> {
+        fn slice<T: DeserializeOwned>(slices: &[Slice], at: usize) -> Result<Option<T>, Unavailable> {
+            let value = slices.get(at).and_then(|slice| slice.value.clone());
+            let value = value.map(serde_json::from_value).transpose();
+            value.map_err(|error| Unavailable::new(format!("its stored state cannot be read: {error}")))
+        }
+        Ok(Entries {
+            of_day: slice(slices, 0)?,
+            of_run: slice(slices, 1)?,
+            breaker: slice(slices, 2)?,
+            answers: slice(slices, 3)?,
+        })
     }
 
-    fn write(&mut self, at: usize, value: impl Serialize) -> Result<(), DeepError> {
-        let value = serde_json::to_value(value).map_err(DeepError::new)?;
-        if let Some(name) = self.names.get(at) {
-            self.changes.set(name.clone(), value);
-        }
-        Ok(())
+    /// The values of the slices, in order.
+    fn values(&self) -> [Option<Value>; 4] {
+        [json!(self.of_day), json!(self.of_run), json!(self.breaker), json!(self.answers)]
+            .map(|value| Some(value).filter(|value| !value.is_null()))
     }
 
-    fn remove(&mut self, at: usize) {
-        let is_there = self.slices.get(at).is_some_and(|slice| slice.value.is_some());
-        if let Some(name) = self.names.get(at).filter(|_| is_there) {
-            self.changes.remove(name.clone());
-        }
+    /// Adds an amount to what was spent on this day, and in this session.
+    fn spend(&mut self, amount: f64, now: Timestamp) {
+        let mut of_day = self.spent_today(now);
+        of_day.add(amount);
+        self.of_day = Some(of_day);
+        self.of_run.get_or_insert_default().add(amount);
+    }
+
+    fn spent_today(&self, now: Timestamp) -> Spent {
+        let day = now.as_second().div_euclid(DAY);
+        self.of_day.filter(|spent| spent.day == day).unwrap_or(Spent { day, gone: 0.0 })
     }
 }
 
@@ -139,8 +150,9 @@ impl Item<'_> {
         }
     }
 
-    fn names(&self) -> Result<[String; 4], DeepError> {
-        let settings = serde_json::to_vec(self.settings).map_err(DeepError::new)?;
+    /// The names of the slices of [`Entries`].
+    fn names(&self) -> Result<[String; 4], Unavailable> {
+        let settings = serde_json::to_vec(self.settings).map_err(Unavailable::new)?;
         // Past failures say nothing about other settings. What was spent is spent.
         let same = hex::encode(&cache::key(&[self.guardrail.as_bytes(), &settings]));
         let id = self.guardrail;
@@ -160,21 +172,20 @@ impl Ledger {
     }
 
     /// Admits a question and reserves its estimated cost, or returns a stored answer. An error: it is not sent.
-    pub(super) fn admit(&self, item: &Item<'_>, now: Timestamp) -> Result<Option<Answer>, DeepError> {
+    pub(super) fn admit(&self, item: &Item<'_>, now: Timestamp) -> Result<Option<Answer>, Unavailable> {
         let has_breaker = item.settings.breaker.failures > 0;
         if !has_breaker && item.budget().is_none() && !self.keeps_answers(item) {
             return Ok(None);
         }
-        self.change("question_asked", item, now, |open| {
-            if let Some(answer) = held(open, item, now)? {
+        self.change("question_asked", item, now, |entries| {
+            if let Some(answer) = stored_answer(entries, item, now) {
                 return Ok(Some(answer));
             }
-            let budget = item.budget();
-            if let Some(budget) = budget {
-                pay(open, budget, item.estimate, now)?;
+            if let Some(budget) = item.budget() {
+                reserve(entries, budget, item.estimate, now)?;
             }
             if has_breaker {
-                may_be_asked(open, item, now)?;
+                check_breaker(entries, item, now)?;
             }
             Ok(None)
         })
@@ -182,19 +193,15 @@ impl Ledger {
 
     /// Records how a question ended, and what it cost.
     pub(super) fn settle(&self, item: &Item<'_>, cost: f64, ended: &Ended<'_>, now: Timestamp) {
-        let settled = self.change("question_settled", item, now, |open| {
+        let settled = self.change("question_settled", item, now, |entries| {
             if item.budget().is_some() {
-                let (mut of_day, mut of_run) = spent(open, now)?;
-                of_day.add(cost - item.estimate);
-                of_run.add(cost - item.estimate);
-                open.write(OF_DAY, of_day)?;
-                open.write(OF_RUN, of_run)?;
+                entries.spend(cost - item.estimate, now);
             }
             if item.settings.breaker.failures > 0 {
-                note(open, item, ended, now)?;
+                update_breaker(entries, item, ended, now);
             }
             if let (Ended::Well(answer), true) = (ended, self.keeps_answers(item)) {
-                keep(open, item, answer, now)?;
+                store_answer(entries, item, answer, now);
             }
             Ok(())
         });
@@ -210,121 +217,117 @@ impl Ledger {
         what: &str,
         item: &Item<'_>,
         now: Timestamp,
-        mut edit: impl FnMut(&mut Open) -> Result<T, DeepError>,
-    ) -> Result<T, DeepError> {
+        mut edit: impl FnMut(&mut Entries) -> Result<T, Unavailable>,
+    ) -> Result<T, Unavailable> {
         let failed = |error: StoreError| {
-            DeepError::new(format!("its budget and failures cannot be read from the store: {error}"))
+            Unavailable::new(format!("its budget and failures cannot be read from the store: {error}"))
         };
         let names = item.names()?;
         let keys: Vec<&str> = names.iter().map(String::as_str).collect();
         for _ in 0..TRIES {
             let slices = self.store.load(item.run, &keys).map_err(failed)?;
-            let mut open = Open { names: names.clone(), slices, changes: Changes::default() };
-            let done = edit(&mut open)?;
-            if open.changes.is_empty() {
+            let mut entries = Entries::read(&slices)?;
+            let before = entries.values();
+            let done = edit(&mut entries)?;
+            let after = entries.values();
+            let (mut read, mut changes, mut figures) = (Vec::new(), Changes::default(), Map::new());
+            for (at, (value, before)) in after.into_iter().zip(before).enumerate() {
+                let (Some(name), Some(slice)) = (names.get(at), slices.get(at)) else { continue };
+                if value == before {
+                    continue;
+                }
+                read.push((name.clone(), slice.version));
+                // The record has the budgets and failures, and not the answers.
+                if let (Some(word), Some(value)) = (FIGURES.get(at), &value) {
+                    figures.insert((*word).to_owned(), value.clone());
+                }
+                match value {
+                    Some(value) => changes.set(name.clone(), value),
+                    None => changes.remove(name.clone()),
+                }
+            }
+            if read.is_empty() {
                 return Ok(done);
             }
-            let about = json!({"guardrail": item.guardrail, "changes": figures(&open)});
-            let act = AdminEvent::new(what).in_session(item.run).with("question", about);
-            let record = act.into_record(now, &self.key, item.policy);
-            let read = open.names.iter().zip(&open.slices);
-            let read = read.filter(|(name, _)| open.changes.0.contains_key(*name));
-            let mut commit = Commit {
-                read: read.map(|(name, slice)| (name.clone(), slice.version)).collect(),
-                ..Commit::new(&record)
-            };
-            commit.changes = open.changes;
+            let about = json!({"guardrail": item.guardrail, "changes": figures});
+            let event = AdminEvent::new(what).in_session(item.run).with("question", about);
+            let record = event.into_record(now, &self.key, item.policy);
+            let commit = Commit { read, changes, ..Commit::new(&record) };
             match self.store.commit(&commit) {
                 Ok(_) => return Ok(done),
                 Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(failed(error)),
             }
         }
-        Err(DeepError::new("other processes changed its budget and failures during every attempt"))
+        Err(Unavailable::new("other processes changed its budget and failures during every attempt"))
     }
 }
 
-/// The budgets and failures of a change, for its record. Answers are not included.
-fn figures(open: &Open) -> Value {
-    let figures = open.names.iter().zip(["day", "session", "breaker"]);
-    let figures =
-        figures.filter_map(|(name, word)| Some((word.to_owned(), open.changes.0.get(name)?.clone()?)));
-    Value::Object(figures.collect())
-}
+/// What records call the first slices of [`Entries`].
+const FIGURES: [&str; 3] = ["day", "session", "breaker"];
 
-fn today(now: Timestamp) -> i64 {
-    now.as_second().div_euclid(DAY)
-}
-
-/// What was spent on this day, and in this session.
-fn spent(open: &Open, now: Timestamp) -> Result<(Spent, Spent), DeepError> {
-    let of_day: Spent = open.read(OF_DAY)?.unwrap_or_default();
-    let of_run: Spent = open.read(OF_RUN)?.unwrap_or_default();
-    let of_day = if of_day.day == today(now) { of_day } else { Spent { day: today(now), gone: 0.0 } };
-    Ok((of_day, of_run))
-}
-
-fn pay(open: &mut Open, budget: JudgeBudget, estimate: f64, now: Timestamp) -> Result<(), DeepError> {
-    let (mut of_day, mut of_run) = spent(open, now)?;
-    for (limit, spent, of) in [(budget.session, of_run, "session"), (budget.day, of_day, "day")] {
-        if let Some(limit) = limit
-            && spent.gone >= limit.0
-        {
+/// Reserves the estimated cost of a question, unless the budget is used up.
+fn reserve(
+    entries: &mut Entries,
+    budget: JudgeBudget,
+    estimate: f64,
+    now: Timestamp,
+) -> Result<(), Unavailable> {
+    let of_run = entries.of_run.unwrap_or_default();
+    for (limit, spent, of) in
+        [(budget.session, of_run, "session"), (budget.day, entries.spent_today(now), "day")]
+    {
+        if let Some(limit) = limit.filter(|limit| spent.gone >= limit.0) {
             let limit = limit.0;
-            return Err(DeepError::new(format!(
+            return Err(Unavailable::new(format!(
                 "its budget of {limit} for a {of} is used up; raise `budget`, or wait"
             )));
         }
     }
-    of_day.add(estimate);
-    of_run.add(estimate);
-    open.write(OF_DAY, of_day)?;
-    open.write(OF_RUN, of_run)
+    entries.spend(estimate, now);
+    Ok(())
 }
 
-fn may_be_asked(open: &mut Open, item: &Item<'_>, now: Timestamp) -> Result<(), DeepError> {
-    let Some(mut breaker) = open.read::<Breaker>(BREAKER)? else { return Ok(()) };
+/// Checks that the circuit breaker permits a question.
+fn check_breaker(entries: &mut Entries, item: &Item<'_>, now: Timestamp) -> Result<(), Unavailable> {
+    let Some(breaker) = &mut entries.breaker else { return Ok(()) };
     let Some((since, until)) = breaker.open else { return Ok(()) };
     // A clock that was set back must not keep it open for good.
     let is_over = now >= until || now < since;
     let is_trying = breaker.trying.is_some_and(|trying| now < trying && now >= since);
     if !is_over || is_trying {
-        let Breaker { failures, last, .. } = &breaker;
+        let Breaker { failures, last, .. } = breaker;
         let when = if is_over {
             "one question is testing whether it works again".to_owned()
         } else {
             let left = until.duration_since(now).as_secs_f64().ceil();
             format!("it is called again in {left} s")
         };
-        return Err(DeepError::new(format!(
+        return Err(Unavailable::new(format!(
             "it failed {failures} times in a row, so it is not called; {when}. Last: {last}"
         )));
     }
     // The test has as long as an answer may take.
     let within = SignedDuration::try_from(std::time::Duration::from_millis(item.settings.timeout.0));
     breaker.trying = now.checked_add(within.unwrap_or_default()).ok();
-    open.write(BREAKER, breaker)
+    Ok(())
 }
 
-fn note(open: &mut Open, item: &Item<'_>, ended: &Ended<'_>, now: Timestamp) -> Result<(), DeepError> {
+fn update_breaker(entries: &mut Entries, item: &Item<'_>, ended: &Ended<'_>, now: Timestamp) {
     match ended {
-        Ended::Well(_) => open.remove(BREAKER),
+        Ended::Well(_) => entries.breaker = None,
         Ended::Unknown => {
-            if let Some(breaker) = open.read::<Breaker>(BREAKER)?.filter(|breaker| breaker.trying.is_some()) {
-                open.write(BREAKER, Breaker { trying: None, ..breaker })?;
+            if let Some(breaker) = &mut entries.breaker {
+                breaker.trying = None;
             }
         }
         Ended::Badly(why) => {
-            let before: Breaker = open.read(BREAKER)?.unwrap_or_default();
-            let failures = before.failures.saturating_add(1);
+            let failures = entries.breaker.as_ref().map_or(0, |breaker| breaker.failures).saturating_add(1);
             let rule = item.settings.breaker;
-            let is_open = failures >= rule.failures;
-            let open_until = is_open.then(|| (now, after(rule.pause, now)));
-            let last = shown(why, 300);
-            open.write(BREAKER, Breaker { failures, last, open: open_until, trying: None })?;
+            let open = (failures >= rule.failures).then(|| (now, after(rule.pause, now)));
+            entries.breaker = Some(Breaker { failures, last: shown(why, 300), open, trying: None });
         }
     }
-    Ok(())
 }
 
 fn after(pause: Seconds, now: Timestamp) -> Timestamp {
@@ -332,39 +335,28 @@ fn after(pause: Seconds, now: Timestamp) -> Timestamp {
     now.checked_add(pause).unwrap_or(Timestamp::MAX)
 }
 
-/// The answer to the same question, if it is kept and still holds.
-fn held(open: &Open, item: &Item<'_>, now: Timestamp) -> Result<Option<Answer>, DeepError> {
-    let Some(key) = item.key.map(|key| hex::encode(&key)) else { return Ok(None) };
-    let kept: Vec<Kept> = open.read(ANSWERS)?.unwrap_or_default();
-    let found = kept.into_iter().find(|kept| kept.key == key && now < kept.until && now >= kept.since);
-    Ok(found.map(|Kept { answer, cut, .. }| Answer {
-        value: answer,
-        took_ms: 0,
-        cached: true,
-        cost: None,
-        cut,
-    }))
+/// The answer to the same question, if it is stored and still holds.
+fn stored_answer(entries: &Entries, item: &Item<'_>, now: Timestamp) -> Option<Answer> {
+    let key = hex::encode(&item.key?);
+    let mut stored = entries.answers.iter().flatten();
+    let found = stored.find(|stored| stored.key == key && now < stored.until && now >= stored.since)?;
+    Some(Answer { value: found.answer.clone(), took_ms: 0, cached: true, cost: None, cut: found.cut })
 }
 
-fn keep(open: &mut Open, item: &Item<'_>, answer: &Answer, now: Timestamp) -> Result<(), DeepError> {
-    let Some(key) = item.key.map(|key| hex::encode(&key)) else { return Ok(()) };
-    let mut kept: Vec<Kept> = open.read(ANSWERS)?.unwrap_or_default();
-    kept.retain(|kept| kept.key != key && now < kept.until && now >= kept.since);
-    kept.push(Kept {
+fn store_answer(entries: &mut Entries, item: &Item<'_>, answer: &Answer, now: Timestamp) {
+    let Some(key) = item.key.map(|key| hex::encode(&key)) else { return };
+    let mut stored = entries.answers.take().unwrap_or_default();
+    stored.retain(|stored| stored.key != key && now < stored.until && now >= stored.since);
+    stored.push(StoredAnswer {
         key,
         answer: answer.value.clone(),
         cut: answer.cut,
         since: now,
         until: after(item.settings.cache, now),
     });
-    let size = |kept: &Kept| kept.answer.to_string().len();
-    while kept.len() > MAX_ANSWERS || kept.iter().map(size).sum::<usize>() > MAX_BYTES {
-        kept.remove(0);
+    let size = |stored: &StoredAnswer| stored.answer.to_string().len();
+    while stored.len() > MAX_ANSWERS || stored.iter().map(size).sum::<usize>() > MAX_BYTES {
+        stored.remove(0);
     }
-    if kept.is_empty() {
-        open.remove(ANSWERS);
-        Ok(())
-    } else {
-        open.write(ANSWERS, kept)
-    }
+    entries.answers = Some(stored).filter(|stored| !stored.is_empty());
 }

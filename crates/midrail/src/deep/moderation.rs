@@ -4,39 +4,32 @@ use midrail_guardrails::{HttpMethod, ModerationSettings, ModerationStyle};
 use serde_json::{Value, json};
 
 use super::client::{self, Filled};
-use super::question::DeepError;
 use super::wire::{Again, Call, Trouble, shown};
+use crate::error::Unavailable;
 
 /// Names of categories are no longer than this.
 const MAX_NAME: usize = 100;
 
-/// The most categories that are told.
+/// The most categories of an answer.
 const MAX_CATEGORIES: usize = 100;
 
-/// What is moderated.
-pub(super) struct Moderated<'m> {
-    /// The text.
-    pub(super) text: &'m str,
-    /// What it answers to, where the agent said it.
-    pub(super) answers: Option<&'m str>,
-}
-
-/// Asks whether a text is fine.
+/// Asks whether a text is acceptable. `answers` is what the text answers to, if it is the agent's.
 pub(super) fn ask(
     call: &Call<'_>,
     moderation: &ModerationSettings,
-    moderated: &Moderated<'_>,
-) -> Result<Value, DeepError> {
+    text: &str,
+    answers: Option<&str>,
+) -> Result<Value, Unavailable> {
     let mut filled = Filled::of(&moderation.headers, call.lookup)?;
     filled.key("authorization", "Bearer ", moderation.key_env.as_ref(), call.lookup)?;
-    let mut body = match (moderation.style, moderated.answers) {
-        (ModerationStyle::Openai, _) => json!({"input": moderated.text}),
+    let mut body = match (moderation.style, answers) {
+        (ModerationStyle::Openai, _) => json!({"input": text}),
         (ModerationStyle::LlamaGuard, None) => {
-            json!({"messages": [{"role": "user", "content": moderated.text}], "max_tokens": 100})
+            json!({"messages": [{"role": "user", "content": text}], "max_tokens": 100})
         }
         // Such a model judges the last of both.
         (ModerationStyle::LlamaGuard, Some(asked)) => json!({
-            "messages": [{"role": "user", "content": asked}, {"role": "assistant", "content": moderated.text}],
+            "messages": [{"role": "user", "content": asked}, {"role": "assistant", "content": text}],
             "max_tokens": 100
         }),
     };
@@ -106,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_model_says_safe_or_unsafe_and_nothing_else() {
+    fn guard_model_answers_safe_or_unsafe_only() {
         assert_eq!(words("\n\nsafe"), Some(json!({"flagged": false, "categories": [], "score": 0.0})));
         let found = json!({"flagged": true, "categories": ["S1", "S10"], "score": 1.0});
         assert_eq!(words("unsafe\nS1,S10"), Some(found));
@@ -118,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn results_need_to_say_whether_they_flag() {
+    fn results_without_a_flag_are_rejected() {
         let result = json!({"flagged": true, "categories": {"violence": true, "hate": false, "x": null},
             "category_scores": {"violence": 0.9, "hate": 0.01}});
         let read = of_results(&json!({"results": [result.clone()]}));

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::cache::{self, Key};
 use super::judge;
-use super::question::{DeepError, Question};
+use super::question::Question;
 use super::render::{self, Parts, lasting};
+use crate::error::Unavailable;
 
 /// The requests of a question: one, or several about the windows of a long text.
 pub(super) struct Plan {
@@ -24,7 +25,7 @@ pub(super) enum Form {
 }
 
 impl Plan {
-    pub(super) fn new(settings: &DeepSettings, question: Question) -> Result<Self, DeepError> {
+    pub(super) fn new(settings: &DeepSettings, question: Question) -> Result<Self, Unavailable> {
         if matches!(settings.kind, DeepBackend::Command(_)) {
             let form = Form::Command { event: question.event, root: question.root };
             return Ok(Plan { forms: vec![form], is_cut: false });
@@ -43,7 +44,7 @@ impl Plan {
             if !parts.has_text() {
                 // A request without the text has to contain its other parts completely.
                 if parts.is_cut() {
-                    return Err(DeepError::new(format!(
+                    return Err(Unavailable::new(format!(
                         "a part of the event has more than {limit} characters; raise `max_text`, or send the `text`"
                     )));
                 }
@@ -51,7 +52,7 @@ impl Plan {
             }
             if windows.len() > settings.max_windows {
                 let (all, most) = (windows.len(), settings.max_windows);
-                return Err(DeepError::new(format!(
+                return Err(Unavailable::new(format!(
                     "the text takes {all} windows of {limit} characters, and {most} are allowed; raise `max_windows` or `max_text`"
                 )));
             }

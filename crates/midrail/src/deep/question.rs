@@ -34,20 +34,3 @@ pub(crate) struct Answer {
     /// Whether a part of the text was too long and was left out.
     pub(crate) cut: bool,
 }
-
-/// Why there is no answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct DeepError(pub(super) String);
-
-impl DeepError {
-    pub(crate) fn new(message: impl ToString) -> Self {
-        DeepError(message.to_string())
-    }
-}
-
-impl From<String> for DeepError {
-    fn from(message: String) -> Self {
-        DeepError(message)
-    }
-}

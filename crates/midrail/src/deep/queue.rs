@@ -13,11 +13,12 @@ use parking_lot::{Condvar, Mutex};
 use super::jobs::{Job, QueueShared, State};
 use super::ledger::Ledger;
 use super::plan::{self, Plan};
-use super::question::{DeepError, Question};
+use super::question::Question;
 use super::ticket::{AnswerSlot, Ticket};
 use super::wire::Lookup;
 use super::worker;
 use crate::clock::Clock;
+use crate::error::Unavailable;
 
 /// The most worker threads.
 const MAX_WORKERS: usize = 8;
@@ -51,7 +52,7 @@ impl DeepQueue {
         guardrail: &str,
         settings: &Arc<DeepSettings>,
         question: Question,
-    ) -> Result<Ticket, DeepError> {
+    ) -> Result<Ticket, Unavailable> {
         let deadline = Instant::now() + Duration::from_millis(settings.timeout.0);
         let key = plan::key(settings, &question);
         let (run, policy) = (question.run.clone(), question.policy.clone());
@@ -59,7 +60,7 @@ impl DeepQueue {
         let estimate = plan.estimate(settings);
         let now = self.0.clock.now();
 
-        if let Some(answer) = self.0.lock().ready(key.as_ref(), &run, now)? {
+        if let Some(answer) = self.0.state.lock().ready(key.as_ref(), &run, now)? {
             return Ok(Ticket::answered(answer));
         }
         let slot = Arc::new(AnswerSlot::default());
@@ -80,17 +81,16 @@ impl DeepQueue {
         if let Some(answer) = self.0.ledger.admit(&job.item(), now)? {
             return Ok(Ticket::answered(answer));
         }
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         // The queue may have changed meanwhile.
         let refused = state.ready(None, &job.run, now).err();
         let refused = refused.or_else(|| {
-            state.track(&job.guardrail, &job.settings);
             state.count += 1;
             job.id = state.count;
             let is_enough = state.idle > state.waiting.len() || state.workers >= MAX_WORKERS;
             let can_be_asked = is_enough || start_worker(&self.0, &mut state);
             (!can_be_asked).then(|| {
-                DeepError::new("no worker thread could be started; check the thread limit of this machine")
+                Unavailable::new("no worker thread could be started; check the thread limit of this machine")
             })
         });
         if let Some(why) = refused {
@@ -112,7 +112,7 @@ impl DeepQueue {
     /// Waits until no question is waiting or running and all handlers of late answers have returned. `false`: the deadline
     /// passed first.
     pub(crate) fn wait_until_idle(&self, deadline: Instant) -> bool {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         while !state.waiting.is_empty() || !state.running.is_empty() {
             if self.0.changed.wait_until(&mut state, deadline).timed_out() {
                 return state.waiting.is_empty() && state.running.is_empty();
@@ -124,10 +124,10 @@ impl DeepQueue {
 
 impl Drop for DeepQueue {
     fn drop(&mut self) {
-        self.0.lock().is_closed = true;
+        self.0.state.lock().is_closed = true;
         self.0.cancel(|_| true);
         self.0.work.notify_all();
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         let handles = mem::take(&mut state.handles);
         // A handler may drop the engine: a worker does not wait for itself.
         let own = thread::current().id();

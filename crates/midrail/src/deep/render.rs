@@ -34,7 +34,7 @@ impl<'q> Parts<'q> {
         self.has_text.get()
     }
 
-    /// One part. What the event does not tell is null.
+    /// One part, or null if the event lacks it.
     pub(super) fn value(&self, part: EventPart) -> Value {
         let event = &self.question.event;
         let at = |pointer: &str| event.pointer(pointer).map_or(Value::Null, |value| self.cut(value));
@@ -53,7 +53,7 @@ impl<'q> Parts<'q> {
         }
     }
 
-    /// One part as text. What the event does not tell is empty.
+    /// One part as text, or an empty text.
     pub(super) fn text(&self, part: EventPart) -> String {
         match self.value(part) {
             Value::Null => String::new(),
@@ -107,8 +107,8 @@ impl<'q> Parts<'q> {
     }
 }
 
-/// A text in windows of at most so many characters, each of which begins with the end of the one before: what stands across
-/// the edge of one is whole in the next. There is always one.
+/// A text in windows of at most so many characters, each of which starts with the end of the previous one, so that text
+/// at a boundary is complete in one of them. There is always one.
 pub(super) fn windows(text: &str, limit: usize) -> Vec<&str> {
     // No text has more characters than bytes.
     if text.len() <= limit {

@@ -18,10 +18,11 @@ use midrail_store::{MemoryStore, Store};
 use serde_json::{Value, json};
 
 use super::ledger::Ledger;
-use super::question::{Answer, DeepError, Question};
+use super::question::{Answer, Question};
 use super::queue::DeepQueue;
-use super::ticket::{Ticket, Waited};
+use super::ticket::Ticket;
 use crate::clock::ManualClock;
+use crate::error::Unavailable;
 
 /// Longer than anything here takes.
 const LONG: Duration = Duration::from_secs(60);
@@ -71,10 +72,10 @@ fn question(run: &str, text: &str) -> Question {
     Question { run: run.to_owned(), policy, event, text: text.to_owned(), root: None }
 }
 
-fn answered(ticket: Result<Ticket, DeepError>) -> Result<Answer, String> {
-    match ticket.map_err(|error| error.0)?.wait(LONG) {
-        Waited::Answered(answer) => answer.map_err(|error| error.0),
-        Waited::Late(_) => panic!("no answer came"),
+fn answered(ticket: Result<Ticket, Unavailable>) -> Result<Answer, String> {
+    match ticket.map_err(|error| error.to_string())?.wait(LONG) {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => panic!("no answer came"),
     }
 }
 
@@ -98,7 +99,7 @@ fn is_idle(queue: &DeepQueue) -> bool {
     queue.wait_until_idle(std::time::Instant::now())
 }
 
-impl std::ops::Deref for DeepError {
+impl std::ops::Deref for Unavailable {
     type Target = str;
 
     fn deref(&self) -> &str {

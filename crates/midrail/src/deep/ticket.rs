@@ -5,31 +5,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
-use super::question::{Answer, DeepError};
+use super::question::Answer;
+use crate::error::Unavailable;
 
-type AnswerResult = Result<Answer, DeepError>;
+pub(crate) type AnswerResult = Result<Answer, Unavailable>;
 type Then = Box<dyn FnOnce(AnswerResult) + Send>;
 
 /// The error of a cancelled question.
 pub(super) const CANCELLED: &str = "the question was cancelled";
 
-/// A question that was asked.
+/// A question that was sent.
 #[must_use]
 pub(crate) struct Ticket(Arc<AnswerSlot>);
-
-/// A question whose answer did not come in time.
-#[must_use]
-pub(crate) struct Pending(Arc<AnswerSlot>);
-
-/// How the waiting ended.
-pub(crate) enum Waited {
-    /// With an answer, or with why there is none.
-    Answered(Result<Answer, DeepError>),
-    /// The time was up first.
-    Late(Pending),
-}
 
 impl Ticket {
     pub(super) fn new(slot: Arc<AnswerSlot>) -> Self {
@@ -41,19 +30,19 @@ impl Ticket {
         Ticket(Arc::new(AnswerSlot { state: Mutex::new(State::Done(Ok(answer))), changed: Condvar::new() }))
     }
 
-    /// Waits for the answer, but no longer than this.
-    pub(crate) fn wait(self, within: Duration) -> Waited {
+    /// Waits for the answer, but no longer than this. An error is the question, whose answer did not come in time.
+    pub(crate) fn wait(self, within: Duration) -> Result<AnswerResult, Ticket> {
         let until = Instant::now().checked_add(within);
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         loop {
             match mem::replace(&mut *state, State::Open) {
                 State::Done(answer) => {
                     *state = State::Gone;
-                    return Waited::Answered(answer);
+                    return Ok(answer);
                 }
                 State::Cancelled => {
                     *state = State::Cancelled;
-                    return Waited::Answered(Err(DeepError::new(CANCELLED)));
+                    return Ok(Err(CANCELLED.into()));
                 }
                 other => *state = other,
             }
@@ -63,18 +52,16 @@ impl Ticket {
             };
             if left.is_zero() {
                 drop(state);
-                return Waited::Late(Pending(self.0));
+                return Err(self);
             }
             self.0.changed.wait_for(&mut state, left);
         }
     }
-}
 
-impl Pending {
     /// Sets the handler of the answer. It runs once: on the thread that receives the answer, or here if the answer has
     /// arrived; never if the question was cancelled.
-    pub(crate) fn then(self, done: impl FnOnce(Result<Answer, DeepError>) + Send + 'static) {
-        let mut state = self.0.lock();
+    pub(crate) fn then(self, done: impl FnOnce(AnswerResult) + Send + 'static) {
+        let mut state = self.0.state.lock();
         match mem::replace(&mut *state, State::Gone) {
             State::Done(answer) => {
                 drop(state);
@@ -105,13 +92,9 @@ enum State {
 }
 
 impl AnswerSlot {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
-
     /// Hands over the answer.
     pub(super) fn finish(&self, answer: AnswerResult) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match mem::replace(&mut *state, State::Gone) {
             State::Open => {
                 *state = State::Done(answer);
@@ -130,7 +113,7 @@ impl AnswerSlot {
 
     /// Cancels the question, unless its answer has arrived.
     pub(super) fn cancel(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let before = match mem::replace(&mut *state, State::Cancelled) {
             State::Done(answer) => mem::replace(&mut *state, State::Done(answer)),
             State::Gone => mem::replace(&mut *state, State::Gone),

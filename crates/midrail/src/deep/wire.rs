@@ -1,16 +1,16 @@
 //! What all kinds of questions share while they are sent: the time that is left, cancellation and retries.
 
-use parking_lot::Mutex;
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use midrail_guardrails::DeepSettings;
+use parking_lot::Mutex;
 use serde_json::Value;
-use ureq::Agent;
 
-use super::connection;
-use super::question::DeepError;
+use super::connection::Connections;
+use crate::error::Unavailable;
 
 /// The first pause before something is tried again. Each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -51,7 +51,7 @@ impl Call<'_> {
         &self,
         retries: u8,
         mut once: impl FnMut() -> Result<T, Trouble>,
-    ) -> Result<T, DeepError> {
+    ) -> Result<T, Unavailable> {
         let mut pause = FIRST_PAUSE;
         let mut tried: u32 = 0;
         loop {
@@ -115,21 +115,10 @@ pub(super) enum Again {
 }
 
 /// Cancels the work of a worker: a flag for pauses and commands, and the worker's connections.
+#[derive(Default)]
 pub(super) struct Stop {
     is_raised: AtomicBool,
-    agent: Mutex<Option<Connections>>,
-}
-
-/// Connections, and the file of the certificates that they trust.
-struct Connections {
-    agent: Agent,
-    ca_file: Option<String>,
-}
-
-impl Default for Stop {
-    fn default() -> Self {
-        Stop { is_raised: AtomicBool::new(false), agent: Mutex::new(None) }
-    }
+    connections: Mutex<Connections>,
 }
 
 impl Stop {
@@ -144,30 +133,19 @@ impl Stop {
     /// Cancels the work.
     pub(super) fn raise(&self) {
         self.is_raised.store(true, Ordering::SeqCst);
-        if let Some(known) = self.agent.lock().take() {
-            known.agent.shutdown();
-        }
+        mem::take(&mut *self.connections.lock()).close();
     }
 
-    /// The connections of this worker, which trust the certificates of a file. `None`: it was stopped.
-    pub(super) fn agent(&self, ca_file: Option<&str>) -> Result<Option<Agent>, DeepError> {
-        let mut known = self.agent.lock();
-        if self.is_raised() {
-            return Ok(None);
-        }
-        // A connection that was made under another trust is not used.
-        if let Some(same) = known.as_ref().filter(|known| known.ca_file.as_deref() == ca_file) {
-            return Ok(Some(same.agent.clone()));
-        }
-        let agent = connection::agent(ca_file)?;
-        *known = Some(Connections { agent: agent.clone(), ca_file: ca_file.map(str::to_owned) });
-        Ok(Some(agent))
+    /// Uses the connections of this worker. `None`: it was stopped.
+    pub(super) fn with_connections<T>(&self, work: impl FnOnce(&mut Connections) -> T) -> Option<T> {
+        let mut connections = self.connections.lock();
+        (!self.is_raised()).then(|| work(&mut connections))
     }
 
     /// Passes the connections on to the next question of the same worker.
     pub(super) fn next(&self) -> Self {
-        let agent = self.agent.lock().take();
-        Stop { is_raised: AtomicBool::new(false), agent: Mutex::new(agent) }
+        let connections = mem::take(&mut *self.connections.lock());
+        Stop { is_raised: AtomicBool::new(false), connections: Mutex::new(connections) }
     }
 }
 

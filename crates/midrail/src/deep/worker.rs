@@ -7,13 +7,14 @@ use midrail_guardrails::{DeepBackend, WINDOW_COUNT_MEMBER, WINDOWS_MEMBER};
 use midrail_scan::secrets;
 use serde_json::{Value, json};
 
+use super::client::{self, Filled};
 use super::jobs::{Failure, Job, QueueShared};
 use super::judge::Extent;
-use super::moderation::Moderated;
 use super::plan::Form;
-use super::question::{Answer, DeepError};
+use super::question::Answer;
 use super::wire::{Call, Stop};
-use super::{command, http, judge, moderation};
+use super::{command, judge, moderation};
+use crate::error::Unavailable;
 
 /// Sends questions until there are none left.
 pub(super) fn work(shared: &QueueShared) {
@@ -21,7 +22,7 @@ pub(super) fn work(shared: &QueueShared) {
     while let Some((job, stop)) = shared.next(&before) {
         let mut cost = 0.0;
         let asked = catch_unwind(AssertUnwindSafe(|| answer(shared, &job, &stop, &mut cost)));
-        let ended = asked.unwrap_or_else(|_| Err(Failure::Failed(DeepError::new("the worker panicked"))));
+        let ended = asked.unwrap_or_else(|_| Err(Failure::Failed(Unavailable::new("the worker panicked"))));
         shared.end(job, &stop, ended, cost);
         before = stop.next();
     }
@@ -82,22 +83,25 @@ fn answer(shared: &QueueShared, job: &Job, stop: &Stop, cost: &mut f64) -> Resul
 }
 
 /// Asks about one window.
-fn ask(call: &Call<'_>, form: &Form, extent: Extent, cost: &mut f64) -> Result<Value, DeepError> {
+fn ask(call: &Call<'_>, form: &Form, extent: Extent, cost: &mut f64) -> Result<Value, Unavailable> {
     let kind = &call.settings.kind;
     let mut value = match (kind, form) {
-        (DeepBackend::Http(question), Form::Http(body)) => http::ask(call, question, body),
+        (DeepBackend::Http(http), Form::Http(body)) => {
+            let filled = Filled::of(&http.headers, call.lookup)?;
+            call.tries(http.retries, || client::send(call, &http.url, http.method, &filled, body))
+        }
         (DeepBackend::Judge(question), Form::Judge(parts)) => judge::ask(call, question, parts, extent, cost),
         (DeepBackend::Moderation(question), Form::Moderation { text, answers }) => {
-            moderation::ask(call, question, &Moderated { text, answers: answers.as_deref() })
+            moderation::ask(call, question, text, answers.as_deref())
         }
         (DeepBackend::Command(line), Form::Command { event, root }) => {
             command::ask(call, line, root.as_deref(), event)
         }
-        _ => Err(DeepError::new("the question is in the form of another kind")),
+        _ => Err(Unavailable::new("the question is in the form of another kind")),
     }?;
     // Only Midrail joins the answers of several windows.
     if value.get(WINDOWS_MEMBER).is_some() {
-        return Err(DeepError::new(format!(
+        return Err(Unavailable::new(format!(
             "it answered with a member `{WINDOWS_MEMBER}`, which is Midrail's own"
         )));
     }

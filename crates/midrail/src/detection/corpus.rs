@@ -1,4 +1,4 @@
-//! Texts with labels, one JSON object a line, and how well a detector tells them apart.
+//! Labelled texts, one JSON object on each line, and how well a detector classifies them.
 
 use std::io::{self, BufRead};
 use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ pub fn texts(input: impl BufRead) -> impl Iterator<Item = Result<LabelledText, C
     })
 }
 
-/// How well a detector told the texts of a corpus apart.
+/// How well a detector classified the texts of a corpus.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Score {
     /// Texts looked at.
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_told_by_its_number() {
+    fn invalid_line_is_reported_with_its_number() {
         let error = texts("{}\n".as_bytes()).next().unwrap().unwrap_err();
         assert!(error.to_string().starts_with("line 1: missing field `text`"), "{error}");
     }

@@ -47,20 +47,11 @@ impl StreamRedactor {
     }
 }
 
-/// How many bytes at the end may begin a character that is not whole.
+/// The number of bytes at the end that start a character which is not complete.
 fn unfinished(bytes: &[u8]) -> usize {
-    for back in 1..=bytes.len().min(3) {
-        let Some(byte) = bytes.get(bytes.len() - back) else { break };
-        let needed = match byte {
-            0xC0..=0xDF => 2,
-            0xE0..=0xEF => 3,
-            0xF0..=0xF7 => 4,
-            0x80..=0xBF => continue,
-            _ => return 0,
-        };
-        return if needed > back { back } else { 0 };
-    }
-    0
+    let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+    let is_cut = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
+    if is_cut { last.len() } else { 0 }
 }
 
 #[cfg(test)]
@@ -75,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_matter_how_the_text_is_cut() {
+    fn result_does_not_depend_on_chunk_boundaries() {
         let text = "grüße AKIAQ4ZTX7RK2MPLWN3J — tschüß, IBAN DE89 3704 0044 0532 0130 00 ende 🦀";
         let whole = cleaned(text, text.len(), true);
         assert!(whole.contains("[redacted:aws-access-key#") && whole.contains("[redacted:iban#"), "{whole}");
@@ -86,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_shown_as_such() {
+    fn invalid_bytes_are_replaced() {
         let mut cleaner = StreamRedactor::new(b"key", false);
         let mut out = cleaner.push(b"a\xFFb\xE2");
         out.push_str(&cleaner.finish());

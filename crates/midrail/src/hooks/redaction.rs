@@ -9,6 +9,7 @@ use midrail_scan::secrets::{self, Mask};
 use serde_json::Value;
 
 use crate::engine::Engine;
+use crate::error::Unavailable;
 use crate::seal;
 
 /// The prefix of sealed variables. Unsealed ones are JSON, which starts with a brace.
@@ -27,9 +28,7 @@ pub(super) struct HookRedactor<'w> {
 impl HookRedactor<'_> {
     /// A text of a script without secrets. It is shortened last, because half a secret is not recognized.
     pub(super) fn shown(&self, text: &str) -> String {
-        let Ok(text) = self.engine.masked_text(&self.mask.text(text)) else {
-            return "a text that could not be scanned for secrets".to_owned();
-        };
+        let text = self.engine.masked_text(self.mask.text(text).trim());
         match text.char_indices().nth(MAX_SHOWN) {
             Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
             None => text,
@@ -42,7 +41,7 @@ impl HookRedactor<'_> {
         script: &Arc<str>,
         mut end: HookOutcome,
         is_sealed: bool,
-    ) -> Result<HookOutcome, String> {
+    ) -> Result<HookOutcome, Unavailable> {
         if let HookAnswer::Refuse { message, suggestion, request } = &mut end.answer {
             *message = self.shown(message);
             *suggestion = suggestion.take().map(|text| self.shown(&text));
@@ -60,7 +59,11 @@ impl HookRedactor<'_> {
                 Ok(sealed) => end.state = Some(sealed),
                 Err(why) if end.answer == HookAnswer::Pass => return Err(why),
                 Err(why) => {
-                    end = HookOutcome { answer: end.answer, failure: Some(why), ..HookOutcome::pass() }
+                    end = HookOutcome {
+                        answer: end.answer,
+                        failure: Some(why.to_string()),
+                        ..HookOutcome::pass()
+                    }
                 }
             }
         }
@@ -72,16 +75,17 @@ impl HookRedactor<'_> {
         !secrets::scan_json(state, self.engine.fingerprint_key()).is_empty()
     }
 
-    fn sealed(&self, script: &Arc<str>, state: &Value) -> Result<Value, String> {
+    fn sealed(&self, script: &Arc<str>, state: &Value) -> Result<Value, Unavailable> {
         let text = state.as_str().map_or_else(|| state.to_string(), str::to_owned);
         let sealed = seal::seal(self.engine.fingerprint_key(), &place(script), text.as_bytes());
         sealed.map(|sealed| Value::from(SEALED.to_owned() + &sealed)).ok_or_else(|| {
             format!("the variables of `{script}` hold a secret and could not be sealed, so they are not kept")
+                .into()
         })
     }
 
     /// The variables of a script, and whether they were sealed.
-    pub(super) fn opened(&self, script: &Arc<str>, slice: Value) -> Result<(String, bool), String> {
+    pub(super) fn opened(&self, script: &Arc<str>, slice: Value) -> Result<(String, bool), Unavailable> {
         let text = match slice {
             Value::String(text) => text,
             other => other.to_string(),
@@ -90,7 +94,7 @@ impl HookRedactor<'_> {
         let opened = seal::open(self.engine.fingerprint_key(), &place(script), sealed);
         let opened = opened.and_then(|bytes| String::from_utf8(bytes).ok());
         opened.map(|text| (text, true)).ok_or_else(|| {
-            format!("the variables of `{script}` were sealed with another key than that of this store")
+            format!("the variables of `{script}` were sealed with another key than that of this store").into()
         })
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use midrail_pack::DiagnosticReport;
 use midrail_pack::diagnostic::nearest;
 
+use crate::features::MissingFeature;
 use crate::shipped;
 
 /// Why packs could not be read.
@@ -54,6 +55,9 @@ pub enum LoadError {
     /// Packs have problems, each at its place.
     #[error("{}", joined(.0))]
     Problems(Vec<DiagnosticReport>),
+    /// The policy needs a Cargo feature that this build lacks.
+    #[error(transparent)]
+    MissingFeature(#[from] MissingFeature),
     /// No pack has an overlay for the environment that was named.
     #[error("no pack has an overlay for the environment `{name}`")]
     UnknownEnv {
@@ -69,11 +73,11 @@ impl LoadError {
     pub fn help(&self) -> Option<String> {
         match self {
             LoadError::Io { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
-                let names = || shipped::PACKS.iter().map(|(name, _)| *name);
-                match nearest(&path.to_string_lossy(), names()) {
-                    Some(near) => Some(format!("did you mean the shipped pack `{near}`?")),
-                    None => Some(format!("the shipped packs are {}", names().collect::<Vec<_>>().join(", "))),
-                }
+                Some(shipped::suggest(
+                    &path.to_string_lossy(),
+                    |near| format!("did you mean the shipped pack `{near}`?"),
+                    |names| format!("the shipped packs are {names}"),
+                ))
             }
             LoadError::UnknownEnv { known, .. } if known.is_empty() => {
                 Some("no pack has overlays; leave `--env` out, or add `env:` to a pack".to_owned())
@@ -86,6 +90,18 @@ impl LoadError {
             }
             _ => None,
         }
+    }
+}
+
+impl From<DiagnosticReport> for LoadError {
+    fn from(report: DiagnosticReport) -> Self {
+        LoadError::Problems(vec![report])
+    }
+}
+
+impl From<Vec<DiagnosticReport>> for LoadError {
+    fn from(reports: Vec<DiagnosticReport>) -> Self {
+        LoadError::Problems(reports)
     }
 }
 

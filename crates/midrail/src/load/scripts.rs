@@ -32,8 +32,8 @@ pub(super) struct ScriptFile {
 }
 
 impl ScriptFile {
-    /// Reads a script and what it imports. A file that cannot be read is told when the script is run: it may never be
-    /// asked for.
+    /// Reads a script and what it imports. A file that cannot be read is reported when the script runs: it may never be
+    /// imported.
     pub(super) fn read(path: &Path, layer: Layer) -> Result<Self, LoadError> {
         let main = PackFile::read(path, layer)?;
         let mut imports = BTreeMap::new();
@@ -54,7 +54,7 @@ impl ScriptFile {
         Ok(ScriptFile { layer, path: path.to_owned(), is_guest: false, digest, imports })
     }
 
-    /// The files that belong to it: what it imports, and for a guest what says whether it is in force.
+    /// The files that belong to it: its imports, and the configuration of a guest.
     pub(super) fn belongs(&self) -> Vec<String> {
         let config = self.is_guest.then(|| self.path.with_file_name("config.json"));
         let files = self.imports.keys().cloned().chain(config);
@@ -98,7 +98,7 @@ impl ScriptFile {
     }
 }
 
-/// What holds for a script of a layer: what packs of the same layer or above say, the highest first.
+/// The settings of a script: those of packs of its layer or above, the highest first.
 pub(super) fn settings_for(layer: Layer, documents: &[(Layer, PackDocument)]) -> Scripts {
     let mut above: Vec<&(Layer, PackDocument)> = documents.iter().filter(|(of, _)| *of <= layer).collect();
     above.sort_by_key(|(of, _)| *of);
@@ -116,7 +116,7 @@ pub(super) fn settings_for(layer: Layer, documents: &[(Layer, PackDocument)]) ->
     }
 }
 
-/// Scripts of a other tool, which packs can allow: that of the project, and the user's.
+/// Scripts of another tool, which packs can allow: that of the project, and the user's.
 pub(super) fn guests(folder: Option<&Path>) -> Result<Vec<ScriptFile>, LoadError> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
@@ -129,7 +129,7 @@ pub(super) fn guests(folder: Option<&Path>) -> Result<Vec<ScriptFile>, LoadError
     Ok(found)
 }
 
-/// What the configuration next to a script of a other tool says of it.
+/// The settings from the configuration next to a script of another tool.
 pub(super) fn guest_settings(script: &ScriptFile, settings: Scripts) -> Scripts {
     let config = script.path.with_file_name("config.json");
     let text = std::fs::read_to_string(config).unwrap_or_default();
@@ -141,7 +141,7 @@ pub(super) fn guest_settings(script: &ScriptFile, settings: Scripts) -> Scripts 
         Some("closed") => Some(OnFault::Block),
         _ => None,
     };
-    // What a pack says counts before what a neighbour does.
+    // The settings of packs have precedence.
     Scripts { enabled: settings.enabled.or(enabled), on_error: settings.on_error.or(on_error), ..settings }
 }
 

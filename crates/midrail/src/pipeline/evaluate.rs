@@ -72,11 +72,11 @@ impl Pipeline<'_> {
     /// Sets the facts that every decision has.
     fn set_environment(&self, inputs: &mut DecisionInputs, root: Option<&Root>, prediction: &Prediction) {
         inputs.facts.root = root.map(|root| root.real.clone());
-        if let Some(recorded) = self.engine.files().recorded() {
+        if let Some(recorded) = self.engine.files.recorded() {
             recorded.learn(inputs.facts.root.as_deref(), &self.event);
         }
         self.start_predicted_hook(prediction, inputs);
-        inputs.facts.is_one_shot = self.engine.is_one_shot();
+        inputs.facts.is_one_shot = self.engine.is_one_shot;
         inputs.facts.engine_paths = self.engine.own_places(inputs.facts.root.as_deref());
         inputs.facts.root_aliases = root.map(|root| root.aliases.clone()).unwrap_or_default();
         if self.event.tool.is_some() {
@@ -148,7 +148,7 @@ impl Pipeline<'_> {
         root: Option<&Root>,
         before: &Before,
     ) {
-        if let (None, Some(root), None) = (&before.root, root, self.engine.root()) {
+        if let (None, Some(root), None) = (&before.root, root, &self.engine.root) {
             decision.changes.set(ROOT, root.real.as_str());
         }
         if let Some(last) = &self.last_policy {
@@ -163,15 +163,15 @@ impl Pipeline<'_> {
     /// The folder that paths are resolved against: that of the engine, else of the session, else of this event.
     fn root(&self, pinned: Option<&Value>) -> Option<Root> {
         let pinned = pinned.and_then(Value::as_str);
-        let files = self.engine.files();
+        let files = &self.engine.files;
         if files.recorded().is_some() {
             return pinned.or(self.event.cwd.as_deref()).map(Root::as_given);
         }
-        let own = self.engine.root().map(|root| root.to_string_lossy().into_owned());
+        let own = self.engine.root.as_ref().map(|root| root.to_string_lossy().into_owned());
         if !files.is_disk() {
             return own.map(|root| Root::as_given(&root));
         }
-        let first = || self.engine.project().map(|folder| folder.to_string_lossy().into_owned());
+        let first = || self.engine.project.as_ref().map(|folder| folder.to_string_lossy().into_owned());
         let folder = own.or(pinned.map(str::to_owned)).or_else(first);
         let mut root = Root::resolve(&folder.or_else(|| self.event.cwd.clone())?);
         // The event's own folder may be another spelling of it.

@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::thread;
 
-use midrail_core::{
-    Event, Fact, FactKey, Finding, HookCall, PackCommand, ScriptSource, Session, state_prefix,
-};
+use midrail_core::{Event, Fact, FactKey, Finding, HookCall, PackCommand, Session, state_prefix};
 use midrail_guardrails::MODULE_STATE;
 use midrail_scan::event as scan_event;
 use midrail_scan::secrets;
@@ -15,6 +13,7 @@ use serde_json::Value;
 use super::inputs::DecisionInputs;
 use super::{HookRun, PendingHook, Pipeline};
 use crate::chunks;
+use crate::files::Lookup;
 use crate::hooks::HookContext;
 use crate::late_answers::DeepRequest;
 use crate::recorded_files::NOT_RECORDED;
@@ -37,16 +36,19 @@ pub(super) fn is_slow(key: &FactKey) -> bool {
 
 impl Pipeline<'_> {
     pub(super) fn fetch(&self, key: &FactKey, inputs: &DecisionInputs) -> Fact {
-        let root = inputs.facts.root.as_deref().map(Path::new);
-        let files = self.engine.files();
+        let lookup = Lookup {
+            root: inputs.facts.root.as_deref().map(Path::new),
+            cwd: self.event.cwd.as_deref(),
+            event: Some(&self.event),
+            key: self.engine.fingerprint_key(),
+        };
+        let files = &self.engine.files;
         match key {
             FactKey::Action => Fact::from_action(action::derive(&self.event)),
             FactKey::Secrets => match &inputs.rewritten {
                 Some(event) => self.scan_with(event, secrets::scan_json, Fact::Secrets),
                 None => Fact::Secrets(self.scan.findings.clone()),
             },
-            FactKey::Place(path) => files.place(root, self.event.cwd.as_deref(), path),
-            FactKey::File(place) => files.probe(root, place),
             FactKey::PersonalData => {
                 let event = inputs.shown(&self.event);
                 let fact = self.scan_with(event, scan_event::find_personal_data, Fact::Findings);
@@ -56,16 +58,18 @@ impl Pipeline<'_> {
                 let event = inputs.shown(&self.event);
                 self.in_new_text(self.scan_with(event, scan_event::find_injections, Fact::Findings), None)
             }
-            FactKey::Script(key) => files.scripts(root, &self.event, &ScriptSource::decode(key)),
             FactKey::Command(run) => {
                 let within = inputs.within_ms.get(key).copied().unwrap_or(u64::MAX);
                 let run = PackCommand { timeout_ms: run.timeout_ms.min(within), ..run.clone() };
-                files.command(root, &run, self.engine.fingerprint_key())
+                files.fact(&FactKey::Command(run), &lookup)
             }
-            FactKey::Tree(patterns) => files.tree(root, patterns),
-            FactKey::Count(patterns) => files.count(root, patterns),
-            FactKey::Git => files.git(root),
-            FactKey::Unsaved(place) => files.unsaved(root, place),
+            FactKey::Place(_)
+            | FactKey::File(_)
+            | FactKey::Script(_)
+            | FactKey::Tree(_)
+            | FactKey::Count(_)
+            | FactKey::Git
+            | FactKey::Unsaved(_) => files.fact(key, &lookup),
             FactKey::Hook(call) => self.hook(call, inputs),
             FactKey::Deep(_) if files.recorded().is_some() => Fact::Unavailable(NOT_RECORDED.to_owned()),
             FactKey::Deep(call) => {

@@ -20,60 +20,52 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde_json::Value;
 
-use crate::scripts::Exec;
+use crate::error::Unavailable;
 
-/// Bytes that are told of what a command printed, both streams together.
+/// The most bytes of the output that are kept, both streams together.
 const KEPT: usize = 32 << 10;
 
-/// Bytes that are scanned for secrets: twice as many, so that one that is cut at its start is not told.
+/// The most bytes that are scanned for secrets: twice as many, so that a secret that is cut at its start is not kept.
 const SCANNED: usize = 2 * KEPT;
 
-/// How long the rest of what was printed is read once a command is over. A pipe holds little, unless somebody who left the
-/// group goes on.
+/// How long the rest of the output is read after a command has ended. A pipe holds little, unless a process that left
+/// the group continues to write.
 const REST: Duration = Duration::from_secs(2);
 
-/// The longest pause between two looks at a command.
+/// The longest pause between two checks of a command.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// How a command ends. One that cannot be started or is stopped is unavailable.
 pub(crate) fn run(
-    root: Option<&Path>,
+    root: &Path,
     PackCommand { command, timeout_ms }: &PackCommand,
     key: &[u8],
-) -> Fact {
-    let Some(root) = root else {
-        return Fact::Unavailable("neither a root nor a `cwd` is known".to_owned());
-    };
+) -> Result<Fact, Unavailable> {
     let started = Instant::now();
     let timeout = Duration::from_millis(*timeout_ms);
     let mut both = Source::new(SCANNED);
     both.digest = Some(StableDigest::with_key(key));
     let mut streams = Streams { printed: vec![both], input: None, stop: None };
-    match ended(root, command, timeout, &mut streams) {
-        Ok(End::Exit(status)) => Fact::Command(CommandOutcome {
-            exit_code: status.code(),
-            output: told(streams.tail(0), status.signal(), key),
-            digest: streams.digest(),
-            took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-        }),
-        Ok(End::OutOfTime | End::Stopped) => {
-            Fact::Unavailable(format!("it did not end within {timeout:?} and was stopped"))
-        }
-        Err(error) => Fact::Unavailable(format!("it could not be run: {error}")),
-    }
+    let status = exit_status("it", root, command, timeout, &mut streams)?;
+    Ok(Fact::Command(CommandOutcome {
+        exit_code: status.code(),
+        output: shown(streams.tail(0), status.signal(), key),
+        digest: streams.digest(),
+        took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+    }))
 }
 
-/// What a command said that was given something to read.
-pub(crate) struct Heard {
+/// The output of a command that was given input.
+pub(crate) struct Conversation {
     /// The exit code. `None`: a signal ended it.
     pub(crate) exit_code: Option<i32>,
     /// What it printed on standard output. `None`: more than was allowed.
     pub(crate) output: Option<Vec<u8>>,
-    /// What may be told of both streams.
-    pub(crate) told: String,
+    /// Both streams, without secrets and cut to size.
+    pub(crate) shown: String,
 }
 
-/// Gives a command something to read and hears what it says. It can be stopped from outside.
+/// Gives a command its input and reads its output. It can be stopped from outside.
 pub(crate) fn converse(
     root: &Path,
     command: &str,
@@ -82,50 +74,67 @@ pub(crate) fn converse(
     limit: usize,
     stop: &AtomicBool,
     key: &[u8],
-) -> Result<Heard, String> {
+) -> Result<Conversation, Unavailable> {
     let printed = vec![Source::new(limit), Source::new(SCANNED)];
     let mut streams = Streams { printed, input: Some(input), stop: Some(stop) };
-    let status = match ended(root, command, timeout, &mut streams) {
-        Ok(End::Exit(status)) => status,
-        Ok(End::OutOfTime) => return Err(format!("it did not end within {timeout:?} and was stopped")),
-        Ok(End::Stopped) => return Err("it was stopped".to_owned()),
-        Err(error) => return Err(format!("it could not be run: {error}")),
-    };
+    let status = exit_status("it", root, command, timeout, &mut streams)?;
     let (output, errors) = (streams.tail(0), streams.tail(1));
     let mut both = Tail { limit: SCANNED, ..Tail::default() };
     for tail in [output, errors] {
         both.is_cut |= tail.is_cut;
         both.push(&tail.bytes.iter().copied().collect::<Vec<u8>>());
     }
-    Ok(Heard {
+    Ok(Conversation {
         exit_code: status.code(),
         output: (!output.is_cut).then(|| output.bytes.iter().copied().collect()),
-        told: told(&both, status.signal(), key),
+        shown: shown(&both, status.signal(), key),
     })
 }
 
 /// Bytes of each stream that a script gets to see.
 const SHOWN: usize = 1 << 20;
 
+/// How a command of a script ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Exec {
+    pub(crate) exit_code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
 /// Runs a command of a script. It can be stopped from outside.
-pub(crate) fn exec(root: &Path, command: &str, timeout: Duration, stop: &AtomicBool) -> Result<Exec, String> {
+pub(crate) fn exec(
+    root: &Path,
+    command: &str,
+    timeout: Duration,
+    stop: &AtomicBool,
+) -> Result<Exec, Unavailable> {
     let printed = vec![Source::new(SHOWN), Source::new(SHOWN)];
     let mut streams = Streams { printed, input: None, stop: Some(stop) };
-    let status = match ended(root, command, timeout, &mut streams) {
-        Ok(End::Exit(status)) => status,
-        Ok(End::OutOfTime) => {
-            return Err(format!("`{command}` did not end within {timeout:?} and was stopped"));
-        }
-        Ok(End::Stopped) => return Err(format!("`{command}` was stopped")),
-        Err(error) => return Err(format!("`{command}` could not be run: {error}")),
-    };
+    let status = exit_status(&format!("`{command}`"), root, command, timeout, &mut streams)?;
     let text = |at: usize| {
         let bytes: Vec<u8> = streams.tail(at).bytes.iter().copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    // As shells have it: a signal is told as 128 and its number.
+    // As in shells, a signal is 128 plus its number.
     let exit_code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(-1);
     Ok(Exec { exit_code, stdout: text(0), stderr: text(1) })
+}
+
+/// Waits for a command, and returns how it ended. `name` is the command in errors.
+fn exit_status(
+    name: &str,
+    root: &Path,
+    command: &str,
+    timeout: Duration,
+    streams: &mut Streams<'_>,
+) -> Result<ExitStatus, Unavailable> {
+    Err(Unavailable::new(match ended(root, command, timeout, streams) {
+        Ok(End::Exit(status)) => return Ok(status),
+        Ok(End::OutOfTime) => format!("{name} did not end within {timeout:?} and was stopped"),
+        Ok(End::Stopped) => format!("{name} was stopped"),
+        Err(error) => format!("{name} could not be run: {error}"),
+    }))
 }
 
 /// What goes in and comes out of a command.
@@ -142,7 +151,7 @@ impl Streams<'_> {
         self.printed.get(index).map_or(&NOTHING, |source| &source.tail)
     }
 
-    /// The digest of all that was printed, where more of it was than is told.
+    /// The digest of the whole output, if more was printed than is kept.
     fn digest(&mut self) -> String {
         let source = self.printed.first_mut().filter(|source| source.tail.bytes.len() > KEPT);
         source.and_then(|source| source.digest.take()).map(StableDigest::finish).unwrap_or_default()
@@ -177,7 +186,7 @@ impl Source {
     }
 }
 
-/// How it went with a command.
+/// How a command ended.
 enum End {
     Exit(ExitStatus),
     OutOfTime,
@@ -267,7 +276,7 @@ impl Group {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// Whether the first process has ended. It is not reaped, so that nobody else can get its number meanwhile.
+    /// Whether the first process has ended. It is not reaped, so that no other process can get its id meanwhile.
     fn is_over(&self) -> io::Result<bool> {
         let Some(id) = self.id() else { return Ok(true) };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
@@ -277,7 +286,7 @@ impl Group {
     /// Stops what is left of the group and reaps its first process.
     fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(id) = self.id() {
-            // There may be nobody left to stop.
+            // There may be no process left.
             let _ = kill_process_group(id, Signal::KILL);
         }
         self.is_reaped = true;
@@ -351,8 +360,8 @@ impl Tail {
     }
 }
 
-/// What is told of an output: as plain text, without secrets, from the beginning of a line on.
-fn told(Tail { bytes, is_cut, .. }: &Tail, signal: Option<i32>, key: &[u8]) -> String {
+/// The end of an output: as plain text, without secrets, from the start of a line.
+fn shown(Tail { bytes, is_cut, .. }: &Tail, signal: Option<i32>, key: &[u8]) -> String {
     let bytes: Vec<u8> = bytes.iter().copied().collect();
     let mut value = Value::String(plain(&String::from_utf8_lossy(&bytes)));
     let findings = secrets::scan_json(&value, key);
@@ -400,107 +409,14 @@ fn environment() -> Vec<(OsString, OsString)> {
 }
 
 fn is_passed_on(name: &str) -> bool {
-    let known = PASSED_ON.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family));
+    let known =
+        PASSED_ON.lines().any(|line| line == name) || FAMILIES.iter().any(|family| name.starts_with(family));
     let upper = name.to_ascii_uppercase();
     known && !SECRET_WORDS.iter().any(|word| upper.contains(word))
 }
 
-const PASSED_ON: &[&str] = &[
-    // The user and the system.
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "CI",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_STATE_HOME",
-    "XDG_RUNTIME_DIR",
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "PKG_CONFIG_PATH",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "SDKROOT",
-    // Compilers and their flags.
-    "CC",
-    "CXX",
-    "AR",
-    "LD",
-    "CFLAGS",
-    "CXXFLAGS",
-    "CPPFLAGS",
-    "LDFLAGS",
-    "MAKEFLAGS",
-    "RUSTFLAGS",
-    "RUSTDOCFLAGS",
-    "RUST_BACKTRACE",
-    "RUST_LOG",
-    "RUST_TEST_THREADS",
-    "RUSTC",
-    "RUSTC_WRAPPER",
-    // Homes of tools.
-    "GOPATH",
-    "GOROOT",
-    "GOBIN",
-    "GOCACHE",
-    "GOMODCACHE",
-    "GOFLAGS",
-    "GOTOOLCHAIN",
-    "CGO_ENABLED",
-    "JAVA_HOME",
-    "JDK_HOME",
-    "GRADLE_USER_HOME",
-    "GRADLE_OPTS",
-    "MAVEN_HOME",
-    "M2_HOME",
-    "ANDROID_HOME",
-    "NODE_ENV",
-    "NODE_PATH",
-    "NODE_OPTIONS",
-    "NVM_DIR",
-    "NVM_BIN",
-    "PNPM_HOME",
-    "VOLTA_HOME",
-    "FNM_DIR",
-    "BUN_INSTALL",
-    "DENO_DIR",
-    "COREPACK_HOME",
-    "VIRTUAL_ENV",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "PYENV_ROOT",
-    "CONDA_PREFIX",
-    "PIPX_HOME",
-    "UV_CACHE_DIR",
-    "GEM_HOME",
-    "GEM_PATH",
-    "BUNDLE_PATH",
-    "BUNDLE_GEMFILE",
-    "RBENV_ROOT",
-    "RUBYLIB",
-    "DOTNET_ROOT",
-    "NUGET_PACKAGES",
-    "COMPOSER_HOME",
-    "MIX_HOME",
-    "HEX_HOME",
-    "STACK_ROOT",
-    "GHCUP_INSTALL_BASE_PREFIX",
-    "ASDF_DIR",
-    "ASDF_DATA_DIR",
-    "MISE_DATA_DIR",
-    "NIX_PATH",
-    "NIX_PROFILES",
-    "NIX_SSL_CERT_FILE",
-];
+/// The variables that a command gets, one on each line.
+const PASSED_ON: &str = include_str!("environment.txt");
 
 /// Families of variables, by how their names begin.
 const FAMILIES: &[&str] = &["LC_", "CARGO_", "RUSTUP_"];
@@ -514,7 +430,7 @@ mod tests {
     use super::*;
 
     fn run_in(root: &Path, command: &str, timeout_ms: u64) -> Fact {
-        run(Some(root), &PackCommand { command: command.to_owned(), timeout_ms }, b"key")
+        run(root, &PackCommand { command: command.to_owned(), timeout_ms }, b"key").unwrap_or_else(Fact::from)
     }
 
     fn end(command: &str) -> CommandOutcome {
@@ -539,13 +455,13 @@ mod tests {
     }
 
     #[test]
-    fn both_streams_and_the_code_are_told() {
+    fn both_streams_and_the_exit_code_are_returned() {
         let end = end("echo out; echo err >&2; echo again; exit 3");
         assert_eq!((end.exit_code, end.output.as_str()), (Some(3), "out\nerr\nagain\n"));
     }
 
     #[test]
-    fn what_is_told_in_part_is_known_as_a_whole() {
+    fn digest_covers_output_that_is_cut() {
         let long =
             |first: &str| format!("echo {first}; seq -f 'line %g of many that are all alike' 5000; exit 1");
         let (one, again, other) =
@@ -565,33 +481,38 @@ mod tests {
         assert_eq!(end.output, "marker\ndone\n");
     }
 
-    #[test]
-    fn a_command_out_of_time_is_stopped_with_all_that_it_started() {
-        let folder = tempfile::tempdir().unwrap();
-        let command = "sleep 300 & echo $! > child; (sleep 300; true) & echo $! > other; echo $$ > own; wait";
-        // The files are written long before the deadline, unless the machine stands still.
-        let why = unavailable(run_in(folder.path(), command, 2_000));
-        assert!(why.contains("did not end within 2s"), "{why}");
-        for name in ["child", "other", "own"] {
-            let id = std::fs::read_to_string(folder.path().join(name)).unwrap();
-            // A killed process may take a moment to go.
-            let gone = (0..500).any(|_| {
-                std::thread::sleep(Duration::from_millis(10));
-                !is_alive(id.trim())
-            });
-            assert!(gone, "{name} is still there");
+    /// Waits until a killed process is gone.
+    fn wait_until_gone(id: &str) {
+        let started = Instant::now();
+        while is_alive(id) {
+            assert!(started.elapsed() < Duration::from_secs(60), "the process {id} is still there");
+            thread::yield_now();
         }
     }
 
     #[test]
-    fn a_child_that_keeps_the_pipe_holds_nobody_up() {
-        let started = Instant::now();
-        let stayed = end("sleep 120 & echo started");
-        assert_eq!(stayed.output, "started\n");
-        // One that left the group is beyond reach, and is not waited for either.
-        let left = end("setsid sleep 30 & echo started; sleep 0.2");
-        assert_eq!(left.output, "started\n");
-        assert!(started.elapsed() < Duration::from_secs(29), "it waited for a child");
+    fn command_out_of_time_is_stopped_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let command = "sleep 300 & echo $! > child; (sleep 300; true) & echo $! > other; echo $$ > own; wait";
+        // The files are written long before the deadline.
+        let why = unavailable(run_in(folder.path(), command, 2_000));
+        assert!(why.contains("did not end within 2s"), "{why}");
+        for name in ["child", "other", "own"] {
+            wait_until_gone(std::fs::read_to_string(folder.path().join(name)).unwrap().trim());
+        }
+    }
+
+    #[test]
+    fn child_that_keeps_the_pipe_open_does_not_delay() {
+        let folder = tempfile::tempdir().unwrap();
+        let Fact::Command(stayed) = run_in(folder.path(), "sleep 300 & echo $!", 60_000) else { panic!() };
+        wait_until_gone(stayed.output.trim());
+        // A process that left the group is out of reach, and is not awaited either.
+        let left = end("setsid sleep 300 & echo $!; sleep 0.2");
+        let id = left.output.trim();
+        assert!(is_alive(id), "the command waited for a child");
+        let pid = id.parse().ok().and_then(Pid::from_raw).unwrap();
+        rustix::process::kill_process(pid, Signal::KILL).unwrap();
     }
 
     #[test]
@@ -605,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_not_told() {
+    fn secrets_are_not_shown() {
         let plain = end("echo key AKIAABCDEFGHIJKLMNOP end");
         assert!(!plain.output.contains("AKIAABCDEFGHIJKLMNOP"), "{}", plain.output);
         assert!(plain.output.starts_with("key ") && plain.output.contains("end"), "{}", plain.output);
@@ -614,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_and_a_command_that_is_not_there_are_told_apart() {
+    fn signal_and_missing_command_are_distinguished() {
         let killed = end("kill -9 $$");
         assert_eq!(killed.exit_code, None);
         assert!(killed.output.contains("signal 9"), "{}", killed.output);
@@ -623,9 +544,7 @@ mod tests {
 
     #[test]
     fn without_a_folder_nothing_runs() {
-        let run_it = PackCommand { command: "true".into(), timeout_ms: 1_000 };
-        assert!(unavailable(run(None, &run_it, b"key")).contains("`cwd`"));
-        let why = unavailable(run(Some(Path::new("/no/such/folder")), &run_it, b"key"));
+        let why = unavailable(run_in(Path::new("/no/such/folder"), "true", 1_000));
         assert!(why.contains("could not be run"), "{why}");
     }
 

@@ -1,5 +1,5 @@
-//! What a git repository is at, read from its files. Git itself is not started: what a repository's configuration makes
-//! it do is not for a probe to run.
+//! The state of a git repository, read from its files. Git itself is not started, because the configuration of a
+//! repository can make it run programs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,6 +7,8 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use midrail_core::{Fact, GitState};
+
+use crate::error::Unavailable;
 
 /// The largest file that is read, but for packed refs.
 const MAX_FILE: u64 = 1 << 20;
@@ -17,19 +19,10 @@ const MAX_PACKED: u64 = 64 << 20;
 /// References that lead to each other.
 const MAX_STEPS: usize = 5;
 
-/// What the repository around a folder is at.
-pub(crate) fn state(root: Option<&Path>) -> Fact {
-    let Some(root) = root else {
-        return Fact::Unavailable("neither a root nor a `cwd` is known".to_owned());
-    };
-    match find(root) {
-        Ok(None) => Fact::Git(None),
-        Ok(Some(repository)) => match repository.state() {
-            Ok(state) => Fact::Git(Some(state)),
-            Err(why) => Fact::Unavailable(format!("the repository cannot be read: {why}")),
-        },
-        Err(why) => Fact::Unavailable(format!("the repository cannot be read: {why}")),
-    }
+/// The state of the repository around a folder.
+pub(crate) fn state(root: &Path) -> Result<Fact, Unavailable> {
+    let state = find(root).and_then(|found| found.map(|repository| repository.state()).transpose());
+    state.map(Fact::Git).map_err(|why| Unavailable::new(format!("the repository cannot be read: {why}")))
 }
 
 /// The top of the work tree around a folder, and the folder of its own state.
@@ -47,21 +40,21 @@ struct Repository {
 }
 
 /// The nearest repository at or above a folder, as git looks for it.
-fn find(root: &Path) -> Result<Option<Repository>, String> {
+fn find(root: &Path) -> Result<Option<Repository>, Unavailable> {
     for folder in root.ancestors() {
         let entry = folder.join(".git");
         let Ok(metadata) = fs::metadata(&entry) else { continue };
         if metadata.is_file() {
             let text = read(&entry, MAX_FILE)?.unwrap_or_default();
             let Some(target) = text.strip_prefix("gitdir:") else {
-                return Err(format!("`{}` leads nowhere", entry.display()));
+                return Err(format!("`{}` leads nowhere", entry.display()).into());
             };
             let own = normal(&folder.join(target.trim()));
             let repository = Repository::of(folder, own)?;
-            return match repository.is_whole() {
-                true => Ok(Some(repository)),
-                false => Err(format!("`{}` is no repository", repository.own.display())),
-            };
+            if !repository.is_whole() {
+                return Err(format!("`{}` is no repository", repository.own.display()).into());
+            }
+            return Ok(Some(repository));
         }
         let repository = Repository::of(folder, entry)?;
         // Git passes over a folder that only bears the name.
@@ -73,7 +66,7 @@ fn find(root: &Path) -> Result<Option<Repository>, String> {
 }
 
 impl Repository {
-    fn of(top: &Path, own: PathBuf) -> Result<Self, String> {
+    fn of(top: &Path, own: PathBuf) -> Result<Self, Unavailable> {
         let common = match read(&own.join("commondir"), MAX_FILE)? {
             Some(text) => normal(&own.join(text.trim())),
             None => own.clone(),
@@ -86,10 +79,10 @@ impl Repository {
         has_head && self.common.join("objects").is_dir() && self.common.join("refs").is_dir()
     }
 
-    fn state(&self) -> Result<GitState, String> {
+    fn state(&self) -> Result<GitState, Unavailable> {
         let config = Config::parse(&read(&self.common.join("config"), MAX_FILE)?.unwrap_or_default());
         if let Some(format) = config.get("extensions", "", "refstorage").filter(|format| *format != "files") {
-            return Err(format!("it keeps its references as `{format}`, which is not known here"));
+            return Err(format!("it keeps its references as `{format}`, which is not known here").into());
         }
         let head = read(&self.own.join("HEAD"), MAX_FILE)?.ok_or("it has no HEAD")?;
         let (branch, head) = match head.strip_prefix("ref:").map(str::trim) {
@@ -116,11 +109,11 @@ impl Repository {
     }
 
     /// The commit that a reference leads to. `None`: there is none yet.
-    fn resolve(&self, name: &str) -> Result<Option<String>, String> {
+    fn resolve(&self, name: &str) -> Result<Option<String>, Unavailable> {
         let mut name = name.to_owned();
         for _ in 0..MAX_STEPS {
             if !is_reference(&name) {
-                return Err("a reference has a name that no reference has".to_owned());
+                return Err("a reference has a name that no reference has".into());
             }
             let mut loose = None;
             for folder in [&self.own, &self.common] {
@@ -134,10 +127,10 @@ impl Repository {
                 },
             }
         }
-        Err("its references lead to each other without end".to_owned())
+        Err("its references lead to each other without end".into())
     }
 
-    fn packed(&self, name: &str) -> Result<Option<String>, String> {
+    fn packed(&self, name: &str) -> Result<Option<String>, Unavailable> {
         let text = read(&self.common.join("packed-refs"), MAX_PACKED)?.unwrap_or_default();
         let line = text.lines().filter_map(|line| line.split_once(' ')).find(|(_, found)| *found == name);
         line.map(|(id, _)| commit(id)).transpose()
@@ -145,10 +138,10 @@ impl Repository {
 }
 
 /// The name of a commit, if that is what it is.
-fn commit(text: &str) -> Result<String, String> {
+fn commit(text: &str) -> Result<String, Unavailable> {
     let id = text.trim();
     let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_id { Ok(id.to_owned()) } else { Err("a reference does not name a commit".to_owned()) }
+    if is_id { Ok(id.to_owned()) } else { Err("a reference does not name a commit".into()) }
 }
 
 /// Whether a name is that of a reference, and leads to no other file.
@@ -161,20 +154,20 @@ fn is_reference(name: &str) -> bool {
 }
 
 /// The text of a file that may be missing.
-fn read(path: &Path, limit: u64) -> Result<Option<String>, String> {
-    let told = |error: io::Error| format!("`{}`: {error}", path.display());
+fn read(path: &Path, limit: u64) -> Result<Option<String>, Unavailable> {
+    let failed = |error: io::Error| Unavailable::new(format!("`{}`: {error}", path.display()));
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Ok(None),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(told(error)),
+        Err(error) => return Err(failed(error)),
     }
     let mut bytes = Vec::new();
-    File::open(path).map_err(told)?.take(limit + 1).read_to_end(&mut bytes).map_err(told)?;
+    File::open(path).map_err(failed)?.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
-        return Err(format!("`{}` is larger than {limit} bytes", path.display()));
+        return Err(format!("`{}` is larger than {limit} bytes", path.display()).into());
     }
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
@@ -225,46 +218,31 @@ impl Config {
         let mut aliases = BTreeMap::new();
         for (_, _, name, body) in all {
             if aliases.len() < MAX_ALIASES || aliases.contains_key(name) {
-                aliases.insert(name.clone(), told(body));
+                aliases.insert(name.clone(), recorded_alias(body));
             }
         }
         aliases
     }
 }
 
-/// Names that are kept of one repository, and characters of what each stands for.
+/// The most aliases of a repository, and the most characters of each.
 const MAX_ALIASES: usize = 64;
 const MAX_ALIAS: usize = 300;
 
 /// Commands of git that change branches.
-const DEEDS: &[&str] = &[
-    "push",
-    "send-pack",
-    "commit",
-    "merge",
-    "pull",
-    "rebase",
-    "reset",
-    "branch",
-    "checkout",
-    "switch",
-    "cherry-pick",
-    "revert",
-    "am",
-    "update-ref",
-    "fetch",
-    "worktree",
-    "symbolic-ref",
-];
+const DEEDS: &str = "\
+    push send-pack commit merge pull rebase reset branch checkout switch cherry-pick revert am \
+    update-ref fetch worktree symbolic-ref";
 
-/// What a name stands for, as far as it goes into records: no addresses, which can hold passwords, and of what starts
-/// other programs only what it asks of git.
-fn told(body: &str) -> String {
+/// An alias as records show it: without addresses, which can contain passwords, and for shell commands only the git
+/// subcommands.
+fn recorded_alias(body: &str) -> String {
     let words = body.split_whitespace();
     if body.starts_with('!') {
         let bare =
             |word: &str| word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-').to_owned();
-        let deeds: Vec<String> = words.map(bare).filter(|word| DEEDS.contains(&word.as_str())).collect();
+        let deeds: Vec<String> =
+            words.map(bare).filter(|word| DEEDS.split(' ').any(|deed| deed == word)).collect();
         return format!("!{}", deeds.join(" ")).chars().take(MAX_ALIAS).collect();
     }
     let word = |word: &str| {
@@ -273,7 +251,7 @@ fn told(body: &str) -> String {
     words.map(word).collect::<Vec<_>>().join(" ").chars().take(MAX_ALIAS).collect()
 }
 
-/// A section's name, its subsection, and what stands behind the bracket.
+/// The name of a section, its subsection, and the text after the bracket.
 fn header_of(text: &str) -> Option<(String, String, &str)> {
     let end = text.find([']', '"'])?;
     let name = text.get(..end)?.trim();
@@ -341,17 +319,14 @@ mod tests {
     }
 
     fn at(root: &Path) -> GitState {
-        match state(Some(root)) {
+        match state(root).unwrap() {
             Fact::Git(Some(state)) => state,
             other => panic!("{other:?}"),
         }
     }
 
     fn problem(root: &Path) -> String {
-        match state(Some(root)) {
-            Fact::Unavailable(why) => why,
-            other => panic!("{other:?}"),
-        }
+        state(root).unwrap_err().to_string()
     }
 
     #[test]
@@ -393,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn names_for_commands_are_read_without_what_nobody_should_see() {
+    fn aliases_are_read_without_secrets() {
         let (_folder, root) = repository();
         let config = "[alias]\n\tP = push\n\tship = \"push origin HEAD:main\" ; now\n\tp = push -f\n\
                       \tmirror = push https://me:hunter2@host/x main\n\
@@ -433,15 +408,14 @@ mod tests {
     #[test]
     fn no_repository_is_no_error() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(state(Some(folder.path())), Fact::Git(None));
+        assert_eq!(state(folder.path()), Ok(Fact::Git(None)));
         // A folder that only bears the name is passed over, as git does.
         fs::create_dir_all(folder.path().join(".git")).unwrap();
-        assert_eq!(state(Some(folder.path())), Fact::Git(None));
-        assert!(matches!(state(None), Fact::Unavailable(_)));
+        assert_eq!(state(folder.path()), Ok(Fact::Git(None)));
     }
 
     #[test]
-    fn hostile_content_is_told_and_leads_nowhere() {
+    fn hostile_content_is_reported_and_not_followed() {
         let (_folder, root) = repository();
         write(&root, "secret", ONE);
         for head in ["ref: refs/heads/../../../secret", "ref: /etc/passwd", "ref: secret", "nonsense", ""] {

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use midrail_core::{Fact, glob, hex};
 use sha2::{Digest, Sha256};
 
+use crate::error::Unavailable;
+
 /// Folders that are passed over unless a pattern names them.
 const PASSED_OVER: &[&str] = &[".git", ".midrail", "node_modules", "target"];
 
@@ -22,59 +24,51 @@ const MAX_ENTRIES: usize = 200_000;
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// The digest of the files below a folder that fit any of these patterns.
-pub(crate) fn digest(root: Option<&Path>, patterns: &[String]) -> Fact {
-    match root {
-        Some(root) => Pipeline::new(patterns, MAX_ENTRIES).digest(root).unwrap_or_else(Fact::Unavailable),
-        None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
-    }
+pub(crate) fn digest(root: &Path, patterns: &[String]) -> Result<Fact, Unavailable> {
+    Walk::new(patterns, MAX_ENTRIES).digest(root)
 }
 
 /// How many files below a folder fit any of these patterns.
-pub(crate) fn count(root: Option<&Path>, patterns: &[String]) -> Fact {
-    match root {
-        Some(root) => Pipeline::new(patterns, MAX_ENTRIES).count(root).unwrap_or_else(Fact::Unavailable),
-        None => Fact::Unavailable("neither a root nor a `cwd` is known".to_owned()),
-    }
+pub(crate) fn count(root: &Path, patterns: &[String]) -> Result<Fact, Unavailable> {
+    Walk::new(patterns, MAX_ENTRIES).count(root)
 }
 
 /// How many made-up files fit.
 pub(crate) fn count_of(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
-    let walk = Pipeline::new(patterns, MAX_ENTRIES);
-    let passed_over = |path: &str| path.split('/').any(|part| walk.passes_over(part));
-    let fitting = files.keys().filter(|path| walk.fits(path) && !passed_over(path));
+    let walk = Walk::new(patterns, MAX_ENTRIES);
+    let fitting = files.keys().filter(|path| walk.includes(path));
     Fact::Count(u64::try_from(fitting.count()).unwrap_or(u64::MAX))
 }
 
 /// The digest of made-up files.
 pub(crate) fn digest_of(files: &BTreeMap<String, String>, patterns: &[String]) -> Fact {
-    let walk = Pipeline::new(patterns, MAX_ENTRIES);
+    let walk = Walk::new(patterns, MAX_ENTRIES);
     let mut hash = Sha256::new();
-    let passed_over = |path: &str| path.split('/').any(|part| walk.passes_over(part));
-    for (path, content) in files.iter().filter(|(path, _)| walk.fits(path) && !passed_over(path)) {
+    for (path, content) in files.iter().filter(|(path, _)| walk.includes(path)) {
         hash.update(format!("{}:{path}{}:{content}", path.len(), content.len()));
     }
     Fact::Tree(hex::encode(&hash.finalize()))
 }
 
-struct Pipeline<'p> {
+struct Walk<'p> {
     patterns: &'p [String],
     entries_left: usize,
     started: Instant,
 }
 
-impl<'p> Pipeline<'p> {
+impl<'p> Walk<'p> {
     fn new(patterns: &'p [String], entries_left: usize) -> Self {
-        Pipeline { patterns, entries_left, started: Instant::now() }
+        Walk { patterns, entries_left, started: Instant::now() }
     }
 
-    fn digest(self, root: &Path) -> Result<Fact, String> {
+    fn digest(self, root: &Path) -> Result<Fact, Unavailable> {
         let mut hash = Sha256::new();
         self.each(root, |path, full, metadata| add(&mut hash, path, full, metadata))?;
         Ok(Fact::Tree(hex::encode(&hash.finalize())))
     }
 
     /// Links count where a file is behind them.
-    fn count(self, root: &Path) -> Result<Fact, String> {
+    fn count(self, root: &Path) -> Result<Fact, Unavailable> {
         let mut count = 0_u64;
         self.each(root, |_, full, metadata| {
             let is_file = if metadata.is_symlink() { full.is_file() } else { metadata.is_file() };
@@ -84,7 +78,11 @@ impl<'p> Pipeline<'p> {
     }
 
     /// Visits every file that fits, in a fixed order.
-    fn each(mut self, root: &Path, mut visit: impl FnMut(&Path, &Path, &Metadata)) -> Result<(), String> {
+    fn each(
+        mut self,
+        root: &Path,
+        mut visit: impl FnMut(&Path, &Path, &Metadata),
+    ) -> Result<(), Unavailable> {
         // Folders still to be looked at, the next one last.
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
@@ -109,22 +107,27 @@ impl<'p> Pipeline<'p> {
     }
 
     /// The names in a folder, in order. One that is gone has none.
-    fn entries(&mut self, folder: &Path) -> Result<Vec<std::ffi::OsString>, String> {
+    fn entries(&mut self, folder: &Path) -> Result<Vec<std::ffi::OsString>, Unavailable> {
         let mut names = Vec::new();
         let Some(entries) = found(fs::read_dir(folder), folder)? else { return Ok(names) };
         for entry in entries {
-            let entry = entry.map_err(|error| told(folder, &error))?;
+            let entry = entry.map_err(|error| failed(folder, &error))?;
             self.entries_left = self
                 .entries_left
                 .checked_sub(1)
                 .ok_or_else(|| format!("there are more than {MAX_ENTRIES} files to look at"))?;
             if self.started.elapsed() > MAX_TIME {
-                return Err(format!("looking at the files took longer than {MAX_TIME:?}"));
+                return Err(format!("looking at the files took longer than {MAX_TIME:?}").into());
             }
             names.push(entry.file_name());
         }
         names.sort();
         Ok(names)
+    }
+
+    /// Whether a file of a simulation fits.
+    fn includes(&self, path: &str) -> bool {
+        self.fits(path) && !path.split('/').any(|part| self.passes_over(part))
     }
 
     fn fits(&self, path: &str) -> bool {
@@ -136,7 +139,7 @@ impl<'p> Pipeline<'p> {
         PASSED_OVER.contains(&name) && !self.patterns.iter().any(names_it)
     }
 
-    /// Whether a folder may hold a file that fits: what stands before the first wildcard of a pattern leads there.
+    /// Whether a folder may contain a file that fits: the part of a pattern before its first wildcard leads there.
     fn may_hold(&self, folder: &str) -> bool {
         self.patterns.iter().any(|pattern| {
             if pattern.contains('{') {
@@ -163,7 +166,7 @@ impl<'p> Pipeline<'p> {
 }
 
 /// Takes a file in: its path, and what changes whenever it does. The time of the last change of its entry cannot be
-/// set back, so that nobody can change a file and leave no trace.
+/// set back, so that every change of a file is noticed.
 fn add(hash: &mut Sha256, path: &Path, full: &Path, metadata: &Metadata) {
     let bytes = path.as_os_str().as_bytes();
     hash.update(format!("\n{}:", bytes.len()));
@@ -193,16 +196,16 @@ fn stamp(metadata: &Metadata) -> String {
 }
 
 /// What was found; nothing, where it has gone meanwhile.
-fn found<T>(result: io::Result<T>, path: &Path) -> Result<Option<T>, String> {
+fn found<T>(result: io::Result<T>, path: &Path) -> Result<Option<T>, Unavailable> {
     match result {
         Ok(found) => Ok(Some(found)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(told(path, &error)),
+        Err(error) => Err(failed(path, &error)),
     }
 }
 
-fn told(path: &Path, error: &io::Error) -> String {
-    format!("`{}` could not be looked at: {error}", path.display())
+fn failed(path: &Path, error: &io::Error) -> Unavailable {
+    Unavailable::new(format!("`{}` could not be looked at: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -215,7 +218,7 @@ mod tests {
     }
 
     fn of(root: &Path, these: &[&str]) -> String {
-        match digest(Some(root), &patterns(these)) {
+        match digest(root, &patterns(these)).unwrap() {
             Fact::Tree(digest) => digest,
             other => panic!("{other:?}"),
         }
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_a_pattern_names_is_looked_at() {
+    fn folder_named_by_a_pattern_is_included() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "target/spec.json", "1");
         let named = of(folder.path(), &["target/*.json"]);
@@ -313,12 +316,12 @@ mod tests {
     }
 
     #[test]
-    fn too_many_files_are_not_half_looked_at() {
+    fn too_many_files_are_an_error() {
         let folder = tempfile::tempdir().unwrap();
         (0..4).for_each(|number| write(folder.path(), &number.to_string(), ""));
         let all = patterns(&["**"]);
-        assert!(Pipeline::new(&all, 4).digest(folder.path()).is_ok());
-        assert!(Pipeline::new(&all, 3).digest(folder.path()).unwrap_err().contains("more than"));
+        assert!(Walk::new(&all, 4).digest(folder.path()).is_ok());
+        assert!(Walk::new(&all, 3).digest(folder.path()).unwrap_err().to_string().contains("more than"));
     }
 
     #[test]
@@ -337,20 +340,16 @@ mod tests {
             ("Cargo.toml", "src", false),
         ] {
             let these = patterns(&[pattern]);
-            assert_eq!(Pipeline::new(&these, 1).may_hold(folder), expected, "{pattern} in {folder}");
+            assert_eq!(Walk::new(&these, 1).may_hold(folder), expected, "{pattern} in {folder}");
         }
     }
 
     #[test]
-    fn a_folder_that_cannot_be_read_is_told() {
+    fn unreadable_folder_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "file", "");
-        let fact = digest(Some(&folder.path().join("file")), &patterns(&["**"]));
-        assert!(
-            matches!(&fact, Fact::Unavailable(why) if why.contains("could not be looked at")),
-            "{fact:?}"
-        );
-        assert!(matches!(digest(None, &[]), Fact::Unavailable(_)));
+        let error = digest(&folder.path().join("file"), &patterns(&["**"])).unwrap_err();
+        assert!(error.to_string().contains("could not be looked at"), "{error}");
     }
 
     #[test]
@@ -363,11 +362,10 @@ mod tests {
         fs::create_dir_all(root.join("out/folder.md")).unwrap();
         symlink(root.join("out/a.md"), root.join("out/link.md")).unwrap();
         symlink(root.join("nowhere"), root.join("out/dangling.md")).unwrap();
-        let counted = |these: &[&str]| count(Some(root), &patterns(these));
+        let counted = |these: &[&str]| count(root, &patterns(these)).unwrap();
         assert_eq!(counted(&["out/**/*.md"]), Fact::Count(3));
         assert_eq!(counted(&["**/*.md"]), Fact::Count(3));
         assert_eq!(counted(&["nothing/**"]), Fact::Count(0));
-        assert!(matches!(count(None, &[]), Fact::Unavailable(_)));
         let files = ["out/a.md", "target/d.md"].map(|name| (name.to_owned(), String::new())).into();
         assert_eq!(count_of(&files, &patterns(&["**/*.md"])), Fact::Count(1));
     }

@@ -11,9 +11,10 @@ use midrail_core::{Fact, UnsavedFiles};
 use sha1::{Digest, Sha1};
 
 use super::git;
+use crate::error::Unavailable;
 
-/// The most files that are told one by one.
-const MAX_TOLD: usize = 256;
+/// The most files that are listed.
+const MAX_LISTED: usize = 256;
 
 /// The most entries of folders that are looked at.
 const MAX_ENTRIES: usize = 20_000;
@@ -25,11 +26,8 @@ const MAX_INDEX: u64 = 256 << 20;
 const MAX_COMPARED: u64 = 4 << 20;
 
 /// What is at and below a place, and in no commit and no index as it is.
-pub(crate) fn unsaved(root: &Path, place: &str) -> Fact {
-    match look(root, &root.join(plain(place))) {
-        Ok(found) => Fact::Unsaved(found),
-        Err(why) => Fact::Unavailable(format!("what would be lost cannot be told: {why}")),
-    }
+pub(crate) fn unsaved(root: &Path, place: &str) -> Result<Fact, Unavailable> {
+    find_unsaved(root, &root.join(plain(place))).map(Fact::Unsaved)
 }
 
 /// A place up to its first wildcard: what fits one is judged with the whole folder that it is looked for in.
@@ -39,8 +37,10 @@ pub(crate) fn plain(place: &str) -> PathBuf {
     Path::new(rooted).join(parts.filter(|part| !matches!(*part, "" | ".")).collect::<PathBuf>())
 }
 
-fn look(root: &Path, start: &Path) -> Result<UnsavedFiles, String> {
-    let told = |path: &Path, error: &std::io::Error| format!("`{}`: {error}", path.display());
+fn find_unsaved(root: &Path, start: &Path) -> Result<UnsavedFiles, Unavailable> {
+    let failed = |path: &Path, error: std::io::Error| {
+        Unavailable::new(format!("what would be lost is unknown: `{}`: {error}", path.display()))
+    };
     let mut found = UnsavedFiles::default();
     let Ok(metadata) = start.symlink_metadata() else { return Ok(found) };
     let saved = Saved::around(root).unwrap_or_default();
@@ -48,8 +48,8 @@ fn look(root: &Path, start: &Path) -> Result<UnsavedFiles, String> {
     let mut waiting = vec![(start.to_owned(), metadata)];
     while let Some((path, metadata)) = waiting.pop() {
         if metadata.is_dir() {
-            for entry in fs::read_dir(&path).map_err(|error| told(&path, &error))? {
-                let entry = entry.map_err(|error| told(&path, &error))?;
+            for entry in fs::read_dir(&path).map_err(|error| failed(&path, error))? {
+                let entry = entry.map_err(|error| failed(&path, error))?;
                 let Some(fewer) = left.checked_sub(1) else {
                     found.more = true;
                     return Ok(found);
@@ -60,7 +60,7 @@ fn look(root: &Path, start: &Path) -> Result<UnsavedFiles, String> {
                 }
             }
         } else if !saved.holds(&path, &metadata) {
-            if found.files.len() >= MAX_TOLD {
+            if found.files.len() >= MAX_LISTED {
                 found.more = true;
                 return Ok(found);
             }
@@ -108,7 +108,7 @@ impl Saved {
         if changed == (Ok(entry.changed.0), Ok(entry.changed.1)) {
             return true;
         }
-        // Touched, or checked out by another program: the content tells.
+        // The time may have changed without the content.
         metadata.is_file()
             && metadata.len() <= MAX_COMPARED
             && fs::read(path).is_ok_and(|text| blob(&text) == entry.id)
@@ -218,14 +218,14 @@ mod tests {
     }
 
     fn lost(root: &Path, place: &str) -> Vec<String> {
-        match unsaved(root, place) {
+        match unsaved(root, place).unwrap() {
             Fact::Unsaved(found) => found.files,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn what_git_holds_as_it_is_is_not_lost() {
+    fn committed_files_are_not_lost() {
         for version in ["2", "4"] {
             let folder = tempfile::tempdir().unwrap();
             let root = folder.path().canonicalize().unwrap();

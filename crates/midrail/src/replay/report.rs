@@ -1,4 +1,4 @@
-//! What a policy would have stopped in a past that was played through it, and what settings would let it pass.
+//! Reports what a policy would have stopped in replayed events, and which settings would allow it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use crate::event_summary::summarize_event;
 
-/// Different things of one guardrail that are told apart. Others are counted with the rest.
+/// The most distinct events of one guardrail. Others are not listed.
 const MOST_KINDS: usize = 2_000;
 
-/// Sessions that are told apart.
+/// The most distinct sessions.
 const MOST_SESSIONS: usize = 100_000;
 
 /// Examples and suggestions of one guardrail that are shown.
@@ -22,7 +22,7 @@ const SHOWN: usize = 5;
 /// The longest value that is suggested for a setting.
 const LONGEST_VALUE: usize = 200;
 
-/// What a report takes for granted.
+/// The assumptions of a report.
 pub const ASSUMED: &[&str] = &[
     "events are those that happened: a stopped call is followed by its result all the same",
     "a file exists once the agent has read or written it, and no other program changed it; nothing is read from the disk",
@@ -49,7 +49,7 @@ struct Gathered {
 #[derive(Debug, Default)]
 struct Setting {
     stops: u64,
-    /// The different things that it would let pass.
+    /// The distinct events that it would allow.
     whats: BTreeSet<String>,
 }
 
@@ -74,7 +74,7 @@ pub struct ReplayReport {
     pub last: Option<Timestamp>,
     /// Events by what would have been decided.
     pub effects: BTreeMap<Effect, u64>,
-    /// Events that would not have gone on.
+    /// Events that would have been stopped.
     pub stopped: u64,
     /// Calls of tools among them.
     pub stopped_calls: u64,
@@ -82,9 +82,9 @@ pub struct ReplayReport {
     pub unjudged: u64,
     /// By guardrail, those that would have stopped most first.
     pub guardrails: Vec<GuardrailReport>,
-    /// Settings that would let pass what was stopped most.
+    /// Settings that would allow what was stopped most.
     pub suggestions: Vec<Suggestion>,
-    /// What is taken for granted.
+    /// The assumptions.
     pub assumed: Vec<&'static str>,
 }
 
@@ -95,7 +95,7 @@ pub struct GuardrailReport {
     pub guardrail: String,
     /// Decisions that it made, by effect.
     pub effects: BTreeMap<Effect, u64>,
-    /// Those that did not go on.
+    /// Those that were stopped.
     pub stopped: u64,
     /// Stopped calls among all calls, in percent.
     pub share: f64,
@@ -128,18 +128,18 @@ pub struct ReplayExample {
     pub session: Option<String>,
 }
 
-/// A setting that would let something pass.
+/// A setting that would allow an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Suggestion {
     /// The guardrail.
     pub guardrail: String,
-    /// The setting, a list, which stands under `with:`.
+    /// The setting under `with:`, which is a list.
     pub setting: &'static str,
     /// What is to be added to it.
     pub value: String,
     /// Stops that it would remove, where no other guardrail objects.
     pub stops: u64,
-    /// Different calls that it would let pass. One: the setting is about this alone.
+    /// The number of distinct calls that it would allow.
     pub different: usize,
 }
 
@@ -264,7 +264,7 @@ impl Gathered {
         }
     }
 
-    /// The best settings: what lets one thing pass before what lets many pass, where both would remove as many stops.
+    /// The best settings: of two that remove as many stops, the one that allows fewer events comes first.
     fn suggestions(&self) -> Vec<Suggestion> {
         let mut all: Vec<Suggestion> = self
             .settings

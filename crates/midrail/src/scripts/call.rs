@@ -9,6 +9,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::error::ScriptError;
+use crate::error::Unavailable;
+use crate::probes::Exec;
 
 /// Memory of a realm, unless the script's settings say otherwise.
 pub(crate) const MEMORY: usize = 64 << 20;
@@ -35,33 +37,25 @@ impl Hook {
     }
 }
 
-/// How a command ended that a script ran.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Exec {
-    pub(crate) exit_code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
-/// The world of one call, as far as a script may see it. What it answers is bounded by whoever implements it.
+/// What a script may see and do during one call. The implementation bounds the size of its answers.
 pub(crate) trait Host: Send + Sync {
     /// The text of a file.
-    fn read_file(&self, path: &str) -> Result<String, HostError>;
+    fn read_file(&self, path: &str) -> Result<String, Unavailable>;
     /// The checksum of a file, by a path as the script or as the agent has it. `None`: there is none.
-    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, HostError>;
+    fn checksum(&self, path: &str, is_agents: bool) -> Result<Option<String>, Unavailable>;
     /// Runs a command and waits for it, no longer than this and no longer than until `stop` is set. It is called on a
     /// thread of its own.
-    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, HostError>;
+    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, Unavailable>;
     /// The one spelling of a file's path: the key of the snapshot.
     fn place(&self, path: &str) -> String;
     /// The checksum that a file had when it was read, by place. `None`: it was not read.
-    fn read_before(&self, place: &str) -> Result<Option<String>, HostError>;
-    /// All files that were read, by place. Asked for only when a script looks at all of them.
-    fn all_read(&self) -> Result<BTreeMap<String, String>, HostError>;
-    /// The messages of the conversation. Asked for only when a script looks at them.
-    fn history(&self) -> Result<Vec<Value>, HostError>;
-    /// The calls of the prompt so far, and what feedback providers said. Asked for only when a script looks at it.
-    fn feedback(&self) -> Result<Value, HostError>;
+    fn read_before(&self, place: &str) -> Result<Option<String>, Unavailable>;
+    /// All files that were read, by place. Requested only when a script reads all of them.
+    fn all_read(&self) -> Result<BTreeMap<String, String>, Unavailable>;
+    /// The messages of the conversation. Requested only when a script reads them.
+    fn history(&self) -> Result<Vec<Value>, Unavailable>;
+    /// The calls of the prompt so far and the feedback. Requested only when a script reads it.
+    fn feedback(&self) -> Result<Value, Unavailable>;
     /// A line that the script printed.
     fn log(&self, level: log::Level, text: &str);
 }
@@ -111,22 +105,5 @@ pub(super) fn label(path: &Path) -> String {
     match path.parent().and_then(Path::file_name) {
         Some(folder) => format!("{}/{file}", folder.to_string_lossy()),
         None => file.into_owned(),
-    }
-}
-
-/// Why a script does not get what it asks its host for.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct HostError(String);
-
-impl From<String> for HostError {
-    fn from(message: String) -> Self {
-        HostError(message)
-    }
-}
-
-impl From<&str> for HostError {
-    fn from(message: &str) -> Self {
-        HostError(message.to_owned())
     }
 }

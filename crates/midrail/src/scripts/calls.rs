@@ -1,4 +1,4 @@
-//! What a realm is at: calls that are under way, timers that run, commands that have not ended.
+//! The state of a realm: running calls, timers and commands.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::call::{Call, Hook};
 use super::error::ScriptError;
 use super::inbox::{Inbox, Reply, Request};
 
-/// What a realm is at. Shared between its loop and the functions here.
+/// The running calls, timers and commands of a realm.
 pub(super) struct CallTable {
     pub(super) calls: BTreeMap<u64, ActiveCall>,
     pub(super) timers: BTreeMap<u64, Timer>,
@@ -36,7 +36,7 @@ pub(super) struct ActiveCall {
     pub(super) answer: Option<HookAnswer>,
     /// What went wrong, also after it answered.
     pub(super) failure: Option<ScriptError>,
-    /// What it said of files that were read.
+    /// The changes that it made to `memory.snapshot`.
     pub(super) snapshot: BTreeMap<String, Option<String>>,
     /// Its commands that still run, and how to stop them.
     pub(super) runs: BTreeMap<u64, Arc<AtomicBool>>,
@@ -70,12 +70,12 @@ impl ActiveCall {
 }
 
 impl ActiveCall {
-    /// Tells whoever asked. They may be gone.
+    /// Sends the outcome. The receiver may be gone.
     pub(super) fn reply(&self, end: Result<HookOutcome, ScriptError>) {
         let _ = self.reply.try_send(Reply::End(end));
     }
 
-    /// Tells them that it failed, and what it objected to before.
+    /// Sends the failure, with a refusal that came before it.
     pub(super) fn reply_failed(&mut self, error: ScriptError) {
         let objection = self.answer.take().filter(|answer| *answer != HookAnswer::Pass);
         self.reply(match objection {
@@ -161,7 +161,7 @@ impl CallTable {
         Some((call, timers, runs))
     }
 
-    /// Ends all calls. Those that do not know why they failed are told this.
+    /// Ends all calls. `stopped` is the error of those without one.
     pub(super) fn put_down_all(&mut self, stopped: &ScriptError) {
         for mut call in std::mem::take(&mut self.calls).into_values() {
             self.inbox.done();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 /// How long stopped commands are waited for.
 const GRACE: Duration = Duration::from_secs(1);
@@ -13,37 +13,33 @@ const GRACE: Duration = Duration::from_secs(1);
 /// The flags that stop the running commands.
 static COMMANDS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
-fn commands() -> MutexGuard<'static, Vec<Arc<AtomicBool>>> {
-    COMMANDS.lock()
-}
-
 /// A running command.
 pub(super) struct Running(Arc<AtomicBool>);
 
 impl Running {
     pub(super) fn new(stop: &Arc<AtomicBool>) -> Self {
-        commands().push(Arc::clone(stop));
+        COMMANDS.lock().push(Arc::clone(stop));
         Running(Arc::clone(stop))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        commands().retain(|stop| !Arc::ptr_eq(stop, &self.0));
+        COMMANDS.lock().retain(|stop| !Arc::ptr_eq(stop, &self.0));
     }
 }
 
 /// Waits for stopped commands, so that they end before the process does.
 pub(super) fn await_commands() {
     let deadline = Instant::now() + GRACE;
-    while commands().iter().any(|stop| stop.load(Ordering::Relaxed)) && Instant::now() < deadline {
+    while COMMANDS.lock().iter().any(|stop| stop.load(Ordering::Relaxed)) && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(2));
     }
 }
 
 /// Stops all commands that scripts have started in this process. A program calls it before it ends.
 pub fn stop_script_commands() {
-    for stop in commands().iter() {
+    for stop in COMMANDS.lock().iter() {
         stop.store(true, Ordering::Relaxed);
     }
     await_commands();

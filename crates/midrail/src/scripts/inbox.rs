@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 
 use midrail_core::HookOutcome;
 
-use super::call::{Call, Exec, HostError};
+use super::call::Call;
 use super::error::ScriptError;
 use super::watch::watch;
+use crate::error::Unavailable;
+use crate::probes::Exec;
 
 /// How long an announced call is awaited without sleeping.
 const AWAKE: Duration = Duration::from_micros(200);
@@ -22,7 +24,7 @@ pub(super) enum Message {
     /// A command that the script ran has ended.
     Ended {
         run: u64,
-        end: Result<Exec, HostError>,
+        end: Result<Exec, Unavailable>,
     },
 }
 
@@ -38,7 +40,7 @@ pub(super) struct Request {
 /// What becomes of a call.
 pub(super) enum Reply {
     End(Result<HookOutcome, ScriptError>),
-    /// The realm ended before it came to it.
+    /// The realm ended before the call started.
     NotStarted(Box<Call>),
 }
 
@@ -55,7 +57,7 @@ pub(super) enum Received {
 pub(super) struct Inbox {
     queue: Mutex<Queue>,
     bell: Condvar,
-    /// Counts what was left, for whoever looks without taking the lock.
+    /// Counts the messages that were pushed, for readers without the lock.
     left: AtomicUsize,
 }
 
@@ -66,26 +68,22 @@ struct Queue {
     calls: usize,
     /// No more calls will come.
     is_closed: bool,
-    /// Nobody is there any more.
+    /// The realm has ended.
     has_ended: bool,
     /// The realm sleeps until the bell rings.
     is_asleep: bool,
     /// A call is about to come.
     is_roused: bool,
-    /// It was told to stop and did not. Counted here as long as it runs.
+    /// Set while it runs after it was stopped. Counts stuck realms.
     stuck: Option<Arc<AtomicUsize>>,
     /// Until when what runs now may run. `None`: nothing does.
     runs_until: Option<Instant>,
 }
 
 impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock()
-    }
-
-    /// Leaves a message. It comes back where nobody is there to take it.
+    /// Adds a message. It is returned if the realm takes none.
     pub(super) fn push(&self, message: Message) -> Result<(), Message> {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         let is_call = matches!(message, Message::Call(_));
         if queue.has_ended || (is_call && queue.is_closed) {
             queue.calls = queue.calls.saturating_sub(usize::from(is_call));
@@ -100,7 +98,7 @@ impl Inbox {
 
     /// Takes the realm for a call, which is to be left then. `false`: it is busy.
     pub(super) fn reserve(&self) -> bool {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         let is_free = queue.calls == 0;
         queue.calls += usize::from(is_free);
         is_free
@@ -108,12 +106,12 @@ impl Inbox {
 
     /// A call is about to come: to be woken takes longer than most hooks do.
     pub(super) fn prewarm(&self) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         queue.is_roused = queue.is_asleep;
         self.wake(queue);
     }
 
-    /// Wakes the realm where it sleeps. Whoever is woken takes the lock first, and so it is given back before.
+    /// Wakes the realm where it sleeps. The lock is released first, because the woken thread takes it.
     fn wake(&self, mut queue: MutexGuard<'_, Queue>) {
         let is_asleep = std::mem::take(&mut queue.is_asleep);
         drop(queue);
@@ -124,12 +122,12 @@ impl Inbox {
 
     /// The next message, waiting for it until then.
     pub(super) fn pop(&self, until: Option<Instant>) -> Received {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         loop {
             if std::mem::take(&mut queue.is_roused) {
                 drop(queue);
                 self.stay_awake(until);
-                queue = self.lock();
+                queue = self.queue.lock();
             }
             if let Some(message) = queue.messages.pop_front() {
                 return Received::Message(message);
@@ -155,7 +153,7 @@ impl Inbox {
     /// Waits without sleep for a call that was announced.
     fn stay_awake(&self, until: Option<Instant>) {
         let before = self.left.load(Ordering::Acquire);
-        if !self.lock().messages.is_empty() {
+        if !self.queue.lock().messages.is_empty() {
             return;
         }
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -165,33 +163,33 @@ impl Inbox {
 
     /// A call has ended.
     pub(super) fn done(&self) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         queue.calls = queue.calls.saturating_sub(1);
     }
 
     /// Whether the realm takes calls.
     pub(super) fn is_open(&self) -> bool {
-        let queue = self.lock();
+        let queue = self.queue.lock();
         !queue.has_ended && !queue.is_closed && queue.stuck.is_none()
     }
 
     /// Whether calls are waiting or under way.
     pub(super) fn is_busy(&self) -> bool {
-        self.lock().calls > 0
+        self.queue.lock().calls > 0
     }
 
     /// The script's files have changed: this call and all that follow are for another realm.
     pub(super) fn turn_away(&self, request: Request) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         queue.is_closed = true;
         queue.calls = queue.calls.saturating_sub(1);
-        // Whoever asked may be gone.
+        // The caller may be gone.
         let _ = request.reply.try_send(Reply::NotStarted(Box::new(request.call)));
     }
 
     /// No more calls will come.
     pub(super) fn close(&self) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         queue.is_closed = true;
         self.left.fetch_add(1, Ordering::Release);
         self.wake(queue);
@@ -199,12 +197,12 @@ impl Inbox {
 
     /// Until when what runs now may run.
     pub(super) fn runs_until(&self, deadline: Option<Instant>) {
-        self.lock().runs_until = deadline;
+        self.queue.lock().runs_until = deadline;
     }
 
     /// Stops waiting. Where it does not stop what it should have stopped, the realm is given up.
     pub(super) fn give_up(&self, stuck: &Arc<AtomicUsize>, grace: Duration) -> bool {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         let is_stuck = queue.runs_until.is_some_and(|until| until + grace <= Instant::now());
         if is_stuck && !queue.has_ended && queue.stuck.is_none() {
             stuck.fetch_add(1, Ordering::Relaxed);
@@ -215,19 +213,19 @@ impl Inbox {
 
     /// Whether it was given up.
     pub(super) fn is_given_up(&self) -> bool {
-        self.lock().stuck.is_some()
+        self.queue.lock().stuck.is_some()
     }
 
     /// The realm ends. Calls that it did not come to go back to where they came from.
     pub(super) fn end(&self) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         queue.has_ended = true;
         if let Some(stuck) = queue.stuck.take() {
             stuck.fetch_sub(1, Ordering::Relaxed);
         }
         for message in queue.messages.drain(..) {
             if let Message::Call(request) = message {
-                // Whoever asked may be gone.
+                // The caller may be gone.
                 let _ = request.reply.try_send(Reply::NotStarted(Box::new(request.call)));
             }
         }

@@ -10,10 +10,11 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Exception, Function, Module, Object, Result};
 
-use super::call::{HostError, Script, label};
+use super::call::{Script, label};
 use super::error::ScriptError;
 use super::scan;
 use super::scan::imports::place_of;
+use crate::error::Unavailable;
 
 /// Bytes that one file may have.
 const MAX_SOURCE: u64 = 1 << 20;
@@ -90,7 +91,7 @@ pub(super) struct Files {
 }
 
 struct Import {
-    /// The module that it stands in, and the name as it stands there.
+    /// The importing module, and the name as it is written there.
     module: String,
     name: String,
     /// The module that it names.
@@ -169,7 +170,7 @@ impl Files {
         let imports = self.imports.borrow();
         let place = imports.last().and_then(|import| self.place_of(import, None));
         let Some((module, line, column)) = place else { return error };
-        // Nothing of the script runs while its imports are looked for, so that no stack tells where.
+        // No script code runs while imports are resolved, so there is no stack.
         let thrown = ctx.catch();
         if let Some(thrown) = thrown.as_object() {
             let _ = thrown.set("stack", format!("    at import ({module}:{line}:{column})"));
@@ -193,7 +194,7 @@ impl Files {
         error
     }
 
-    /// Where an import stands, or where it says a name.
+    /// The place of an import, or of a name in it.
     fn place_of(&self, import: &Import, name: Option<&str>) -> Option<(String, u32, u32)> {
         let (line, column) = place_of(&self.text(&import.module)?, &import.name, name)?;
         Some((import.module.clone(), line, column))
@@ -211,7 +212,7 @@ impl Files {
     }
 
     /// The text of the main file.
-    pub(super) fn main_source(&self) -> std::result::Result<String, HostError> {
+    pub(super) fn main_source(&self) -> std::result::Result<String, Unavailable> {
         self.read(self.home.inside(&self.home.main))
     }
 
@@ -221,7 +222,7 @@ impl Files {
     }
 
     /// The text of a file in the folder.
-    fn read(&self, inside: &str) -> std::result::Result<String, HostError> {
+    fn read(&self, inside: &str) -> std::result::Result<String, Unavailable> {
         if let Some(text) = &self.home.text {
             let is_main = self.home.inside(&self.home.main) == inside;
             if is_main {
@@ -230,7 +231,7 @@ impl Files {
             return Err("a script in a pack has no files next to it".into());
         }
         let path = fs::canonicalize(self.home.folder.join(inside)).map_err(|error| error.to_string())?;
-        // The main file was named by whoever configured it, and may be a link. What it imports may not lead away.
+        // The main file is configured and may be a link. Imports must stay in the folder.
         let is_main = self.home.inside(&self.home.main) == inside;
         if !is_main && !path.starts_with(&self.home.folder) {
             return Err("it leads out of the script's folder".into());
@@ -285,7 +286,7 @@ const ROOM: usize = 300;
 /// The property of `import.meta` that takes the variables.
 const KEEP: &str = "midrailKeep";
 
-/// The code that hands over variables. It stands after the module's own, whose lines and columns stay as they are.
+/// The code that hands over variables. It follows the module's own code, so that lines and columns stay the same.
 fn keeping(variables: &[scan::Variable]) -> String {
     let mut value = "v".to_owned();
     while variables.iter().any(|variable| variable.name == value) {

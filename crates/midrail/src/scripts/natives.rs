@@ -2,6 +2,7 @@
 //!
 //! Nothing here holds a JavaScript value, so that no value outlives its realm.
 
+use std::array;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -18,12 +19,13 @@ use rquickjs::promise::PromiseState;
 use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
 use sha2::{Digest, Sha256};
 
-use super::call::{Host, HostError};
+use super::call::Host;
 use super::calls::{CallTable, Timer};
 use super::commands::Running;
 use super::error::ScriptError;
 use super::inbox::Message;
 use super::prelude;
+use crate::error::Unavailable;
 
 /// Timers that may run at once.
 const MAX_TIMERS: usize = 1000;
@@ -55,7 +57,7 @@ pub(super) fn object<'js>(ctx: &Ctx<'js>, calls: &Shared) -> Result<Object<'js>>
     add.function("there", there)?;
     add.function("targets", |ctx: Ctx<'js>, diff: String| {
         let files = patch::targets(&diff);
-        // A text that names no file is none that anybody could look at: to say that nothing is stale would be a guess.
+        // A text without files is no diff, and an empty list would mean that no file is stale.
         if files.is_empty() && !diff.trim().is_empty() {
             return Err(Exception::throw_type(
                 &ctx,
@@ -70,8 +72,8 @@ pub(super) fn object<'js>(ctx: &Ctx<'js>, calls: &Shared) -> Result<Object<'js>>
     Ok(native)
 }
 
-/// What a hook returned, where nothing is left to wait for: an object that nobody can wait for, or what a promise already
-/// settled to. `None`: it is to be awaited.
+/// The value that a hook returned, if it is settled: an object that is not a promise, or the value of a resolved
+/// promise. `None`: it has to be awaited.
 fn there<'js>(value: Value<'js>) -> Option<Value<'js>> {
     let value = match value.as_promise().map(|promise| (promise.state(), promise)) {
         None => value,
@@ -95,37 +97,32 @@ impl<'js> Add<'_, 'js> {
 
 /// How hooks answer.
 fn answers(add: &Add<'_, '_>, calls: &Shared) -> Result<()> {
-    let its = Rc::clone(calls);
-    add.function("pass", move |id: u64| its.borrow_mut().settle(id, Ok(HookAnswer::Pass)))?;
-    let its = Rc::clone(calls);
+    let [pass, refuse, replace, fail, failed, uncaught] = array::from_fn(|_| Rc::clone(calls));
+    add.function("pass", move |id: u64| pass.borrow_mut().settle(id, Ok(HookAnswer::Pass)))?;
     type Text = Opt<Option<String>>;
     add.function(
         "refuse",
         move |id: u64, message: String, suggestion: Text, reason: Text, urgency: Text| {
             let [suggestion, reason, urgency] = [suggestion, reason, urgency].map(|text| text.0.flatten());
             let request = reason.zip(urgency).map(|(reason, urgency)| HookRequest { reason, urgency });
-            its.borrow_mut().settle(id, Ok(HookAnswer::Refuse { message, suggestion, request }));
+            refuse.borrow_mut().settle(id, Ok(HookAnswer::Refuse { message, suggestion, request }));
         },
     )?;
-    let its = Rc::clone(calls);
     add.function("replace", move |id: u64, result: String, is_error: bool| {
-        its.borrow_mut().settle(id, Ok(HookAnswer::Replace { result, is_error }));
+        replace.borrow_mut().settle(id, Ok(HookAnswer::Replace { result, is_error }));
     })?;
-    let its = Rc::clone(calls);
     add.function("fail", move |id: u64, message: String, stack: String| {
-        let mut calls = its.borrow_mut();
+        let mut calls = fail.borrow_mut();
         let error = calls.thrown(&message, &stack);
         calls.settle(id, Err(error));
     })?;
-    let its = Rc::clone(calls);
     add.function("failed", move |id: u64| {
-        let mut calls = its.borrow_mut();
+        let mut calls = failed.borrow_mut();
         let error = calls.thrown(ScriptError::OUT_OF_MEMORY, "");
         calls.settle(id, Err(error));
     })?;
-    let its = Rc::clone(calls);
     add.function("uncaught", move |message: String, stack: String| {
-        let mut calls = its.borrow_mut();
+        let mut calls = uncaught.borrow_mut();
         let error = calls.thrown(&message, &stack);
         calls.fail(&error);
     })
@@ -133,42 +130,37 @@ fn answers(add: &Add<'_, '_>, calls: &Shared) -> Result<()> {
 
 /// What scripts see of files and of the conversation.
 fn files<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
-    let its = Rc::clone(calls);
+    let [args, history, feedback, read_file, checksums, read_before, set_read, all_read] =
+        array::from_fn(|_| Rc::clone(calls));
     add.function("args", move |ctx: Ctx<'js>, id: u64| {
-        let calls = its.borrow();
+        let calls = args.borrow();
         let call = calls.calls.get(&id).ok_or_else(|| over(&ctx))?;
         Ok::<_, rquickjs::Error>(call.call.args.to_string())
     })?;
-    let its = Rc::clone(calls);
     add.function("history", move |ctx: Ctx<'js>, id: u64| {
-        let messages = or_throw(&ctx, host(&ctx, &its, id)?.history())?;
+        let messages = or_throw(&ctx, host(&ctx, &history, id)?.history())?;
         Ok::<_, rquickjs::Error>(serde_json::Value::Array(messages).to_string())
     })?;
-    let its = Rc::clone(calls);
     add.function("feedback", move |ctx: Ctx<'js>, id: u64| {
-        let told = or_throw(&ctx, host(&ctx, &its, id)?.feedback())?;
+        let told = or_throw(&ctx, host(&ctx, &feedback, id)?.feedback())?;
         Ok::<_, rquickjs::Error>(told.to_string())
     })?;
-    let its = Rc::clone(calls);
     add.function("readFile", move |ctx: Ctx<'js>, id: u64, path: String| {
-        or_throw(&ctx, host(&ctx, &its, id)?.read_file(&path))
+        or_throw(&ctx, host(&ctx, &read_file, id)?.read_file(&path))
     })?;
-    let its = Rc::clone(calls);
     add.function("checksum", move |ctx: Ctx<'js>, id: u64, path: String, is_agents: bool| {
-        or_throw(&ctx, host(&ctx, &its, id)?.checksum(&path, is_agents))
+        or_throw(&ctx, host(&ctx, &checksums, id)?.checksum(&path, is_agents))
     })?;
-    let its = Rc::clone(calls);
     add.function("readBefore", move |ctx: Ctx<'js>, id: u64, path: String| {
-        let host = host(&ctx, &its, id)?;
+        let host = host(&ctx, &read_before, id)?;
         let place = host.place(&path);
-        let said = its.borrow().calls.get(&id).and_then(|call| call.snapshot.get(&place).cloned());
+        let said = read_before.borrow().calls.get(&id).and_then(|call| call.snapshot.get(&place).cloned());
         said.map_or_else(|| or_throw(&ctx, host.read_before(&place)), Ok)
     })?;
-    let its = Rc::clone(calls);
     add.function("setRead", move |ctx: Ctx<'js>, id: u64, path: String, checksum: Opt<Option<String>>| {
-        let place = host(&ctx, &its, id)?.place(&path);
+        let place = host(&ctx, &set_read, id)?.place(&path);
         let checksum = checksum.0.flatten();
-        let mut calls = its.borrow_mut();
+        let mut calls = set_read.borrow_mut();
         let call = calls.calls.get_mut(&id).ok_or_else(|| over(&ctx))?;
         let length = place.len() + checksum.as_ref().map_or(0, String::len);
         if call.snapshot.len() >= MAX_READ || length > MAX_READ_LENGTH {
@@ -177,10 +169,9 @@ fn files<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
         call.snapshot.insert(place, checksum);
         Ok::<_, rquickjs::Error>(())
     })?;
-    let its = Rc::clone(calls);
     add.function("allRead", move |ctx: Ctx<'js>, id: u64| {
-        let mut all = or_throw(&ctx, host(&ctx, &its, id)?.all_read())?;
-        if let Some(call) = its.borrow().calls.get(&id) {
+        let mut all = or_throw(&ctx, host(&ctx, &all_read, id)?.all_read())?;
+        if let Some(call) = all_read.borrow().calls.get(&id) {
             for (place, checksum) in &call.snapshot {
                 match checksum {
                     Some(checksum) => all.insert(place.clone(), checksum.clone()),
@@ -194,11 +185,10 @@ fn files<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
 
 /// Commands and timers.
 fn processes<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
-    let its = Rc::clone(calls);
-    add.function("exec", move |ctx: Ctx<'js>, id: u64, command: String| exec(&ctx, &its, id, command))?;
-    let its = Rc::clone(calls);
+    let [execs, timers, clears] = array::from_fn(|_| Rc::clone(calls));
+    add.function("exec", move |ctx: Ctx<'js>, id: u64, command: String| exec(&ctx, &execs, id, command))?;
     add.function("timer", move |ctx: Ctx<'js>, delay: f64, repeats: bool| {
-        let mut calls = its.borrow_mut();
+        let mut calls = timers.borrow_mut();
         if calls.timers.len() >= MAX_TIMERS {
             return Err(Exception::throw_range(&ctx, &format!("more than {MAX_TIMERS} timers run")));
         }
@@ -210,9 +200,8 @@ fn processes<'js>(add: &Add<'_, 'js>, calls: &Shared) -> Result<()> {
         calls.timers.insert(id, Timer { due: Instant::now() + delay, owner, every });
         Ok(id)
     })?;
-    let its = Rc::clone(calls);
     add.function("clear", move |id: u64| {
-        its.borrow_mut().timers.remove(&id);
+        clears.borrow_mut().timers.remove(&id);
     })
 }
 
@@ -279,6 +268,6 @@ fn over(ctx: &Ctx<'_>) -> rquickjs::Error {
     )
 }
 
-fn or_throw<T>(ctx: &Ctx<'_>, result: std::result::Result<T, HostError>) -> Result<T> {
+fn or_throw<T>(ctx: &Ctx<'_>, result: std::result::Result<T, Unavailable>) -> Result<T> {
     result.map_err(|error| Exception::throw_message(ctx, &error.to_string()))
 }

@@ -1,5 +1,5 @@
-//! The JavaScript that stands before every script: its core, and the parts of it that are loaded when they are first asked
-//! for. All of it was compiled when the program was built (`build.rs`).
+//! The JavaScript that runs before every script: its core, and parts that are loaded on first use. All of it is compiled
+//! when the program is built (`build.rs`).
 
 use rquickjs::loader::Loader;
 use rquickjs::loader::bundle::Bundle;

@@ -1,5 +1,5 @@
-//! One realm: a JavaScript engine with one script in it, on its own thread, which goes round as Node does. While one
-//! call waits for a command or a timer, another goes on.
+//! One realm: a JavaScript engine with one script in it, on its own thread, with an event loop as in Node. While one
+//! call waits for a command or a timer, another continues.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,13 +10,15 @@ use midrail_core::{HookAnswer, HookOutcome};
 use rquickjs::{Context, Function, Object, Runtime};
 use serde_json::Value;
 
-use super::call::{Exec, HostError, Script, label};
+use super::call::{Script, label};
 use super::calls::CallTable;
 use super::error::ScriptError;
 use super::inbox::{Inbox, Message, Received};
 use super::modules::{Files, Home, Seen};
 use super::state::State;
 use super::turns::{Limit, Rejections, Stopped, Turns};
+use crate::error::Unavailable;
+use crate::probes::Exec;
 
 /// The least memory of a realm: what it takes to start, before anything of the script runs.
 const LEAST_MEMORY: usize = 1 << 20;
@@ -168,7 +170,7 @@ impl Realm<'_, '_> {
     }
 
     /// Hands the end of a command to the call that ran it.
-    fn ended(&mut self, run: u64, end: Result<Exec, HostError>) -> Result<(), Stopped> {
+    fn ended(&mut self, run: u64, end: Result<Exec, Unavailable>) -> Result<(), Stopped> {
         let Some(owner) = self.turns.calls.borrow_mut().run_ended(run) else { return Ok(()) };
         self.turns.turn(Some(owner), || match end {
             Ok(Exec { exit_code, stdout, stderr }) => {

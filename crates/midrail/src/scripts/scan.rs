@@ -26,7 +26,7 @@ pub(super) fn variables(source: &str) -> Vec<Variable> {
     found.variables
 }
 
-/// Where a declaration stands.
+/// The position in a declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     /// In none.
@@ -147,7 +147,7 @@ impl Declarations {
     }
 
     fn declare(&mut self, name: &str) {
-        let is_plain = !name.contains('\\') && !RESERVED.contains(&name);
+        let is_plain = !name.contains('\\') && !RESERVED.split(' ').any(|word| word == name);
         if is_plain && !self.variables.iter().any(|variable| variable.name == name) {
             self.variables.push(Variable { name: name.to_owned(), is_const: self.is_const });
         }
@@ -155,53 +155,8 @@ impl Declarations {
 }
 
 /// Words that cannot name a variable of a module.
-const RESERVED: &[&str] = &[
-    "arguments",
-    "await",
-    "break",
-    "case",
-    "catch",
-    "class",
-    "const",
-    "continue",
-    "debugger",
-    "default",
-    "delete",
-    "do",
-    "else",
-    "enum",
-    "eval",
-    "export",
-    "extends",
-    "false",
-    "finally",
-    "for",
-    "function",
-    "if",
-    "implements",
-    "import",
-    "in",
-    "instanceof",
-    "interface",
-    "let",
-    "new",
-    "null",
-    "package",
-    "private",
-    "protected",
-    "public",
-    "return",
-    "static",
-    "super",
-    "switch",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typeof",
-    "var",
-    "void",
-    "while",
-    "with",
-    "yield",
-];
+const RESERVED: &str = "\
+    arguments await break case catch class const continue debugger default delete do else enum eval \
+    export extends false finally for function if implements import in instanceof interface let new null \
+    package private protected public return static super switch this throw true try typeof var void \
+    while with yield";

@@ -7,7 +7,7 @@ use rquickjs::{Function, Object, Result};
 enum Known {
     /// As the script begins.
     Initial,
-    /// As this text says.
+    /// Those of this text.
     Kept(String),
     /// A call failed, and may have changed anything.
     Unsure,
@@ -37,7 +37,7 @@ impl<'js> State<'js> {
         })
     }
 
-    /// Makes the variables what the session says they are.
+    /// Restores the variables of the session.
     pub(super) fn prepare(&mut self, wanted: Option<&str>) -> Result<()> {
         let is_so = match (&self.known, wanted) {
             (Known::Initial, None) => true,

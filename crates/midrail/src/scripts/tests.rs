@@ -23,7 +23,9 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::call::MEMORY;
-use super::{Call, Exec, Hook, Host, HostError, STACK, Script, ScriptError, Scripts};
+use super::{Call, Hook, Host, STACK, Script, ScriptError, Scripts};
+use crate::error::Unavailable;
+use crate::probes::Exec;
 
 impl Scripts {
     /// Calls a hook and waits for the answer.
@@ -63,16 +65,16 @@ impl TestHost {
 }
 
 impl Host for TestHost {
-    fn read_file(&self, path: &str) -> Result<String, HostError> {
+    fn read_file(&self, path: &str) -> Result<String, Unavailable> {
         self.files.lock().unwrap().get(path).cloned().ok_or_else(|| format!("no file `{path}`").into())
     }
-    fn checksum(&self, path: &str, _: bool) -> Result<Option<String>, HostError> {
+    fn checksum(&self, path: &str, _: bool) -> Result<Option<String>, Unavailable> {
         if path.starts_with("../") {
             return Err(format!("`{path}` lies outside of the working directory").into());
         }
         Ok(self.files.lock().unwrap().get(&self.place(path)).map(|text| sha(text)))
     }
-    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, HostError> {
+    fn exec(&self, command: &str, within: Duration, stop: &AtomicBool) -> Result<Exec, Unavailable> {
         if command == "wait" {
             let until = Instant::now() + within;
             while !self.gate.load(Ordering::Relaxed) {
@@ -89,16 +91,16 @@ impl Host for TestHost {
     fn place(&self, path: &str) -> String {
         path.trim_start_matches("./").to_owned()
     }
-    fn read_before(&self, place: &str) -> Result<Option<String>, HostError> {
+    fn read_before(&self, place: &str) -> Result<Option<String>, Unavailable> {
         Ok(self.read.lock().unwrap().get(place).cloned())
     }
-    fn all_read(&self) -> Result<BTreeMap<String, String>, HostError> {
+    fn all_read(&self) -> Result<BTreeMap<String, String>, Unavailable> {
         Ok(self.read.lock().unwrap().clone())
     }
-    fn feedback(&self) -> Result<Value, HostError> {
+    fn feedback(&self) -> Result<Value, Unavailable> {
         Ok(serde_json::json!({"calls": 3, "last": null}))
     }
-    fn history(&self) -> Result<Vec<Value>, HostError> {
+    fn history(&self) -> Result<Vec<Value>, Unavailable> {
         Ok(self.history.clone())
     }
     fn log(&self, level: log::Level, text: &str) {
@@ -194,7 +196,7 @@ impl Bench {
 }
 
 /// A script whose `input` refuses with a text.
-fn telling(expression: &str) -> String {
+fn script_returning(expression: &str) -> String {
     format!(
         "export default {{ input: async (ctx) => ({{ allowed: false, message: String({expression}) }}) }};"
     )

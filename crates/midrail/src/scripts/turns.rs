@@ -48,7 +48,7 @@ impl Limit {
 /// A call ran out of its time while JavaScript was running, or out of memory: the realm cannot be trusted any more.
 pub(super) struct Stopped;
 
-/// Whether promises failed in this turn that nobody listened to. The prelude knows which.
+/// Whether promises were rejected in this turn without a handler. The prelude knows which.
 #[derive(Default)]
 pub(super) struct Rejections {
     are_there: Cell<bool>,
@@ -57,7 +57,7 @@ pub(super) struct Rejections {
 }
 
 impl Rejections {
-    /// Takes note of a promise that failed, or that somebody listens to after all.
+    /// Notes a rejected promise, or that it got a handler after all.
     pub(super) fn note<'js>(
         &self,
         ctx: &Ctx<'js>,
@@ -119,7 +119,7 @@ impl<'js> Turns<'_, 'js> {
         self.end()
     }
 
-    /// Fails the call of this turn where a promise failed that nobody listened to.
+    /// Fails the call of this turn if a promise was rejected without a handler.
     fn report(&self) {
         if !self.rejections.are_there.take() || self.limit.is_over() {
             return;

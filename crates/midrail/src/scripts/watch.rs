@@ -1,14 +1,13 @@
-//! Waits without sleep, for what is sooner there than a thread is woken.
+//! Waits without sleep for a value that arrives sooner than a thread is woken.
 
 use std::hint;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a processor is told between two looks that nothing is done. About a microsecond, in which whoever shares its
-/// core runs as if it were alone.
+/// The number of spin hints between two checks: about a microsecond, in which the other thread of the core runs freely.
 const PAUSES: u32 = 32;
 
-/// Looks until there is something, for so long at most. Its turn is given away between looks: whoever is waited for may have
+/// Polls until there is a value, at most for a time. It yields between two polls, because the awaited thread may have
 /// been woken on the same core.
 pub(super) fn watch<T>(at_most: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let began = Instant::now();

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use midrail::approvals::BypassRequest;
 use midrail::store::{Alert, Approval, ApprovalFilter, Approvals, Stats, Urgency};
-use midrail::{BypassRequest, Context, Effect, Engine, Fault, Guardrail, PolicyEntry, Spec, Verdict};
+use midrail::{Context, Effect, Engine, Fault, Guardrail, PolicyEntry, Spec, Verdict};
 
-use crate::desk::{Desk, call, notices};
+use crate::shared_store::{SharedStore, call, notices};
 
 const PACK: &str = "\
 pack: t
@@ -31,9 +32,9 @@ fn calls(engine: &Engine, agent: &str, tool: &str, times: usize) {
 }
 
 #[test]
-fn many_blocks_are_told_once_until_the_cool_down_is_over() {
-    let desk = Desk::new();
-    let (one, two) = (desk.engine(PACK), desk.engine(PACK));
+fn many_blocks_raise_one_alert_within_the_cooldown() {
+    let shared = SharedStore::new();
+    let (one, two) = (shared.engine(PACK), shared.engine(PACK));
     calls(&one, "ann", "rm", 4);
     assert!(raised(&one, "high_block_rate").is_empty(), "four decisions are no rate");
     calls(&two, "ann", "rm", 1);
@@ -45,24 +46,24 @@ fn many_blocks_are_told_once_until_the_cool_down_is_over() {
     // Both go on, and both are quiet: the cool-down is the store's.
     calls(&one, "ann", "rm", 3);
     calls(&two, "bob", "rm", 3);
-    desk.clock.advance(599.0);
+    shared.clock.advance(599.0);
     calls(&two, "ann", "rm", 5);
     assert_eq!(raised(&two, "high_block_rate").len(), 1);
-    desk.clock.advance(1.0);
+    shared.clock.advance(1.0);
     calls(&two, "ann", "rm", 1);
     calls(&one, "ann", "rm", 1);
     assert_eq!(raised(&one, "high_block_rate").len(), 2);
 }
 
 #[test]
-fn a_usual_share_of_blocks_is_told_to_nobody() {
-    let desk = Desk::new();
-    let engine = desk.engine(PACK);
+fn normal_block_rate_raises_no_alert() {
+    let shared = SharedStore::new();
+    let engine = shared.engine(PACK);
     calls(&engine, "ann", "ls", 7);
     calls(&engine, "ann", "rm", 3);
     assert!(raised(&engine, "high_block_rate").is_empty(), "30% is not more than 30%");
     // What lies before the window does not count any more.
-    desk.clock.advance(601.0);
+    shared.clock.advance(601.0);
     calls(&engine, "ann", "ls", 3);
     calls(&engine, "ann", "rm", 1);
     assert!(raised(&engine, "high_block_rate").is_empty());
@@ -73,8 +74,8 @@ fn a_usual_share_of_blocks_is_told_to_nobody() {
 #[test]
 fn a_rate_per_member_is_that_of_the_member() {
     for (group, key) in [("agent", "bob"), ("session", "of-bob"), ("guardrail", "no-rm"), ("task", "t-bob")] {
-        let desk = Desk::new();
-        let engine = desk.engine(&format!(
+        let shared = SharedStore::new();
+        let engine = shared.engine(&format!(
             "pack: t\nguardrails:\n  - {{id: no-rm, tools: rm}}\nalerts:\n  - {{name: a, condition: block_rate > 50% per {group} over 10 minute window, action: notify x}}\n"
         ));
         let decide = |agent: &str, tool: &str, times: usize| {
@@ -118,9 +119,9 @@ fn ask(engine: &Engine, agent: &str, nth: usize) -> Approval {
 }
 
 #[test]
-fn the_sixth_request_of_one_agent_within_the_hour_is_told() {
-    let desk = Desk::new();
-    let (one, two) = (desk.engine(PACK), desk.engine(PACK));
+fn sixth_request_of_an_agent_within_an_hour_raises_an_alert() {
+    let shared = SharedStore::new();
+    let (one, two) = (shared.engine(PACK), shared.engine(PACK));
     for nth in 0..5 {
         ask(if nth % 2 == 0 { &one } else { &two }, "ann", nth);
         ask(&one, "bob", nth);
@@ -132,10 +133,10 @@ fn the_sixth_request_of_one_agent_within_the_hour_is_told() {
     let sent = notices(&**one.store(), "alert");
     assert!(sent.iter().any(|notice| notice.to == "human_operator" && notice.message.contains("`ann`")));
     // An hour later the count begins anew.
-    desk.clock.advance(3_601.0);
+    shared.clock.advance(3_601.0);
     ask(&one, "bob", 5);
     assert_eq!(raised(&one, "bypass_abuse").len(), 1);
-    let all = desk.store().approvals(&ApprovalFilter::default()).unwrap();
+    let all = shared.store().approvals(&ApprovalFilter::default()).unwrap();
     assert_eq!(all.len(), 12);
 }
 
@@ -150,9 +151,9 @@ impl Guardrail for Slow {
 }
 
 #[test]
-fn a_slow_guardrail_is_told_by_its_name() {
-    let desk = Desk::new();
-    let engine = desk.engine(PACK);
+fn slow_guardrail_raises_an_alert_with_its_name() {
+    let shared = SharedStore::new();
+    let engine = shared.engine(PACK);
     let slow = Slow(Duration::from_millis(60));
     engine.register(PolicyEntry::new(Spec::new("slow"), Arc::new(slow)));
     calls(&engine, "ann", "ls", 2);
@@ -163,9 +164,9 @@ fn a_slow_guardrail_is_told_by_its_name() {
 }
 
 #[test]
-fn one_slow_answer_among_many_is_no_slow_guardrail() {
-    let desk = Desk::new();
-    let engine = desk.engine(PACK);
+fn single_slow_answer_raises_no_alert() {
+    let shared = SharedStore::new();
+    let engine = shared.engine(PACK);
     let entry =
         |millis| PolicyEntry::new(Spec::new("mostly-fast"), Arc::new(Slow(Duration::from_millis(millis))));
     engine.register(entry(0));
@@ -183,7 +184,10 @@ impl Guardrail for Fails {
         match context.event.tool_name() {
             Some("panics") => panic!("on purpose"),
             Some("waits") => {
-                context.command(&midrail::PackCommand { command: "sleep 30".to_owned(), timeout_ms: 50 })?;
+                context.command(&midrail::core::PackCommand {
+                    command: "sleep 30".to_owned(),
+                    timeout_ms: 50,
+                })?;
                 Ok(Verdict::allow())
             }
             _ => Ok(Verdict::allow()),
@@ -193,34 +197,34 @@ impl Guardrail for Fails {
 
 #[test]
 fn a_guardrail_that_fails_or_times_out_blocks_and_is_counted() {
-    let desk = Desk::new();
-    let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
+    let shared = SharedStore::new();
+    let (one, two) = (shared.engine("pack: t\n"), shared.engine("pack: t\n"));
     for engine in [&one, &two] {
         engine.register(PolicyEntry::new(Spec::new("fails"), Arc::new(Fails)));
     }
     for (engine, tool) in [(&one, "panics"), (&two, "waits")] {
         let mut event = call("ann", tool);
-        event.cwd = Some(desk.path("").display().to_string());
+        event.cwd = Some(shared.path("").display().to_string());
         let decision = engine.decide(event);
         assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("fails")), "{tool}");
         assert!(decision.verdicts.iter().any(|said| said.error.is_some()), "{tool}: {decision:#?}");
     }
     assert_eq!(one.decide(call("ann", "works")).effect, Effect::Allow);
-    let figures = desk.store().audit_stats().unwrap();
+    let figures = shared.store().audit_stats().unwrap();
     let counts = figures.guardrails["fails"].enforced;
     assert_eq!((counts.invocation_count, counts.pass_count), (3, 1));
     assert_eq!((counts.block_count, counts.error_count), (2, 2));
 }
 
 #[test]
-fn figures_are_right_across_engines_and_leave_out_what_people_do() {
-    let desk = Desk::new();
-    let (one, two) = (desk.engine(PACK), desk.engine(PACK));
+fn figures_are_exact_across_engines_without_administrative_records() {
+    let shared = SharedStore::new();
+    let (one, two) = (shared.engine(PACK), shared.engine(PACK));
     calls(&one, "ann", "rm", 3);
     calls(&two, "bob", "ls", 4);
     one.admin().quarantine("eve", "ada", "it went astray").unwrap();
     two.admin().quarantine("mallory", "ada", "it went astray").unwrap();
-    let figures = desk.store().audit_stats().unwrap();
+    let figures = shared.store().audit_stats().unwrap();
     assert_eq!(figures.decisions, 7);
     assert_eq!((figures.effects[&Effect::Block], figures.effects[&Effect::Allow]), (3, 4));
     assert_eq!(figures.guardrails["no-rm"].enforced.block_count, 3);

@@ -1,5 +1,5 @@
 //! The paths of a request, on a clock that is moved by hand, with two handles on one SQLite file: the agent's and the
-//! desk's.
+//! approver's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,10 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use midrail::admin::Person;
+use midrail::approvals::{BypassRequest, policy_for_approval, policy_for_record};
+use midrail::core::Severity;
+use midrail::store::{Approval, ApprovalState};
 use midrail::store::{ApprovalFilter, AuditFilter, Urgency};
 use midrail::{
-    Agent, Approval, ApprovalState, BypassRequest, Decision, Effect, Engine, EngineError, Event, EventKind,
-    ManualClock, Severity, SqliteStore, Task, ToolCall, Usage, policy_for_approval, policy_for_record,
+    Agent, Decision, Effect, Engine, EngineError, Event, EventKind, ManualClock, SqliteStore, Task, ToolCall,
+    Usage,
 };
 use serde_json::{Value, json};
 
@@ -38,7 +41,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<ManualClock>,
     pack: String,
     pub(crate) agent: Arc<Engine>,
-    pub(crate) desk: Arc<Engine>,
+    pub(crate) approver: Arc<Engine>,
 }
 
 impl World {
@@ -47,8 +50,8 @@ impl World {
         let clock = Arc::new(ManualClock::at("2026-11-13T10:00:00Z".parse().unwrap()));
         let pack = format!("{PACK}{more}");
         let open = || handle(&folder.path().join("s.db"), &pack, &clock);
-        let (agent, desk) = (open(), open());
-        World { folder, clock, pack, agent, desk }
+        let (agent, approver) = (open(), open());
+        World { folder, clock, pack, agent, approver }
     }
 
     pub(crate) fn minutes(&self, minutes: f64) {
@@ -84,7 +87,7 @@ impl World {
     }
 
     pub(crate) fn approve(&self, id: &str, role: &str) -> Result<Approval, EngineError> {
-        self.desk.approvals().answer(id, true, &person("ann", role), Some("fine"))
+        self.approver.approvals().answer(id, true, &person("ann", role), Some("fine"))
     }
 
     /// How a request stands, as a third handle sees it.
@@ -96,7 +99,7 @@ impl World {
 
     pub(crate) fn bodies(&self, kind: EventKind) -> Vec<Value> {
         let filter = AuditFilter { kind: Some(kind), ..AuditFilter::default() };
-        let entries = self.desk.store().entries(&filter).unwrap();
+        let entries = self.approver.store().entries(&filter).unwrap();
         entries.iter().map(|entry| serde_json::from_str(&entry.body).unwrap()).collect()
     }
 }
@@ -146,9 +149,9 @@ fn an_approved_call_passes_once_and_leaves_its_whole_story() {
     assert_eq!(waiting.effect, Effect::Block);
     let guidance = world.agent.approvals().guidance(&waiting).unwrap();
     assert!(guidance.contains(&format!("midrail approvals wait {}", asked.id)), "{guidance}");
-    let records = world.desk.store().head().unwrap().unwrap().seq;
+    let records = world.approver.store().head().unwrap().unwrap().seq;
     assert_eq!(world.ask(&waiting, Urgency::Normal), asked, "asking again is answered with what waits");
-    assert_eq!(world.desk.store().head().unwrap().unwrap().seq, records, "and writes nothing");
+    assert_eq!(world.approver.store().head().unwrap().unwrap().seq, records, "and writes nothing");
 
     world.approve(&asked.id, "reviewer").unwrap();
     refusal(world.try_ask(&waiting, REASON, Urgency::Urgent), "is already approved");
@@ -172,14 +175,18 @@ fn an_approved_call_passes_once_and_leaves_its_whole_story() {
     ] {
         assert_eq!(decided[name], value, "{name}");
     }
-    assert!(world.desk.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_intact());
+    assert!(world.approver.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_intact());
 }
 
 #[test]
 fn a_denied_call_stays_blocked_and_can_be_asked_for_anew() {
     let world = World::new("");
     let asked = world.ask(&world.deploy(json!({})), Urgency::Normal);
-    world.desk.approvals().answer(&asked.id, false, &person("ann", "reviewer"), Some("not today")).unwrap();
+    world
+        .approver
+        .approvals()
+        .answer(&asked.id, false, &person("ann", "reviewer"), Some("not today"))
+        .unwrap();
     let denied = world.deploy(json!({}));
     assert_eq!(denied.effect, Effect::Block);
     assert!(denied.reason.contains("denied by ann"), "{}", denied.reason);
@@ -191,7 +198,7 @@ fn a_denied_call_stays_blocked_and_can_be_asked_for_anew() {
 }
 
 #[test]
-fn a_time_out_is_told_as_a_time_out() {
+fn timeout_is_reported_as_timeout() {
     let world = World::new("");
     let asked = world.ask(&world.deploy(json!({})), Urgency::Normal);
     world.clock.advance(899.0);
@@ -241,7 +248,10 @@ fn an_urgent_request_goes_to_the_next_authority() {
     assert_eq!(asked.approvers, ["reviewer", "architect", "human_operator"]);
     for (role, too_low) in [("architect", "reviewer"), ("human_operator", "architect")] {
         world.minutes(15.0);
-        assert_eq!(world.desk.approvals().get(&asked.id).unwrap().authority_at(world.desk.now()), Some(role));
+        assert_eq!(
+            world.approver.approvals().get(&asked.id).unwrap().authority_at(world.approver.now()),
+            Some(role)
+        );
         refusal(world.approve(&asked.id, too_low), &format!("is for the role `{role}`"));
     }
     world.minutes(14.9);
@@ -272,11 +282,11 @@ fn more_authority_may_always_answer_and_less_never() {
     let asked = ask();
     refusal(world.approve(&asked.id, "intern"), "is for the role `reviewer`");
     refusal(
-        world.desk.approvals().answer(&asked.id, true, &person("coder", "human_operator"), None),
+        world.approver.approvals().answer(&asked.id, true, &person("coder", "human_operator"), None),
         "cannot answer it",
     );
     refusal(
-        world.desk.approvals().answer("no-such", true, &person("ann", "reviewer"), None),
+        world.approver.approvals().answer("no-such", true, &person("ann", "reviewer"), None),
         "there is no approval",
     );
     assert_eq!(world.status(&asked.id).0, ApprovalState::Pending);
@@ -285,7 +295,7 @@ fn more_authority_may_always_answer_and_less_never() {
 }
 
 #[test]
-fn an_emergency_without_the_packs_word_is_a_request_like_others() {
+fn emergency_without_a_rule_is_a_normal_request() {
     let world = World::new("");
     let args = json!({"target": "importer"});
     let asked = world.ask(&world.deploy(args.clone()), Urgency::Emergency);
@@ -297,7 +307,7 @@ fn an_emergency_without_the_packs_word_is_a_request_like_others() {
 }
 
 #[test]
-fn an_emergency_that_nobody_answers_passes_once_and_owes_a_review() {
+fn unanswered_emergency_passes_once_and_requires_a_review() {
     let world = World::new(EMERGENCY);
     let args = json!({"target": "importer"});
     let asked = world.ask(&world.deploy(args.clone()), Urgency::Emergency);
@@ -311,10 +321,10 @@ fn an_emergency_that_nobody_answers_passes_once_and_owes_a_review() {
     assert_eq!(passed.effects, ["emergency_override"]);
     assert_eq!(world.deploy(args).effect, Effect::Block, "the guardrail is back");
 
-    let used = world.desk.approvals().get(&asked.id).unwrap();
+    let used = world.approver.approvals().get(&asked.id).unwrap();
     assert_eq!((used.state, used.severity), (ApprovalState::Used, Some(Severity::Critical)));
     assert_eq!(used.decided_by.as_deref(), Some("emergency override"));
-    let notices = world.desk.store().notices(0, 100).unwrap();
+    let notices = world.approver.store().notices(0, 100).unwrap();
     for role in ["architect", "human_operator"] {
         let is_told = |notice: &&midrail::store::StoredNotice| {
             notice.to == role && notice.message.contains("emergency override")
@@ -324,42 +334,50 @@ fn an_emergency_that_nobody_answers_passes_once_and_owes_a_review() {
 
     let owed = || {
         let filter = ApprovalFilter { needs_review: true, ..ApprovalFilter::default() };
-        let rows = world.desk.store().approvals(&filter).unwrap();
-        rows.iter().map(|row| row.review.as_ref().unwrap().status_at(world.desk.now())).collect::<Vec<_>>()
+        let rows = world.approver.store().approvals(&filter).unwrap();
+        rows.iter()
+            .map(|row| row.review.as_ref().unwrap().status_at(world.approver.now()))
+            .collect::<Vec<_>>()
     };
     world.minutes(24.0 * 60.0 - 0.1);
     assert_eq!(owed(), ["due"]);
     world.minutes(0.1);
     assert_eq!(owed(), ["overdue"]);
     let text = "The importer had filled the disk; stopping it was right, and it has a quota now.";
-    refusal(world.desk.approvals().review(&asked.id, &person("rob", "reviewer"), text), "cannot review");
-    refusal(world.desk.approvals().review(&asked.id, &person("coder", "architect"), text), "cannot review");
+    refusal(world.approver.approvals().review(&asked.id, &person("rob", "reviewer"), text), "cannot review");
     refusal(
-        world.desk.approvals().review(&asked.id, &person("ann", "architect"), "fine"),
+        world.approver.approvals().review(&asked.id, &person("coder", "architect"), text),
+        "cannot review",
+    );
+    refusal(
+        world.approver.approvals().review(&asked.id, &person("ann", "architect"), "fine"),
         "say what happened",
     );
-    world.desk.approvals().review(&asked.id, &person("ann", "architect"), text).unwrap();
+    world.approver.approvals().review(&asked.id, &person("ann", "architect"), text).unwrap();
     assert!(owed().is_empty());
-    refusal(world.desk.approvals().review(&asked.id, &person("ann", "architect"), text), "no review is due");
+    refusal(
+        world.approver.approvals().review(&asked.id, &person("ann", "architect"), text),
+        "no review is due",
+    );
     let filed = world.bodies(EventKind::Administered);
     assert!(filed.iter().any(|body| body["event"]["what"] == json!("approval_reviewed")));
 }
 
 #[test]
-fn an_emergency_is_only_for_what_the_pack_says_and_a_person_may_still_answer() {
+fn emergency_covers_only_what_the_pack_allows() {
     let world = World::new(EMERGENCY);
     let asked = world.ask(&world.deploy(json!({"target": "shop"})), Urgency::Emergency);
     assert_eq!((asked.urgency, asked.override_at), (Urgency::Emergency, None));
     world.minutes(2.0);
     assert_eq!(world.status(&asked.id).1, "pending");
     assert_eq!(
-        world.desk.approvals().wait(&asked.id, Duration::ZERO).unwrap().status_at(world.desk.now()),
+        world.approver.approvals().wait(&asked.id, Duration::ZERO).unwrap().status_at(world.approver.now()),
         "pending"
     );
     assert_eq!(world.deploy(json!({"target": "shop"})).effect, Effect::Block);
     world.approve(&asked.id, "reviewer").unwrap();
     assert_eq!(world.deploy(json!({"target": "shop"})).effect, Effect::Allow);
-    assert_eq!(world.desk.approvals().get(&asked.id).unwrap().review, None);
+    assert_eq!(world.approver.approvals().get(&asked.id).unwrap().review, None);
 }
 
 #[test]
@@ -388,19 +406,19 @@ fn each_call_of_a_batch_has_its_own_approval() {
     let ids: Vec<String> = (1..=3).map(|order| world.refund(order).approval.unwrap().id).collect();
     assert!(ids[0] != ids[1] && ids[1] != ids[2]);
     world.approve(&ids[1], "reviewer").unwrap();
-    world.desk.approvals().answer(&ids[2], false, &person("ann", "reviewer"), None).unwrap();
+    world.approver.approvals().answer(&ids[2], false, &person("ann", "reviewer"), None).unwrap();
     let effects: Vec<Effect> = (1..=3).map(|order| world.refund(order).effect).collect();
     assert_eq!(effects, [Effect::Escalate, Effect::Allow, Effect::Block]);
 }
 
 #[test]
-fn of_two_people_who_answer_at_once_a_no_holds() {
+fn concurrent_denial_beats_an_approval() {
     let world = World::new("");
     for order in 0..8 {
         let id = world.refund(order).approval.unwrap().id;
         let (yes, no) = thread::scope(|scope| {
-            let yes =
-                scope.spawn(|| world.desk.approvals().answer(&id, true, &person("ann", "reviewer"), None));
+            let yes = scope
+                .spawn(|| world.approver.approvals().answer(&id, true, &person("ann", "reviewer"), None));
             let no =
                 scope.spawn(|| world.agent.approvals().answer(&id, false, &person("bob", "reviewer"), None));
             (yes.join().unwrap(), no.join().unwrap())
@@ -417,13 +435,13 @@ fn of_two_people_who_answer_at_once_a_no_holds() {
 }
 
 #[test]
-fn of_two_people_who_say_yes_at_once_one_is_heard() {
+fn concurrent_approvals_count_once() {
     let world = World::new("");
     for order in 0..8 {
         let id = world.refund(order).approval.unwrap().id;
         let answers = thread::scope(|scope| {
-            let one =
-                scope.spawn(|| world.desk.approvals().answer(&id, true, &person("ann", "reviewer"), None));
+            let one = scope
+                .spawn(|| world.approver.approvals().answer(&id, true, &person("ann", "reviewer"), None));
             let other =
                 scope.spawn(|| world.agent.approvals().answer(&id, true, &person("bob", "reviewer"), None));
             [one.join().unwrap(), other.join().unwrap()]
@@ -437,7 +455,7 @@ fn of_two_people_who_say_yes_at_once_one_is_heard() {
 }
 
 #[test]
-fn the_less_is_left_of_the_budget_the_more_authority_it_takes() {
+fn lower_budget_requires_more_authority() {
     let world = World::new("");
     let spent = |tokens: u64| {
         let mut event = call("deploy", json!({}));
@@ -457,7 +475,7 @@ fn the_less_is_left_of_the_budget_the_more_authority_it_takes() {
 }
 
 #[test]
-fn reasons_that_say_nothing_and_records_that_stopped_nothing_are_refused() {
+fn empty_reasons_and_allowed_records_are_rejected() {
     let world = World::new("");
     let stopped = world.deploy(json!({}));
     for reason in ["", "please approve", "hotfix"] {
@@ -481,7 +499,7 @@ fn look<T>(at: impl Fn() -> Option<T>) -> Option<T> {
 }
 
 #[test]
-fn whoever_waits_is_woken_by_another_handle() {
+fn waiting_ends_when_another_handle_answers() {
     let world = World::new("");
     let decision = thread::scope(|scope| {
         let waiting = scope.spawn(|| {
@@ -491,7 +509,7 @@ fn whoever_waits_is_woken_by_another_handle() {
                 .decide_and_wait(call("refund", json!({"order": 1})), Duration::from_secs(20))
         });
         let pending = ApprovalFilter { state: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
-        let asked = || world.desk.store().approvals(&pending).unwrap().pop();
+        let asked = || world.approver.store().approvals(&pending).unwrap().pop();
         let id = (0..LOOKS).find_map(|_| look(asked)).unwrap().id;
         world.approve(&id, "reviewer").unwrap();
         waiting.join().unwrap()
@@ -502,7 +520,7 @@ fn whoever_waits_is_woken_by_another_handle() {
     old.time = Some("2026-11-13T09:00:00Z".parse().unwrap());
     let decision = thread::scope(|scope| {
         let waiting = scope.spawn(|| world.agent.approvals().decide_and_wait(old, Duration::from_secs(20)));
-        let count = || world.desk.store().approvals(&ApprovalFilter::default()).unwrap().len();
+        let count = || world.approver.store().approvals(&ApprovalFilter::default()).unwrap().len();
         (0..LOOKS).find_map(|_| look(|| (count() == 2).then_some(()))).unwrap();
         world.minutes(31.0);
         waiting.join().unwrap()
@@ -512,35 +530,35 @@ fn whoever_waits_is_woken_by_another_handle() {
 }
 
 #[test]
-fn waiting_writes_no_flood_of_records() {
+fn waiting_writes_few_records() {
     let world = World::new(EMERGENCY);
     let held = world.refund(1);
     let asked = world.ask(&held, Urgency::Emergency);
     world.minutes(2.0);
     // It is not for this action, and so it does not grant itself.
     assert_eq!(world.status(&asked.id).1, "pending");
-    let before = world.desk.store().head().unwrap().unwrap().seq;
+    let before = world.approver.store().head().unwrap().unwrap().seq;
     let event = call("refund", json!({"order": 1}));
     let decision = world.agent.approvals().decide_and_wait(event, Duration::from_millis(400));
     assert_eq!(decision.effect, Effect::Escalate);
-    let after = world.desk.store().head().unwrap().unwrap().seq;
+    let after = world.approver.store().head().unwrap().unwrap().seq;
     assert!(after - before <= 2, "{} records", after - before);
 }
 
 #[test]
-fn a_request_stands_under_the_policy_that_stopped_the_action() {
+fn request_uses_the_policy_that_stopped_the_action() {
     let world = World::new(EMERGENCY);
     let stopped = world.deploy(json!({}));
     let asked = world.ask(&stopped, Urgency::Normal);
     let held = world.refund(1).approval.unwrap();
     // Another policy is in force meanwhile.
     let (other, source) = policy("pack: other\nguardrails: []\n");
-    world.desk.reload(other, &source);
-    let store = &**world.desk.store();
+    world.approver.reload(other, &source).unwrap();
+    let store = &**world.approver.store();
     let (of_record, _) = policy_for_record(store, asked.seq.unwrap()).unwrap().unwrap();
     assert_eq!(**of_record.revision(), *stopped.policy);
     for id in [&asked.id, &held.id] {
-        let approval = world.desk.approvals().get(id).unwrap();
+        let approval = world.approver.approvals().get(id).unwrap();
         let (found, _) = policy_for_approval(store, &approval).unwrap().unwrap();
         assert!(found.authorities().emergency.is_some());
     }
@@ -554,7 +572,7 @@ fn many_handles_use_one_approval_once() {
     world.approve(&id, "reviewer").unwrap();
     let passed = AtomicUsize::new(0);
     thread::scope(|scope| {
-        for engine in [&world.agent, &world.desk, &world.agent, &world.desk] {
+        for engine in [&world.agent, &world.approver, &world.agent, &world.approver] {
             scope.spawn(|| {
                 if engine.decide(call("refund", json!({"order": 1}))).effect == Effect::Allow {
                     passed.fetch_add(1, Ordering::SeqCst);

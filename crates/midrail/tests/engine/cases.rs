@@ -58,11 +58,12 @@ fn every_shipped_pack_passes_its_tests() {
 #[test]
 fn the_default_pack_shows_the_table_of_protected_files() {
     let text = fs::read_to_string(repository().join("packs/default.yaml")).unwrap();
-    let document = midrail::PackDocument::read("default.yaml", &text, None).unwrap();
+    let document = midrail::pack::PackDocument::read("default.yaml", &text, None).unwrap();
     let pack = document.first().unwrap().pack.clone();
     let guard = pack.guardrails.iter().find(|guard| guard.uses.as_deref() == Some("safety-002")).unwrap();
-    let shown: midrail::SensitiveFile = serde_json::from_value(guard.with.clone().unwrap()).unwrap();
-    assert_eq!(shown, midrail::SensitiveFile::default());
+    let shown: midrail::guardrails::SensitiveFile =
+        serde_json::from_value(guard.with.clone().unwrap()).unwrap();
+    assert_eq!(shown, midrail::guardrails::SensitiveFile::default());
 }
 
 #[test]

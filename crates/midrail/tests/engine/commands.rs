@@ -114,7 +114,7 @@ fn a_call_that_is_stopped_anyway_runs_nothing() {
 }
 
 #[test]
-fn what_commands_print_is_on_record_without_its_secrets_and_replays() {
+fn command_output_is_recorded_without_secrets_and_replays() {
     let world = World::of(
         "  - {use: command, with: {run: \"echo key AKIA''ABCDEFGHIJKLMNOP; echo seen; exit 4\"}}\n",
     );

@@ -77,7 +77,7 @@ fn commands_run_one_after_the_other_until_one_fails() {
 }
 
 #[test]
-fn a_to_do_list_and_what_was_told_outlive_a_process() {
+fn to_do_list_and_feedback_outlive_a_process() {
     let folder = tempfile::tempdir().unwrap();
     let guardrail = "completion: {todos: none_open, also_after_tool: true}";
     let tell = |status: &str| {

@@ -2,8 +2,9 @@
 
 use std::thread;
 
+use midrail::store::ApprovalState;
 use midrail::store::Urgency;
-use midrail::{Agent, ApprovalState, Decision, Effect, ErrorInfo, Event, EventKind};
+use midrail::{Agent, Decision, Effect, ErrorInfo, Event, EventKind};
 use serde_json::{Value, json};
 
 use crate::approvals::{EMERGENCY, World, call, person, refusal};
@@ -13,15 +14,19 @@ fn importer() -> Value {
 }
 
 fn records(world: &World) -> u64 {
-    world.desk.store().head().unwrap().unwrap().seq
+    world.approver.store().head().unwrap().unwrap().seq
 }
 
 #[test]
-fn what_a_person_denied_does_not_grant_itself_however_it_is_asked_for() {
+fn denied_action_never_grants_itself() {
     let world = World::new(EMERGENCY);
     let stopped = world.deploy(importer());
     let asked = world.ask(&stopped, Urgency::Normal);
-    world.desk.approvals().answer(&asked.id, false, &person("ann", "reviewer"), Some("not today")).unwrap();
+    world
+        .approver
+        .approvals()
+        .answer(&asked.id, false, &person("ann", "reviewer"), Some("not today"))
+        .unwrap();
     let denied = world.deploy(importer());
     let advice = world.agent.approvals().guidance(&denied).unwrap();
     assert!(advice.contains("A person denied") && !advice.contains("emergency"), "{advice}");
@@ -57,7 +62,7 @@ fn a_block_that_is_lifted_in_emergencies_only_advises_none_once_it_is_denied() {
     let stopped = kill();
     assert!(world.agent.approvals().guidance(&stopped).unwrap().contains("--urgency emergency"));
     let asked = world.ask(&stopped, Urgency::Emergency);
-    world.desk.approvals().answer(&asked.id, false, &person("ann", "human_operator"), None).unwrap();
+    world.approver.approvals().answer(&asked.id, false, &person("ann", "human_operator"), None).unwrap();
     let advice = world.agent.approvals().guidance(&kill()).unwrap();
     assert!(advice.contains("denied") && !advice.contains("--urgency"), "{advice}");
 }
@@ -71,7 +76,7 @@ fn a_pending_bypass_becomes_urgent_and_an_emergency() {
     let urgent = world.ask(&stopped, Urgency::Urgent);
     assert_eq!((&urgent.id, urgent.urgency), (&asked.id, Urgency::Urgent));
     world.minutes(15.0);
-    assert_eq!(world.desk.approvals().settle(&asked.id).unwrap().recorded_authority(), "architect");
+    assert_eq!(world.approver.approvals().settle(&asked.id).unwrap().recorded_authority(), "architect");
     let emergency = world.ask(&stopped, Urgency::Emergency);
     assert!(emergency.override_at.is_some() && emergency.severity.is_some());
     let before = records(&world);
@@ -82,7 +87,7 @@ fn a_pending_bypass_becomes_urgent_and_an_emergency() {
 }
 
 #[test]
-fn an_escalation_that_is_asked_for_twice_is_on_record_once() {
+fn repeated_escalation_is_recorded_once() {
     let world = World::new("");
     let held = world.refund(1);
     let said = world.ask(&held, Urgency::Normal);
@@ -94,12 +99,12 @@ fn an_escalation_that_is_asked_for_twice_is_on_record_once() {
 }
 
 #[test]
-fn an_approval_that_nobody_used_is_taken_back() {
+fn unused_approval_is_revoked() {
     let world = World::new("");
     let asked = world.ask(&world.deploy(json!({})), Urgency::Normal);
     world.approve(&asked.id, "reviewer").unwrap();
     let deny = |name: &str, role: &str| {
-        world.desk.approvals().answer(&asked.id, false, &person(name, role), Some("the disk is full"))
+        world.approver.approvals().answer(&asked.id, false, &person(name, role), Some("the disk is full"))
     };
     refusal(deny("ivy", "intern"), "is for the role `reviewer`");
     refusal(deny("Coder", "reviewer"), "cannot answer it");
@@ -121,12 +126,12 @@ fn an_approval_that_nobody_used_is_taken_back() {
     let id = world.refund(1).approval.unwrap().id;
     world.approve(&id, "reviewer").unwrap();
     assert_eq!(world.refund(1).effect, Effect::Allow);
-    refusal(world.desk.approvals().answer(&id, false, &person("ann", "reviewer"), None), "is used");
-    assert!(world.desk.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_intact());
+    refusal(world.approver.approvals().answer(&id, false, &person("ann", "reviewer"), None), "is used");
+    assert!(world.approver.store().verify(&Default::default(), &mut |_, _| {}).unwrap().is_intact());
 }
 
 #[test]
-fn of_using_and_taking_back_one_wins() {
+fn using_and_revoking_an_approval_exclude_each_other() {
     for order in 0..6 {
         let world = World::new("");
         let id = world.refund(order).approval.unwrap().id;
@@ -134,7 +139,7 @@ fn of_using_and_taking_back_one_wins() {
         let (used, back) = thread::scope(|scope| {
             let used = scope.spawn(|| world.refund(order).effect == Effect::Allow);
             let back = scope.spawn(|| {
-                world.desk.approvals().answer(&id, false, &person("bob", "reviewer"), None).is_ok()
+                world.approver.approvals().answer(&id, false, &person("bob", "reviewer"), None).is_ok()
             });
             (used.join().unwrap(), back.join().unwrap())
         });
@@ -144,25 +149,26 @@ fn of_using_and_taking_back_one_wins() {
 }
 
 #[test]
-fn with_a_persons_key_go_their_approvals() {
+fn revoking_an_approver_revokes_their_approvals() {
     let world = World::new("");
-    let add =
-        |name: &str, role: &str, by| world.desk.admin().add_approver(name, &[role.to_owned()], by).unwrap();
-    let boss = world.desk.admin().authenticate("boss", &add("boss", "human_operator", None)).unwrap();
-    let ann = world.desk.admin().authenticate("ann", &add("ann", "reviewer", Some(&boss))).unwrap();
+    let add = |name: &str, role: &str, by| {
+        world.approver.admin().add_approver(name, &[role.to_owned()], by).unwrap()
+    };
+    let boss = world.approver.admin().authenticate("boss", &add("boss", "human_operator", None)).unwrap();
+    let ann = world.approver.admin().authenticate("ann", &add("ann", "reviewer", Some(&boss))).unwrap();
     let ids: Vec<String> = (0..4).map(|order| world.refund(order).approval.unwrap().id).collect();
     for (id, by) in ids.iter().zip([&ann, &ann, &ann, &boss]) {
-        world.desk.approvals().answer(id, true, by, None).unwrap();
+        world.approver.approvals().answer(id, true, by, None).unwrap();
     }
     assert_eq!(world.refund(0).effect, Effect::Allow);
-    refusal(world.desk.admin().revoke_approver("boss", Some(&ann)), "may change this");
-    assert_eq!(world.desk.admin().revoke_approver("ann", Some(&boss)).unwrap(), 2);
+    refusal(world.approver.admin().revoke_approver("boss", Some(&ann)), "may change this");
+    assert_eq!(world.approver.admin().revoke_approver("ann", Some(&boss)).unwrap(), 2);
     let states = ids.iter().map(|id| world.status(id).1).collect::<Vec<_>>();
     assert_eq!(states, ["used", "denied", "denied", "approved"]);
     let next = world.refund(1);
     assert!(next.reason.contains("approval taken back by boss"), "{}", next.reason);
     assert_eq!(world.refund(3).effect, Effect::Allow);
-    refusal(world.desk.admin().revoke_approver("ann", Some(&boss)), "there is no approver `ann`");
+    refusal(world.approver.admin().revoke_approver("ann", Some(&boss)), "there is no approver `ann`");
 }
 
 fn of_agent(id: &str, parent: Option<&str>) -> Event {
@@ -173,10 +179,15 @@ fn of_agent(id: &str, parent: Option<&str>) -> Event {
 }
 
 #[test]
-fn nobody_answers_for_themselves_in_another_case_or_for_their_sub_agents() {
+fn requesters_cannot_answer_their_own_requests() {
     let world = World::new("");
     let approve = |decision: Decision, name: &str| {
-        world.desk.approvals().answer(&decision.approval.unwrap().id, true, &person(name, "reviewer"), None)
+        world.approver.approvals().answer(
+            &decision.approval.unwrap().id,
+            true,
+            &person(name, "reviewer"),
+            None,
+        )
     };
     refusal(approve(world.agent.decide(of_agent("Ann", None)), "ann"), "cannot answer it");
     let helper = || world.agent.decide(of_agent("helper", Some("ANN")));
@@ -185,7 +196,7 @@ fn nobody_answers_for_themselves_in_another_case_or_for_their_sub_agents() {
 }
 
 #[test]
-fn whoever_is_asked_by_two_guardrails_is_told_of_both() {
+fn approver_of_two_guardrails_receives_both_requests() {
     let world = World::new("  - {id: ask-too, tools: refund, effect: escalate, approver: architect}\n");
     let held = world.refund(1);
     let advice = world.agent.approvals().guidance(&held).unwrap();
@@ -198,7 +209,7 @@ fn whoever_is_asked_by_two_guardrails_is_told_of_both() {
 }
 
 #[test]
-fn an_error_that_a_person_has_to_look_at_promises_no_call() {
+fn escalated_error_allows_no_call() {
     let world = World::new("  - {id: errors, on: on_error, effect: escalate, approver: reviewer}\n");
     let mut event = call("refund", json!({}));
     event.kind = EventKind::OnError;
@@ -213,12 +224,12 @@ fn an_error_that_a_person_has_to_look_at_promises_no_call() {
 fn every_request_says_how_urgent_it_is() {
     let world = World::new("");
     let id = world.refund(1).approval.unwrap().id;
-    let row = serde_json::to_value(world.desk.approvals().get(&id).unwrap()).unwrap();
+    let row = serde_json::to_value(world.approver.approvals().get(&id).unwrap()).unwrap();
     assert_eq!(row["urgency"], json!("normal"));
 }
 
 #[test]
-fn emergencies_by_the_session_are_told_as_they_are_when_asked() {
+fn emergencies_are_shown_with_their_current_state() {
     const BY_SESSION: &str = "
 approvals:
   emergency: {only_for: session.outage == true}

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use midrail::core::AuditRef;
 use midrail::store::{
     ActionCounts, Alert, Alerts, Approval, ApprovalCount, ApprovalFilter, Approvals, Approver, Approvers,
     AuditEntry, AuditFilter, AuditLog, AuditStats, Checkpoint, Commit, Keys, NewNotice, Notices,
     PendingDelivery, Policies, PublicKey, SessionFilter, SessionInfo, Slice, Slices, Stats, StoredNotice,
 };
-use midrail::{AuditRef, Effect, Engine, Event, Files, MemoryStore, Store, StoreError};
+use midrail::{Effect, Engine, Event, Files, MemoryStore, Store, StoreError};
 use serde_json::{Value, json};
 
 use crate::sessions::policy;

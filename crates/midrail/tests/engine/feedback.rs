@@ -75,11 +75,11 @@ fn eight_providers_keep_their_rhythms_for_two_thousand_calls() {
     for call in 1..=CALLS {
         clock.advance(PACE);
         if call == WRITTEN {
-            files.write(None, "NOTES.md", "").unwrap();
+            files.simulation().unwrap().write("NOTES.md", "");
         } else if call == WRITTEN + 10 {
-            files.remove(None, "NOTES.md").unwrap();
+            files.simulation().unwrap().remove("NOTES.md");
         } else if call == WRITTEN + 20 {
-            files.write(None, "NOTES.md", "again").unwrap();
+            files.simulation().unwrap().write("NOTES.md", "again");
         }
         let prompt = if call <= CALLS / 2 { "one" } else { "two" };
         let (tool, ok) = script(call);

@@ -79,14 +79,14 @@ fn an_environment_changes_a_pack_and_an_unknown_one_is_an_error() {
 }
 
 #[test]
-fn what_is_cached_is_the_same_policy() {
+fn cached_policy_is_the_same() {
     let folder = folder();
     let path = write(
         folder.path(),
         "p.yaml",
         "pack: p\nguardrails:\n  - {id: g, tools: x, check: \"tool.args.n > 1\"}\n",
     );
-    let cache = midrail::PolicyCache { folder: folder.path().join("cache"), key: [7; 32] };
+    let cache = midrail::load::PolicyCache { folder: folder.path().join("cache"), key: [7; 32] };
     let cached = Load { packs: vec![path.clone()], cache: Some(cache), ..Load::default() };
     let first = cached.load().unwrap();
     assert!(!first.documents.is_empty());
@@ -107,7 +107,7 @@ fn what_is_cached_is_the_same_policy() {
 }
 
 #[test]
-fn everything_that_can_be_wrong_with_a_file_is_told() {
+fn every_problem_of_a_file_is_reported() {
     let folder = folder();
     let root = folder.path();
     assert!(problem(&root.join("missing.yaml")).contains("could not read"));
@@ -124,7 +124,7 @@ fn everything_that_can_be_wrong_with_a_file_is_told() {
 }
 
 #[test]
-fn a_circle_of_packs_is_told_as_one() {
+fn circle_of_packs_is_reported() {
     let folder = folder();
     write(folder.path(), "a.yaml", "pack: a\nextends: b.yaml\n");
     write(folder.path(), "b.yaml", "pack: b\nextends: ./a.yaml\n");

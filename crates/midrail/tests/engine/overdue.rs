@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::thread;
 
 use midrail::admin::Person;
+use midrail::approvals::{BypassRequest, due_approvals};
+use midrail::store::Approval;
 use midrail::store::{ApprovalFilter, AuditFilter, Urgency};
-use midrail::{Approval, BypassRequest, Effect, Engine, Event, EventKind, due_approvals};
+use midrail::{Effect, Engine, Event, EventKind};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, notices};
+use crate::shared_store::{SharedStore, notices};
 
 const PACK: &str = "
 pack: ops
@@ -25,30 +27,30 @@ fn stop(service: &str) -> Event {
 }
 
 /// A call that an emergency lets pass, for which a review is owed from now on.
-fn emergency(desk: &Desk, engine: &Engine, service: &str) -> Approval {
+fn emergency(shared: &SharedStore, engine: &Engine, service: &str) -> Approval {
     let seq = engine.decide(stop(service)).audit.0.unwrap().seq;
     let reason = format!("The {service} fills the disk and must stop");
     let asked = engine
         .approvals()
         .request(&BypassRequest { seq, guardrail: None, reason, urgency: Urgency::Emergency })
         .unwrap();
-    desk.clock.advance(60.0);
+    shared.clock.advance(60.0);
     assert_eq!(engine.decide(stop(service)).effects, ["emergency_override"]);
     engine.approvals().get(&asked.id).unwrap()
 }
 
 /// The records of overdue reviews.
-fn records(desk: &Desk) -> Vec<Value> {
+fn records(shared: &SharedStore) -> Vec<Value> {
     use midrail::store::AuditLog;
     let filter = AuditFilter { kind: Some(EventKind::Administered), ..AuditFilter::default() };
-    let entries = desk.store().entries(&filter).unwrap();
+    let entries = shared.store().entries(&filter).unwrap();
     let bodies = entries.iter().map(|entry| serde_json::from_str::<Value>(&entry.body).unwrap());
     bodies.filter(|body| body["event"]["what"] == json!("review_overdue")).collect()
 }
 
-fn told(desk: &Desk) -> Vec<String> {
-    let told = notices(&desk.store(), "approval").into_iter();
-    told.filter(|notice| notice.message.contains("overdue")).map(|notice| notice.to).collect()
+fn notice_messages(shared: &SharedStore) -> Vec<String> {
+    let notice_messages = notices(&shared.store(), "approval").into_iter();
+    notice_messages.filter(|notice| notice.message.contains("overdue")).map(|notice| notice.to).collect()
 }
 
 fn file(engine: &Engine, id: &str) {
@@ -58,17 +60,17 @@ fn file(engine: &Engine, id: &str) {
 }
 
 #[test]
-fn an_overdue_review_is_on_record_once_however_many_look() {
-    let desk = Desk::new();
-    let (agent, service) = (desk.engine(PACK), desk.engine(PACK));
-    let owed = emergency(&desk, &agent, "importer");
-    desk.clock.advance(DAY - 1.0);
+fn overdue_review_is_recorded_once_by_many_processes() {
+    let shared = SharedStore::new();
+    let (agent, service) = (shared.engine(PACK), shared.engine(PACK));
+    let owed = emergency(&shared, &agent, "importer");
+    shared.clock.advance(DAY - 1.0);
     assert_eq!(service.approvals().settle_all().unwrap(), 0);
     agent.decide(stop("web"));
-    assert!(records(&desk).is_empty() && told(&desk).is_empty());
+    assert!(records(&shared).is_empty() && notice_messages(&shared).is_empty());
 
-    desk.clock.advance(1.0);
-    let looks: Vec<Arc<Engine>> = (0..4).map(|_| desk.engine(PACK)).chain([agent, service]).collect();
+    shared.clock.advance(1.0);
+    let looks: Vec<Arc<Engine>> = (0..4).map(|_| shared.engine(PACK)).chain([agent, service]).collect();
     thread::scope(|scope| {
         for (at, engine) in looks.iter().enumerate() {
             let id = &owed.id;
@@ -80,7 +82,7 @@ fn an_overdue_review_is_on_record_once_however_many_look() {
             });
         }
     });
-    let records = records(&desk);
+    let records = records(&shared);
     assert_eq!(records.len(), 1, "{records:#?}");
     let due = owed.review.as_ref().unwrap().due.to_string();
     assert_eq!(records[0]["event"]["due"], json!(due));
@@ -88,51 +90,51 @@ fn an_overdue_review_is_on_record_once_however_many_look() {
     assert_eq!(records[0]["event"]["approval"]["id"], json!(owed.id));
     assert_eq!(records[0]["decision"]["metadata"]["severity"], json!("critical"));
     assert_eq!(records[0]["session"], json!("of-ops"));
-    assert_eq!(told(&desk), ["architect", "human_operator"]);
+    assert_eq!(notice_messages(&shared), ["architect", "human_operator"]);
 
-    // It is owed all the same, and nobody is told again.
+    // It is owed all the same, and nobody is notice_messages again.
     let engine = &looks[0];
     assert_eq!(engine.approvals().settle_all().unwrap(), 0);
-    assert!(due_approvals(&**engine.store(), desk.clock_now()).unwrap().is_empty());
+    assert!(due_approvals(&**engine.store(), shared.clock_now()).unwrap().is_empty());
     let rows = ApprovalFilter { needs_review: true, ..ApprovalFilter::default() };
     assert_eq!(engine.store().approvals(&rows).unwrap().len(), 1);
     file(engine, &owed.id);
-    desk.clock.advance(DAY);
+    shared.clock.advance(DAY);
     assert_eq!(engine.approvals().settle_all().unwrap(), 0);
-    assert_eq!(told(&desk).len(), 2);
+    assert_eq!(notice_messages(&shared).len(), 2);
 }
 
 #[test]
-fn the_first_decision_of_any_session_puts_it_on_record() {
-    let desk = Desk::new();
-    let first = emergency(&desk, &desk.engine(PACK), "importer");
-    let second = emergency(&desk, &desk.engine(PACK), "exporter");
-    file(&desk.engine(PACK), &second.id);
-    desk.clock.advance(2.0 * DAY);
-    let passes = desk.engine(PACK).decide(Event::before_tool("ls", json!({})).in_session("another"));
+fn first_decision_of_any_session_records_it() {
+    let shared = SharedStore::new();
+    let first = emergency(&shared, &shared.engine(PACK), "importer");
+    let second = emergency(&shared, &shared.engine(PACK), "exporter");
+    file(&shared.engine(PACK), &second.id);
+    shared.clock.advance(2.0 * DAY);
+    let passes = shared.engine(PACK).decide(Event::before_tool("ls", json!({})).in_session("another"));
     assert_eq!(passes.effect, Effect::Allow);
     let ids: Vec<Value> =
-        records(&desk).iter().map(|record| record["event"]["approval"]["id"].clone()).collect();
+        records(&shared).iter().map(|record| record["event"]["approval"]["id"].clone()).collect();
     assert_eq!(ids, [json!(first.id)], "one that was filed in time is none");
 }
 
 #[test]
-fn a_review_that_nobody_noted_is_found_by_whoever_looks_at_requests() {
+fn unnoted_review_is_found_when_approvals_are_settled() {
     use midrail::store::Slices;
-    let desk = Desk::new();
-    let engine = desk.engine(PACK);
-    let owed = emergency(&desk, &engine, "importer");
+    let shared = SharedStore::new();
+    let engine = shared.engine(PACK);
+    let owed = emergency(&shared, &engine, "importer");
     // As a store of an earlier version has it.
-    let noted = desk.store().load("any", &["shared/owed_reviews"]).unwrap().remove(0).value;
+    let noted = shared.store().load("any", &["shared/owed_reviews"]).unwrap().remove(0).value;
     assert_eq!(noted, Some(json!({&*owed.id: owed.review.as_ref().unwrap().due.to_string()})));
     forget(&engine);
-    desk.clock.advance(DAY);
+    shared.clock.advance(DAY);
     engine.decide(Event::before_tool("ls", json!({})).in_session("another"));
-    assert!(records(&desk).is_empty(), "a decision goes by what is noted");
-    let due = due_approvals(&**engine.store(), desk.clock_now()).unwrap();
+    assert!(records(&shared).is_empty(), "a decision goes by what is noted");
+    let due = due_approvals(&**engine.store(), shared.clock_now()).unwrap();
     assert_eq!(due.iter().map(|due| due.id.as_str()).collect::<Vec<_>>(), [owed.id.as_str()]);
     assert_eq!(engine.approvals().settle_all().unwrap(), 1);
-    assert_eq!((records(&desk).len(), engine.approvals().settle_all().unwrap()), (1, 0));
+    assert_eq!((records(&shared).len(), engine.approvals().settle_all().unwrap()), (1, 0));
 }
 
 /// Removes the note of what is owed.

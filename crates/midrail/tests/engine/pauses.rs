@@ -7,7 +7,7 @@ use midrail::admin::Person;
 use midrail::{Effect, Engine, Event, Mode};
 use serde_json::json;
 
-use crate::desk::{Desk, notices};
+use crate::shared_store::{SharedStore, notices};
 
 const PACK: &str =
     "pack: t\nguardrails:\n  - {id: no-deploys, tools: deploy, effect: block, reason: Not now}\n";
@@ -41,10 +41,10 @@ fn acts(engine: &Engine) -> Vec<String> {
 
 #[test]
 fn a_project_is_paused_in_every_process_until_the_time_is_over() {
-    let desk = Desk::new();
-    let (here, there) = (desk.path("here"), desk.path("there"));
+    let shared = SharedStore::new();
+    let (here, there) = (shared.path("here"), shared.path("there"));
     [&here, &there].iter().for_each(|folder| std::fs::create_dir_all(folder.join("below")).unwrap());
-    let (one, two) = (desk.engine(PACK), desk.engine(PACK));
+    let (one, two) = (shared.engine(PACK), shared.engine(PACK));
     assert_eq!(two.decide(deploy(&here)).effect, Effect::Block);
 
     let pause = one.admin().pause(Some(&here), minutes(10), &olga(), "the release is stuck").unwrap();
@@ -58,9 +58,9 @@ fn a_project_is_paused_in_every_process_until_the_time_is_over() {
     assert_eq!(two.decide(deploy(&there)).effect, Effect::Block, "another project");
     assert_eq!(two.admin().pauses().unwrap(), [pause]);
 
-    desk.clock.advance(599.0);
+    shared.clock.advance(599.0);
     assert_eq!(two.decide(deploy(&here)).effect, Effect::Allow);
-    desk.clock.advance(1.0);
+    shared.clock.advance(1.0);
     let decision = two.decide(deploy(&here));
     assert_eq!((decision.effect, decision.mode, decision.paused), (Effect::Block, Mode::Enforce, None));
     assert!(two.admin().pauses().unwrap().is_empty());
@@ -68,8 +68,8 @@ fn a_project_is_paused_in_every_process_until_the_time_is_over() {
 
 #[test]
 fn a_pause_is_ended_by_anyone_and_both_are_on_record() {
-    let desk = Desk::new();
-    let (here, engine) = (desk.path("."), desk.engine(PACK));
+    let shared = SharedStore::new();
+    let (here, engine) = (shared.path("."), shared.engine(PACK));
     engine
         .admin()
         .pause(None, minutes(60), &olga(), "token ghp_012345678901234567890123456789abcdef12")
@@ -92,8 +92,8 @@ fn a_pause_is_ended_by_anyone_and_both_are_on_record() {
 
 #[test]
 fn only_people_pause_and_only_for_an_hour() {
-    let desk = Desk::new();
-    let engine = desk.engine(PACK);
+    let shared = SharedStore::new();
+    let engine = shared.engine(PACK);
     let reviewer = Person::authenticated("rob", ["reviewer"]);
     refused(engine.admin().pause(None, minutes(5), &reviewer, "x"), "only a human_operator");
     refused(engine.admin().pause(None, minutes(61), &olga(), "x"), "60 minutes at most");
@@ -103,9 +103,9 @@ fn only_people_pause_and_only_for_an_hour() {
 }
 
 #[test]
-fn what_is_always_on_stays_on_and_records_replay() {
-    let desk = Desk::new();
-    let engine = desk.engine(PACK);
+fn always_on_guardrails_stay_enforced_and_records_replay() {
+    let shared = SharedStore::new();
+    let engine = shared.engine(PACK);
     engine.admin().pause(None, minutes(5), &olga(), "tidying").unwrap();
     let edit =
         Event::before_tool("Write", json!({"file_path": ".midrail/pack.yaml", "content": "pack: none"}));

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use midrail::guardrails::{Builtin, CATALOGUE};
 use midrail::pack::{ALERT_NAMES, EVENT_NAMES};
-use midrail::{Builtin, CATALOGUE};
 
 const COMMAND: &str = "MIDRAIL_WRITE=1 cargo test -p midrail --test engine reference";
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use midrail::admin::Person;
 use midrail::authoring::run_script;
+use midrail::core::HookAnswer;
 use midrail::reproduce::{Reproduction, ReproductionResult};
 use midrail::store::{AuditFilter, AuditLog, Slices, Urgency};
-use midrail::{Effect, Engine, Event, HookAnswer, Load, SqliteStore, ToolResult};
+use midrail::{Effect, Engine, Event, Load, SqliteStore, ToolResult};
 use serde_json::json;
 
 use crate::sessions::policy;
@@ -75,7 +76,7 @@ fn variables_live_as_long_as_the_session_across_processes() {
 
 /// An engine that has seen a script pass evaluates the next event as if it did again, and then asks it.
 #[test]
-fn what_is_expected_of_a_script_decides_nothing() {
+fn expected_script_answer_decides_nothing() {
     let folder = tempfile::tempdir().unwrap();
     write(
         folder.path(),
@@ -113,7 +114,7 @@ fn what_is_expected_of_a_script_decides_nothing() {
 
 /// A script that was asked for the last events like this is called before it is known whether it will be for this one.
 #[test]
-fn a_script_that_is_called_in_vain_leaves_nothing_behind() {
+fn unneeded_script_call_has_no_effect() {
     let folder = tempfile::tempdir().unwrap();
     let script = "let calls = 0;\n\
                   export default { input: async (ctx) => {\n\
@@ -151,10 +152,10 @@ fn no_secret_is_kept_however_a_script_writes_it() {
         folder.path(),
         "guardrails.js",
         "let last = '';\n\
-         const told = [];\n\
+         const counts = [];\n\
          export default {\n\
            input: (ctx) => {\n\
-             told.push(ctx.history.messages.length);\n\
+             counts.push(ctx.history.messages.length);\n\
              last = JSON.stringify([JSON.stringify(ctx.tool.args)]);\n\
              return { allowed: false, message: JSON.stringify(ctx.tool.args), suggestion: last };\n\
            },\n\
@@ -303,7 +304,7 @@ fn calls_at_the_same_time_count_each_other() {
 }
 
 #[test]
-fn the_history_tells_what_was_said() {
+fn history_has_the_messages() {
     let folder = tempfile::tempdir().unwrap();
     write(
         folder.path(),
@@ -378,7 +379,7 @@ fn a_script_that_is_not_there_is_an_error_at_its_place() {
 }
 
 #[test]
-fn scripts_that_go_wrong_block_and_say_where() {
+fn failing_scripts_block_and_report_the_place() {
     for (script, part) in [
         ("export default { input: () => { throw new Error('oh') } };", "mine.js:1:"),
         ("export default { input: () => { while (true) {} } };", "stopped"),
@@ -449,7 +450,7 @@ fn a_replay_needs_no_script() {
 }
 
 #[test]
-fn a_script_that_asks_is_heard_and_its_record_needs_it_no_more() {
+fn script_request_escalates_and_its_record_replays_alone() {
     let folder = tempfile::tempdir().unwrap();
     let script = "export default { input: () => ({ allowed: false, message: 'not on Fridays', request: { \
                   reason: 'Release 7 repairs the login, see AKIAABCDEFGHIJKLMNOP', urgency: 'urgent' } }) };";
@@ -485,7 +486,7 @@ fn a_script_that_asks_is_heard_and_its_record_needs_it_no_more() {
 }
 
 #[test]
-fn a_script_that_asks_urgently_tells_each_role_once_and_the_right_time() {
+fn urgent_script_request_notifies_each_role_once() {
     for (urgency, minutes, told) in
         [("urgent", 45, &["reviewer"][..]), ("emergency", 30, &["reviewer", "architect", "human_operator"])]
     {
@@ -505,7 +506,7 @@ fn a_script_that_asks_urgently_tells_each_role_once_and_the_right_time() {
         assert_eq!(asked.expires, row.deadline(), "{urgency}");
         let lasts = asked.expires.unwrap().duration_since(row.created).as_secs();
         assert!((minutes * 60..minutes * 60 + 60).contains(&lasts), "{urgency}: {lasts}");
-        let notices = crate::desk::notices(&**engine.store(), "approval");
+        let notices = crate::shared_store::notices(&**engine.store(), "approval");
         assert_eq!(notices.iter().map(|notice| notice.to.as_str()).collect::<Vec<_>>(), told, "{urgency}");
         assert!(notices.iter().all(|notice| notice.message.contains(urgency)), "{notices:#?}");
 
@@ -546,7 +547,7 @@ fn the_settings_of_scripts_come_from_packs_of_their_layer_or_above() {
     // A configuration in JSON, as another tool writes it.
     let (_, source) = policy("{\"guardrails\": {\"enabled\": false, \"failMode\": \"open\"}}");
     let scripts = &source.0[0].pack.scripts;
-    assert_eq!((scripts.enabled, scripts.on_error), (Some(false), Some(midrail::OnFault::Allow)));
+    assert_eq!((scripts.enabled, scripts.on_error), (Some(false), Some(midrail::core::OnFault::Allow)));
 }
 
 #[test]
@@ -593,7 +594,7 @@ fn an_agent_leaves_the_scripts_in_force_alone_wherever_they_lie() {
 }
 
 #[test]
-fn a_function_that_is_no_hook_is_told() {
+fn function_that_is_not_a_hook_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "mine.js", "export default { input: () => ({ allowed: true }), ouput: () => 1 };");
     let loaded = Load { packs: vec![folder.path().join("mine.js")], ..Load::default() }.load().unwrap();
@@ -601,7 +602,7 @@ fn a_function_that_is_no_hook_is_told() {
 }
 
 #[test]
-fn settings_of_scripts_take_the_place_of_no_pack() {
+fn script_settings_replace_no_pack() {
     let folder = tempfile::tempdir().unwrap();
     let config = r#"{"guardrails": {"enabled": true, "failMode": "closed"}}"#;
     write(folder.path(), ".midrail/config.json", config);

@@ -4,10 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use midrail::admin::Person;
+use midrail::guardrails::{Middleware, SequentialDependency, VerdictObserver};
+use midrail::pack::Layer;
 use midrail::pack::PackDocument;
 use midrail::{
-    CallError, Effect, Engine, Event, EventKind, Files, Layer, ManualClock, Middleware, Policy, PolicyEntry,
-    PolicySource, SequentialDependency, Spec, SqliteStore, ToolResult, VerdictObserver,
+    CallError, Effect, Engine, Event, EventKind, Files, ManualClock, Policy, PolicyEntry, PolicySource, Spec,
+    SqliteStore, ToolResult,
 };
 use serde_json::json;
 
@@ -31,7 +33,7 @@ fn person(name: &str) -> Person {
 }
 
 #[test]
-fn a_snapshot_is_one_value_and_policies_are_told_of_a_restore() {
+fn snapshot_is_one_value_and_guardrails_see_the_restore() {
     struct Counts(Arc<AtomicUsize>);
     impl midrail::Guardrail for Counts {
         fn check(&self, _: &midrail::Context<'_>) -> Result<midrail::Verdict, midrail::Fault> {
@@ -69,7 +71,7 @@ fn a_snapshot_is_one_value_and_policies_are_told_of_a_restore() {
 }
 
 #[test]
-fn handlers_can_ask_what_was_read_and_what_succeeded() {
+fn state_lists_files_read_and_tools_that_succeeded() {
     let engine = engine(RULES);
     let session = engine.session("s");
     session.notify_result("read_file", json!({"path": "./a.txt"}), ToolResult::ok("v1"));
@@ -97,13 +99,13 @@ fn a_tool_is_reached_only_with_a_permit() {
         .call("write_file", json!({"path": "a.txt"}), |permit| Ok(json!(permit.text("path"))))
         .unwrap();
     assert_eq!(args, json!("a.txt"));
-    let failed = session.call("build", json!({}), |_| Err("it broke".to_owned()));
+    let failed = session.call("build", json!({}), |_| Err("it broke".into()));
     assert!(matches!(failed, Err(CallError::Failed(why)) if why == "it broke"));
     assert_eq!(session.check("deploy", json!({})).effect, Effect::Block);
 }
 
 #[test]
-fn what_a_guarded_call_returns_is_what_the_agent_may_see() {
+fn guarded_call_returns_the_redacted_result() {
     let engine = engine(
         "pack: t\nguardrails:\n  - secret-redaction\n  - {id: withhold, on: after_tool, tools: leak}\n",
     );
@@ -137,7 +139,7 @@ fn an_approval_passes_one_call_and_leaves_a_trail() {
     assert_eq!(session.check("deploy", json!({"to": "prod"})).effect, Effect::Allow);
     assert_eq!(session.check("deploy", json!({"to": "prod"})).effect, Effect::Escalate);
     let kept = engine.store().approval(&request.id).unwrap().unwrap();
-    assert_eq!(kept.state, midrail::ApprovalState::Used);
+    assert_eq!(kept.state, midrail::store::ApprovalState::Used);
     assert_eq!(kept.decided_by.as_deref(), Some("ada"));
 
     clock.advance(31.0 * 60.0);
@@ -262,7 +264,7 @@ fn deciding_can_be_awaited() {
 }
 
 #[test]
-fn a_restore_does_not_undo_what_people_and_the_law_decided() {
+fn restore_does_not_undo_decisions() {
     let engine = engine(
         "pack: t\nguardrails:\n  - {id: ask, tools: deploy, effect: escalate}\n  - {id: stop, tools: leak, effect: halt}\n",
     );
@@ -369,7 +371,7 @@ fn rules_of_one_policy_keep_their_state_apart() {
 }
 
 #[test]
-fn events_that_the_engine_makes_itself_are_taken_from_nobody() {
+fn reserved_event_kinds_are_rejected() {
     let engine = engine(RULES);
     for kind in [EventKind::ApprovalDecided, EventKind::Restored] {
         assert_eq!(engine.decide(Event::new(kind)).effect, Effect::Block);
@@ -410,15 +412,15 @@ fn links_are_followed_by_every_guardrail_on_files() {
 }
 
 #[test]
-fn an_answer_that_nobody_gave_lifts_nothing() {
+fn forged_answer_lifts_nothing() {
     use midrail::store::{ApprovalChange, Commit};
     let engine = engine("pack: t\nguardrails:\n  - {id: e, effect: escalate}\n");
     let session = engine.session("s");
     let asked = session.check("t", json!({})).approval.unwrap();
     // Whoever can write the store, and does not have its key, writes what a person would have.
     let row = engine.approvals().get(&asked.id).unwrap();
-    let forged = midrail::Approval {
-        state: midrail::ApprovalState::Approved,
+    let forged = midrail::store::Approval {
+        state: midrail::store::ApprovalState::Approved,
         decided_by: Some("eve".to_owned()),
         ..row.clone()
     };

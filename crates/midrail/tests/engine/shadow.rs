@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::sessions::engine;
 
 #[test]
-fn the_report_tells_what_would_have_been_stopped() {
+fn report_lists_what_would_have_been_stopped() {
     let engine = engine(
         "pack: p\nguardrails:\n  - {id: no-deploys, tools: 'deploy*', effect: block, mode: shadow, reason: not today}\n  \
          - {id: warns, tools: grep, effect: warn, mode: shadow}\n  - {id: enforced, tools: rm, effect: block}\n",

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use midrail::cases::{CaseSet, markdown_blocks, read};
+use midrail::pack::PackDocument;
 use midrail::pack::lint;
-use midrail::{Load, PackDocument, shipped};
+use midrail::{Load, shipped};
 
 fn page_of(name: &str) -> (PathBuf, String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/packs").join(name).with_extension("md");
@@ -35,7 +36,7 @@ fn every_pack_lints_clean_by_its_name() {
 }
 
 #[test]
-fn every_pack_says_what_it_is_and_has_a_dozen_tests() {
+fn every_pack_has_a_description_and_a_dozen_tests() {
     for (name, text) in shipped::PACKS {
         let pack = PackDocument::read(name, text, None).unwrap().first().unwrap().pack.clone();
         assert_eq!(pack.pack, *name);

@@ -189,12 +189,12 @@ fn passes_as_a_whole(pack: &str, rounds: u64) {
 }
 
 #[test]
-fn however_a_text_is_cut_what_passes_is_the_redaction_of_the_whole() {
+fn redaction_does_not_depend_on_chunk_boundaries() {
     passes_as_a_whole(REDACTS, 60);
 }
 
 #[test]
-fn personal_data_is_held_back_where_someone_looks_for_it() {
+fn personal_data_is_held_back_if_a_guardrail_scans_for_it() {
     let pack = "pack: t\nguardrails:\n  - {use: secret-redaction, with: {personal_data: true}}\n";
     passes_as_a_whole(pack, 40);
     let engine = engine(pack);
@@ -208,7 +208,7 @@ fn personal_data_is_held_back_where_someone_looks_for_it() {
 const HALTS: &str = "pack: t\nguardrails:\n  - {use: injection-patterns, on: [before_model, model_chunk]}\n";
 
 #[test]
-fn a_halt_in_mid_stream_lets_nothing_more_pass() {
+fn halt_in_mid_stream_stops_all_further_text() {
     let engine = engine(HALTS);
     let session = engine.session("s");
     let mut stream = every_chunk(&session);
@@ -268,7 +268,7 @@ fn a_stream_that_was_stopped_stays_so_until_its_last_chunk() {
 }
 
 #[test]
-fn a_chunk_that_a_person_is_asked_about_passes_once_it_is_approved() {
+fn escalated_chunk_passes_once_it_is_approved() {
     let engine = engine(
         "pack: t\nguardrails:\n  - secret-redaction\n  \
          - {id: ask, on: model_chunk, effect: escalate, when: \"text contains 'price'\", reason: Prices.}\n",
@@ -295,7 +295,7 @@ fn a_chunk_that_a_person_is_asked_about_passes_once_it_is_approved() {
 }
 
 #[test]
-fn what_no_guardrail_replaces_passes_and_is_recorded_without_its_secrets() {
+fn unreplaced_text_passes_and_is_recorded_without_secrets() {
     let engine = engine("pack: t\nguardrails:\n  - {id: other, tools: x}\n");
     let session = engine.session("s");
     let text = format!("key {KEY} and password=abX1 and {KEY} again, ");
@@ -321,7 +321,7 @@ fn a_chunk_of_no_stream_is_judged_by_itself() {
 }
 
 #[test]
-fn what_would_have_to_be_held_back_without_end_is_stopped() {
+fn stream_that_holds_back_too_much_is_stopped() {
     let engine = engine(REDACTS);
     let session = engine.session("s");
     let mut stream = every_chunk(&session);
@@ -334,7 +334,7 @@ fn what_would_have_to_be_held_back_without_end_is_stopped() {
 }
 
 #[test]
-fn a_snapshot_neither_shows_nor_brings_back_what_is_held() {
+fn snapshot_excludes_held_text() {
     let engine = engine(REDACTS);
     let session = engine.session("s");
     let mut stream = every_chunk(&session);
@@ -348,7 +348,7 @@ fn a_snapshot_neither_shows_nor_brings_back_what_is_held() {
 }
 
 #[test]
-fn what_was_sealed_elsewhere_is_not_taken_for_a_stream() {
+fn text_sealed_elsewhere_is_rejected() {
     let engine = engine(REDACTS);
     let (one, two) = (engine.session("one"), engine.session("two"));
     chunk(&one, "key AKIAQ4ZT", false);

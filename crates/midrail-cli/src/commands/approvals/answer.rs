@@ -1,6 +1,7 @@
 //! `midrail approvals approve` and `deny`: a person answers.
 
-use midrail::{Approval, EventKind};
+use midrail::EventKind;
+use midrail::store::Approval;
 
 use super::format;
 use crate::approver_key::{self, Signer};

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use midrail::core::ApprovalKind;
+use midrail::store::Approval;
 use midrail::store::Urgency;
-use midrail::{Approval, ApprovalKind, Engine, Store};
+use midrail::{Engine, Store};
 use serde_json::{Value, json};
 
 use crate::admin_args;

@@ -1,8 +1,9 @@
 //! `midrail approvals list`: what waits for people, and what they owe.
 
 use jiff::Timestamp;
+use midrail::Policy;
+use midrail::store::Approval;
 use midrail::store::ApprovalFilter;
-use midrail::{Approval, Policy};
 
 use super::format;
 use crate::clock;

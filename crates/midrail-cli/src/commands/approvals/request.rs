@@ -1,8 +1,8 @@
 //! `midrail approvals request`: an agent asks for what it was denied. It is the one verb that agents may use to change
 //! anything, so it takes nothing that could change the rules.
 
+use midrail::approvals::{BypassRequest, policy_for_record};
 use midrail::store::{UnknownUrgency, Urgency};
-use midrail::{BypassRequest, policy_for_record};
 
 use super::format;
 use crate::commands::audit::records::no_record;

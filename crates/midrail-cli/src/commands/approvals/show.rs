@@ -1,8 +1,9 @@
 //! `midrail approvals show`: everything that someone has to know to answer.
 
 use jiff::Timestamp;
+use midrail::Store;
+use midrail::store::Approval;
 use midrail::store::{AuditEntry, AuditFilter};
-use midrail::{Approval, Store};
 use serde_json::{Value, json};
 
 use super::format;

@@ -1,6 +1,6 @@
 //! `midrail audit list`: records in short.
 
-use midrail::Record;
+use midrail::core::Record;
 use midrail::pack::diagnostic::visible;
 use midrail::store::{AuditEntry, AuditFilter, MAX_PAGE};
 use serde_json::json;

@@ -1,7 +1,8 @@
 //! A recorded decision explained: the event, every guardrail of the chain, and what they knew.
 
+use midrail::Decision;
+use midrail::core::{DeepOutcome, Fact, FileState, HookAnswer, HookOutcome, Record};
 use midrail::pack::diagnostic::visible;
-use midrail::{Decision, DeepOutcome, Fact, FileState, HookAnswer, HookOutcome, Record};
 use serde_json::{Value, json};
 
 use crate::decision::{self, field};

@@ -1,8 +1,9 @@
 //! A guardrail explained: the page of a built-in one, or what a pack says of its own.
 
+use midrail::LoadedPolicy;
+use midrail::guardrails::{Builtin, CATALOGUE, builtin};
 use midrail::pack::diagnostic::{nearest, visible};
 use midrail::pack::{GuardrailPlacement, locate_guardrails};
-use midrail::{Builtin, CATALOGUE, LoadedPolicy, builtin};
 use serde_json::json;
 
 use crate::error::CliError;

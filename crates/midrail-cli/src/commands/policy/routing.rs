@@ -1,6 +1,7 @@
 //! What a policy says of the risks of tools, and what strikes lead to.
 
-use midrail::{Policy, Risk};
+use midrail::Policy;
+use midrail::core::Risk;
 use serde_json::{Value, json};
 
 const RISKS: [Risk; 4] = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use midrail::files::RecordedFiles;
 use midrail::replay::{self, GuardrailReport, Replay, ReplayError, ReplayReport, ReplayStep, ReportBuilder};
-use midrail::{Effect, Engine, Files, Limits, LoadedPolicy, ManualClock, RecordedFiles};
+use midrail::{Effect, Engine, Files, Limits, LoadedPolicy, ManualClock};
 use serde_json::json;
 
 use crate::error::{CliError, count};

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use midrail::Store;
+use midrail::core::Pause;
 use midrail::metrics::{self, Bypasses};
+use midrail::store::ApprovalState;
 use midrail::store::{Alert, ApprovalFilter, AuditStats, MAX_PAGE};
-use midrail::{ApprovalState, Pause, Store};
 
 use crate::clock;
 use crate::error::CliError;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use midrail::core::Category;
 use midrail::pack::raw::Guard;
-use midrail::{Category, Effect, EventKind, Mode, Policy, PolicyEntry, PolicySource, Tools};
+use midrail::{Effect, EventKind, Mode, Policy, PolicyEntry, PolicySource, Tools};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -53,7 +54,7 @@ pub(crate) fn guardrails(policy: &Policy, source: &PolicySource) -> Vec<Guardrai
     for layered in &source.0 {
         for guard in &layered.pack.guardrails {
             if let Some(id) = id(guard) {
-                let id = midrail::builtin(&id).map_or(id, |page| page.id.to_owned());
+                let id = midrail::guardrails::builtin(&id).map_or(id, |page| page.id.to_owned());
                 said.insert(id, (layered.path.clone(), guard));
             }
         }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use midrail::{AuditRef, Effect, EventKind, Record, VerdictRecord};
+use midrail::core::{AuditRef, Record, VerdictRecord};
+use midrail::{Effect, EventKind};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 

@@ -5,9 +5,10 @@
 use std::path::Path;
 use std::time::Duration;
 
+use midrail::Engine;
 use midrail::admin::{KeyRight, Person, TaskStatus};
+use midrail::approvals::BypassRequest;
 use midrail::store::{Alert, ApprovalFilter};
-use midrail::{BypassRequest, Engine};
 use serde_json::{Value, json};
 
 use crate::api::fixture::{ALL, Answer, Auth, Fixture, PACK, Service, call};

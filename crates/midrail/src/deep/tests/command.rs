@@ -27,7 +27,7 @@ fn a_command_gets_the_event_and_answers_with_an_object() {
 }
 
 #[test]
-fn without_an_object_its_end_is_the_answer() {
+fn output_without_an_object_becomes_the_answer() {
     let answer = run("echo out; echo err >&2; exit 4", json!({})).unwrap();
     assert_eq!(answer.value, json!({"exit_code": 4, "output": "out\nerr\n"}));
     assert_eq!(run("echo '[1]'", json!({})).unwrap().value["exit_code"], json!(0));
@@ -53,7 +53,7 @@ fn a_large_event_goes_to_a_command_that_reads_it_and_to_one_that_does_not() {
 }
 
 #[test]
-fn what_goes_wrong_is_told() {
+fn failures_are_reported() {
     for (command, more, part) in [
         ("sleep 100", json!({"timeout": "1500ms"}), "did not end within"),
         ("kill -9 $$", json!({}), "ended by a signal"),
@@ -79,7 +79,7 @@ fn a_command_does_not_get_keys() {
 }
 
 #[test]
-fn a_command_is_stopped_when_its_question_is_taken_back() {
+fn cancelled_question_stops_its_command() {
     let folder = tempfile::tempdir().unwrap();
     let asking = asking();
     let settings = settings(json!({"command": "touch begun; sleep 300; touch ended", "timeout": "10m"}));
@@ -87,7 +87,7 @@ fn a_command_is_stopped_when_its_question_is_taken_back() {
     let ticket = asking.ask("g", &settings, question).unwrap();
     until("it runs", || folder.path().join("begun").exists());
     asking.cancel_run("s");
-    let Waited::Answered(Err(why)) = ticket.wait(LONG) else { panic!("it was answered") };
+    let Ok(Err(why)) = ticket.wait(LONG) else { panic!("it was answered") };
     assert!(why.contains("cancelled"), "{why}");
     until("it is over", || is_idle(&asking));
     assert!(!folder.path().join("ended").exists());

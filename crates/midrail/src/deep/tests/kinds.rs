@@ -41,7 +41,7 @@ fn a_template_is_filled_and_the_answer_is_given_as_it_is() {
 }
 
 #[test]
-fn of_a_long_text_the_beginning_and_the_end_are_sent() {
+fn long_text_is_cut_in_the_middle() {
     let server = Server::new(vec![Reply::Json(200, json!({}))]);
     let text = format!("begin{}ende", "ä".repeat(1_000));
     let body = json!({"text": "{text}", "args": "{args}"});
@@ -62,7 +62,7 @@ fn of_a_long_text_the_beginning_and_the_end_are_sent() {
 }
 
 #[test]
-fn answers_about_windows_come_together_and_nobody_else_says_that_they_do() {
+fn window_answers_are_joined_only_by_midrail() {
     let server = Server::new(vec![Reply::Echo]);
     let http = json!({"http": {"url": server.url("/")}, "max_text": 100});
     let text: String = (0..40).map(|number| format!("{number:04} ")).collect();

@@ -24,7 +24,7 @@ fn error(reply: Reply) -> String {
 }
 
 #[test]
-fn one_that_is_slow_is_not_waited_for() {
+fn slow_recipient_is_not_awaited() {
     for reply in [Reply::Silent, Reply::Drip] {
         let server = Server::new(vec![reply]);
         let mut value = http(&server, json!({"retries": 5}));
@@ -36,7 +36,7 @@ fn one_that_is_slow_is_not_waited_for() {
 }
 
 #[test]
-fn what_may_pass_is_tried_again() {
+fn temporary_failures_are_retried() {
     let fine = Reply::Json(200, json!({"fine": true}));
     let busy = Reply::Text(429, "retry-after: 0\r\n", "slow down".to_owned());
     for first in [busy, Reply::Json(500, json!({})), Reply::Json(503, json!({})), Reply::Raw(Vec::new())] {
@@ -51,7 +51,7 @@ fn what_may_pass_is_tried_again() {
 }
 
 #[test]
-fn what_cannot_pass_is_told_with_how_to_mend_it() {
+fn failure_is_reported_with_a_fix() {
     let refused = |status, message: &str| Reply::Json(status, json!({"error": {"message": message}}));
     for (reply, part) in [
         (Reply::Json(500, json!({})), "answered 500: it has a problem of its own"),
@@ -118,7 +118,7 @@ fn redirects_are_not_followed() {
 }
 
 #[test]
-fn nobody_there_is_told() {
+fn unreachable_host_is_reported() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let error =
         asked(json!({"http": {"url": format!("http://127.0.0.1:{port}/"), "retries": 0}}), "x").unwrap_err();
@@ -126,7 +126,7 @@ fn nobody_there_is_told() {
 }
 
 #[test]
-fn one_without_a_certificate_is_not_trusted() {
+fn server_without_a_trusted_certificate_is_rejected() {
     let server = Server::new(vec![Reply::Json(200, json!({}))]);
     let url = server.url("/").replace("http://", "https://");
     let error = asked(json!({"http": {"url": url, "retries": 0}}), "x").unwrap_err();

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::server::{Reply, Server};
 use super::*;
 use crate::deep::jobs::{MAX_OF_RUN, MAX_QUESTIONS};
-use crate::deep::ticket::Pending;
 
 fn echo(server: &Server, more: Value) -> Arc<DeepSettings> {
     let mut value = json!({"http": {"url": server.url("/"), "retries": 0}, "timeout": "5m"});
@@ -18,10 +17,10 @@ fn echo(server: &Server, more: Value) -> Arc<DeepSettings> {
     settings(value)
 }
 
-fn late(ticket: Ticket) -> Pending {
+fn late(ticket: Ticket) -> Ticket {
     match ticket.wait(Duration::ZERO) {
-        Waited::Late(pending) => pending,
-        Waited::Answered(outcome) => panic!("{outcome:?}"),
+        Err(pending) => pending,
+        Ok(outcome) => panic!("{outcome:?}"),
     }
 }
 
@@ -83,7 +82,7 @@ fn sessions_do_not_see_each_others_answers() {
 }
 
 #[test]
-fn one_that_keeps_failing_is_left_alone_for_a_while() {
+fn circuit_breaker_opens_after_failures() {
     let server = Server::new(vec![Reply::Json(500, json!({}))]);
     let settings = echo(&server, json!({"breaker": {"failures": 3, "pause": "30s"}, "cache": 0}));
     let clock = clock();
@@ -130,7 +129,7 @@ fn one_that_keeps_failing_is_left_alone_for_a_while() {
 }
 
 #[test]
-fn a_session_has_its_share_of_the_queue_and_the_queue_an_end() {
+fn queue_is_bounded_for_each_session_and_in_total() {
     let server = Server::new(vec![Reply::Echo]);
     server.gate(false);
     let (asking, settings) = (asking(), echo(&server, json!({"max_concurrent": 2})));
@@ -156,7 +155,7 @@ fn a_session_has_its_share_of_the_queue_and_the_queue_an_end() {
 }
 
 #[test]
-fn a_session_with_many_questions_does_not_hold_up_another() {
+fn busy_session_does_not_delay_another() {
     let server = Server::new(vec![Reply::Silent, Reply::Echo]);
     server.gate(false);
     let (asking, settings) = (asking(), echo(&server, json!({"max_concurrent": 2})));
@@ -179,7 +178,7 @@ fn a_session_with_many_questions_does_not_hold_up_another() {
 }
 
 #[test]
-fn a_late_answer_is_handed_over_once() {
+fn late_answer_is_delivered_once() {
     let server = Server::new(vec![Reply::Echo]);
     server.gate(false);
     let (asking, settings) = (asking(), echo(&server, json!({})));
@@ -201,7 +200,7 @@ fn a_late_answer_is_handed_over_once() {
 }
 
 #[test]
-fn questions_that_are_taken_back_are_never_answered() {
+fn cancelled_questions_are_never_answered() {
     let server = Server::new(vec![Reply::Echo]);
     server.gate(false);
     let (asking, settings) = (asking(), echo(&server, json!({"max_concurrent": 1})));
@@ -220,7 +219,7 @@ fn questions_that_are_taken_back_are_never_answered() {
     waiting.push(asking.ask("g", &settings, question("gone", "9")).unwrap());
     asking.cancel_run("gone");
     for ticket in waiting {
-        let Waited::Answered(Err(why)) = ticket.wait(LONG) else { panic!("it was answered") };
+        let Ok(Err(why)) = ticket.wait(LONG) else { panic!("it was answered") };
         assert!(why.contains("cancelled"), "{why}");
     }
     // The connection was broken off, so that the next one is asked while the first still stands at the gate.
@@ -233,7 +232,7 @@ fn questions_that_are_taken_back_are_never_answered() {
 }
 
 #[test]
-fn the_end_of_the_engine_takes_everything_back() {
+fn dropping_the_engine_cancels_all_questions() {
     let server = Server::new(vec![Reply::Silent]);
     let (asking, settings) = (asking(), echo(&server, json!({})));
     let calls = Arc::new(AtomicUsize::new(0));
@@ -248,14 +247,14 @@ fn the_end_of_the_engine_takes_everything_back() {
     until("four are asked", || server.count() == 4);
     let waits = std::thread::spawn(move || ticket.wait(LONG));
     drop(asking);
-    let Waited::Answered(Err(why)) = waits.join().unwrap() else { panic!("it was answered") };
+    let Ok(Err(why)) = waits.join().unwrap() else { panic!("it was answered") };
     assert!(why.contains("cancelled"), "{why}");
     // The listeners are gone with what they held: nothing will call them.
     assert_eq!((calls.load(Ordering::SeqCst), Arc::strong_count(&calls)), (0, 1));
 }
 
 #[test]
-fn what_is_done_with_an_answer_may_end_the_engine() {
+fn handler_of_an_answer_may_drop_the_engine() {
     let server = Server::new(vec![Reply::Echo]);
     server.gate(false);
     let asking = Arc::new(asking());
@@ -270,7 +269,7 @@ fn what_is_done_with_an_answer_may_end_the_engine() {
 }
 
 #[test]
-fn a_question_that_waits_too_long_is_not_asked() {
+fn question_that_waits_too_long_is_not_sent() {
     let server = Server::new(vec![Reply::Echo]);
     server.gate(false);
     let asking = asking();
@@ -288,7 +287,7 @@ fn a_question_that_waits_too_long_is_not_asked() {
 }
 
 #[test]
-fn a_question_that_has_little_time_left_is_not_asked_and_is_no_failure() {
+fn question_with_little_time_left_is_not_sent_and_no_failure() {
     let server = Server::new(vec![Reply::Echo]);
     server.gate(false);
     let asking = asking();

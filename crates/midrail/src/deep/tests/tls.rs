@@ -96,7 +96,7 @@ fn ask(port: u16, ca_file: Option<&str>) -> Result<Answer, String> {
 }
 
 #[test]
-fn an_authority_of_ones_own_is_trusted_where_the_pack_names_it() {
+fn private_certificate_authority_is_trusted_if_the_pack_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let (own, other) = (Authority::new(), Authority::new());
     let file = own.file(folder.path(), "own.pem");
@@ -122,7 +122,7 @@ fn an_authority_of_ones_own_is_trusted_where_the_pack_names_it() {
 }
 
 #[test]
-fn a_file_that_holds_no_certificate_is_told() {
+fn file_without_certificate_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.pem").to_string_lossy().into_owned();
     let key = KeyPair::generate().unwrap().serialize_pem();

@@ -41,7 +41,7 @@ pub(super) struct Tokens<'s> {
 enum Bracket {
     /// The condition of a statement: a statement follows.
     Condition,
-    /// `${` in a template, whose text goes on afterwards.
+    /// `${` in a template, whose text continues afterwards.
     Template,
     Other,
 }
@@ -154,10 +154,12 @@ impl<'s> Tokens<'s> {
             Kind::Close if text.ends_with('`') => self.after_value = true,
             Kind::Close => {
                 let was_condition = self.brackets.pop() == Some(Bracket::Condition);
-                // Nobody divides by a block, and hardly anybody divides an object.
+                // A slash after a block starts a regular expression; dividing an object is rare.
                 self.after_value = text != "}" && !was_condition;
             }
-            Kind::Word => self.after_value = self.last_word == "." || !BEFORE_VALUE.contains(&text),
+            Kind::Word => {
+                self.after_value = self.last_word == "." || !BEFORE_VALUE.split(' ').any(|word| word == text)
+            }
             Kind::Operand => self.after_value = true,
             Kind::Operator | Kind::Dot => self.after_value = false,
         }
@@ -185,7 +187,7 @@ impl<'s> Tokens<'s> {
         }
     }
 
-    /// Passes over a comment, and says whether it spans lines.
+    /// Skips a comment, and returns whether it spans lines.
     fn comment(&mut self) -> bool {
         self.chars.next();
         let mut spans = false;
@@ -254,21 +256,5 @@ fn is_word(char: char) -> bool {
 }
 
 /// Words after which a value is next, so that a slash begins a regular expression.
-const BEFORE_VALUE: &[&str] = &[
-    "await",
-    "case",
-    "delete",
-    "do",
-    "else",
-    "extends",
-    "in",
-    "instanceof",
-    "new",
-    "of",
-    "return",
-    "throw",
-    "typeof",
-    "void",
-    "yield",
-    "default",
-];
+const BEFORE_VALUE: &str = "\
+    await case delete do else extends in instanceof new of return throw typeof void yield default";

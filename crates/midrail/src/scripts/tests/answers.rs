@@ -22,7 +22,7 @@ fn refused(returned: &str) -> String {
 }
 
 #[test]
-fn the_answers_of_input() {
+fn answers_of_input_hooks() {
     assert_eq!(answer(Hook::Input, "{ allowed: true }"), Ok(HookAnswer::Pass));
     assert_eq!(answer(Hook::Input, "{ allowed: true, note: 1 }"), Ok(HookAnswer::Pass));
     let refuse = |message: &str, suggestion: Option<&str>| {
@@ -42,7 +42,7 @@ fn the_answers_of_input() {
 }
 
 #[test]
-fn what_can_be_waited_for_is_waited_for() {
+fn pending_work_is_awaited() {
     for returned in [
         "() => no",
         "async () => no",
@@ -141,7 +141,7 @@ fn a_refusal_can_ask_a_person() {
 }
 
 #[test]
-fn the_answers_of_output() {
+fn answers_of_output_hooks() {
     assert_eq!(answer(Hook::Output, "{ override: false }"), Ok(HookAnswer::Pass));
     assert_eq!(answer(Hook::Output, "{ override: false, request: null }"), Ok(HookAnswer::Pass));
     let replace = |is_error| Ok(HookAnswer::Replace { result: "x".into(), is_error });
@@ -193,7 +193,7 @@ fn anything_else_is_an_error() {
 
 /// Where scripts that fail let calls pass, a refusal without a reason must not.
 #[test]
-fn a_refusal_stands_whatever_is_wrong_with_its_words() {
+fn refusal_holds_despite_an_invalid_message() {
     for (rest, said) in [
         ("", "refused without a message: it may return { allowed: true } or"),
         (", message: ''", "refused without a message: "),

@@ -22,10 +22,10 @@ fn the_history_is_there() {
         json!({"role": "user", "content": [{"type": "text", "text": "last"}, {"type": "text", "text": "words"}]}),
         json!({"role": "assistant", "content": "ok"}),
     ];
-    let source = telling("ctx.history.messages.length + ctx.history.lastUserMessage");
+    let source = script_returning("ctx.history.messages.length + ctx.history.lastUserMessage");
     let bench = Bench::in_world(TestHost { history, ..TestHost::default() }, &source);
     assert_eq!(bench.refusal(json!({})), "3last\nwords");
-    assert_eq!(Bench::new(&telling("ctx.history.lastUserMessage")).refusal(json!({})), "null");
+    assert_eq!(Bench::new(&script_returning("ctx.history.lastUserMessage")).refusal(json!({})), "null");
 }
 
 /// Some hosts hand over results of tools in the user's name.
@@ -46,12 +46,12 @@ fn results_are_not_what_the_user_wrote() {
     ] {
         let said = json!({"role": "user", "content": last});
         let history = vec![first.clone(), json!({"role": "assistant", "content": "ok"}), said.clone(), said];
-        let source = telling("'[' + ctx.history.lastUserMessage + ']'");
+        let source = script_returning("'[' + ctx.history.lastUserMessage + ']'");
         let bench = Bench::in_world(TestHost { history, ..TestHost::default() }, &source);
         assert_eq!(bench.refusal(json!({})), format!("[{expected}]"), "{last}");
     }
     let history = vec![json!({"role": "user", "content": [result]})];
-    let source = telling("ctx.history.lastUserMessage");
+    let source = script_returning("ctx.history.lastUserMessage");
     assert_eq!(
         Bench::in_world(TestHost { history, ..TestHost::default() }, &source).refusal(json!({})),
         "null"
@@ -60,7 +60,7 @@ fn results_are_not_what_the_user_wrote() {
 
 #[test]
 fn files_and_commands() {
-    let bench = Bench::new(&telling(
+    let bench = Bench::new(&script_returning(
         "[await ctx.system.fs.readFile('a'), (await ctx.system.fs.getChecksum('a')) === ctx.std.computeChecksum('text'),
           await ctx.system.fs.getChecksum('b'), JSON.stringify(await ctx.system.cmd.exec('false')),
           await ctx.system.fs.readFile('b').catch((e) => e.message)].join()",
@@ -93,7 +93,7 @@ fn the_snapshot_is_a_map() {
     assert_eq!(message, "true 2 true 64  false a,c 2 2 2 sum false a true c true 2");
     let said = BTreeMap::from([("b".to_owned(), None), ("c".to_owned(), Some("sum".to_owned()))]);
     assert_eq!(end.snapshot, said);
-    let bench = Bench::new(&telling("(ctx.memory.snapshot.clear(), ctx.memory.snapshot.size)"));
+    let bench = Bench::new(&script_returning("(ctx.memory.snapshot.clear(), ctx.memory.snapshot.size)"));
     bench.world.write("a", "1");
     bench.world.note_read("a");
     assert_eq!(bench.refusal(json!({})), "0");
@@ -127,8 +127,8 @@ fn stale_files() {
 
 /// One file that cannot be looked at must not hide what is wrong with the others.
 #[test]
-fn a_file_that_cannot_be_looked_at_is_stale() {
-    let bench = Bench::new(&telling(
+fn unreadable_file_is_stale() {
+    let bench = Bench::new(&script_returning(
         "[await ctx.std.checkStaleContext(ctx.tool.args.diff), await ctx.std.isFileStale('../n'),
           await ctx.std.isFileStale('same'), await ctx.system.fs.getChecksum('../n').catch((e) => e.message)].join(' ')",
     ));
@@ -163,7 +163,7 @@ fn arguments_are_matched() {
 
 #[test]
 fn git_is_clean_where_nothing_is_printed() {
-    let bench = Bench::new(&telling(
+    let bench = Bench::new(&script_returning(
         "[await ctx.std.isGitClean(ctx.system.cmd), await ctx.std.isGitClean(),
         await ctx.std.isGitClean({ exec: async () => ({ exitCode: 0, stdout: '\\n' }) })].join()",
     ));
@@ -205,10 +205,10 @@ fn between_calls_there_is_no_world() {
          const each = setInterval(() => { if (globalThis.look) { clearInterval(each); look(); } }, 1);",
     );
     let mut state = None;
-    let told = (0..2_000).find_map(|_| {
+    let told = (0..200_000).find_map(|_| {
         let call = Call { state: state.clone(), ..bench.call(Hook::Input) };
         let end = bench.scripts.call(&bench.script, "s", call).unwrap();
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::yield_now();
         state = end.state.as_ref().and_then(Value::as_str).map(str::to_owned).or(state.take());
         match end.answer {
             HookAnswer::Refuse { message, .. } => Some(message),
@@ -220,7 +220,7 @@ fn between_calls_there_is_no_world() {
 }
 
 #[test]
-fn what_is_made_of_a_context_sees_the_same() {
+fn derived_contexts_see_the_same_values() {
     let bench = Bench::new(
         "let count = 0;
          const read = async ({ tool: { name }, system: { fs }, std, ...rest }) =>

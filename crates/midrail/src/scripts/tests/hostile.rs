@@ -183,7 +183,7 @@ fn replaced_built_ins_change_nothing_here() {
 #[test]
 fn a_script_reaches_nothing_but_ctx() {
     let globals = "typeof process + typeof require + typeof fetch + typeof std + typeof os + typeof Deno";
-    assert_eq!(Bench::new(&telling(globals)).refusal(json!({})), "undefined".repeat(6));
+    assert_eq!(Bench::new(&script_returning(globals)).refusal(json!({})), "undefined".repeat(6));
     for name in [
         "std",
         "os",

@@ -14,7 +14,7 @@ fn until_it_waits(bench: &Bench) {
 }
 
 #[test]
-fn calls_at_the_same_time_know_nothing_of_each_other() {
+fn concurrent_calls_are_isolated() {
     let bench = Bench::new(&format!(
         "let calls = 0; export default {{ {WAITING}, input: () => ({{ allowed: false, message: 'call ' + ++calls }}) }};"
     ));
@@ -30,7 +30,7 @@ fn calls_at_the_same_time_know_nothing_of_each_other() {
 }
 
 #[test]
-fn a_call_that_has_to_be_stopped_leaves_the_others_alone() {
+fn stopped_call_does_not_affect_others() {
     let bench = Bench::new(&format!(
         "let calls = 0; export default {{ {WAITING}, input: () => {{ for (;;) {{}} }} }};"
     ));
@@ -92,7 +92,7 @@ fn sessions_share_nothing() {
 
 #[test]
 fn realms_are_few() {
-    let bench = Bench::new(&telling("globalThis.seen = (globalThis.seen ?? 0) + 1"));
+    let bench = Bench::new(&script_returning("globalThis.seen = (globalThis.seen ?? 0) + 1"));
     let count = |session: &str| match bench
         .scripts
         .call(&bench.script, session, bench.call(Hook::Input))
@@ -115,7 +115,7 @@ fn realms_are_few() {
 }
 
 #[test]
-fn imports_of_files_beside_it() {
+fn imports_of_neighbouring_files() {
     let bench = Bench::new(
         "import { word } from './lib/words.js'; import more from './more.mjs';
          export default { input: async () => ({ allowed: false, message: word + more + (await import('./lib/late.js')).default }) };",
@@ -184,9 +184,9 @@ fn imports_stay_in_the_folder() {
 
 #[test]
 fn a_changed_script_is_loaded_anew() {
-    let mut bench = Bench::new(&telling("1"));
+    let mut bench = Bench::new(&script_returning("1"));
     assert_eq!(bench.refusal(json!({})), "1");
-    bench.rewrite(&telling("2"));
+    bench.rewrite(&script_returning("2"));
     assert_eq!(bench.refusal(json!({})), "2");
     bench
         .rewrite("import x from './x.js'; export default { input: () => ({ allowed: false, message: x }) };");
@@ -197,11 +197,11 @@ fn a_changed_script_is_loaded_anew() {
 }
 
 #[test]
-fn a_broken_script_works_once_it_is_mended() {
+fn broken_script_works_once_it_is_fixed() {
     let mut bench = Bench::new("export default {");
     assert!(bench.input(json!({})).is_err());
     assert!(bench.input(json!({})).is_err());
-    bench.rewrite(&telling("'ok'"));
+    bench.rewrite(&script_returning("'ok'"));
     assert_eq!(bench.refusal(json!({})), "ok");
 }
 

@@ -13,7 +13,7 @@ fn anew(bench: &Bench, state: Option<Value>) -> (String, Option<Value>) {
 }
 
 /// What a script tells in each of these processes.
-fn told(source: &str, times: usize) -> Vec<String> {
+fn outputs(source: &str, times: usize) -> Vec<String> {
     let bench = Bench::new(source);
     let mut state = None;
     let mut all = Vec::new();
@@ -39,7 +39,7 @@ fn variables_outlive_the_process() {
             set.size, object.deep.n, object.$, date.getTime(), array.length, first, second, nothing, big, odd].join() };
         } };";
     assert_eq!(
-        told(source, 4),
+        outputs(source, 4),
         [
             "1,1,1,1,true,1,1,tag,1,2,2,6,,2,NaN",
             "2,2,2,2,true,2,2,tag,2,3,4,7,,4,",
@@ -51,23 +51,23 @@ fn variables_outlive_the_process() {
 
 /// What the guide says of values that are computed when a module is loaded.
 #[test]
-fn what_loading_computes_is_kept_where_a_hook_sets_it() {
+fn variables_set_by_hooks_are_stored() {
     let source = "
         const loaded = Math.random(); let started;
         export default { input() {
           started ??= Math.random();
           return { allowed: false, message: loaded + ' ' + started };
         } };";
-    let told: Vec<(String, String)> = told(source, 2)
+    let outputs: Vec<(String, String)> = outputs(source, 2)
         .iter()
         .map(|said| said.split_once(' ').map(|(loaded, started)| (loaded.into(), started.into())).unwrap())
         .collect();
-    assert_ne!(told[0].0, told[1].0);
-    assert_eq!(told[0].1, told[1].1);
+    assert_ne!(outputs[0].0, outputs[1].0);
+    assert_eq!(outputs[0].1, outputs[1].1);
 }
 
 #[test]
-fn the_same_goes_within_a_process() {
+fn breaker_applies_within_a_process() {
     let bench =
         Bench::new("let n = 0; export default { input: () => ({ allowed: false, message: `${++n}` }) };");
     let call = |state| {
@@ -86,7 +86,7 @@ fn the_same_goes_within_a_process() {
 }
 
 #[test]
-fn nothing_is_said_of_variables_that_do_not_change() {
+fn unchanged_variables_are_not_returned() {
     let bench =
         Bench::new("let n = 0; const m = new Map(); export default { input: () => ({ allowed: true }) };");
     assert_eq!(bench.input(json!({})).unwrap().state, None);
@@ -96,7 +96,7 @@ fn nothing_is_said_of_variables_that_do_not_change() {
 }
 
 #[test]
-fn what_a_failed_call_changed_is_undone() {
+fn changes_of_a_failed_call_are_undone() {
     let bench = Bench::new(
         "let n = 0; export default { input(ctx) { n++; if (ctx.tool.args.bad) throw 1; return { allowed: false, message: `${n}` }; } };",
     );
@@ -108,7 +108,7 @@ fn what_a_failed_call_changed_is_undone() {
 fn objects_keep_the_order_of_their_keys() {
     let source = "const seen = { z: 1 }; export default { input: () => {
         const said = Object.keys(seen).join(); seen.a = 1; seen.k = 1; return { allowed: false, message: said }; } };";
-    assert_eq!(told(source, 2), ["z", "z,a,k"]);
+    assert_eq!(outputs(source, 2), ["z", "z,a,k"]);
 }
 
 #[test]
@@ -121,13 +121,13 @@ fn imported_files_keep_theirs() {
 }
 
 #[test]
-fn what_cannot_be_kept_begins_anew() {
+fn state_that_cannot_be_stored_starts_again() {
     let source = "
         class Box { n = 0; }
         const box = new Box(); let fn = () => 1; const weak = new WeakMap(); const mixed = new Map([['f', () => 1]]);
         const loop = {}; loop.self = loop; const proxy = new Proxy({}, {}); let n = 0;
         export default { input() { box.n++; n++; mixed.set('n', n); return { allowed: false, message: [box.n, n, mixed.size].join() }; } };";
-    assert_eq!(told(source, 2), ["1,1,2", "1,2,2"]);
+    assert_eq!(outputs(source, 2), ["1,1,2", "1,2,2"]);
     let bench = Bench::new(source);
     bench.input(json!({})).unwrap();
     let lines = bench.world.lines().join("\n");
@@ -180,7 +180,7 @@ fn constants_can_be_edited() {
 }
 
 #[test]
-fn what_turns_out_too_deep_or_endless_is_an_error() {
+fn deep_and_endless_values_are_errors() {
     for (change, said) in [
         ("value.self = value", "`value` holds a cycle"),
         ("for (let i = 0; i < 50; i++) value = [value]", "`value` holds values nested more than 40 deep"),
@@ -195,5 +195,5 @@ fn what_turns_out_too_deep_or_endless_is_an_error() {
         for (let i = 0; i < 39; i++) value = new Map([[1, value]]);
         let depth = 0; for (let at = value; at instanceof Map; at = at.get(1)) depth++;
         value = depth > 39 ? 1 : value; return { allowed: false, message: `${depth}` }; } };";
-    assert_eq!(told(source, 2), ["39", "78"]);
+    assert_eq!(outputs(source, 2), ["39", "78"]);
 }

@@ -7,7 +7,7 @@ use midrail::admin::{Person, TaskStatus};
 use midrail::store::AuditFilter;
 use midrail::{Effect, Engine, Event, EventKind};
 
-use crate::desk::{Desk, call, notices};
+use crate::shared_store::{SharedStore, call, notices};
 
 fn operator() -> Person {
     Person::authenticated("olga", ["human_operator"])
@@ -21,8 +21,8 @@ fn refused<T: std::fmt::Debug>(result: Result<T, midrail::EngineError>, why: &st
 
 #[test]
 fn a_quarantined_agent_is_stopped_in_every_process_until_a_supervisor_lifts_it() {
-    let desk = Desk::new();
-    let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
+    let shared = SharedStore::new();
+    let (one, two) = (shared.engine("pack: t\n"), shared.engine("pack: t\n"));
     one.admin().quarantine("eve", "ada", "it deletes what it should not").unwrap();
     assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Block);
     assert_eq!(two.decide(call("ann", "ls")).effect, Effect::Allow);
@@ -48,10 +48,10 @@ fn a_quarantined_agent_is_stopped_in_every_process_until_a_supervisor_lifts_it()
 }
 
 #[test]
-fn a_halted_run_goes_on_once_a_supervisor_says_so() {
-    let desk = Desk::new();
+fn halted_run_continues_once_a_supervisor_lifts_the_halt() {
+    let shared = SharedStore::new();
     let pack = "pack: t\nguardrails:\n  - {id: ends, tools: wipe, effect: halt}\n";
-    let (one, two) = (desk.engine(pack), desk.engine(pack));
+    let (one, two) = (shared.engine(pack), shared.engine(pack));
     refused(one.admin().lift_halt("of-eve", &operator(), "x"), "is not halted");
     assert_eq!(one.decide(call("eve", "wipe")).effect, Effect::Halt);
     assert_eq!(two.decide(call("eve", "ls")).effect, Effect::Halt);
@@ -66,9 +66,9 @@ fn a_halted_run_goes_on_once_a_supervisor_says_so() {
 }
 
 #[test]
-fn a_run_that_is_let_go_on_has_no_strikes() {
-    let desk = Desk::new();
-    let engine = desk.engine(
+fn resumed_run_has_no_strikes() {
+    let shared = SharedStore::new();
+    let engine = shared.engine(
         "pack: t\nguardrails:\n  - {id: odd, tools: send, effect: block, effects: [increment_strike]}\nstrikes:\n  \
          - {count: 2, effect: halt}\n",
     );
@@ -92,21 +92,21 @@ fn acts(engine: &Engine) -> Vec<String> {
 }
 
 #[test]
-fn a_lock_is_its_holders_until_it_runs_out_or_is_released() {
-    let desk = Desk::new();
-    let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
-    let (file, half_an_hour) = (desk.path("a.rs"), Duration::from_secs(1_800));
+fn lock_is_held_until_it_expires_or_is_released() {
+    let shared = SharedStore::new();
+    let (one, two) = (shared.engine("pack: t\n"), shared.engine("pack: t\n"));
+    let (file, half_an_hour) = (shared.path("a.rs"), Duration::from_secs(1_800));
     let taken = one.admin().take_lock(&file, "ann", "s-1", half_an_hour).unwrap();
     refused(
         two.admin().take_lock(&file, "bob", "s-2", half_an_hour),
         "is locked by `ann` until 2026-11-15T10:30:00Z",
     );
     refused(two.admin().take_lock(&file, "ann", "s-2", half_an_hour), "is locked by `ann`");
-    desk.clock.advance(600.0);
+    shared.clock.advance(600.0);
     let renewed = two.admin().take_lock(&file, "ann", "s-1", half_an_hour).unwrap();
     assert!(renewed.since == taken.since && renewed.until > taken.until, "{renewed:?}");
     assert_eq!(one.admin().locks().unwrap(), [renewed]);
-    desk.clock.advance(1_800.0);
+    shared.clock.advance(1_800.0);
     assert!(one.admin().locks().unwrap().is_empty());
     let next = one.admin().take_lock(&file, "bob", "s-2", half_an_hour).unwrap();
     assert!(next.since > taken.since);
@@ -117,22 +117,22 @@ fn a_lock_is_its_holders_until_it_runs_out_or_is_released() {
 
 #[test]
 fn a_file_is_locked_under_all_its_names() {
-    let desk = Desk::new();
-    let engine = desk.engine("pack: t\n");
-    fs::create_dir(desk.path("real")).unwrap();
-    std::os::unix::fs::symlink(desk.path("real"), desk.path("link")).unwrap();
+    let shared = SharedStore::new();
+    let engine = shared.engine("pack: t\n");
+    fs::create_dir(shared.path("real")).unwrap();
+    std::os::unix::fs::symlink(shared.path("real"), shared.path("link")).unwrap();
     let lasts = Duration::from_secs(60);
     // It need not be there yet.
-    let lock = engine.admin().take_lock(&desk.path("link/new/../b.rs"), "ann", "s", lasts).unwrap();
-    assert_eq!(lock.path, desk.path("real").canonicalize().unwrap().join("b.rs").display().to_string());
-    refused(engine.admin().take_lock(&desk.path("real/b.rs"), "bob", "s", lasts), "is locked by `ann`");
-    engine.admin().release_lock(&desk.path("link/b.rs"), "ada").unwrap();
+    let lock = engine.admin().take_lock(&shared.path("link/new/../b.rs"), "ann", "s", lasts).unwrap();
+    assert_eq!(lock.path, shared.path("real").canonicalize().unwrap().join("b.rs").display().to_string());
+    refused(engine.admin().take_lock(&shared.path("real/b.rs"), "bob", "s", lasts), "is locked by `ann`");
+    engine.admin().release_lock(&shared.path("link/b.rs"), "ada").unwrap();
 }
 
 #[test]
-fn tasks_take_sensible_steps_only() {
-    let desk = Desk::new();
-    let (one, two) = (desk.engine("pack: t\n"), desk.engine("pack: t\n"));
+fn tasks_change_status_only_as_allowed() {
+    let shared = SharedStore::new();
+    let (one, two) = (shared.engine("pack: t\n"), shared.engine("pack: t\n"));
     one.admin().set_task("t-1", TaskStatus::Draft, "ada").unwrap();
     refused(
         two.admin().set_task("t-1", TaskStatus::Completed, "ada"),
@@ -157,8 +157,8 @@ fn tasks_take_sensible_steps_only() {
 
 #[test]
 fn secrets_in_reasons_are_not_kept() {
-    let desk = Desk::new();
-    let engine = desk.engine("pack: t\n");
+    let shared = SharedStore::new();
+    let engine = shared.engine("pack: t\n");
     let secret = "AKIAABCDEFGHIJKLMNOP";
     engine.admin().quarantine("eve", "ada", &format!("it printed {secret}")).unwrap();
     let log = engine.store().entries(&Default::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Guardrails that ask somebody outside, through the whole engine, with somebody on this machine who answers.
+//! Guardrails that call an external service, through the whole engine, with a service on this machine.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,19 +11,20 @@ use serde_json::json;
 
 use crate::sessions::policy;
 
-/// Answers every question like this, after a while, and tells what it was asked.
-fn somebody(answer: &'static str, after: Duration) -> (String, Receiver<String>) {
+/// A service that answers every question like this once its gate is open, and passes the questions on.
+fn service(answer: &'static str, gate: Receiver<()>) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());
-    let (tell, asked) = channel();
+    let (questions, asked) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
             let question = read(&mut stream);
-            if tell.send(question).is_err() {
+            if questions.send(question).is_err() {
                 return;
             }
-            std::thread::sleep(after);
+            // The gate is open once its sender is gone.
+            let _ = gate.recv();
             let length = answer.len();
             let _ = write!(
                 stream,
@@ -33,6 +34,11 @@ fn somebody(answer: &'static str, after: Duration) -> (String, Receiver<String>)
         }
     });
     (address, asked)
+}
+
+/// A gate that is open from the start.
+fn open() -> Receiver<()> {
+    channel().1
 }
 
 fn read(stream: &mut TcpStream) -> String {
@@ -69,7 +75,7 @@ fn call(tool: &str) -> Event {
 
 #[test]
 fn an_answer_in_time_decides_and_no_secret_is_sent() {
-    let (url, asked) = somebody(r#"{"score": 0.9}"#, Duration::ZERO);
+    let (url, asked) = service(r#"{"score": 0.9}"#, open());
     let engine = engine(&url, "risk_router: {medium_risk_wait_ms: 20000}\n");
     let decision = engine.decide(call("t"));
     assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("judge")));
@@ -81,10 +87,12 @@ fn an_answer_in_time_decides_and_no_secret_is_sent() {
 }
 
 #[test]
-fn an_answer_that_nobody_waited_for_counts_for_the_next_event_of_that_run_alone() {
-    let (url, _asked) = somebody(r#"{"score": 0.9}"#, Duration::from_millis(30));
+fn late_answer_applies_to_the_next_event_of_its_run_only() {
+    let (gate, closed) = channel();
+    let (url, _asked) = service(r#"{"score": 0.9}"#, closed);
     let engine = engine(&url, "    tools: t\n    effect: halt\ntool_risks: {t: low}\n");
     assert_eq!(engine.decide(call("t")).effect, Effect::Allow);
+    drop(gate);
     assert!(engine.background().wait_for_late_answers(Duration::from_secs(60)));
     assert_eq!(engine.decide(call("x").in_session("another")).effect, Effect::Allow);
     let decision = engine.decide(call("x"));
@@ -95,22 +103,26 @@ fn an_answer_that_nobody_waited_for_counts_for_the_next_event_of_that_run_alone(
 
 #[test]
 fn an_answer_about_one_run_does_not_reach_the_next() {
-    let (url, asked) = somebody(r#"{"score": 0.9}"#, Duration::from_millis(300));
+    let (gate, closed) = channel();
+    let (url, asked) = service(r#"{"score": 0.9}"#, closed);
     let engine = engine(&url, "    tools: t\n    effect: halt\ntool_risks: {t: low}\n");
     assert_eq!(engine.decide(call("t")).effect, Effect::Allow);
     asked.recv().unwrap();
     let start = Event { source: Some("startup".to_owned()), ..Event::new(midrail::EventKind::SessionStart) };
     assert_eq!(engine.decide(start.in_session("s")).effect, Effect::Allow);
+    drop(gate);
     assert!(engine.background().wait_for_late_answers(Duration::from_secs(60)));
     assert_eq!(engine.decide(call("x")).effect, Effect::Allow);
 }
 
 #[test]
-fn a_person_is_shown_what_was_judged_and_not_what_came_next() {
-    let (url, _asked) = somebody(r#"{"score": 0.9}"#, Duration::from_millis(30));
+fn approver_sees_the_judged_event() {
+    let (gate, closed) = channel();
+    let (url, _asked) = service(r#"{"score": 0.9}"#, closed);
     let engine = engine(&url, "    tools: send\n    effect: escalate\ntool_risks: {send: low}\n");
     let send = Event::before_tool("send", json!({"to": "eve", "key": "AKIAABCDEFGHIJKLMNOP"}));
     assert_eq!(engine.decide(send.in_session("s")).effect, Effect::Allow);
+    drop(gate);
     assert!(engine.background().wait_for_late_answers(Duration::from_secs(60)));
     let next = engine.decide(Event::before_tool("Read", json!({"file_path": "/a"})).in_session("s"));
     assert_eq!((next.effect, next.by.as_deref()), (Effect::Escalate, Some("judge")));
@@ -118,12 +130,12 @@ fn a_person_is_shown_what_was_judged_and_not_what_came_next() {
     assert_eq!((asked.tool.as_deref(), asked.guardrail.as_str()), (Some("send"), "judge"));
     assert!(asked.summary.contains("\"to\":\"eve\"") && !asked.summary.contains("AKIA"), "{}", asked.summary);
     assert!(asked.reason.contains("found about an earlier event of this run"), "{}", asked.reason);
-    let entry = midrail::record_for_approval(&**engine.store(), &asked).unwrap().unwrap();
-    assert!(midrail::is_about_earlier_event(&entry.record().unwrap(), &asked));
+    let entry = midrail::approvals::record_for_approval(&**engine.store(), &asked).unwrap().unwrap();
+    assert!(midrail::approvals::is_about_earlier_event(&entry.record().unwrap(), &asked));
 }
 
 #[test]
-fn the_first_part_of_a_text_that_is_objected_to_settles_it() {
+fn first_blocked_window_settles_the_question() {
     let long = || Event::before_tool("t", json!({"text": "x".repeat(500)})).in_session("s");
     let with = |url: &str, check: &str| {
         let pack = format!(
@@ -133,7 +145,7 @@ fn the_first_part_of_a_text_that_is_objected_to_settles_it() {
         let (policy, source) = policy(&pack);
         Engine::builder(policy, &source).build().unwrap()
     };
-    let (url, asked) = somebody(r#"{"allowed": false}"#, Duration::ZERO);
+    let (url, asked) = service(r#"{"allowed": false}"#, open());
     let decision = with(&url, "").decide(long());
     assert_eq!(decision.effect, Effect::Block);
     assert!(decision.reason.contains("in part 1 of 6 of the text"), "{}", decision.reason);
@@ -149,8 +161,8 @@ fn the_first_part_of_a_text_that_is_objected_to_settles_it() {
 }
 
 #[test]
-fn a_check_that_does_not_fit_the_answer_says_what_came() {
-    let (url, _asked) = somebody(r#"{"verdict": "fine", "why": "x"}"#, Duration::ZERO);
+fn mismatched_check_shows_the_answer() {
+    let (url, _asked) = service(r#"{"verdict": "fine", "why": "x"}"#, open());
     let decision = engine(&url, "risk_router: {medium_risk_wait_ms: 20000}\n").decide(call("t"));
     assert_eq!(decision.effect, Effect::Escalate, "{}", decision.reason);
     for part in ["`answer.score` is not known", "the answer has `verdict`, `why`; fix `check` or the answer"]
@@ -160,7 +172,7 @@ fn a_check_that_does_not_fit_the_answer_says_what_came() {
 }
 
 #[test]
-fn nobody_there_takes_the_fail_mode() {
+fn unreachable_service_uses_the_fail_mode() {
     // A port that was free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}/");
@@ -171,20 +183,22 @@ fn nobody_there_takes_the_fail_mode() {
 }
 
 #[test]
-fn a_process_that_ends_with_its_event_waits_for_the_answer() {
-    let (url, _asked) = somebody(r#"{"score": 0.9}"#, Duration::from_millis(400));
+fn one_shot_engine_waits_for_the_answer() {
+    let (gate, closed) = channel();
+    let (url, asked) = service(r#"{"score": 0.9}"#, closed);
     let pack = format!(
         "pack: p\ntool_risks: {{t: low}}\nguardrails:\n  - id: judge\n    deep: {{http: {{url: '{url}', body: {{input: \
          '{{text}}'}}}}}}\n    check: answer.score < 0.5\n"
     );
     let (policy, source) = policy(&pack);
     let engine = Engine::builder(policy, &source).for_one_event().build().unwrap();
+    std::thread::spawn(move || asked.recv().map(|_| drop(gate)));
     assert_eq!(engine.decide(call("t")).effect, Effect::Block);
 }
 
 #[test]
-fn what_a_model_writes_beside_a_call_does_not_hide_the_call() {
-    let (url, asked) = somebody(r#"{"score": 0.1}"#, Duration::ZERO);
+fn text_next_to_a_call_does_not_hide_the_call() {
+    let (url, asked) = service(r#"{"score": 0.1}"#, open());
     let engine = engine(&url, "risk_router: {medium_risk_wait_ms: 20000}\n");
     let mut event = Event::before_tool("t", json!({"command": "EVIL"})).in_session("s");
     event.text = Some("harmless".into());

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use midrail::approvals::BypassRequest;
 use midrail::store::{AuditFilter, Urgency};
-use midrail::{BypassRequest, Effect, Engine, Event, ManualClock, SqliteStore};
+use midrail::{Effect, Engine, Event, ManualClock, SqliteStore};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, notices};
 use crate::sessions::policy;
+use crate::shared_store::{SharedStore, notices};
 
 const PACK: &str = "
 pack: shop
@@ -29,9 +30,9 @@ fn deploy(tokens: u64) -> Event {
 }
 
 #[test]
-fn the_one_to_ask_is_the_one_who_may_answer() {
-    let desk = Desk::new();
-    let engine = desk.engine(PACK);
+fn guidance_names_the_role_that_may_answer() {
+    let shared = SharedStore::new();
+    let engine = shared.engine(PACK);
     for (tokens, role) in [(10, "reviewer"), (60, "architect"), (90, "human_operator")] {
         let decision = engine.decide(deploy(tokens));
         assert_eq!((decision.effect, decision.by.as_deref()), (Effect::Block, Some("friday")), "{tokens}");
@@ -41,12 +42,12 @@ fn the_one_to_ask_is_the_one_who_may_answer() {
         let reason = format!("The outage of {tokens} needs this release");
         let ask = BypassRequest { seq, guardrail: None, reason, urgency: Urgency::Normal };
         assert_eq!(engine.approvals().request(&ask).unwrap().approver, role);
-        desk.clock.advance(901.0);
+        shared.clock.advance(901.0);
     }
 }
 
 #[test]
-fn an_engine_in_memory_records_what_falls_due_once() {
+fn in_memory_engine_records_deadlines_once() {
     let clock = Arc::new(ManualClock::at("2026-11-13T10:00:00Z".parse().unwrap()));
     let (policy, source) = policy(PACK);
     let engine = Arc::new(Engine::builder(policy, &source).clock(clock.clone()).build().unwrap());
@@ -78,21 +79,21 @@ fn an_engine_in_memory_records_what_falls_due_once() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_is_shown_as_it_stands() {
-    let desk = Desk::new();
-    let engine = desk.engine(PACK);
+fn read_only_store_is_shown_unchanged() {
+    let shared = SharedStore::new();
+    let engine = shared.engine(PACK);
     let seq = engine.decide(deploy(0)).audit.0.unwrap().seq;
     let reason = "The login outage needs this release".to_owned();
     let asked = engine
         .approvals()
         .request(&BypassRequest { seq, guardrail: None, reason, urgency: Urgency::Normal })
         .unwrap();
-    desk.clock.advance(901.0);
+    shared.clock.advance(901.0);
     let (policy, source) = policy(PACK);
-    let store = SqliteStore::open_read_only(desk.path("midrail.db")).unwrap();
-    let reader = Engine::builder(policy, &source).store(Arc::new(store)).clock(desk.clock.clone());
+    let store = SqliteStore::open_read_only(shared.path("midrail.db")).unwrap();
+    let reader = Engine::builder(policy, &source).store(Arc::new(store)).clock(shared.clock.clone());
     let seen = reader.build().unwrap().approvals().wait(&asked.id, Duration::ZERO).unwrap();
-    assert_eq!(seen.status_at(desk.clock_now()), "timed out");
+    assert_eq!(seen.status_at(shared.clock_now()), "timed out");
     let before = engine.store().head().unwrap().unwrap().seq;
     engine.approvals().settle(&asked.id).unwrap();
     assert_eq!(engine.store().head().unwrap().unwrap().seq, before + 1);
@@ -100,13 +101,13 @@ fn a_store_that_cannot_be_written_is_shown_as_it_stands() {
 
 #[test]
 fn locks_that_were_taken_for_an_agent_end_with_its_hand_off() {
-    let desk = Desk::new();
-    let engine = desk.engine("pack: t\nguardrails: [compliance-001]\n");
-    let folder = desk.path("src");
+    let shared = SharedStore::new();
+    let engine = shared.engine("pack: t\nguardrails: [compliance-001]\n");
+    let folder = shared.path("src");
     std::fs::create_dir_all(&folder).unwrap();
     engine.admin().take_lock(&folder.join("a.rs"), "ann", "", Duration::from_secs(600)).unwrap();
     engine.admin().take_lock(&folder.join("b.rs"), "bob", "", Duration::from_secs(600)).unwrap();
-    let cwd = desk.path("").canonicalize().unwrap();
+    let cwd = shared.path("").canonicalize().unwrap();
     let remove = |agent: &str, what: &str| {
         let body = json!({
             "kind": "before_tool", "session": format!("of-{agent}"), "agent": {"id": agent}, "cwd": cwd,

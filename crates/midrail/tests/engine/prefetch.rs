@@ -71,7 +71,7 @@ fn without_chance(mut record: Value) -> Value {
 }
 
 #[test]
-fn records_are_those_of_an_engine_that_has_seen_nothing() {
+fn prefetching_changes_no_record() {
     let stores: [Arc<dyn Store>; 2] =
         [Arc::new(MemoryStore::new().unwrap()), Arc::new(MemoryStore::new().unwrap())];
     let [learns, forgets] = &stores;

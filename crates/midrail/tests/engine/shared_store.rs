@@ -1,4 +1,4 @@
-//! Two engines on one SQLite file, as two processes would have them, on a clock that is moved by hand.
+//! Engines on one SQLite file, as several processes would have them, with a manual clock.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use serde_json::json;
 use crate::sessions::policy;
 
 /// A store, a clock, and engines on them.
-pub(crate) struct Desk {
+pub(crate) struct SharedStore {
     folder: tempfile::TempDir,
     pub(crate) clock: Arc<ManualClock>,
 }
 
-impl Desk {
+impl SharedStore {
     pub(crate) fn new() -> Self {
         let start = "2026-11-15T10:00:00Z".parse().unwrap();
-        Desk { folder: tempfile::tempdir().unwrap(), clock: Arc::new(ManualClock::at(start)) }
+        SharedStore { folder: tempfile::tempdir().unwrap(), clock: Arc::new(ManualClock::at(start)) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -60,11 +60,9 @@ pub(crate) fn notices(store: &dyn Store, kind: &str) -> Vec<StoredNotice> {
 /// Waits until something holds.
 #[track_caller]
 pub(crate) fn until(mut holds: impl FnMut() -> bool) {
-    for _ in 0..1_000 {
-        if holds() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
+    let started = std::time::Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < Duration::from_secs(60), "the condition never became true");
+        std::thread::yield_now();
     }
-    panic!("it never came to hold");
 }

@@ -3,13 +3,14 @@
 use jiff::Timestamp;
 use midrail_core::Policy;
 use midrail_pack::PolicySource;
-use midrail_store::{Commit, StoreError};
+use midrail_store::Commit;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::admin::event::{AdminEvent, NO_SESSION};
 use crate::engine::Engine;
 use crate::error::{EngineError, MAX_TRIES};
+use crate::session_slices::load_slice;
 use crate::stored_policy::{StoredPolicyError, stored_policy};
 
 /// The shared slice of the announcement.
@@ -47,9 +48,11 @@ impl Announcements<'_> {
     /// that reads the announcement finds them. Nothing is written if the policy is already announced.
     pub fn announce(&self, by: &str) -> Result<PolicyAnnouncement, EngineError> {
         for _ in 0..MAX_TRIES {
-            let revision = self.engine.store_active_policy()?;
+            let active = self.engine.active_policy();
+            self.engine.save_policy(&active)?;
+            let revision = active.policy.revision();
             let (current, version) = self.load()?;
-            if let Some(current) = current.filter(|current| *current.revision == *revision) {
+            if let Some(current) = current.filter(|current| *current.revision == **revision) {
                 return Ok(current);
             }
             let announcement = PolicyAnnouncement {
@@ -68,7 +71,7 @@ impl Announcements<'_> {
                     let (last, version) = self.load()?;
                     return Ok(last.unwrap_or(PolicyAnnouncement { seq: version, ..announcement }));
                 }
-                Err(EngineError::Store(StoreError::Conflict { .. })) => continue,
+                Err(error) if error.is_contention() => continue,
                 Err(error) => return Err(error),
             }
         }
@@ -87,7 +90,7 @@ impl Announcements<'_> {
 
     fn load(&self) -> Result<(Option<PolicyAnnouncement>, u64), EngineError> {
         let store = self.engine.store();
-        let slice = store.load(NO_SESSION, &[ANNOUNCEMENT])?.into_iter().next().unwrap_or_default();
+        let slice = load_slice(&**store, NO_SESSION, ANNOUNCEMENT)?;
         let current = slice.value.and_then(|value| serde_json::from_value::<PolicyAnnouncement>(value).ok());
         let current = current.map(|current| PolicyAnnouncement { seq: slice.version, ..current });
         Ok((current, slice.version))

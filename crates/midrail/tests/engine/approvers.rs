@@ -34,7 +34,7 @@ fn has(bytes: &[u8], text: &str) -> bool {
 }
 
 #[test]
-fn a_key_opens_one_name_in_every_process_and_is_kept_nowhere() {
+fn key_authenticates_one_approver_and_is_never_stored() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other) = (engine(folder.path()), engine(folder.path()));
     let key = one.admin().add_approver("ann", &roles(&["architect"]), None).unwrap();
@@ -53,7 +53,7 @@ fn a_key_opens_one_name_in_every_process_and_is_kept_nowhere() {
 }
 
 #[test]
-fn a_wrong_key_tells_nothing_and_is_counted() {
+fn wrong_key_is_rejected_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(folder.path());
     let key = engine.admin().add_approver("ann", &roles(&["architect"]), None).unwrap();
@@ -70,7 +70,7 @@ fn a_wrong_key_tells_nothing_and_is_counted() {
 }
 
 #[test]
-fn who_is_revoked_answers_nothing_and_the_name_gets_a_new_key() {
+fn revoked_approver_cannot_answer_and_the_name_can_be_reused() {
     let folder = tempfile::tempdir().unwrap();
     let engine = engine(folder.path());
     let old = engine.admin().add_approver("ann", &roles(&["architect"]), None).unwrap();
@@ -127,7 +127,7 @@ fn only_the_first_approver_is_made_without_one() {
 }
 
 #[test]
-fn of_two_who_want_to_be_the_first_one_is() {
+fn concurrent_first_approvers_add_one() {
     for _ in 0..8 {
         let folder = tempfile::tempdir().unwrap();
         let engines = [engine(folder.path()), engine(folder.path())];

@@ -30,7 +30,7 @@ fn bash(session: &str, command: &str) -> Event {
 }
 
 #[test]
-fn answers_are_those_of_deciding_one_by_one() {
+fn batch_decides_like_single_events() {
     let folder = tempfile::tempdir().unwrap();
     let stores: [Arc<dyn Store>; 2] = [
         Arc::new(MemoryStore::new().unwrap()),
@@ -61,7 +61,7 @@ fn answers_are_those_of_deciding_one_by_one() {
 }
 
 #[test]
-fn what_takes_time_comes_back_and_is_not_on_record() {
+fn blocking_events_are_returned_unrecorded() {
     let pack = "pack: p\nguardrails: [{use: quality-003, with: {run: 'true', files: []}}]\n";
     let engine = engine(pack, Arc::new(MemoryStore::new().unwrap()));
     let mut stop = Event::new(EventKind::BeforeStop).in_session("s");
@@ -76,7 +76,7 @@ fn what_takes_time_comes_back_and_is_not_on_record() {
 }
 
 #[test]
-fn kinds_of_the_engines_own_are_refused() {
+fn reserved_kinds_are_rejected_in_batches() {
     let engine = engine(PACK, Arc::new(MemoryStore::new().unwrap()));
     let answer = engine.decide_batch(vec![Event::new(EventKind::Administered)]).pop().unwrap();
     assert_eq!(decided(answer).effect, Effect::Block);

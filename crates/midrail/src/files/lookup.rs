@@ -1,0 +1,71 @@
+//! What facts about files are looked up for, and how the content of scripts becomes a fact.
+
+use std::io;
+use std::path::Path;
+
+use midrail_core::{Danger, Event, Fact, FactKey, ScriptSource, hex};
+use midrail_shell::{action, command};
+use sha2::{Digest, Sha256};
+
+use crate::error::Unavailable;
+
+/// What a fact is looked up for.
+#[derive(Clone, Copy)]
+pub(crate) struct Lookup<'l> {
+    /// The folder of the session.
+    pub(crate) root: Option<&'l Path>,
+    /// The folder that relative paths start from.
+    pub(crate) cwd: Option<&'l str>,
+    /// The event that runs scripts.
+    pub(crate) event: Option<&'l Event>,
+    /// The key of the fingerprints that replace secrets in the output of commands.
+    pub(crate) key: &'l [u8],
+}
+
+/// The longest text of a file that is only read on the way to something that runs.
+const MAX_FEED: usize = 1 << 15;
+
+pub(super) fn no_probe(key: &FactKey) -> Unavailable {
+    Unavailable::new(format!("no probe answers `{key:?}`"))
+}
+
+/// What an event does through the content of files. `read` returns a text and whether it is cut.
+pub(super) fn scripts(
+    lookup: &Lookup<'_>,
+    files: &[ScriptSource],
+    mut read: impl FnMut(&ScriptSource) -> io::Result<Option<(String, bool)>>,
+) -> Result<Fact, Unavailable> {
+    let event = lookup.event.ok_or("no event runs these scripts")?;
+    let mut known = Vec::new();
+    let mut is_cut = None;
+    for held in files {
+        let text = if held.is_fetched {
+            None
+        } else {
+            match read(held) {
+                Ok(Some((text, has_more))) => {
+                    if has_more && held.is_run {
+                        is_cut = Some(held.path.clone());
+                    }
+                    Some(text).filter(|text| held.is_run || (!has_more && text.len() <= MAX_FEED))
+                }
+                Ok(None) => None,
+                Err(error) => return Err(Unavailable::new(format!("`{}`: {error}", held.place))),
+            }
+        };
+        if text.is_some() || held.is_fetched {
+            known.push(command::File { path: held.path.clone(), text });
+        }
+    }
+    let mut action = action::with_files(event, &known);
+    if let Some(command) = is_cut {
+        action.is_partial = true;
+        let reason = "the script is longer than is looked into".to_owned();
+        action.dangers.push(Danger { rule: "opaque".to_owned(), reason, command, ..Danger::default() });
+    }
+    Ok(Fact::Script(Box::new(action)))
+}
+
+pub(super) fn digest(content: &[u8]) -> String {
+    format!("sha256:{}", hex::encode(&Sha256::digest(content)))
+}
