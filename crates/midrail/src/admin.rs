@@ -3,8 +3,10 @@
 //! Each resource is described once: its record (a [`Resource`] with the columns of its table) and its operations
 //! (methods of [`Admin`], which check who may make a change and record it). CLI, API and console are views of this.
 
+mod approvals;
 mod approvers;
 pub(crate) mod event;
+mod format;
 pub(crate) mod handle;
 mod keys;
 mod locks;
@@ -13,8 +15,11 @@ pub(crate) mod person;
 mod quarantine;
 mod resource;
 mod secret;
+mod stats;
 pub(crate) mod tasks;
 
+pub use approvals::{ApprovalView, open_approvals, session_around};
+pub use format::{micros, span};
 pub use handle::Admin;
 pub use keys::{ADMIN, ApiKey, KeyRight, KeyScope};
 pub use locks::Lock;
@@ -23,4 +28,5 @@ pub use pauses::pauses_at;
 pub use person::Person;
 pub use quarantine::{HaltedRun, QuarantinedAgent};
 pub use resource::{Cell, Column, Resource};
+pub use stats::{Stats, Windows};
 pub use tasks::{TaskState, TaskStatus};

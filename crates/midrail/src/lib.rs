@@ -66,7 +66,7 @@ pub mod summary;
 mod unique_keys;
 
 pub use approvals::{
-    BypassRequest, due_approvals, is_about_earlier_event, policy_for_approval, policy_for_record,
+    Approvals, BypassRequest, due_approvals, is_about_earlier_event, policy_for_approval, policy_for_record,
     record_for_approval,
 };
 pub use background::Background;

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use midrail::Effect;
 use midrail::store::Durations;
 
-use super::widgets::{EFFECTS, compact, count, exact, float, micros, whole};
+use super::widgets::{compact, count, exact, float, micros, whole};
 
 /// Width and height of the drawing. It is stretched to its place.
 const WIDTH: f64 = 1000.0;
@@ -52,7 +52,7 @@ pub(crate) fn stacked(parts: &[BTreeMap<Effect, u64>], since: Timestamp, until: 
 pub(crate) fn legend(sums: &BTreeMap<Effect, u64>) -> Markup {
     html! {
         ul.legend {
-            @for effect in EFFECTS {
+            @for effect in Effect::LADDER {
                 @let number = sums.get(&effect).copied().unwrap_or(0);
                 li.zero[number == 0] { span class={ "key fill-" (effect.as_str()) } {} (effect.as_str()) " " b { (count(number)) } }
             }
@@ -77,7 +77,7 @@ pub(crate) fn spectrum(sums: &BTreeMap<Effect, u64>) -> Markup {
     let all: u64 = sums.values().sum();
     let mut at = 0.0;
     let mut parts = Vec::new();
-    for effect in EFFECTS {
+    for effect in Effect::LADDER {
         let share = 100.0 * float(sums.get(&effect).copied().unwrap_or(0)) / float(all.max(1));
         parts.push((effect, at, share));
         at += share;

@@ -1,20 +1,17 @@
 //! The overview: what was decided, what waits, and whether all is well.
 
-use axum::extract::State;
 use jiff::Timestamp;
 use maud::{Markup, html};
+use midrail::admin::open_approvals;
 use midrail::store::{Alert, ApprovalFilter, AuditStats, Durations, GuardrailStats};
-use midrail::{Approval, ApprovalState, Mode};
+use midrail::{Approval, Mode};
 use serde::Deserialize;
 
 use super::charts;
-use super::layout::{Frame, Tab};
+use super::layout::{Tab, View};
 use super::stats::{self, RANGES, Range, Timeline};
 use super::widgets::{self, compact, count, micros, percent, short_line};
-use crate::access::Caller;
 use crate::api::input::Query;
-use crate::app::App;
-use crate::blocking::blocking;
 use crate::problem::HandlerResult;
 
 /// Guardrails in a list of the busiest.
@@ -28,48 +25,33 @@ pub(crate) struct PageQuery {
     range: Option<String>,
 }
 
-pub(crate) async fn page(
-    State(app): State<App>,
-    caller: Caller,
-    Query(query): Query<PageQuery>,
-) -> HandlerResult<Markup> {
-    blocking(move || {
-        let frame = Frame::new(&app, &caller, "Overview", Tab::Overview)?;
-        let range = stats::range(query.range.as_deref());
-        let content = content(&app, &caller, range)?;
-        Ok(frame.page(html! {
-            div.page-head {
-                h1 { "Overview" }
-                div.tabs role="group" aria-label="Time" {
-                    @for other in RANGES {
-                        a href={ "/?range=" (other.word) } aria-current=[(other == range).then_some("true")] { (other.name) }
-                    }
+pub(crate) fn page(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
+    let range = stats::range(query.range.as_deref());
+    let content = content(view, range)?;
+    view.page("Overview", Tab::Overview, html! {
+        div.page-head {
+            h1 { "Overview" }
+            div.tabs role="group" aria-label="Time" {
+                @for other in RANGES {
+                    a href={ "/?range=" (other.word) } aria-current=[(other == range).then_some("true")] { (other.name) }
                 }
             }
-            div #overview hx-get={ "/overview?range=" (range.word) } hx-trigger="refresh" hx-swap="innerHTML" { (content) }
-        }))
+        }
+        div #overview hx-get={ "/overview?range=" (range.word) } hx-trigger="refresh" hx-swap="innerHTML" { (content) }
     })
-    .await
 }
 
-pub(crate) async fn part(
-    State(app): State<App>,
-    caller: Caller,
-    Query(query): Query<PageQuery>,
-) -> HandlerResult<Markup> {
-    blocking(move || content(&app, &caller, stats::range(query.range.as_deref()))).await
+pub(crate) fn part(view: &View, Query(query): Query<PageQuery>) -> HandlerResult<Markup> {
+    content(view, stats::range(query.range.as_deref()))
 }
 
-fn content(app: &App, caller: &Caller, range: Range) -> HandlerResult<Markup> {
-    let project = caller.project();
+fn content(view: &View, range: Range) -> HandlerResult<Markup> {
+    let (project, now) = (view.caller.project(), view.now);
     let store = project.store();
-    let now = project.engine().now();
     let timeline = stats::timeline(project, range)?;
     let window = store.action_counts(timeline.since)?;
     let (log, behind) = stats::log_figures(project)?;
-    let pending = ApprovalFilter { state: Some(ApprovalState::Pending), ..ApprovalFilter::default() };
-    let mut waiting = store.approvals(&pending)?;
-    waiting.retain(|approval| approval.authority_at(now).is_some());
+    let mut waiting = open_approvals(&**store, None, now)?;
     waiting.reverse();
     let owed = store.approvals(&ApprovalFilter {
         needs_review: true,
@@ -98,7 +80,7 @@ fn content(app: &App, caller: &Caller, range: Range) -> HandlerResult<Markup> {
         }
         (chart(&timeline, range))
         div.columns {
-            div { (approvals(&waiting, &owed, now)) (slowest(&log)) (health(app, caller, &log, now)?) }
+            div { (approvals(&waiting, &owed, now)) (slowest(&log)) (health(view, &log)?) }
             div { (alert_list(&alerts, range, now)) (busiest(&log, behind)) }
         }
     })
@@ -245,13 +227,13 @@ fn slowest(log: &AuditStats) -> Markup {
     }
 }
 
-fn health(app: &App, caller: &Caller, log: &AuditStats, now: Timestamp) -> HandlerResult<Markup> {
-    let project = caller.project();
+fn health(view: &View, log: &AuditStats) -> HandlerResult<Markup> {
+    let (project, now) = (view.caller.project(), view.now);
     let policy = project.engine().policy();
     let reloads = project.reloads();
     let head = project.store().head()?;
     let checkpoint = project.store().last_checkpoint()?;
-    let up = i64::try_from(app.started.elapsed().as_secs()).unwrap_or(i64::MAX);
+    let up = i64::try_from(view.app.started.elapsed().as_secs()).unwrap_or(i64::MAX);
     Ok(html! {
         section.card {
             div.card-head { h2 { "Health" } span.muted { "version " (env!("CARGO_PKG_VERSION")) ", up " (widgets::span(jiff::SignedDuration::from_secs(up))) } }

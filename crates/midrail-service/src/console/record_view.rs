@@ -152,7 +152,7 @@ pub(crate) fn chain_summary(decision: &Decision) -> Markup {
             @for verdict in &groups.notable {
                 li.decided[is_decisive(verdict)] {
                     @match verdict.effect { Some(effect) => (badge(effect)), None => span.badge.fx-skipped { "skipped" } }
-                    a href={ "/guardrails/" (widgets::part(&verdict.guardrail)) } { (short_line(&verdict.guardrail, 60)) }
+                    (widgets::guardrail(&verdict.guardrail))
                     @if verdict.shadow { span.badge.shadow { "shadow" } }
                     span.why {
                         // The message to the agent is shown above.
@@ -177,7 +177,7 @@ fn chain_row(verdict: &VerdictRecord, decision: &Decision, slowest: u64) -> Mark
     let decided = decision.by.as_deref() == Some(&*verdict.guardrail);
     html! {
         tr.skipped[verdict.skipped] .decided[decided] {
-            td { a href={ "/guardrails/" (widgets::part(&verdict.guardrail)) } { (short_line(&verdict.guardrail, 60)) } }
+            td { (widgets::guardrail(&verdict.guardrail)) }
             td {
                 @match verdict.effect {
                     Some(effect) => (badge(effect)),
@@ -314,28 +314,45 @@ fn describe_fact(fact: &Fact) -> String {
     }
 }
 
-/// One record in a list: when, what, and what became of it.
-pub(crate) fn row(entry: &AuditEntry, with_session: bool, now: jiff::Timestamp) -> Markup {
+/// The heads of a list of records.
+pub(crate) fn heads(with_session: bool) -> Markup {
+    html! { thead { tr { th.num { "Record" } th { "Time" } th { "Effect" } th { "What" } @if with_session { th { "Session" } } } } }
+}
+
+/// One record in a list.
+pub(crate) fn row(entry: &AuditEntry, time: Markup, with_session: bool) -> Markup {
     let is_own = entry.labels.kind.parse::<EventKind>().is_ok_and(EventKind::is_internal);
     let record = entry.record().ok();
-    let (about, by, reason) = match &record {
-        Some(record) => {
-            let by = record.decision.by.as_deref().unwrap_or_default().to_owned();
-            (subject(&record.event), by, short_line(&record.decision.reason, 160))
-        }
-        None => ("unreadable record".to_owned(), String::new(), String::new()),
-    };
+    let decision =
+        record.as_ref().map(|record| &record.decision).filter(|decision| !decision.reason.is_empty());
     html! {
         tr.own[is_own] data-item data-href={ "/audit/" (entry.seq) } {
             td.num { a href={ "/audit/" (entry.seq) } { (entry.seq) } }
-            td.nowrap { (widgets::ago(entry.labels.time, now)) }
+            td.nowrap { (time) }
             td { (widgets::badge_of(&entry.labels.effect)) }
             td.about {
-                span.kind { (short_line(&entry.labels.kind.replace('_', " "), 30)) } " " span.subject { (about) }
-                @if !reason.is_empty() { div.row-reason { @if !by.is_empty() { code { (short_line(&by, 40)) } " " } (reason) } }
+                span.kind { (short_line(&entry.labels.kind.replace('_', " "), 30)) } " "
+                span.subject { @match &record { Some(record) => (subject(&record.event)), None => "unreadable record" } }
+                @if let Some(decision) = decision {
+                    div.row-reason { @if let Some(by) = &decision.by { code { (short_line(&midrail::label(by), 60)) } " " } (short_line(&decision.reason, 160)) }
+                }
             }
             @if with_session { td.session { a href=(widgets::session_at(&entry.labels.session)) { (short_line(&entry.labels.session, 28)) } } }
         }
+    }
+}
+
+/// A list of records.
+pub(crate) fn rows<'e>(
+    entries: impl IntoIterator<Item = &'e AuditEntry>,
+    with_session: bool,
+    now: jiff::Timestamp,
+) -> Markup {
+    html! {
+        div.scroll { table.list {
+            (heads(with_session))
+            tbody { @for entry in entries { (row(entry, widgets::ago(entry.labels.time, now), with_session)) } }
+        } }
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn timeline(project: &Project, range: Range) -> HandlerResult<Timelin
     // One more moment, so that what was decided just now is part of it.
     let until = project.engine().now().checked_add(SignedDuration::from_millis(1)).unwrap_or(Timestamp::MAX);
     let since = until.checked_sub(range.back).unwrap_or(Timestamp::MIN);
-    let found = crate::stats::timeline(&**project.store(), since, until, range.parts)?;
+    let found = crate::timeline::Timeline::load(&**project.store(), since, until, range.parts)?;
     let parts: Vec<BTreeMap<Effect, u64>> = found.buckets.into_iter().map(|bucket| bucket.effects).collect();
     let mut sums = BTreeMap::new();
     for (effect, number) in parts.iter().flatten() {

@@ -6,6 +6,8 @@
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, PreEscaped, html};
 use midrail::Effect;
+use midrail::admin::{Cell, Column, Resource};
+pub(crate) use midrail::admin::{micros, span};
 use midrail::pack::diagnostic::visible;
 use serde_json::Value;
 
@@ -89,25 +91,9 @@ pub(crate) fn badge(effect: Effect) -> Markup {
 
 /// The badge of an effect, by its word.
 pub(crate) fn badge_of(word: &str) -> Markup {
-    let known = effect_of(word).map_or("skipped", Effect::as_str);
+    let known = word.parse().map_or("skipped", Effect::as_str);
     html! { span class={ "badge fx-" (known) } { (visible(word)) } }
 }
-
-/// The effect of a word.
-pub(crate) fn effect_of(word: &str) -> Option<Effect> {
-    EFFECTS.into_iter().find(|effect| effect.as_str() == word)
-}
-
-/// All effects, the weakest first.
-pub(crate) const EFFECTS: [Effect; 7] = [
-    Effect::Allow,
-    Effect::Warn,
-    Effect::Redact,
-    Effect::Retry,
-    Effect::Escalate,
-    Effect::Block,
-    Effect::Halt,
-];
 
 /// A time in relation to now, with the exact one as its title. The page keeps it up to date.
 pub(crate) fn ago(time: Timestamp, now: Timestamp) -> Markup {
@@ -147,19 +133,6 @@ pub(crate) fn relative(time: Timestamp, now: Timestamp) -> String {
     match past.as_secs() {
         0..=4 => "just now".to_owned(),
         _ => format!("{} ago", span(past)),
-    }
-}
-
-/// A duration in its two largest units.
-pub(crate) fn span(duration: SignedDuration) -> String {
-    let seconds = duration.as_secs();
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, 1..=9) => format!("{minutes} min {} s", seconds % 60),
-        (0, 0, _) => format!("{minutes} min"),
-        (0, _, _) => format!("{hours} h {minutes} min"),
-        _ => format!("{days} d {hours} h"),
     }
 }
 
@@ -214,17 +187,36 @@ pub(crate) fn percent(part: u64, all: u64) -> String {
     }
 }
 
-/// A duration in microseconds.
-pub(crate) fn micros(us: u64) -> String {
-    match us {
-        0..=999 => format!("{us} µs"),
-        1_000..=99_999 => format!("{:.1} ms", float(us) / 1e3),
-        100_000..=999_999 => format!("{:.0} ms", float(us) / 1e3),
-        _ => format!("{:.1} s", float(us) / 1e6),
+/// A guardrail by its name and id, with a link to its page.
+pub(crate) fn guardrail(id: &str) -> Markup {
+    html! { a href={ "/guardrails/" (part(id)) } { (short_line(&midrail::label(id), 60)) } }
+}
+
+/// The records of an administrative resource as a table, with the columns that its description names.
+pub(crate) fn resource<R: Resource>(records: &[R], link: impl Fn(&R) -> String, now: Timestamp) -> Markup {
+    let cell = |record: &R, column: &Column<R>| match (column.cell)(record) {
+        Cell::Text(text) => html! { (short_line(&text, column.width)) },
+        Cell::Dim(text) => html! { span.muted { (short_line(&text, column.width)) } },
+        Cell::Time(time) => ago(time, now),
+        Cell::Status(status) => html! { span class={ "badge st-" (status.replace(' ', "-")) } { (status) } },
+        Cell::Guardrail(id) => guardrail(&id),
+    };
+    html! {
+        div.scroll { table.list {
+            thead { tr { @for column in R::COLUMNS { th { (column.head) } } } }
+            tbody { @for record in records {
+                @let at = link(record);
+                tr data-item data-href=(at) {
+                    @for (number, column) in R::COLUMNS.iter().enumerate() {
+                        td { @if number == 0 { a href=(at) { (cell(record, column)) } } @else { (cell(record, column)) } }
+                    }
+                }
+            } }
+        } }
     }
 }
 
-/// What a page says where there is nothing yet, and what to do about it.
+/// The text of an empty list, and what to do next.
 pub(crate) fn empty(title: &str, what_next: Markup) -> Markup {
     html! {
         div.empty {
@@ -298,14 +290,7 @@ mod tests {
             (compact(9_999), compact(12_345), compact(3_400_000)),
             ("9,999".into(), "12.3k".into(), "3.4M".into())
         );
-        assert_eq!(
-            (micros(41), micros(1_500), micros(250_000), micros(2_000_000)),
-            ("41 µs".into(), "1.5 ms".into(), "250 ms".into(), "2.0 s".into())
-        );
         assert_eq!((percent(1, 3), percent(0, 5), percent(0, 0)), ("33 %".into(), "0 %".into(), "–".into()));
-        assert_eq!(span(SignedDuration::from_secs(59)), "59 s");
-        assert_eq!(span(SignedDuration::from_secs(125)), "2 min 5 s");
-        assert_eq!(span(SignedDuration::from_secs(3_700)), "1 h 1 min");
     }
 
     #[test]

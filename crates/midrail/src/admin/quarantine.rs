@@ -1,6 +1,7 @@
 //! Quarantine: agents that may do nothing, and runs that are halted, until a supervisor lifts it.
 
 use midrail_core::{HALTED, HOLDS, STRIKES, approval_key, quarantine_key};
+use midrail_guardrails::label;
 use midrail_store::{Commit, Slice};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,7 +67,7 @@ impl Resource for HaltedRun {
         Column {
             head: "by",
             width: 40,
-            cell: |run| Cell::Text(format!("{}{}", run.by, if run.denied { ", denied" } else { "" })),
+            cell: |run| Cell::Text(format!("{}{}", label(&run.by), if run.denied { ", denied" } else { "" })),
         },
         Column { head: "reason", width: 200, cell: |run| Cell::Text(run.reason.clone()) },
     ];
