@@ -1,9 +1,7 @@
 //! Decisions on the screen: one as a block, many as a timeline. Whatever comes from agents is made safe to print.
 
 use jiff::Timestamp;
-use midrail::cases::summarize_event;
-use midrail::{ApprovalKind, Autonomy, Decision, Effect, Event, EventKind, Mode};
-use serde_json::Value;
+use midrail::{ApprovalKind, Autonomy, Decision, Effect, Event, Mode};
 
 use crate::output::{Output, short, wrap};
 use crate::paint::{Paint, Style, effect_style};
@@ -13,57 +11,9 @@ use crate::time;
 /// Lines of a text that passes on, unless more is asked for.
 const MAX_CONTENT_LINES: usize = 6;
 
-/// What an event is about, in a few words.
+/// The subject of an event in a few words, safe to print.
 pub(crate) fn subject(event: &Event) -> String {
-    let quoted = |text: &str| format!("“{}”", short(text, 60));
-    let text = match event.kind {
-        _ if event.tool.is_some() => {
-            let whole = summarize_event(event);
-            let about = whole.strip_prefix(event.kind.as_str()).unwrap_or(&whole);
-            short(about.trim_start(), 80).into_owned()
-        }
-        _ if event.extra.contains_key("set") => {
-            let names = event.extra.get("set").and_then(Value::as_object);
-            let names: Vec<&str> =
-                names.into_iter().flat_map(|names| names.keys()).map(String::as_str).collect();
-            format!("sets {}", short(&names.join(", "), 60))
-        }
-        EventKind::BeforeHandoff | EventKind::AfterHandoff => {
-            let to = event.handoff.as_ref().and_then(|handoff| handoff.to.as_deref());
-            to.map(|to| format!("to {}", short(to, 60))).unwrap_or_default()
-        }
-        EventKind::OnError => {
-            event.error.as_ref().and_then(|error| error.message.as_deref()).map(quoted).unwrap_or_default()
-        }
-        EventKind::ApprovalDecided => {
-            let part = |name: &str| event.extra.get("approval")?.get(name)?.as_str();
-            if event.extra.get("what").and_then(Value::as_str) == Some("approval_timed_out") {
-                return format!("timed out: no answer to {}", short(part("id").unwrap_or_default(), 40));
-            }
-            let is_back = event.extra.get("what").and_then(Value::as_str) == Some("approval_taken_back");
-            let state = if is_back { Some("taken back") } else { part("state") };
-            let (state, by) = (state.unwrap_or("decided"), part("decided_by").unwrap_or("someone"));
-            format!("{} by {}", short(state, 20), short(by, 40))
-        }
-        EventKind::Restored => {
-            let by = event.extra.get("by").and_then(Value::as_str);
-            by.map(|by| format!("by {}", short(by, 40))).unwrap_or_default()
-        }
-        EventKind::Administered => {
-            let what = event.extra.get("what").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
-            let of = |name: &str| event.extra.get(name);
-            let whom = of("approver").and_then(|approver| approver.get("name")?.as_str());
-            let whom = whom.or_else(|| of("approval").and_then(|approval| approval.get("id")?.as_str()));
-            let whom = whom.or_else(|| ["actor", "task", "path"].iter().find_map(|name| of(name)?.as_str()));
-            short(format!("{what} {}", whom.unwrap_or_default()).trim_end(), 80).into_owned()
-        }
-        _ => event.text.as_deref().map(quoted).unwrap_or_default(),
-    };
-    let result = event.result.as_ref().filter(|_| event.kind == EventKind::AfterTool);
-    match result.and_then(|result| result.ok) {
-        Some(false) => format!("{text} (failed)"),
-        _ => text,
-    }
+    short(&midrail::admin::subject(event), 80).into_owned()
 }
 
 /// One decision as a block of lines.
@@ -198,7 +148,7 @@ pub(crate) fn verdicts(decision: &Decision) -> Table {
         table.row(vec![
             cell(short(&said.guardrail, 40)),
             effect,
-            cell(said.duration_us.0.map(time::micros).unwrap_or_default()),
+            cell(said.duration_us.0.map(midrail::admin::micros).unwrap_or_default()),
             cell(short(reason.trim_end_matches("; "), 200)),
         ]);
     }

@@ -17,10 +17,10 @@ use crate::error::CliError;
 pub(crate) struct PackArgs {
     /// A pack file, a directory of packs, or a shipped pack such as `default`. Can be given several times. These
     /// packs replace the layers of the directory; always-on guardrails stay in force
-    #[arg(long = "pack", value_name = "FILE")]
+    #[arg(long = "pack", value_name = "FILE", global = true)]
     pub(crate) packs: Vec<PathBuf>,
     /// The environment whose overlay is applied
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", global = true)]
     pub(crate) env: Option<String>,
 }
 
@@ -58,10 +58,10 @@ pub(crate) fn own_places(store: &Path) -> Vec<PathBuf> {
 pub(crate) struct StoreArgs {
     /// The store: a SQLite file, postgres://…, or env:NAME to read it from a variable [default: midrail/midrail.db
     /// in the user's state directory]
-    #[arg(long, value_name = "STORE")]
+    #[arg(long, value_name = "STORE", global = true)]
     pub(crate) store: Option<PathBuf>,
     /// The project, if the store has several [default: default]
-    #[arg(id = "in", long = "in", value_name = "PROJECT")]
+    #[arg(id = "in", long = "in", value_name = "PROJECT", global = true)]
     pub(crate) project: Option<String>,
 }
 

@@ -86,9 +86,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
             .help("name files after what they are for, such as `cmd-mine.jsonl`, or give `--only WHAT`"));
     }
     if !output.is_json() {
-        for line in table.lines(output.paint(), 0, output.width()) {
-            output.line(line)?;
-        }
+        output.table(&table, 0)?;
     }
     Ok(Exit::Good)
 }

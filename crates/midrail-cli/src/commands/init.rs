@@ -12,7 +12,7 @@ use midrail_adapters::setup::{
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::error::{CliError, count};
+use crate::error::{CliError, InvalidValue, count};
 use crate::exit::{self, Exit};
 use crate::output::Output;
 use crate::paint::Style;
@@ -64,10 +64,10 @@ pub(crate) struct Consent {
     dry_run: bool,
 }
 
-pub(crate) fn agent(name: &str) -> Result<Agent, String> {
+pub(crate) fn agent(name: &str) -> Result<Agent, InvalidValue> {
     Agent::named(name).ok_or_else(|| {
         let names: Vec<&str> = Agent::ALL.into_iter().map(Agent::name).collect();
-        format!("there is no such agent; there are {}", names.join(", "))
+        InvalidValue(format!("use one of {}", names.join(", ")))
     })
 }
 

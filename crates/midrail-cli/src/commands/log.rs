@@ -17,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use self::entry::Moment;
 use self::line::Printer;
 use self::pages::Pages;
-use crate::error::CliError;
+use crate::error::{CliError, InvalidValue};
 use crate::exit::Exit;
 use crate::input::StoreArgs;
 use crate::output::{Output, short};
@@ -63,9 +63,9 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-fn limit(text: &str) -> Result<usize, String> {
+fn limit(text: &str) -> Result<usize, InvalidValue> {
     let number = text.parse().ok().filter(|number| (1..=100_000).contains(number));
-    number.ok_or_else(|| format!("`{text}` is not a number from 1 to 100000"))
+    number.ok_or_else(|| InvalidValue(format!("`{text}` is not a number from 1 to 100000")))
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {

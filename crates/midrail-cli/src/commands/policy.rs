@@ -13,10 +13,10 @@ use midrail::{
 };
 use serde_json::{Value, json};
 
-use crate::error::CliError;
+use crate::error::{CliError, without_nulls};
 use crate::exit::Exit;
 use crate::input::PackArgs;
-use crate::output::{Output, short, without_nulls, wrap};
+use crate::output::{Output, short, wrap};
 use crate::paint::{Style, effect_style};
 use crate::table::{Table, cell, styled};
 use crate::yaml;
@@ -50,9 +50,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
         (true, true) => output.json(&json!({"prompt": sentences}))?,
         (true, false) => output.json(&view.as_json(&sentences))?,
         (false, true) => {
-            for line in prompt(&sentences) {
-                output.line(line)?;
-            }
+            output.lines(prompt(&sentences))?;
         }
         (false, false) if args.for_tool.is_some() => view.print_layers(output)?,
         (false, false) => {
@@ -130,9 +128,7 @@ impl View<'_> {
         if entries.is_empty() {
             output.line(output.paint().style(Style::Dim, "  no guardrails here"))?;
         } else {
-            for line in self.table(entries).lines(output.paint(), 2, output.width()) {
-                output.line(line)?;
-            }
+            output.lines(self.table(entries).lines(output.paint(), 2, output.width()))?;
         }
         output.line("")
     }
@@ -253,9 +249,7 @@ impl View<'_> {
         let paint = output.paint();
         let aside = paint.style(Style::Dim, "all of them are kept: midrail notices");
         output.line(format!("\n{}  {aside}", paint.style(Style::Strong, "notices")))?;
-        for line in table.lines(paint, 2, output.width()) {
-            output.line(line)?;
-        }
+        output.table(&table, 2)?;
         Ok(())
     }
 
@@ -286,9 +280,7 @@ impl View<'_> {
         let paint = output.paint();
         let title = paint.style(Style::Strong, "alerts");
         output.line(format!("\n{title}"))?;
-        for line in table.lines(paint, 2, output.width()) {
-            output.line(line)?;
-        }
+        output.table(&table, 2)?;
         Ok(())
     }
 

@@ -95,9 +95,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
                 output.json_text(&wire::encode(&decision))?
             }
             Ok(ReplayStep::Decided(event, decision)) => {
-                for line in timeline.add(clock.now(), &event, &decision, output) {
-                    output.line(line)?;
-                }
+                output.lines(timeline.add(clock.now(), &event, &decision, output))?;
             }
             Ok(other) => {
                 if let Some(text) = in_words(&other).filter(|_| !output.is_json()) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use midrail_service::{At, Config, FilesAt, Limits, Otlp, Ready, StoreAt, Tls};
 use serde_json::json;
 
-use crate::error::CliError;
+use crate::error::{CliError, InvalidValue};
 use crate::exit::Exit;
 use crate::input::{PackArgs, StoreArgs, StorePlace};
 use crate::logger;
@@ -90,13 +90,14 @@ fn store(args: &Args) -> Result<StoreAt, CliError> {
     })
 }
 
-fn project(text: &str) -> Result<(String, PathBuf), String> {
-    let (name, folder) = text.split_once('=').ok_or("a project is written NAME=FOLDER")?;
+fn project(text: &str) -> Result<(String, PathBuf), InvalidValue> {
+    let invalid = || InvalidValue("use the form NAME=FOLDER".to_owned());
+    let (name, folder) = text.split_once('=').ok_or_else(invalid)?;
     let folder = PathBuf::from(folder);
-    match folder.is_dir() {
-        true => Ok((name.to_owned(), folder)),
-        false => Err(format!("there is no folder `{}`", folder.display())),
+    if !folder.is_dir() {
+        return Err(InvalidValue(format!("there is no folder `{}`", folder.display())));
     }
+    Ok((name.to_owned(), folder))
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {

@@ -126,9 +126,7 @@ fn print(report: &ShadowReport, only: Option<&str>, output: &mut Output) -> Resu
             cell(most_often(shadowed)),
         ]);
     }
-    for line in table.lines(paint, 0, output.width()) {
-        output.line(line)?;
-    }
+    output.table(&table, 0)?;
     for shadowed in report.guardrails.iter().filter(|shadowed| !shadowed.examples.is_empty()) {
         output.line("")?;
         output.line(paint.style(Style::Strong, short(&shadowed.guardrail, 40)))?;

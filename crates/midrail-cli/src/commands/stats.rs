@@ -62,9 +62,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit, CliError> {
                 // From the top of the screen, which is cleared.
                 output.text("\x1b[H\x1b[2J")?;
             }
-            for line in view::lines(&counted, output) {
-                output.line(line)?;
-            }
+            output.lines(view::lines(&counted, output))?;
         }
         if !args.watch {
             return Ok(Exit::Good);

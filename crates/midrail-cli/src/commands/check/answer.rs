@@ -64,8 +64,6 @@ pub(super) fn print(
         let advice = (!advice.is_empty()).then(|| advice.join(" "));
         return output.json_text(&wire::encode(&Decision { advice, ..decision.clone() }));
     }
-    for line in decision::block(event, decision, ask.as_deref(), output) {
-        output.line(line)?;
-    }
+    output.lines(decision::block(event, decision, ask.as_deref(), output))?;
     Ok(())
 }

@@ -5,10 +5,10 @@ use midrail::pack::{GuardrailPlacement, locate_guardrails};
 use midrail::{Builtin, CATALOGUE, LoadedPolicy, builtin};
 use serde_json::json;
 
-use crate::error::CliError;
+use crate::error::{CliError, without_nulls};
 use crate::input::PackArgs;
 use crate::markdown;
-use crate::output::{Output, without_nulls, wrap};
+use crate::output::{Output, wrap};
 use crate::paint::Style;
 use crate::yaml;
 
@@ -46,9 +46,7 @@ fn built_in(page: &Builtin, output: &mut Output) -> Result<(), CliError> {
     if !output.is_terminal() && !output.paint().is_on() {
         return output.text(page.page);
     }
-    for line in markdown::lines(page.page, output.width(), output.paint()) {
-        output.line(line)?;
-    }
+    output.lines(markdown::lines(page.page, output.width(), output.paint()))?;
     let on: Vec<&str> = page.on.iter().map(|kind| kind.as_str()).collect();
     let always = if page.always_on { ", always on" } else { "" };
     let text = format!(
@@ -83,9 +81,7 @@ fn of_pack(
     output.line(paint.style(Style::Strong, visible(&placement.id)))?;
     let description = placement.guard.description.as_ref().or(placement.guard.name.as_ref());
     let width = output.width();
-    for line in description.into_iter().flat_map(|text| wrap(text, width)) {
-        output.line(line)?;
-    }
+    output.lines(description.into_iter().flat_map(|text| wrap(text, width)))?;
     output.line("")?;
     let lines = written(&document.source, placement).unwrap_or_else(|| yaml::lines(&settings));
     for line in lines {

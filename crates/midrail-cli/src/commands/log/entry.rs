@@ -5,7 +5,7 @@ use midrail::store::AuditEntry;
 use midrail::{Decision, Effect};
 use serde_json::{Value, json};
 
-use crate::output::without_nulls;
+use crate::error::without_nulls;
 
 /// What happened at a moment.
 pub(super) struct Moment {

@@ -43,9 +43,7 @@ impl Printer {
         if output.is_json() {
             return output.json(&moment.json(&what(moment)));
         }
-        for line in self.lines(moment, output) {
-            output.line(line)?;
-        }
+        output.lines(self.lines(moment, output))?;
         Ok(())
     }
 

@@ -80,9 +80,7 @@ pub(super) fn run(
         output.json(&value)?;
         return Ok(Exit::good_if(undecided == 0));
     }
-    for line in lines(&report, &names, undecided, output) {
-        output.line(line)?;
-    }
+    output.lines(lines(&report, &names, undecided, output))?;
     Ok(Exit::good_if(undecided == 0))
 }
 

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::summary::StatsSummary;
 use crate::commands::pause;
-use crate::output::{Output, short, without_nulls};
+use crate::error::without_nulls;
+use crate::output::{Output, short};
 use crate::paint::{Style, effect_style};
 use crate::table::{Table, cell, styled};
 use crate::time;
@@ -132,7 +133,7 @@ fn row(
             _ => cell(count.to_string()),
         });
     }
-    row.push(cell(durations.average_us().map(time::micros).unwrap_or_default()));
+    row.push(cell(durations.average_us().map(midrail::admin::micros).unwrap_or_default()));
     row.push(cell(bars(durations)));
     row.push(styled(last, Style::Dim));
     row
